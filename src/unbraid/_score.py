@@ -1,0 +1,34 @@
+"""What every metric returns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from unbraid._typing import FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Score:
+    """One headline number, and the arrays it was averaged from.
+
+    Attributes:
+        value: The score; a plain float.
+        low: Lower end of the 95 % interval, filled in by the panel.
+        high: Upper end of the 95 % interval, filled in by the panel.
+        null: The score of the same codes once the factors are shuffled, filled in by the panel.
+        per_factor: One value for each factor, ``(n_factors,)``; NaN where the factor has none.
+        per_code: One value for each code, ``(n_codes,)``; NaN for a dead code.
+        evidence: The matrices behind the number, by name.
+        notes: What a reader should know before trusting the number.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    null: float | None = None
+    per_factor: FloatArray | None = None
+    per_code: FloatArray | None = None
+    evidence: Mapping[str, FloatArray] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __float__(self) -> float:
+        return self.value

@@ -1,0 +1,81 @@
+"""Checks that turn what a user gives into what the library works on, or say what is wrong."""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from unbraid._typing import AnyArray, BoolArray, FloatArray
+
+MIN_ROWS = 4
+
+
+def to_array(values: Any) -> AnyArray:
+    """Return lists, NumPy arrays, pandas or polars frames and torch tensors as one NumPy array."""
+    if hasattr(values, "detach"):
+        tensor = values.detach().cpu()
+        return np.asarray(tensor.double() if tensor.is_floating_point() else tensor)
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    return np.asarray(values)
+
+
+def check_codes(codes: Any) -> FloatArray:
+    """Return ``codes`` as a finite float matrix, or say what is wrong with it."""
+    array = to_array(codes)
+    if array.ndim != 2:
+        raise ValueError(f"codes must have shape (n_samples, n_codes), got {array.shape}.")
+    n_samples, n_codes = array.shape
+    if n_samples < MIN_ROWS:
+        raise ValueError(
+            f"codes must have at least {MIN_ROWS} rows, got {n_samples}; "
+            "no score means anything on fewer."
+        )
+    if n_codes < 2:
+        raise ValueError(
+            f"codes must have at least two columns, got {n_codes}; "
+            "a single code cannot be entangled with another."
+        )
+    try:
+        floats = np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"codes must be numbers, got {array.dtype}: {error}.") from error
+    finite = np.isfinite(floats).all(axis=0)
+    if not finite.all():
+        columns = np.flatnonzero(~finite)[:10].tolist()
+        raise ValueError(
+            f"codes must be finite, got NaN or inf in columns {columns}; drop those rows or columns."
+        )
+    if not active_codes(floats).any():
+        raise ValueError(
+            f"codes must vary, got {n_codes} constant columns; "
+            "the model has collapsed and there is nothing to score."
+        )
+    return floats
+
+
+def active_codes(codes: FloatArray) -> BoolArray:
+    """Tell which columns vary by more than rounding error."""
+    spread = np.ptp(codes, axis=0)
+    active: BoolArray = spread > 1e-9 * np.abs(codes).max(axis=0)
+    return active
+
+
+def check_at_least(name: str, value: float, minimum: float) -> None:
+    """Raise unless ``value`` is at least ``minimum``."""
+    if not value >= minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value}.")
+
+
+def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
+    """Raise unless ``value`` is one of ``choices``, with the nearest one as the cure."""
+    allowed = list(choices)
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}{did_you_mean(value, allowed)}.")
+
+
+def did_you_mean(value: str, choices: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` without its question mark's dot, or nothing."""
+    close = difflib.get_close_matches(value, list(choices), n=1)
+    return f"; did you mean {close[0]!r}" if close else ""

@@ -1,0 +1,1 @@
+"""The expensive part: what metrics are computed from, had once and shared."""

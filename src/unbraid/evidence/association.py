@@ -1,0 +1,102 @@
+"""How well each code alone accounts for each factor, in closed form."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from scipy.stats import rankdata
+
+from unbraid._typing import BoolArray, FloatArray, IntArray
+from unbraid._validation import check_choice
+from unbraid.evidence.splits import holdout
+from unbraid.factor import Factor
+from unbraid.representation import Representation
+
+Correlation = Literal["pearson", "spearman"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrelationOptions:
+    """Straight-line (``"pearson"``) or monotone (``"spearman"``) correlation."""
+
+    correlation: Correlation = "pearson"
+
+    def __post_init__(self) -> None:
+        check_choice("correlation", self.correlation, get_args(Correlation))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictabilityOptions:
+    """Single-code predictability has nothing to set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Association:
+    """One number in [0, 1] for each code and factor.
+
+    Attributes:
+        matrix: ``(n_codes, n_factors)``; 0 for a dead code.
+        active: Which codes vary.
+    """
+
+    matrix: FloatArray
+    active: BoolArray
+
+
+def correlations(rep: Representation, options: CorrelationOptions, rng: np.random.Generator) -> Association:
+    """Absolute correlation of every code with every factor; draws nothing, so ``rng`` is not used.
+
+    For an angle it is the multiple correlation with cosine and sine, for a category the correlation
+    ratio: each is the absolute correlation with the best function of the factor of its kind.
+    """
+    columns = [np.sqrt(_explained(rep.codes, factor, options.correlation)) for factor in rep.factors]
+    return Association(matrix=np.stack(columns, axis=1), active=rep.active)
+
+
+def predictability(rep: Representation, options: PredictabilityOptions, rng: np.random.Generator) -> Association:
+    """How well one code alone predicts each factor: R² of a line, or balanced accuracy of thresholds.
+
+    A category is predicted by the class whose mean is nearest, thresholds halfway between neighbouring
+    means, judged on held-out rows; so nothing depends on the scale of the code.
+    """
+    columns = []
+    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
+        if factor.is_numeric:
+            columns.append(_explained(rep.codes, factor, "pearson"))
+        else:
+            train, test = holdout(factor, rng=child)
+            columns.append(_threshold_accuracy(rep.codes, factor, train, test) * rep.active)
+    return Association(matrix=np.stack(columns, axis=1), active=rep.active)
+
+
+def _explained(codes: FloatArray, factor: Factor, correlation: Correlation) -> FloatArray:
+    """Share of each code's variance accounted for by the factor's targets, ``(n_codes,)``."""
+    rows = np.flatnonzero(factor.labelled)
+    x, targets = codes[rows], factor.targets(rows)
+    if correlation == "spearman":
+        x = rankdata(x, axis=0)
+        targets = rankdata(targets, axis=0) if targets.shape[1] == 1 else targets
+    x = x - x.mean(axis=0)
+    left, values, _ = np.linalg.svd(targets - targets.mean(axis=0), full_matrices=False)
+    left = left[:, values > 1e-9 * values[0]]
+    total = (x**2).sum(axis=0)
+    kept = ((left.T @ x) ** 2).sum(axis=0)
+    share = np.divide(kept, total, out=np.zeros_like(total), where=total > 1e-18 * (1 + (codes[rows] ** 2).sum(axis=0)))
+    return np.clip(share, 0.0, 1.0)
+
+
+def _threshold_accuracy(codes: FloatArray, factor: Factor, train: IntArray, test: IntArray) -> FloatArray:
+    """Balanced accuracy of the nearest class mean, for each code on its own."""
+    assert factor.labels is not None
+    labels, truth, n_levels = factor.labels[train], factor.labels[test], len(factor.levels)
+    seen = np.flatnonzero(np.bincount(labels, minlength=n_levels))
+    judged = np.bincount(truth, minlength=n_levels)
+    accuracy = np.zeros(codes.shape[1])
+    for j, column in enumerate(codes.T):
+        means = np.bincount(labels, weights=column[train], minlength=n_levels)[seen] / np.bincount(labels)[seen]
+        order = np.argsort(means, kind="stable")
+        thresholds = (means[order][1:] + means[order][:-1]) / 2
+        predicted = seen[order][np.searchsorted(thresholds, column[test])]
+        hits = np.bincount(truth, weights=predicted == truth, minlength=n_levels)
+        accuracy[j] = (hits[judged > 0] / judged[judged > 0]).mean()
+    return accuracy

@@ -1,0 +1,76 @@
+"""How much each code helps a probe predict each factor."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbraid._typing import FloatArray, IntArray
+from unbraid.evidence.splits import holdout
+from unbraid.factor import Factor
+from unbraid.representation import Representation
+
+Fit = Callable[[FloatArray, FloatArray, Factor, IntArray, IntArray, np.random.Generator], "ProbeFit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProbeFit:
+    """One probe for one factor.
+
+    Attributes:
+        weights: Importance of each code, not negative, ``(n_codes,)``.
+        predicted: What it predicts on the held-out rows: labels for a categorical factor, else targets.
+    """
+
+    weights: FloatArray
+    predicted: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Importance:
+    """What DCI reads.
+
+    Attributes:
+        matrix: Importance of codes for factors, columns summing to 1 (or all 0), ``(n_codes, n_factors)``.
+        informativeness: Held-out accuracy (categorical factors) or R², floored at 0 (others), ``(n_factors,)``.
+        in_accuracy: Which factors report accuracy rather than R², ``(n_factors,)``.
+    """
+
+    matrix: FloatArray
+    informativeness: FloatArray
+    in_accuracy: FloatArray
+
+
+def fit_importance(rep: Representation, fit: Fit, *, rng: np.random.Generator) -> Importance:
+    """Fit one probe for each factor on 70 % of its rows and judge it on the rest."""
+    columns, informativeness = [], []
+    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
+        train, test = holdout(factor, rng=child)
+        probe = fit(rep.codes[train], rep.codes[test], factor, train, test, child)
+        columns.append(as_shares(probe.weights))
+        informativeness.append(held_out_performance(factor, test, probe.predicted))
+    return Importance(
+        matrix=np.stack(columns, axis=1),
+        informativeness=np.array(informativeness),
+        in_accuracy=np.array([float(not factor.is_numeric) for factor in rep.factors]),
+    )
+
+
+def held_out_performance(factor: Factor, rows: IntArray, predicted: FloatArray) -> float:
+    """Accuracy for a categorical factor, R² (not below 0) for any other."""
+    if not factor.is_numeric:
+        return float((predicted == factor.numbers[rows]).mean())
+    return max(0.0, r_squared(factor.targets(rows), predicted))
+
+
+def r_squared(targets: FloatArray, predicted: FloatArray) -> float:
+    """Share of the targets' variance that the prediction explains, over all target columns together."""
+    residual = float(((targets - predicted) ** 2).sum())
+    total = float(((targets - targets.mean(axis=0)) ** 2).sum())
+    return 1 - residual / total if total > 0 else 0.0
+
+
+def as_shares(weights: FloatArray) -> FloatArray:
+    """Scale to sum 1; all zeros stay zeros."""
+    total = weights.sum()
+    return weights / total if total > 0 else np.zeros_like(weights)

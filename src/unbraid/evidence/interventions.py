@@ -1,0 +1,147 @@
+"""Groups of rows that share the value of one factor, and what the codes do within them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from unbraid._typing import FloatArray, IntArray
+from unbraid._validation import check_at_least
+from unbraid.evidence.discretise import Binning, check_binning, factor_labels
+from unbraid.representation import Representation
+
+CHUNK_CELLS = 8_000_000
+
+
+class Sampler(Protocol):
+    """Draws the codes of fresh observations, for users who can generate data."""
+
+    def __call__(self, fixed_factor: int, group_size: int, rng: np.random.Generator) -> FloatArray:
+        """Fix a value of one factor, draw the others, encode: ``(group_size, n_codes)``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupOptions:
+    """How groups are drawn.
+
+    Attributes:
+        n_votes: Groups to fit the classifier on, and as many again to judge it on.
+        group_size: Rows, or pairs of rows, in a group.
+        n_bins: Bins for factors that are continuous.
+        binning: How those are cut.
+        sampler: Draws groups of fresh observations; without one, groups are drawn from the rows.
+    """
+
+    n_votes: int = 800
+    group_size: int = 200
+    n_bins: int = 20
+    binning: Binning = "robust"
+    sampler: Sampler | None = None
+
+    def __post_init__(self) -> None:
+        check_at_least("n_votes", self.n_votes, 10)
+        check_at_least("group_size", self.group_size, 2)
+        check_binning(self.n_bins, self.binning)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Groups:
+    """One summary of the codes for each group.
+
+    Attributes:
+        summary: Variances or mean absolute differences, relative to those of the data, ``(n_groups, n_active)``.
+        fixed_factor: Which factor each group holds fixed, ``(n_groups,)``.
+        n_factors: How many factors there are to guess from.
+    """
+
+    summary: FloatArray
+    fixed_factor: IntArray
+    n_factors: int
+
+
+def group_variances(rep: Representation, options: GroupOptions, rng: np.random.Generator) -> Groups:
+    """Variance of each active code within groups, over its variance in the data."""
+    scale = rep.codes[:, rep.active].var(axis=0, ddof=1)
+    return _groups(rep, options, lambda codes: codes.var(axis=1, ddof=1) / scale, rows_a_member=1, rng=rng)
+
+
+def group_differences(rep: Representation, options: GroupOptions, rng: np.random.Generator) -> Groups:
+    """Mean absolute difference of each active code over pairs of rows, over its deviation in the data.
+
+    Every pair of a group has a value of its own; only the factor is the same (Alg. 1).
+    """
+    scale = rep.codes[:, rep.active].std(axis=0, ddof=1)
+    return _groups(
+        rep,
+        options,
+        lambda codes: np.abs(codes[:, 0::2] - codes[:, 1::2]).mean(axis=1) / scale,
+        rows_a_member=2,
+        rng=rng,
+    )
+
+
+def _groups(
+    rep: Representation,
+    options: GroupOptions,
+    summarise: Callable[[FloatArray], FloatArray],
+    *,
+    rows_a_member: int,
+    rng: np.random.Generator,
+) -> Groups:
+    """Draw twice ``n_votes`` groups and summarise them, a chunk at a time."""
+    fixed = np.sort(rng.integers(rep.n_factors, size=2 * options.n_votes))
+    width = options.group_size * rows_a_member
+    size = max(1, CHUNK_CELLS // (width * rep.n_codes))
+    parts = []
+    for k in range(rep.n_factors):
+        count = int((fixed == k).sum())
+        draw = _row_drawer(rep, k, options, rows_a_member)
+        for start in range(0, count, size):
+            n_groups = min(size, count - start)
+            if options.sampler is not None:
+                codes = _sampled(options.sampler, k, n_groups, options.group_size, rows_a_member, rng)[..., rep.active]
+            else:
+                codes = rep.codes[:, rep.active][draw(n_groups, rng)]
+            parts.append(summarise(codes))
+    order = rng.permutation(len(fixed))
+    return Groups(summary=np.concatenate(parts)[order], fixed_factor=fixed[order], n_factors=rep.n_factors)
+
+
+def _row_drawer(
+    rep: Representation, k: int, options: GroupOptions, rows_a_member: int
+) -> Callable[[int, np.random.Generator], IntArray]:
+    """Return a function that draws rows sharing a value of factor ``k``: a gather on rows sorted by value."""
+    labels, n_levels = factor_labels(rep.factors[k], options.n_bins, options.binning)
+    counts = np.bincount(labels[labels >= 0], minlength=n_levels)
+    order = np.argsort(labels, kind="stable")[(labels < 0).sum() :]
+    starts = np.cumsum(counts) - counts
+    usable = np.flatnonzero(counts >= 2)
+    if not len(usable):
+        raise ValueError(
+            f"factor {rep.factors[k].name!r} has no value shared by two rows; use fewer bins or more rows."
+        )
+
+    def draw(n_groups: int, rng: np.random.Generator) -> IntArray:
+        if rows_a_member == 1:
+            level = rng.choice(usable, size=(n_groups, 1))
+            return order[starts[level] + (rng.random((n_groups, options.group_size)) * counts[level]).astype(np.intp)]
+        level = rng.choice(usable, size=(n_groups, options.group_size))
+        first = (rng.random(level.shape) * counts[level]).astype(np.intp)
+        other = (first + 1 + (rng.random(level.shape) * (counts[level] - 1)).astype(np.intp)) % counts[level]
+        pairs = order[starts[level][..., None] + np.stack([first, other], axis=-1)]
+        return pairs.reshape(n_groups, -1)
+
+    return draw
+
+
+def _sampled(
+    sampler: Sampler, k: int, n_groups: int, group_size: int, rows_a_member: int, rng: np.random.Generator
+) -> FloatArray:
+    """Ask the sampler for groups; a group of pairs is many samples of two rows."""
+    if rows_a_member == 1:
+        return np.stack([sampler(k, group_size, rng) for _ in range(n_groups)])
+    pairs = [np.concatenate([sampler(k, 2, rng) for _ in range(group_size)]) for _ in range(n_groups)]
+    return np.stack(pairs)

@@ -1,0 +1,197 @@
+"""Tree probes: random forests, extremely randomised trees, gradient boosting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from unbraid._typing import FloatArray, IntArray
+from unbraid._validation import check_at_least, check_choice
+from unbraid.evidence.importance import Importance, ProbeFit, fit_importance, held_out_performance
+from unbraid.factor import Factor
+from unbraid.representation import Representation
+
+Forest = Literal["random", "extra"]
+ImportanceKind = Literal["impurity", "permutation"]
+MAX_ROWS_A_TREE = 20_000
+N_SHUFFLES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForestOptions:
+    """A forest for each factor.
+
+    Attributes:
+        forest: ``"random"`` (bagged, best splits) or ``"extra"`` (all rows, random splits: faster, and it
+            shares importance between codes that say the same).
+        importance: ``"impurity"`` decrease, or drop of held-out performance under ``"permutation"``.
+        n_trees: Trees in the forest.
+        max_depth: Deepest tree; 0 for no limit.
+        min_leaf: Fewest rows in a leaf.
+    """
+
+    forest: Forest = "random"
+    importance: ImportanceKind = "impurity"
+    n_trees: int = 50
+    max_depth: int = 0
+    min_leaf: int = 5
+
+    def __post_init__(self) -> None:
+        check_choice("forest", self.forest, get_args(Forest))
+        check_choice("importance", self.importance, get_args(ImportanceKind))
+        check_at_least("n_trees", self.n_trees, 1)
+        check_at_least("max_depth", self.max_depth, 0)
+        check_at_least("min_leaf", self.min_leaf, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostingOptions:
+    """Boosted trees for each factor.
+
+    Attributes:
+        importance: ``"impurity"`` (total gain of splits), or drop of held-out performance under ``"permutation"``.
+        n_rounds: Boosting rounds.
+        n_leaves: Leaves of each tree.
+        learning_rate: Step of each round.
+    """
+
+    importance: ImportanceKind = "impurity"
+    n_rounds: int = 100
+    n_leaves: int = 15
+    learning_rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_choice("importance", self.importance, get_args(ImportanceKind))
+        check_at_least("n_rounds", self.n_rounds, 1)
+        check_at_least("n_leaves", self.n_leaves, 2)
+        if not 0 < self.learning_rate <= 1:
+            raise ValueError(f"learning_rate must be in (0, 1], got {self.learning_rate}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FittedTrees:
+    """A fitted model: importances, and a function from codes to labels or targets."""
+
+    weights: FloatArray
+    predict: Callable[[FloatArray], FloatArray]
+
+
+def forest_importance(rep: Representation, options: ForestOptions, rng: np.random.Generator) -> Importance:
+    """Fit a forest for each factor."""
+    return fit_importance(rep, partial(_fit, partial(_fit_forest, options), options.importance), rng=rng)
+
+
+def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.random.Generator) -> Importance:
+    """Fit boosted trees for each factor."""
+    return fit_importance(rep, partial(_fit, partial(_fit_boosting, options), options.importance), rng=rng)
+
+
+def _fit(
+    fit: Callable[[FloatArray, Factor, IntArray, int], FittedTrees],
+    importance: ImportanceKind,
+    train_codes: FloatArray,
+    test_codes: FloatArray,
+    factor: Factor,
+    train: IntArray,
+    test: IntArray,
+    rng: np.random.Generator,
+) -> ProbeFit:
+    model = fit(train_codes, factor, train, int(rng.integers(2**31)))
+    predicted = model.predict(test_codes)
+    weights = model.weights
+    if importance == "permutation":
+        full = held_out_performance(factor, test, predicted)
+        weights = _permutation_weights(model, test_codes, factor, test, full, rng)
+    return ProbeFit(weights=weights, predicted=predicted)
+
+
+def _permutation_weights(
+    model: FittedTrees, codes: FloatArray, factor: Factor, rows: IntArray, full: float, rng: np.random.Generator
+) -> FloatArray:
+    """Drop of performance when one code is shuffled, averaged over a few shuffles, not below 0."""
+    drops = np.zeros(codes.shape[1])
+    for j in range(codes.shape[1]):
+        for _ in range(N_SHUFFLES):
+            shuffled = codes.copy()
+            shuffled[:, j] = rng.permutation(shuffled[:, j])
+            drops[j] += (full - held_out_performance(factor, rows, model.predict(shuffled))) / N_SHUFFLES
+    return np.maximum(drops, 0.0)
+
+
+def _fit_forest(options: ForestOptions, codes: FloatArray, factor: Factor, rows: IntArray, seed: int) -> FittedTrees:
+    if options.forest == "random" and factor.is_numeric:
+        depth = options.max_depth or -1
+        settings = {
+            "boosting": "rf",
+            "bagging_fraction": 0.632,
+            "bagging_freq": 1,
+            "num_leaves": 2**depth if 0 < depth < 11 else 2048,
+            "max_depth": depth,
+            "min_data_in_leaf": options.min_leaf,
+        }
+        return _lightgbm(codes, factor, rows, seed, settings, options.n_trees)
+    return _scikit_forest(options, codes, factor, rows, seed)
+
+
+def _scikit_forest(
+    options: ForestOptions, codes: FloatArray, factor: Factor, rows: IntArray, seed: int
+) -> FittedTrees:
+    from sklearn import ensemble
+
+    shared: dict[str, Any] = {
+        "n_estimators": options.n_trees,
+        "max_depth": options.max_depth or None,
+        "min_samples_leaf": options.min_leaf,
+        "max_features": 1.0,
+        "random_state": seed,
+        "n_jobs": 1,
+    }
+    if options.forest == "random":
+        shared["max_samples"] = min(1.0, MAX_ROWS_A_TREE / len(rows))
+    if not factor.is_numeric:
+        kind = ensemble.RandomForestClassifier if options.forest == "random" else ensemble.ExtraTreesClassifier
+        model = kind(**shared).fit(codes, factor.numbers[rows])
+        return FittedTrees(weights=model.feature_importances_, predict=model.predict)
+    targets = factor.targets(rows)
+    model = ensemble.ExtraTreesRegressor(**shared).fit(codes, targets.squeeze(axis=1) if targets.shape[1] == 1 else targets)
+    return FittedTrees(
+        weights=model.feature_importances_,
+        predict=lambda new: model.predict(new).reshape(len(new), -1),
+    )
+
+
+def _fit_boosting(
+    options: BoostingOptions, codes: FloatArray, factor: Factor, rows: IntArray, seed: int
+) -> FittedTrees:
+    settings = {"num_leaves": options.n_leaves, "learning_rate": options.learning_rate, "min_data_in_leaf": 5}
+    return _lightgbm(codes, factor, rows, seed, settings, options.n_rounds)
+
+
+def _lightgbm(
+    codes: FloatArray, factor: Factor, rows: IntArray, seed: int, settings: dict[str, Any], n_rounds: int
+) -> FittedTrees:
+    """Train with LightGBM on one thread, so that the same seed gives the same trees anywhere."""
+    import lightgbm
+
+    fixed = {"verbose": -1, "num_threads": 1, "deterministic": True, "force_row_wise": True, "seed": seed}
+
+    def train(labels: FloatArray, **objective: Any) -> Any:
+        data = lightgbm.Dataset(codes, labels, params={"verbose": -1, "num_threads": 1, "max_bin": 255})
+        return lightgbm.train({**fixed, **settings, **objective}, data, num_boost_round=n_rounds)
+
+    if factor.is_numeric:
+        models = [train(column, objective="regression") for column in factor.targets(rows).T]
+        return FittedTrees(
+            weights=np.sum([model.feature_importance("gain") for model in models], axis=0),
+            predict=lambda new: np.stack([model.predict(new, num_threads=1) for model in models], axis=1),
+        )
+    present, labels = np.unique(factor.numbers[rows], return_inverse=True)
+    model = train(labels, objective="multiclass", num_class=len(present))
+    return FittedTrees(
+        weights=model.feature_importance("gain"),
+        predict=lambda new: present[model.predict(new, num_threads=1).argmax(axis=1)],
+    )

@@ -1,0 +1,227 @@
+"""One labelled factor: its values, its kind, and what counts as a label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from unbraid._typing import AnyArray, BoolArray, FloatArray, IntArray
+from unbraid._validation import check_choice, to_array
+
+MAX_LEVELS = 256
+MAX_CATEGORIES = 1000
+
+
+class FactorKind(StrEnum):
+    """How the values of a factor relate to each other."""
+
+    CATEGORICAL = "categorical"
+    ORDINAL = "ordinal"
+    CONTINUOUS = "continuous"
+    CIRCULAR = "circular"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Factor:
+    """One generative factor, row by row.
+
+    Build it with :func:`make_factor`, which validates; metrics read the attributes.
+
+    Attributes:
+        name: What the factor is called in tables.
+        kind: Categorical, ordinal, continuous or circular.
+        numbers: Values as floats, NaN where a row is not labelled. For a categorical factor
+            these are the positions of the labels in ``levels``.
+        labels: Position of each row's value in ``levels``, -1 where not labelled; ``None``
+            when the factor takes too many values to be read as labels.
+        levels: The distinct values, in order, as text.
+        period: Length of the circle of a circular factor.
+    """
+
+    name: str
+    kind: FactorKind
+    numbers: FloatArray
+    labels: IntArray | None
+    levels: tuple[str, ...]
+    period: float | None = None
+
+    @property
+    def labelled(self) -> BoolArray:
+        """Which rows carry a label."""
+        return ~np.isnan(self.numbers)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether a regression on the values makes sense."""
+        return self.kind is not FactorKind.CATEGORICAL
+
+    def take(self, rows: IntArray) -> Factor:
+        """Return the factor on some rows, with the same levels."""
+        labels = None if self.labels is None else self.labels[rows]
+        return replace(self, numbers=self.numbers[rows], labels=labels)
+
+    def targets(self, rows: IntArray) -> FloatArray:
+        """Return what a regression should predict on labelled ``rows``, ``(n_rows, n_targets)``.
+
+        A number is itself, an angle its cosine and sine, a category its indicators.
+        """
+        values = self.numbers[rows]
+        if self.kind is FactorKind.CIRCULAR:
+            assert self.period is not None
+            angle = 2 * np.pi * values / self.period
+            return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        if self.kind is FactorKind.CATEGORICAL:
+            indicators: FloatArray = (values[:, None] == np.arange(len(self.levels))).astype(float)
+            return indicators
+        return values[:, None]
+
+
+def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
+    """Build a factor from one column of labels.
+
+    The kind, when not given, follows from the values:
+
+    1. text, booleans and pandas categoricals, and any factor of two values: categorical;
+    2. numbers that repeat (at most 256 distinct values, at least two rows a value): ordinal;
+    3. other numbers: continuous.
+
+    Circular is never guessed: say ``"circular"`` (evenly spaced values close their own circle,
+    others have period 2π) or ``"circular:360"`` to give the period.
+
+    Args:
+        values: One-dimensional; NaN, None or an empty string means "not labelled".
+        name: Used in messages and tables.
+        kind: A :class:`FactorKind`, or ``None`` to infer it.
+
+    Raises:
+        ValueError: One value only, text in a numeric factor, or a categorical factor
+            with so many values that it cannot be one.
+    """
+    column = _as_series(values)
+    wanted, period = _parse_kind(kind, name)
+    numbers = _numbers(column)
+    if numbers is None and wanted not in (None, FactorKind.CATEGORICAL):
+        raise ValueError(f"factor {name!r} is declared {wanted} but holds text such as {_first(column)!r}.")
+    if numbers is None or wanted is FactorKind.CATEGORICAL:
+        return _categorical(column, numbers, name)
+    distinct, labels = _labels(numbers)
+    _check_levels(len(distinct), name)
+    inferred = wanted or _infer_kind(len(distinct), int((labels >= 0).sum()), column)
+    if inferred is FactorKind.CATEGORICAL:
+        return _categorical(column, numbers, name)
+    repeats = len(distinct) <= MAX_LEVELS and 2 * len(distinct) <= (labels >= 0).sum()
+    discrete = inferred is not FactorKind.CONTINUOUS and repeats
+    if inferred is FactorKind.ORDINAL and not discrete:
+        raise ValueError(
+            f"factor {name!r} is declared ordinal but takes {len(distinct)} distinct values in "
+            f"{len(numbers)} rows; declare it continuous."
+        )
+    return Factor(
+        name=name,
+        kind=inferred,
+        numbers=numbers,
+        labels=labels if discrete else None,
+        levels=tuple(f"{value:g}" for value in distinct) if discrete else (),
+        period=(period or _period(distinct, discrete)) if inferred is FactorKind.CIRCULAR else None,
+    )
+
+
+def _as_series(values: Any) -> pd.Series[Any]:
+    if isinstance(values, pd.Series):
+        return values
+    array = to_array(values)
+    if array.ndim != 1:
+        raise ValueError(f"a factor must have shape (n_samples,), got {array.shape}.")
+    return pd.Series(array)
+
+
+def _parse_kind(kind: str | None, name: str) -> tuple[FactorKind | None, float | None]:
+    if kind is None or kind == "":
+        return None, None
+    word, _, number = str(kind).partition(":")
+    check_choice(f"kind of factor {name!r}", word, [str(choice) for choice in FactorKind])
+    if not number:
+        return FactorKind(word), None
+    try:
+        period = float(number)
+    except ValueError:
+        period = 0.0
+    if word != FactorKind.CIRCULAR or not period > 0:
+        raise ValueError(
+            f"kind of factor {name!r} must be a kind or 'circular:PERIOD' with a positive period, got {kind!r}."
+        )
+    return FactorKind.CIRCULAR, period
+
+
+def _numbers(column: pd.Series[Any]) -> FloatArray | None:
+    """Return the values as floats, or None when they are not numbers."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return None
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if column.dtype == object:
+        known = column.dropna()
+        if len(known) and all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in known):
+            return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return None
+
+
+def _infer_kind(n_levels: int, n_labelled: int, column: pd.Series[Any]) -> FactorKind:
+    if n_levels == 2 or pd.api.types.is_bool_dtype(column.dtype):
+        return FactorKind.CATEGORICAL
+    if n_levels <= MAX_LEVELS and 2 * n_levels <= n_labelled:
+        return FactorKind.ORDINAL
+    return FactorKind.CONTINUOUS
+
+
+def _labels(numbers: FloatArray) -> tuple[FloatArray, IntArray]:
+    labelled = ~np.isnan(numbers)
+    if np.isinf(numbers).any():
+        raise ValueError("factors must be finite or NaN for 'not labelled', got inf.")
+    distinct, inverse = np.unique(numbers[labelled], return_inverse=True)
+    labels = np.full(len(numbers), -1, dtype=np.intp)
+    labels[labelled] = inverse
+    return distinct, labels
+
+
+def _categorical(column: pd.Series[Any], numbers: FloatArray | None, name: str) -> Factor:
+    if numbers is not None:
+        distinct, labels = _labels(numbers)
+        levels = tuple(f"{value:g}" for value in distinct)
+    else:
+        text = column.astype(object).where(column.notna(), None)
+        text = text.map(lambda value: None if value is None or value == "" else str(value))
+        codes, found = pd.factorize(text, sort=True)
+        labels, levels = codes.astype(np.intp), tuple(str(value) for value in found)
+    _check_levels(len(levels), name)
+    if len(levels) > MAX_CATEGORIES or 2 * len(levels) > (labels >= 0).sum():
+        raise ValueError(
+            f"factor {name!r} is categorical but takes {len(levels)} distinct values in {len(labels)} rows; "
+            "declare it continuous if it is a number, or group its labels."
+        )
+    as_numbers = np.where(labels >= 0, labels, np.nan).astype(np.float64)
+    return Factor(name=name, kind=FactorKind.CATEGORICAL, numbers=as_numbers, labels=labels, levels=levels)
+
+
+def _check_levels(n_levels: int, name: str) -> None:
+    if n_levels == 0:
+        raise ValueError(f"factor {name!r} has no labelled row; drop it before scoring.")
+    if n_levels == 1:
+        raise ValueError(
+            f"factor {name!r} takes one value only; drop it before scoring, its entropy is zero."
+        )
+
+
+def _period(distinct: FloatArray, discrete: bool) -> float:
+    steps = np.diff(distinct)
+    if discrete and np.allclose(steps, steps[0], rtol=1e-3):
+        return float(distinct[-1] - distinct[0] + steps.mean())
+    return 2 * np.pi
+
+
+def _first(column: pd.Series[Any]) -> AnyArray:
+    return column.dropna().iloc[0]  # type: ignore[no-any-return]

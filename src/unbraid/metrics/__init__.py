@@ -1,0 +1,55 @@
+"""Metrics: arrays in, a :class:`~unbraid.Score` out."""
+
+from unbraid.metrics._catalogue import METRICS
+from unbraid.metrics._dci import DCI, completeness, dci_boosting, dci_forest, dci_linear, disentanglement, informativeness
+from unbraid.metrics._dcimig import dcimig
+from unbraid.metrics._explicitness import explicitness
+from unbraid.metrics._infomec import InfoMEC, infomec
+from unbraid.metrics._irs import irs
+from unbraid.metrics._jemmig import jemmig
+from unbraid.metrics._label_free import code_mutual_information, total_correlation, wasserstein_correlation
+from unbraid.metrics._mcc import mcc
+from unbraid.metrics._metric import Cost, Invariance, Metric, Property, Source
+from unbraid.metrics._mig import mig
+from unbraid.metrics._mig_sup import mig_sup
+from unbraid.metrics._modularity import modularity
+from unbraid.metrics._r2 import r2
+from unbraid.metrics._sap import sap
+from unbraid.metrics._z_diff import z_diff
+from unbraid.metrics._z_min_var import z_min_var
+from unbraid.metrics._z_scores import z1, z2
+
+__all__ = [
+    "DCI",
+    "METRICS",
+    "Cost",
+    "InfoMEC",
+    "Invariance",
+    "Metric",
+    "Property",
+    "Source",
+    "code_mutual_information",
+    "completeness",
+    "dci_boosting",
+    "dci_forest",
+    "dci_linear",
+    "dcimig",
+    "disentanglement",
+    "explicitness",
+    "infomec",
+    "informativeness",
+    "irs",
+    "jemmig",
+    "mcc",
+    "mig",
+    "mig_sup",
+    "modularity",
+    "r2",
+    "sap",
+    "total_correlation",
+    "wasserstein_correlation",
+    "z1",
+    "z2",
+    "z_diff",
+    "z_min_var",
+]

@@ -1,0 +1,69 @@
+"""Explicitness of Ridgeway and Mozer."""
+
+from typing import Any
+
+import numpy as np
+
+from unbraid._score import Score
+from unbraid.evidence.discretise import Binning
+from unbraid.evidence.separability import (
+    Classifier,
+    ClassifierOptions,
+    EvaluateOn,
+    Separation,
+    linear_separation,
+)
+from unbraid.representation import as_labelled
+
+
+def explicitness(
+    codes: Any,
+    factors: Any = None,
+    *,
+    classifier: Classifier = "one_vs_rest",
+    normalised: bool = False,
+    evaluate_on: EvaluateOn = "held_out",
+    n_bins: int = 20,
+    binning: Binning = "robust",
+    rng: np.random.Generator | int = 0,
+) -> Score:
+    r"""Score how well a linear classifier tells the values of each factor apart.
+
+    For every value of a factor, the area under the ROC curve of a logistic regression that picks the value out;
+    averaged over values, then over factors. Chance is 0.5.
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``; continuous ones are binned.
+        classifier: ``"one_vs_rest"`` as in the paper; ``"multinomial"`` fits all values together, as
+            disentanglement_lib does, and finds middle values that one line cannot cut out.
+        normalised: Rescale so that chance is 0: :math:`(\mathrm{AUC} - 1/2) / (1/2)`.
+        evaluate_on: ``"held_out"`` rows, or the ``"fitted"`` ones.
+        n_bins: Bins for factors that are continuous.
+        binning: How those are cut.
+        rng: Chooses the held-out rows, or its seed.
+
+    Returns:
+        A score in [0, 1], higher is better. A value missing from the held-out rows is left out of the mean.
+
+    References:
+        Ridgeway & Mozer (2018), Learning Deep Disentangled Embeddings with the
+        F-Statistic Loss, sec. 3. https://arxiv.org/abs/1802.05312
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.random.default_rng(0).integers(0, 2, (500, 2))
+        >>> float(explicitness(factors + 0.0, factors))
+        1.0
+    """
+    rep = as_labelled(codes, factors, metric="explicitness")
+    options = ClassifierOptions(classifier=classifier, evaluate_on=evaluate_on, n_bins=n_bins, binning=binning)
+    return explicitness_score(linear_separation(rep, options, np.random.default_rng(rng)), normalised=normalised)
+
+
+def explicitness_score(separation: Separation, *, normalised: bool = False) -> Score:
+    """Explicitness of the separation of values."""
+    per_factor = separation.auc
+    if normalised:
+        per_factor = np.maximum(0.0, 2 * per_factor - 1)
+    return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence={"auc": separation.auc})

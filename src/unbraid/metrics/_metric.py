@@ -1,0 +1,137 @@
+"""What the table of metrics says about each metric, and how the panel gets its evidence."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from unbraid._score import Score
+from unbraid.representation import Representation
+
+
+class Property(StrEnum):
+    """What a score is about."""
+
+    MODULARITY = "modularity"
+    COMPACTNESS = "compactness"
+    EXPLICITNESS = "explicitness"
+    INDEPENDENCE = "independence"
+
+
+class Invariance(StrEnum):
+    """Changes of the codes that a score may be blind to."""
+
+    PERMUTATION = "permutation"
+    SCALING = "scaling"
+    WARPING = "warping"
+    ROTATION = "rotation"
+
+
+class Cost(StrEnum):
+    """Rough time at 10 000 rows, 10 codes and 5 factors, without intervals."""
+
+    INSTANT = "under 0.1 s"
+    QUICK = "under 1 s"
+    SECONDS = "seconds"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One kind of evidence: how it is gathered, and how its uncertainty is found.
+
+    Attributes:
+        name: Short name, part of the seed of its random numbers.
+        gather: ``(representation, options, rng) -> evidence``.
+        options: Frozen dataclass of the options, with defaults.
+        n_replicates: How many times the evidence is gathered again for an interval.
+        n_nulls: How many shuffles the null averages over.
+        resample: ``(representation, options, n_resamples=, rng=) -> [evidence]``, where counts can be
+            resampled without touching rows; otherwise the panel refits on random halves of the rows.
+        lighten: Options to use for replicates and nulls, where a lighter fit tells the spread as well.
+        max_replicate_rows: Replicates and nulls use at most this many rows.
+        label_free: Reads the codes only; its null shuffles each code instead of the factors.
+    """
+
+    name: str
+    gather: Callable[[Representation, Any, np.random.Generator], Any]
+    options: type[Any]
+    n_replicates: int
+    n_nulls: int
+    resample: Callable[..., list[Any]] | None = None
+    lighten: Callable[[Any], Any] | None = None
+    max_replicate_rows: int | None = None
+    label_free: bool = False
+
+    @property
+    def interval_method(self) -> str:
+        """How the interval is made, in words."""
+        if self.resample is not None:
+            return f"block bootstrap of counts, {self.n_replicates} resamples"
+        return f"{self.n_replicates} refits on random halves of the rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One row of the table: everything the panel, command line, report, docs and tests read.
+
+    Attributes:
+        name: Registry name; ``family.headline`` where a family has several.
+        title: Spelled out.
+        function: Public function; it returns a :class:`~unbraid._score.Score`, or a tuple of them named by headline.
+        source: Where its evidence comes from.
+        score: Pure function from evidence to score; takes the options that ``source`` does not.
+        measures: What it is about.
+        bounds: Lowest and highest possible value.
+        higher_is_better: Direction.
+        invariant_to: Changes of the codes that leave it as it is; a promise that the tests check both ways.
+        tolerance: How far an invariance may be off, for fitted probes.
+        min_factors: Fewest factors the definition covers.
+        cost: Rough time.
+        reference: Where it was published.
+        summary: One plain sentence.
+    """
+
+    name: str
+    title: str
+    function: Callable[..., Any]
+    source: Source
+    score: Callable[..., Score]
+    measures: tuple[Property, ...]
+    summary: str
+    reference: str
+    bounds: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    invariant_to: frozenset[Invariance] = frozenset()
+    tolerance: float = 1e-9
+    min_factors: int = 1
+    cost: Cost = Cost.INSTANT
+
+    @property
+    def family(self) -> str:
+        """The part of the name before the dot."""
+        return self.name.partition(".")[0]
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """Options its public function takes."""
+        return tuple(name for name in signature(self.function).parameters if name not in ("codes", "factors", "rng"))
+
+    def split_options(self, shared: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Divide options between the evidence and the score.
+
+        Args:
+            shared: Options for whoever takes them.
+            given: Options meant for this metric; one it does not take is an error.
+        """
+        for key in given:
+            if key not in self.option_names:
+                takes = ", ".join(self.option_names) or "none"
+                raise ValueError(f"options for {self.name} must be among {takes}, got {key!r}.")
+        values = {**shared, **given}
+        known = {field.name for field in fields(self.source.options)}
+        evidence = self.source.options(**{key: value for key, value in values.items() if key in known})
+        takes_score = signature(self.score).parameters
+        return evidence, {key: value for key, value in given.items() if key in takes_score and key not in known}

@@ -1,0 +1,44 @@
+"""Linear predictability of the factors."""
+
+from typing import Any
+
+import numpy as np
+
+from unbraid._score import Score
+from unbraid.evidence.regression import LinearFit, RegressionOptions, linear_fit
+from unbraid.representation import as_labelled
+
+
+def r2(codes: Any, factors: Any = None, *, rng: np.random.Generator | int = 0) -> Score:
+    r"""Score how much of each factor's variance a linear map of the codes explains.
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``. A categorical factor is regressed as indicators of
+            its values, a circular one as cosine and sine, their variances pooled.
+        rng: Chooses the held-out rows, or its seed.
+
+    Returns:
+        Held-out R², not below 0, averaged over factors; higher is better.
+
+    Note:
+        Unchanged by any invertible linear map of the codes: it says nothing about alignment with the axes.
+
+    References:
+        The coefficient of determination; used for identifiability up to linear maps, as in
+        Khemakhem et al. (2020), ICE-BeeM, sec. 5. https://arxiv.org/abs/2002.11537
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.random.default_rng(0).normal(size=(500, 2))
+        >>> round(float(r2(factors @ [[1, 2], [3, 4]], factors)), 4)
+        1.0
+    """
+    rep = as_labelled(codes, factors, metric="r2")
+    return r2_score(linear_fit(rep, RegressionOptions(), np.random.default_rng(rng)))
+
+
+def r2_score(fit: LinearFit) -> Score:
+    """Mean of R² over factors, each floored at 0."""
+    per_factor = np.maximum(fit.r2, 0.0)
+    return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence={"unfloored": fit.r2})

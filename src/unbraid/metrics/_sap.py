@@ -1,0 +1,48 @@
+"""Separated attribute predictability."""
+
+from typing import Any
+
+import numpy as np
+
+from unbraid._score import Score
+from unbraid.evidence.association import Association, PredictabilityOptions, predictability
+from unbraid.metrics._mig import information_gaps
+from unbraid.representation import as_labelled
+
+
+def sap(codes: Any, factors: Any = None, *, rng: np.random.Generator | int = 0) -> Score:
+    r"""Score how much better the best single code predicts each factor than the second best.
+
+    The score of code j for factor k is R² of a straight line for ordinal, continuous and circular factors
+    (an angle is predicted through its cosine and sine), and held-out balanced accuracy of thresholds on the code for
+    categorical ones. SAP is the gap between the two best codes, averaged over factors.
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``.
+        rng: Chooses the held-out rows, or its seed.
+
+    Returns:
+        A score in [0, 1], higher is better; ``evidence["predictability"]`` is the matrix of scores.
+
+    Note:
+        Unchanged by shifting and scaling any code, which a support-vector version is not.
+
+    References:
+        Kumar et al. (2018), Variational Inference of Disentangled Latent Concepts from
+        Unlabeled Observations, sec. 3. https://arxiv.org/abs/1711.00848
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.stack(np.meshgrid(np.arange(5), np.arange(5)), axis=-1).reshape(-1, 2)
+        >>> round(float(sap(factors, factors)), 6)
+        1.0
+    """
+    rep = as_labelled(codes, factors, metric="sap")
+    return sap_score(predictability(rep, PredictabilityOptions(), np.random.default_rng(rng)))
+
+
+def sap_score(association: Association) -> Score:
+    """SAP of single-code predictability."""
+    gaps = information_gaps(association.matrix)
+    return Score(value=float(gaps.mean()), per_factor=gaps, evidence={"predictability": association.matrix})

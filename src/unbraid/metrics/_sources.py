@@ -1,0 +1,113 @@
+"""The kinds of evidence the panel shares between metrics."""
+
+from dataclasses import replace
+
+from unbraid.evidence.association import (
+    CorrelationOptions,
+    PredictabilityOptions,
+    correlations,
+    predictability,
+)
+from unbraid.evidence.code_information import code_information
+from unbraid.evidence.conditional import ConditionalOptions, conditional_spread
+from unbraid.evidence.covariance import CovarianceOptions, code_covariance
+from unbraid.evidence.information import InformationOptions, information_table, resampled_tables
+from unbraid.evidence.interventions import GroupOptions, group_differences, group_variances
+from unbraid.evidence.linear import LinearOptions, linear_importance
+from unbraid.evidence.regression import RegressionOptions, linear_fit
+from unbraid.evidence.separability import (
+    ClassifierOptions,
+    PredictiveOptions,
+    linear_separation,
+    predictive_information,
+)
+from unbraid.evidence.trees import BoostingOptions, ForestOptions, boosting_importance, forest_importance
+from unbraid.metrics._metric import Source
+
+LIGHT_TREES = 20
+LIGHT_VOTES = 200
+MANY_ROWS = 20_000
+
+INFORMATION = Source(
+    name="information",
+    gather=lambda rep, options, rng: information_table(rep, options),
+    options=InformationOptions,
+    n_replicates=100,
+    n_nulls=5,
+    resample=resampled_tables,
+)
+DIFFERENCES = Source(
+    name="differences",
+    gather=group_differences,
+    options=GroupOptions,
+    n_replicates=10,
+    n_nulls=2,
+    lighten=lambda options: replace(options, n_votes=min(options.n_votes, LIGHT_VOTES)),
+)
+VARIANCES = Source(
+    name="variances",
+    gather=group_variances,
+    options=GroupOptions,
+    n_replicates=10,
+    n_nulls=2,
+    lighten=lambda options: replace(options, n_votes=min(options.n_votes, LIGHT_VOTES)),
+)
+CONDITIONAL = Source(
+    name="conditional", gather=conditional_spread, options=ConditionalOptions, n_replicates=10, n_nulls=3
+)
+PREDICTABILITY = Source(
+    name="predictability", gather=predictability, options=PredictabilityOptions, n_replicates=10, n_nulls=3
+)
+CORRELATION = Source(
+    name="correlation", gather=correlations, options=CorrelationOptions, n_replicates=10, n_nulls=3
+)
+REGRESSION = Source(
+    name="regression", gather=linear_fit, options=RegressionOptions, n_replicates=10, n_nulls=3
+)
+SEPARATION = Source(
+    name="separation",
+    gather=linear_separation,
+    options=ClassifierOptions,
+    n_replicates=5,
+    n_nulls=1,
+    max_replicate_rows=MANY_ROWS,
+)
+PREDICTIVE = Source(
+    name="predictive",
+    gather=predictive_information,
+    options=PredictiveOptions,
+    n_replicates=5,
+    n_nulls=1,
+    max_replicate_rows=MANY_ROWS,
+)
+LINEAR = Source(
+    name="linear", gather=linear_importance, options=LinearOptions, n_replicates=5, n_nulls=1, max_replicate_rows=MANY_ROWS
+)
+FOREST = Source(
+    name="forest",
+    gather=forest_importance,
+    options=ForestOptions,
+    n_replicates=5,
+    n_nulls=1,
+    lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
+    max_replicate_rows=MANY_ROWS,
+)
+BOOSTING = Source(
+    name="boosting",
+    gather=boosting_importance,
+    options=BoostingOptions,
+    n_replicates=5,
+    n_nulls=1,
+    max_replicate_rows=MANY_ROWS,
+)
+COVARIANCE = Source(
+    name="covariance", gather=code_covariance, options=CovarianceOptions, n_replicates=10, n_nulls=3, label_free=True
+)
+CODE_INFORMATION = Source(
+    name="code_information",
+    gather=code_information,
+    options=InformationOptions,
+    n_replicates=10,
+    n_nulls=2,
+    label_free=True,
+)

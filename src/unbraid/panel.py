@@ -1,0 +1,324 @@
+"""The panel: choose metrics, gather each kind of evidence once, add intervals, nulls and notes."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+from threadpoolctl import threadpool_limits
+
+from unbraid._notes import representation_notes, score_notes
+from unbraid._progress import Progress, track
+from unbraid._score import Score
+from unbraid._typing import FloatArray
+from unbraid._validation import check_at_least, did_you_mean
+from unbraid._version import __version__
+from unbraid.evidence.discretise import Binning
+from unbraid.metrics import METRICS, Metric, Source
+from unbraid.representation import Representation, as_representation, check_n_factors
+from unbraid.result import Report
+
+CONFIDENCE = 0.95
+POINT, REPLICATE, NULL = range(3)
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """Metrics that read the same evidence, and what has been computed for them."""
+
+    source: Source
+    options: Any
+    metrics: dict[str, tuple[Metric, dict[str, Any]]] = field(default_factory=dict)
+    points: dict[str, Score] = field(default_factory=dict)
+    replicates: dict[int, dict[str, float]] = field(default_factory=dict)
+    nulls: dict[int, dict[str, float]] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    spread_error: str | None = None
+    scale: float = 1.0
+    seconds: float = 0.0
+
+
+def evaluate(
+    codes: Any,
+    factors: Any = None,
+    *,
+    metrics: str | Iterable[str] = "default",
+    seed: int = 0,
+    n_jobs: int | None = None,
+    n_bins: int = 20,
+    binning: Binning = "robust",
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    intervals: bool = True,
+    nulls: bool = True,
+    progress: bool | None = None,
+) -> Report:
+    """Score a representation with many metrics at once.
+
+    Metrics that need the same evidence share it. Every score gets a 95 % interval (counts are bootstrapped, fits are
+    repeated on random halves of the rows) and a null: what the same codes score once the factors are shuffled
+    (for label-free metrics: once every code is shuffled on its own). A metric that fails leaves a
+    reason and does not stop the others.
+
+    Args:
+        codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: ``(n_samples, n_factors)``, or ``None`` for label-free metrics only.
+        metrics: ``"default"`` for all that the input supports, or names; a family name gives all its scores.
+        seed: Same seed, same numbers, for any ``n_jobs``.
+        n_jobs: Worker threads; all cores by default.
+        n_bins: Bins, for every metric that bins.
+        binning: How to cut them: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        options: Further options by metric or family name, as its function takes them.
+        intervals: Whether to compute intervals.
+        nulls: Whether to compute nulls.
+        progress: Show a progress bar on standard error; by default when that is a terminal.
+
+    Returns:
+        A :class:`~unbraid.Report`.
+
+    Raises:
+        ValueError: Bad input, an unknown metric or option.
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.random.default_rng(0).integers(0, 4, (200, 2))
+        >>> report = evaluate(factors + 0.0, factors, metrics=["mig", "sap"])
+        >>> round(report["mig"].value, 6)
+        1.0
+    """
+    rep = as_representation(codes, factors)
+    check_at_least("seed", seed, 0)
+    workers = os.cpu_count() or 1 if n_jobs is None else n_jobs
+    check_at_least("n_jobs", workers, 1)
+    chosen, notes = _choose(metrics, rep)
+    failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
+    shared = {"n_bins": n_bins, "binning": binning}
+    groups = _plan([metric for metric in chosen if metric.name not in failures], shared, options or {})
+    started = time.perf_counter()
+    tasks = [task for group in groups for task in _tasks(group, rep, seed, intervals, nulls)]
+    with threadpool_limits(1), track(len(tasks), progress) as bar:
+        _run(tasks, workers, bar)
+    for group in groups:
+        failures |= group.errors
+    names = [metric.name for metric in chosen]
+    scores = {
+        name: _finish(group, name)
+        for name in names
+        for group in groups
+        if name in group.points
+    }
+    methods = {name: group.source.interval_method for group in groups for name in group.points} if intervals else {}
+    return Report(
+        scores=scores,
+        failures={name: failures[name] for name in names if name in failures},
+        interval_methods={name: methods[name] for name in scores if name in methods},
+        notes=(*representation_notes(rep), *notes),
+        meta=_meta(rep, groups, seed, shared, time.perf_counter() - started),
+    )
+
+
+def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
+    """Return the table rows behind names, family names or ``"default"``, each once, in the table's order."""
+    names = [part.strip() for part in metrics.split(",")] if isinstance(metrics, str) else list(metrics)
+    families = {metric.family for metric in METRICS.values()}
+    wanted = set()
+    for name in names:
+        if name in ("default", "all"):
+            wanted |= set(METRICS)
+        elif name in METRICS:
+            wanted.add(name)
+        elif name in families:
+            wanted |= {metric.name for metric in METRICS.values() if metric.family == name}
+        else:
+            raise ValueError(f"Unknown metric {name!r}{did_you_mean(name, [*METRICS, *families])}; see `unbraid metrics`.")
+    if not wanted:
+        raise ValueError("metrics must name at least one metric, got none; see `unbraid metrics`.")
+    return [metric for name, metric in METRICS.items() if name in wanted]
+
+
+def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[str, ...]]:
+    """Return the metrics to try; the default leaves out what the input cannot support, and says so."""
+    chosen = resolve_metrics(metrics)
+    if metrics != "default":
+        return chosen, ()
+    left_out = [metric.name for metric in chosen if metric.min_factors > rep.n_factors]
+    if not left_out:
+        return chosen, ()
+    note = f"Left out, for want of labelled factors ({rep.n_factors} given): {', '.join(left_out)}."
+    return [metric for metric in chosen if metric.name not in left_out], (note,)
+
+
+def _unsupported(metric: Metric, rep: Representation) -> str | None:
+    try:
+        check_n_factors(rep, metric=metric.name, min_factors=metric.min_factors)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _plan(
+    metrics: list[Metric], shared: dict[str, Any], options: Mapping[str, Mapping[str, Any]]
+) -> list[_Group]:
+    """Group metrics by the evidence they share."""
+    _check_options(options)
+    groups: dict[Any, _Group] = {}
+    for metric in metrics:
+        given = {**options.get(metric.family, {}), **options.get(metric.name, {})}
+        evidence, rest = metric.split_options(shared, given)
+        group = groups.setdefault((metric.source.name, evidence), _Group(metric.source, evidence))
+        group.metrics[metric.name] = (metric, rest)
+    return list(groups.values())
+
+
+def _check_options(options: Mapping[str, Mapping[str, Any]]) -> None:
+    known = {name for metric in METRICS.values() for name in (metric.name, metric.family)}
+    for name in options:
+        if name not in known:
+            raise ValueError(f"options names unknown metric {name!r}{did_you_mean(name, known)}.")
+
+
+def _tasks(
+    group: _Group, rep: Representation, seed: int, intervals: bool, nulls: bool
+) -> list[Callable[[], None]]:
+    """Return the work of one group, in pieces that do not depend on each other or on their order."""
+    key = zlib.crc32(f"{group.source.name} {_plain(group.options)}".encode())
+
+    def rng(role: int, index: int = 0) -> np.random.Generator:
+        return np.random.default_rng([seed, key, role, index])
+
+    tasks: list[Callable[[], None]] = [lambda: _point(group, rep, rng(POINT))]
+    if intervals and group.source.resample is not None:
+        tasks.append(lambda: _resample(group, rep, rng(REPLICATE)))
+    elif intervals:
+        tasks += [
+            lambda index=index: _replicate(group, rep, index, rng(REPLICATE, index))  # type: ignore[misc]
+            for index in range(group.source.n_replicates)
+        ]
+    if nulls:
+        tasks += [
+            lambda index=index: _null(group, rep, index, rng(NULL, index))  # type: ignore[misc]
+            for index in range(group.source.n_nulls)
+        ]
+    return tasks
+
+
+def _run(tasks: list[Callable[[], None]], workers: int, bar: Progress) -> None:
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        for done in as_completed([pool.submit(task) for task in tasks]):
+            done.result()
+            bar.advance()
+
+
+def _point(group: _Group, rep: Representation, rng: np.random.Generator) -> None:
+    started = time.perf_counter()
+    try:
+        evidence = group.source.gather(rep, group.options, rng)
+    except Exception as error:  # one metric must never take the others down; its row carries the reason
+        group.errors |= {name: _reason(error) for name in group.metrics}
+        return
+    for name, (metric, rest) in group.metrics.items():
+        try:
+            group.points[name] = metric.score(evidence, **rest)
+        except Exception as error:  # as above
+            group.errors[name] = _reason(error)
+    group.seconds = time.perf_counter() - started
+
+
+def _resample(group: _Group, rep: Representation, rng: np.random.Generator) -> None:
+    assert group.source.resample is not None
+    try:
+        tables = group.source.resample(rep, group.options, n_resamples=group.source.n_replicates, rng=rng)
+        group.replicates = {index: _values(group, table) for index, table in enumerate(tables)}
+    except Exception as error:  # a score without an interval is still a score; a note says why
+        group.spread_error = _reason(error)
+
+
+def _replicate(group: _Group, rep: Representation, index: int, rng: np.random.Generator) -> None:
+    """Gather again on a random half; its spread around the whole is the standard error of the whole."""
+    n_rows = rep.n_samples // 2
+    if group.source.max_replicate_rows is not None:
+        n_rows = min(n_rows, group.source.max_replicate_rows)
+    group.scale = float(np.sqrt(n_rows / (rep.n_samples - n_rows)))
+    try:
+        part = rep.take(np.sort(rng.permutation(rep.n_samples)[:n_rows]))
+        group.replicates[index] = _values(group, group.source.gather(part, _light(group), rng))
+    except Exception as error:  # as in _resample
+        group.spread_error = _reason(error)
+
+
+def _null(group: _Group, rep: Representation, index: int, rng: np.random.Generator) -> None:
+    limit = group.source.max_replicate_rows
+    if limit is not None and rep.n_samples > limit:
+        rep = rep.take(np.sort(rng.permutation(rep.n_samples)[:limit]))
+    shuffled = rep.with_shuffled_codes(rng) if group.source.label_free else rep.with_shuffled_factors(rng)
+    try:
+        group.nulls[index] = _values(group, group.source.gather(shuffled, _light(group), rng))
+    except Exception as error:  # as in _resample
+        group.spread_error = _reason(error)
+
+
+def _light(group: _Group) -> Any:
+    return group.options if group.source.lighten is None else group.source.lighten(group.options)
+
+
+def _values(group: _Group, evidence: Any) -> dict[str, float]:
+    return {name: metric.score(evidence, **rest).value for name, (metric, rest) in group.metrics.items()}
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+
+
+def _finish(group: _Group, name: str) -> Score:
+    """Add interval, null and notes to a point score."""
+    metric, score = group.metrics[name][0], group.points[name]
+    values = _in_order(group.replicates, name)
+    low = high = None
+    if len(values) >= 3 and np.isfinite(values).all() and np.isfinite(score.value):
+        reach = float(student.ppf(0.5 + CONFIDENCE / 2, len(values) - 1) * values.std(ddof=1) * group.scale)
+        low, high = (float(np.clip(end, *metric.bounds)) for end in (score.value - reach, score.value + reach))
+    null = float(_in_order(group.nulls, name).mean()) if group.nulls else None
+    finished = replace(score, low=low, high=high, null=null)
+    return replace(finished, notes=(*score.notes, *score_notes(metric, finished, group.spread_error)))
+
+
+def _in_order(values: dict[int, dict[str, float]], name: str) -> FloatArray:
+    """Return one metric's values by index, so that sums do not depend on who finished first."""
+    return np.array([values[index][name] for index in sorted(values)])
+
+
+def _meta(
+    rep: Representation, groups: list[_Group], seed: int, shared: dict[str, Any], seconds: float
+) -> dict[str, Any]:
+    return {
+        "unbraid": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "seed": seed,
+        "n_samples": rep.n_samples,
+        "n_codes": rep.n_codes,
+        "n_factors": rep.n_factors,
+        "code_names": list(rep.code_names),
+        "factor_names": list(rep.factor_names),
+        "factor_kinds": [str(factor.kind) for factor in rep.factors],
+        "factor_levels": [len(factor.levels) or None for factor in rep.factors],
+        "dead_codes": [name for name, active in zip(rep.code_names, rep.active, strict=True) if not active],
+        "options": {group.source.name: _plain(group.options) for group in groups} or shared,
+        "confidence": CONFIDENCE,
+        "seconds": round(seconds, 3),
+        "seconds_by_evidence": {group.source.name: round(group.seconds, 3) for group in groups},
+    }
+
+
+def _plain(options: Any) -> dict[str, Any]:
+    """Return options as plain data; a callable by the name of its type, which does not change between runs."""
+    values = {item.name: getattr(options, item.name) for item in fields(options)}
+    plain = (str, int, float, bool, type(None))
+    return {key: value if isinstance(value, plain) else type(value).__name__ for key, value in values.items()}

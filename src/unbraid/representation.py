@@ -1,0 +1,217 @@
+"""Codes and labelled factors, validated once, at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from unbraid._typing import BoolArray, FloatArray, IntArray
+from unbraid._validation import active_codes, check_codes, did_you_mean, to_array
+from unbraid.factor import Factor, make_factor
+
+
+class Representation:
+    """What a model says about N observations, and what is known about them.
+
+    Args:
+        codes: ``(n_samples, n_codes)``, real valued: NumPy, pandas, polars or torch.
+        factors: ``(n_samples, n_factors)`` labels in any of those, a mapping from name to column, or
+            a sequence of :class:`~unbraid.factor.Factor`. NaN means "not labelled". ``None`` or no
+            column leaves only the label-free metrics.
+        names: Factor names; taken from the frame or mapping when it has them.
+        kinds: Factor kinds, as a sequence with ``None`` for "infer", or a mapping from name to kind.
+            See :func:`~unbraid.factor.make_factor` for the rule.
+        code_names: Code names; taken from the frame when it has them.
+
+    Raises:
+        ValueError: Anything a metric could not work with; the message says what and where.
+
+    Example:
+        >>> import numpy as np
+        >>> rep = Representation(np.eye(4)[:, :2], [["a", 0], ["a", 1], ["b", 0], ["b", 1]])
+        >>> [factor.kind.value for factor in rep.factors]
+        ['categorical', 'categorical']
+    """
+
+    __slots__ = ("active", "code_names", "codes", "factors")
+
+    codes: FloatArray
+    factors: tuple[Factor, ...]
+    code_names: tuple[str, ...]
+    active: BoolArray
+
+    def __init__(
+        self,
+        codes: Any,
+        factors: Any = None,
+        *,
+        names: Iterable[str] | None = None,
+        kinds: Sequence[str | None] | Mapping[str, str] | None = None,
+        code_names: Iterable[str] | None = None,
+    ) -> None:
+        self.codes = check_codes(codes)
+        self.code_names = _code_names(codes, code_names, self.n_codes)
+        self.factors = _factors(factors, names, kinds)
+        for factor in self.factors:
+            if len(factor.numbers) != self.n_samples:
+                raise ValueError(
+                    "codes and factors must have the same number of rows, "
+                    f"got {self.n_samples} and {len(factor.numbers)}."
+                )
+        self.active = active_codes(self.codes)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes."""
+        return int(self.codes.shape[1])
+
+    @property
+    def n_factors(self) -> int:
+        """Number of labelled factors."""
+        return len(self.factors)
+
+    @property
+    def factor_names(self) -> tuple[str, ...]:
+        """Factor names, in order."""
+        return tuple(factor.name for factor in self.factors)
+
+    def take(self, rows: IntArray) -> Representation:
+        """Return the same codes and factors on some rows."""
+        return self._with(self.codes[rows], tuple(factor.take(rows) for factor in self.factors))
+
+    def with_shuffled_factors(self, rng: np.random.Generator) -> Representation:
+        """Break the tie between codes and factors; factors keep their tie to each other."""
+        rows = rng.permutation(self.n_samples)
+        return self._with(self.codes, tuple(factor.take(rows) for factor in self.factors))
+
+    def with_shuffled_codes(self, rng: np.random.Generator) -> Representation:
+        """Break the tie between the codes, each column shuffled on its own."""
+        return self._with(rng.permuted(self.codes, axis=0), self.factors)
+
+    def select_factors(self, names: Iterable[str]) -> Representation:
+        """Keep only the named factors, in the order given."""
+        by_name = {factor.name: factor for factor in self.factors}
+        chosen = []
+        for name in names:
+            if name not in by_name:
+                raise ValueError(
+                    f"factor {name!r} is not one of {', '.join(by_name)}{did_you_mean(name, by_name)}."
+                )
+            chosen.append(by_name[name])
+        return self._with(self.codes, tuple(chosen))
+
+    def _with(self, codes: FloatArray, factors: tuple[Factor, ...]) -> Representation:
+        """Build without checking again: rows and columns come from a checked representation."""
+        other = Representation.__new__(Representation)
+        other.codes, other.factors = codes, factors
+        other.code_names = self.code_names
+        other.active = active_codes(codes)
+        return other
+
+    def __repr__(self) -> str:
+        factors = ", ".join(f"{factor.name} ({factor.kind})" for factor in self.factors)
+        return f"Representation({self.n_samples} rows, {self.n_codes} codes; factors: {factors or 'none'})"
+
+
+def as_representation(codes: Any, factors: Any = None) -> Representation:
+    """Return a representation from the two leading arguments of every metric."""
+    if isinstance(codes, Representation):
+        if factors is not None:
+            raise TypeError("factors must be left out when codes is a Representation, got both.")
+        return codes
+    return Representation(codes, factors)
+
+
+def as_labelled(codes: Any, factors: Any = None, *, metric: str, min_factors: int = 1) -> Representation:
+    """Return a representation with enough factors for ``metric``."""
+    rep = as_representation(codes, factors)
+    check_n_factors(rep, metric=metric, min_factors=min_factors)
+    return rep
+
+
+def check_n_factors(rep: Representation, *, metric: str, min_factors: int) -> None:
+    """Raise unless the definition of ``metric`` covers this many factors."""
+    if rep.n_factors < min_factors:
+        wanted = "two columns" if min_factors == 2 else "one column"
+        raise ValueError(f"factors must have at least {wanted} for {metric}, got {rep.n_factors}.")
+
+
+def _code_names(codes: Any, given: Iterable[str] | None, n_codes: int) -> tuple[str, ...]:
+    if given is None and hasattr(codes, "columns"):
+        given = [str(name) for name in codes.columns]
+    if given is None:
+        return tuple(f"code_{j}" for j in range(n_codes))
+    names = tuple(str(name) for name in given)
+    _check_names("code_names", names, n_codes)
+    return names
+
+
+def _factors(
+    factors: Any, names: Iterable[str] | None, kinds: Sequence[str | None] | Mapping[str, str] | None
+) -> tuple[Factor, ...]:
+    columns = _columns(factors)
+    if columns and all(isinstance(column, Factor) for column in columns.values()):
+        return tuple(columns.values())
+    labels = tuple(str(name) for name in (columns if names is None else names))
+    _check_names("names", labels, len(columns))
+    wanted = _kinds(kinds, labels)
+    return tuple(
+        make_factor(column, name=name, kind=kind)
+        for column, name, kind in zip(columns.values(), labels, wanted, strict=True)
+    )
+
+
+def _columns(factors: Any) -> dict[str, Any]:
+    """Return factor columns by name, whatever they came in."""
+    if factors is None:
+        return {}
+    if isinstance(factors, Mapping):
+        return {str(name): column for name, column in factors.items()}
+    if hasattr(factors, "columns"):
+        return {str(name): factors[name] for name in factors.columns}
+    if isinstance(factors, Sequence) and factors and all(isinstance(item, Factor) for item in factors):
+        return {item.name: item for item in factors}
+    if isinstance(factors, list):
+        # A list of rows may mix text and numbers; NumPy would turn both into text.
+        factors = pd.DataFrame(factors).to_numpy() if factors and np.ndim(factors[0]) == 1 else factors
+    array = to_array(factors)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise ValueError(f"factors must have shape (n_samples, n_factors), got {array.shape}.")
+    if array.dtype == object:
+        return {f"factor_{k}": pd.Series(column).infer_objects() for k, column in enumerate(array.T)}
+    return {f"factor_{k}": column for k, column in enumerate(array.T)}
+
+
+def _kinds(
+    kinds: Sequence[str | None] | Mapping[str, str] | None, names: tuple[str, ...]
+) -> Sequence[str | None]:
+    if kinds is None:
+        return [None] * len(names)
+    if isinstance(kinds, str):
+        raise TypeError(f"kinds must be one kind for each factor, or a mapping from name to kind, got {kinds!r}.")
+    if isinstance(kinds, Mapping):
+        for name in kinds:
+            if name not in names:
+                raise ValueError(f"kinds names factor {name!r}, which is not one of {', '.join(names)}.")
+        return [kinds.get(name) for name in names]
+    if len(kinds) != len(names):
+        raise ValueError(f"kinds must have one entry for each of the {len(names)} factors, got {len(kinds)}.")
+    return list(kinds)
+
+
+def _check_names(argument: str, names: tuple[str, ...], expected: int) -> None:
+    if len(names) != expected:
+        raise ValueError(f"{argument} must have {expected} entries, got {len(names)}.")
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{argument} must differ from each other, got {twice!r} more than once.")

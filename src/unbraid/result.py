@@ -1,0 +1,124 @@
+"""What the panel returns: scores with intervals and nulls, failures with reasons, notes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from unbraid._files import write_text
+from unbraid._score import Score
+from unbraid._typing import FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Report(Mapping[str, Score]):
+    """Scores by name; behaves like a read-only dictionary of them.
+
+    Attributes:
+        scores: The scores that could be computed, in the order asked for.
+        failures: For each metric that could not, the reason.
+        interval_methods: How the interval of each score was made, in words.
+        notes: What concerns the representation as a whole.
+        meta: What was scored and how: sizes, names, options, seed, versions, seconds.
+    """
+
+    scores: Mapping[str, Score]
+    failures: Mapping[str, str]
+    interval_methods: Mapping[str, str]
+    notes: tuple[str, ...]
+    meta: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Score:
+        if name in self.failures:
+            raise KeyError(f"{name} could not be scored: {self.failures[name]}")
+        return self.scores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def table(self) -> pd.DataFrame:
+        """One row for each metric asked for: value, interval, null, and a note or the reason it failed."""
+        rows = [
+            {
+                "metric": name,
+                "value": score.value,
+                "low": score.low,
+                "high": score.high,
+                "null": score.null,
+                "note": " ".join(score.notes),
+            }
+            for name, score in self.scores.items()
+        ]
+        rows += [{"metric": name, "note": f"failed: {reason}"} for name, reason in self.failures.items()]
+        columns = ["metric", "value", "low", "high", "null", "note"]
+        frame = pd.DataFrame(rows, columns=columns).set_index("metric")
+        numbers = columns[1:5]
+        frame[numbers] = frame[numbers].astype(float)
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: what :meth:`to_json` writes."""
+        return {
+            "scores": {name: self._score_dict(name, score) for name, score in self.scores.items()},
+            "failures": dict(self.failures),
+            "notes": list(self.notes),
+            "meta": dict(self.meta),
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return the report as JSON, and write it to ``path`` if given. A number that is not finite becomes null."""
+        text = json.dumps(_finite(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
+        if path is not None:
+            write_text(path, text + "\n")
+        return text
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write :meth:`table` as CSV."""
+        return write_text(path, self.table().to_csv())
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write one self-contained page that explains the scores."""
+        from unbraid.report import render_page
+
+        return write_text(path, render_page(self))
+
+    def __repr__(self) -> str:
+        return self.table().to_string(float_format=lambda value: f"{value:.3f}", na_rep="")
+
+    def _score_dict(self, name: str, score: Score) -> dict[str, Any]:
+        return {
+            "value": score.value,
+            "low": score.low,
+            "high": score.high,
+            "null": score.null,
+            "interval": self.interval_methods.get(name),
+            "per_factor": _named(self.meta["factor_names"], score.per_factor),
+            "per_code": _named(self.meta["code_names"], score.per_code),
+            "notes": list(score.notes),
+        }
+
+
+def _named(names: list[str], values: FloatArray | None) -> dict[str, float] | None:
+    if values is None:
+        return None
+    return {name: float(value) for name, value in zip(names, values, strict=True)}
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
