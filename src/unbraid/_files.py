@@ -25,8 +25,7 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> P
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise ValueError(
-            f"path {str(target)!r} cannot be written: {error.strerror}; "
-            "give a file in a folder that exists."
+            f"path {str(target)!r} cannot be written: {error.strerror}; give a file in a folder that exists."
         ) from error
     try:
         with os.fdopen(handle, "wb") as file:

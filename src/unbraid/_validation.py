@@ -29,13 +29,11 @@ def check_codes(codes: Any) -> FloatArray:
     n_samples, n_codes = array.shape
     if n_samples < MIN_ROWS:
         raise ValueError(
-            f"codes must have at least {MIN_ROWS} rows, got {n_samples}; "
-            "no score means anything on fewer."
+            f"codes must have at least {MIN_ROWS} rows, got {n_samples}; no score means anything on fewer."
         )
     if n_codes < 2:
         raise ValueError(
-            f"codes must have at least two columns, got {n_codes}; "
-            "a single code cannot be entangled with another."
+            f"codes must have at least two columns, got {n_codes}; a single code cannot be entangled with another."
         )
     try:
         floats = np.ascontiguousarray(array, dtype=np.float64)
@@ -44,13 +42,10 @@ def check_codes(codes: Any) -> FloatArray:
     finite = np.isfinite(floats).all(axis=0)
     if not finite.all():
         columns = np.flatnonzero(~finite)[:10].tolist()
-        raise ValueError(
-            f"codes must be finite, got NaN or inf in columns {columns}; drop those rows or columns."
-        )
+        raise ValueError(f"codes must be finite, got NaN or inf in columns {columns}; drop those rows or columns.")
     if not active_codes(floats).any():
         raise ValueError(
-            f"codes must vary, got {n_codes} constant columns; "
-            "the model has collapsed and there is nothing to score."
+            f"codes must vary, got {n_codes} constant columns; the model has collapsed and there is nothing to score."
         )
     return floats
 

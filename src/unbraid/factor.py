@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid._typing import AnyArray, BoolArray, FloatArray, IntArray
+from unbraid._typing import BoolArray, FloatArray, IntArray
 from unbraid._validation import check_choice, to_array
 
 MAX_LEVELS = 256
@@ -211,9 +211,7 @@ def _check_levels(n_levels: int, name: str) -> None:
     if n_levels == 0:
         raise ValueError(f"factor {name!r} has no labelled row; drop it before scoring.")
     if n_levels == 1:
-        raise ValueError(
-            f"factor {name!r} takes one value only; drop it before scoring, its entropy is zero."
-        )
+        raise ValueError(f"factor {name!r} takes one value only; drop it before scoring, its entropy is zero.")
 
 
 def _period(distinct: FloatArray, discrete: bool) -> float:
@@ -223,5 +221,5 @@ def _period(distinct: FloatArray, discrete: bool) -> float:
     return 2 * np.pi
 
 
-def _first(column: pd.Series[Any]) -> AnyArray:
-    return column.dropna().iloc[0]  # type: ignore[no-any-return]
+def _first(column: pd.Series[Any]) -> object:
+    return column.dropna().iloc[0]

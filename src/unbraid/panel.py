@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ def evaluate(
     intervals: bool = True,
     nulls: bool = True,
     progress: bool | None = None,
+    name: str = "a representation",
 ) -> Report:
     """Score a representation with many metrics at once.
 
@@ -79,6 +81,7 @@ def evaluate(
         intervals: Whether to compute intervals.
         nulls: Whether to compute nulls.
         progress: Show a progress bar on standard error; by default when that is a terminal.
+        name: What the report calls the representation.
 
     Returns:
         A :class:`~unbraid.Report`.
@@ -108,19 +111,14 @@ def evaluate(
     for group in groups:
         failures |= group.errors
     names = [metric.name for metric in chosen]
-    scores = {
-        name: _finish(group, name)
-        for name in names
-        for group in groups
-        if name in group.points
-    }
+    scores = {name: _finish(group, name) for name in names for group in groups if name in group.points}
     methods = {name: group.source.interval_method for group in groups for name in group.points} if intervals else {}
     return Report(
         scores=scores,
         failures={name: failures[name] for name in names if name in failures},
         interval_methods={name: methods[name] for name in scores if name in methods},
         notes=(*representation_notes(rep), *notes),
-        meta=_meta(rep, groups, seed, shared, time.perf_counter() - started),
+        meta={"name": name, **_meta(rep, groups, seed, shared, time.perf_counter() - started)},
     )
 
 
@@ -137,7 +135,9 @@ def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
         elif name in families:
             wanted |= {metric.name for metric in METRICS.values() if metric.family == name}
         else:
-            raise ValueError(f"Unknown metric {name!r}{did_you_mean(name, [*METRICS, *families])}; see `unbraid metrics`.")
+            raise ValueError(
+                f"Unknown metric {name!r}{did_you_mean(name, [*METRICS, *families])}; see `unbraid metrics`."
+            )
     if not wanted:
         raise ValueError("metrics must name at least one metric, got none; see `unbraid metrics`.")
     return [metric for name, metric in METRICS.items() if name in wanted]
@@ -163,9 +163,7 @@ def _unsupported(metric: Metric, rep: Representation) -> str | None:
     return None
 
 
-def _plan(
-    metrics: list[Metric], shared: dict[str, Any], options: Mapping[str, Mapping[str, Any]]
-) -> list[_Group]:
+def _plan(metrics: list[Metric], shared: dict[str, Any], options: Mapping[str, Mapping[str, Any]]) -> list[_Group]:
     """Group metrics by the evidence they share."""
     _check_options(options)
     groups: dict[Any, _Group] = {}
@@ -184,28 +182,22 @@ def _check_options(options: Mapping[str, Mapping[str, Any]]) -> None:
             raise ValueError(f"options names unknown metric {name!r}{did_you_mean(name, known)}.")
 
 
-def _tasks(
-    group: _Group, rep: Representation, seed: int, intervals: bool, nulls: bool
-) -> list[Callable[[], None]]:
+def _tasks(group: _Group, rep: Representation, seed: int, intervals: bool, nulls: bool) -> list[Callable[[], None]]:
     """Return the work of one group, in pieces that do not depend on each other or on their order."""
     key = zlib.crc32(f"{group.source.name} {_plain(group.options)}".encode())
 
     def rng(role: int, index: int = 0) -> np.random.Generator:
         return np.random.default_rng([seed, key, role, index])
 
-    tasks: list[Callable[[], None]] = [lambda: _point(group, rep, rng(POINT))]
+    tasks: list[Callable[[], None]] = [partial(_point, group, rep, rng(POINT))]
     if intervals and group.source.resample is not None:
-        tasks.append(lambda: _resample(group, rep, rng(REPLICATE)))
+        tasks.append(partial(_resample, group, rep, rng(REPLICATE)))
     elif intervals:
         tasks += [
-            lambda index=index: _replicate(group, rep, index, rng(REPLICATE, index))  # type: ignore[misc]
-            for index in range(group.source.n_replicates)
+            partial(_replicate, group, rep, index, rng(REPLICATE, index)) for index in range(group.source.n_replicates)
         ]
     if nulls:
-        tasks += [
-            lambda index=index: _null(group, rep, index, rng(NULL, index))  # type: ignore[misc]
-            for index in range(group.source.n_nulls)
-        ]
+        tasks += [partial(_null, group, rep, index, rng(NULL, index)) for index in range(group.source.n_nulls)]
     return tasks
 
 

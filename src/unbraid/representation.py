@@ -102,9 +102,7 @@ class Representation:
         chosen = []
         for name in names:
             if name not in by_name:
-                raise ValueError(
-                    f"factor {name!r} is not one of {', '.join(by_name)}{did_you_mean(name, by_name)}."
-                )
+                raise ValueError(f"factor {name!r} is not one of {', '.join(by_name)}{did_you_mean(name, by_name)}.")
             chosen.append(by_name[name])
         return self._with(self.codes, tuple(chosen))
 
@@ -192,9 +190,7 @@ def _columns(factors: Any) -> dict[str, Any]:
     return {f"factor_{k}": column for k, column in enumerate(array.T)}
 
 
-def _kinds(
-    kinds: Sequence[str | None] | Mapping[str, str] | None, names: tuple[str, ...]
-) -> Sequence[str | None]:
+def _kinds(kinds: Sequence[str | None] | Mapping[str, str] | None, names: tuple[str, ...]) -> Sequence[str | None]:
     if kinds is None:
         return [None] * len(names)
     if isinstance(kinds, str):

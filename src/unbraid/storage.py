@@ -171,7 +171,10 @@ def _write_npz(representation: Representation, file: Any) -> None:
     if representation.factors:
         columns = _factor_columns(representation)
         arrays["factors"] = np.stack(
-            [column.to_numpy() if numeric else column.fillna("").astype(str).to_numpy(dtype=str) for column in columns.values()],
+            [
+                column.to_numpy() if numeric else column.fillna("").astype(str).to_numpy(dtype=str)
+                for column in columns.values()
+            ],
             axis=1,
         )
         arrays["factor_names"] = list(columns)

@@ -82,7 +82,8 @@ def _explained(codes: FloatArray, factor: Factor, correlation: Correlation) -> F
     total = (x**2).sum(axis=0)
     kept = ((left.T @ x) ** 2).sum(axis=0)
     share = np.divide(kept, total, out=np.zeros_like(total), where=total > 1e-18 * (1 + (codes[rows] ** 2).sum(axis=0)))
-    return np.clip(share, 0.0, 1.0)
+    clipped: FloatArray = np.clip(share, 0.0, 1.0)
+    return clipped
 
 
 def _threshold_accuracy(codes: FloatArray, factor: Factor, train: IntArray, test: IntArray) -> FloatArray:

@@ -40,9 +40,7 @@ class ConditionalSpread:
     active: BoolArray
 
 
-def conditional_spread(
-    rep: Representation, options: ConditionalOptions, rng: np.random.Generator
-) -> ConditionalSpread:
+def conditional_spread(rep: Representation, options: ConditionalOptions, rng: np.random.Generator) -> ConditionalSpread:
     """Group all rows by the values of each factor; draws nothing, so ``rng`` is not used."""
     codes = rep.codes[:, rep.active]
     centred = codes - codes.mean(axis=0)

@@ -95,6 +95,7 @@ def _groups(
     fixed = np.sort(rng.integers(rep.n_factors, size=2 * options.n_votes))
     width = options.group_size * rows_a_member
     size = max(1, CHUNK_CELLS // (width * rep.n_codes))
+    active = rep.codes[:, rep.active]
     parts = []
     for k in range(rep.n_factors):
         count = int((fixed == k).sum())
@@ -104,7 +105,7 @@ def _groups(
             if options.sampler is not None:
                 codes = _sampled(options.sampler, k, n_groups, options.group_size, rows_a_member, rng)[..., rep.active]
             else:
-                codes = rep.codes[:, rep.active][draw(n_groups, rng)]
+                codes = active[draw(n_groups, rng)]
             parts.append(summarise(codes))
     order = rng.permutation(len(fixed))
     return Groups(summary=np.concatenate(parts)[order], fixed_factor=fixed[order], n_factors=rep.n_factors)
@@ -127,11 +128,13 @@ def _row_drawer(
     def draw(n_groups: int, rng: np.random.Generator) -> IntArray:
         if rows_a_member == 1:
             level = rng.choice(usable, size=(n_groups, 1))
-            return order[starts[level] + (rng.random((n_groups, options.group_size)) * counts[level]).astype(np.intp)]
+            place = (rng.random((n_groups, options.group_size)) * counts[level]).astype(np.intp)
+            rows: IntArray = order[starts[level] + place]
+            return rows
         level = rng.choice(usable, size=(n_groups, options.group_size))
         first = (rng.random(level.shape) * counts[level]).astype(np.intp)
         other = (first + 1 + (rng.random(level.shape) * (counts[level] - 1)).astype(np.intp)) % counts[level]
-        pairs = order[starts[level][..., None] + np.stack([first, other], axis=-1)]
+        pairs: IntArray = order[starts[level][..., None] + np.stack([first, other], axis=-1)]
         return pairs.reshape(n_groups, -1)
 
     return draw

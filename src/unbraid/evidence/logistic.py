@@ -51,7 +51,7 @@ def _newton(design: FloatArray, labels: IntArray, start: FloatArray, penalty: fl
         gradient, hessian = _derivatives(design, products, labels, coefficients)
         gradient += coefficients * ridge
         hessian += np.diag(ridge)
-        step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
+        step = np.asarray(np.linalg.solve(hessian, gradient[..., None])[..., 0], dtype=np.float64)
         coefficients, loss, moved = _line_search(design, labels, coefficients, step, loss, ridge)
         if moved < 1e-6 * (1 + np.abs(loss).max()):
             break
@@ -73,11 +73,17 @@ def _quasi_newton(design: FloatArray, labels: IntArray, start: FloatArray, penal
         return float(_loss(design, labels, coefficients, ridge).sum()), gradient.ravel()
 
     found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    return found.x.reshape(start.shape)  # type: ignore[no-any-return]
+    fitted: FloatArray = found.x.reshape(start.shape)
+    return fitted
 
 
 def _line_search(
-    design: FloatArray, labels: IntArray, coefficients: FloatArray, step: FloatArray, loss: FloatArray, ridge: FloatArray
+    design: FloatArray,
+    labels: IntArray,
+    coefficients: FloatArray,
+    step: FloatArray,
+    loss: FloatArray,
+    ridge: FloatArray,
 ) -> tuple[FloatArray, FloatArray, float]:
     """Halve each level's step until its own loss does not rise."""
     length = np.ones((len(step), 1))
@@ -97,7 +103,7 @@ def _chunks(n_rows: int, n_levels: int) -> list[slice]:
 
 
 def _loss(design: FloatArray, labels: IntArray, coefficients: FloatArray, ridge: FloatArray) -> FloatArray:
-    total = 0.5 * (coefficients**2 * ridge).sum(axis=1)
+    total: FloatArray = 0.5 * (coefficients**2 * ridge).sum(axis=1)
     for rows in _chunks(len(design), len(coefficients)):
         odds = design[rows] @ coefficients.T
         total += np.logaddexp(0, odds).sum(axis=0)
@@ -108,7 +114,8 @@ def _loss(design: FloatArray, labels: IntArray, coefficients: FloatArray, ridge:
 def _products(design: FloatArray) -> FloatArray:
     """Return products of every pair of columns, so that a Hessian is one matrix product."""
     upper = np.triu_indices(design.shape[1])
-    return design[:, upper[0]] * design[:, upper[1]]
+    products: FloatArray = design[:, upper[0]] * design[:, upper[1]]
+    return products
 
 
 def _derivatives(

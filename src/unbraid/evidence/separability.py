@@ -112,9 +112,7 @@ def multinomial(codes: FloatArray, labels: IntArray, n_levels: int) -> FloatArra
     return coefficients
 
 
-def _removed_share(
-    factor: Factor, x: FloatArray, train: IntArray, x_judged: FloatArray, judged: IntArray
-) -> float:
+def _removed_share(factor: Factor, x: FloatArray, train: IntArray, x_judged: FloatArray, judged: IntArray) -> float:
     if factor.labels is None:
         design, design_judged = (np.hstack([part, np.ones((len(part), 1))]) for part in (x, x_judged))
         weights = np.linalg.lstsq(design, factor.targets(train), rcond=None)[0]

@@ -39,7 +39,7 @@ def holdout(factor: Factor, *, rng: np.random.Generator, test_share: float = TES
 
 
 def standardise(train: Any, *others: Any) -> tuple[Any, ...]:
-    """Scale columns to mean 0 and deviation 1 on ``train``, and ``others`` in the same way; constant columns become 0."""
+    """Scale columns to mean 0 and deviation 1 on ``train``, ``others`` in the same way; constant columns become 0."""
     mean, deviation = train.mean(axis=0), train.std(axis=0)
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-12 * (1 + np.abs(mean)))
     return tuple((array - mean) * scale for array in (train, *others))

@@ -137,9 +137,7 @@ def _fit_forest(options: ForestOptions, codes: FloatArray, factor: Factor, rows:
     return _scikit_forest(options, codes, factor, rows, seed)
 
 
-def _scikit_forest(
-    options: ForestOptions, codes: FloatArray, factor: Factor, rows: IntArray, seed: int
-) -> FittedTrees:
+def _scikit_forest(options: ForestOptions, codes: FloatArray, factor: Factor, rows: IntArray, seed: int) -> FittedTrees:
     from sklearn import ensemble
 
     shared: dict[str, Any] = {
@@ -157,7 +155,9 @@ def _scikit_forest(
         model = kind(**shared).fit(codes, factor.numbers[rows])
         return FittedTrees(weights=model.feature_importances_, predict=model.predict)
     targets = factor.targets(rows)
-    model = ensemble.ExtraTreesRegressor(**shared).fit(codes, targets.squeeze(axis=1) if targets.shape[1] == 1 else targets)
+    model = ensemble.ExtraTreesRegressor(**shared).fit(
+        codes, targets.squeeze(axis=1) if targets.shape[1] == 1 else targets
+    )
     return FittedTrees(
         weights=model.feature_importances_,
         predict=lambda new: model.predict(new).reshape(len(new), -1),
@@ -190,7 +190,7 @@ def _lightgbm(
             predict=lambda new: np.stack([model.predict(new, num_threads=1) for model in models], axis=1),
         )
     present, labels = np.unique(factor.numbers[rows], return_inverse=True)
-    model = train(labels, objective="multiclass", num_class=len(present))
+    model = train(labels.astype(float), objective="multiclass", num_class=len(present))
     return FittedTrees(
         weights=model.feature_importance("gain"),
         predict=lambda new: present[model.predict(new, num_threads=1).argmax(axis=1)],

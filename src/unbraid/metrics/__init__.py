@@ -1,7 +1,15 @@
 """Metrics: arrays in, a :class:`~unbraid.Score` out."""
 
 from unbraid.metrics._catalogue import METRICS
-from unbraid.metrics._dci import DCI, completeness, dci_boosting, dci_forest, dci_linear, disentanglement, informativeness
+from unbraid.metrics._dci import (
+    DCI,
+    completeness,
+    dci_boosting,
+    dci_forest,
+    dci_linear,
+    disentanglement,
+    informativeness,
+)
 from unbraid.metrics._dcimig import dcimig
 from unbraid.metrics._explicitness import explicitness
 from unbraid.metrics._infomec import InfoMEC, infomec

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 from unbraid.metrics import _sources as sources
-from unbraid.metrics._dcimig import dcimig, dcimig_score
 from unbraid.metrics._dci import (
     completeness,
     dci_boosting,
@@ -13,6 +12,7 @@ from unbraid.metrics._dci import (
     disentanglement,
     informativeness,
 )
+from unbraid.metrics._dcimig import dcimig, dcimig_score
 from unbraid.metrics._explicitness import explicitness, explicitness_score
 from unbraid.metrics._infomec import infoc_score, infoe_score, infom_score, infomec
 from unbraid.metrics._irs import irs, irs_score

@@ -124,9 +124,7 @@ def dci_boosting(
         1.0
     """
     rep = as_labelled(codes, factors, metric="dci_boosting", min_factors=2)
-    options = BoostingOptions(
-        importance=importance, n_rounds=n_rounds, n_leaves=n_leaves, learning_rate=learning_rate
-    )
+    options = BoostingOptions(importance=importance, n_rounds=n_rounds, n_leaves=n_leaves, learning_rate=learning_rate)
     return _scores(boosting_importance(rep, options, np.random.default_rng(rng)))
 
 
@@ -166,9 +164,7 @@ def completeness(importance: Importance) -> Score:
     used = matrix.sum(axis=0) > 0
     per_factor = np.where(used, 1 - normalised_entropy(matrix.T), 0.0)
     notes = () if used.all() else (f"{int((~used).sum())} factor(s) that no code predicts score 0.",)
-    return Score(
-        value=float(per_factor.mean()), per_factor=per_factor, evidence={"importance": matrix}, notes=notes
-    )
+    return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence={"importance": matrix}, notes=notes)
 
 
 def informativeness(importance: Importance) -> Score:
@@ -176,7 +172,7 @@ def informativeness(importance: Importance) -> Score:
 
     Held-out accuracy for categorical factors and R², not below 0, for the others; averaged over factors.
     """
-    notes = ()
+    notes: tuple[str, ...] = ()
     if 0 < importance.in_accuracy.sum() < len(importance.in_accuracy):
         notes = ("Accuracy for categorical factors and R² for the others, averaged.",)
     return Score(

@@ -120,4 +120,5 @@ def infoe_score(predicted: PredictiveInformation) -> Score:
 def rescaled_largest_share(rows: FloatArray) -> FloatArray:
     """Largest entry of each row as a share of its sum, rescaled so that an even row is 0."""
     even = 1 / rows.shape[1]
-    return (rows.max(axis=1) / rows.sum(axis=1) - even) / (1 - even)  # type: ignore[no-any-return]
+    rescaled: FloatArray = (rows.max(axis=1) / rows.sum(axis=1) - even) / (1 - even)
+    return rescaled

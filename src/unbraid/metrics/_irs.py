@@ -109,4 +109,4 @@ def _mean_largest_distance(
         largest = np.maximum.reduceat(distances, starts, axis=0)
     else:
         largest = np.stack([np.quantile(part, quantile, axis=0) for part in np.split(distances, starts[1:])])
-    return np.average(largest, axis=0, weights=None if variant == "authors" else mass)  # type: ignore[no-any-return]
+    return np.average(largest, axis=0, weights=None if variant == "authors" else mass)

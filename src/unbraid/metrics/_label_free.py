@@ -6,10 +6,10 @@ import numpy as np
 
 from unbraid._score import Score
 from unbraid._typing import FloatArray
+from unbraid.evidence.code_information import CodeInformation, code_information
 from unbraid.evidence.covariance import CodeCovariance, CovarianceOptions, code_covariance
 from unbraid.evidence.discretise import Binning
 from unbraid.evidence.information import InformationOptions
-from unbraid.evidence.code_information import CodeInformation, code_information
 from unbraid.metrics._notes import dead_code_notes
 from unbraid.representation import as_representation
 
@@ -92,9 +92,7 @@ def code_mutual_information(codes: Any, *, n_bins: int = 20, binning: Binning = 
         0.0
     """
     options = InformationOptions(n_bins=n_bins, binning=binning)
-    return code_mutual_information_score(
-        code_information(as_representation(codes), options, np.random.default_rng(0))
-    )
+    return code_mutual_information_score(code_information(as_representation(codes), options, np.random.default_rng(0)))
 
 
 def total_correlation_score(covariance: CodeCovariance) -> Score:
@@ -139,4 +137,5 @@ def code_mutual_information_score(information: CodeInformation) -> Score:
 def off_diagonal_mean(matrix: FloatArray) -> FloatArray:
     """Mean of each row without its diagonal entry; 0 where there is no other."""
     others = max(1, len(matrix) - 1)
-    return (matrix.sum(axis=1) - np.diagonal(matrix)) / others  # type: ignore[no-any-return]
+    means: FloatArray = (matrix.sum(axis=1) - np.diagonal(matrix)) / others
+    return means

@@ -46,6 +46,4 @@ def mcc_score(association: Association) -> Score:
     per_factor = np.zeros(matrix.shape[1])
     per_factor[factor] = matrix[code, factor]
     notes = () if len(factor) == matrix.shape[1] else ("Fewer codes than factors: those left over count 0.",)
-    return Score(
-        value=float(per_factor.mean()), per_factor=per_factor, evidence={"correlation": matrix}, notes=notes
-    )
+    return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence={"correlation": matrix}, notes=notes)

@@ -58,12 +58,8 @@ CONDITIONAL = Source(
 PREDICTABILITY = Source(
     name="predictability", gather=predictability, options=PredictabilityOptions, n_replicates=10, n_nulls=3
 )
-CORRELATION = Source(
-    name="correlation", gather=correlations, options=CorrelationOptions, n_replicates=10, n_nulls=3
-)
-REGRESSION = Source(
-    name="regression", gather=linear_fit, options=RegressionOptions, n_replicates=10, n_nulls=3
-)
+CORRELATION = Source(name="correlation", gather=correlations, options=CorrelationOptions, n_replicates=10, n_nulls=3)
+REGRESSION = Source(name="regression", gather=linear_fit, options=RegressionOptions, n_replicates=10, n_nulls=3)
 SEPARATION = Source(
     name="separation",
     gather=linear_separation,
@@ -81,7 +77,12 @@ PREDICTIVE = Source(
     max_replicate_rows=MANY_ROWS,
 )
 LINEAR = Source(
-    name="linear", gather=linear_importance, options=LinearOptions, n_replicates=5, n_nulls=1, max_replicate_rows=MANY_ROWS
+    name="linear",
+    gather=linear_importance,
+    options=LinearOptions,
+    n_replicates=5,
+    n_nulls=1,
+    max_replicate_rows=MANY_ROWS,
 )
 FOREST = Source(
     name="forest",

@@ -8,8 +8,8 @@ from unbraid._score import Score
 from unbraid._typing import FloatArray
 from unbraid.evidence.discretise import Binning
 from unbraid.evidence.interventions import GroupOptions, Groups, Sampler, group_differences
-from unbraid.evidence.separability import multinomial
 from unbraid.evidence.logistic import decision
+from unbraid.evidence.separability import multinomial
 from unbraid.evidence.splits import standardise
 from unbraid.representation import as_labelled
 

@@ -39,7 +39,9 @@ def z1(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = 
         1.0
     """
     rep = as_labelled(codes, factors, metric="z1")
-    return z1_score(conditional_spread(rep, ConditionalOptions(n_bins=n_bins, binning=binning), np.random.default_rng(0)))
+    return z1_score(
+        conditional_spread(rep, ConditionalOptions(n_bins=n_bins, binning=binning), np.random.default_rng(0))
+    )
 
 
 def z2(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = "robust") -> Score:
@@ -69,12 +71,16 @@ def z2(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = 
         1.0
     """
     rep = as_labelled(codes, factors, metric="z2")
-    return z2_score(conditional_spread(rep, ConditionalOptions(n_bins=n_bins, binning=binning), np.random.default_rng(0)))
+    return z2_score(
+        conditional_spread(rep, ConditionalOptions(n_bins=n_bins, binning=binning), np.random.default_rng(0))
+    )
 
 
 def z1_score(spread: ConditionalSpread) -> Score:
     """Z (1) of conditional variances."""
-    smallest = np.array([share @ smallest_variance(c) for c, share in zip(spread.variances, spread.shares, strict=True)])
+    smallest = np.array(
+        [share @ smallest_variance(c) for c, share in zip(spread.variances, spread.shares, strict=True)]
+    )
     return Score(
         value=float(1 - smallest.mean()),
         per_factor=1 - smallest,
@@ -89,17 +95,17 @@ def z2_score(spread: ConditionalSpread) -> Score:
     undecided = np.array([share @ indecision_of_others(c) for c, share in pairs])
     per_factor = 1 - (smallest + 4 * undecided * (1 - smallest))
     value = 1 - (smallest.mean() + 4 * undecided.mean() * (1 - smallest.mean()))
-    return Score(
-        value=float(value), per_factor=per_factor, notes=dead_code_notes(int((~spread.active).sum()))
-    )
+    return Score(value=float(value), per_factor=per_factor, notes=dead_code_notes(int((~spread.active).sum())))
 
 
 def smallest_variance(c: FloatArray) -> FloatArray:
     """Smallest relative variance over codes, clipped to [0, 1], for each value."""
-    return np.clip(c, 0.0, 1.0).min(axis=1)
+    smallest: FloatArray = np.clip(c, 0.0, 1.0).min(axis=1)
+    return smallest
 
 
 def indecision_of_others(c: FloatArray) -> FloatArray:
     """Mean of c (1 - c) over all codes but the stillest; 0 when there is no other."""
     clipped = np.sort(np.clip(c, 0.0, 1.0), axis=1)[:, 1:]
-    return (clipped * (1 - clipped)).sum(axis=1) / max(1, clipped.shape[1])  # type: ignore[no-any-return]
+    indecision: FloatArray = (clipped * (1 - clipped)).sum(axis=1) / max(1, clipped.shape[1])
+    return indecision

@@ -1,0 +1,43 @@
+# make demo   score the embedded example and write report.html
+# make test   lint, types, tests; everything CI runs
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+# One thread for each worker, and none that spins while it waits.
+export OMP_NUM_THREADS = 1
+export OMP_WAIT_POLICY = PASSIVE
+
+.PHONY: demo test lint types benchmarks clean
+
+demo: $(VENV)/installed
+	$(BIN)/unbraid demo --report report.html
+
+test: lint types
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/installed-dev
+	$(BIN)/mypy
+
+benchmarks: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/panel.py
+	$(BIN)/python benchmarks/scaling.py
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	@echo "Installing (about a minute) ..."
+	$(PIP) --editable .
+	@touch $@
+
+# torch first and by its exact version, so that nothing else chooses a larger build.
+$(VENV)/installed-dev: $(VENV)/installed
+	$(PIP) torch==2.13.0
+	$(PIP) --editable '.[dev,torch]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist report.html

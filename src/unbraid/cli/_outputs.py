@@ -1,0 +1,17 @@
+"""Checks on where results go, made before the work starts."""
+
+import os
+from pathlib import Path
+
+
+def check_writable(argument: str, path: Path) -> None:
+    """Raise unless a file can be put at ``path``."""
+    folder = path.parent
+    if path.is_dir():
+        raise ValueError(f"{argument} must be a file to write, got the folder {str(path)!r}.")
+    if not folder.is_dir():
+        raise ValueError(
+            f"{argument} {str(path)!r} cannot be written: there is no folder {str(folder)!r}; make it first."
+        )
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{argument} {str(path)!r} cannot be written: no permission in {str(folder)!r}.")

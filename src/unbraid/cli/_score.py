@@ -1,0 +1,165 @@
+"""``unbraid score``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from unbraid.cli._outputs import check_writable
+from unbraid.cli._table import print_report
+from unbraid.evidence.discretise import Binning
+from unbraid.panel import evaluate, resolve_metrics
+from unbraid.result import Report
+from unbraid.storage import load
+
+
+def score(
+    file: Path,
+    *,
+    factors: Path | None = None,
+    metrics: str = "default",
+    only: str | None = None,
+    kinds: str | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    bins: int = 20,
+    binning: Binning = "robust",
+    option: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    intervals: bool = True,
+    nulls: bool = True,
+    json: str | None = None,
+    csv: Path | None = None,
+    report: Path | None = None,
+    code_columns: str = "code_*",
+    factor_columns: str = "factor_*",
+) -> None:
+    """Score a representation: how well its codes separate the factors, and how sure that is.
+
+    FILE is `.npz` with arrays `codes` and `factors` (optional `factor_names`, `factor_kinds`, `code_names`), `.csv` or
+    `.parquet` with `code_*` and `factor_*` columns, or `.npy` codes with `--factors`. NaN in a factor means "not
+    labelled". Without factors only label-free metrics run.
+
+    Examples:
+        unbraid score codes.npz --report report.html
+
+        unbraid score codes.npz --metrics mig,dci_forest --json -
+
+        unbraid score table.csv --kinds angle=circular:360,shape=categorical
+
+        unbraid score codes.npy --factors labels.npy --option dci_forest.n_trees=100
+
+    Parameters
+    ----------
+    file
+        The representation to score.
+    factors
+        Labels as `.npy`, when FILE is `.npy`.
+    metrics
+        Comma-separated names or families; `unbraid metrics` lists them.
+    only
+        Comma-separated factors to score; the others are left out.
+    kinds
+        Factor kinds, as `name=kind` separated by commas: categorical, ordinal, continuous, circular or circular:PERIOD.
+    seed
+        Same seed, same numbers, for any number of jobs.
+    jobs
+        Worker threads; all cores by default.
+    bins
+        Bins for the information metrics.
+    binning
+        How codes are cut into bins.
+    option
+        A metric's own option, as `metric.option=value`; may be repeated.
+    intervals
+        Compute 95 % intervals.
+    nulls
+        Compute what shuffled factors score.
+    json
+        Write everything as JSON to this file, or to standard output with `-`.
+    csv
+        Write the table as CSV.
+    report
+        Write a self-contained HTML page.
+    code_columns
+        Pattern of the code columns of a table.
+    factor_columns
+        Pattern of the factor columns of a table.
+    """
+    for argument, path in (("report", report), ("csv", csv), ("json", Path(json) if json not in (None, "-") else None)):
+        if path is not None:
+            check_writable(argument, path)
+    resolve_metrics(metrics)
+    rep = load(file, factors, code_columns=code_columns, factor_columns=factor_columns, kinds=_pairs("kinds", kinds))
+    if only is not None:
+        rep = rep.select_factors(part.strip() for part in only.split(","))
+    result = evaluate(
+        rep,
+        metrics=metrics,
+        seed=seed,
+        n_jobs=jobs,
+        n_bins=bins,
+        binning=binning,
+        options=_options(option),
+        intervals=intervals,
+        nulls=nulls,
+        name=file.name,
+    )
+    if not result.scores:
+        raise ValueError(next(iter(result.failures.values())))
+    _write(result, json, csv, report)
+
+
+def _write(result: Report, json: str | None, csv: Path | None, report: Path | None) -> None:
+    if json == "-":
+        print(result.to_json())
+    else:
+        print_report(result)
+    for note in result.notes:
+        print(f"note: {note}", file=sys.stderr)
+    written = []
+    if json not in (None, "-"):
+        result.to_json(json)
+        written.append(json)
+    if csv is not None:
+        written.append(str(result.to_csv(csv)))
+    if report is not None:
+        written.append(str(result.to_html(report)))
+    for path in written:
+        print(f"wrote {path}", file=sys.stderr)
+
+
+def _pairs(argument: str, text: str | None) -> dict[str, str] | None:
+    """Read ``a=b,c=d``."""
+    if text is None:
+        return None
+    pairs = {}
+    for part in text.split(","):
+        name, equals, value = part.strip().partition("=")
+        if not equals:
+            raise ValueError(f"{argument} must be name=value separated by commas, got {part.strip()!r}.")
+        pairs[name] = value
+    return pairs
+
+
+def _options(entries: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Read ``metric.option=value`` entries; a value is a number, true, false or a word."""
+    options: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        path, equals, value = entry.partition("=")
+        metric, dot, name = path.rpartition(".")
+        if not equals or not dot:
+            raise ValueError(f"option must be metric.option=value, got {entry!r}.")
+        options.setdefault(metric, {})[name] = _value(value)
+    return options
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
