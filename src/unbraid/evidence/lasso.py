@@ -7,24 +7,37 @@ from unbraid._typing import FloatArray
 N_STRENGTHS = 20
 WEAKEST = 1e-3
 MAX_SWEEPS = 200
+TOLERANCE = 1e-5
 
 
-def lasso_weights(codes: FloatArray, targets: FloatArray, *, rng: np.random.Generator) -> FloatArray:
-    """Fit one Lasso for each target column, all with the strength that predicts held-aside rows best.
+def lasso_weights(
+    codes: FloatArray, targets: FloatArray, *, rng: np.random.Generator, strength: float = 0.0
+) -> FloatArray:
+    """Fit one Lasso for each target column, all with one strength, by default chosen on held-aside rows.
+
+    It is the strongest whose error is within one standard error of the smallest, which keeps codes that
+    hardly help at exactly zero.
 
     Args:
         codes: Standardised, ``(n_samples, n_codes)``.
         targets: Centred, ``(n_samples, n_targets)``.
         rng: Chooses the rows kept aside.
+        strength: Weight of the absolute coefficients; 0 to choose it.
 
     Returns:
         Coefficients, ``(n_codes, n_targets)``.
     """
+    if strength > 0:
+        stronger = _strengths(codes, targets)
+        return _path(codes, targets, np.append(stronger[stronger > strength], strength))[-1]
     aside = rng.permutation(len(codes)) < max(2, len(codes) // 5)
     strengths = _strengths(codes, targets)
     path = _path(codes[~aside], targets[~aside], strengths)
-    errors = [float(((targets[aside] - codes[aside] @ weights) ** 2).sum()) for weights in path]
-    return _path(codes, targets, strengths[: int(np.argmin(errors)) + 1])[-1]
+    errors = np.stack([((targets[aside] - codes[aside] @ weights) ** 2).sum(axis=1) for weights in path])
+    best = int(errors.mean(axis=1).argmin())
+    allowed = errors[best].mean() + errors[best].std() / np.sqrt(aside.sum())
+    chosen = int(np.flatnonzero(errors.mean(axis=1) <= allowed)[0])
+    return _path(codes, targets, strengths[: chosen + 1])[-1]
 
 
 def _strengths(codes: FloatArray, targets: FloatArray) -> FloatArray:
@@ -58,6 +71,6 @@ def _descend(gram: FloatArray, moment: FloatArray, weights: FloatArray, strength
             if change.any():
                 residual -= np.outer(gram[j], change)
                 largest = max(largest, float(np.abs(change).max()))
-        if largest < 1e-7:
+        if largest < TOLERANCE:
             break
     return weights

@@ -1,10 +1,12 @@
 """Linear probes: Lasso for numbers and angles, logistic regression for categories."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from unbraid._typing import FloatArray, IntArray
+from unbraid._validation import check_at_least
 from unbraid.evidence.importance import Importance, ProbeFit, fit_importance
 from unbraid.evidence.lasso import lasso_weights
 from unbraid.evidence.logistic import decision, one_vs_rest
@@ -15,15 +17,25 @@ from unbraid.representation import Representation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearOptions:
-    """Linear probes have nothing to set: the Lasso's strength is chosen on rows kept aside."""
+    """A linear probe for each factor.
+
+    Attributes:
+        strength: Strength of the Lasso on standardised codes and targets; 0 chooses it on rows kept aside.
+    """
+
+    strength: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_at_least("strength", self.strength, 0)
 
 
 def linear_importance(rep: Representation, options: LinearOptions, rng: np.random.Generator) -> Importance:
     """Importances are absolute coefficients on standardised codes."""
-    return fit_importance(rep, _fit, rng=rng)
+    return fit_importance(rep, partial(_fit, options), rng=rng)
 
 
 def _fit(
+    options: LinearOptions,
     train_codes: FloatArray,
     test_codes: FloatArray,
     factor: Factor,
@@ -40,5 +52,5 @@ def _fit(
     targets = factor.targets(train)
     centre, spread = targets.mean(axis=0), targets.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    weights = lasso_weights(x, (targets - centre) / spread, rng=rng)
+    weights = lasso_weights(x, (targets - centre) / spread, rng=rng, strength=options.strength)
     return ProbeFit(weights=np.abs(weights).sum(axis=1), predicted=x_test @ weights * spread + centre)

@@ -27,7 +27,9 @@ class DCI(NamedTuple):
     informativeness: Score
 
 
-def dci_linear(codes: Any, factors: Any = None, *, rng: np.random.Generator | int = 0) -> DCI:
+def dci_linear(
+    codes: Any, factors: Any = None, *, strength: float = 0.0, rng: np.random.Generator | int = 0
+) -> DCI:
     r"""Score disentanglement, completeness and informativeness with linear probes.
 
     Importances are absolute coefficients on standardised codes: of a Lasso for ordinal, continuous and circular
@@ -37,6 +39,8 @@ def dci_linear(codes: Any, factors: Any = None, *, rng: np.random.Generator | in
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, at least two.
+        strength: Strength of the Lasso on standardised codes and targets; 0 chooses, on rows kept aside, the
+            strongest whose error is within one standard error of the smallest.
         rng: Chooses the held-out rows, or its seed.
 
     References:
@@ -50,7 +54,7 @@ def dci_linear(codes: Any, factors: Any = None, *, rng: np.random.Generator | in
         1.0
     """
     rep = as_labelled(codes, factors, metric="dci_linear", min_factors=2)
-    return _scores(linear_importance(rep, LinearOptions(), np.random.default_rng(rng)))
+    return _scores(linear_importance(rep, LinearOptions(strength=strength), np.random.default_rng(rng)))
 
 
 def dci_forest(
