@@ -27,9 +27,7 @@ class DCI(NamedTuple):
     informativeness: Score
 
 
-def dci_linear(
-    codes: Any, factors: Any = None, *, strength: float = 0.0, rng: np.random.Generator | int = 0
-) -> DCI:
+def dci_linear(codes: Any, factors: Any = None, *, strength: float = 0.0, rng: np.random.Generator | int = 0) -> DCI:
     r"""Score disentanglement, completeness and informativeness with linear probes.
 
     Importances are absolute coefficients on standardised codes: of a Lasso for ordinal, continuous and circular

@@ -1,0 +1,76 @@
+"""The same scores factor by factor, and code by code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unbraid.metrics import METRICS
+from unbraid.report._grid import Grid, GridRow, make_cell, make_rows, strongest_rows
+from unbraid.result import Report
+
+MAX_CODES, MAX_FACTORS = 64, 60
+
+
+def factor_grid(report: Report) -> Grid | None:
+    """Return scores by factors: which factor is weak?"""
+    found = {name: score.per_factor for name, score in report.scores.items() if score.per_factor is not None}
+    factors = report.meta["factor_names"]
+    if not found or not factors:
+        return None
+    shown = factors[:MAX_FACTORS]
+    rows = tuple(
+        GridRow(
+            name=METRICS[name].title,
+            cells=tuple(make_cell(float(value), _top(name)) for value in values[: len(shown)]),
+        )
+        for name, values in found.items()
+    )
+    return Grid(
+        key="by-factor",
+        title="Factor by factor",
+        caption="Each row is a score, each column a factor. A column that is pale throughout is a factor that the "
+        "codes carry badly.",
+        corner="score by factor",
+        columns=tuple(shown),
+        rows=rows,
+        left_out=f"Shown: the first {len(shown)} of {len(factors)} factors." if len(shown) < len(factors) else "",
+    )
+
+
+def code_grid(report: Report) -> Grid | None:
+    """Return codes by scores: which code is about nothing, or about everything?"""
+    found = {name: score.per_code for name, score in report.scores.items() if score.per_code is not None}
+    if not found:
+        return None
+    matrix = np.stack(list(found.values()), axis=1)
+    unit = [_top(name) is not None for name in found]
+    names, dead = report.meta["code_names"], set(report.meta["dead_codes"])
+    kept = strongest_rows(matrix[:, unit] if any(unit) else matrix, MAX_CODES)
+    shown = [names[j] for j in kept]
+    plain = make_rows(matrix[kept], shown, top=None, remarks=["never changes" if n in dead else "" for n in shown])
+    rows = tuple(
+        GridRow(
+            name=row.name,
+            remark=row.remark,
+            rank=row.rank,
+            cells=tuple(make_cell(float(v), _top(m)) for v, m in zip(matrix[j], found, strict=True)),
+        )
+        for row, j in zip(plain, kept, strict=True)
+    )
+    return Grid(
+        key="by-code",
+        title="Code by code",
+        caption="Each row is a code, each column a score that is given code by code. A dash: the score leaves the "
+        "code out, because it never changes or because no factor needs it.",
+        corner="code by score",
+        columns=tuple(METRICS[name].title for name in found),
+        rows=rows,
+        left_out=f"Shown: the {len(shown)} of {len(names):,} codes with the largest entry."
+        if len(shown) < len(names)
+        else "",
+    )
+
+
+def _top(name: str) -> float | None:
+    """Return 1 for scores from 0 to 1, whose cells are shaded; others stay plain."""
+    return 1.0 if METRICS[name].bounds == (0.0, 1.0) and METRICS[name].higher_is_better else None

@@ -1,0 +1,110 @@
+"""Put the page together: rows in, HTML out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from unbraid.report._breakdown import code_grid, factor_grid
+from unbraid.report._doubts import failure_doubts, general_doubts, score_doubts
+from unbraid.report._format import count
+from unbraid.report._heatmap import code_code_map, code_factor_maps
+from unbraid.report._rows import score_groups
+from unbraid.report._sources import call, interval_methods, references
+from unbraid.report._summary import LEVELS, MARKED_SPREAD, MEANING, opening, verdicts
+from unbraid.result import Report
+
+MOST_DATA = 400_000
+FOLDER = "templates"
+
+
+def render_page(report: Report) -> str:
+    """Return the report as one HTML page that needs nothing else: no network, no other file.
+
+    Names and notes come from the user's data, so the template escapes everything; only the style sheet and the
+    script, which are ours, go in as they are. The page's policy allows that one script and nothing from elsewhere.
+    """
+    environment = Environment(
+        loader=PackageLoader("unbraid.report", FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html").render(page_context(report))
+
+
+def page_context(report: Report) -> dict[str, Any]:
+    """Return everything the template shows, as plain data."""
+    script = _asset("page.js")
+    return {
+        "meta": report.meta,
+        "heading": heading(report),
+        "facts": facts(report),
+        "factors": _factors(report),
+        "opening": opening(report),
+        "verdicts": verdicts(report),
+        "general_doubts": general_doubts(report),
+        "failure_doubts": failure_doubts(report),
+        "score_doubts": score_doubts(report),
+        "groups": score_groups(report),
+        "maps": code_factor_maps(report),
+        "code_map": code_code_map(report),
+        "factor_grid": factor_grid(report),
+        "code_grid": code_grid(report),
+        "interval_methods": interval_methods(report),
+        "references": references(report),
+        "call": call(report),
+        "confidence": f"{100 * report.meta['confidence']:g} %",
+        "meaning": MEANING,
+        "levels": LEVELS,
+        "marked_spread": MARKED_SPREAD,
+        "data": _data(report),
+        "style": Markup(_asset("style.css")),
+        "script": Markup(script),
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
+
+
+def heading(report: Report) -> str:
+    """Return the question that the page answers."""
+    codes, n_factors = count(report.meta["n_codes"], "code"), report.meta["n_factors"]
+    if not n_factors:
+        return f"How independent are these {codes}?" if report.meta["n_codes"] > 1 else "What is in this code?"
+    return f"How well do {codes} separate {count(n_factors, 'factor')}?"
+
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """Return what was scored and how, as label and text."""
+    meta = report.meta
+    dead = len(meta["dead_codes"])
+    return [
+        ("Rows", f"{meta['n_samples']:,}"),
+        ("Codes", f"{meta['n_codes']:,}" + (f", {dead:,} of them constant" if dead else "")),
+        ("Factors", f"{meta['n_factors']:,}"),
+        ("Scores", f"{len(report.scores)}" + (f", {len(report.failures)} failed" if report.failures else "")),
+        ("Seed", f"{meta['seed']}"),
+        ("Unbraid", f"{meta['unbraid']}"),
+    ]
+
+
+def _factors(report: Report) -> list[tuple[str, str]]:
+    meta = report.meta
+    columns = zip(meta["factor_names"], meta["factor_kinds"], meta["factor_levels"], strict=True)
+    return [(name, f"{kind}, {levels} values" if levels else kind) for name, kind, levels in columns]
+
+
+def _data(report: Report) -> Any:
+    """Return the report as plain data to carry along, or ``None`` when it would make the page heavy."""
+    text = report.to_json()
+    return json.loads(text) if len(text) <= MOST_DATA else None
+
+
+def _asset(name: str) -> str:
+    return files("unbraid.report").joinpath(FOLDER, name).read_text(encoding="utf-8")

@@ -1,0 +1,97 @@
+"""Where the numbers come from: intervals, references, and the call that makes them again."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, fields
+from typing import Any
+
+from unbraid.metrics import METRICS
+from unbraid.result import Report
+
+SHARED = ("n_bins", "binning")
+ADDRESSES = (
+    (re.compile(r"arXiv:(\d{4}\.\d{4,5})"), "https://arxiv.org/abs/"),
+    (re.compile(r"openreview (\S+)"), "https://openreview.net/forum?id="),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """One publication, where to find it, and the scores that come from it."""
+
+    text: str
+    address: str
+    titles: tuple[str, ...]
+
+
+def references(report: Report) -> list[Reference]:
+    """Return what to cite for the scores on the page, by author."""
+    by_text: dict[str, list[str]] = {}
+    for name in (*report.scores, *report.failures):
+        by_text.setdefault(METRICS[name].reference, []).append(METRICS[name].title)
+    return [Reference(text=text, address=_address(text), titles=tuple(by_text[text])) for text in sorted(by_text)]
+
+
+def interval_methods(report: Report) -> list[tuple[str, tuple[str, ...]]]:
+    """Return each way an interval was made, with the titles of its scores."""
+    by_method: dict[str, list[str]] = {}
+    for name, method in report.interval_methods.items():
+        by_method.setdefault(method, []).append(METRICS[name].title)
+    return [(method, tuple(titles)) for method, titles in by_method.items()]
+
+
+def call(report: Report) -> str:
+    """Return Python that scores the same input in the same way."""
+    shared, own = _options(report)
+    arguments = [f"metrics={_metrics(report)}", f"seed={report.meta['seed']!r}"]
+    arguments += [f"{key}={value!r}" for key, value in shared.items()]
+    if own:
+        arguments.append(f"options={own!r}")
+    if report.scores and not report.interval_methods:
+        arguments.append("intervals=False")
+    if report.scores and all(score.null is None for score in report.scores.values()):
+        arguments.append("nulls=False")
+    lines = [
+        f"import unbraid as ub  # version {report.meta['unbraid']}",
+        "",
+        'rep = ub.load("codes.npz")  # the codes and factors scored here',
+        "report = ub.evaluate(",
+        "    rep,",
+        *(f"    {argument}," for argument in arguments),
+        ")",
+        'report.to_html("report.html")',
+    ]
+    return "\n".join(lines)
+
+
+def _address(text: str) -> str:
+    return next((base + match[1] for pattern, base in ADDRESSES if (match := pattern.search(text))), "")
+
+
+def _metrics(report: Report) -> str:
+    names = [name for name in METRICS if name in report.scores or name in report.failures]
+    if names == [name for name, metric in METRICS.items() if metric.min_factors <= report.meta["n_factors"]]:
+        return '"default"'
+    return '"all"' if names == list(METRICS) else repr(names)
+
+
+def _options(report: Report) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Divide the options used into those shared by all metrics and those of one family that are not the default."""
+    used: dict[str, dict[str, Any]] = report.meta["options"]
+    by_source = {name: values for name, values in used.items() if isinstance(values, dict)}
+    shared = {}
+    for key in SHARED:
+        found = Counter(values[key] for values in by_source.values() if key in values)
+        if found:
+            shared[key] = found.most_common(1)[0][0]
+    own: dict[str, dict[str, Any]] = {}
+    for name in (*report.scores, *report.failures):
+        metric = METRICS[name]
+        usual = {item.name: item.default for item in fields(metric.source.options)} | shared
+        given = by_source.get(metric.source.name, {})
+        changed = {key: value for key, value in given.items() if key in usual and value != usual[key]}
+        if changed:
+            own[metric.family] = changed
+    return shared, own

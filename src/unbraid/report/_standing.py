@@ -1,0 +1,71 @@
+"""Where a score stands between chance and the best possible."""
+
+import math
+from dataclasses import replace
+from enum import StrEnum
+
+from unbraid._score import Score
+from unbraid.metrics import Metric
+
+LEAST_ROOM = 0.05
+
+
+class Standing(StrEnum):
+    """A score's interval beside its null."""
+
+    BETTER = "better"
+    SAME = "same"
+    WORSE = "worse"
+    UNKNOWN = "unknown"
+
+
+def standing(metric: Metric, score: Score) -> Standing:
+    """Compare the interval with the null; overlapping means they cannot be told apart.
+
+    For label-free metrics the null is what independent codes score, so ``SAME`` is as good as it gets.
+    """
+    null = score.null
+    if metric.source.label_free and math.isinf(score.value):
+        return Standing.UNKNOWN if null is None or math.isinf(null) else Standing.WORSE
+    if null is None or score.low is None or score.high is None or not math.isfinite(null):
+        return Standing.UNKNOWN
+    if score.low > null:
+        return Standing.BETTER if metric.higher_is_better else Standing.WORSE
+    if score.high < null:
+        return Standing.WORSE if metric.higher_is_better else Standing.BETTER
+    return Standing.SAME
+
+
+def remark(metric: Metric, score: Score) -> str:
+    """Say the standing in words where a reader should notice it, else nothing."""
+    where = standing(metric, score)
+    if metric.source.label_free:
+        words = {Standing.SAME: "as independent codes", Standing.WORSE: "codes depend on each other"}
+    else:
+        words = {Standing.SAME: "not told from chance", Standing.WORSE: "below chance"}
+    return words.get(where, "")
+
+
+def progress(metric: Metric, score: Score) -> float | None:
+    """Return how far the score gets from chance (0) to the best possible (1), held to that range.
+
+    Without a null, chance is taken to be the worst possible value. ``None`` where there is no such scale: no best
+    possible value, a null that leaves no room above it, or a label-free metric, whose null is the best there is.
+    """
+    worst, best = metric.bounds if metric.higher_is_better else metric.bounds[::-1]
+    chance = worst if score.null is None else score.null
+    if metric.source.label_free or not all(map(math.isfinite, (score.value, chance, best))):
+        return None
+    room = best - chance
+    if abs(room) < LEAST_ROOM * (abs(best - worst) if math.isfinite(worst) else 1.0) or room * (best - worst) < 0:
+        return None
+    return min(1.0, max(0.0, (score.value - chance) / room))
+
+
+def progress_range(metric: Metric, score: Score) -> tuple[float, float] | None:
+    """Return both ends of the interval on the scale of :func:`progress`, lower first."""
+    if score.low is None or score.high is None:
+        return None
+    ends = [progress(metric, replace(score, value=end)) for end in (score.low, score.high)]
+    known = sorted(end for end in ends if end is not None)
+    return (known[0], known[-1]) if known else None

@@ -1,0 +1,94 @@
+"use strict";
+
+// Sorting: headings are buttons; rows without a number stay last.
+for (const table of document.querySelectorAll("table.scores")) {
+  const headings = [...table.tHead.rows[0].cells];
+  headings.forEach((heading, column) => {
+    const button = heading.querySelector("button");
+    if (button) button.addEventListener("click", () => sortBy(table, headings, column, button.dataset.first));
+  });
+}
+
+function sortBy(table, headings, column, first) {
+  const other = first === "ascending" ? "descending" : "ascending";
+  const order = headings[column].getAttribute("aria-sort") === first ? other : first;
+  for (const heading of headings) if (heading.hasAttribute("aria-sort")) heading.setAttribute("aria-sort", "none");
+  headings[column].setAttribute("aria-sort", order);
+  const key = (row) => (row.cells[column] ? row.cells[column].dataset.sort || "" : "");
+  const sign = order === "ascending" ? 1 : -1;
+  const compare = (a, b) => (column === 0 ? a.localeCompare(b) : Number(a) - Number(b));
+  const rows = [...table.tBodies[0].rows].sort((a, b) => {
+    const [left, right] = [key(a), key(b)];
+    if (left === "" || right === "") return (left === "") - (right === "");
+    return sign * compare(left, right);
+  });
+  table.tBodies[0].append(...rows);
+}
+
+// One tooltip for drawings and cells. Text only, so names from the data stay text.
+const tip = document.getElementById("tip");
+
+function tipText(target) {
+  if (target.dataset.tip) return target.dataset.tip;
+  const table = target.closest("table");
+  const row = target.parentElement.cells[0].textContent.trim();
+  const column = table.tHead.rows[0].cells[target.cellIndex].textContent.trim();
+  return `${row} × ${column}: ${target.dataset.v}`;
+}
+
+function showTip(target) {
+  tip.textContent = tipText(target);
+  tip.hidden = false;
+  const box = target.getBoundingClientRect();
+  const left = Math.min(Math.max(8, box.left + box.width / 2 - tip.offsetWidth / 2), innerWidth - tip.offsetWidth - 8);
+  const above = box.top - tip.offsetHeight - 8;
+  tip.style.left = `${Math.max(8, left)}px`;
+  tip.style.top = `${above > 4 ? above : box.bottom + 8}px`;
+}
+
+const withTip = (event) => event.target.closest("[data-tip], td[data-v]");
+document.addEventListener("mouseover", (event) => {
+  const target = withTip(event);
+  if (target) showTip(target);
+  else tip.hidden = true;
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") tip.hidden = true;
+});
+document.addEventListener("scroll", () => (tip.hidden = true), true);
+
+// Controls are of no use without this script, so they start hidden.
+for (const controls of document.querySelectorAll(".controls")) controls.hidden = false;
+
+const maps = [...document.querySelectorAll("#map-list .map")];
+const pick = document.querySelector("[data-pick]");
+if (pick) {
+  const show = () => maps.forEach((map) => map.classList.toggle("off", map.id !== pick.value));
+  pick.addEventListener("change", show);
+  show();
+}
+
+const order = document.querySelector("[data-order]");
+if (order) {
+  const bodies = maps.map((map) => map.querySelector("tbody"));
+  const given = bodies.map((body) => [...body.rows]);
+  order.addEventListener("change", () => {
+    bodies.forEach((body, index) => {
+      const rows = [...given[index]];
+      if (order.value === "main") rows.sort((a, b) => a.dataset.rank - b.dataset.rank);
+      body.append(...rows);
+    });
+  });
+}
+
+const save = document.getElementById("save");
+if (save) {
+  save.addEventListener("click", () => {
+    const text = JSON.stringify(JSON.parse(document.getElementById("data").textContent), null, 2);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    link.download = "report.json";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+}

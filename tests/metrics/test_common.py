@@ -1,0 +1,147 @@
+"""What every row of the table of metrics promises, checked for all of them at once."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+from unbraid import METRICS, Representation, Score
+from unbraid.metrics import Invariance, Metric, completeness
+from worlds import random_factors, random_rotation, standardised
+
+every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+
+CHANGES = {
+    Invariance.PERMUTATION: lambda z, rng: z[:, rng.permutation(z.shape[1])],
+    Invariance.SCALING: lambda z, rng: z * rng.choice([0.2, 7.0], z.shape[1]) + 3,
+    Invariance.WARPING: lambda z, rng: np.exp(1.2 * z),
+    Invariance.ROTATION: lambda z, rng: z @ random_rotation(z.shape[1], rng),
+}
+
+
+def entangled_world(n_samples: int = 1500, seed: int = 3) -> Representation:
+    """Every kind of factor, codes that mix them, noise: no metric is at an end of its range."""
+    rng = np.random.default_rng(seed)
+    levels = random_factors(3, 5, 8, n_samples=n_samples, seed=seed)
+    depth = rng.uniform(size=n_samples)
+    s = standardised(np.column_stack([levels, depth]).astype(float))
+    mix = np.eye(4) + 0.25 * rng.standard_normal((4, 4))
+    codes = np.column_stack([s @ mix, s[:, 1] + s[:, 2] ** 2]) + 0.3 * rng.standard_normal((n_samples, 5))
+    codes *= [1.0, 2.0, 0.5, 1.5, 1.0]
+    factors = {
+        "shape": np.array(["a", "b", "c"])[levels[:, 0]],
+        "size": levels[:, 1],
+        "turn": levels[:, 2],
+        "depth": depth,
+    }
+    return Representation(codes, factors, kinds={"turn": "circular"})
+
+
+WORLD = entangled_world()
+
+
+def score(metric: Metric, rep: Representation, seed: int = 0) -> Score:
+    evidence, rest = metric.split_options({}, {})
+    return metric.score(metric.source.gather(rep, evidence, np.random.default_rng(seed)), **rest)
+
+
+@functools.cache
+def score_of_world(name: str) -> float:
+    return score(METRICS[name], WORLD).value
+
+
+@every_metric
+@pytest.mark.parametrize("change", Invariance)
+def test_invariances_hold_as_declared_and_no_others(metric, change):
+    changed = Representation(CHANGES[change](WORLD.codes, np.random.default_rng(1)), WORLD.factors)
+    before, after = score_of_world(metric.name), score(metric, changed).value
+    if change in metric.invariant_to:
+        assert after == pytest.approx(before, abs=metric.tolerance)
+    else:
+        assert after != pytest.approx(before, abs=max(1e-3, metric.tolerance))
+
+
+@every_metric
+def test_order_of_rows_does_not_matter_beyond_the_choice_of_held_out_rows(metric):
+    rows = np.random.default_rng(2).permutation(WORLD.n_samples)
+    assert score(metric, WORLD.take(rows)).value == pytest.approx(score_of_world(metric.name), abs=0.08)
+
+
+@every_metric
+def test_order_of_factors_does_not_matter_beyond_the_choice_of_held_out_rows(metric):
+    turned = WORLD.select_factors(WORLD.factor_names[::-1])
+    assert score(metric, turned).value == pytest.approx(score_of_world(metric.name), abs=0.08)
+
+
+@every_metric
+def test_value_is_a_plain_float_within_its_bounds(metric):
+    value = score_of_world(metric.name)
+    low, high = metric.bounds
+    assert type(value) is float
+    assert low <= value <= high
+
+
+@every_metric
+def test_detail_has_the_shapes_it_should(metric):
+    found = score(metric, WORLD)
+    if found.per_factor is not None:
+        assert found.per_factor.shape == (WORLD.n_factors,)
+    if found.per_code is not None:
+        assert found.per_code.shape == (WORLD.n_codes,)
+    assert found.per_factor is not None or found.per_code is not None or metric.min_factors == 0
+
+
+@every_metric
+def test_same_seed_same_score(metric):
+    assert score(metric, WORLD, seed=5).value == score(metric, WORLD, seed=5).value
+
+
+@every_metric
+def test_public_function_gives_what_the_panel_reads(metric):
+    found = metric.function(WORLD)
+    headline = found if isinstance(found, Score) else getattr(found, metric.name.partition(".")[2])
+    if metric.name != "infomec.explicitness":  # its function spends the seed on one of two kinds of evidence
+        assert float(headline) == score_of_world(metric.name)
+
+
+@every_metric
+def test_a_dead_code_first_in_line_changes_little(metric):
+    """It must not count as a factor's code, divide by zero or end a loop early."""
+    codes = np.column_stack([np.full(WORLD.n_samples, 2.0), WORLD.codes])
+    found = score(metric, Representation(codes, WORLD.factors))
+    expected = score_of_world(metric.name)
+    if metric.score is completeness:  # its entropy is in base n_codes, dead ones counted
+        expected = 1 - (1 - expected) * math.log(WORLD.n_codes) / math.log(WORLD.n_codes + 1)
+    assert found.value == pytest.approx(expected, abs=0.04)
+
+
+@every_metric
+def test_unlabelled_rows_are_left_out_not_filled_in(metric):
+    """Rows whose labels are hidden carry nonsense codes; the score must not see them where a label is needed."""
+    rng = np.random.default_rng(4)
+    codes = np.concatenate([WORLD.codes, WORLD.codes[rng.permutation(WORLD.n_samples)[:300]]])
+    columns = {}
+    for factor in WORLD.factors:
+        values = np.array(factor.levels, dtype=object)[factor.labels] if not factor.is_numeric else factor.numbers
+        columns[factor.name] = np.concatenate([values, np.full(300, None if not factor.is_numeric else np.nan)])
+    partial = Representation(codes, columns, kinds={"turn": "circular"})
+    assert score(metric, partial).value == pytest.approx(score_of_world(metric.name), abs=0.08)
+
+
+@pytest.mark.parametrize("metric", [m for m in METRICS.values() if m.min_factors == 1], ids=lambda m: m.name)
+def test_one_factor_is_enough_where_the_definition_allows(metric):
+    found = score(metric, WORLD.select_factors(["size"]))
+    assert metric.bounds[0] <= found.value <= metric.bounds[1]
+
+
+@pytest.mark.parametrize("metric", [m for m in METRICS.values() if m.min_factors == 2], ids=lambda m: m.name)
+def test_one_factor_is_refused_where_the_definition_does_not_cover_it(metric):
+    with pytest.raises(ValueError, match=r"factors must have at least two columns for .*, got 1"):
+        metric.function(WORLD.select_factors(["size"]))
+
+
+@pytest.mark.parametrize("metric", [m for m in METRICS.values() if m.min_factors > 0], ids=lambda m: m.name)
+def test_codes_without_factors_are_refused_by_labelled_metrics(metric):
+    with pytest.raises(ValueError, match="factors must have at least"):
+        metric.function(WORLD.codes)

@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+
+from unbraid import Representation
+from unbraid.evidence.importance import Importance
+from unbraid.metrics import completeness, dci_boosting, dci_forest, dci_linear, disentanglement, informativeness
+from unbraid.metrics._dci import normalised_entropy
+from worlds import random_factors, standardised
+
+every_probe = pytest.mark.parametrize("dci", [dci_linear, dci_forest, dci_boosting])
+FACTORS = random_factors(5, 4, 6, n_samples=2000)
+LEVELS = standardised(FACTORS.astype(float))
+
+
+def importance(matrix: list[list[float]], values: list[float] | None = None) -> Importance:
+    array = np.array(matrix, dtype=float)
+    return Importance(
+        matrix=array,
+        informativeness=np.array(values or [0.0] * array.shape[1]),
+        in_accuracy=np.zeros(array.shape[1]),
+    )
+
+
+class TestPureScores:
+    def test_one_code_for_each_factor_is_perfect(self):
+        perfect = importance([[1, 0], [0, 1], [0, 0]])
+        assert float(disentanglement(perfect)) == 1.0
+        assert float(completeness(perfect)) == 1.0
+
+    def test_even_importances_score_zero(self):
+        even = importance([[1, 1], [1, 1]])
+        assert float(disentanglement(even)) == pytest.approx(0.0)
+        assert float(completeness(even)) == pytest.approx(0.0)
+
+    def test_every_code_doubled_lowers_completeness_by_log_two(self):
+        doubled = importance([[0.5, 0], [0.5, 0], [0, 0.5], [0, 0.5]])
+        assert float(disentanglement(doubled)) == 1.0
+        assert float(completeness(doubled)) == pytest.approx(1 - np.log(2) / np.log(4))
+
+    def test_two_factors_in_one_code_lower_disentanglement_only(self):
+        shared = importance([[1, 1, 0], [0, 0, 1], [0, 0, 0]])
+        assert float(disentanglement(shared)) == pytest.approx(2 / 3 * (1 - np.log(2) / np.log(3)) + 1 / 3)
+        assert float(completeness(shared)) == 1.0
+
+    def test_codes_weigh_as_much_as_they_matter(self):
+        uneven = importance([[3, 0], [0.5, 0.5]])
+        assert float(disentanglement(uneven)) == pytest.approx(3 / 4)
+
+    def test_a_silent_code_first_in_line_does_not_silence_the_rest(self):
+        assert float(disentanglement(importance([[0, 0], [1, 0], [0, 1]]))) == 1.0
+
+    def test_nothing_predicted_is_zero_with_a_note(self):
+        nothing = importance([[0, 0], [0, 0]])
+        assert float(disentanglement(nothing)) == 0.0
+        assert disentanglement(nothing).notes == ("No code helps to predict any factor.",)
+        assert float(completeness(nothing)) == 0.0
+
+    def test_informativeness_is_the_mean_over_factors(self):
+        assert float(informativeness(importance([[1, 0], [0, 1]], [0.25, 0.75]))) == 0.5
+
+    def test_entropy_is_in_base_of_the_row_length(self):
+        np.testing.assert_allclose(normalised_entropy(np.array([[1.0, 1, 1], [1, 0, 0], [0, 0, 0]])), [1, 0, 1])
+
+
+@every_probe
+class TestEveryProbe:
+    def test_permuted_factors_are_near_perfect(self, dci):
+        assert all(float(score) > 0.97 for score in dci(LEVELS[:, [2, 0, 1]], FACTORS))
+
+    def test_rotation_lowers_disentanglement_and_completeness(self, dci):
+        evenly = np.array([[2, 2, -1], [-1, 2, 2], [2, -1, 2]]) / 3
+        turned = dci(LEVELS @ evenly, FACTORS)
+        assert float(turned.disentanglement) < 0.7
+        assert float(turned.completeness) < 0.7
+        assert float(turned.informativeness) > 0.9
+
+    def test_noise_cannot_be_predicted(self, dci):
+        noise = np.random.default_rng(0).standard_normal((2000, 4))
+        assert float(dci(noise, FACTORS).informativeness) < 0.02
+
+    def test_a_dead_code_first_changes_nothing_but_the_base(self, dci):
+        codes = np.column_stack([np.zeros(2000), LEVELS])
+        found = dci(codes, FACTORS)
+        assert float(found.disentanglement) > 0.97
+        assert np.isnan(found.disentanglement.per_code[0])
+
+    def test_categories_report_accuracy_and_numbers_r2(self, dci):
+        shapes = np.array(["a", "b", "c", "d", "e"])[FACTORS[:, 0]]
+        found = dci(Representation(LEVELS, {"shape": shapes, "size": FACTORS[:, 1]}))
+        assert np.all(found.informativeness.per_factor > [0.5, 0.97])
+        assert "Accuracy for categorical factors and R² for the others, averaged." in found.informativeness.notes
+
+    def test_an_angle_is_read_from_its_cosine_and_sine(self, dci):
+        angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 2000)
+        codes = np.column_stack([np.cos(angle), np.sin(angle), LEVELS[:, 0]])
+        rep = Representation(codes, {"angle": angle, "size": FACTORS[:, 0]}, kinds={"angle": "circular"})
+        found = dci(rep)
+        assert found.informativeness.per_factor[0] > 0.97
+        assert found.completeness.per_factor[0] == pytest.approx(1 - np.log(2) / np.log(3), abs=0.1)
+
+    def test_a_class_too_rare_to_be_held_out_does_not_raise(self, dci):
+        shapes = np.array(["a", "b"], dtype=object)[FACTORS[:, 0] // 3]
+        shapes[0] = "only once"
+        assert float(dci(Representation(LEVELS, {"s": shapes, "n": FACTORS[:, 1]})).informativeness) > 0.8
+
+
+def test_permutation_importance_finds_the_same_codes():
+    found = dci_forest(LEVELS, FACTORS, importance="permutation", n_trees=10)
+    assert float(found.disentanglement) > 0.97
+
+
+def test_extra_trees_share_importance_between_twin_codes():
+    """A truth on paper: codes that say the same should split the importance, completeness 1 - log 2 / log 6."""
+    twins = np.hstack([LEVELS, LEVELS]) + 0.02 * np.random.default_rng(0).standard_normal((2000, 6))
+    truth = 1 - np.log(2) / np.log(6)
+    assert float(dci_forest(twins, FACTORS, forest="extra").completeness) == pytest.approx(truth, abs=0.03)
+
+
+def test_linear_probe_sees_nothing_in_noise_rather_than_amplifying_it():
+    noise = np.random.default_rng(0).standard_normal((2000, 5))
+    assert float(dci_linear(noise, FACTORS).disentanglement) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"forest": "tropical"}, "forest must be one of random, extra, got 'tropical'"),
+        ({"n_trees": 0}, "n_trees must be at least 1, got 0"),
+        ({"importance": "shap"}, "importance must be one of impurity, permutation"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        dci_forest(LEVELS, FACTORS, **options)

@@ -1,0 +1,124 @@
+"""Z-diff, Z-min variance, Z (1), Z (2) and IRS on worlds with known answers."""
+
+import numpy as np
+import pytest
+
+from unbraid import Representation
+from unbraid.metrics import irs, z1, z2, z_diff, z_min_var
+from worlds import DSPRITES_SIZES, full_grid, random_factors, standardised
+
+FACTORS = random_factors(5, 6, 8, n_samples=3000)
+CODES = FACTORS[:, [2, 0, 1]].astype(float)
+NOISE = np.random.default_rng(1).standard_normal((3000, 4))
+
+
+class TestVotes:
+    @pytest.mark.parametrize("metric", [z_diff, z_min_var])
+    def test_is_one_for_permuted_factors(self, metric):
+        assert float(metric(CODES, FACTORS)) == 1.0
+
+    @pytest.mark.parametrize("metric", [z_diff, z_min_var])
+    def test_is_near_zero_for_noise_since_guessing_is_rescaled_away(self, metric):
+        score = metric(NOISE, FACTORS)
+        assert float(score) < 0.1
+        assert score.evidence["overall_accuracy"][0] == pytest.approx(1 / 3, abs=0.07)
+
+    @pytest.mark.parametrize("metric", [z_diff, z_min_var])
+    def test_does_not_mind_doubled_or_dead_codes(self, metric):
+        codes = np.column_stack([np.zeros(3000), CODES, -CODES])
+        assert float(metric(codes, FACTORS)) == 1.0
+
+    def test_z_diff_forgives_one_missing_factor_and_z_min_var_does_not(self):
+        """The failure that made Kim and Mnih propose the second: all but one factor separated."""
+        codes = np.column_stack([CODES[:, 1:], NOISE[:, 0]])
+        assert float(z_diff(codes, FACTORS)) > 0.95
+        assert float(z_min_var(codes, FACTORS)) < 0.9
+
+    @pytest.mark.parametrize("metric", [z_diff, z_min_var])
+    def test_a_sampler_of_fresh_observations_serves_as_well_as_rows(self, metric):
+        def sampler(fixed_factor, group_size, rng):
+            values = rng.integers([5, 6, 8], size=(group_size, 3)).astype(float)
+            values[:, fixed_factor] = values[0, fixed_factor]
+            return values[:, [2, 0, 1]]
+
+        assert float(metric(CODES, FACTORS, n_votes=50, group_size=30, sampler=sampler)) == 1.0
+
+    @pytest.mark.parametrize("metric", [z_diff, z_min_var])
+    def test_continuous_factors_are_cut_into_values(self, metric):
+        factors = np.random.default_rng(0).uniform(size=(3000, 3))
+        assert float(metric(factors, factors)) > 0.99
+
+    def test_a_factor_without_repeats_is_refused(self):
+        rep = Representation(np.eye(5)[:, :2], {"a": [0, 1, 2, 3, 4], "b": [0, 0, 1, 1, 1]}, kinds={"a": "continuous"})
+        with pytest.raises(ValueError, match="factor 'a' has no value shared by two rows"):
+            z_min_var(rep)
+
+    def test_options_are_checked(self):
+        with pytest.raises(ValueError, match="group_size must be at least 2, got 1"):
+            z_min_var(CODES, FACTORS, group_size=1)
+        with pytest.raises(ValueError, match="n_votes must be at least 10, got 3"):
+            z_diff(CODES, FACTORS, n_votes=3)
+
+
+class TestZ1AndZ2:
+    def test_full_grid_in_any_order_is_one(self):
+        grid = full_grid(9, 10, 11)
+        assert float(z1(grid[:, ::-1], grid)) == 1.0
+        assert float(z2(grid[:, ::-1], grid)) == pytest.approx(1.0, abs=1e-2)
+
+    def test_one_factor_is_enough(self):
+        assert float(z1(CODES, FACTORS[:, :1])) == 1.0
+        assert float(z2(CODES, FACTORS[:, :1])) > 0.85
+
+    def test_two_factors_of_equal_weight_in_each_code_leave_half_the_variance(self):
+        s = standardised(full_grid(30, 30).astype(float))
+        codes = np.column_stack([s[:, 0] + s[:, 1], s[:, 0] - s[:, 1]])
+        assert float(z1(codes, full_grid(30, 30))) == pytest.approx(0.5, abs=0.02)
+        # c = 1/2 for both codes: 1 - (1/2 + 4 * 1/4 * 1/2) = 0
+        assert float(z2(codes, full_grid(30, 30))) == pytest.approx(0.0, abs=0.02)
+
+    def test_information_left_elsewhere_lowers_z2_only(self):
+        s = standardised(full_grid(30, 30).astype(float))
+        codes = np.column_stack([s, s[:, 0] + s[:, 1]])
+        assert float(z1(codes, full_grid(30, 30))) == 1.0
+        # The third code has c = 1/2 for either factor: c* = (1/4 + 0) / 2, score 1 - 4 * 1/8.
+        assert float(z2(codes, full_grid(30, 30))) == pytest.approx(0.5, abs=0.04)
+
+    def test_dsprites_sized_factors_are_one_up_to_finite_rows(self):
+        factors = random_factors(*DSPRITES_SIZES, n_samples=20_000)
+        assert float(z1(factors, factors)) == 1.0
+        assert float(z2(factors, factors)) > 0.9
+
+
+class TestIrs:
+    def test_is_one_for_permuted_factors(self):
+        assert float(irs(CODES, FACTORS)) == pytest.approx(1.0)
+        assert float(irs(CODES, FACTORS, variant="thesis")) == pytest.approx(1.0)
+
+    def test_difference_of_two_binary_factors_follows_by_hand(self):
+        """z = v1 - v2 in {-1, 0, 1}: with v1 fixed, distance 1/2 from its mean; largest distance 1."""
+        factors = full_grid(2, 2)
+        codes = np.column_stack([factors[:, 0] - factors[:, 1], factors[:, 0]])
+        score = irs(codes, factors, variant="thesis")
+        np.testing.assert_allclose(score.evidence["robustness"], [[0.5, 0.5], [1.0, 0.0]])
+        assert float(score) == pytest.approx(0.75)
+        assert float(irs(codes, factors)) == pytest.approx((1 * 0.5 + 0.5 * 1) / 1.5)
+
+    def test_thesis_variant_averages_repeats_before_taking_the_largest(self):
+        factors = np.tile(full_grid(2, 2), (500, 1))
+        noisy = factors + 0.1 * np.random.default_rng(0).standard_normal(factors.shape)
+        assert float(irs(noisy, factors, variant="thesis")) > 0.97
+        assert float(irs(noisy, factors)) < 0.75
+
+    def test_quantile_guards_against_one_far_row(self):
+        codes = CODES.copy()
+        codes[0, 0] += 3.0
+        assert float(irs(codes, FACTORS, quantile=0.99)) > float(irs(codes, FACTORS))
+
+    def test_doubled_codes_do_not_matter(self):
+        assert float(irs(np.hstack([CODES, -CODES]), FACTORS)) == pytest.approx(1.0)
+
+    @pytest.mark.parametrize("quantile", [0.0, 1.5])
+    def test_quantile_must_be_a_share(self, quantile):
+        with pytest.raises(ValueError, match=r"quantile must be in \(0, 1\]"):
+            irs(CODES, FACTORS, quantile=quantile)

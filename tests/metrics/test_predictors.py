@@ -1,0 +1,136 @@
+"""SAP, explicitness, MCC and linear R² on worlds with known answers."""
+
+import numpy as np
+import pytest
+
+from unbraid import Representation
+from unbraid.metrics import explicitness, mcc, r2, sap
+from worlds import full_grid, random_factors, random_rotation, standardised
+
+FACTORS = random_factors(5, 6, n_samples=2000)
+LEVELS = standardised(FACTORS.astype(float))
+
+
+class TestSap:
+    def test_is_one_for_permuted_independent_numbers(self):
+        grid = full_grid(5, 6)
+        assert float(sap(grid[:, ::-1], grid)) == pytest.approx(1.0)
+
+    def test_is_zero_for_doubled_codes(self):
+        assert float(sap(np.hstack([LEVELS, -LEVELS]), FACTORS)) == pytest.approx(0.0, abs=1e-9)
+
+    @pytest.mark.parametrize("angle", [0.0, 0.3, np.pi / 4])
+    def test_rotated_pair_scores_the_difference_of_squared_cosine_and_sine(self, angle):
+        grid = full_grid(9, 9)
+        s = standardised(grid.astype(float))
+        c, d = np.cos(angle), np.sin(angle)
+        assert float(sap(s @ [[c, -d], [d, c]], grid)) == pytest.approx(c**2 - d**2, abs=1e-9)
+
+    def test_does_not_change_when_a_code_is_multiplied_by_ten(self):
+        shapes = np.array(["a", "b", "c", "d", "e"])[FACTORS[:, 0]]
+        noisy = LEVELS + 0.5 * np.random.default_rng(0).standard_normal(LEVELS.shape)
+        labels = {"shape": shapes, "size": FACTORS[:, 1]}
+        assert float(sap(Representation(noisy * [10, 1], labels))) == pytest.approx(
+            float(sap(Representation(noisy, labels)))
+        )
+
+    def test_separable_categories_score_one_minus_chance(self):
+        """The right code tells five classes apart; any other guesses one of five."""
+        shapes = np.array(["a", "b", "c", "d", "e"])[FACTORS[:, 0]]
+        score = sap(Representation(LEVELS, {"shape": shapes}))
+        assert float(score) == pytest.approx(1 - 1 / 5, abs=0.05)
+
+    def test_balanced_accuracy_does_not_reward_guessing_the_common_class(self):
+        rng = np.random.default_rng(0)
+        rare = np.where(rng.random(2000) < 0.05, "rare", "common")
+        matrix = sap(Representation(rng.standard_normal((2000, 2)), {"kind": rare})).evidence["predictability"]
+        np.testing.assert_allclose(matrix, 0.5, atol=0.12)
+
+    def test_angle_counts_through_its_cosine_and_sine(self):
+        angle = np.linspace(0, 2 * np.pi, 2000, endpoint=False)
+        codes = np.column_stack([np.cos(angle), np.cos(40 * angle)])
+        rep = Representation(codes, {"angle": angle}, kinds={"angle": "circular"})
+        assert float(sap(rep)) == pytest.approx(1.0, abs=1e-6)
+
+
+class TestExplicitness:
+    def test_is_one_when_a_line_separates_every_value(self):
+        values = FACTORS[:, 0] % 2
+        assert float(explicitness(np.column_stack([values, LEVELS[:, 1]]), values)) == 1.0
+
+    def test_is_a_half_for_noise_and_zero_when_normalised(self):
+        noise = np.random.default_rng(0).standard_normal((2000, 3))
+        assert float(explicitness(noise, FACTORS)) == pytest.approx(0.5, abs=0.03)
+        assert float(explicitness(noise, FACTORS, normalised=True)) < 0.06
+
+    def test_one_against_rest_cannot_cut_out_the_middle_of_a_line_and_multinomial_can(self):
+        middle = random_factors(3, n_samples=3000)
+        codes = np.column_stack([middle[:, 0], np.random.default_rng(0).standard_normal(3000)]).astype(float)
+        apart = explicitness(codes, middle)
+        together = explicitness(codes, middle, classifier="multinomial")
+        assert float(apart) == pytest.approx((1 + 0.5 + 1) / 3, abs=0.05)
+        assert float(together) == 1.0
+
+    def test_a_class_missing_from_the_held_out_rows_is_left_out(self):
+        labels = np.array(["a", "b"], dtype=object)[FACTORS[:, 0] // 3]
+        labels[7] = "once"
+        score = explicitness(Representation(LEVELS, {"label": labels}))
+        assert 0.9 < float(score) <= 1.0
+
+    def test_fitted_rows_flatter_noise(self):
+        noise = np.random.default_rng(0).standard_normal((300, 20))
+        labels = np.random.default_rng(1).integers(4, size=300)
+        held_out, fitted = (float(explicitness(noise, labels, evaluate_on=w)) for w in ("held_out", "fitted"))
+        assert fitted > held_out + 0.1
+
+
+class TestMcc:
+    def test_matches_by_assignment_not_by_column(self):
+        assert float(mcc(-LEVELS[:, ::-1], FACTORS)) == pytest.approx(1.0)
+
+    def test_rotated_pair_scores_the_larger_of_cosine_and_sine(self):
+        grid = full_grid(9, 9)
+        c, d = np.cos(0.3), np.sin(0.3)
+        codes = standardised(grid.astype(float)) @ [[c, -d], [d, c]]
+        assert float(mcc(codes, grid)) == pytest.approx(c)
+
+    def test_spearman_sees_through_increasing_maps(self):
+        values = np.random.default_rng(0).standard_normal((500, 2))
+        assert float(mcc(np.exp(3 * values), values, correlation="spearman")) == pytest.approx(1.0)
+        assert float(mcc(np.exp(3 * values), values)) < 0.8
+
+    def test_two_factors_cannot_share_one_code(self):
+        codes = np.column_stack([LEVELS[:, 0] + LEVELS[:, 1], np.random.default_rng(0).standard_normal(2000)])
+        assert float(mcc(codes, FACTORS)) < 0.5
+
+    def test_more_factors_than_codes_leave_some_at_zero(self):
+        factors = random_factors(5, 6, 7, n_samples=2000)
+        score = mcc(factors[:, :2].astype(float), factors)
+        assert float(score) == pytest.approx(2 / 3, abs=0.02)
+        assert "Fewer codes than factors: those left over count 0." in score.notes
+
+    def test_correlation_ratio_stands_in_for_categories(self):
+        shapes = np.array(["a", "b", "c", "d", "e"])[np.argsort([2, 0, 4, 1, 3])[FACTORS[:, 0]]]
+        assert mcc(Representation(LEVELS, {"shape": shapes})).per_factor[0] == pytest.approx(1.0)
+
+
+class TestR2:
+    def test_is_one_under_any_rotation(self):
+        turned = LEVELS @ random_rotation(2, np.random.default_rng(0))
+        assert float(r2(turned, FACTORS)) == pytest.approx(1.0, abs=1e-6)
+
+    def test_is_the_share_of_signal_in_noisy_codes(self):
+        rng = np.random.default_rng(0)
+        values = rng.standard_normal((20_000, 2))
+        assert float(r2(values + np.sqrt(3) * rng.standard_normal(values.shape), values)) == pytest.approx(
+            0.25, abs=0.02
+        )
+
+    def test_is_zero_for_noise_and_never_below(self):
+        noise = np.random.default_rng(0).standard_normal((100, 20))
+        score = r2(noise, random_factors(5, 6, n_samples=100))
+        assert float(score) == 0.0
+        assert (score.evidence["unfloored"] < 0).all()
+
+    def test_collinear_codes_are_no_trouble(self):
+        assert float(r2(np.hstack([LEVELS, LEVELS, np.zeros((2000, 1))]), FACTORS)) == pytest.approx(1.0, abs=1e-6)
