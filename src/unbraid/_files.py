@@ -18,11 +18,14 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> P
         The path written.
 
     Raises:
-        ValueError: The folder does not exist or cannot be written to.
+        ValueError: The folder does not exist or cannot be written to, or ``path`` is a device or a folder.
     """
     target = Path(path)
+    place = Path(os.path.realpath(target))  # a link stays a link; what it points to is replaced
+    if place.exists() and not place.is_file():
+        raise ValueError(f"path {str(target)!r} cannot be written: it is not a regular file.")
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
     except OSError as error:
         raise ValueError(
             f"path {str(target)!r} cannot be written: {error.strerror}; give a file in a folder that exists."
@@ -33,7 +36,7 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> P
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
+        os.replace(temporary, place)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

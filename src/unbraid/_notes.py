@@ -20,11 +20,10 @@ def score_notes(metric: Metric, score: Score, spread_error: str | None) -> tuple
     notes = []
     if score.low is None and spread_error is not None:
         notes.append(f"No interval: {spread_error}")
-    if score.null is not None and score.low is not None and score.high is not None:
-        told_apart = score.low > score.null if metric.higher_is_better else score.high > score.null
-        if not told_apart and metric.higher_is_better:
+    if score.null is not None and metric.higher_is_better:
+        if score.beats_chance is False:
             notes.append(f"Cannot be told from chance: shuffled factors score {score.null:.3f}.")
-        elif metric.higher_is_better and score.null > HIGH_NULL:
+        elif score.null > HIGH_NULL:
             notes.append(f"Chance alone scores {score.null:.2f}; read the value against that, not against 0.")
     return tuple(notes)
 

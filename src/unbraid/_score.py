@@ -15,6 +15,7 @@ class Score:
         low: Lower end of the 95 % interval, filled in by the panel.
         high: Upper end of the 95 % interval, filled in by the panel.
         null: The score of the same codes once the factors are shuffled, filled in by the panel.
+        beats_chance: Whether the value is better than the null by more than both scatter, filled in by the panel.
         per_factor: One value for each factor, ``(n_factors,)``; NaN where the factor has none.
         per_code: One value for each code, ``(n_codes,)``; NaN for a dead code.
         evidence: The matrices behind the number, by name.
@@ -25,6 +26,7 @@ class Score:
     low: float | None = None
     high: float | None = None
     null: float | None = None
+    beats_chance: bool | None = None
     per_factor: FloatArray | None = None
     per_code: FloatArray | None = None
     evidence: Mapping[str, FloatArray] = field(default_factory=dict)

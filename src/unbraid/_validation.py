@@ -23,7 +23,10 @@ def to_array(values: Any) -> AnyArray:
 
 def check_codes(codes: Any) -> FloatArray:
     """Return ``codes`` as a finite float matrix, or say what is wrong with it."""
-    array = to_array(codes)
+    try:
+        array = to_array(codes)
+    except ValueError as error:
+        raise ValueError(f"codes must be a matrix of numbers: {error}") from error
     if array.ndim != 2:
         raise ValueError(f"codes must have shape (n_samples, n_codes), got {array.shape}.")
     n_samples, n_codes = array.shape
@@ -35,6 +38,8 @@ def check_codes(codes: Any) -> FloatArray:
         raise ValueError(
             f"codes must have at least two columns, got {n_codes}; a single code cannot be entangled with another."
         )
+    if np.iscomplexobj(array):
+        raise ValueError(f"codes must be real numbers, got {array.dtype}; give real and imaginary parts as two codes.")
     try:
         floats = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -59,6 +64,8 @@ def active_codes(codes: FloatArray) -> BoolArray:
 
 def check_at_least(name: str, value: float, minimum: float) -> None:
     """Raise unless ``value`` is at least ``minimum``."""
+    if not isinstance(value, int | float | np.number):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
     if not value >= minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value}.")
 

@@ -104,11 +104,13 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
     column = _as_series(values)
     wanted, period = _parse_kind(kind, name)
     numbers = _numbers(column)
+    if not column.notna().any():
+        _check_levels(0, name)
     if numbers is None and wanted not in (None, FactorKind.CATEGORICAL):
         raise ValueError(f"factor {name!r} is declared {wanted} but holds text such as {_first(column)!r}.")
     if numbers is None or wanted is FactorKind.CATEGORICAL:
         return _categorical(column, numbers, name)
-    distinct, labels = _labels(numbers)
+    distinct, labels = _labels(numbers, name)
     _check_levels(len(distinct), name)
     inferred = wanted or _infer_kind(len(distinct), int((labels >= 0).sum()), column)
     if inferred is FactorKind.CATEGORICAL:
@@ -125,7 +127,7 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
         kind=inferred,
         numbers=numbers,
         labels=labels if discrete else None,
-        levels=tuple(f"{value:g}" for value in distinct) if discrete else (),
+        levels=_level_names(distinct) if discrete else (),
         period=(period or _period(distinct, discrete)) if inferred is FactorKind.CIRCULAR else None,
     )
 
@@ -150,7 +152,7 @@ def _parse_kind(kind: str | None, name: str) -> tuple[FactorKind | None, float |
         period = float(number)
     except ValueError:
         period = 0.0
-    if word != FactorKind.CIRCULAR or not period > 0:
+    if word != FactorKind.CIRCULAR or not 0 < period < np.inf:
         raise ValueError(
             f"kind of factor {name!r} must be a kind or 'circular:PERIOD' with a positive period, got {kind!r}."
         )
@@ -178,20 +180,28 @@ def _infer_kind(n_levels: int, n_labelled: int, column: pd.Series[Any]) -> Facto
     return FactorKind.CONTINUOUS
 
 
-def _labels(numbers: FloatArray) -> tuple[FloatArray, IntArray]:
+def _labels(numbers: FloatArray, name: str) -> tuple[FloatArray, IntArray]:
     labelled = ~np.isnan(numbers)
     if np.isinf(numbers).any():
-        raise ValueError("factors must be finite or NaN for 'not labelled', got inf.")
+        raise ValueError(f"factor {name!r} must be finite, or NaN for 'not labelled', got inf.")
     distinct, inverse = np.unique(numbers[labelled], return_inverse=True)
     labels = np.full(len(numbers), -1, dtype=np.intp)
     labels[labelled] = inverse
     return distinct, labels
 
 
+def _level_names(distinct: FloatArray) -> tuple[str, ...]:
+    """Return short text for each value, or all its digits where short ones would look alike."""
+    short = tuple(f"{value:g}" for value in distinct)
+    if len(set(short)) == len(short):
+        return short
+    return tuple(repr(float(value)).removesuffix(".0") for value in distinct)
+
+
 def _categorical(column: pd.Series[Any], numbers: FloatArray | None, name: str) -> Factor:
     if numbers is not None:
-        distinct, labels = _labels(numbers)
-        levels = tuple(f"{value:g}" for value in distinct)
+        distinct, labels = _labels(numbers, name)
+        levels = _level_names(distinct)
     else:
         text = column.astype(object).where(column.notna(), None)
         text = text.map(lambda value: None if value is None or value == "" else str(value))

@@ -271,14 +271,22 @@ def _reason(error: Exception) -> str:
 def _finish(group: _Group, name: str) -> Score:
     """Add interval, null and notes to a point score."""
     metric, score = group.metrics[name][0], group.points[name]
-    values = _in_order(group.replicates, name)
-    low = high = None
+    values, nulls = _in_order(group.replicates, name), _in_order(group.nulls, name)
+    low = high = beats_chance = None
     if len(values) >= 3 and np.isfinite(values).all() and np.isfinite(score.value):
-        reach = float(student.ppf(0.5 + CONFIDENCE / 2, len(values) - 1) * values.std(ddof=1) * group.scale)
+        reach = _reach(values) * group.scale
         low, high = (float(np.clip(end, *metric.bounds)) for end in (score.value - reach, score.value + reach))
-    null = float(_in_order(group.nulls, name).mean()) if group.nulls else None
-    finished = replace(score, low=low, high=high, null=null)
+        if len(nulls):
+            gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
+            beats_chance = bool(gain > max(reach, _reach(nulls) if len(nulls) >= 3 else 0.0))
+    null = float(nulls.mean()) if len(nulls) else None
+    finished = replace(score, low=low, high=high, null=null, beats_chance=beats_chance)
     return replace(finished, notes=(*score.notes, *score_notes(metric, finished, group.spread_error)))
+
+
+def _reach(values: FloatArray) -> float:
+    """How far a 95 % interval reaches to either side, by Student's t."""
+    return float(student.ppf(0.5 + CONFIDENCE / 2, len(values) - 1) * values.std(ddof=1))
 
 
 def _in_order(values: dict[int, dict[str, float]], name: str) -> FloatArray:

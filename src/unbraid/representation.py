@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid._typing import BoolArray, FloatArray, IntArray
+from unbraid._typing import AnyArray, BoolArray, FloatArray, IntArray
 from unbraid._validation import active_codes, check_codes, did_you_mean, to_array
 from unbraid.factor import Factor, make_factor
 
@@ -104,6 +104,7 @@ class Representation:
             if name not in by_name:
                 raise ValueError(f"factor {name!r} is not one of {', '.join(by_name)}{did_you_mean(name, by_name)}.")
             chosen.append(by_name[name])
+        _check_names("names", tuple(factor.name for factor in chosen), len(chosen))
         return self._with(self.codes, tuple(chosen))
 
     def _with(self, codes: FloatArray, factors: tuple[Factor, ...]) -> Representation:
@@ -157,6 +158,8 @@ def _factors(
 ) -> tuple[Factor, ...]:
     columns = _columns(factors)
     if columns and all(isinstance(column, Factor) for column in columns.values()):
+        if names is not None or kinds is not None:
+            raise TypeError("names and kinds must be left out when factors are Factor objects, which have their own.")
         return tuple(columns.values())
     labels = tuple(str(name) for name in (columns if names is None else names))
     _check_names("names", labels, len(columns))
@@ -174,12 +177,17 @@ def _columns(factors: Any) -> dict[str, Any]:
     if isinstance(factors, Mapping):
         return {str(name): column for name, column in factors.items()}
     if hasattr(factors, "columns"):
-        return {str(name): factors[name] for name in factors.columns}
-    if isinstance(factors, Sequence) and factors and all(isinstance(item, Factor) for item in factors):
-        return {item.name: item for item in factors}
-    if isinstance(factors, list):
-        # A list of rows may mix text and numbers; NumPy would turn both into text.
-        factors = pd.DataFrame(factors).to_numpy() if factors and np.ndim(factors[0]) == 1 else factors
+        names = tuple(str(name) for name in factors.columns)
+        _check_names("factor names", names, len(names))
+        return {name: factors[column] for name, column in zip(names, factors.columns, strict=True)}
+    if isinstance(factors, pd.Series):
+        return {"factor_0" if factors.name is None else str(factors.name): factors}
+    if isinstance(factors, list | tuple) and factors:
+        if all(isinstance(item, Factor) for item in factors):
+            _check_names("factor names", tuple(item.name for item in factors), len(factors))
+            return {item.name: item for item in factors}
+        if np.ndim(factors[0]) == 1:
+            factors = _rows(factors)
     array = to_array(factors)
     if array.ndim == 1:
         array = array[:, None]
@@ -188,6 +196,14 @@ def _columns(factors: Any) -> dict[str, Any]:
     if array.dtype == object:
         return {f"factor_{k}": pd.Series(column).infer_objects() for k, column in enumerate(array.T)}
     return {f"factor_{k}": column for k, column in enumerate(array.T)}
+
+
+def _rows(rows: Sequence[Any]) -> AnyArray:
+    """Return rows that may mix text and numbers as objects; NumPy would turn both into text."""
+    lengths = {len(row) for row in rows}
+    if len(lengths) > 1:
+        raise ValueError(f"factors must have rows of one length, got lengths {min(lengths)} to {max(lengths)}.")
+    return pd.DataFrame(list(rows)).to_numpy()
 
 
 def _kinds(kinds: Sequence[str | None] | Mapping[str, str] | None, names: tuple[str, ...]) -> Sequence[str | None]:

@@ -101,6 +101,7 @@ class Report(Mapping[str, Score]):
             "low": score.low,
             "high": score.high,
             "null": score.null,
+            "beats_chance": score.beats_chance,
             "interval": self.interval_methods.get(name),
             "per_factor": _named(self.meta["factor_names"], score.per_factor),
             "per_code": _named(self.meta["code_names"], score.per_code),

@@ -41,11 +41,15 @@ def load(
         ValueError: The file is missing, damaged, or does not hold what it should.
     """
     source = Path(path)
+    suffix = source.suffix.lower()
     if not source.is_file():
         raise ValueError(f"path {str(source)!r} is not a file{_neighbour(source)}.")
     if source.stat().st_size == 0:
         raise ValueError(f"path {str(source)!r} is empty.")
-    suffix = source.suffix.lower()
+    if factors is not None and suffix != ".npy":
+        raise ValueError(
+            f"factors must be left out unless codes are .npy, got {str(factors)!r} beside {source.name!r}."
+        )
     if suffix == ".npz":
         return _from_npz(source, kinds)
     if suffix == ".npy":
@@ -70,35 +74,59 @@ def save(representation: Representation, path: str | Path) -> Path:
 
 
 def _from_npz(source: Path, kinds: Any) -> Representation:
-    with _open_numpy(source) as archive:
-        if not isinstance(archive, np.lib.npyio.NpzFile) or "codes" not in archive.files:
-            found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
-            raise ValueError(
-                f"path {str(source)!r} must hold an array 'codes' (and 'factors'), "
-                f"got {', '.join(sorted(found)) or 'nothing'}{did_you_mean('codes', found)}."
-            )
-        arrays = {key: archive[key] for key in NPZ_KEYS if key in archive.files}
-    names, stored = arrays.get("factor_names"), arrays.get("factor_kinds")
-    if kinds is None and stored is not None:
-        kinds = [str(kind) or None for kind in stored]
+    with _plain_data(source), source.open("rb") as file:
+        archive = np.load(file, allow_pickle=False)
+        found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
+        arrays = {key: archive[key] for key in NPZ_KEYS if key in found}
+    if "codes" not in arrays:
+        raise ValueError(
+            f"path {str(source)!r} must hold an array 'codes' (and 'factors'), "
+            f"got {', '.join(sorted(found)) or 'nothing'}{did_you_mean('codes', found)}."
+        )
+    names = _texts(arrays.get("factor_names"))
+    wanted = _kinds_over(_texts(arrays.get("factor_kinds")), kinds, names)
     return Representation(
         arrays["codes"],
-        _restore_numbers(arrays.get("factors")),
-        names=None if names is None else [str(name) for name in names],
-        kinds=kinds,
-        code_names=arrays.get("code_names"),
+        _restore_numbers(arrays.get("factors"), wanted, names),
+        names=names,
+        kinds=wanted,
+        code_names=_texts(arrays.get("code_names")),
     )
 
 
-def _restore_numbers(factors: AnyArray | None) -> Any:
-    """Give back numbers to the numeric columns of a text matrix, which is how mixed labels are stored."""
+def _texts(array: AnyArray | None) -> list[str] | None:
+    return None if array is None else [str(item) for item in np.ravel(array).astype(str)]
+
+
+def _kinds_over(stored: list[str] | None, given: Any, names: list[str] | None) -> Any:
+    """Return the kinds given, and those in the file for factors that a mapping does not name."""
+    if stored is None:
+        return given
+    if isinstance(given, Mapping):
+        return {**dict(zip(names or _default_names(len(stored)), stored, strict=False)), **given}
+    return stored if given is None else given
+
+
+def _default_names(n_factors: int) -> list[str]:
+    return [f"factor_{k}" for k in range(n_factors)]
+
+
+def _restore_numbers(factors: AnyArray | None, kinds: Any, names: list[str] | None) -> Any:
+    """Give back numbers to the numeric columns of a text matrix, which is how mixed labels are stored.
+
+    Columns declared categorical stay text: "01" and "1" are two labels.
+    """
     if factors is None or factors.dtype.kind not in "US" or factors.ndim != 2:
         return factors
     columns: dict[str, Any] = {}
+    known = _default_names(factors.shape[1])
+    wanted = [kinds.get(name) for name in names or known] if isinstance(kinds, Mapping) else list(kinds or [])
     for k, column in enumerate(factors.T):
-        text = pd.Series(column.astype(str))
-        numbers = pd.to_numeric(text.where(text != ""), errors="coerce")
-        columns[f"factor_{k}"] = text if numbers.isna().sum() > ((text == "") | (text == "nan")).sum() else numbers
+        text = pd.Series(column.astype(str), dtype=object)
+        text = text.where(~text.isin(["", "nan"]), None)
+        numbers = pd.to_numeric(text, errors="coerce")
+        is_text = wanted[k : k + 1] == ["categorical"] or (numbers.isna() & text.notna()).any()
+        columns[known[k]] = text if is_text else numbers
     return columns
 
 
@@ -108,35 +136,38 @@ def _from_npy(source: Path, factors: str | Path | None, kinds: Any) -> Represent
     labels = Path(factors)
     if not labels.is_file():
         raise ValueError(f"factors {str(labels)!r} is not a file{_neighbour(labels)}.")
-    with _open_numpy(source) as codes, _open_numpy(labels) as columns:
-        return Representation(codes, columns, kinds=kinds)
+    return Representation(_read_npy(source), _read_npy(labels), kinds=kinds)
+
+
+def _read_npy(source: Path) -> AnyArray:
+    with _plain_data(source), source.open("rb") as file:
+        array = np.load(file, allow_pickle=False)
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"path {str(source)!r} must hold one array, got an archive; name it .npz.")
+    return array
 
 
 @contextmanager
-def _open_numpy(source: Path) -> Iterator[Any]:
-    """Open a NumPy file as data only: objects (pickles) are refused, damage is said in one sentence."""
+def _plain_data(source: Path) -> Iterator[None]:
+    """Say in one sentence why NumPy could not read a file as plain data."""
     try:
-        loaded = np.load(source, allow_pickle=False)
-    except (zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
-        raise ValueError(f"path {str(source)!r} is damaged or not a NumPy file: {_first_line(error)}") from error
-    try:
-        yield loaded
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-        raise ValueError(f"path {str(source)!r} is damaged: {_first_line(error)}") from error
-    except ValueError as error:
-        if "allow_pickle" in str(error):
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, MemoryError) as error:
+        if "pickle" in str(error):
             raise ValueError(
-                f"path {str(source)!r} holds Python objects, which are never loaded; save plain numbers or text."
+                f"path {str(source)!r} is not a NumPy file of plain numbers or text; "
+                "Python objects (pickles) are never loaded."
             ) from error
-        raise
-    finally:
-        if not isinstance(loaded, np.ndarray):
-            loaded.close()
+        raise ValueError(f"path {str(source)!r} is damaged or not a NumPy file: {_first_line(error)}") from error
 
 
 def _read_table(source: Path, suffix: str) -> pd.DataFrame:
     try:
-        return pd.read_csv(source) if suffix == ".csv" else pd.read_parquet(source)
+        return (
+            pd.read_csv(source, low_memory=False, float_precision="round_trip")
+            if suffix == ".csv"
+            else pd.read_parquet(source)
+        )
     except (ValueError, OSError, UnicodeDecodeError) as error:
         raise ValueError(f"path {str(source)!r} cannot be read as {suffix}: {_first_line(error)}") from error
 
@@ -157,7 +188,7 @@ def _from_frame(
                 f"{argument} {pattern!r} matches no column of {str(source)!r}, which has {', '.join(columns)}; "
                 "give a pattern that does."
             )
-    bad = [name for name in codes if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
+    bad = [name for name in codes if len(frame) and not pd.api.types.is_numeric_dtype(frame[name].dtype)]
     if bad:
         raise ValueError(f"codes must be numbers, got text in column {bad[0]!r} of {str(source)!r}.")
     prefix = factor_columns[:-1] if factor_columns.endswith("*") else ""
@@ -183,10 +214,8 @@ def _write_npz(representation: Representation, file: Any) -> None:
 
 
 def _to_frame(representation: Representation) -> pd.DataFrame:
-    codes = {
-        name if name.startswith("code_") else f"code_{name}": representation.codes[:, j]
-        for j, name in enumerate(representation.code_names)
-    }
+    prefix = "" if all(name.startswith("code_") for name in representation.code_names) else "code_"
+    codes = {f"{prefix}{name}": representation.codes[:, j] for j, name in enumerate(representation.code_names)}
     factors = {f"factor_{name}": column for name, column in _factor_columns(representation).items()}
     return pd.DataFrame({**codes, **factors})
 
@@ -215,4 +244,4 @@ def _first_line(error: Exception) -> str:
 
 def _neighbour(path: Path) -> str:
     folder = path.parent if path.parent.is_dir() else None
-    return did_you_mean(path.name, [item.name for item in folder.iterdir()]) if folder else ""
+    return did_you_mean(path.name, [item.name for item in folder.iterdir() if item.is_file()]) if folder else ""

@@ -34,18 +34,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        _fail(f"{' '.join(str(error).split())} See `unbraid --help`.")
-    except (ValueError, TypeError) as error:
-        _fail(str(error))
+        _fail(f"{error} See `unbraid --help`.")
     except KeyboardInterrupt:
         print("unbraid: stopped", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except (ValueError, TypeError, OSError) as error:
+        _fail(str(error))
     sys.exit(0)
 
 
 def _fail(sentence: str) -> NoReturn:
-    print(f"unbraid: {sentence}", file=sys.stderr)
+    print(f"unbraid: {' '.join(sentence.split())}", file=sys.stderr)
     sys.exit(2)

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from unbraid._validation import check_at_least
 from unbraid.cli._outputs import check_writable
 from unbraid.cli._table import print_report
 from unbraid.data import example
@@ -25,6 +26,7 @@ def demo(*, report: Path = Path("report.html"), seed: int = 0, jobs: int | None 
         Worker threads; all cores by default.
     """
     check_writable("report", report)
+    check_at_least("seed", seed, 0)
     result = evaluate(example(seed=seed), seed=seed, n_jobs=jobs, name="the embedded example")
     print_report(result)
     for note in result.notes:

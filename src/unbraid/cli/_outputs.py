@@ -7,8 +7,9 @@ from pathlib import Path
 def check_writable(argument: str, path: Path) -> None:
     """Raise unless a file can be put at ``path``."""
     folder = path.parent
-    if path.is_dir():
-        raise ValueError(f"{argument} must be a file to write, got the folder {str(path)!r}.")
+    if path.exists() and not path.is_file():
+        kind = "folder" if path.is_dir() else "device"
+        raise ValueError(f"{argument} must be a file to write, got the {kind} {str(path)!r}.")
     if not folder.is_dir():
         raise ValueError(
             f"{argument} {str(path)!r} cannot be written: there is no folder {str(folder)!r}; make it first."

@@ -28,7 +28,7 @@ def score(
     option: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     intervals: bool = True,
     nulls: bool = True,
-    json: str | None = None,
+    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     csv: Path | None = None,
     report: Path | None = None,
     code_columns: str = "code_*",
@@ -86,9 +86,7 @@ def score(
     factor_columns
         Pattern of the factor columns of a table.
     """
-    for argument, path in (("report", report), ("csv", csv), ("json", Path(json) if json not in (None, "-") else None)):
-        if path is not None:
-            check_writable(argument, path)
+    _check_outputs(file, json, csv, report)
     resolve_metrics(metrics)
     rep = load(file, factors, code_columns=code_columns, factor_columns=factor_columns, kinds=_pairs("kinds", kinds))
     if only is not None:
@@ -108,6 +106,19 @@ def score(
     if not result.scores:
         raise ValueError(next(iter(result.failures.values())))
     _write(result, json, csv, report)
+
+
+def _check_outputs(file: Path, json: str | None, csv: Path | None, report: Path | None) -> None:
+    """Raise unless every result has a file of its own to go to."""
+    if json is not None and json.startswith("-") and json != "-":
+        raise ValueError(f"json must be a file or -, got {json!r}.")
+    taken = [file.resolve()]
+    for argument, path in (("report", report), ("csv", csv), ("json", Path(json) if json not in (None, "-") else None)):
+        if path is not None:
+            check_writable(argument, path)
+            if path.resolve() in taken:
+                raise ValueError(f"{argument} {str(path)!r} would overwrite the input or another output; give another.")
+            taken.append(path.resolve())
 
 
 def _write(result: Report, json: str | None, csv: Path | None, report: Path | None) -> None:

@@ -27,7 +27,8 @@ def discretise(column: FloatArray, n_bins: int, binning: Binning) -> tuple[AnyAr
     * ``"quantile"``: equal counts; unchanged by any increasing map of the column.
     * ``"robust"``: a column of at most ``n_bins`` distinct values keeps them; any other gets equal-width
       bins between Tukey's outer fences (three interquartile ranges beyond the quartiles), what lies
-      beyond joining the end bins. Without outliers it equals ``"uniform"``.
+      beyond joining the end bins. Without outliers it equals ``"uniform"``. Where half the rows share one value,
+      the fences are those of the others.
 
     Returns:
         The bin of each row, ``int16``, and the number of bins the column could have filled.
@@ -68,13 +69,16 @@ def _few_levels(column: FloatArray, n_bins: int) -> FloatArray | None:
 
 
 def _fences(column: FloatArray) -> tuple[float, float]:
+    """Return Tukey's outer fences, inside the range; a value that half the rows share is set aside for them."""
     low, high = float(column.min()), float(column.max())
-    for lower, upper in ((25, 75), (5, 95), (1, 99)):
-        first, last = np.percentile(column, [lower, upper])
-        if last > first:
-            reach = 3 * (last - first)
-            return max(low, float(first - reach)), min(high, float(last + reach))
-    return low, high
+    first, middle, last = np.percentile(column, [25, 50, 75])
+    others = column[column != middle]
+    if first == last and len(others):
+        first, last = np.percentile(others, [25, 75])
+    if first == last:
+        return low, high
+    reach = 3 * (last - first)
+    return max(low, min(float(first - reach), float(middle))), min(high, max(float(last + reach), float(middle)))
 
 
 def _equal_width(column: FloatArray, n_bins: int, low: float, high: float) -> AnyArray:

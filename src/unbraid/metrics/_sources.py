@@ -25,7 +25,6 @@ from unbraid.evidence.trees import BoostingOptions, ForestOptions, boosting_impo
 from unbraid.metrics._metric import Source
 
 LIGHT_TREES = 20
-LIGHT_VOTES = 200
 MANY_ROWS = 20_000
 
 INFORMATION = Source(
@@ -33,7 +32,7 @@ INFORMATION = Source(
     gather=lambda rep, options, rng: information_table(rep, options),
     options=InformationOptions,
     n_replicates=100,
-    n_nulls=5,
+    n_nulls=10,
     resample=resampled_tables,
 )
 DIFFERENCES = Source(
@@ -41,25 +40,23 @@ DIFFERENCES = Source(
     gather=group_differences,
     options=GroupOptions,
     n_replicates=10,
-    n_nulls=2,
-    lighten=lambda options: replace(options, n_votes=min(options.n_votes, LIGHT_VOTES)),
+    n_nulls=3,
 )
 VARIANCES = Source(
     name="variances",
     gather=group_variances,
     options=GroupOptions,
     n_replicates=10,
-    n_nulls=2,
-    lighten=lambda options: replace(options, n_votes=min(options.n_votes, LIGHT_VOTES)),
+    n_nulls=3,
 )
 CONDITIONAL = Source(
-    name="conditional", gather=conditional_spread, options=ConditionalOptions, n_replicates=10, n_nulls=3
+    name="conditional", gather=conditional_spread, options=ConditionalOptions, n_replicates=10, n_nulls=5
 )
 PREDICTABILITY = Source(
-    name="predictability", gather=predictability, options=PredictabilityOptions, n_replicates=10, n_nulls=3
+    name="predictability", gather=predictability, options=PredictabilityOptions, n_replicates=10, n_nulls=5
 )
-CORRELATION = Source(name="correlation", gather=correlations, options=CorrelationOptions, n_replicates=10, n_nulls=3)
-REGRESSION = Source(name="regression", gather=linear_fit, options=RegressionOptions, n_replicates=10, n_nulls=3)
+CORRELATION = Source(name="correlation", gather=correlations, options=CorrelationOptions, n_replicates=10, n_nulls=5)
+REGRESSION = Source(name="regression", gather=linear_fit, options=RegressionOptions, n_replicates=10, n_nulls=5)
 SEPARATION = Source(
     name="separation",
     gather=linear_separation,
@@ -102,13 +99,13 @@ BOOSTING = Source(
     max_replicate_rows=MANY_ROWS,
 )
 COVARIANCE = Source(
-    name="covariance", gather=code_covariance, options=CovarianceOptions, n_replicates=10, n_nulls=3, label_free=True
+    name="covariance", gather=code_covariance, options=CovarianceOptions, n_replicates=10, n_nulls=5, label_free=True
 )
 CODE_INFORMATION = Source(
     name="code_information",
     gather=code_information,
     options=InformationOptions,
     n_replicates=10,
-    n_nulls=2,
+    n_nulls=3,
     label_free=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unbraid._typing import FloatArray
 from unbraid.metrics import METRICS
 from unbraid.report._grid import Grid, GridRow, make_cell, make_rows, strongest_rows
 from unbraid.result import Report
@@ -21,14 +22,14 @@ def factor_grid(report: Report) -> Grid | None:
     rows = tuple(
         GridRow(
             name=METRICS[name].title,
-            cells=tuple(make_cell(float(value), _top(name)) for value in values[: len(shown)]),
+            cells=tuple(make_cell(float(value), _top(name, values)) for value in values[: len(shown)]),
         )
         for name, values in found.items()
     )
     return Grid(
         key="by-factor",
         title="Factor by factor",
-        caption="Each row is a score, each column a factor. A column that is pale throughout is a factor that the "
+        caption="Each row is a score, each column a factor. A column that is low throughout is a factor that the "
         "codes carry badly.",
         corner="score by factor",
         columns=tuple(shown),
@@ -43,7 +44,8 @@ def code_grid(report: Report) -> Grid | None:
     if not found:
         return None
     matrix = np.stack(list(found.values()), axis=1)
-    unit = [_top(name) is not None for name in found]
+    tops = [_top(name, values) for name, values in found.items()]
+    unit = [top is not None for top in tops]
     names, dead = report.meta["code_names"], set(report.meta["dead_codes"])
     kept = strongest_rows(matrix[:, unit] if any(unit) else matrix, MAX_CODES)
     shown = [names[j] for j in kept]
@@ -53,7 +55,7 @@ def code_grid(report: Report) -> Grid | None:
             name=row.name,
             remark=row.remark,
             rank=row.rank,
-            cells=tuple(make_cell(float(v), _top(m)) for v, m in zip(matrix[j], found, strict=True)),
+            cells=tuple(make_cell(float(v), top) for v, top in zip(matrix[j], tops, strict=True)),
         )
         for row, j in zip(plain, kept, strict=True)
     )
@@ -71,6 +73,8 @@ def code_grid(report: Report) -> Grid | None:
     )
 
 
-def _top(name: str) -> float | None:
-    """Return 1 for scores from 0 to 1, whose cells are shaded; others stay plain."""
-    return 1.0 if METRICS[name].bounds == (0.0, 1.0) and METRICS[name].higher_is_better else None
+def _top(name: str, values: FloatArray) -> float | None:
+    """Return 1 for scores whose parts run from 0 to 1 too, so that their cells are shaded; others stay plain."""
+    metric = METRICS[name]
+    within = bool((np.nan_to_num(values) <= 1 + 1e-9).all() and (np.nan_to_num(values) >= -1e-9).all())
+    return 1.0 if metric.bounds == (0.0, 1.0) and metric.higher_is_better and within else None

@@ -52,8 +52,8 @@ def _merge(words: tuple[str, ...], found: list[tuple[str, list[str]]]) -> Doubt:
     differs = [len(set(column)) > 1 for column in columns]
     shown = ["…" if different else column[0] for different, column in zip(differs, columns, strict=True)]
     text = words[0] + "".join(number + word for number, word in zip(shown, words[1:], strict=True))
-    about = []
+    about: list[str] = []
     for title, numbers in found:
         own = [number for number, different in zip(numbers, differs, strict=True) if different]
         about.append(f"{title} ({', '.join(own)})" if own else title)
-    return Doubt(text=text, about=tuple(about))
+    return Doubt(text=text.replace("….", "…"), about=tuple(about))

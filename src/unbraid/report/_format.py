@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 
-MISSING = "–"
+EN_DASH, MINUS = "\u2013", "\u2212"
+MISSING = EN_DASH
 
 
 def number(value: float | None) -> str:
@@ -16,18 +17,18 @@ def number(value: float | None) -> str:
     if value is None or math.isnan(value):
         return MISSING
     if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
+        return "∞" if value > 0 else f"{MINUS}∞"
     size = abs(value)
     if size >= 1e6:
-        return f"{value:.3g}".replace("-", "−")
+        return f"{value:.3g}".replace("-", MINUS)
     text = f"{value:,.{3 if size < 10 else 2 if size < 100 else 1}f}"
-    return (text.lstrip("-") if float(text.replace(",", "")) == 0 else text).replace("-", "−")
+    return (text.lstrip("-") if float(text.replace(",", "")) == 0 else text).replace("-", MINUS)
 
 
 def short(value: float) -> str:
     """Write a number for a narrow cell: two decimals."""
     text = number(value)
-    return text if not math.isfinite(value) or abs(value) >= 10 else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+    return text if not math.isfinite(value) or abs(value) >= 10 else f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
 
 
 def exact(value: float | None) -> str:
@@ -46,6 +47,17 @@ def listing(items: Sequence[str], most: int = 6) -> str:
     if len(items) > most:
         shown.append(f"{len(items) - most} more")
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else ""
+
+
+def spoken(title: str) -> str:
+    """Write a title for the middle of a sentence, where its own comma would mislead.
+
+    Example:
+        >>> spoken("DCI completeness, forest"), spoken("Z-diff (beta-VAE metric)")
+        ('DCI completeness (forest)', 'Z-diff')
+    """
+    head, comma, tail = title.partition(", ")
+    return f"{head} ({tail})" if comma else title.partition(" (")[0] if not title[-2:-1].isdigit() else title
 
 
 def count(n: int, noun: str) -> str:

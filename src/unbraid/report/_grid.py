@@ -10,7 +10,7 @@ import numpy as np
 from unbraid._typing import FloatArray, IntArray
 from unbraid.report._format import MISSING, short
 
-DARK_FROM = 55
+DARK_FROM = 65
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from unbraid._typing import FloatArray, IntArray
 from unbraid.metrics import METRICS
+from unbraid.report._format import MINUS
 from unbraid.report._grid import Grid, largest, make_rows, strongest_rows
 from unbraid.result import Report
 
@@ -46,7 +47,7 @@ def code_code_map(report: Report) -> Grid | None:
     return Grid(
         key="code-correlation",
         title="Correlation between codes",
-        caption="From −1 to 1; away from the diagonal, 0 is best. It sees straight-line dependence only.",
+        caption=f"From {MINUS}1 to 1; away from the diagonal, 0 is best. It sees straight-line dependence only.",
         corner="code by code",
         columns=tuple(shown),
         rows=make_rows(matrix[np.ix_(kept, kept)], shown, top=1.0),
@@ -81,7 +82,9 @@ def _information(report: Report) -> list[_Map]:
 
 
 def _importances(report: Report) -> list[_Map]:
-    found = {METRICS[n].family: (n, s.evidence[IMPORTANCE]) for n, s in report.scores.items() if IMPORTANCE in s.evidence}
+    found = {
+        METRICS[n].family: (n, s.evidence[IMPORTANCE]) for n, s in report.scores.items() if IMPORTANCE in s.evidence
+    }
     return [
         _Map(
             key=f"importance-{family}",

@@ -17,7 +17,8 @@ from unbraid.report._format import count
 from unbraid.report._heatmap import code_code_map, code_factor_maps
 from unbraid.report._rows import score_groups
 from unbraid.report._sources import call, interval_methods, references
-from unbraid.report._summary import LEVELS, MARKED_SPREAD, MEANING, opening, verdicts
+from unbraid.report._summary import MARKED_SPREAD, opening
+from unbraid.report._verdict import LEVELS, MEANING, verdicts
 from unbraid.result import Report
 
 MOST_DATA = 400_000

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from unbraid._score import Score
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
-from unbraid.report._format import MISSING, exact, number
-from unbraid.report._standing import remark
+from unbraid.report._format import EN_DASH, MISSING, exact, number
+from unbraid.report._standing import Standing, remark, standing
 from unbraid.report._strip import Strip, make_strip
 from unbraid.result import Report
 
@@ -27,6 +27,7 @@ class ScoreRow:
         null: What chance scores.
         keys: Exact value, lower end and null to sort by, empty where there is none.
         remark: A word on chance, where one is needed.
+        is_warning: Whether the remark is bad news.
         direction: Said only where lower is better.
         strip: The drawing, where the value can be drawn.
         tip: Everything in one line, for hovering.
@@ -42,6 +43,7 @@ class ScoreRow:
     null: str = MISSING
     keys: tuple[str, str, str] = ("", "", "")
     remark: str = ""
+    is_warning: bool = False
     direction: str = ""
     strip: Strip | None = None
     tip: str = ""
@@ -52,7 +54,7 @@ class ScoreRow:
 class ScoreGroup:
     """The scores of one property."""
 
-    property: Property
+    about: Property
     rows: tuple[ScoreRow, ...]
 
     @property
@@ -69,14 +71,14 @@ def score_groups(report: Report) -> list[ScoreGroup]:
     for prop in Property:
         members = tuple(row for name, row in rows.items() if METRICS[name].measures[0] is prop)
         if members:
-            groups.append(ScoreGroup(property=prop, rows=members))
+            groups.append(ScoreGroup(about=prop, rows=members))
     return groups
 
 
 def _score_row(name: str, score: Score) -> ScoreRow:
     metric = METRICS[name]
     has_interval = score.low is not None and score.high is not None
-    interval = f"{number(score.low)} – {number(score.high)}" if has_interval else MISSING
+    interval = f"{number(score.low)} {EN_DASH} {number(score.high)}" if has_interval else MISSING
     return ScoreRow(
         name=name,
         title=metric.title,
@@ -87,6 +89,7 @@ def _score_row(name: str, score: Score) -> ScoreRow:
         null=number(score.null),
         keys=(exact(score.value), exact(score.low), exact(score.null)),
         remark=remark(metric, score),
+        is_warning=not metric.source.label_free or standing(metric, score) is Standing.WORSE,
         direction="" if metric.higher_is_better else "lower is better",
         strip=make_strip(metric, score),
         tip=_tip(metric.title, score, interval),
@@ -106,6 +109,4 @@ def _tip(title: str, score: Score, interval: str) -> str:
 
 def _failed_row(name: str, reason: str) -> ScoreRow:
     metric = METRICS[name]
-    return ScoreRow(
-        name=name, title=metric.title, question=metric.summary, tags=tuple(metric.measures), failure=reason
-    )
+    return ScoreRow(name=name, title=metric.title, question=metric.summary, tags=tuple(metric.measures), failure=reason)

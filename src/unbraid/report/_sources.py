@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
 from dataclasses import dataclass, fields
 from typing import Any
@@ -46,9 +47,9 @@ def call(report: Report) -> str:
     """Return Python that scores the same input in the same way."""
     shared, own = _options(report)
     arguments = [f"metrics={_metrics(report)}", f"seed={report.meta['seed']!r}"]
-    arguments += [f"{key}={value!r}" for key, value in shared.items()]
+    arguments += [f"{key}={_literal(value)}" for key, value in shared.items()]
     if own:
-        arguments.append(f"options={own!r}")
+        arguments.append(f"options={_literal(own)}")
     if report.scores and not report.interval_methods:
         arguments.append("intervals=False")
     if report.scores and all(score.null is None for score in report.scores.values()):
@@ -74,7 +75,17 @@ def _metrics(report: Report) -> str:
     names = [name for name in METRICS if name in report.scores or name in report.failures]
     if names == [name for name, metric in METRICS.items() if metric.min_factors <= report.meta["n_factors"]]:
         return '"default"'
-    return '"all"' if names == list(METRICS) else repr(names)
+    if names == list(METRICS):
+        return '"all"'
+    indent = " " * 8
+    lines = textwrap.wrap(", ".join(f'"{name}"' for name in names), 88, initial_indent=indent, subsequent_indent=indent)
+    return "\n".join(["[", *lines, "    ]"]) if len(lines) > 1 else f"[{lines[0].strip()}]"
+
+
+def _literal(value: Any) -> str:
+    """Write a value as Python with double quotes, where it has none of its own."""
+    text = repr(value)
+    return text if '"' in text else text.replace("'", '"')
 
 
 def _options(report: Report) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:

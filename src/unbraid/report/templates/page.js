@@ -81,6 +81,10 @@ if (order) {
   });
 }
 
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+});
+
 const save = document.getElementById("save");
 if (save) {
   save.addEventListener("click", () => {

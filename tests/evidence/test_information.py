@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from scipy.stats import entropy as scipy_entropy
+
+from unbraid import Representation
+from unbraid.evidence.information import (
+    InformationOptions,
+    entropy,
+    information_table,
+    joint_counts,
+    resampled_tables,
+)
+from worlds import full_grid, random_factors
+
+
+def test_entropy_agrees_with_scipy():
+    counts = np.random.default_rng(0).integers(0, 9, size=(5, 7)).astype(float)
+    np.testing.assert_allclose(entropy(counts), scipy_entropy(counts, axis=1), rtol=1e-12)
+
+
+def test_joint_counts_leave_out_unlabelled_rows():
+    bins = np.array([[0, 1, 1, 0]], dtype=np.int16)
+    labels = np.array([0, 1, -1, 1])
+    np.testing.assert_array_equal(joint_counts(bins, 2, labels, 2), [[[1, 1], [0, 1]]])
+
+
+def test_entropies_and_information_obey_the_chain_rule():
+    factors = random_factors(4, 5)
+    codes = np.random.default_rng(0).standard_normal((2000, 3))
+    table = information_table(Representation(codes, factors), InformationOptions(n_bins=6))
+    np.testing.assert_allclose(
+        table.joint_entropy, table.code_entropy + table.factor_entropy - table.mutual_information, rtol=1e-12
+    )
+    assert (table.mutual_information <= np.minimum(table.code_entropy, table.factor_entropy)).all()
+
+
+def test_resamples_centre_on_the_table_up_to_bootstrap_bias_and_scatter_like_fresh_samples():
+    def world(seed):
+        rng = np.random.default_rng(seed)
+        v = rng.integers(3, size=(1000, 1))
+        return Representation(np.column_stack([v + 0.7 * rng.standard_normal((1000, 1)), rng.standard_normal(1000)]), v)
+
+    options = InformationOptions()
+    fresh = [information_table(world(seed), options).mutual_information[0, 0] for seed in range(60)]
+    tables = resampled_tables(world(0), options, n_resamples=100, rng=np.random.default_rng(0))
+    resampled = [table.mutual_information[0, 0] for table in tables]
+    assert np.std(resampled) == pytest.approx(np.std(fresh), rel=0.4)
+
+
+def test_resamples_keep_codes_tied_to_each_other():
+    """A copied code has the same information in every resample, so their difference has no spread."""
+    factors = random_factors(4, n_samples=500)
+    noisy = factors + 0.5 * np.random.default_rng(0).standard_normal(factors.shape)
+    rep = Representation(np.hstack([noisy, noisy]), factors)
+    tables = resampled_tables(rep, InformationOptions(), n_resamples=20, rng=np.random.default_rng(0))
+    for table in tables:
+        assert table.mutual_information[0, 0] == pytest.approx(table.mutual_information[1, 0], abs=1e-6)
+
+
+def test_perfect_grid_has_no_bootstrap_spread_in_its_share():
+    grid = full_grid(4, 4)
+    tables = resampled_tables(
+        Representation(np.tile(grid, (50, 1)), np.tile(grid, (50, 1))),
+        InformationOptions(),
+        n_resamples=10,
+        rng=np.random.default_rng(0),
+    )
+    for table in tables:
+        np.testing.assert_allclose(np.diagonal(table.mutual_information), table.factor_entropy, atol=1e-5)

@@ -1,0 +1,103 @@
+"""Splits, logistic regression, Lasso and AUC against definitions and scikit-learn."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from unbraid.evidence import logistic
+from unbraid.evidence.auc import auc_by_level
+from unbraid.evidence.lasso import lasso_weights
+from unbraid.evidence.logistic import one_vs_rest
+from unbraid.evidence.splits import holdout, standardise
+from unbraid.factor import make_factor
+
+
+class TestHoldout:
+    def test_rows_are_split_once_each_and_in_proportion(self):
+        labels = np.repeat(["a", "b", "c"], [600, 300, 100])
+        train, test = holdout(make_factor(labels, name="x"), rng=np.random.default_rng(0))
+        np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(1000))
+        for label, count in (("a", 180), ("b", 90), ("c", 30)):
+            assert abs((labels[test] == label).sum() - count) <= 1
+
+    def test_a_value_seen_once_is_fitted_on(self):
+        labels = np.array(["a"] * 20 + ["b"] * 20 + ["once"])
+        for seed in range(20):
+            train, _ = holdout(make_factor(labels, name="x"), rng=np.random.default_rng(seed))
+            assert 40 in train
+
+    def test_every_held_out_value_was_shown(self):
+        labels = np.random.default_rng(0).integers(30, size=100).astype(str)
+        labels = np.where(np.isin(labels, ["3", "4"]), "5", labels)
+        factor = make_factor(labels, name="x")
+        for seed in range(20):
+            train, test = holdout(factor, rng=np.random.default_rng(seed))
+            assert set(labels[test]) <= set(labels[train])
+
+    def test_unlabelled_rows_are_on_neither_side(self):
+        values = np.random.default_rng(0).uniform(size=100)
+        values[::3] = np.nan
+        train, test = holdout(make_factor(values, name="x"), rng=np.random.default_rng(0))
+        assert not np.isnan(values[np.concatenate([train, test])]).any()
+
+    def test_few_rows_are_refused(self):
+        with pytest.raises(ValueError, match="factor 'x' has 6 labelled rows; a held-out probe needs at least 10"):
+            holdout(make_factor([0, 1, 2] * 2, name="x"), rng=np.random.default_rng(0))
+
+
+class TestLogistic:
+    codes = np.random.default_rng(0).standard_normal((600, 4))
+    labels = (codes @ [1.0, -2.0, 0.5, 0.0] + 0.5 * np.random.default_rng(1).standard_normal(600) > 0).astype(int) + (
+        codes[:, 3] > 1
+    )
+
+    def expected(self):
+        return np.stack(
+            [
+                np.append(model.coef_[0], model.intercept_)
+                for level in range(3)
+                for model in [LogisticRegression(tol=1e-8, max_iter=1000).fit(self.codes, self.labels == level)]
+            ]
+        )
+
+    def test_batched_newton_finds_what_scikit_learn_finds(self):
+        np.testing.assert_allclose(one_vs_rest(self.codes, self.labels, 3), self.expected(), atol=1e-3)
+
+    def test_quasi_newton_for_many_codes_finds_the_same(self, monkeypatch):
+        monkeypatch.setattr(logistic, "MAX_NEWTON_CODES", 2)
+        np.testing.assert_allclose(one_vs_rest(self.codes, self.labels, 3), self.expected(), atol=2e-2)
+
+    def test_start_from_some_rows_does_not_change_the_end(self):
+        codes, labels = np.tile(self.codes, (50, 1)), np.tile(self.labels, 50)
+        exact = LogisticRegression(tol=1e-8, max_iter=1000).fit(codes, labels == 1)
+        np.testing.assert_allclose(one_vs_rest(codes, labels, 3)[1, :-1], exact.coef_[0], atol=1e-3)
+
+    def test_chunks_do_not_change_the_result(self, monkeypatch):
+        whole = one_vs_rest(self.codes, self.labels, 3)
+        monkeypatch.setattr(logistic, "CHUNK_CELLS", 100)
+        np.testing.assert_allclose(one_vs_rest(self.codes, self.labels, 3), whole, rtol=1e-9)
+
+    def test_separable_values_stay_finite(self):
+        assert np.isfinite(one_vs_rest(np.sign(self.codes), (self.codes[:, 0] > 0).astype(int), 2)).all()
+
+
+def test_lasso_agrees_with_scikit_learn():
+    rng = np.random.default_rng(0)
+    codes = standardise(rng.standard_normal((400, 6)) @ rng.standard_normal((6, 6)))[0]
+    target = codes[:, :2].sum(axis=1) + 0.3 * rng.standard_normal(400)
+    target = target - target.mean()
+    ours = lasso_weights(codes, target[:, None], rng=rng, strength=0.1)[:, 0]
+    theirs = Lasso(alpha=0.1, tol=1e-10, max_iter=100_000, fit_intercept=False).fit(codes, target).coef_
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)
+    assert ((np.abs(ours) < 1e-9) == (np.abs(theirs) < 1e-9)).all()
+
+
+def test_auc_agrees_with_scikit_learn_with_ties_and_skips_absent_levels():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=200)
+    scores = rng.integers(5, size=(200, 4)).astype(float)
+    areas = auc_by_level(scores, labels)
+    for level in range(3):
+        assert areas[level] == pytest.approx(roc_auc_score(labels == level, scores[:, level]))
+    assert np.isnan(areas[3])

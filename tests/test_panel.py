@@ -1,0 +1,215 @@
+import json
+
+import numpy as np
+import pytest
+
+import unbraid as ub
+from unbraid import METRICS, Representation
+from unbraid.panel import resolve_metrics
+from worlds import random_factors, standardised
+
+FACTORS = random_factors(4, 5, 6, n_samples=800)
+LEVELS = standardised(FACTORS.astype(float))
+CODES = np.column_stack([LEVELS, np.random.default_rng(0).standard_normal(800)])
+QUICK = ["mig", "modularity", "sap", "z_min_var", "dci_linear", "r2", "explicitness", "total_correlation"]
+
+
+def scores_of(report: ub.Report) -> dict:
+    """Scores as JSON has them, where what is not a number equals itself."""
+    return json.loads(report.to_json())["scores"]
+
+
+def noisy_world(seed: int, n_samples: int = 600) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    factors = rng.integers([4, 5], size=(n_samples, 2))
+    codes = standardised(factors.astype(float)) @ [[1, 0.3, 0], [0.2, 1, 0]] + 0.4 * rng.standard_normal((n_samples, 3))
+    return codes, factors
+
+
+class TestWhatIsScored:
+    def test_default_is_every_metric_the_input_supports(self):
+        report = ub.evaluate(CODES, FACTORS, intervals=False, nulls=False)
+        assert list(report) == list(METRICS)
+        assert report.failures == {}
+
+    def test_codes_alone_get_the_label_free_metrics(self):
+        report = ub.evaluate(CODES)
+        assert list(report) == ["total_correlation", "wasserstein_correlation", "code_mutual_information"]
+        assert any("Left out, for want of labelled factors (0 given): z_diff" in note for note in report.notes)
+
+    def test_one_factor_leaves_out_what_needs_two(self):
+        report = ub.evaluate(CODES, FACTORS[:, :1], intervals=False, nulls=False)
+        assert "mig" in report
+        assert "z_diff" not in report
+        assert "z_diff" not in report.failures
+
+    def test_family_name_stands_for_its_scores(self):
+        names = [metric.name for metric in resolve_metrics("mig,dci_forest")]
+        assert names == ["mig", "dci_forest.disentanglement", "dci_forest.completeness", "dci_forest.informativeness"]
+
+    def test_unknown_metric_is_answered_with_the_nearest(self):
+        with pytest.raises(ValueError, match="Unknown metric 'migg'; did you mean 'mig'"):
+            ub.evaluate(CODES, FACTORS, metrics=["migg"])
+
+    def test_no_metric_is_an_error(self):
+        with pytest.raises(ValueError, match="metrics must name at least one metric"):
+            ub.evaluate(CODES, FACTORS, metrics=[])
+
+
+class TestOptions:
+    def test_bins_reach_every_metric_that_bins(self):
+        report = ub.evaluate(CODES, FACTORS, metrics=["mig"], n_bins=7, binning="uniform", nulls=False)
+        assert report["mig"].value == float(ub.metrics.mig(CODES, FACTORS, n_bins=7, binning="uniform"))
+
+    def test_own_options_reach_evidence_and_score(self):
+        report = ub.evaluate(
+            CODES,
+            FACTORS,
+            metrics=["mig", "mig_sup", "explicitness"],
+            options={"mig": {"normalise_by": "code", "n_bins": 8}, "explicitness": {"normalised": True}},
+            intervals=False,
+            nulls=False,
+        )
+        assert report["mig"].value == float(ub.metrics.mig(CODES, FACTORS, normalise_by="code", n_bins=8))
+        assert report["mig_sup"].value == float(ub.metrics.mig_sup(CODES, FACTORS))
+        np.testing.assert_allclose(report["explicitness"].per_factor, 2 * report["explicitness"].evidence["auc"] - 1)
+
+    def test_unknown_option_names_what_the_metric_takes(self):
+        with pytest.raises(ValueError, match=r"options for mig must be among n_bins, binning, .*, got 'bins'"):
+            ub.evaluate(CODES, FACTORS, metrics=["mig"], options={"mig": {"bins": 3}})
+
+    def test_options_for_an_unknown_metric_are_refused(self):
+        with pytest.raises(ValueError, match="options names unknown metric 'mgi'; did you mean 'mig'"):
+            ub.evaluate(CODES, FACTORS, options={"mgi": {}})
+
+    @pytest.mark.parametrize(("option", "value"), [("seed", -1), ("n_jobs", 0)])
+    def test_bad_numbers_are_named(self, option, value):
+        with pytest.raises(ValueError, match=f"{option} must be at least"):
+            ub.evaluate(CODES, FACTORS, **{option: value})
+
+
+class TestSameSeedSameNumber:
+    def test_any_number_of_workers_gives_identical_scores(self):
+        one, three = (ub.evaluate(CODES, FACTORS, metrics=[*QUICK, "dci_boosting"], n_jobs=n) for n in (1, 3))
+        assert scores_of(one) == scores_of(three)
+
+    def test_company_does_not_change_a_score(self):
+        alone, together = (ub.evaluate(CODES, FACTORS, metrics=names) for names in (["sap"], QUICK))
+        assert scores_of(alone)["sap"] == scores_of(together)["sap"]
+
+    def test_another_seed_moves_sampled_scores(self):
+        first, second = (ub.evaluate(CODES[::-1], FACTORS, metrics=["z_min_var"], seed=s) for s in (0, 1))
+        assert first["z_min_var"].value != second["z_min_var"].value
+
+
+class TestIntervals:
+    def test_every_score_has_an_interval_around_it_and_a_null(self):
+        report = ub.evaluate(CODES, FACTORS, metrics=QUICK)
+        for name, score in report.items():
+            low, high = METRICS[name].bounds
+            assert low <= score.low <= score.value <= score.high <= high, name
+            assert score.null is not None, name
+            assert report.interval_methods[name]
+
+    @pytest.mark.parametrize("name", ["mig", "modularity", "sap", "mcc", "r2", "z1", "dci_linear.disentanglement"])
+    def test_interval_is_about_as_wide_as_the_scatter_of_fresh_samples(self, name):
+        """Forty fresh samples scatter with the deviation that one sample's interval claims."""
+        values = [
+            ub.evaluate(*noisy_world(s), metrics=[name], intervals=False, nulls=False)[name].value for s in range(40)
+        ]
+        claimed = []
+        for seed in range(6):
+            score = ub.evaluate(*noisy_world(seed), metrics=[name], nulls=False)[name]
+            claimed.append((score.high - score.low) / 4)
+        assert 0.6 < np.mean(claimed) / np.std(values) < 1.8
+
+    def test_interval_narrows_with_more_rows(self):
+        few, many = (ub.evaluate(*noisy_world(0, n), metrics=["mig"], nulls=False)["mig"] for n in (500, 8000))
+        assert many.high - many.low < 0.5 * (few.high - few.low)
+
+    def test_none_are_computed_when_not_wanted(self):
+        score = ub.evaluate(CODES, FACTORS, metrics=["mig"], intervals=False, nulls=False)["mig"]
+        assert (score.low, score.high, score.null) == (None, None, None)
+
+
+class TestNulls:
+    def test_noise_hardly_ever_beats_chance_and_the_note_says_so(self):
+        claims = 0
+        for seed in range(10):
+            noise = np.random.default_rng(seed).standard_normal((800, 4))
+            report = ub.evaluate(noise, FACTORS, metrics=["modularity", "mig", "sap"], seed=seed)
+            claims += sum(bool(score.beats_chance) for score in report.values())
+            assert report["modularity"].null > 0.2
+            for score in report.values():
+                assert score.beats_chance or any("Cannot be told from chance" in note for note in score.notes)
+        assert claims <= 3
+
+    def test_signal_scores_above_its_null(self):
+        report = ub.evaluate(CODES, FACTORS, metrics=QUICK)
+        for name in ("mig", "sap", "z_min_var", "r2"):
+            assert report[name].low > report[name].null, name
+            assert report[name].beats_chance is True
+
+    def test_null_of_label_free_metrics_shuffles_the_codes(self):
+        copied = np.column_stack([CODES[:, 0], CODES[:, 0] + 0.1 * CODES[:, 3]])
+        score = ub.evaluate(copied, metrics=["code_mutual_information"])["code_mutual_information"]
+        assert score.null < 0.3 * score.value
+
+
+class TestFailures:
+    def test_one_failing_metric_leaves_a_reason_and_the_others_intact(self):
+        report = ub.evaluate(CODES, FACTORS[:, :1], metrics=["mig", "z_diff"])
+        assert list(report) == ["mig"]
+        assert report.failures == {"z_diff": "factors must have at least two columns for z_diff, got 1."}
+        with pytest.raises(KeyError, match="could not be scored"):
+            report["z_diff"]
+        assert "failed: factors must have" in report.table().loc["z_diff", "note"]
+
+    def test_a_probe_short_of_rows_fails_alone(self):
+        report = ub.evaluate(CODES[:8], FACTORS[:8] % 2, metrics=["mig", "r2"])
+        assert "mig" in report
+        assert "needs at least 10" in report.failures["r2"]
+
+    def test_an_error_inside_a_metric_is_kept_with_its_type(self, monkeypatch):
+        def broken(evidence):
+            raise ZeroDivisionError("by nought")
+
+        monkeypatch.setitem(METRICS, "sap", _with_score(METRICS["sap"], broken))
+        report = ub.evaluate(CODES, FACTORS, metrics=["sap", "mig"])
+        assert report.failures == {"sap": "ZeroDivisionError: by nought"}
+        assert "mig" in report
+
+    def test_halves_too_small_for_an_interval_say_so(self):
+        report = ub.evaluate(CODES[:14], FACTORS[:14] % 2, metrics=["r2"])
+        assert report["r2"].low is None
+        assert any("No interval: factor" in note for note in report["r2"].notes)
+
+
+class TestNotes:
+    def test_dead_codes_missing_labels_and_rare_values_are_told(self):
+        codes = np.column_stack([CODES, np.ones(800)])
+        factors = FACTORS.astype(float)
+        factors[:100, 1] = np.nan
+        factors[0, 2] = 99
+        notes = " ".join(ub.evaluate(codes, factors, metrics=["mig"]).notes)
+        assert "1 of 5 codes never change and carry nothing: code_4." in notes
+        assert "Not labelled everywhere, so scored on the rows that are: factor_1 (100 rows)." in notes
+        assert "Fewer than 10 rows for some value" in notes
+
+    def test_kinds_are_told_so_that_a_wrong_guess_is_seen(self):
+        rep = Representation(CODES, FACTORS, names=["a", "b", "c"], kinds={"c": "circular"})
+        notes = " ".join(ub.evaluate(rep, metrics=["mig"]).notes)
+        assert "a ordinal, b ordinal, c circular" in notes
+
+
+def test_list_metrics_tells_what_each_measures_and_needs():
+    table = ub.list_metrics()
+    assert list(table.index) == list(METRICS)
+    assert table.loc["mig", "measures"] == "compactness, explicitness"
+    assert table.loc["total_correlation", "needs"] == "codes"
+
+
+def _with_score(metric, score):
+    from dataclasses import replace
+
+    return replace(metric, score=score)
