@@ -78,9 +78,20 @@ class TestOptions:
         with pytest.raises(ValueError, match=r"options for mig must be among n_bins, binning, .*, got 'bins'"):
             ub.evaluate(CODES, FACTORS, metrics=["mig"], options={"mig": {"bins": 3}})
 
-    def test_options_for_an_unknown_metric_are_refused(self):
-        with pytest.raises(ValueError, match="options names unknown metric 'mgi'; did you mean 'mig'"):
+    def test_options_for_a_metric_not_asked_for_are_refused(self):
+        with pytest.raises(
+            ValueError, match="options names 'mgi', which is not among the metrics asked for; did you mean"
+        ):
             ub.evaluate(CODES, FACTORS, options={"mgi": {}})
+
+    def test_an_option_that_the_score_asked_for_would_not_read_is_refused(self):
+        with pytest.raises(ValueError, match=r"options for infomec must be among n_bins, .*, got 'evaluate_on'"):
+            ub.evaluate(CODES, FACTORS, metrics=["infomec.modularity"], options={"infomec": {"evaluate_on": "x"}})
+
+    def test_options_used_are_recorded_for_each_metric(self):
+        report = ub.evaluate(CODES, FACTORS, metrics=["mig", "mig_sup"], options={"mig": {"n_bins": 5}}, nulls=False)
+        assert report.meta["options"]["mig"]["n_bins"] == 5
+        assert report.meta["options"]["mig_sup"]["n_bins"] == 20
 
     @pytest.mark.parametrize(("option", "value"), [("seed", -1), ("n_jobs", 0)])
     def test_bad_numbers_are_named(self, option, value):

@@ -1,9 +1,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from small import small_world
 
 import unbraid as ub
+from small import small_world
 from unbraid import Representation, make_factor
 
 
@@ -222,13 +222,13 @@ def test_select_factors_refuses_unknown_and_repeated_names(wanted, sentence):
         (lambda codes: codes[:, :1], r"codes must have at least two columns, got 1"),
         (lambda codes: codes * 0, r"codes must vary, got 3 constant columns"),
         (lambda codes: codes + 1e15 + 0 * 1j, r"codes must be real numbers, got complex128"),
-        (lambda codes: codes.astype(str).tolist() + [["a", "b", "c"]], r"codes must be numbers, got <U"),
+        (lambda codes: [*codes.astype(str).tolist(), ["a", "b", "c"]], r"codes must be numbers, got <U"),
         (lambda codes: [[1.0, 2.0], [3.0]] * 4, r"codes must be a matrix of numbers"),
         (
             lambda codes: np.where(codes == codes.max(), np.nan, codes),
             r"codes must be finite, got NaN or inf in columns \[2\]",
         ),
-        (lambda codes: codes + [0, np.inf, 0], r"codes must be finite, got NaN or inf in columns \[1\]"),
+        (lambda codes: codes + np.array([0, np.inf, 0]), r"codes must be finite, got NaN or inf in columns \[1\]"),
     ],
 )
 def test_refuses_codes_that_cannot_be_scored(change, sentence):
@@ -239,7 +239,7 @@ def test_refuses_codes_that_cannot_be_scored(change, sentence):
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
-        ({"factors": np.zeros((4, 2, 2))}, ValueError, r"factors must have shape \(n_samples, n_factors\), got \(4, 2, 2\)"),
+        ({"factors": np.zeros((4, 2, 2))}, ValueError, r"factors must have shape .*, got \(4, 2, 2\)"),
         ({"factors": [[1, 2], [3]] * 20}, ValueError, "factors must have rows of one length, got lengths 1 to 2"),
         ({"factors": np.arange(78).reshape(39, 2) % 5}, ValueError, "same number of rows, got 40 and 39"),
         ({"names": ["a", "b"]}, ValueError, "names must have 3 entries, got 2"),

@@ -79,5 +79,5 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
 
 def did_you_mean(value: str, choices: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` without its question mark's dot, or nothing."""
-    close = difflib.get_close_matches(value, list(choices), n=1)
+    close = difflib.get_close_matches(str(value), list(choices), n=1)
     return f"; did you mean {close[0]!r}" if close else ""

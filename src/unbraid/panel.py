@@ -118,7 +118,7 @@ def evaluate(
         failures={name: failures[name] for name in names if name in failures},
         interval_methods={name: methods[name] for name in scores if name in methods},
         notes=(*representation_notes(rep), *notes),
-        meta={"name": name, **_meta(rep, groups, seed, shared, time.perf_counter() - started)},
+        meta={"name": name, **_meta(rep, groups, seed, time.perf_counter() - started)},
     )
 
 
@@ -165,21 +165,29 @@ def _unsupported(metric: Metric, rep: Representation) -> str | None:
 
 def _plan(metrics: list[Metric], shared: dict[str, Any], options: Mapping[str, Mapping[str, Any]]) -> list[_Group]:
     """Group metrics by the evidence they share."""
-    _check_options(options)
+    _check_options(options, metrics)
     groups: dict[Any, _Group] = {}
     for metric in metrics:
         given = {**options.get(metric.family, {}), **options.get(metric.name, {})}
-        evidence, rest = metric.split_options(shared, given)
+        evidence, rest = metric.split_options({**shared, **given})
         group = groups.setdefault((metric.source.name, evidence), _Group(metric.source, evidence))
         group.metrics[metric.name] = (metric, rest)
     return list(groups.values())
 
 
-def _check_options(options: Mapping[str, Mapping[str, Any]]) -> None:
-    known = {name for metric in METRICS.values() for name in (metric.name, metric.family)}
-    for name in options:
-        if name not in known:
-            raise ValueError(f"options names unknown metric {name!r}{did_you_mean(name, known)}.")
+def _check_options(options: Mapping[str, Mapping[str, Any]], metrics: list[Metric]) -> None:
+    """Raise on an option that no metric asked for would read: it would change nothing, silently."""
+    asked = {name for metric in metrics for name in (metric.name, metric.family)}
+    for name, given in options.items():
+        if name not in asked:
+            raise ValueError(
+                f"options names {name!r}, which is not among the metrics asked for{did_you_mean(name, asked)}."
+            )
+        takes = [key for metric in metrics if name in (metric.name, metric.family) for key in metric.option_names]
+        for key in given:
+            if key not in takes:
+                known = ", ".join(dict.fromkeys(takes)) or "none"
+                raise ValueError(f"options for {name} must be among {known}, got {key!r}{did_you_mean(key, takes)}.")
 
 
 def _tasks(group: _Group, rep: Representation, seed: int, intervals: bool, nulls: bool) -> list[Callable[[], None]]:
@@ -294,9 +302,7 @@ def _in_order(values: dict[int, dict[str, float]], name: str) -> FloatArray:
     return np.array([values[index][name] for index in sorted(values)])
 
 
-def _meta(
-    rep: Representation, groups: list[_Group], seed: int, shared: dict[str, Any], seconds: float
-) -> dict[str, Any]:
+def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) -> dict[str, Any]:
     return {
         "unbraid": __version__,
         "numpy": np.__version__,
@@ -310,10 +316,12 @@ def _meta(
         "factor_kinds": [str(factor.kind) for factor in rep.factors],
         "factor_levels": [len(factor.levels) or None for factor in rep.factors],
         "dead_codes": [name for name, active in zip(rep.code_names, rep.active, strict=True) if not active],
-        "options": {group.source.name: _plain(group.options) for group in groups} or shared,
+        "options": {
+            name: {**_plain(group.options), **rest} for group in groups for name, (_, rest) in group.metrics.items()
+        },
         "confidence": CONFIDENCE,
         "seconds": round(seconds, 3),
-        "seconds_by_evidence": {group.source.name: round(group.seconds, 3) for group in groups},
+        "seconds_by_evidence": [[group.source.name, round(group.seconds, 3)] for group in groups],
     }
 
 

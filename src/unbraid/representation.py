@@ -36,12 +36,14 @@ class Representation:
         ['categorical', 'categorical']
     """
 
-    __slots__ = ("active", "code_names", "codes", "factors")
+    __slots__ = ("active", "code_names", "codes", "factors", "memo")
 
     codes: FloatArray
     factors: tuple[Factor, ...]
     code_names: tuple[str, ...]
     active: BoolArray
+    #: What has been derived from the codes alone, for whoever asks again; shared by copies that keep the codes.
+    memo: dict[object, Any]
 
     def __init__(
         self,
@@ -62,6 +64,7 @@ class Representation:
                     f"got {self.n_samples} and {len(factor.numbers)}."
                 )
         self.active = active_codes(self.codes)
+        self.memo = {}
 
     @property
     def n_samples(self) -> int:
@@ -112,7 +115,9 @@ class Representation:
         other = Representation.__new__(Representation)
         other.codes, other.factors = codes, factors
         other.code_names = self.code_names
-        other.active = active_codes(codes)
+        kept = codes is self.codes
+        other.active = self.active if kept else active_codes(codes)
+        other.memo = self.memo if kept else {}
         return other
 
     def __repr__(self) -> str:

@@ -163,11 +163,7 @@ def _plain_data(source: Path) -> Iterator[None]:
 
 def _read_table(source: Path, suffix: str) -> pd.DataFrame:
     try:
-        return (
-            pd.read_csv(source, low_memory=False, float_precision="round_trip")
-            if suffix == ".csv"
-            else pd.read_parquet(source)
-        )
+        return pd.read_csv(source, low_memory=False) if suffix == ".csv" else pd.read_parquet(source)
     except (ValueError, OSError, UnicodeDecodeError) as error:
         raise ValueError(f"path {str(source)!r} cannot be read as {suffix}: {_first_line(error)}") from error
 
@@ -203,7 +199,7 @@ def _write_npz(representation: Representation, file: Any) -> None:
         columns = _factor_columns(representation)
         arrays["factors"] = np.stack(
             [
-                column.to_numpy() if numeric else column.fillna("").astype(str).to_numpy(dtype=str)
+                column.to_numpy() if numeric else column.astype(object).fillna("").to_numpy().astype(str)
                 for column in columns.values()
             ],
             axis=1,

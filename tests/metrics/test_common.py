@@ -42,7 +42,7 @@ WORLD = entangled_world()
 
 
 def score(metric: Metric, rep: Representation, seed: int = 0) -> Score:
-    evidence, rest = metric.split_options({}, {})
+    evidence, rest = metric.split_options({})
     return metric.score(metric.source.gather(rep, evidence, np.random.default_rng(seed)), **rest)
 
 

@@ -102,8 +102,13 @@ def resampled_tables(
 
 def bin_codes(rep: Representation, options: InformationOptions) -> tuple[AnyArray, IntArray]:
     """Return the bin of every row, ``(n_codes, n_samples)``, and the number of bins of every code."""
-    bins, sizes = zip(*(discretise(column, options.n_bins, options.binning) for column in rep.codes.T), strict=True)
-    return np.stack(bins), np.array(sizes, dtype=np.intp)
+    key = ("bins", options.n_bins, options.binning)
+    if key not in rep.memo:
+        columns = (discretise(column, options.n_bins, options.binning) for column in rep.codes.T)
+        bins, sizes = zip(*columns, strict=True)
+        rep.memo[key] = np.stack(bins), np.array(sizes, dtype=np.intp)
+    found: tuple[AnyArray, IntArray] = rep.memo[key]
+    return found
 
 
 def joint_counts(bins: AnyArray, n_bins: int, labels: IntArray, n_levels: int) -> FloatArray:

@@ -99,13 +99,14 @@ def _groups(
     parts = []
     for k in range(rep.n_factors):
         count = int((fixed == k).sum())
-        draw = _row_drawer(rep, k, options, rows_a_member)
+        if options.sampler is None:
+            draw = _row_drawer(rep, k, options, rows_a_member)
         for start in range(0, count, size):
             n_groups = min(size, count - start)
-            if options.sampler is not None:
-                codes = _sampled(options.sampler, k, n_groups, options.group_size, rows_a_member, rng)[..., rep.active]
-            else:
+            if options.sampler is None:
                 codes = active[draw(n_groups, rng)]
+            else:
+                codes = _sampled(options.sampler, k, n_groups, options.group_size, rows_a_member, rng)[..., rep.active]
             parts.append(summarise(codes))
     order = rng.permutation(len(fixed))
     return Groups(summary=np.concatenate(parts)[order], fixed_factor=fixed[order], n_factors=rep.n_factors)

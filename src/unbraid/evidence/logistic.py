@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
 
 from unbraid._typing import FloatArray, IntArray
 
@@ -53,7 +52,7 @@ def _newton(design: FloatArray, labels: IntArray, start: FloatArray, penalty: fl
         hessian += np.diag(ridge)
         step = np.asarray(np.linalg.solve(hessian, gradient[..., None])[..., 0], dtype=np.float64)
         coefficients, loss, moved = _line_search(design, labels, coefficients, step, loss, ridge)
-        if moved < 1e-6 * (1 + np.abs(loss).max()):
+        if moved < 1e-5 * (1 + np.abs(loss).max()):
             break
     return coefficients
 
@@ -67,7 +66,7 @@ def _quasi_newton(design: FloatArray, labels: IntArray, start: FloatArray, penal
         coefficients = flat.reshape(start.shape)
         gradient = coefficients * ridge
         for rows in _chunks(len(design), len(start)):
-            p = expit(design[rows] @ coefficients.T)
+            p = _probability(design[rows] @ coefficients.T)
             p[np.arange(len(p)), labels[rows]] -= 1
             gradient += p.T @ design[rows]
         return float(_loss(design, labels, coefficients, ridge).sum()), gradient.ravel()
@@ -106,9 +105,14 @@ def _loss(design: FloatArray, labels: IntArray, coefficients: FloatArray, ridge:
     total: FloatArray = 0.5 * (coefficients**2 * ridge).sum(axis=1)
     for rows in _chunks(len(design), len(coefficients)):
         odds = design[rows] @ coefficients.T
-        total += np.logaddexp(0, odds).sum(axis=0)
+        total += (np.maximum(odds, 0.0) + np.log(1 + np.exp(-np.abs(odds)))).sum(axis=0)
         total -= np.bincount(labels[rows], weights=odds[np.arange(len(odds)), labels[rows]], minlength=len(total))
     return total
+
+
+def _probability(odds: FloatArray) -> FloatArray:
+    p: FloatArray = 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
+    return p
 
 
 def _products(design: FloatArray) -> FloatArray:
@@ -125,7 +129,7 @@ def _derivatives(
     gradient = np.zeros((n_levels, width))
     packed = np.zeros((n_levels, products.shape[1]))
     for rows in _chunks(len(design), n_levels):
-        p = expit(design[rows] @ coefficients.T)
+        p = _probability(design[rows] @ coefficients.T)
         packed += (p * (1 - p)).T @ products[rows]
         p[np.arange(len(p)), labels[rows]] -= 1
         gradient += p.T @ design[rows]

@@ -58,8 +58,8 @@ def infomec(
         factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
         n_bins: Bins for each code.
         binning: ``"robust"``, ``"uniform"`` or ``"quantile"``.
-        bias_correction: ``"miller_madow"`` takes off the first-order bias, which matters for InfoM: a noise code's
-            mutual information is all bias, yet its largest share counts.
+        bias_correction: ``"miller_madow"`` takes off the first-order bias. What it leaves of a noise code is
+            uneven, so it raises InfoM of noise: read it beside its null.
         evaluate_on: InfoE on ``"held_out"`` rows, or on the ``"fitted"`` ones as the published code does.
         rng: Chooses the held-out rows, or its seed.
 

@@ -78,7 +78,7 @@ def code_mutual_information(codes: Any, *, n_bins: int = 20, binning: Binning = 
         binning: ``"robust"``, ``"uniform"`` or ``"quantile"``.
 
     Returns:
-        0 for pairwise independent codes; lower is more independent. Finite samples give about
+        0 for pairwise independent codes; lower is more independent. Finite samples give up to about
         :math:`(B-1)^2 / 2N` even then: read it beside its null.
 
     References:

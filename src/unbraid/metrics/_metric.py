@@ -116,22 +116,20 @@ class Metric:
 
     @property
     def option_names(self) -> tuple[str, ...]:
-        """Options its public function takes."""
-        return tuple(name for name in signature(self.function).parameters if name not in ("codes", "factors", "rng"))
+        """Options the panel can set: those of its evidence, then those of the score itself."""
+        return (*self._evidence_options, *self._score_options)
 
-    def split_options(self, shared: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Divide options between the evidence and the score.
+    @property
+    def _evidence_options(self) -> tuple[str, ...]:
+        # A sampler draws what no shuffling of factors can reach, so the panel could give it no null.
+        return tuple(field.name for field in fields(self.source.options) if field.name != "sampler")
 
-        Args:
-            shared: Options for whoever takes them.
-            given: Options meant for this metric; one it does not take is an error.
-        """
-        for key in given:
-            if key not in self.option_names:
-                takes = ", ".join(self.option_names) or "none"
-                raise ValueError(f"options for {self.name} must be among {takes}, got {key!r}.")
-        values = {**shared, **given}
-        known = {field.name for field in fields(self.source.options)}
-        evidence = self.source.options(**{key: value for key, value in values.items() if key in known})
-        takes_score = signature(self.score).parameters
-        return evidence, {key: value for key, value in given.items() if key in takes_score and key not in known}
+    @property
+    def _score_options(self) -> tuple[str, ...]:
+        return tuple(list(signature(self.score).parameters)[1:])
+
+    def split_options(self, values: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Divide options between the evidence and the score; those of other metrics are passed over."""
+        evidence = {key: value for key, value in values.items() if key in self._evidence_options}
+        score = {key: value for key, value in values.items() if key in self._score_options}
+        return self.source.options(**evidence), score

@@ -41,8 +41,9 @@ def modularity(
         bias_correction: ``"miller_madow"`` takes off the first-order bias.
 
     Returns:
-        A score in [0, 1], higher is better. Pure noise scores 0.6 to 0.7, because small numbers are
-        divided by the largest of them: read it beside its null. Constant codes are left out.
+        A score in [0, 1], higher is better. Pure noise scores 0.3 to 0.7, the more the more unequal the
+        factors' sizes, because small numbers are divided by the largest of them: read it beside its null.
+        Constant codes are left out.
 
     References:
         Ridgeway & Mozer (2018), Learning Deep Disentangled Embeddings with the

@@ -24,7 +24,7 @@ from unbraid.evidence.separability import (
 from unbraid.evidence.trees import BoostingOptions, ForestOptions, boosting_importance, forest_importance
 from unbraid.metrics._metric import Source
 
-LIGHT_TREES = 20
+LIGHT_TREES = 10
 MANY_ROWS = 20_000
 
 INFORMATION = Source(
@@ -62,7 +62,7 @@ SEPARATION = Source(
     gather=linear_separation,
     options=ClassifierOptions,
     n_replicates=5,
-    n_nulls=1,
+    n_nulls=3,
     max_replicate_rows=MANY_ROWS,
 )
 PREDICTIVE = Source(
@@ -70,7 +70,7 @@ PREDICTIVE = Source(
     gather=predictive_information,
     options=PredictiveOptions,
     n_replicates=5,
-    n_nulls=1,
+    n_nulls=3,
     max_replicate_rows=MANY_ROWS,
 )
 LINEAR = Source(
@@ -78,7 +78,7 @@ LINEAR = Source(
     gather=linear_importance,
     options=LinearOptions,
     n_replicates=5,
-    n_nulls=1,
+    n_nulls=3,
     max_replicate_rows=MANY_ROWS,
 )
 FOREST = Source(
@@ -86,7 +86,7 @@ FOREST = Source(
     gather=forest_importance,
     options=ForestOptions,
     n_replicates=5,
-    n_nulls=1,
+    n_nulls=3,
     lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
     max_replicate_rows=MANY_ROWS,
 )
@@ -95,7 +95,7 @@ BOOSTING = Source(
     gather=boosting_importance,
     options=BoostingOptions,
     n_replicates=5,
-    n_nulls=1,
+    n_nulls=3,
     max_replicate_rows=MANY_ROWS,
 )
 COVARIANCE = Source(

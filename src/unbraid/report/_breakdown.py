@@ -6,6 +6,7 @@ import numpy as np
 
 from unbraid._typing import FloatArray
 from unbraid.metrics import METRICS
+from unbraid.report._format import clip
 from unbraid.report._grid import Grid, GridRow, make_cell, make_rows, strongest_rows
 from unbraid.result import Report
 
@@ -32,7 +33,7 @@ def factor_grid(report: Report) -> Grid | None:
         caption="Each row is a score, each column a factor. A column that is low throughout is a factor that the "
         "codes carry badly.",
         corner="score by factor",
-        columns=tuple(shown),
+        columns=tuple(clip(name) for name in shown),
         rows=rows,
         left_out=f"Shown: the first {len(shown)} of {len(factors)} factors." if len(shown) < len(factors) else "",
     )

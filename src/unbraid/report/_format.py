@@ -60,6 +60,11 @@ def spoken(title: str) -> str:
     return f"{head} ({tail})" if comma else title.partition(" (")[0] if not title[-2:-1].isdigit() else title
 
 
+def clip(name: str, most: int = 60) -> str:
+    """Cut a long name short, for the heading of a row or column."""
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
 def count(n: int, noun: str) -> str:
     """Write a count and its noun, in the plural where needed."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unbraid._typing import FloatArray, IntArray
-from unbraid.report._format import MISSING, short
+from unbraid.report._format import MISSING, clip, short
 
 DARK_FROM = 65
 
@@ -30,9 +30,11 @@ class Cell:
     is_negative: bool = False
 
     @property
-    def is_dark(self) -> bool:
-        """Whether the text needs the other ink to be read."""
-        return self.shade is not None and self.shade >= DARK_FROM
+    def style(self) -> str:
+        """Class names: colour, hue, and ink that can be read on it; empty for no colour."""
+        if self.shade is None:
+            return ""
+        return "heat" + (" neg" if self.is_negative else "") + (" dark" if self.shade >= DARK_FROM else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,7 @@ def make_rows(
     order[main_column_order(matrix)] = np.arange(len(matrix))
     return tuple(
         GridRow(
-            name=name,
+            name=clip(name),
             remark=remarks[j] if remarks else "",
             cells=tuple(make_cell(float(value), top) for value in matrix[j]),
             rank=int(order[j]),

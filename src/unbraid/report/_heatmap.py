@@ -8,7 +8,7 @@ import numpy as np
 
 from unbraid._typing import FloatArray, IntArray
 from unbraid.metrics import METRICS
-from unbraid.report._format import MINUS
+from unbraid.report._format import MINUS, clip
 from unbraid.report._grid import Grid, largest, make_rows, strongest_rows
 from unbraid.result import Report
 
@@ -49,7 +49,7 @@ def code_code_map(report: Report) -> Grid | None:
         title="Correlation between codes",
         caption=f"From {MINUS}1 to 1; away from the diagonal, 0 is best. It sees straight-line dependence only.",
         corner="code by code",
-        columns=tuple(shown),
+        columns=tuple(clip(name) for name in shown),
         rows=make_rows(matrix[np.ix_(kept, kept)], shown, top=1.0),
         left_out=_left_out(len(kept), len(names), "codes that change", "correlation with another code"),
     )
@@ -113,7 +113,7 @@ def _code_factor_grid(report: Report, found: _Map) -> Grid:
         title=found.title,
         caption=found.caption,
         corner="code by factor",
-        columns=tuple(factors[k] for k in columns),
+        columns=tuple(clip(factors[k]) for k in columns),
         rows=make_rows(
             _part(found.matrix, codes, columns),
             shown,

@@ -89,20 +89,27 @@ def _literal(value: Any) -> str:
 
 
 def _options(report: Report) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Divide the options used into those shared by all metrics and those of one family that are not the default."""
+    """Divide the options used into those shared by all metrics and those of one metric that are not the default."""
     used: dict[str, dict[str, Any]] = report.meta["options"]
-    by_source = {name: values for name, values in used.items() if isinstance(values, dict)}
     shared = {}
     for key in SHARED:
-        found = Counter(values[key] for values in by_source.values() if key in values)
+        found = Counter(values[key] for values in used.values() if key in values)
         if found:
             shared[key] = found.most_common(1)[0][0]
-    own: dict[str, dict[str, Any]] = {}
-    for name in (*report.scores, *report.failures):
-        metric = METRICS[name]
-        usual = {item.name: item.default for item in fields(metric.source.options)} | shared
-        given = by_source.get(metric.source.name, {})
-        changed = {key: value for key, value in given.items() if key in usual and value != usual[key]}
+    own = {}
+    for name, values in used.items():
+        usual = {item.name: item.default for item in fields(METRICS[name].source.options)} | shared
+        changed = {key: value for key, value in values.items() if key not in usual or value != usual[key]}
         if changed:
-            own[metric.family] = changed
-    return shared, own
+            own[name] = changed
+    return shared, _by_family(own, list(used))
+
+
+def _by_family(own: dict[str, dict[str, Any]], names: list[str]) -> dict[str, dict[str, Any]]:
+    """Say it once where all scores of a family were given the same options."""
+    short: dict[str, dict[str, Any]] = {}
+    for name, changed in own.items():
+        family = METRICS[name].family
+        alike = all(own.get(other) == changed for other in names if METRICS[other].family == family)
+        short[family if alike else name] = changed
+    return short

@@ -22,6 +22,7 @@ class Standing(StrEnum):
 def standing(metric: Metric, score: Score) -> Standing:
     """Compare the interval with the null; overlapping means they cannot be told apart.
 
+    Where the panel found that a score does not beat chance, counting the scatter of the null too, that stands.
     For label-free metrics the null is what independent codes score, so ``SAME`` is as good as it gets.
     """
     null = score.null
@@ -29,11 +30,11 @@ def standing(metric: Metric, score: Score) -> Standing:
         return Standing.UNKNOWN if null is None or math.isinf(null) else Standing.WORSE
     if null is None or score.low is None or score.high is None or not math.isfinite(null):
         return Standing.UNKNOWN
-    if score.low > null:
-        return Standing.BETTER if metric.higher_is_better else Standing.WORSE
-    if score.high < null:
-        return Standing.WORSE if metric.higher_is_better else Standing.BETTER
-    return Standing.SAME
+    above, below = score.low > null, score.high < null
+    better, worse = (above, below) if metric.higher_is_better else (below, above)
+    if worse:
+        return Standing.WORSE
+    return Standing.BETTER if better and score.beats_chance is not False else Standing.SAME
 
 
 def remark(metric: Metric, score: Score) -> str:

@@ -130,6 +130,8 @@ def _chance(report: Report) -> list[str]:
     worse = [title for title in known if where[title] is Standing.WORSE]
     if not same and not worse:
         return [f"All {len(known)} scores compared with chance are clear of it."] if len(known) > 1 else []
+    if len(same) == len(known) > 1:
+        return [f"None of the {len(known)} scores compared with chance can be told from it."]
     total, sentences = count(len(known), "score"), []
     if same:
         sentences.append(f"{len(same)} of {total} cannot be told from chance: {listing(same)}.")

@@ -1,0 +1,63 @@
+"""Run one piece of work in a process of its own, and tell how long it took and how much memory it needed."""
+
+import multiprocessing
+import os
+import platform
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """Seconds of the fastest run, and peak memory of the process in MiB beyond what inputs and imports need."""
+
+    seconds: float
+    peak_mib: float
+
+
+def measure(
+    work: Callable[..., Any], prepare: Callable[..., Any], arguments: tuple[Any, ...], *, repeats: int = 1
+) -> Measurement:
+    """Call ``work(*prepare(*arguments))`` in a fresh process."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return pool.apply(_timed, (work, prepare, arguments, repeats))
+
+
+def machine() -> dict[str, Any]:
+    """What the numbers were measured on."""
+    model = "unknown"
+    if os.path.exists("/proc/cpuinfo"):
+        with open("/proc/cpuinfo") as file:
+            model = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), model)
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def _timed(
+    work: Callable[..., Any], prepare: Callable[..., Any], arguments: tuple[Any, ...], repeats: int
+) -> Measurement:
+    inputs = prepare(*arguments)
+    work(*prepare(*(_smallest(value) for value in arguments)))  # imports and caches are not what is timed
+    before = _peak()
+    seconds = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        work(*inputs)
+        seconds.append(time.perf_counter() - started)
+    return Measurement(seconds=min(seconds), peak_mib=max(0.0, _peak() - before))
+
+
+def _smallest(value: Any) -> Any:
+    return min(value, 300) if isinstance(value, int) and value > 300 else value
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

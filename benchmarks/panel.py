@@ -1,0 +1,119 @@
+"""Time and memory of each metric and of the whole panel, at 10 000 and 150 000 rows of dSprites-sized factors.
+
+    python benchmarks/panel.py                  # prints, and writes benchmarks/panel.json
+    python benchmarks/panel.py --rows 10000     # one size
+    python benchmarks/panel.py --only mig,sap   # some metrics
+
+Two plain baselines run in the same session, so that ratios mean something on any machine.
+"""
+
+import argparse
+import json
+import os
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import numpy as np
+
+import unbraid as ub
+from measure import Measurement, machine, measure
+from unbraid.metrics import METRICS
+from worlds import dsprites_like
+
+INFORMATION = [name for name, metric in METRICS.items() if metric.source.name == "information"]
+# Seconds to reach at 10 000 and 150 000 rows, set from the fastest existing implementation of each.
+TARGETS = {
+    "mig": (0.01, 0.1),
+    "information, with intervals": (0.2, 1.0),
+    "irs": (0.02, 0.2),
+    "sap": (0.1, 1.0),
+    "explicitness": (0.15, 2.0),
+    "z_diff": (0.1, 0.2),
+    "z_min_var": (0.03, 0.1),
+    "dci_linear": (0.3, 3.0),
+    "dci_boosting": (5.0, 40.0),
+    "dci_forest": (5.0, 40.0),
+    "whole panel, with intervals": (15.0, 120.0),
+}
+SIZES = (10_000, 150_000)
+
+
+def run_metric(name, codes, factors):
+    getattr(ub.metrics, name)(codes) if METRICS_BY_FAMILY[name].min_factors == 0 else getattr(ub.metrics, name)(
+        codes, factors
+    )
+
+
+def run_information(codes, factors):
+    ub.evaluate(codes, factors, metrics=INFORMATION)
+
+
+def run_panel(codes, factors):
+    ub.evaluate(codes, factors)
+
+
+def plain_mig(codes, factors):
+    """Mutual information by one scikit-learn call for each pair, as published code does."""
+    from sklearn.metrics import mutual_info_score
+
+    bins = [np.digitize(z, np.histogram(z, 20)[1][:-1]) for z in codes.T]
+    return np.array([[mutual_info_score(v, z) for v in factors.T] for z in bins])
+
+
+def plain_explicitness(codes, factors):
+    """One scikit-learn logistic regression for each value of each factor."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+
+    half = int(0.7 * len(codes))
+    for v in factors.T:
+        for value in np.unique(v):
+            model = LogisticRegression().fit(codes[:half], v[:half] == value)
+            roc_auc_score(v[half:] == value, model.decision_function(codes[half:]))
+
+
+METRICS_BY_FAMILY = {metric.family: metric for metric in METRICS.values()}
+
+
+def jobs(only: list[str]) -> dict[str, object]:
+    chosen = [name for name in METRICS_BY_FAMILY if not only or name in only]
+    work = {name: partial(run_metric, name) for name in chosen}
+    if not only:
+        work |= {
+            "information, with intervals": run_information,
+            "whole panel, with intervals": run_panel,
+            "baseline: mig, pair by pair": plain_mig,
+            "baseline: explicitness, value by value": plain_explicitness,
+        }
+    return work
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="*", default=list(SIZES))
+    parser.add_argument("--only", default="")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    arguments = parser.parse_args()
+    only = [name for name in arguments.only.split(",") if name]
+    results: dict[str, dict[str, object]] = {}
+    print(f"{'':42s}" + "".join(f"{n:>12,} rows  peak MiB" for n in arguments.rows) + "   target")
+    for name, work in jobs(only).items():
+        found: dict[int, Measurement] = {}
+        for n_rows in arguments.rows:
+            repeats = 3 if n_rows <= 10_000 and "panel" not in name and not name.startswith("dci_") else 1
+            found[n_rows] = measure(work, dsprites_like, (n_rows,), repeats=repeats)
+        results[name] = {str(n_rows): asdict(measurement) for n_rows, measurement in found.items()}
+        numbers = "".join(f"{m.seconds:15.3f} s {m.peak_mib:9.0f}" for m in found.values())
+        target = " / ".join(f"{seconds:g}" for seconds in TARGETS[name]) if name in TARGETS else ""
+        print(f"{name:42s}{numbers}   {target}", flush=True)
+    if not only and arguments.rows == list(SIZES):
+        arguments.out.write_text(json.dumps({"machine": machine(), "results": results}, indent=1) + "\n")
+        print(f"wrote {arguments.out}")
+
+
+if __name__ == "__main__":
+    main()

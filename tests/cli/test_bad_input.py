@@ -1,0 +1,202 @@
+"""Bad input ends in exit code 2, one sentence on standard error, and no file."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from small import run_cli, save_npz, small_world
+
+CODES, FACTORS = small_world()
+
+
+def changed(array, value):
+    """A copy with one entry replaced, in row 5 of column 1."""
+    array = array.astype(float)
+    array[5, 1] = value
+    return array
+
+
+def write(text, name="codes.csv"):
+    def make(folder):
+        (folder / name).write_text(text)
+        return folder / name
+
+    return make
+
+
+def npz(codes=None, factors=None, **more):
+    return lambda folder: save_npz(folder, codes, factors, **more)
+
+
+def cut(folder):
+    path = save_npz(folder)
+    path.write_bytes(path.read_bytes()[:700])
+    return path
+
+
+def wrong_keys(folder):
+    np.savez(folder / "codes.npz", latents=CODES, labels=FACTORS)
+    return folder / "codes.npz"
+
+
+FILES = {
+    "NaN codes": (npz(changed(CODES, np.nan)), "codes must be finite, got NaN or inf in columns [1]"),
+    "inf codes": (npz(changed(CODES, np.inf)), "codes must be finite, got NaN or inf in columns [1]"),
+    "inf factor": (npz(CODES, changed(FACTORS, np.inf)), "factor 'size' must be finite, or NaN"),
+    "mismatched rows": (npz(CODES, FACTORS[:-1]), "must have the same number of rows, got 120 and 119"),
+    "one-valued factor": (npz(CODES, FACTORS * [1, 0, 1]), "factor 'size' takes one value only"),
+    "unlabelled factor": (npz(CODES, FACTORS * [1, np.nan, 1]), "factor 'size' has no labelled row"),
+    "one code": (npz(CODES[:, :1]), "codes must have at least two columns, got 1"),
+    "no codes": (npz(CODES[:, :0]), "codes must have at least two columns, got 0"),
+    "two rows": (npz(CODES[:2], FACTORS[:2]), "codes must have at least 4 rows, got 2"),
+    "no rows": (npz(CODES[:0], FACTORS[:0]), "codes must have at least 4 rows, got 0"),
+    "constant codes": (npz(np.ones_like(CODES)), "codes must vary, got 3 constant columns"),
+    "3-D codes": (npz(CODES[None]), "codes must have shape (n_samples, n_codes), got (1, 120, 3)"),
+    "3-D factors": (npz(CODES, FACTORS[None]), "factors must have shape (n_samples, n_factors), got (1, 120, 3)"),
+    "text codes": (npz(np.full((120, 2), "a")), "codes must be numbers, got <U1"),
+    "10 000 strings": (
+        npz(np.eye(10_000)[:, :2], np.arange(10_000).astype(str)),
+        "factor 'factor_0' is categorical but takes 10000 distinct values in 10000 rows",
+    ),
+    "10 000 strings, twice each": (
+        npz(np.eye(20_000, 2), (np.arange(20_000) // 2).astype(str)),
+        "factor 'factor_0' is categorical but takes 10000 distinct values in 20000 rows",
+    ),
+    "10 000 declared labels": (
+        npz(np.eye(20_000, 2), np.arange(20_000) // 2, factor_kinds=["categorical"]),
+        "factor 'factor_0' is categorical but takes 10000 distinct values in 20000 rows",
+    ),
+    "Python objects": (npz(CODES.astype(object)), "codes.npz' is not a NumPy file of plain numbers or text"),
+    "cut npz": (cut, "codes.npz' is damaged or not a NumPy file"),
+    "wrong keys": (wrong_keys, "codes.npz' must hold an array 'codes' (and 'factors'), got labels, latents"),
+    "empty npz": (write("", "codes.npz"), "codes.npz' is empty"),
+    "empty csv": (write(""), "codes.csv' is empty"),
+    "text as npz": (write("hello", "codes.npz"), "codes.npz' is not a NumPy file"),
+    "csv without codes": (write("z0,z1,factor_a\n1,2,3\n"), "code_columns 'code_*' matches no column"),
+    "csv without factors": (write("code_0,code_1,a\n1,2,3\n"), "factor_columns 'factor_*' matches no column"),
+    "csv with text": (write("code_0,code_1,factor_a\n1,b,3\n"), "codes must be numbers, got text in column 'code_1'"),
+    "ragged csv": (write("code_0,factor_a\n1,2\n1,2,3,4\n"), "codes.csv' cannot be read as .csv"),
+    "unknown suffix": (write("hello", "codes.pt"), "codes.pt' must end in .npz, .csv, .parquet or .npy, got '.pt'"),
+    "missing file": (lambda folder: folder / "nothing.npz", "nothing.npz' is not a file"),
+    "folder": (lambda folder: folder, "is not a file"),
+}  # fmt: skip
+
+ARGUMENTS = {
+    "--metrics migg": "Unknown metric 'migg'; did you mean 'mig'",
+    "--metrics mig,,sap": "Unknown metric ''",
+    "--metrics dci_forest.complete": "Unknown metric 'dci_forest.complete'; did you mean 'dci_forest.completeness'",
+    "--bins 1": "n_bins must be at least 2, got 1",
+    "--bins -3": "n_bins must be at least 2, got -3",
+    "--bins 100000": "n_bins must be at most 1000, got 100000",
+    "--bins many": 'Invalid value for --bins: unable to convert "many" into int',
+    "--binning round": 'Invalid value "round" for --binning',
+    "--kinds size": "kinds must be name=value separated by commas, got 'size'",
+    "--kinds size=odd": "kind of factor 'size' must be one of categorical, ordinal, continuous, circular, got 'odd'",
+    "--kinds sise=ordinal": "kinds names factor 'sise', which is not one of shape, size, angle",
+    "--kinds angle=circular:0": "with a positive period, got 'circular:0'",
+    "--option n_bins=3": "option must be metric.option=value, got 'n_bins=3'",
+    "--option mig.n_bins": "option must be metric.option=value, got 'mig.n_bins'",
+    "--option mgi.n_bins=3": "options names unknown metric 'mgi'; did you mean 'mig'",
+    "--option mig.bins=3": "options for mig must be among n_bins, binning, bias_correction, normalise_by, got 'bins'",
+    "--option mig.binning=3": "binning must be one of uniform, quantile, robust, got 3",
+    "--option mig.n_bins=few": "n_bins must be a number, got 'few'",
+    "--metrics mig --option mig.normalise_by=size": "normalise_by must be one of factor, code, got 'size'",
+    "--only sise": "factor 'sise' is not one of shape, size, angle; did you mean 'size'",
+    "--only size,size": "names must differ from each other, got 'size' more than once",
+    "--seed -1": "seed must be at least 0, got -1",
+    "--seed x": 'Invalid value for --seed: unable to convert "x" into int',
+    "--jobs 0": "n_jobs must be at least 1, got 0",
+    "--jobs -2": "n_jobs must be at least 1, got -2",
+    "--factors labels.npy": "factors must be left out unless codes are .npy, got 'labels.npy'",
+    "--nonsense": "Unknown option: --nonsense",
+    "--metrics z_diff --only size": "factors must have at least two columns for z_diff, got 1",
+}
+
+
+def assert_refused(code, out, err, sentence):
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("unbraid: ")
+    assert sentence in err
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_bad_file_is_refused(tmp_path, capsys, case):
+    make, sentence = FILES[case]
+    path = make(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    outputs = [
+        f"--{kind}={tmp_path / name}" for kind, name in (("json", "o.json"), ("csv", "o.csv"), ("report", "o.html"))
+    ]
+    assert_refused(*run_cli(capsys, "score", path, *outputs), sentence)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("arguments", ARGUMENTS)
+def test_a_bad_argument_is_refused(tmp_path, capsys, arguments):
+    path = save_npz(tmp_path)
+    outputs = [f"--json={tmp_path / 'o.json'}", f"--csv={tmp_path / 'o.csv'}", f"--report={tmp_path / 'o.html'}"]
+    metrics = [] if "--metrics" in arguments else ["--metrics", "mig,sap"]
+    assert_refused(*run_cli(capsys, "score", path, *metrics, *arguments.split(), *outputs), ARGUMENTS[arguments])
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("argument", ["report", "csv", "json"])
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(tmp_path, capsys, argument):
+    path = save_npz(tmp_path)
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for output, sentence in {
+        "nowhere/out": f"{argument} '{tmp_path}/nowhere/out' cannot be written: there is no folder",
+        "folder": f"{argument} must be a file to write, got the folder '{tmp_path}/folder'",
+        "pipe": f"{argument} must be a file to write, got the device '{tmp_path}/pipe'",
+        "codes.npz": f"{argument} '{tmp_path}/codes.npz' would overwrite the input",
+    }.items():
+        before = path.read_bytes()
+        assert_refused(*run_cli(capsys, "score", path, f"--{argument}", tmp_path / output), sentence)
+        assert path.read_bytes() == before
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["codes.npz", "folder", "pipe"]
+
+
+def test_two_outputs_in_one_file_are_refused(tmp_path, capsys):
+    path = save_npz(tmp_path)
+    out = tmp_path / "out"
+    assert_refused(*run_cli(capsys, "score", path, "--json", out, "--csv", out), f"'{out}' would overwrite")
+
+
+def test_an_option_in_place_of_the_json_file_is_refused(tmp_path, capsys):
+    assert_refused(*run_cli(capsys, "score", save_npz(tmp_path), "--json", "--no-nulls"), "json must be a file or -")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["score"], '"score" parameter --file requires an argument'),
+        (["scores"], 'Unknown command "scores"'),
+        (["metrics", "--yaml"], "Unknown option: --yaml"),
+        (["score", "a.npz", "b.npz"], "b.npz"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_refused(capsys, arguments, sentence):
+    assert_refused(*run_cli(capsys, *arguments), sentence)
+
+
+def test_four_rows_are_scored_or_refused_but_never_crash(tmp_path, capsys):
+    code, out, err = run_cli(capsys, "score", save_npz(tmp_path, CODES[:4], [[0], [0], [1], [1]]), "--metrics", "mig")
+    assert code == 0
+    assert out.splitlines()[1].split()[0] == "mig"
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("case", ["two rows", "cut npz"])
+def test_a_real_process_refuses_in_one_line(tmp_path, case):
+    make, sentence = FILES[case]
+    make(tmp_path)
+    command = [sys.executable, "-m", "unbraid", "score", "codes.npz", "--report", "out.html"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert_refused(done.returncode, done.stdout, done.stderr, sentence)
+    assert [item.name for item in tmp_path.iterdir()] == ["codes.npz"]

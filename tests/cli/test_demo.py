@@ -1,0 +1,27 @@
+from pathlib import Path
+
+from small import run_cli
+from unbraid import METRICS
+
+
+def test_scores_the_example_and_ends_with_the_path_of_the_page(tmp_path, capsys):
+    code, out, err = run_cli(capsys, "demo", "--report", tmp_path / "demo page.html")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[-1] == f"Report: {tmp_path / 'demo page.html'}"
+    assert [line.split()[0] for line in lines[1:-2]] == list(METRICS)
+    assert "failed" not in out
+    assert "1 of 8 codes never change and carry nothing: dead." in err
+    page = Path(lines[-1].removeprefix("Report: ")).read_text()
+    assert "</html>" in page
+    assert all(name in page for name in METRICS)
+
+
+def test_bad_arguments_stop_before_any_work(tmp_path, capsys):
+    code, out, err = run_cli(capsys, "demo", "--report", tmp_path / "nowhere" / "demo.html")
+    assert (code, out) == (2, "")
+    assert err.startswith("unbraid: report ")
+    assert "there is no folder" in err
+    code, out, err = run_cli(capsys, "demo", "--report", tmp_path / "demo.html", "--seed", -1)
+    assert (code, out, err) == (2, "", "unbraid: seed must be at least 0, got -1.\n")
+    assert not list(tmp_path.iterdir())

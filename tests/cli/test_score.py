@@ -1,0 +1,214 @@
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from small import run_cli, save_npz, small_world
+from unbraid import Report, Representation, evaluate, load, save
+from unbraid.cli._table import print_report
+
+QUICK = ("--metrics", "mig,sap")
+
+
+def scores(capsys, *arguments):
+    code, out, _ = run_cli(capsys, "score", *arguments, "--json", "-")
+    assert code == 0
+    return json.loads(out)["scores"]
+
+
+def test_prints_a_table_to_standard_output(tmp_path, capsys):
+    code, out, err = run_cli(capsys, "score", save_npz(tmp_path), *QUICK)
+    header, *rows = out.splitlines()
+    assert code == 0
+    assert header.split() == ["metric", "value", "95", "%", "interval", "null"]
+    assert [row.split()[0] for row in rows] == ["mig", "sap"]
+    assert all(line.startswith("note: ") for line in err.splitlines())
+    assert "shape ordinal, size ordinal, angle ordinal" in err
+
+
+def test_table_shows_what_the_library_computes(tmp_path, capsys):
+    path = save_npz(tmp_path)
+    _, out, _ = run_cli(capsys, "score", path, "--metrics", "mig")
+    score = evaluate(load(path), metrics="mig")["mig"]
+    expected = ["mig", f"{score.value:.3f}", f"[{score.low:.3f},", f"{score.high:.3f}]", f"{score.null:.3f}"]
+    assert out.splitlines()[1].split() == expected
+
+
+def test_json_to_standard_output_is_only_json_in_the_documented_layout(tmp_path, capsys):
+    code, out, err = run_cli(capsys, "score", save_npz(tmp_path), *QUICK, "--json", "-")
+    data = json.loads(out)
+    assert code == 0
+    assert list(data) == ["scores", "failures", "notes", "meta"]
+    assert list(data["scores"]) == ["mig", "sap"]
+    mig = data["scores"]["mig"]
+    assert set(mig) >= {"value", "low", "high", "null", "interval", "per_factor", "per_code", "notes"}
+    assert mig["low"] <= mig["value"] <= mig["high"]
+    assert list(mig["per_factor"]) == ["shape", "size", "angle"]
+    assert np.mean(list(mig["per_factor"].values())) == pytest.approx(mig["value"])
+    assert data["failures"] == {}
+    assert data["meta"]["n_samples"] == 120
+    assert err.splitlines() == [f"note: {note}" for note in data["notes"]]
+
+
+def test_writes_json_csv_and_report_to_files(tmp_path, capsys):
+    path = save_npz(tmp_path)
+    outputs = [tmp_path / name for name in ("out.json", "out.csv", "out.html")]
+    code, out, err = run_cli(
+        capsys, "score", path, *QUICK, "--json", outputs[0], "--csv", outputs[1], "--report", outputs[2]
+    )
+    assert code == 0
+    assert out.startswith("metric")
+    assert err.splitlines()[-3:] == [f"wrote {output}" for output in outputs]
+    assert list(json.loads(outputs[0].read_text())["scores"]) == ["mig", "sap"]
+    assert pd.read_csv(outputs[1])["metric"].tolist() == ["mig", "sap"]
+    assert "<html" in outputs[2].read_text()
+    assert {item.name for item in tmp_path.iterdir()} == {"codes.npz", "out.json", "out.csv", "out.html"}
+
+
+def test_a_report_escapes_names(tmp_path, capsys):
+    codes, factors = small_world()
+    path = save_npz(tmp_path, codes, factors[:, :2], factor_names=["<script>alert(1)</script>", "größe"])
+    code, _, _ = run_cli(capsys, "score", path, *QUICK, "--report", tmp_path / "out.html")
+    page = (tmp_path / "out.html").read_text()
+    assert code == 0
+    assert "<script>alert(1)" not in page
+    assert "größe" in page
+
+
+def test_a_family_name_gives_all_its_scores(tmp_path, capsys):
+    found = scores(capsys, save_npz(tmp_path), "--metrics", "mig,dci_linear", "--no-intervals", "--no-nulls")
+    family = ["dci_linear.disentanglement", "dci_linear.completeness", "dci_linear.informativeness"]
+    assert list(found) == ["mig", *family]
+
+
+def test_same_seed_same_scores_and_another_seed_others(tmp_path, capsys):
+    path = save_npz(tmp_path)
+    arguments = (path, "--metrics", "mig,z_min_var,dci_forest", "--option", "dci_forest.n_trees=3")
+    first = scores(capsys, *arguments, "--seed", 3)
+    assert scores(capsys, *arguments, "--seed", 3) == first
+    assert scores(capsys, *arguments, "--seed", 4) != first
+
+
+def test_the_number_of_jobs_does_not_change_scores(tmp_path, capsys):
+    arguments = (save_npz(tmp_path), "--metrics", "mig,sap,z_diff,dci_linear,total_correlation")
+    assert scores(capsys, *arguments, "--jobs", 1) == scores(capsys, *arguments, "--jobs", 2)
+
+
+def test_intervals_and_nulls_can_be_left_out(tmp_path, capsys):
+    path = save_npz(tmp_path)
+    bare = scores(capsys, path, "--metrics", "mig", "--no-intervals", "--no-nulls")["mig"]
+    assert (bare["low"], bare["high"], bare["null"], bare["interval"]) == (None, None, None, None)
+    assert bare["value"] == scores(capsys, path, "--metrics", "mig")["mig"]["value"]
+
+
+def test_a_metric_that_cannot_apply_is_a_row_and_does_not_stop_the_others(tmp_path, capsys):
+    path = save_npz(tmp_path)
+    arguments = ("--metrics", "mig,z_diff", "--only", "size")
+    code, out, _ = run_cli(capsys, "score", path, *arguments)
+    row = out.splitlines()[2]
+    assert code == 0
+    assert row.split()[:2] == ["z_diff", "failed"]
+    assert "factors must have at least two columns for z_diff, got 1." in row
+    _, out, _ = run_cli(capsys, "score", path, *arguments, "--json", "-")
+    data = json.loads(out)
+    assert list(data["scores"]) == ["mig"]
+    assert list(data["failures"]) == ["z_diff"]
+    assert list(data["scores"]["mig"]["per_factor"]) == ["size"]
+
+
+def test_square_brackets_in_a_reason_are_printed_as_they_are(capsys):
+    reason = "[red] must be finite, got NaN in columns [3, 7]."
+    print_report(Report(scores={}, failures={"mig": reason}, interval_methods={}, notes=(), meta={}))
+    assert reason in capsys.readouterr().out
+
+
+def test_kinds_are_read_from_the_command_line(tmp_path, capsys):
+    arguments = ("--kinds", "shape=categorical, angle=circular:8", "--metrics", "mig", "--json", "-")
+    _, out, _ = run_cli(capsys, "score", save_npz(tmp_path), *arguments)
+    assert json.loads(out)["meta"]["factor_kinds"] == ["categorical", "ordinal", "circular"]
+
+
+def test_options_reach_the_metric(tmp_path, capsys):
+    path = save_npz(tmp_path)
+    bare = ("--metrics", "dci_forest", "--no-intervals", "--no-nulls")
+    found = scores(capsys, path, *bare, "--option", "dci_forest.n_trees=5")
+    expected = evaluate(
+        load(path), metrics="dci_forest", options={"dci_forest": {"n_trees": 5}}, intervals=False, nulls=False
+    )
+    assert {name: score["value"] for name, score in found.items()} == {
+        name: score.value for name, score in expected.items()
+    }
+    assert found != scores(capsys, path, *bare, "--option", "dci_forest.n_trees=6")
+
+
+def test_options_may_be_words_numbers_and_truths(tmp_path, capsys):
+    path = save_npz(tmp_path)
+    bare = (path, "--metrics", "mig,wasserstein_correlation", "--no-intervals", "--no-nulls")
+    given = {"mig": {"binning": "quantile", "n_bins": 5}, "wasserstein_correlation": {"normalised": True}}
+    words = ("mig.binning=quantile", "mig.n_bins=5", "wasserstein_correlation.normalised=true")
+    found = scores(capsys, *bare, *(f"--option={word}" for word in words))
+    expected = evaluate(load(path), metrics=list(given), options=given, intervals=False, nulls=False)
+    plain = scores(capsys, *bare)
+    for name in given:
+        assert found[name]["value"] == expected[name].value
+        assert found[name]["value"] != plain[name]["value"]
+
+
+def test_bins_and_binning_reach_every_metric_that_bins(tmp_path, capsys):
+    path = save_npz(tmp_path)
+    bare = ("--metrics", "mig", "--no-intervals", "--no-nulls")
+    found = scores(capsys, path, *bare, "--bins", 4, "--binning", "uniform")["mig"]["value"]
+    expected = evaluate(load(path), metrics="mig", n_bins=4, binning="uniform", intervals=False, nulls=False)
+    assert found == expected["mig"].value
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_table_scores_as_the_npz_does(tmp_path, capsys, suffix):
+    path = save_npz(tmp_path)
+    table = save(load(path), tmp_path / f"codes.{suffix}")
+    assert scores(capsys, table, "--metrics", "mig") == scores(capsys, path, "--metrics", "mig")
+
+
+def test_column_patterns_are_read_from_the_command_line(tmp_path, capsys):
+    codes, factors = small_world()
+    frame = pd.DataFrame({"z0": codes[:, 0], "z1": codes[:, 1], "label": factors[:, 0]})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    patterns = ("--code-columns", "z?", "--factor-columns", "label")
+    found = scores(capsys, tmp_path / "table.csv", "--metrics", "mig", *patterns)
+    assert list(found["mig"]["per_factor"]) == ["label"]
+
+
+def test_a_pair_of_npy_files_is_scored(tmp_path, capsys):
+    codes, factors = small_world()
+    np.save(tmp_path / "codes.npy", codes)
+    np.save(tmp_path / "labels.npy", factors)
+    found = scores(capsys, tmp_path / "codes.npy", "--factors", tmp_path / "labels.npy", "--metrics", "mig")
+    assert list(found["mig"]["per_factor"]) == ["factor_0", "factor_1", "factor_2"]
+
+
+def test_without_factors_only_label_free_metrics_run(tmp_path, capsys):
+    path = save(Representation(small_world()[0]), tmp_path / "codes.npz")
+    code, out, err = run_cli(capsys, "score", path, "--json", "-")
+    assert code == 0
+    assert sorted(json.loads(out)["scores"]) == [
+        "code_mutual_information",
+        "total_correlation",
+        "wasserstein_correlation",
+    ]
+    assert "note: No factors were given" in err
+    assert "mig" in err
+
+
+def test_a_full_disk_is_one_sentence_and_no_half_file(tmp_path, capsys, monkeypatch):
+    path = save_npz(tmp_path)
+
+    def full_disk(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    code, _, err = run_cli(capsys, "score", path, "--metrics", "mig", "--json", tmp_path / "out.json")
+    assert code == 2
+    assert err.splitlines()[-1] == "unbraid: [Errno 28] No space left on device"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,88 @@
+import os
+import stat
+
+import pytest
+
+from unbraid._files import write_atomically, write_text
+
+
+def test_writes_utf_8_and_returns_the_path(tmp_path):
+    assert write_text(tmp_path / "a.txt", "größe\n") == tmp_path / "a.txt"
+    assert (tmp_path / "a.txt").read_bytes() == "größe\n".encode()
+
+
+def test_a_reader_sees_the_old_file_until_the_new_one_is_whole(tmp_path):
+    path = write_text(tmp_path / "a.txt", "old")
+    seen = []
+
+    def write(file):
+        file.write(b"new")
+        file.flush()
+        seen.append(path.read_text())
+
+    write_atomically(path, write)
+    assert seen == ["old"]
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_failing_writer_leaves_the_old_file_and_nothing_else(tmp_path, error):
+    path = write_text(tmp_path / "a.txt", "old")
+
+    def write(file):
+        file.write(b"half")
+        raise error("stopped")
+
+    with pytest.raises(error, match="stopped"):
+        write_atomically(path, write)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failing_rename_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = write_text(tmp_path / "a.txt", "old")
+
+    def busy(source, target):
+        raise PermissionError("in use")
+
+    monkeypatch.setattr(os, "replace", busy)
+    with pytest.raises(PermissionError, match="in use"):
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_get_the_permissions_of_ordinary_files(tmp_path):
+    mask = os.umask(0o027)
+    try:
+        path = write_text(tmp_path / "a.txt", "text")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_link_stays_a_link_and_its_target_is_written(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "real").write_text("old")
+    write_text(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_pipes_and_folders_are_refused_and_left_alone(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(ValueError, match=f"path '.*{name}' cannot be written: it is not a regular file"):
+            write_text(tmp_path / name, "text")
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
+
+
+def test_a_missing_folder_is_said_with_the_path(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"path '.*nowhere/a\.txt' cannot be written: No such file.*folder that exists"
+    ):
+        write_text(tmp_path / "nowhere" / "a.txt", "text")
+    assert not list(tmp_path.iterdir())

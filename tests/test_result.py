@@ -1,0 +1,113 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unbraid import Report, Score
+
+
+def make_report(**changes):
+    scores = {
+        "mig": Score(value=0.5, low=0.4, high=0.6, null=0.1, per_factor=np.array([0.25, 0.75]), notes=("Read this.",)),
+        "total_correlation": Score(value=np.inf, low=None, high=np.nan, per_code=np.array([np.nan, 1.0, -np.inf])),
+    }
+    parts = {
+        "scores": scores,
+        "failures": {"z_diff": "factors must have at least two columns for z_diff, got 1."},
+        "interval_methods": {"mig": "bootstrap"},
+        "notes": ("größe is thin.",),
+        "meta": {"factor_names": ["a", "b, c"], "code_names": ["x", "y", "z"], "seed": 3, "limit": np.inf},
+    }
+    return Report(**parts | changes)
+
+
+def test_behaves_like_a_dictionary_of_the_scores_that_exist():
+    report = make_report()
+    assert list(report) == ["mig", "total_correlation"]
+    assert len(report) == 2
+    assert report["mig"] is report.scores["mig"]
+    assert dict(report) == dict(report.scores)
+    assert "mig" in report
+    assert "z_diff" not in report
+    assert report.get("z_diff") is None
+
+
+def test_a_failed_metric_raises_with_its_reason():
+    with pytest.raises(KeyError, match="z_diff could not be scored: factors must have at least two columns"):
+        make_report()["z_diff"]
+
+
+def test_a_metric_not_asked_for_raises_with_its_name():
+    with pytest.raises(KeyError, match="sap"):
+        make_report()["sap"]
+
+
+def test_table_has_a_row_for_each_metric_asked_for():
+    table = make_report().table()
+    assert table.index.tolist() == ["mig", "total_correlation", "z_diff"]
+    assert table.index.name == "metric"
+    assert table.columns.tolist() == ["value", "low", "high", "null", "note"]
+    assert table.loc["mig"].tolist() == [0.5, 0.4, 0.6, 0.1, "Read this."]
+    assert table.loc["z_diff", ["value", "low", "high", "null"]].isna().all()
+    assert table.loc["z_diff", "note"].startswith("failed: factors must have")
+    assert {str(dtype) for dtype in table.dtypes.iloc[:4]} == {"float64"}
+
+
+@pytest.mark.parametrize("changes", [{"scores": {}}, {"failures": {}}, {"scores": {}, "failures": {}}])
+def test_table_keeps_its_columns_when_empty(changes):
+    report = make_report(**changes)
+    assert report.table().columns.tolist() == ["value", "low", "high", "null", "note"]
+    assert len(report.table()) == len(report.scores) + len(report.failures)
+
+
+def test_json_has_one_layout():
+    data = json.loads(make_report().to_json())
+    assert list(data) == ["scores", "failures", "notes", "meta"]
+    expected = {
+        "value": 0.5,
+        "low": 0.4,
+        "high": 0.6,
+        "null": 0.1,
+        "interval": "bootstrap",
+        "per_factor": {"a": 0.25, "b, c": 0.75},
+        "per_code": None,
+        "notes": ["Read this."],
+    }
+    assert {key: data["scores"]["mig"][key] for key in expected} == expected
+    assert data["failures"] == {"z_diff": "factors must have at least two columns for z_diff, got 1."}
+    assert data["notes"] == ["größe is thin."]
+
+
+def test_numbers_that_are_not_finite_become_null():
+    def refuse(word):
+        raise AssertionError(f"{word} is not JSON")
+
+    data = json.loads(make_report().to_json(), parse_constant=refuse)
+    score = data["scores"]["total_correlation"]
+    assert (score["value"], score["high"]) == (None, None)
+    assert score["per_code"] == {"x": None, "y": 1.0, "z": None}
+    assert data["meta"]["limit"] is None
+
+
+def test_json_file_holds_what_is_returned(tmp_path):
+    text = make_report().to_json(tmp_path / "report.json")
+    assert (tmp_path / "report.json").read_text(encoding="utf-8") == text + "\n"
+
+
+def test_csv_file_holds_the_table(tmp_path):
+    report = make_report()
+    path = report.to_csv(tmp_path / "report.csv")
+    assert path == tmp_path / "report.csv"
+    frame = pd.read_csv(path, index_col="metric", keep_default_na=False, na_values=[""])
+    assert frame.columns.tolist() == ["value", "low", "high", "null", "note"]
+    assert frame.loc["mig", "value"] == 0.5
+    assert frame.loc["total_correlation", "value"] == np.inf
+    assert frame.loc["z_diff", "note"] == "failed: factors must have at least two columns for z_diff, got 1."
+
+
+def test_prints_as_its_table():
+    lines = repr(make_report()).splitlines()
+    assert len(lines) == 2 + 3
+    assert "0.500" in lines[2]
+    assert "nan" not in repr(make_report(scores={})).lower()

@@ -1,0 +1,322 @@
+import io
+import os
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from small import save_npz, small_world
+from unbraid import Representation, load, save
+
+KINDS = {
+    'colour, or "tint"': "categorical",
+    "größe": "ordinal",
+    "<script>alert(1)</script>": "continuous",
+    "angle 角": "circular:360.0",
+}
+SUFFIXES = ["npz", "csv", "parquet"]
+
+
+def odd_representation():
+    """Every kind of factor, rows without a label, names and labels that trip up careless writers."""
+    rng = np.random.default_rng(0)
+    columns = [
+        np.array(["red", "green, light", 'so-called "blue"', "<b>"], dtype=object)[rng.integers(4, size=60)],
+        rng.integers(5, size=60).astype(float),
+        rng.standard_normal(60),
+        rng.integers(8, size=60) * 45.0,
+    ]
+    columns[0][:3] = None
+    columns[1][3:6] = np.nan
+    columns[2][6:9] = np.nan
+    columns[3][9:12] = np.nan
+    factors = dict(zip(KINDS, columns, strict=True))
+    return Representation(rng.standard_normal((60, 3)), factors, kinds=KINDS)
+
+
+def assert_same(ours, expected):
+    np.testing.assert_allclose(ours.codes, expected.codes, rtol=1e-14)
+    assert ours.code_names == expected.code_names
+    assert ours.factor_names == expected.factor_names
+    for a, b in zip(ours.factors, expected.factors, strict=True):
+        assert (a.kind, a.levels, a.period) == (b.kind, b.levels, b.period)
+        np.testing.assert_allclose(a.numbers, b.numbers, rtol=1e-14)
+        np.testing.assert_array_equal(a.labels, b.labels)
+
+
+class Bomb:
+    """Unpickling it creates a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_is_saved_is_loaded(tmp_path, suffix):
+    rep = odd_representation()
+    path = save(rep, tmp_path / f"codes.{suffix}")
+    assert_same(load(path, kinds=KINDS), rep)
+
+
+def test_npz_remembers_kinds_and_periods(tmp_path):
+    rep = odd_representation()
+    assert_same(load(save(rep, tmp_path / "codes.npz")), rep)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_numeric_factors_alone_survive(tmp_path, suffix):
+    rep = Representation(*small_world(), names=["a", "b", "c"])
+    assert_same(load(save(rep, tmp_path / f"codes.{suffix}")), rep)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_labels_that_look_like_numbers_stay_text(tmp_path, suffix):
+    rep = Representation(small_world(40)[0], {"code": ["001", "1", "01", "2"] * 10})
+    assert load(save(rep, tmp_path / f"codes.{suffix}")).factors[0].levels == ("001", "01", "1", "2")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_large_numeric_labels_stay_apart(tmp_path, suffix):
+    rep = Representation(small_world(40)[0], {"person": 1_000_000 + np.arange(40) % 4}, kinds=["categorical"])
+    factor = load(save(rep, tmp_path / f"codes.{suffix}"), kinds=["categorical"]).factors[0]
+    assert factor.labels.tolist() == [0, 1, 2, 3] * 10
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_code_names_that_differ_by_the_prefix_stay_apart(tmp_path, suffix):
+    codes, factors = small_world()
+    rep = Representation(codes, factors, code_names=["x", "code_x", "é"])
+    back = load(save(rep, tmp_path / f"codes.{suffix}"))
+    np.testing.assert_allclose(back.codes, codes, rtol=1e-14)
+
+
+def test_npz_without_factors_has_none(tmp_path):
+    codes, _ = small_world()
+    assert load(save(Representation(codes), tmp_path / "codes.npz")).n_factors == 0
+
+
+def test_kinds_given_win_over_those_in_the_file_factor_by_factor(tmp_path):
+    path = save_npz(tmp_path, factor_kinds=np.array(["categorical", "", "circular:8"]))
+    kinds = [factor.kind for factor in load(path, kinds={"shape": "ordinal"}).factors]
+    assert kinds == ["ordinal", "ordinal", "circular"]
+
+
+def test_a_text_matrix_gives_numbers_back_to_numeric_columns(tmp_path):
+    codes, factors = small_world()
+    text = np.stack([np.array(["a", "b", "c"])[factors[:, 0]], factors[:, 1].astype(str)], axis=1)
+    text[0] = ["nan", ""]
+    rep = load(save_npz(tmp_path, codes, text))
+    assert [factor.kind for factor in rep.factors] == ["categorical", "ordinal"]
+    assert [factor.labelled[0] for factor in rep.factors] == [False, False]
+    np.testing.assert_array_equal(rep.factors[1].numbers[1:], factors[1:, 1])
+
+
+@pytest.mark.parametrize("names", [np.array("only"), np.array([b"only"]), np.array(["only"])])
+def test_factor_names_may_be_one_text_or_bytes(tmp_path, names):
+    codes, factors = small_world()
+    assert load(save_npz(tmp_path, codes, factors[:, :1], factor_names=names)).factor_names == ("only",)
+
+
+def test_a_pair_of_npy_files_gives_what_arrays_give(tmp_path):
+    codes, factors = small_world()
+    np.save(tmp_path / "codes.npy", codes)
+    np.save(tmp_path / "labels.npy", factors)
+    rep = load(tmp_path / "codes.npy", tmp_path / "labels.npy", kinds=[None, None, "circular"])
+    assert_same(rep, Representation(codes, factors, kinds=[None, None, "circular"]))
+
+
+def test_column_patterns_pick_codes_and_factors(tmp_path):
+    codes, factors = small_world()
+    frame = pd.DataFrame({"id": range(120), "z0": codes[:, 0], "z1": codes[:, 1], "v_size": factors[:, 1], "w": 1})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    rep = load(tmp_path / "table.csv", code_columns="z?", factor_columns="v_*")
+    assert rep.code_names == ("z0", "z1")
+    assert rep.factor_names == ("size",)
+
+
+@pytest.mark.parametrize("key", ["codes", "factors", "factor_names"])
+def test_pickles_in_npz_are_refused_and_never_run(tmp_path, key):
+    marker = tmp_path / "the pickle ran"
+    objects = np.full((120, 3), None, dtype=object)
+    objects[0, 0] = Bomb(marker)
+    path = save_npz(tmp_path, **{key: objects})
+    with pytest.raises(ValueError, match=r"Python objects \(pickles\) are never loaded"):
+        load(path)
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("bad", ["codes.npy", "labels.npy"])
+def test_pickles_in_npy_are_refused_and_never_run(tmp_path, bad):
+    marker = tmp_path / "the pickle ran"
+    codes, factors = small_world()
+    np.save(tmp_path / "codes.npy", codes)
+    np.save(tmp_path / "labels.npy", factors)
+    np.save(tmp_path / bad, np.array([[Bomb(marker)] * 3] * 120, dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match=rf"{bad}'.*Python objects \(pickles\) are never loaded"):
+        load(tmp_path / "codes.npy", tmp_path / "labels.npy")
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("name", ["codes.npz", "codes.npy"])
+def test_bare_pickles_are_refused_and_never_run(tmp_path, name):
+    marker = tmp_path / "the pickle ran"
+    (tmp_path / name).write_bytes(pickle.dumps(Bomb(marker)))
+    np.save(tmp_path / "labels.npy", small_world()[1])
+    with pytest.raises(ValueError, match=r"Python objects \(pickles\) are never loaded"):
+        load(tmp_path / name, tmp_path / "labels.npy" if name.endswith("npy") else None)
+    assert not marker.exists()
+
+
+def test_the_bomb_of_these_tests_does_go_off(tmp_path):
+    pickle.loads(pickle.dumps(Bomb(tmp_path / "ran")))
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5, 0.9, 0.99])
+def test_a_cut_npz_is_damaged(tmp_path, share):
+    path = save_npz(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match=r"codes\.npz' is damaged or not a NumPy file: "):
+        load(path)
+
+
+def test_a_flipped_bit_in_npz_is_damage(tmp_path):
+    path = save_npz(tmp_path)
+    whole = bytearray(path.read_bytes())
+    whole[len(whole) // 4] ^= 1
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match=r"codes\.npz' is damaged or not a NumPy file: Bad CRC-32"):
+        load(path)
+
+
+def test_an_encrypted_npz_is_refused(tmp_path):
+    path = save_npz(tmp_path)
+    whole = path.read_bytes()
+    at = whole.index(b"PK\x01\x02") + 8
+    path.write_bytes(whole[:at] + b"\x01" + whole[at + 1 :])
+    with pytest.raises(ValueError, match=r"damaged or not a NumPy file: .*encrypted"):
+        load(path)
+
+
+def test_an_array_too_large_for_memory_is_refused(tmp_path):
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**40, 2**10)})
+    with zipfile.ZipFile(tmp_path / "codes.npz", "w") as archive:
+        archive.writestr("codes.npy", header.getvalue())
+    with pytest.raises(ValueError, match=r"codes\.npz' is damaged or not a NumPy file: "):
+        load(tmp_path / "codes.npz")
+
+
+@pytest.mark.parametrize("name", ["codes.npz", "codes.csv", "codes.parquet", "codes.npy"])
+def test_an_empty_file_is_refused(tmp_path, name):
+    (tmp_path / name).touch()
+    with pytest.raises(ValueError, match=rf"{name}' is empty"):
+        load(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("codes.npz", "code_0,code_1\n", "is not a NumPy file of plain numbers or text"),
+        ("codes.parquet", "code_0,code_1\n", r"cannot be read as \.parquet"),
+        ("codes.csv", "\n\n", r"cannot be read as \.csv: No columns"),
+        ("codes.csv", "code_0,code_1,factor_a\n1,2,3\n1,2,3,4,5\n", r"cannot be read as \.csv: Error tokenizing"),
+        ("codes.csv", "code_0,code_1,factor_a\n", "codes must have at least 4 rows, got 0"),
+        ("codes.csv", "code_0,code_1,label\n1,2,3\n", r"factor_columns 'factor_\*' matches no column .* code_1, label"),
+        ("codes.csv", "z0,z1,factor_a\n1,2,3\n", r"code_columns 'code_\*' matches no column .* which has z0, z1"),
+        ("codes.csv", "code_0,code_1,factor_a\n1,two,3\n", "codes must be numbers, got text in column 'code_1'"),
+        ("codes.csv", "code_0,code_1,factor_a\n" + "1,,3\n" * 5, r"codes must be finite, .* columns \[1\]"),
+        ("codes.txt", "hello", r"must end in \.npz, \.csv, \.parquet or \.npy, got '\.txt'"),
+        ("codes", "hello", r"must end in \.npz, \.csv, \.parquet or \.npy, got ''"),
+    ],
+)
+def test_a_file_that_does_not_hold_what_it_should_is_refused(tmp_path, name, text, sentence):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=sentence):
+        load(tmp_path / name)
+
+
+def test_text_deep_in_a_code_column_is_one_error_and_no_warning(tmp_path):
+    lines = ["code_0,code_1,factor_a", *["1.5,2.5,3"] * 300_000, "oops,2.5,3"]
+    (tmp_path / "codes.csv").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match="got text in column 'code_0'"):
+        load(tmp_path / "codes.csv")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "sentence"),
+    [
+        ({"code": np.eye(5)}, r"must hold an array 'codes' \(and 'factors'\), got code; did you mean 'code'"),
+        ({"x": np.eye(5), "y": np.eye(5)}, r"must hold an array 'codes' \(and 'factors'\), got x, y"),
+        ({}, r"must hold an array 'codes' \(and 'factors'\), got nothing"),
+        ({"codes": np.zeros((4, 2, 3))}, r"codes must have shape \(n_samples, n_codes\), got \(4, 2, 3\)"),
+        ({"codes": np.eye(5), "factors": np.zeros((5, 1, 1))}, r"factors must have shape .*, got \(5, 1, 1\)"),
+        ({"codes": np.eye(5), "factors": np.arange(6)}, "same number of rows, got 5 and 6"),
+        ({"codes": np.eye(5), "factors": np.arange(5), "factor_names": ["a", "b"]}, "names must have 1 entries, got 2"),
+        ({"codes": np.eye(5), "factors": np.arange(5), "factor_kinds": ["a"]}, "must be one of .*, got 'a'"),
+    ],
+)
+def test_npz_with_the_wrong_arrays_is_refused(tmp_path, arrays, sentence):
+    np.savez(tmp_path / "codes.npz", **arrays)
+    with pytest.raises(ValueError, match=sentence):
+        load(tmp_path / "codes.npz")
+
+
+def test_npy_under_the_name_of_npz_and_the_other_way_round_are_refused(tmp_path):
+    save_npz(tmp_path).rename(tmp_path / "codes.npy")
+    np.save(tmp_path / "labels.npy", small_world()[1])
+    (tmp_path / "labels.npz").write_bytes((tmp_path / "labels.npy").read_bytes())
+    with pytest.raises(ValueError, match=r"must hold an array 'codes' .*, got one array"):
+        load(tmp_path / "labels.npz")
+    with pytest.raises(ValueError, match=r"must hold one array, got an archive; name it \.npz"):
+        load(tmp_path / "codes.npy", tmp_path / "labels.npy")
+
+
+def test_a_missing_file_names_its_neighbour(tmp_path):
+    save_npz(tmp_path)
+    with pytest.raises(ValueError, match=r"path '.*code\.npz' is not a file; did you mean 'codes\.npz'"):
+        load(tmp_path / "code.npz")
+    with pytest.raises(ValueError, match=r"path '.*' is not a file\.$"):
+        load(tmp_path)
+
+
+def test_npy_codes_need_a_file_of_factors(tmp_path):
+    np.save(tmp_path / "codes.npy", small_world()[0])
+    with pytest.raises(ValueError, match=r"factors must be given when codes come from 'codes\.npy'"):
+        load(tmp_path / "codes.npy")
+    with pytest.raises(ValueError, match=r"factors '.*label\.npy' is not a file"):
+        load(tmp_path / "codes.npy", tmp_path / "label.npy")
+
+
+def test_a_second_file_beside_npz_is_refused_rather_than_ignored(tmp_path):
+    path = save_npz(tmp_path)
+    with pytest.raises(ValueError, match=r"factors must be left out unless codes are \.npy, got '.*labels\.npy'"):
+        load(path, tmp_path / "labels.npy")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_failing_save_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, suffix):
+    path = save(Representation(*small_world()), tmp_path / f"codes.{suffix}")
+    before = path.read_bytes()
+
+    def full_disk(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        save(Representation(*small_world(80)), path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_save_refuses_a_suffix_it_does_not_know(tmp_path):
+    with pytest.raises(ValueError, match=r"must end in \.npz, \.csv or \.parquet, got '\.npy'"):
+        save(Representation(*small_world()), tmp_path / "codes.npy")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,48 @@
+"""The core needs none of the heavy libraries that may or may not be there."""
+
+import json
+import subprocess
+import sys
+
+from small import save_npz
+
+HEAVY = ("torch", "lightgbm", "matplotlib")
+
+
+def run_python(code, *arguments):
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_scores_where_torch_cannot_be_imported(tmp_path):
+    code = """
+import sys
+
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, NoTorch())
+import unbraid
+from unbraid.cli import main
+main(["score", sys.argv[1], "--metrics", "mig,dci_linear,z_diff", "--json", "-"])
+"""
+    done = run_python(code, save_npz(tmp_path))
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert len(report["scores"]) == 5
+    assert report["failures"] == {}
+
+
+def test_importing_the_library_loads_nothing_heavy():
+    code = f"""
+import sys
+import unbraid, unbraid.metrics, unbraid.cli
+print([name for name in {HEAVY} if name in sys.modules])
+"""
+    done = run_python(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
