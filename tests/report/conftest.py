@@ -28,6 +28,7 @@ def _make_report(
         interval_methods=interval_methods or {},
         notes=notes,
         meta={
+            "name": "a representation",
             "unbraid": "1.2.3",
             "numpy": "2.0.0",
             "python": "3.11.0",

@@ -11,6 +11,7 @@ from unbraid.report import render_page
 EVIL_FACTOR = "<script>alert(1)</script>"
 EVIL_CODE = '"><img src=x onerror=alert(1)>'
 EVIL_NOTE = "</script><script>alert(2)</script> {{ 7 * 7 }}"
+EVIL_NAME = "</title><img src=x>"
 LIMIT = 1_500_000
 
 
@@ -53,6 +54,7 @@ def report(make_report):
         interval_methods={"mig": "bootstrap"},
         factors=(EVIL_FACTOR, "size"),
         codes=(EVIL_CODE, "z1", "z2"),
+        name=EVIL_NAME,
         options={"mig": {"n_bins": 20, "binning": EVIL_NOTE}},
     )
 
@@ -70,6 +72,7 @@ def test_names_from_the_data_stay_text(page):
     assert not [name for _, attributes in parsed.tags for name in attributes if name.startswith("on")]
     assert EVIL_FACTOR in parsed.text
     assert EVIL_CODE in parsed.text
+    assert f"Unbraid report on {EVIL_NAME}" in parsed.text
     assert EVIL_NOTE in parsed.text
 
 

@@ -13,7 +13,7 @@ CODES = FACTORS + 0.5 * RNG.standard_normal((300, 3))
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"metrics": ["mig", "sap"], "seed": 3},
+        {"metrics": ["mig", "sap"], "seed": 3, "name": 'it\'s "mine"'},
         {"metrics": ["mig"], "n_bins": 7, "binning": "quantile", "intervals": False},
         {"metrics": "dci_forest", "options": {"dci_forest": {"n_trees": 5}}, "nulls": False},
         {"metrics": ["z_min_var", "mig", "irs"], "options": {"z_min_var": {"n_votes": 50, "n_bins": 5}}},
@@ -29,6 +29,7 @@ def test_the_call_gives_the_same_numbers_again(arguments, monkeypatch, tmp_path)
     scope: dict[str, ub.Report] = {}
     exec(call(report), scope)
     assert scope["report"].table().equals(report.table())
+    assert scope["report"].meta["name"] == report.meta["name"]
 
 
 def test_default_metrics_are_called_default(make_report):

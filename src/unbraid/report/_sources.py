@@ -11,6 +11,7 @@ from typing import Any
 from unbraid.metrics import METRICS
 from unbraid.result import Report
 
+UNNAMED = "a representation"
 SHARED = ("n_bins", "binning")
 ADDRESSES = (
     (re.compile(r"arXiv:(\d{4}\.\d{4,5})"), "https://arxiv.org/abs/"),
@@ -50,6 +51,8 @@ def call(report: Report) -> str:
     arguments += [f"{key}={_literal(value)}" for key, value in shared.items()]
     if own:
         arguments.append(f"options={_literal(own)}")
+    if report.meta["name"] != UNNAMED:
+        arguments.append(f"name={_literal(report.meta['name'])}")
     if report.scores and not report.interval_methods:
         arguments.append("intervals=False")
     if report.scores and all(score.null is None for score in report.scores.values()):

@@ -1,0 +1,172 @@
+"""Every metric on the same small worlds, beside the value that follows on paper.
+
+The factors are a full grid of 4 × 5 × 6 values, each combination ten times, so codes made from them carry exact
+shares of information and variance. A pair is (expected, tolerance); fitted probes get a tolerance, counting does not.
+"""
+
+import numpy as np
+import pytest
+
+from unbraid import METRICS, Representation
+from worlds import full_grid, standardised
+
+SIZES = (4, 5, 6)
+GRID = np.tile(full_grid(*SIZES), (10, 1))
+UNIT = standardised(GRID.astype(float))
+H = np.log(SIZES)
+N = len(GRID)
+EXACT, CLOSE, ROUGH = 1e-6, 0.02, 0.1
+NOISE = np.random.default_rng(0).standard_normal((N, 4))
+QUARTER = np.array([[1, -1], [1, 1]]) / np.sqrt(2)
+
+
+def permuted() -> np.ndarray:
+    return UNIT[:, [2, 0, 1]] * [-1, 2, 3]
+
+
+def doubled() -> np.ndarray:
+    """Every factor in two codes, one of them turned round."""
+    return np.hstack([UNIT, -UNIT])
+
+
+def dead_first() -> np.ndarray:
+    return np.column_stack([np.full(N, 7.0), UNIT])
+
+
+def rotated() -> np.ndarray:
+    """First two factors turned by 45 degrees; the third untouched."""
+    return np.column_stack([UNIT[:, :2] @ QUARTER, UNIT[:, 2]])
+
+
+def split() -> np.ndarray:
+    """The first factor's two bits in two codes."""
+    return np.column_stack([GRID[:, 0] // 2, GRID[:, 0] % 2, GRID[:, 1], GRID[:, 2]]).astype(float)
+
+
+def packed() -> np.ndarray:
+    """First two factors as the 20 values of one code, the third in another."""
+    return np.column_stack([GRID[:, 0] * 5 + GRID[:, 1], GRID[:, 2]]).astype(float)
+
+
+LABEL_FREE_ZERO = {
+    "total_correlation": (0, EXACT),
+    "wasserstein_correlation": (0, EXACT),
+    "code_mutual_information": (0, EXACT),
+}
+COUNTED = ["z1", "irs", "mig", "mig_sup", "jemmig", "dcimig", "modularity", "infomec.modularity", "infomec.compactness"]
+MATCHED = ["z_diff", "z_min_var", "mcc", "dci_linear.disentanglement", "dci_linear.completeness"]
+TREES = [name for name in METRICS if name.startswith(("dci_forest", "dci_boosting"))]
+PERFECT = (
+    dict.fromkeys(COUNTED + MATCHED, (1, EXACT))
+    | dict.fromkeys(["sap", "r2"], (1, 1e-5))
+    | dict.fromkeys(["z2", "dci_linear.informativeness", *TREES], (1, CLOSE))
+)
+
+TRUTHS = {
+    "permuted": (permuted, PERFECT | LABEL_FREE_ZERO),
+    "dead code first": (dead_first, PERFECT | LABEL_FREE_ZERO),
+    "doubled": (
+        doubled,
+        {
+            # Nothing is left for one code alone, and nothing else changes.
+            "mig": (0, EXACT),
+            "sap": (0, EXACT),
+            "jemmig": (0.5, EXACT),  # 1 - H / (H + log B), with as many bins as values
+            "infomec.compactness": ((1 / 2 - 1 / 6) / (1 - 1 / 6), EXACT),
+            "mig_sup": (1, EXACT),
+            "dcimig": (1, EXACT),
+            "modularity": (1, EXACT),
+            "infomec.modularity": (1, EXACT),
+            "z_diff": (1, EXACT),
+            "z_min_var": (1, EXACT),
+            "z1": (1, EXACT),
+            "irs": (1, EXACT),
+            "mcc": (1, EXACT),
+            "r2": (1, 1e-5),
+            "dci_linear.disentanglement": (1, EXACT),
+            "dci_forest.disentanglement": (1, CLOSE),
+            "dci_boosting.disentanglement": (1, CLOSE),
+            "code_mutual_information": (H.sum() / 15, EXACT),  # three pairs of fifteen share all they have
+            "total_correlation": (np.inf, 0),
+        },
+    ),
+    "rotated": (
+        rotated,
+        {
+            "sap": (1 / 3, EXACT),  # both codes explain half of either factor; the third stands alone
+            "mcc": ((np.sqrt(0.5) * 2 + 1) / 3, EXACT),
+            "z1": ((0.5 + 0.5 + 1) / 3, CLOSE),
+            "dci_linear.disentanglement": (((1 - np.log(2) / np.log(3)) * 2 + 1) / 3, CLOSE),
+            "dci_linear.completeness": (((1 - np.log(2) / np.log(3)) * 2 + 1) / 3, CLOSE),
+            "dci_linear.informativeness": (1, CLOSE),
+            "r2": (1, 1e-5),
+            "total_correlation": (0, EXACT),
+            "wasserstein_correlation": (0, EXACT),
+        },
+    ),
+    "one factor in two codes": (
+        split,
+        {
+            "mig": ((0 + 1 + 1) / 3, EXACT),  # either bit has half of the first factor
+            "mig_sup": ((0.5 + 0.5 + 1 + 1) / 4, EXACT),
+            "dcimig": ((np.log(2) + H[1] + H[2]) / H.sum(), EXACT),
+            "modularity": (1, EXACT),
+            "infomec.modularity": (1, EXACT),
+            "infomec.compactness": (((1 / 2 - 1 / 4) / (3 / 4) + 1 + 1) / 3, EXACT),
+            "jemmig": (1 - (np.log(4) - np.log(2) + np.log(2)) / (np.log(4) + np.log(2)) / 3, EXACT),
+            "z1": (1, EXACT),
+            "r2": (1, 1e-5),
+            "dci_forest.disentanglement": (1, CLOSE),
+            "dci_forest.informativeness": (1, CLOSE),
+            "code_mutual_information": (0, EXACT),
+        },
+    ),
+    "two factors in one code": (
+        packed,
+        {
+            "mig": (1, EXACT),  # blind to it: each factor has a code, and the other code has nothing
+            "infomec.compactness": (1, EXACT),
+            "mig_sup": (0.5, EXACT),  # the packed code holds all of both
+            "infomec.modularity": (((1 / 2 - 1 / 3) / (2 / 3) + 1) / 2, EXACT),
+            "modularity": ((1 - (H[0] / H[1]) ** 2 / 2 + 1) / 2, EXACT),
+            "dcimig": (((H[1] - H[0]) + H[2]) / H.sum(), EXACT),
+            "jemmig": (1 - (H[1] / (H[0] + np.log(20)) + H[0] / (H[1] + np.log(20))) / 3, EXACT),
+            "code_mutual_information": (0, EXACT),
+            "dci_forest.completeness": (1, ROUGH),
+        },
+    ),
+    "noise": (
+        lambda: NOISE,
+        {
+            "z_diff": (0, ROUGH),
+            "z_min_var": (0, ROUGH),
+            "mig": (0, CLOSE),
+            "mig_sup": (0, CLOSE),
+            "dcimig": (0, CLOSE),
+            "sap": (0, CLOSE),
+            "mcc": (0, ROUGH),
+            "r2": (0, CLOSE),
+            "explicitness": (0.5, ROUGH),
+            "infomec.explicitness": (0, CLOSE),
+            "dci_linear.informativeness": (0, CLOSE),
+            "dci_forest.informativeness": (0, CLOSE),
+            "dci_boosting.informativeness": (0, CLOSE),
+            "total_correlation": (0, ROUGH),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("world", "name"), [(world, name) for world, (_, values) in TRUTHS.items() for name in values])
+def test_score_is_what_paper_says(world, name):
+    codes, values = TRUTHS[world]
+    expected, tolerance = values[name]
+    metric = METRICS[name]
+    options, _ = metric.split_options({})
+    evidence = metric.source.gather(Representation(codes(), GRID), options, np.random.default_rng(0))
+    assert metric.score(evidence).value == pytest.approx(expected, abs=tolerance)
+
+
+def test_every_metric_is_in_some_world():
+    covered = {name for _, values in TRUTHS.values() for name in values}
+    assert covered == set(METRICS)
