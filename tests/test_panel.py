@@ -88,6 +88,10 @@ class TestOptions:
         with pytest.raises(ValueError, match=r"options for infomec must be among n_bins, .*, got 'evaluate_on'"):
             ub.evaluate(CODES, FACTORS, metrics=["infomec.modularity"], options={"infomec": {"evaluate_on": "x"}})
 
+    def test_a_word_the_score_does_not_know_is_refused_before_the_work(self):
+        with pytest.raises(ValueError, match="option normalise_by of mig must be one of factor, code, got 'size'"):
+            ub.evaluate(CODES, FACTORS, metrics=["mig", "sap"], options={"mig": {"normalise_by": "size"}})
+
     def test_options_used_are_recorded_for_each_metric(self):
         report = ub.evaluate(CODES, FACTORS, metrics=["mig", "mig_sup"], options={"mig": {"n_bins": 5}}, nulls=False)
         assert report.meta["options"]["mig"]["n_bins"] == 5

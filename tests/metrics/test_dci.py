@@ -78,6 +78,14 @@ class TestEveryProbe:
         noise = np.random.default_rng(0).standard_normal((2000, 4))
         assert float(dci(noise, FACTORS).informativeness) < 0.02
 
+    def test_a_factor_nobody_can_predict_does_not_lend_importance_to_anyone(self, dci):
+        """Else noise weights, scaled to shares, would look like a code that serves one factor."""
+        rng = np.random.default_rng(99)
+        labels = {"size": FACTORS[:, 0], "coin": rng.integers(2, size=2000), "dial": rng.integers(7, size=2000)}
+        found = dci(Representation(LEVELS[:, :1].repeat(3, axis=1) + rng.standard_normal((2000, 3)), labels))
+        matrix = found.disentanglement.evidence["importance"]
+        np.testing.assert_allclose(matrix.sum(axis=0), [1, 0, 0], atol=1e-9)
+
     def test_a_dead_code_first_changes_nothing_but_the_base(self, dci):
         codes = np.column_stack([np.zeros(2000), LEVELS])
         found = dci(codes, FACTORS)

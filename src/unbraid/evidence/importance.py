@@ -31,7 +31,8 @@ class Importance:
     """What DCI reads.
 
     Attributes:
-        matrix: Importance of codes for factors, columns summing to 1 (or all 0), ``(n_codes, n_factors)``.
+        matrix: Importance of codes for factors, ``(n_codes, n_factors)``. Columns sum to 1; that of a factor whose
+            probe does not beat a blind guess is 0, since what it leaned on means nothing.
         informativeness: Held-out accuracy (categorical factors) or R², floored at 0 (others), ``(n_factors,)``.
         in_accuracy: Which factors report accuracy rather than R², ``(n_factors,)``.
     """
@@ -47,7 +48,7 @@ def fit_importance(rep: Representation, fit: Fit, *, rng: np.random.Generator) -
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         train, test = holdout(factor, rng=child)
         probe = fit(rep.codes[train], rep.codes[test], factor, train, test, child)
-        columns.append(as_shares(probe.weights))
+        columns.append(as_shares(probe.weights) * beats_blind_guess(factor, train, test, probe.predicted))
         informativeness.append(held_out_performance(factor, test, probe.predicted))
     return Importance(
         matrix=np.stack(columns, axis=1),
@@ -61,6 +62,22 @@ def held_out_performance(factor: Factor, rows: IntArray, predicted: FloatArray) 
     if not factor.is_numeric:
         return float((predicted == factor.numbers[rows]).mean())
     return max(0.0, r_squared(factor.targets(rows), predicted))
+
+
+def beats_blind_guess(factor: Factor, train: IntArray, test: IntArray, predicted: FloatArray) -> bool:
+    """Whether held-out rows are predicted better than by the mean, or the commonest value, of the fitted ones.
+
+    Better by more than two standard errors, so that luck rarely counts.
+    """
+    if factor.is_numeric:
+        targets = factor.targets(test)
+        blind = factor.targets(train).mean(axis=0)
+        gain = ((targets - blind) ** 2).sum(axis=1) - ((targets - predicted) ** 2).sum(axis=1)
+    else:
+        assert factor.labels is not None
+        truth = factor.labels[test]
+        gain = (predicted == truth).astype(float) - (truth == np.bincount(factor.labels[train]).argmax())
+    return bool(gain.mean() > 2 * gain.std() / np.sqrt(len(gain)))
 
 
 def r_squared(targets: FloatArray, predicted: FloatArray) -> float:

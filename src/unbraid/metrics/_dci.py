@@ -140,7 +140,8 @@ def disentanglement(importance: Importance) -> Score:
     .. math:: D = \sum_j \rho_j \bigl(1 - H_K(p_{j\cdot})\bigr), \quad
         p_{jk} = \frac{r_{jk}}{\sum_{k'} r_{jk'}}, \quad \rho_j = \frac{\sum_k r_{jk}}{\sum_{j'k} r_{j'k}}
 
-    with the entropy in base K. A code that matters for nothing has weight 0, wherever it stands.
+    with the entropy in base K. A code that matters for nothing has weight 0, wherever it stands, and so has a factor
+    whose probe does not beat a blind guess on held-out rows.
     """
     matrix = importance.matrix
     per_code = 1 - normalised_entropy(matrix)

@@ -65,7 +65,7 @@ def dcimig_score(table: InformationTable) -> Score:
     return Score(
         value=float(kept.sum() / table.factor_entropy.sum()),
         per_factor=kept / table.factor_entropy,
-        per_code=gaps.max(axis=1),
+        per_code=(gaps / table.factor_entropy).max(axis=1),
         evidence={"mutual_information": table.mutual_information},
         notes=binning_notes(table),
     )

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from inspect import signature
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from unbraid._score import Score
+from unbraid._validation import check_choice
 from unbraid.representation import Representation
 
 
@@ -127,6 +128,12 @@ class Metric:
     @property
     def _score_options(self) -> tuple[str, ...]:
         return tuple(list(signature(self.score).parameters)[1:])
+
+    def check_score_option(self, key: str, value: Any) -> None:
+        """Raise on a word the score does not know, before any evidence is gathered for it."""
+        hint = get_type_hints(self.score).get(key) if key in self._score_options else None
+        if get_origin(hint) is Literal:
+            check_choice(f"option {key} of {self.name}", value, get_args(hint))
 
     def split_options(self, values: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Divide options between the evidence and the score; those of other metrics are passed over."""
