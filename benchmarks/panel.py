@@ -71,7 +71,7 @@ def plain_explicitness(codes, factors):
 
     half = int(0.7 * len(codes))
     for v in factors.T:
-        for value in np.unique(v):
+        for value in np.intersect1d(v[:half], v[half:]):
             model = LogisticRegression().fit(codes[:half], v[:half] == value)
             roc_auc_score(v[half:] == value, model.decision_function(codes[half:]))
 

@@ -156,7 +156,7 @@ class TestNulls:
             claims += sum(bool(score.beats_chance) for score in report.values())
             assert report["modularity"].null > 0.2
             for score in report.values():
-                assert score.beats_chance or any("Cannot be told from chance" in note for note in score.notes)
+                assert score.beats_chance or any("No better than chance" in note for note in score.notes)
         assert claims <= 3
 
     def test_signal_scores_above_its_null(self):

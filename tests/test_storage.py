@@ -2,6 +2,7 @@ import io
 import os
 import pickle
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -317,6 +318,27 @@ def test_a_failing_save_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
 
 
 def test_save_refuses_a_suffix_it_does_not_know(tmp_path):
-    with pytest.raises(ValueError, match=r"must end in \.npz, \.csv or \.parquet, got '\.npy'"):
-        save(Representation(*small_world()), tmp_path / "codes.npy")
+    with pytest.raises(ValueError, match=r"must end in \.npz, \.csv, \.parquet or \.npy, got '\.txt'"):
+        save(Representation(*small_world()), tmp_path / "codes.txt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_pair_of_npy_files_comes_back_as_it_was_but_for_names(tmp_path):
+    rep = odd_representation()
+    save(rep, tmp_path / "codes.npy", tmp_path / "labels.npy")
+    back = load(tmp_path / "codes.npy", tmp_path / "labels.npy", kinds=list(KINDS.values()))
+    assert_same(back, Representation(rep.codes, [replace(f, name=f"factor_{k}") for k, f in enumerate(rep.factors)]))
+
+
+@pytest.mark.parametrize(
+    ("path", "factors", "message"),
+    [
+        ("codes.npy", None, "factors must name a second .npy file when path ends in .npy, got none"),
+        ("codes.npz", "labels.npy", "factors must be left out unless path ends in .npy, got"),
+        ("codes.npy", "labels.csv", "factors must be a .npy file"),
+    ],
+)
+def test_a_second_file_is_asked_for_where_it_belongs(tmp_path, path, factors, message):
+    with pytest.raises(ValueError, match=message):
+        save(Representation(*small_world()), tmp_path / path, factors and tmp_path / factors)
     assert not list(tmp_path.iterdir())

@@ -22,7 +22,7 @@ def score_notes(metric: Metric, score: Score, spread_error: str | None) -> tuple
         notes.append(f"No interval: {spread_error}")
     if score.null is not None and metric.higher_is_better:
         if score.beats_chance is False:
-            notes.append(f"Cannot be told from chance: shuffled factors score {score.null:.3f}.")
+            notes.append(f"No better than chance: shuffled factors score {score.null:.3f}.")
         elif score.null > HIGH_NULL:
             notes.append(f"Chance alone scores {score.null:.2f}; read the value against that, not against 0.")
     return tuple(notes)

@@ -44,21 +44,26 @@ def check_codes(codes: Any) -> FloatArray:
         floats = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"codes must be numbers, got {array.dtype}: {error}.") from error
-    finite = np.isfinite(floats).all(axis=0)
+    finite = np.isfinite(floats.min(axis=0)) & np.isfinite(floats.max(axis=0))
     if not finite.all():
         columns = np.flatnonzero(~finite)[:10].tolist()
         raise ValueError(f"codes must be finite, got NaN or inf in columns {columns}; drop those rows or columns.")
-    if not active_codes(floats).any():
-        raise ValueError(
-            f"codes must vary, got {n_codes} constant columns; the model has collapsed and there is nothing to score."
-        )
     return floats
+
+
+def check_active(active: BoolArray) -> BoolArray:
+    """Return which codes vary, or say that none does."""
+    if not active.any():
+        raise ValueError(
+            f"codes must vary, got {len(active)} constant columns; the model has collapsed, there is nothing to score."
+        )
+    return active
 
 
 def active_codes(codes: FloatArray) -> BoolArray:
     """Tell which columns vary by more than rounding error."""
-    spread = np.ptp(codes, axis=0)
-    active: BoolArray = spread > 1e-9 * np.abs(codes).max(axis=0)
+    low, high = codes.min(axis=0), codes.max(axis=0)
+    active: BoolArray = high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high))
     return active
 
 

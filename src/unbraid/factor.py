@@ -181,13 +181,10 @@ def _infer_kind(n_levels: int, n_labelled: int, column: pd.Series[Any]) -> Facto
 
 
 def _labels(numbers: FloatArray, name: str) -> tuple[FloatArray, IntArray]:
-    labelled = ~np.isnan(numbers)
     if np.isinf(numbers).any():
         raise ValueError(f"factor {name!r} must be finite, or NaN for 'not labelled', got inf.")
-    distinct, inverse = np.unique(numbers[labelled], return_inverse=True)
-    labels = np.full(len(numbers), -1, dtype=np.intp)
-    labels[labelled] = inverse
-    return distinct, labels
+    labels, distinct = pd.factorize(numbers, sort=True)
+    return np.asarray(distinct, dtype=np.float64), labels.astype(np.intp)
 
 
 def _level_names(distinct: FloatArray) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid._typing import AnyArray, BoolArray, FloatArray, IntArray
-from unbraid._validation import active_codes, check_codes, did_you_mean, to_array
+from unbraid._validation import active_codes, check_active, check_codes, did_you_mean, to_array
 from unbraid.factor import Factor, make_factor
 
 
@@ -63,7 +63,7 @@ class Representation:
                     "codes and factors must have the same number of rows, "
                     f"got {self.n_samples} and {len(factor.numbers)}."
                 )
-        self.active = active_codes(self.codes)
+        self.active = check_active(active_codes(self.codes))
         self.memo = {}
 
     @property

@@ -60,17 +60,41 @@ def load(
     raise ValueError(f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}.")
 
 
-def save(representation: Representation, path: str | Path) -> Path:
-    """Write a representation as ``.npz``, ``.csv`` or ``.parquet``; all or nothing."""
+def save(representation: Representation, path: str | Path, factors: str | Path | None = None) -> Path:
+    """Write a representation; all or nothing.
+
+    Args:
+        representation: What to write.
+        path: ``.npz``, which keeps everything; ``.csv`` or ``.parquet``, which keep names but no declared kinds; or
+            ``.npy`` for the codes alone.
+        factors: The second ``.npy`` file, for the labels, when ``path`` is ``.npy``; names and kinds are not kept.
+
+    Returns:
+        The path of the codes.
+    """
     target = Path(path)
     writers: dict[str, Callable[[Representation, Any], object]] = {
         ".npz": _write_npz,
         ".csv": lambda rep, file: _to_frame(rep).to_csv(file, index=False),
         ".parquet": lambda rep, file: _to_frame(rep).to_parquet(file, index=False),
+        ".npy": lambda rep, file: np.save(file, rep.codes, allow_pickle=False),
     }
-    if target.suffix.lower() not in writers:
-        raise ValueError(f"path {str(target)!r} must end in .npz, .csv or .parquet, got {target.suffix!r}.")
-    return write_atomically(target, lambda file: writers[target.suffix.lower()](representation, file))
+    suffix = target.suffix.lower()
+    if suffix not in writers:
+        raise ValueError(f"path {str(target)!r} must end in .npz, .csv, .parquet or .npy, got {target.suffix!r}.")
+    _check_second_file(representation, suffix, factors)
+    if factors is not None:
+        write_atomically(factors, lambda file: np.save(file, _factor_matrix(representation), allow_pickle=False))
+    return write_atomically(target, lambda file: writers[suffix](representation, file))
+
+
+def _check_second_file(representation: Representation, suffix: str, factors: str | Path | None) -> None:
+    if suffix != ".npy" and factors is not None:
+        raise ValueError(f"factors must be left out unless path ends in .npy, got {str(factors)!r}.")
+    if suffix == ".npy" and representation.factors and factors is None:
+        raise ValueError("factors must name a second .npy file when path ends in .npy, got none.")
+    if factors is not None and (Path(factors).suffix.lower() != ".npy" or not representation.factors):
+        raise ValueError(f"factors must be a .npy file for labels that are there, got {str(factors)!r}.")
 
 
 def _from_npz(source: Path, kinds: Any) -> Representation:
@@ -136,7 +160,7 @@ def _from_npy(source: Path, factors: str | Path | None, kinds: Any) -> Represent
     labels = Path(factors)
     if not labels.is_file():
         raise ValueError(f"factors {str(labels)!r} is not a file{_neighbour(labels)}.")
-    return Representation(_read_npy(source), _read_npy(labels), kinds=kinds)
+    return Representation(_read_npy(source), _restore_numbers(_read_npy(labels), kinds, None), kinds=kinds)
 
 
 def _read_npy(source: Path) -> AnyArray:
@@ -193,20 +217,21 @@ def _from_frame(
 
 
 def _write_npz(representation: Representation, file: Any) -> None:
-    numeric = all(factor.is_numeric for factor in representation.factors)
     arrays: dict[str, Any] = {"codes": representation.codes, "code_names": list(representation.code_names)}
     if representation.factors:
-        columns = _factor_columns(representation)
-        arrays["factors"] = np.stack(
-            [
-                column.to_numpy() if numeric else column.astype(object).fillna("").to_numpy().astype(str)
-                for column in columns.values()
-            ],
-            axis=1,
-        )
-        arrays["factor_names"] = list(columns)
+        arrays["factors"] = _factor_matrix(representation)
+        arrays["factor_names"] = list(representation.factor_names)
         arrays["factor_kinds"] = [_kind_text(factor) for factor in representation.factors]
     np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def _factor_matrix(representation: Representation) -> AnyArray:
+    """Return labels as one matrix: numbers, or text (empty for "not labelled") if any factor is categorical."""
+    numeric = all(factor.is_numeric for factor in representation.factors)
+    columns = _factor_columns(representation).values()
+    return np.stack(
+        [c.to_numpy() if numeric else c.astype(object).fillna("").to_numpy().astype(str) for c in columns], axis=1
+    )
 
 
 def _to_frame(representation: Representation) -> pd.DataFrame:

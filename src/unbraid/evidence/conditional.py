@@ -22,52 +22,65 @@ class ConditionalOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConditionalSpread:
-    """For each factor, what its values do to the codes.
+    """Rows grouped by the values of each factor.
 
     Attributes:
-        variances: For each factor, variance of each active code at each value over its variance in the data,
-            ``(n_values, n_active)``; values seen once are left out.
-        shares: For each factor, share of rows of each of those values.
+        codes: The active codes, centred, ``(n_samples, n_active)``.
         labels: For each factor, the value of each row, -1 where not labelled.
-        codes: The active codes, ``(n_samples, n_active)``.
+        n_levels: For each factor, how many values it takes.
         active: Which codes vary.
     """
 
-    variances: tuple[FloatArray, ...]
-    shares: tuple[FloatArray, ...]
-    labels: tuple[IntArray, ...]
     codes: FloatArray
+    labels: tuple[IntArray, ...]
+    n_levels: tuple[int, ...]
     active: BoolArray
 
 
 def conditional_spread(rep: Representation, options: ConditionalOptions, rng: np.random.Generator) -> ConditionalSpread:
     """Group all rows by the values of each factor; draws nothing, so ``rng`` is not used."""
     codes = rep.codes[:, rep.active]
-    centred = codes - codes.mean(axis=0)
-    total = centred.var(axis=0, ddof=1)
-    variances, shares, all_labels = [], [], []
-    for factor in rep.factors:
-        labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
-        within, counts = variance_by_label(centred, labels, n_levels)
-        repeated = counts >= 2
-        if not repeated.any():
+    groups = [factor_labels(factor, options.n_bins, options.binning) for factor in rep.factors]
+    for factor, (labels, n_levels) in zip(rep.factors, groups, strict=True):
+        if np.bincount(labels[labels >= 0], minlength=n_levels).max() < 2:
             raise ValueError(f"factor {factor.name!r} has no value shared by two rows; use fewer bins or more rows.")
-        variances.append(within[repeated] / total)
-        shares.append(counts[repeated] / counts[repeated].sum())
-        all_labels.append(labels)
     return ConditionalSpread(
-        variances=tuple(variances), shares=tuple(shares), labels=tuple(all_labels), codes=codes, active=rep.active
+        codes=codes - codes.mean(axis=0),
+        labels=tuple(labels for labels, _ in groups),
+        n_levels=tuple(n_levels for _, n_levels in groups),
+        active=rep.active,
     )
 
 
+def relative_variances(spread: ConditionalSpread) -> list[tuple[FloatArray, FloatArray]]:
+    """For each factor: variance of each code at each value over that in the data, and the share of rows of each value.
+
+    Values seen once are left out.
+    """
+    total = spread.codes.var(axis=0, ddof=1)
+    found = []
+    for labels, n_levels in zip(spread.labels, spread.n_levels, strict=True):
+        within, counts = variance_by_label(spread.codes, labels, n_levels)
+        repeated = counts >= 2
+        found.append((within[repeated] / total, counts[repeated] / counts[repeated].sum()))
+    return found
+
+
 def variance_by_label(codes: FloatArray, labels: IntArray, n_levels: int) -> tuple[FloatArray, IntArray]:
-    """Unbiased variance of each code at each label (0 for a label of one row), and rows of each label."""
-    rows = labels >= 0
-    counts = np.bincount(labels[rows], minlength=n_levels)
-    means = _sum_by_label(codes[rows], labels[rows], n_levels) / np.maximum(counts, 1)[:, None]
-    squares = _sum_by_label((codes[rows] - means[labels[rows]]) ** 2, labels[rows], n_levels)
-    return squares / np.maximum(counts - 1, 1)[:, None], counts
+    """Unbiased variance of centred codes at each label (0 for a label of one row), and rows of each label."""
+    order, starts, present = sort_by_label(labels)
+    counts = np.bincount(labels[order], minlength=n_levels)
+    ordered = codes[order]
+    means, squares = np.zeros((n_levels, codes.shape[1])), np.zeros((n_levels, codes.shape[1]))
+    means[present] = np.add.reduceat(ordered, starts, axis=0) / counts[present, None]
+    squares[present] = np.add.reduceat(ordered**2, starts, axis=0)
+    within = np.maximum(squares - counts[:, None] * means**2, 0.0)
+    return within / np.maximum(counts - 1, 1)[:, None], counts
 
 
-def _sum_by_label(values: FloatArray, labels: IntArray, n_levels: int) -> FloatArray:
-    return np.stack([np.bincount(labels, weights=column, minlength=n_levels) for column in values.T], axis=1)
+def sort_by_label(labels: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return labelled rows in order of label, where each label starts among them, and which labels there are."""
+    order = np.argsort(labels.astype(np.int16), kind="stable")[int((labels < 0).sum()) :]
+    ordered = labels[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    return order, starts, ordered[starts]

@@ -10,6 +10,7 @@ import numpy as np
 
 from unbraid._typing import FloatArray, IntArray
 from unbraid._validation import check_at_least
+from unbraid.evidence.conditional import sort_by_label
 from unbraid.evidence.discretise import Binning, check_binning, factor_labels
 from unbraid.representation import Representation
 
@@ -117,8 +118,8 @@ def _row_drawer(
 ) -> Callable[[int, np.random.Generator], IntArray]:
     """Return a function that draws rows sharing a value of factor ``k``: a gather on rows sorted by value."""
     labels, n_levels = factor_labels(rep.factors[k], options.n_bins, options.binning)
-    counts = np.bincount(labels[labels >= 0], minlength=n_levels)
-    order = np.argsort(labels, kind="stable")[(labels < 0).sum() :]
+    order, _, _ = sort_by_label(labels)
+    counts = np.bincount(labels[order], minlength=n_levels)
     starts = np.cumsum(counts) - counts
     usable = np.flatnonzero(counts >= 2)
     if not len(usable):

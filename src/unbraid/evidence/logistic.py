@@ -6,8 +6,10 @@ from scipy.optimize import minimize
 from unbraid._typing import FloatArray, IntArray
 
 MAX_STEPS = 50
+MAX_HALVINGS = 20
+TOLERANCE = 1e-5
 MAX_NEWTON_CODES = 64
-CHUNK_CELLS = 4_000_000
+CHUNK_CELLS = 100_000  # so that a chunk stays in cache
 
 
 def one_vs_rest(codes: FloatArray, labels: IntArray, n_levels: int, *, penalty: float = 1.0) -> FloatArray:
@@ -42,58 +44,43 @@ def decision(codes: FloatArray, coefficients: FloatArray) -> FloatArray:
 
 
 def _newton(design: FloatArray, labels: IntArray, start: FloatArray, penalty: float) -> FloatArray:
-    ridge = np.full(design.shape[1], penalty)
-    ridge[-1] = 1e-6
+    """Take Newton steps for all levels at once, halving a level's step while its own loss rises."""
+    ridge = _ridge(design.shape[1], penalty)
     products = _products(design)
-    coefficients, loss = start, _loss(design, labels, start, ridge)
+    coefficients = start
+    loss, gradient, hessian = _evaluate(design, products, labels, coefficients, ridge)
     for _ in range(MAX_STEPS):
-        gradient, hessian = _derivatives(design, products, labels, coefficients)
-        gradient += coefficients * ridge
-        hessian += np.diag(ridge)
         step = np.asarray(np.linalg.solve(hessian, gradient[..., None])[..., 0], dtype=np.float64)
-        coefficients, loss, moved = _line_search(design, labels, coefficients, step, loss, ridge)
-        if moved < 1e-5 * (1 + np.abs(loss).max()):
+        before = loss
+        for _ in range(MAX_HALVINGS):
+            loss, gradient, hessian = _evaluate(design, products, labels, coefficients - step, ridge)
+            worse = loss > before + 1e-9 * np.abs(before)
+            if not worse.any():
+                break
+            step[worse] /= 2
+        coefficients = coefficients - step
+        if np.abs(before - loss).max() < TOLERANCE * (1 + np.abs(loss).max()):
             break
     return coefficients
 
 
 def _quasi_newton(design: FloatArray, labels: IntArray, start: FloatArray, penalty: float) -> FloatArray:
     """Fit all levels by one L-BFGS run, for codes too many to form Hessians of."""
-    ridge = np.full(design.shape[1], penalty)
-    ridge[-1] = 1e-6
+    ridge = _ridge(design.shape[1], penalty)
 
     def objective(flat: FloatArray) -> tuple[float, FloatArray]:
         coefficients = flat.reshape(start.shape)
-        gradient = coefficients * ridge
+        loss, gradient = 0.5 * float((coefficients**2 * ridge).sum()), coefficients * ridge
         for rows in _chunks(len(design), len(start)):
-            p = _probability(design[rows] @ coefficients.T)
+            part, p = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
+            loss += float(part.sum())
             p[np.arange(len(p)), labels[rows]] -= 1
             gradient += p.T @ design[rows]
-        return float(_loss(design, labels, coefficients, ridge).sum()), gradient.ravel()
+        return loss, gradient.ravel()
 
     found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200})
     fitted: FloatArray = found.x.reshape(start.shape)
     return fitted
-
-
-def _line_search(
-    design: FloatArray,
-    labels: IntArray,
-    coefficients: FloatArray,
-    step: FloatArray,
-    loss: FloatArray,
-    ridge: FloatArray,
-) -> tuple[FloatArray, FloatArray, float]:
-    """Halve each level's step until its own loss does not rise."""
-    length = np.ones((len(step), 1))
-    for _ in range(20):
-        candidate = coefficients - length * step
-        new = _loss(design, labels, candidate, ridge)
-        worse = new > loss + 1e-9 * np.abs(loss)
-        if not worse.any():
-            break
-        length[worse] /= 2
-    return candidate, new, float(np.abs(loss - new).max())
 
 
 def _chunks(n_rows: int, n_levels: int) -> list[slice]:
@@ -101,40 +88,48 @@ def _chunks(n_rows: int, n_levels: int) -> list[slice]:
     return [slice(start, start + size) for start in range(0, n_rows, size)]
 
 
-def _loss(design: FloatArray, labels: IntArray, coefficients: FloatArray, ridge: FloatArray) -> FloatArray:
-    total: FloatArray = 0.5 * (coefficients**2 * ridge).sum(axis=1)
-    for rows in _chunks(len(design), len(coefficients)):
-        odds = design[rows] @ coefficients.T
-        total += (np.maximum(odds, 0.0) + np.log(1 + np.exp(-np.abs(odds)))).sum(axis=0)
-        total -= np.bincount(labels[rows], weights=odds[np.arange(len(odds)), labels[rows]], minlength=len(total))
-    return total
+def _ridge(width: int, penalty: float) -> FloatArray:
+    """Penalty of each coefficient; the intercept, last, is all but free."""
+    ridge = np.full(width, penalty)
+    ridge[-1] = 1e-6
+    return ridge
 
 
-def _probability(odds: FloatArray) -> FloatArray:
-    p: FloatArray = 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
-    return p
+def _loss_and_probability(odds: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Log loss of each level over some rows, and the probability of each level in each row."""
+    tail = np.exp(-np.abs(odds))
+    loss = (np.maximum(odds, 0.0) + np.log(1 + tail)).sum(axis=0)
+    loss -= np.bincount(labels, weights=odds[np.arange(len(odds)), labels], minlength=odds.shape[1])
+    p: FloatArray = np.where(odds >= 0, 1.0, tail) / (1 + tail)
+    return loss, p
 
 
 def _products(design: FloatArray) -> FloatArray:
-    """Return products of every pair of columns, so that a Hessian is one matrix product."""
-    upper = np.triu_indices(design.shape[1])
-    products: FloatArray = design[:, upper[0]] * design[:, upper[1]]
+    """Products of every pair of columns, ``(n_pairs, n_rows)``, so that a Hessian is one matrix product."""
+    columns = np.ascontiguousarray(design.T)
+    first, second = np.triu_indices(design.shape[1])
+    products = np.empty((len(first), len(design)))
+    for pair, (a, b) in enumerate(zip(first, second, strict=True)):
+        np.multiply(columns[a], columns[b], out=products[pair])
     return products
 
 
-def _derivatives(
-    design: FloatArray, products: FloatArray, labels: IntArray, coefficients: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _evaluate(
+    design: FloatArray, products: FloatArray, labels: IntArray, coefficients: FloatArray, ridge: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Penalised loss, its gradient and its Hessian, for each level, in one pass over the rows."""
     n_levels, width = coefficients.shape
-    gradient = np.zeros((n_levels, width))
-    packed = np.zeros((n_levels, products.shape[1]))
+    loss = 0.5 * (coefficients**2 * ridge).sum(axis=1)
+    gradient = coefficients * ridge
+    packed = np.zeros((n_levels, len(products)))
     for rows in _chunks(len(design), n_levels):
-        p = _probability(design[rows] @ coefficients.T)
-        packed += (p * (1 - p)).T @ products[rows]
+        part, p = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
+        loss += part
+        packed += (p * (1 - p)).T @ products[:, rows].T
         p[np.arange(len(p)), labels[rows]] -= 1
         gradient += p.T @ design[rows]
     upper = np.triu_indices(width)
     hessian = np.zeros((n_levels, width, width))
     hessian[:, upper[0], upper[1]] = packed
     hessian[:, upper[1], upper[0]] = packed
-    return gradient, hessian
+    return loss, gradient, hessian + np.diag(ridge)

@@ -7,7 +7,7 @@ import numpy as np
 from unbraid._score import Score
 from unbraid._typing import FloatArray, IntArray
 from unbraid._validation import check_choice
-from unbraid.evidence.conditional import ConditionalOptions, ConditionalSpread, conditional_spread
+from unbraid.evidence.conditional import ConditionalOptions, ConditionalSpread, conditional_spread, sort_by_label
 from unbraid.evidence.discretise import Binning
 from unbraid.metrics._notes import dead_code_notes
 from unbraid.representation import as_labelled
@@ -64,7 +64,7 @@ def irs_score(spread: ConditionalSpread, *, quantile: float = 1.0, variant: Vari
     check_choice("variant", variant, get_args(Variant))
     codes, labels, weights = _interventions(spread, average_repeats=variant == "thesis")
     largest = np.abs(codes - np.average(codes, axis=0, weights=weights)).max(axis=0)
-    distances = [_mean_largest_distance(codes, column, weights, quantile, variant) for column in labels.T]
+    distances = [_mean_largest_distance(codes, column, weights, quantile) for column in labels.T]
     matrix = 1 - np.stack(distances, axis=1) / np.where(largest > 0, largest, 1.0)[:, None]
     best = np.clip(matrix.max(axis=1), 0.0, 1.0)
     per_code = np.full(len(spread.active), np.nan)
@@ -79,15 +79,17 @@ def irs_score(spread: ConditionalSpread, *, quantile: float = 1.0, variant: Vari
     )
 
 
-def _interventions(spread: ConditionalSpread, *, average_repeats: bool) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Rows labelled in every factor, or one mean for each combination of values with the rows behind it."""
+def _interventions(
+    spread: ConditionalSpread, *, average_repeats: bool
+) -> tuple[FloatArray, IntArray, FloatArray | None]:
+    """Rows labelled in every factor, or one mean for each combination of values and the number of rows behind it."""
     labels = np.stack(spread.labels, axis=1)
     complete = (labels >= 0).all(axis=1)
     if not complete.any():
         raise ValueError("factors must have rows labelled in every column for irs, got none.")
     codes, labels = spread.codes[complete], labels[complete]
     if not average_repeats:
-        return codes, labels, np.ones(len(codes))
+        return codes, labels, None
     combinations, inverse, counts = np.unique(labels, axis=0, return_inverse=True, return_counts=True)
     inverse = inverse.reshape(-1)
     means = np.stack([np.bincount(inverse, weights=column) for column in codes.T], axis=1) / counts[:, None]
@@ -95,18 +97,23 @@ def _interventions(spread: ConditionalSpread, *, average_repeats: bool) -> tuple
 
 
 def _mean_largest_distance(
-    codes: FloatArray, labels: IntArray, weights: FloatArray, quantile: float, variant: Variant
+    codes: FloatArray, labels: IntArray, weights: FloatArray | None, quantile: float
 ) -> FloatArray:
-    """Largest distance from the conditional mean at each value, averaged over values, ``(n_codes,)``."""
-    order = np.argsort(labels, kind="stable")
-    codes, weights = codes[order], weights[order]
-    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    """Largest distance from the conditional mean at each value, averaged over values, ``(n_codes,)``.
+
+    With weights (rows behind each mean), values count by their rows; without, equally.
+    """
+    order, starts, _ = sort_by_label(labels)
+    codes = codes[order]
     sizes = np.diff(starts, append=len(order))
-    mass = np.add.reduceat(weights, starts)
-    means = np.add.reduceat(codes * weights[:, None], starts, axis=0) / mass[:, None]
-    distances = np.abs(codes - np.repeat(means, sizes, axis=0))
+    if weights is None:
+        mass, sums = sizes, np.add.reduceat(codes, starts, axis=0)
+    else:
+        mass = np.add.reduceat(weights[order], starts)
+        sums = np.add.reduceat(codes * weights[order][:, None], starts, axis=0)
+    distances = np.abs(codes - np.repeat(sums / mass[:, None], sizes, axis=0))
     if quantile == 1:
         largest = np.maximum.reduceat(distances, starts, axis=0)
     else:
         largest = np.stack([np.quantile(part, quantile, axis=0) for part in np.split(distances, starts[1:])])
-    return np.average(largest, axis=0, weights=None if variant == "authors" else mass)
+    return np.average(largest, axis=0, weights=None if weights is None else mass)

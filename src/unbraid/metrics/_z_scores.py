@@ -6,7 +6,7 @@ import numpy as np
 
 from unbraid._score import Score
 from unbraid._typing import FloatArray
-from unbraid.evidence.conditional import ConditionalOptions, ConditionalSpread, conditional_spread
+from unbraid.evidence.conditional import ConditionalOptions, ConditionalSpread, conditional_spread, relative_variances
 from unbraid.evidence.discretise import Binning
 from unbraid.metrics._notes import dead_code_notes
 from unbraid.representation import as_labelled
@@ -78,9 +78,7 @@ def z2(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = 
 
 def z1_score(spread: ConditionalSpread) -> Score:
     """Z (1) of conditional variances."""
-    smallest = np.array(
-        [share @ smallest_variance(c) for c, share in zip(spread.variances, spread.shares, strict=True)]
-    )
+    smallest = np.array([share @ smallest_variance(c) for c, share in relative_variances(spread)])
     return Score(
         value=float(1 - smallest.mean()),
         per_factor=1 - smallest,
@@ -90,7 +88,7 @@ def z1_score(spread: ConditionalSpread) -> Score:
 
 def z2_score(spread: ConditionalSpread) -> Score:
     """Z (2) of conditional variances."""
-    pairs = list(zip(spread.variances, spread.shares, strict=True))
+    pairs = relative_variances(spread)
     smallest = np.array([share @ smallest_variance(c) for c, share in pairs])
     undecided = np.array([share @ indecision_of_others(c) for c, share in pairs])
     per_factor = 1 - (smallest + 4 * undecided * (1 - smallest))
