@@ -10,7 +10,24 @@ from unbraid.evidence.splits import holdout
 from unbraid.factor import Factor
 from unbraid.representation import Representation
 
-Fit = Callable[[FloatArray, FloatArray, Factor, IntArray, IntArray, np.random.Generator], "ProbeFit"]
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProbeTask:
+    """What a probe gets: one factor, rows to fit on, and rows to predict.
+
+    Attributes:
+        factor: What to predict.
+        train: Rows to fit on.
+        test: Held-out rows.
+        codes: Codes of ``train``.
+        test_codes: Codes of ``test``.
+    """
+
+    factor: Factor
+    train: IntArray
+    test: IntArray
+    codes: FloatArray
+    test_codes: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,13 +59,16 @@ class Importance:
     in_accuracy: FloatArray
 
 
-def fit_importance(rep: Representation, fit: Fit, *, rng: np.random.Generator) -> Importance:
+def fit_importance(
+    rep: Representation, fit: Callable[[ProbeTask, np.random.Generator], ProbeFit], *, rng: np.random.Generator
+) -> Importance:
     """Fit one probe for each factor on 70 % of its rows and judge it on the rest."""
     columns, informativeness = [], []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         train, test = holdout(factor, rng=child)
-        probe = fit(rep.codes[train], rep.codes[test], factor, train, test, child)
-        columns.append(as_shares(probe.weights) * beats_blind_guess(factor, train, test, probe.predicted))
+        task = ProbeTask(factor=factor, train=train, test=test, codes=rep.codes[train], test_codes=rep.codes[test])
+        probe = fit(task, child)
+        columns.append(as_shares(probe.weights) * beats_blind_guess(task, probe.predicted))
         informativeness.append(held_out_performance(factor, test, probe.predicted))
     return Importance(
         matrix=np.stack(columns, axis=1),
@@ -64,19 +84,20 @@ def held_out_performance(factor: Factor, rows: IntArray, predicted: FloatArray) 
     return max(0.0, r_squared(factor.targets(rows), predicted))
 
 
-def beats_blind_guess(factor: Factor, train: IntArray, test: IntArray, predicted: FloatArray) -> bool:
+def beats_blind_guess(task: ProbeTask, predicted: FloatArray) -> bool:
     """Whether held-out rows are predicted better than by the mean, or the commonest value, of the fitted ones.
 
     Better by more than two standard errors, so that luck rarely counts.
     """
+    factor = task.factor
     if factor.is_numeric:
-        targets = factor.targets(test)
-        blind = factor.targets(train).mean(axis=0)
+        targets = factor.targets(task.test)
+        blind = factor.targets(task.train).mean(axis=0)
         gain = ((targets - blind) ** 2).sum(axis=1) - ((targets - predicted) ** 2).sum(axis=1)
     else:
         assert factor.labels is not None
-        truth = factor.labels[test]
-        gain = (predicted == truth).astype(float) - (truth == np.bincount(factor.labels[train]).argmax())
+        truth = factor.labels[task.test]
+        gain = (predicted == truth).astype(float) - (truth == np.bincount(factor.labels[task.train]).argmax())
     return bool(gain.mean() > 2 * gain.std() / np.sqrt(len(gain)))
 
 

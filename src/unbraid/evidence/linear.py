@@ -5,13 +5,11 @@ from functools import partial
 
 import numpy as np
 
-from unbraid._typing import FloatArray, IntArray
 from unbraid._validation import check_at_least
-from unbraid.evidence.importance import Importance, ProbeFit, fit_importance
+from unbraid.evidence.importance import Importance, ProbeFit, ProbeTask, fit_importance
 from unbraid.evidence.lasso import lasso_weights
 from unbraid.evidence.logistic import decision, one_vs_rest
 from unbraid.evidence.splits import standardise
-from unbraid.factor import Factor
 from unbraid.representation import Representation
 
 
@@ -34,22 +32,15 @@ def linear_importance(rep: Representation, options: LinearOptions, rng: np.rando
     return fit_importance(rep, partial(_fit, options), rng=rng)
 
 
-def _fit(
-    options: LinearOptions,
-    train_codes: FloatArray,
-    test_codes: FloatArray,
-    factor: Factor,
-    train: IntArray,
-    test: IntArray,
-    rng: np.random.Generator,
-) -> ProbeFit:
-    x, x_test = standardise(train_codes, test_codes)
+def _fit(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> ProbeFit:
+    factor = task.factor
+    x, x_test = standardise(task.codes, task.test_codes)
     if not factor.is_numeric:
         assert factor.labels is not None
-        coefficients = one_vs_rest(x, factor.labels[train], len(factor.levels))
+        coefficients = one_vs_rest(x, factor.labels[task.train], len(factor.levels))
         predicted = decision(x_test, coefficients).argmax(axis=1)
         return ProbeFit(weights=np.abs(coefficients[:, :-1]).sum(axis=0), predicted=predicted.astype(float))
-    targets = factor.targets(train)
+    targets = factor.targets(task.train)
     centre, spread = targets.mean(axis=0), targets.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     weights = lasso_weights(x, (targets - centre) / spread, rng=rng, strength=options.strength)

@@ -9,10 +9,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from unbraid._typing import FloatArray, IntArray
+from unbraid._typing import FloatArray
 from unbraid._validation import check_at_least, check_choice
-from unbraid.evidence.importance import Importance, ProbeFit, fit_importance, held_out_performance
-from unbraid.factor import Factor
+from unbraid.evidence.importance import Importance, ProbeFit, ProbeTask, fit_importance, held_out_performance
 from unbraid.representation import Representation
 
 Forest = Literal["random", "extra"]
@@ -91,39 +90,30 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
 
 
 def _fit(
-    fit: Callable[[FloatArray, Factor, IntArray, int], FittedTrees],
-    importance: ImportanceKind,
-    train_codes: FloatArray,
-    test_codes: FloatArray,
-    factor: Factor,
-    train: IntArray,
-    test: IntArray,
-    rng: np.random.Generator,
+    fit: Callable[[ProbeTask, int], FittedTrees], importance: ImportanceKind, task: ProbeTask, rng: np.random.Generator
 ) -> ProbeFit:
-    model = fit(train_codes, factor, train, int(rng.integers(2**31)))
-    predicted = model.predict(test_codes)
-    weights = model.weights
-    if importance == "permutation":
-        full = held_out_performance(factor, test, predicted)
-        weights = _permutation_weights(model, test_codes, factor, test, full, rng)
+    model = fit(task, int(rng.integers(2**31)))
+    predicted = model.predict(task.test_codes)
+    weights = model.weights if importance == "impurity" else _permutation_weights(model, task, predicted, rng)
     return ProbeFit(weights=weights, predicted=predicted)
 
 
 def _permutation_weights(
-    model: FittedTrees, codes: FloatArray, factor: Factor, rows: IntArray, full: float, rng: np.random.Generator
+    model: FittedTrees, task: ProbeTask, predicted: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Drop of performance when one code is shuffled, averaged over a few shuffles, not below 0."""
-    drops = np.zeros(codes.shape[1])
-    for j in range(codes.shape[1]):
+    """Drop of held-out performance when one code is shuffled, averaged over a few shuffles, not below 0."""
+    full = held_out_performance(task.factor, task.test, predicted)
+    drops = np.zeros(task.codes.shape[1])
+    for j in range(len(drops)):
         for _ in range(N_SHUFFLES):
-            shuffled = codes.copy()
+            shuffled = task.test_codes.copy()
             shuffled[:, j] = rng.permutation(shuffled[:, j])
-            drops[j] += (full - held_out_performance(factor, rows, model.predict(shuffled))) / N_SHUFFLES
+            drops[j] += (full - held_out_performance(task.factor, task.test, model.predict(shuffled))) / N_SHUFFLES
     return np.maximum(drops, 0.0)
 
 
-def _fit_forest(options: ForestOptions, codes: FloatArray, factor: Factor, rows: IntArray, seed: int) -> FittedTrees:
-    if options.forest == "random" and factor.is_numeric:
+def _fit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
+    if options.forest == "random" and task.factor.is_numeric:
         depth = options.max_depth or -1
         settings = {
             "boosting": "rf",
@@ -133,11 +123,11 @@ def _fit_forest(options: ForestOptions, codes: FloatArray, factor: Factor, rows:
             "max_depth": depth,
             "min_data_in_leaf": options.min_leaf,
         }
-        return _lightgbm(codes, factor, rows, seed, settings, options.n_trees)
-    return _scikit_forest(options, codes, factor, rows, seed)
+        return _lightgbm(task, seed, settings, options.n_trees)
+    return _scikit_forest(options, task, seed)
 
 
-def _scikit_forest(options: ForestOptions, codes: FloatArray, factor: Factor, rows: IntArray, seed: int) -> FittedTrees:
+def _scikit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
     from sklearn import ensemble
 
     shared: dict[str, Any] = {
@@ -149,47 +139,42 @@ def _scikit_forest(options: ForestOptions, codes: FloatArray, factor: Factor, ro
         "n_jobs": 1,
     }
     if options.forest == "random":
-        shared["max_samples"] = min(1.0, MAX_ROWS_A_TREE / len(rows))
-    if not factor.is_numeric:
+        shared["max_samples"] = min(1.0, MAX_ROWS_A_TREE / len(task.train))
+    if not task.factor.is_numeric:
         kind = ensemble.RandomForestClassifier if options.forest == "random" else ensemble.ExtraTreesClassifier
-        model = kind(**shared).fit(codes, factor.numbers[rows])
+        model = kind(**shared).fit(task.codes, task.factor.numbers[task.train])
         return FittedTrees(weights=model.feature_importances_, predict=model.predict)
-    targets = factor.targets(rows)
-    model = ensemble.ExtraTreesRegressor(**shared).fit(
-        codes, targets.squeeze(axis=1) if targets.shape[1] == 1 else targets
-    )
+    targets = task.factor.targets(task.train)
+    model = ensemble.ExtraTreesRegressor(**shared).fit(task.codes, targets if targets.shape[1] > 1 else targets[:, 0])
     return FittedTrees(
         weights=model.feature_importances_,
         predict=lambda new: model.predict(new).reshape(len(new), -1),
     )
 
 
-def _fit_boosting(
-    options: BoostingOptions, codes: FloatArray, factor: Factor, rows: IntArray, seed: int
-) -> FittedTrees:
+def _fit_boosting(options: BoostingOptions, task: ProbeTask, seed: int) -> FittedTrees:
     settings = {"num_leaves": options.n_leaves, "learning_rate": options.learning_rate, "min_data_in_leaf": 5}
-    return _lightgbm(codes, factor, rows, seed, settings, options.n_rounds)
+    return _lightgbm(task, seed, settings, options.n_rounds)
 
 
-def _lightgbm(
-    codes: FloatArray, factor: Factor, rows: IntArray, seed: int, settings: dict[str, Any], n_rounds: int
-) -> FittedTrees:
+def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: int) -> FittedTrees:
     """Train with LightGBM on one thread, so that the same seed gives the same trees anywhere."""
     import lightgbm
 
     fixed = {"verbose": -1, "num_threads": 1, "deterministic": True, "force_row_wise": True, "seed": seed}
 
     def train(labels: FloatArray, **objective: Any) -> Any:
-        data = lightgbm.Dataset(codes, labels, params={"verbose": -1, "num_threads": 1, "max_bin": 255})
+        data = lightgbm.Dataset(task.codes, labels, params={"verbose": -1, "num_threads": 1, "max_bin": 255})
         return lightgbm.train({**fixed, **settings, **objective}, data, num_boost_round=n_rounds)
 
+    factor = task.factor
     if factor.is_numeric:
-        models = [train(column, objective="regression") for column in factor.targets(rows).T]
+        models = [train(column, objective="regression") for column in factor.targets(task.train).T]
         return FittedTrees(
             weights=np.sum([model.feature_importance("gain") for model in models], axis=0),
             predict=lambda new: np.stack([model.predict(new, num_threads=1) for model in models], axis=1),
         )
-    present, labels = np.unique(factor.numbers[rows], return_inverse=True)
+    present, labels = np.unique(factor.numbers[task.train], return_inverse=True)
     model = train(labels.astype(float), objective="multiclass", num_class=len(present))
     return FittedTrees(
         weights=model.feature_importance("gain"),
