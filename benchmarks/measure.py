@@ -12,10 +12,17 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """Seconds of the fastest run, and peak memory of the process in MiB beyond what inputs and imports need."""
+    """What one piece of work took.
+
+    Attributes:
+        seconds: Of the fastest run.
+        peak_mib: Peak memory beyond what making the inputs had already needed.
+        process_mib: Peak memory of the whole process, inputs and imports included.
+    """
 
     seconds: float
     peak_mib: float
+    process_mib: float
 
 
 def measure(
@@ -52,7 +59,7 @@ def _timed(
         started = time.perf_counter()
         work(*inputs)
         seconds.append(time.perf_counter() - started)
-    return Measurement(seconds=min(seconds), peak_mib=max(0.0, _peak() - before))
+    return Measurement(seconds=min(seconds), peak_mib=max(0.0, _peak() - before), process_mib=_peak())
 
 
 def _smallest(value: Any) -> Any:

@@ -61,10 +61,11 @@ PERFECT = (
     | dict.fromkeys(["sap", "r2"], (1, 1e-5))
     | dict.fromkeys(["z2", "dci_linear.informativeness", *TREES], (1, CLOSE))
 )
+ORTHOGONAL = {"iwo": (1, CLOSE), "iwr": (1, CLOSE), "orthogonality": (0, CLOSE)}
 
 TRUTHS = {
-    "permuted": (permuted, PERFECT | LABEL_FREE_ZERO),
-    "dead code first": (dead_first, PERFECT | LABEL_FREE_ZERO),
+    "permuted": (permuted, PERFECT | ORTHOGONAL | LABEL_FREE_ZERO),
+    "dead code first": (dead_first, PERFECT | ORTHOGONAL | LABEL_FREE_ZERO),
     "doubled": (
         doubled,
         {
@@ -88,11 +89,13 @@ TRUTHS = {
             "dci_boosting.disentanglement": (1, CLOSE),
             "code_mutual_information": (H.sum() / 15, EXACT),  # three pairs of fifteen share all they have
             "total_correlation": (np.inf, 0),
-        },
+        }
+        | ORTHOGONAL,
     ),
     "rotated": (
         rotated,
-        {
+        ORTHOGONAL  # which is the point of them
+        | {
             "sap": (1 / 3, EXACT),  # both codes explain half of either factor; the third stands alone
             "mcc": ((np.sqrt(0.5) * 2 + 1) / 3, EXACT),
             "z1": ((0.5 + 0.5 + 1) / 3, CLOSE),
@@ -152,6 +155,10 @@ TRUTHS = {
             "dci_forest.informativeness": (0, CLOSE),
             "dci_boosting.informativeness": (0, CLOSE),
             "total_correlation": (0, ROUGH),
+            # A factor that cannot be found is everywhere, and so is every other.
+            "iwo": (0, EXACT),
+            "iwr": (0, EXACT),
+            "orthogonality": (1, EXACT),
         },
     ),
 }

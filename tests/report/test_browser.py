@@ -23,7 +23,7 @@ ARGUMENTS = [
     "--no-first-run",
     "--disable-quic",
 ]
-METRICS = ["modularity", "irs", "mig_sup", "mig", "sap", "dci_linear", "r2", "total_correlation"]
+METRICS = ["modularity", "irs", "mig_sup", "mig", "sap", "dci_linear", "r2", "total_correlation", "iwo", "iwr"]
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +114,20 @@ def test_hovering_a_cell_names_its_code_and_factor(open_page, report):
     page.locator("#map-information tbody tr").nth(1).locator("td").nth(1).hover()
     information = report["mig"].evidence["mutual_information"][1, 1]
     assert page.locator("#tip").inner_text() == f"code_1 \u00d7 <b>size</b>: {information:.6g}"
+
+
+def test_hovering_a_dot_says_how_much_loss_is_left(open_page):
+    page = open_page()
+    page.locator("#subspaces svg.curve").nth(1).locator("circle.dot").first.hover()
+    assert page.locator("#tip").inner_text() == "<b>size</b>: 1.00 of the loss left with no axis"
+
+
+def test_curves_are_also_there_as_tables(open_page):
+    page = open_page()
+    assert page.locator("#subspaces details table").first.is_hidden()
+    page.locator("#subspaces summary").click()
+    assert page.locator("#subspaces details table").count() == 2
+    assert page.locator("#subspaces details table").first.is_visible()
 
 
 def test_maps_can_be_switched_and_ordered(open_page):

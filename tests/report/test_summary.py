@@ -97,7 +97,7 @@ def test_infinite_scores_do_not_break_the_words(make_report):
 def test_no_factors(make_report):
     report = make_report({"total_correlation": scored(0.01, null=0.01)}, factors=())
     assert (
-        "No factors were given, so nothing can be said about modularity, compactness and explicitness."
+        "No factors were given, so nothing can be said about modularity, compactness, explicitness and orthogonality."
         in opening(report).verdict
     )
 
@@ -106,7 +106,8 @@ def test_failures_and_absent_metrics_are_told_apart(make_report):
     report = make_report({"mig": scored(0.5)}, failures={"modularity": "because", "sap": "because"})
     words = opening(report)
     assert "Nothing can be said about modularity: every metric of that kind failed." in words.verdict
-    assert "Nothing can be said about explicitness and independence: no metric of that kind was run." in words.verdict
+    unseen = "explicitness, orthogonality and independence"
+    assert f"Nothing can be said about {unseen}: no metric of that kind was run." in words.verdict
     assert "1 metric of compactness failed; the verdict on it rests on the other 1." in words.caution
 
 
@@ -134,4 +135,4 @@ def test_factors_that_hardly_differ_are_not_ranked(make_report):
 def test_each_score_counts_under_its_first_property_only(make_report):
     report = make_report({"jemmig": scored(0.8)})
     assert METRICS["jemmig"].measures[0] is Property.MODULARITY
-    assert [verdict.n_scores for verdict in verdicts(report)] == [1, 0, 0, 0]
+    assert [verdict.n_scores for verdict in verdicts(report)] == [1, 0, 0, 0, 0]

@@ -10,6 +10,7 @@ from rich.console import Console
 from unbraid._version import __version__
 from unbraid.cli._demo import demo
 from unbraid.cli._metrics import metrics
+from unbraid.cli._reproduce import reproduce
 from unbraid.cli._score import score
 
 app = App(
@@ -26,6 +27,7 @@ app = App(
 app.command(demo)
 app.command(score)
 app.command(metrics)
+app.command(reproduce)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -21,6 +21,7 @@ from unbraid.metrics._metric import Cost, Invariance, Metric, Property, Source
 from unbraid.metrics._mig import mig
 from unbraid.metrics._mig_sup import mig_sup
 from unbraid.metrics._modularity import modularity
+from unbraid.metrics._orthogonality import iwo, iwr, orthogonality
 from unbraid.metrics._r2 import r2
 from unbraid.metrics._sap import sap
 from unbraid.metrics._z_diff import z_diff
@@ -47,11 +48,14 @@ __all__ = [
     "infomec",
     "informativeness",
     "irs",
+    "iwo",
+    "iwr",
     "jemmig",
     "mcc",
     "mig",
     "mig_sup",
     "modularity",
+    "orthogonality",
     "r2",
     "sap",
     "total_correlation",

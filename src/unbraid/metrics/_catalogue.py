@@ -30,13 +30,14 @@ from unbraid.metrics._metric import Cost, Invariance, Metric, Property, Source
 from unbraid.metrics._mig import mig, mig_score
 from unbraid.metrics._mig_sup import mig_sup, mig_sup_score
 from unbraid.metrics._modularity import modularity, modularity_score
+from unbraid.metrics._orthogonality import iwo, iwo_score, iwr, iwr_score, orthogonality, orthogonality_score
 from unbraid.metrics._r2 import r2, r2_score
 from unbraid.metrics._sap import sap, sap_score
 from unbraid.metrics._z_diff import z_diff, z_diff_score
 from unbraid.metrics._z_min_var import z_min_var, z_min_var_score
 from unbraid.metrics._z_scores import z1, z1_score, z2, z2_score
 
-MODULARITY, COMPACTNESS, EXPLICITNESS, INDEPENDENCE = Property
+MODULARITY, COMPACTNESS, EXPLICITNESS, ORTHOGONALITY, INDEPENDENCE = Property
 PERMUTATION, SCALING, WARPING, ROTATION = Invariance
 AXES = frozenset({PERMUTATION, SCALING})
 
@@ -302,6 +303,48 @@ _ROWS = [
         tolerance=1e-4,
         summary="How much of the factors does a linear map of the codes explain?",
         reference="Khemakhem et al. (2020), arXiv:2002.11537",
+    ),
+    Metric(
+        name="iwo",
+        title="Importance-weighted orthogonality",
+        function=iwo,
+        source=sources.SUBSPACES,
+        score=iwo_score,
+        measures=(ORTHOGONALITY,),
+        invariant_to=frozenset({PERMUTATION, ROTATION}),
+        tolerance=0.02,
+        min_factors=2,
+        cost=Cost.SECONDS,
+        summary="Do the factors live in orthogonal subspaces, aligned with the codes or not?",
+        reference="Geyer et al. (2024), arXiv:2407.03728",
+    ),
+    Metric(
+        name="iwr",
+        title="Importance-weighted rank",
+        function=iwr,
+        source=sources.SUBSPACES,
+        score=iwr_score,
+        measures=(ORTHOGONALITY, COMPACTNESS),
+        invariant_to=AXES | {ROTATION},
+        tolerance=0.02,
+        cost=Cost.SECONDS,
+        summary="Does each factor need few axes of code space, whichever way they point?",
+        reference="Geyer et al. (2024), arXiv:2407.03728",
+    ),
+    Metric(
+        name="orthogonality",
+        title="Overlap of subspaces",
+        function=orthogonality,
+        source=sources.SUBSPACES,
+        score=orthogonality_score,
+        measures=(ORTHOGONALITY,),
+        higher_is_better=False,
+        invariant_to=frozenset({PERMUTATION, ROTATION}),
+        tolerance=0.03,
+        min_factors=2,
+        cost=Cost.SECONDS,
+        summary="How much do the factors' subspaces overlap, every axis counted alike?",
+        reference="Geyer et al. (2024), arXiv:2407.03728",
     ),
     Metric(
         name="total_correlation",

@@ -19,6 +19,7 @@ class Property(StrEnum):
     MODULARITY = "modularity"
     COMPACTNESS = "compactness"
     EXPLICITNESS = "explicitness"
+    ORTHOGONALITY = "orthogonality"
     INDEPENDENCE = "independence"
 
 

@@ -21,6 +21,7 @@ from unbraid.evidence.separability import (
     linear_separation,
     predictive_information,
 )
+from unbraid.evidence.subspaces import SubspaceOptions, factor_subspaces
 from unbraid.evidence.trees import BoostingOptions, ForestOptions, boosting_importance, forest_importance
 from unbraid.metrics._metric import Source
 
@@ -97,6 +98,15 @@ BOOSTING = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
+)
+SUBSPACES = Source(
+    name="subspaces",
+    gather=factor_subspaces,
+    options=SubspaceOptions,
+    n_replicates=5,
+    n_nulls=3,
+    lighten=lambda options: replace(options, solver="fast"),
+    max_replicate_rows=5_000,
 )
 COVARIANCE = Source(
     name="covariance", gather=code_covariance, options=CovarianceOptions, n_replicates=10, n_nulls=5, label_free=True

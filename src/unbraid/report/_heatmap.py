@@ -1,4 +1,4 @@
-"""Heat maps: which code carries which factor, and which codes go together."""
+"""Heat maps: which code carries which factor, which codes go together, and which factors do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from unbraid.result import Report
 
 MAX_CODES, MAX_FACTORS, MAX_CELLS, FEWEST_CODES = 64, 60, 1600, 12
 MAX_CODE_PAIRS = 40
+MAX_FACTOR_PAIRS = 40
 INFORMATION, IMPORTANCE = "mutual_information", "importance"
+PAIR_CAPTIONS = {
+    "iwo": "1: the two factors live in subspaces at right angles, so that one can be changed without the other. "
+    "0: they share the same axes with the same weights.",
+    "orthogonality": "Overlap of the two factors' subspaces, every axis counted alike. 0: at right angles. "
+    "1: one lies inside the other.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +59,28 @@ def code_code_map(report: Report) -> Grid | None:
         columns=tuple(clip(name) for name in shown),
         rows=make_rows(matrix[np.ix_(kept, kept)], shown, top=1.0),
         left_out=_left_out(len(kept), len(names), "codes that change", "correlation with another code"),
+    )
+
+
+def factor_factor_maps(report: Report) -> list[Grid]:
+    """Return how far the subspaces of every two factors are orthogonal, where that was scored."""
+    found = [(name, report.scores[name].evidence.get(name)) for name in PAIR_CAPTIONS if name in report.scores]
+    return [_factor_pair_grid(report, name, matrix) for name, matrix in found if matrix is not None]
+
+
+def _factor_pair_grid(report: Report, name: str, matrix: FloatArray) -> Grid:
+    factors = report.meta["factor_names"]
+    # What a factor shares with itself says nothing, so the diagonal is left empty.
+    pairs = np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix)
+    shown = [factors[k] for k in range(min(len(factors), MAX_FACTOR_PAIRS))]
+    return Grid(
+        key=name,
+        title=METRICS[name].title,
+        caption=PAIR_CAPTIONS[name],
+        corner="factor by factor",
+        columns=tuple(clip(factor) for factor in shown),
+        rows=make_rows(pairs[: len(shown), : len(shown)], shown, top=1.0),
+        left_out=f"Shown: the first {len(shown)} of {len(factors)} factors." if len(shown) < len(factors) else "",
     )
 
 

@@ -12,9 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from unbraid.report._breakdown import code_grid, factor_grid
+from unbraid.report._curves import loss_grid, make_curves, weight_grid
 from unbraid.report._doubts import failure_doubts, general_doubts, score_doubts
 from unbraid.report._format import count
-from unbraid.report._heatmap import code_code_map, code_factor_maps
+from unbraid.report._heatmap import code_code_map, code_factor_maps, factor_factor_maps
 from unbraid.report._rows import score_groups
 from unbraid.report._sources import call, interval_methods, references
 from unbraid.report._summary import MARKED_SPREAD, opening
@@ -57,6 +58,9 @@ def page_context(report: Report) -> dict[str, Any]:
         "groups": score_groups(report),
         "maps": code_factor_maps(report),
         "code_map": code_code_map(report),
+        "pair_maps": factor_factor_maps(report),
+        "curves": make_curves(report),
+        "curve_grids": [grid for grid in (loss_grid(report), weight_grid(report)) if grid],
         "factor_grid": factor_grid(report),
         "code_grid": code_grid(report),
         "interval_methods": interval_methods(report),

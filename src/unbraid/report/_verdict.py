@@ -15,6 +15,7 @@ MEANING = {
     Property.MODULARITY: "each code is about one factor",
     Property.COMPACTNESS: "each factor sits in one code",
     Property.EXPLICITNESS: "the factors can be read out of the codes",
+    Property.ORTHOGONALITY: "each factor has directions of its own",
     Property.INDEPENDENCE: "the codes do not depend on each other",
 }
 LEVELS = ((0.9, "very good"), (0.7, "good"), (0.4, "middling"), (0.1, "weak"), (0.0, "poor"))

@@ -1,0 +1,188 @@
+"""Factor subspaces in closed form: directional regression for a start, Gauss-Newton steps to the end."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from unbraid._typing import FloatArray, IntArray
+from unbraid.evidence.discretise import factor_labels
+from unbraid.evidence.nested_losses import nested_losses
+from unbraid.evidence.nested_order import order_axes
+from unbraid.evidence.polynomials import Basis, make_basis, ridge_fit
+from unbraid.evidence.subspaces import Subspace, SubspaceOptions
+from unbraid.factor import Factor
+from unbraid.representation import Representation
+
+N_SLICES = 10
+N_STEPS = 6
+SMALL_GAIN = 2e-3
+MAX_TERMS = 200
+ROWS_A_TERM = 25
+ALONE_DEGREE = 6
+N_SHUFFLES = 5
+MANY_ROWS = 6000
+ROWS_AN_UNKNOWN = 6
+RIDGE = 1e-5
+
+
+def fast_subspaces(rep: Representation, options: SubspaceOptions, rng: np.random.Generator) -> list[Subspace]:
+    """Find the subspace of every factor; see :func:`find_subspace`."""
+    tasks = zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
+    with threadpool_limits(1), ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return list(pool.map(lambda task: find_subspace(rep.codes, task[0], options, task[1]), tasks))
+
+
+def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, rng: np.random.Generator) -> Subspace:
+    """Find one factor's subspace.
+
+    Codes are whitened; directional regression (SIR and SAVE together) gives axes along which the codes' mean or
+    variance changes with the factor, as many as beat those of a shuffled factor. A smooth function of the codes
+    along these axes is fitted, and axes and function are improved together by Gauss-Newton steps; axes still
+    missing show in what is left and are added. Axes are then turned so that the first few explain most, and
+    weighed by the cross-fitted loss with the first, the first two, and so on.
+    """
+    rows = np.flatnonzero(factor.labelled)
+    if len(rows) <= 2 * codes.shape[1]:
+        raise ValueError(
+            f"codes must have more than twice as many labelled rows as columns to find the subspace of "
+            f"{factor.name!r}, got {len(rows)} rows and {codes.shape[1]} columns."
+        )
+    x, unwhiten = whiten(codes[rows])
+    targets = scaled_targets(factor, rows)
+    axes = _find_axes(x, targets, slices_of(factor, rows), options.max_rank, rng)
+    axes = order_axes(x, targets, axes)
+    losses, rank, floor = nested_losses(x @ axes, factor, rows, options.loss, rng)
+    if 0 < rank < axes.shape[1]:
+        axes = order_axes(x, targets, refine(x, targets, axes[:, :rank])[0])
+        losses, rank, floor = nested_losses(x @ axes, factor, rows, options.loss, rng)
+    return Subspace(basis=np.linalg.qr(unwhiten @ axes)[0][:, :rank], losses=losses[: rank + 1], floor=floor)
+
+
+def whiten(codes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return uncorrelated codes of unit variance, and the matrix that takes their directions to those of the codes.
+
+    Directions in which the codes do not vary (dead or duplicated codes) are left out.
+    """
+    centred = codes - codes.mean(axis=0)
+    values, vectors = np.linalg.eigh(centred.T @ centred / len(codes))
+    kept = values > 1e-10 * values[-1]
+    unwhiten = vectors[:, kept] / np.sqrt(values[kept])
+    return centred @ unwhiten, unwhiten
+
+
+def scaled_targets(factor: Factor, rows: IntArray) -> FloatArray:
+    """What to regress, centred and with total variance 1."""
+    targets = factor.targets(rows)
+    centred = targets - targets.mean(axis=0)
+    scaled: FloatArray = centred / np.sqrt((centred**2).sum(axis=1).mean())
+    return scaled
+
+
+def slices_of(factor: Factor, rows: IntArray) -> IntArray:
+    """Cut the rows into slices of similar values."""
+    if not factor.is_numeric:
+        assert factor.labels is not None
+        return factor.labels[rows]
+    labels, _ = factor_labels(factor, N_SLICES, "quantile")
+    if factor.labels is None:
+        return labels[rows]
+    order = np.argsort(np.argsort(factor.numbers[rows], kind="stable"), kind="stable")
+    return order * N_SLICES // len(rows)
+
+
+def _find_axes(
+    x: FloatArray, targets: FloatArray, slices: IntArray, max_rank: int, rng: np.random.Generator
+) -> FloatArray:
+    """Start from directional regression, refine, and add what is missing."""
+    limit = min(max_rank, x.shape[1])
+    some = rng.permutation(len(x))[: max(MANY_ROWS, ROWS_AN_UNKNOWN * limit * x.shape[1])]
+    x, targets, slices = x[some], targets[some], slices[some]
+    axes, left = refine(x, targets, _leading_axes(x, slices, limit, rng))
+    while axes.shape[1] < limit:
+        more = _leading_axes(x - x @ axes @ axes.T, _slices_of_residual(left), limit - axes.shape[1], rng, minimum=0)
+        if not more.shape[1]:
+            break
+        longer, still_left = refine(x, targets, np.linalg.qr(np.hstack([axes, more]))[0])
+        if (still_left**2).sum() > 0.98 * (left**2).sum():
+            break
+        axes, left = longer, still_left
+    return axes
+
+
+def _slices_of_residual(left: FloatArray) -> IntArray:
+    """Slice rows by the residual of the target that has most of it."""
+    column = left[:, int((left**2).sum(axis=0).argmax())]
+    return np.argsort(np.argsort(column)) * N_SLICES // len(column)
+
+
+def _leading_axes(
+    x: FloatArray, slices: IntArray, limit: int, rng: np.random.Generator, *, minimum: int = 1
+) -> FloatArray:
+    """Axes whose directional-regression eigenvalue beats the largest of a shuffled factor."""
+    values, vectors = np.linalg.eigh(directional_regression(x, slices))
+    chance = max(np.linalg.eigvalsh(directional_regression(x, rng.permutation(slices)))[-1] for _ in range(N_SHUFFLES))
+    n_axes = int(np.clip((values > chance).sum(), minimum, limit))
+    return vectors[:, ::-1][:, :n_axes]
+
+
+def directional_regression(x: FloatArray, slices: IntArray) -> FloatArray:
+    """Matrix whose leading eigenvectors span the directions in which slices of whitened ``x`` differ.
+
+    Li & Wang (2007): first moments (SIR) and second moments (SAVE) of the slices together.
+    """
+    size = x.shape[1]
+    spread, means, strength = np.zeros((size, size)), np.zeros((size, size)), 0.0
+    for value in np.unique(slices):
+        part = x[slices == value]
+        share, mean = len(part) / len(x), part.mean(axis=0)
+        excess = part.T @ part / len(part) - np.eye(size)
+        spread += share * excess @ excess
+        means += share * np.outer(mean, mean)
+        strength += share * float(mean @ mean)
+    return 2 * spread + 2 * means @ means + 2 * strength * means
+
+
+def refine(x: FloatArray, targets: FloatArray, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Improve axes and function together; return the axes and what the function leaves unexplained.
+
+    The function of the projected codes is linear in its coefficients; its change with the axes is linear to first
+    order, so each step is two least-squares problems. A step that does not help is halved.
+    """
+    basis = make_basis(axes.shape[1], min(MAX_TERMS, len(x) // ROWS_A_TERM), alone_degree=ALONE_DEGREE)
+    coefficients, left = _fit(x @ axes, targets, basis)
+    for _ in range(N_STEPS):
+        turn = _turn(x, basis.slopes(x @ axes, coefficients), left)
+        for scale in (1.0, 0.5, 0.2):
+            turned = np.linalg.qr(axes + scale * turn)[0]
+            new_coefficients, new_left = _fit(x @ turned, targets, basis)
+            gain = 1 - (new_left**2).sum() / (left**2).sum()
+            if gain > 0:
+                axes, coefficients, left = turned, new_coefficients, new_left
+                break
+        if gain < SMALL_GAIN:
+            break
+    return axes, left
+
+
+def _fit(w: FloatArray, targets: FloatArray, basis: Basis) -> tuple[FloatArray, FloatArray]:
+    """Coefficients of the function, and what it leaves."""
+    terms = basis.values(w)
+    coefficients = ridge_fit(terms, RIDGE)(targets)
+    return coefficients, targets - terms @ coefficients
+
+
+def _turn(x: FloatArray, slopes: FloatArray, left: FloatArray) -> FloatArray:
+    """Least-squares change of the axes that removes most of the residual, ``(n_codes, n_axes)``."""
+    n_rows, n_axes, n_targets = slopes.shape
+    size = x.shape[1]
+    gram, moment = np.zeros((n_axes * size, n_axes * size)), np.zeros(n_axes * size)
+    for t in range(n_targets):
+        design = (slopes[:, :, t, None] * x[:, None, :]).reshape(n_rows, -1)
+        gram += design.T @ design
+        moment += design.T @ left[:, t]
+    gram[np.diag_indices(len(gram))] += 1e-3 * np.trace(gram) / len(gram)
+    return np.asarray(np.linalg.solve(gram, moment), dtype=np.float64).reshape(n_axes, size).T

@@ -1,0 +1,244 @@
+"""Importance-weighted orthogonality and rank, and plain orthogonality, of the factors' subspaces."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from unbraid._score import Score
+from unbraid._typing import FloatArray
+from unbraid.evidence.subspaces import Loss, Solver, SubspaceOptions, Subspaces, Weights, factor_subspaces, weigh
+from unbraid.representation import as_labelled
+
+Device = Literal["cpu", "cuda"]
+
+
+def iwo(
+    codes: Any,
+    factors: Any = None,
+    *,
+    solver: Solver = "fast",
+    weights: Weights = "explained",
+    loss: Loss = "likelihood",
+    max_rank: int = 10,
+    device: Device = "cpu",
+    rng: np.random.Generator | int = 0,
+) -> Score:
+    r"""Score how orthogonal the factors' subspaces are, each axis counted by its importance.
+
+    .. math::
+
+        \mathrm{IWO}(v_j, v_k) = 1 - \sum_{l, m} \sqrt{\alpha_l^{(j)} \alpha_m^{(k)}}
+            \bigl(b_l^{(j)} \cdot b_m^{(k)}\bigr)^2,
+
+    averaged over pairs of factors. It is 1 when all subspaces are orthogonal to each other, aligned with the codes or
+    not, and 0 when all factors share the same axes with the same weights.
+
+    Args:
+        codes: :math:`c`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
+        solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
+        weights: ``"explained"`` (Eq. 2) or ``"spread"`` (Eq. 3).
+        loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
+        max_rank: Largest subspace to look for.
+        device: Where the nested solver trains.
+        rng: Source of chance, or its seed.
+
+    Returns:
+        A score in [0, 1], higher is better; ``evidence["iwo"]`` is the matrix of pairs. ``evidence["axis_weights"]``
+        and ``evidence["loss_curve"]`` have one column for each factor: the weights of its axes, and the loss left with
+        no axis, the first, the first two, ... as a share of the loss with none; NaN where a factor has fewer axes.
+
+    Note:
+        Unchanged by any rotation of the codes. *Not* unchanged by scaling single codes: angles between axes change.
+
+    References:
+        Measuring Orthogonality in Representations of Generative Models (2024), sec. 3.2.
+        https://arxiv.org/abs/2407.03728
+
+    Example:
+        >>> import numpy as np
+        >>> codes = np.random.default_rng(0).normal(size=(2000, 4))
+        >>> turned = codes @ np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+        >>> round(float(iwo(turned, codes[:, :2])), 2)
+        1.0
+    """
+    rep = as_labelled(codes, factors, metric="iwo", min_factors=2)
+    options = SubspaceOptions(solver=solver, weights=weights, loss=loss, max_rank=max_rank, device=device)
+    return iwo_score(factor_subspaces(rep, options, np.random.default_rng(rng)))
+
+
+def iwr(
+    codes: Any,
+    factors: Any = None,
+    *,
+    solver: Solver = "fast",
+    weights: Weights = "explained",
+    loss: Loss = "likelihood",
+    max_rank: int = 10,
+    device: Device = "cpu",
+    rng: np.random.Generator | int = 0,
+) -> Score:
+    r"""Score how few axes each factor needs: one minus the entropy, in base L, of its importance weights.
+
+    .. math:: \mathrm{IWR}(v_j) = 1 + \sum_l \alpha_l^{(j)} \log_L \alpha_l^{(j)}
+
+    Args:
+        codes: :math:`c`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``; one is enough.
+        solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
+        weights: ``"explained"`` (Eq. 2) or ``"spread"`` (Eq. 3).
+        loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
+        max_rank: Largest subspace to look for.
+        device: Where the nested solver trains.
+        rng: Source of chance, or its seed.
+
+    Returns:
+        A score in [0, 1], higher is better: 1 for a single axis, 0 for importance spread evenly over code space.
+        ``evidence["axis_weights"]`` and ``evidence["loss_curve"]`` are as for :func:`iwo`.
+
+    References:
+        Measuring Orthogonality in Representations of Generative Models (2024), sec. 3.2.
+        https://arxiv.org/abs/2407.03728
+
+    Example:
+        >>> import numpy as np
+        >>> codes = np.random.default_rng(0).normal(size=(2000, 4))
+        >>> round(float(iwr(codes, codes[:, :2] + codes[:, 2:])), 2)
+        1.0
+    """
+    rep = as_labelled(codes, factors, metric="iwr")
+    options = SubspaceOptions(solver=solver, weights=weights, loss=loss, max_rank=max_rank, device=device)
+    return iwr_score(factor_subspaces(rep, options, np.random.default_rng(rng)))
+
+
+def orthogonality(
+    codes: Any,
+    factors: Any = None,
+    *,
+    solver: Solver = "fast",
+    loss: Loss = "likelihood",
+    max_rank: int = 10,
+    device: Device = "cpu",
+    rng: np.random.Generator | int = 0,
+) -> Score:
+    r"""Overlap of the factors' subspaces, every axis counted alike (Eq. 5); lower is more orthogonal.
+
+    .. math:: O(S_j, S_k) = \frac{1}{\min(R_j, R_k)} \sum_{l, m} \bigl(b_l^{(j)} \cdot b_m^{(k)}\bigr)^2
+
+    Args:
+        codes: :math:`c`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
+        solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
+        loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
+        max_rank: Largest subspace to look for.
+        device: Where the nested solver trains.
+        rng: Source of chance, or its seed.
+
+    Returns:
+        A score in [0, 1], *lower* is better: 0 for orthogonal subspaces, 1 when one contains the other;
+        ``evidence["orthogonality"]`` is the matrix of pairs.
+
+    References:
+        Measuring Orthogonality in Representations of Generative Models (2024), Eq. 5.
+        https://arxiv.org/abs/2407.03728
+
+    Example:
+        >>> import numpy as np
+        >>> codes = np.random.default_rng(0).normal(size=(2000, 4))
+        >>> round(float(orthogonality(codes, codes[:, :2])), 2)
+        0.0
+    """
+    rep = as_labelled(codes, factors, metric="orthogonality", min_factors=2)
+    options = SubspaceOptions(solver=solver, loss=loss, max_rank=max_rank, device=device)
+    return orthogonality_score(factor_subspaces(rep, options, np.random.default_rng(rng)))
+
+
+class Pairs(NamedTuple):
+    """A symmetric matrix over factors, and the mean of its pairs."""
+
+    matrix: FloatArray
+    mean: float
+
+
+def iwo_score(found: Subspaces) -> Score:
+    """IWO of bases and weights."""
+    matrix, mean = over_pairs(found, weighted_orthogonality, diagonal=0.0)
+    evidence = {"iwo": matrix, **_curves(found)}
+    return Score(value=mean, per_factor=_row_means(matrix), evidence=evidence, notes=_notes(found))
+
+
+def orthogonality_score(found: Subspaces) -> Score:
+    """Plain orthogonality of bases, as many axes as lower the loss: a residual spread over all axes adds none."""
+    explained = weigh(list(found.subspaces), SubspaceOptions(), found.n_codes)
+    matrix, mean = over_pairs(explained, lambda a, b, _, __: overlap(a, b), diagonal=1.0)
+    return Score(value=mean, per_factor=_row_means(matrix), evidence={"orthogonality": matrix}, notes=_notes(found))
+
+
+def iwr_score(found: Subspaces) -> Score:
+    """IWR of weights."""
+    if found.n_codes < 2:
+        raise ValueError("codes must have at least two columns for iwr, got 1.")
+    per_factor = np.array([weighted_rank(alpha, found.n_codes) for alpha in found.weights])
+    return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence=_curves(found), notes=_notes(found))
+
+
+def weighted_orthogonality(a: FloatArray, b: FloatArray, alpha: FloatArray, beta: FloatArray) -> float:
+    """IWO of two bases (columns) with weights; needs no training."""
+    shared = (a.T @ b) ** 2
+    return float(np.clip(1 - np.sqrt(alpha) @ shared @ np.sqrt(beta), 0.0, 1.0))
+
+
+def weighted_rank(alpha: FloatArray, n_codes: int) -> float:
+    """IWR of the weights of one factor."""
+    positive = alpha[alpha > 0]
+    return float(np.clip(1 + (positive * np.log(positive)).sum() / np.log(n_codes), 0.0, 1.0))
+
+
+def overlap(a: FloatArray, b: FloatArray) -> float:
+    """O of two bases (columns)."""
+    return float(((a.T @ b) ** 2).sum() / min(a.shape[1], b.shape[1]))
+
+
+def over_pairs(found: Subspaces, compare: Any, *, diagonal: float) -> Pairs:
+    """Compare every two factors."""
+    n_factors = len(found.bases)
+    matrix = np.full((n_factors, n_factors), diagonal)
+    for j, k in combinations(range(n_factors), 2):
+        value = compare(found.bases[j], found.bases[k], found.weights[j], found.weights[k])
+        matrix[j, k] = matrix[k, j] = value
+    return Pairs(matrix=matrix, mean=float(matrix[np.triu_indices(n_factors, 1)].mean()))
+
+
+def padded_columns(columns: Sequence[FloatArray]) -> FloatArray:
+    """Stack columns of unequal length side by side, with NaN below the shorter ones."""
+    stacked = np.full((max(len(column) for column in columns), len(columns)), np.nan)
+    for k, column in enumerate(columns):
+        stacked[: len(column), k] = column
+    return stacked
+
+
+def loss_shares(losses: FloatArray) -> FloatArray:
+    """Losses as a share of the loss with no axis; all 1 where there was nothing to lose."""
+    shares: FloatArray = losses / losses[0] if losses[0] > 0 else np.ones(len(losses))
+    return shares
+
+
+def _curves(found: Subspaces) -> dict[str, FloatArray]:
+    return {
+        "axis_weights": padded_columns(found.weights),
+        "loss_curve": padded_columns([loss_shares(subspace.losses) for subspace in found.subspaces]),
+    }
+
+
+def _row_means(matrix: FloatArray) -> FloatArray:
+    means: FloatArray = (matrix.sum(axis=1) - np.diagonal(matrix)) / (len(matrix) - 1)
+    return means
+
+
+def _notes(found: Subspaces) -> tuple[str, ...]:
+    silent = sum(subspace.losses[0] <= subspace.losses.min() for subspace in found.subspaces)
+    if not silent:
+        return ()
+    return (f"{silent} factor(s) cannot be predicted from the codes: their weight is spread evenly over all axes.",)

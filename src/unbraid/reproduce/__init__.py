@@ -1,0 +1,19 @@
+"""Published tables as code: ours beside theirs beside the truth."""
+
+from unbraid.reproduce._iwo_table1 import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_table1
+from unbraid.reproduce._reproduction import Reproduction
+
+REPRODUCTIONS: dict[str, Reproduction] = {
+    reproduction.name: reproduction
+    for reproduction in (
+        Reproduction(
+            name="iwo-table1",
+            title="IWO and IWR of synthetic codes whose subspaces are known",
+            paper="Geyer et al. (2024), Measuring Orthogonality, Table 1; arXiv:2407.03728",
+            cost="minutes with the fast solver",
+            run=iwo_table1,
+        ),
+    )
+}
+
+__all__ = ["IWO_TABLE1", "REPRODUCTIONS", "PaperRow", "Reproduction", "RowResult", "Table1", "iwo_table1"]

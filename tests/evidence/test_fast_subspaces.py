@@ -1,0 +1,211 @@
+import numpy as np
+import pytest
+
+from unbraid import Representation
+from unbraid.evidence.fast_subspaces import directional_regression, find_subspace, refine, whiten
+from unbraid.evidence.nested_losses import rounding_floor
+from unbraid.evidence.nested_order import order_axes
+from unbraid.evidence.polynomials import cross_fitted, make_basis, ridge_fit
+from unbraid.evidence.subspaces import SubspaceOptions, factor_subspaces, importance_weights
+from unbraid.factor import Factor, make_factor
+from unbraid.metrics._orthogonality import iwo_score, iwr_score
+from worlds import random_rotation
+
+N = 3000
+OPTIONS = SubspaceOptions()
+
+
+def normal(n_codes: int, seed: int = 0, n_samples: int = N) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((n_samples, n_codes))
+
+
+def solve(codes: np.ndarray, values: np.ndarray, kind: str | None = None):
+    factor = values if isinstance(values, Factor) else make_factor(values, name="v", kind=kind)
+    return find_subspace(codes, factor, OPTIONS, np.random.default_rng(0))
+
+
+def smallest_cosine(basis: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.linalg.svd(np.linalg.qr(truth)[0].T @ basis)[1].min())
+
+
+class TestPolynomials:
+    def test_slopes_are_the_derivatives_of_values(self):
+        w = normal(3, n_samples=20)
+        basis = make_basis(3, 60)
+        coefficients = normal(2, seed=1, n_samples=len(basis.powers))
+        slopes = basis.slopes(w, coefficients)
+        for m in range(3):
+            step = np.zeros(3)
+            step[m] = 1e-5
+            numeric = (basis.values(w + step) - basis.values(w - step)) @ coefficients / 2e-5
+            np.testing.assert_allclose(slopes[:, m], numeric, rtol=1e-4, atol=1e-4)
+
+    def test_terms_are_orthonormal_under_a_normal(self):
+        terms = make_basis(2, 20).values(normal(2, n_samples=200_000))
+        low = terms[:, :6]
+        np.testing.assert_allclose(low.T @ low / len(low), np.eye(6), atol=0.03)
+
+    def test_a_polynomial_is_fitted_exactly(self):
+        w = normal(2)
+        target = (w[:, 0] ** 2 * w[:, 1] - w[:, 1])[:, None]
+        terms = make_basis(2, 100).values(w)
+        np.testing.assert_allclose(terms @ ridge_fit(terms, 1e-12)(target), target, atol=1e-6)
+
+    def test_cross_fitting_does_not_flatter_noise(self):
+        terms = make_basis(3, 100).values(normal(3, n_samples=400))
+        noise = normal(1, seed=1, n_samples=400)
+        left = noise - cross_fitted(terms, noise, n_folds=5, held_to_range=False)
+        assert left.var() > 0.97 * noise.var()
+
+    def test_clipped_targets_are_fitted_better_when_the_range_is_known(self):
+        w = normal(1)
+        clipped = np.clip(w, -0.8, 0.8)
+        terms = make_basis(1, 5).values(w)
+        plain, held = (
+            ((clipped - cross_fitted(terms, clipped, n_folds=5, held_to_range=held)) ** 2).mean()
+            for held in (False, True)
+        )
+        assert held < 0.9 * plain
+
+
+class TestAxes:
+    @pytest.mark.parametrize("function", [lambda s: np.sqrt((s**2).mean(axis=1)), lambda s: np.cos(s).mean(axis=1)])
+    def test_turned_axes_are_found_almost_exactly(self, function):
+        codes, turn = normal(8), random_rotation(8, np.random.default_rng(1))
+        found = solve(codes @ turn, function(codes[:, :3]))
+        assert found.basis.shape == (8, 3)
+        assert smallest_cosine(found.basis, turn[:3].T) > 0.999
+
+    def test_a_line_needs_one_axis(self):
+        codes = normal(6)
+        direction = np.array([3.0, 4, 0, 0, 0, 0]) / 5
+        found = solve(codes, codes @ direction)
+        assert found.basis.shape == (6, 1)
+        assert abs(found.basis[:, 0] @ direction) > 0.9999
+
+    def test_correlated_codes_give_the_direction_of_change_not_of_correlation(self):
+        mix = np.array([[1.0, 0.9, 0], [0, 0.5, 0], [0, 0, 1]])
+        codes = normal(3) @ mix
+        found = solve(codes, codes[:, 0])
+        assert abs(found.basis[0, 0]) > 0.9999
+
+    def test_heavy_tails_do_not_hide_the_axis(self):
+        codes = np.random.default_rng(0).standard_t(3, size=(N, 5))
+        found = solve(codes, np.tanh(codes[:, 2]))
+        assert abs(found.basis[2, 0]) > 0.99
+
+    def test_copied_and_dead_codes_leave_an_orthonormal_basis(self):
+        codes = normal(3)
+        found = solve(np.column_stack([codes, codes[:, 0], np.ones(N)]), codes[:, 0])
+        np.testing.assert_allclose(found.basis.T @ found.basis, np.eye(found.basis.shape[1]), atol=1e-9)
+        np.testing.assert_allclose(np.abs(found.basis[[0, 3], 0]), np.sqrt(0.5), atol=1e-3)
+
+    def test_nearly_copied_codes_are_told_apart_where_the_factor_is(self):
+        codes = normal(3)
+        codes[:, 1] = codes[:, 0] + 0.05 * codes[:, 1]
+        found = solve(codes, codes[:, 0] + codes[:, 2])
+        assert smallest_cosine(found.basis[:, :1], np.array([[1.0], [0.0], [1.0]])) > 0.98
+
+    def test_a_category_is_found_by_where_its_classes_lie(self):
+        codes = normal(5)
+        found = solve(codes, np.digitize(codes[:, 1], [-0.5, 0.5]).astype(str))
+        assert abs(found.basis[1, 0]) > 0.99
+
+    def test_an_angle_needs_the_plane_it_turns_in(self):
+        codes = normal(5)
+        found = solve(codes, np.arctan2(codes[:, 0], codes[:, 1]), kind="circular")
+        assert smallest_cosine(found.basis[:, :2], np.eye(5)[:, :2]) > 0.99
+
+    def test_unlabelled_rows_are_not_seen(self):
+        codes = normal(4)
+        values = codes[:, 0].copy()
+        codes[:500], values[:500] = codes[:500, ::-1].copy(), np.nan
+        assert abs(solve(codes, values).basis[0, 0]) > 0.9999
+
+    def test_additive_functions_are_ordered_along_their_own_axes(self):
+        codes = normal(3, n_samples=8000)
+        target = (np.cos(codes[:, 0]) + 0.6 * np.cos(codes[:, 1]))[:, None]
+        axes = order_axes(codes, target - target.mean(), random_rotation(3, np.random.default_rng(0))[:, :3])
+        assert abs(axes[0, 0]) > 0.97
+        assert abs(axes[1, 1]) > 0.97
+
+    def test_gauss_newton_improves_a_poor_start(self):
+        codes = normal(6)
+        target = np.tanh(codes[:, :1])
+        start = np.linalg.qr(np.array([[1.0, 0.6, 0.5, 0, 0, 0]]).T)[0]
+        axes, _ = refine(codes, target - target.mean(), start)
+        assert abs(axes[0, 0]) > 0.9999 > abs(start[0, 0])
+
+    def test_directional_regression_sees_both_mean_and_spread(self):
+        codes, _ = whiten(normal(4))
+        slices = np.digitize(codes[:, 0], [0]) * 2 + (np.abs(codes[:, 2]) > 1)
+        leading = np.linalg.eigh(directional_regression(codes, slices))[1][:, -2:]
+        assert smallest_cosine(leading, np.eye(4)[:, [0, 2]]) > 0.98
+
+
+class TestWeights:
+    def test_noise_has_even_weights_rank_zero_and_a_note(self):
+        rng = np.random.default_rng(0)
+        codes = normal(4)
+        rep = Representation(codes, {"coin": rng.standard_normal(N), "real": codes[:, 0]})
+        found = factor_subspaces(rep, OPTIONS, rng)
+        np.testing.assert_allclose(found.weights[0], 0.25)
+        score = iwr_score(found)
+        assert score.per_factor[0] == pytest.approx(0.0, abs=1e-9)
+        assert "1 factor(s) cannot be predicted from the codes" in score.notes[0]
+
+    def test_one_code_that_is_the_factor_scores_one(self):
+        codes = normal(4)
+        found = factor_subspaces(Representation(codes, codes[:, :2]), OPTIONS, np.random.default_rng(0))
+        assert iwr_score(found).value == pytest.approx(1.0, abs=1e-3)
+        assert iwo_score(found).value == pytest.approx(1.0, abs=1e-3)
+
+    def test_uneven_shares_of_variance_become_uneven_weights(self):
+        codes = normal(5, n_samples=10_000)
+        found = solve(codes, np.cos(2 * codes[:, 0]) + 0.5 * np.cos(2 * codes[:, 1]))
+        np.testing.assert_allclose(importance_weights(found.losses, 5), [0.8, 0.2], atol=0.02)
+
+    @pytest.mark.parametrize("degrees", [30, 60])
+    def test_lines_at_an_angle_score_its_squared_sine(self, degrees):
+        codes = normal(4)
+        turn = np.deg2rad(degrees)
+        factors = np.column_stack([codes[:, 0], np.cos(turn) * codes[:, 0] + np.sin(turn) * codes[:, 1]])
+        found = factor_subspaces(Representation(codes, factors), OPTIONS, np.random.default_rng(0))
+        assert iwo_score(found).value == pytest.approx(np.sin(turn) ** 2, abs=1e-3)
+
+    def test_spread_weights_tend_to_explained_ones_as_the_residual_goes(self):
+        codes = normal(4, n_samples=5000)
+        gaps = []
+        for noise in (0.3, 0.03, 0.003):
+            factors = codes[:, :2] + noise * normal(2, seed=9, n_samples=5000)
+            rep = Representation(codes, factors)
+            scores = [
+                iwo_score(factor_subspaces(rep, SubspaceOptions(weights=w), np.random.default_rng(0))).value
+                for w in ("explained", "spread")
+            ]
+            gaps.append(abs(scores[0] - scores[1]))
+        assert gaps[0] > gaps[1] > gaps[2]
+        assert gaps[2] < 0.01
+
+    def test_zero_one_loss_is_offered_for_categories(self):
+        codes = normal(3)
+        rep = Representation(codes, {"side": np.where(codes[:, 0] > 0, "left", "right"), "n": codes[:, 1]})
+        found = factor_subspaces(rep, SubspaceOptions(loss="zero_one"), np.random.default_rng(0))
+        assert found.subspaces[0].losses[0] == pytest.approx(0.5, abs=0.03)
+        assert found.subspaces[0].losses[-1] < 0.05
+
+    def test_rounding_sets_the_floor(self):
+        values = np.round(np.random.default_rng(0).uniform(size=N) * 20) / 20
+        factor = make_factor(values, name="v")
+        assert rounding_floor(factor, np.arange(N)) == pytest.approx(0.05**2 / 12, rel=1e-6)
+
+    def test_same_seed_same_subspace(self):
+        codes = normal(5)
+        values = np.cos(codes[:, 0]) + codes[:, 1] ** 2
+        np.testing.assert_array_equal(solve(codes, values).basis, solve(codes, values).basis)
+
+    def test_too_few_rows_are_refused(self):
+        with pytest.raises(
+            ValueError, match=r"more than twice as many labelled rows as columns .* 'v', got 12 rows and 8"
+        ):
+            solve(normal(8, n_samples=12), normal(1, n_samples=12)[:, 0])

@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+
+from unbraid import Score
+from unbraid.report import render_page
+from unbraid.report._curves import MAX_AXES, MAX_FACTORS, loss_grid, make_curves, weight_grid
+from unbraid.report._format import MISSING
+from unbraid.report._heatmap import MAX_FACTOR_PAIRS, factor_factor_maps
+
+NAN = np.nan
+LOSSES = np.array([[1.0, 1.0], [0.25, 0.5], [NAN, 0.0]])
+WEIGHTS = np.array([[1.0, 0.5], [NAN, 0.5]])
+PAIRS = np.array([[0.0, 0.75], [0.75, 0.0]])
+
+
+def scored(losses=LOSSES, weights=WEIGHTS, pairs=PAIRS):
+    return {
+        "iwo": Score(value=0.75, evidence={"iwo": pairs, "axis_weights": weights, "loss_curve": losses}),
+        "iwr": Score(value=0.5, evidence={"axis_weights": weights, "loss_curve": losses}),
+    }
+
+
+def test_one_small_chart_for_each_factor(make_report):
+    curves = make_curves(make_report(scored()))
+    assert curves is not None
+    assert [panel.name for panel in curves.panels] == ["shape", "size"]
+    assert [len(panel.dots) for panel in curves.panels] == [2, 3]
+    assert [len(panel.bars) for panel in curves.panels] == [1, 2]
+    assert [label for _, label in curves.ticks] == ["0", "1", "2"]
+
+
+def test_marks_stand_where_their_shares_are(make_report):
+    curves = make_curves(make_report(scored()))
+    assert curves is not None
+    height = curves.base - curves.top
+    first, second = curves.panels
+    assert [dot.y for dot in first.dots] == pytest.approx([curves.top, curves.base - 0.25 * height])
+    assert [bar.y for bar in second.bars] == pytest.approx([curves.base - 0.5 * height] * 2)
+    places = [place for place, _ in curves.ticks]
+    assert [dot.x for dot in second.dots] == places
+    assert [bar.x for bar in second.bars] == places[1:]
+
+
+def test_charts_say_what_they_show(make_report):
+    curves = make_curves(make_report(scored()))
+    assert curves is not None
+    assert curves.panels[1].says == "size. Loss left: 0.50 with 1 axis and 0.00 with 2 axes. Weights: 0.50 and 0.50."
+    assert curves.panels[0].dots[1].tip == "shape: 0.25 of the loss left with 1 axis"
+    assert curves.panels[0].bars[0].tip == "shape: axis 1 has weight 1.00"
+
+
+def test_a_factor_that_nothing_is_known_about(make_report):
+    curves = make_curves(make_report(scored(np.array([[1.0], [NAN]]), np.full((3, 1), 1 / 3)), factors=("noise",)))
+    assert curves is not None
+    assert curves.panels[0].says == "noise. Loss left: all. Weights: 0.33, 0.33 and 0.33."
+    assert len(curves.panels[0].bars) == 1
+
+
+def test_losses_above_the_first_stay_inside(make_report):
+    curves = make_curves(make_report(scored(np.array([[1.0], [1.2]])), factors=("shape",)))
+    assert curves is not None
+    assert [dot.y for dot in curves.panels[0].dots] == [curves.top, curves.top]
+
+
+def test_the_same_numbers_as_tables(make_report):
+    losses, weights = loss_grid(make_report(scored())), weight_grid(make_report(scored()))
+    assert losses is not None
+    assert weights is not None
+    assert losses.columns == ("0", "1", "2")
+    assert [[cell.text for cell in row.cells] for row in losses.rows] == [
+        ["1.00", "0.25", MISSING],
+        ["1.00", "0.50", "0.00"],
+    ]
+    assert weights.columns == ("axis 1", "axis 2")
+    assert [[cell.text for cell in row.cells] for row in weights.rows] == [["1.00", MISSING], ["0.50", "0.50"]]
+
+
+def test_many_factors_and_axes_are_cut_and_it_is_said(make_report):
+    n_factors, n_axes = MAX_FACTORS + 5, MAX_AXES + 14
+    losses = np.linspace(1, 0, n_axes + 1)[:, None].repeat(n_factors, axis=1)
+    report = make_report(
+        scored(losses, np.full((n_axes, n_factors), 1 / n_axes), np.zeros((n_factors, n_factors))),
+        factors=tuple(f"f{k}" for k in range(n_factors)),
+    )
+    curves = make_curves(report)
+    assert curves is not None
+    assert (len(curves.panels), len(curves.panels[0].bars)) == (MAX_FACTORS, MAX_AXES)
+    assert curves.left_out == "Shown: the first 40 of 45 factors and the first 16 of 30 axes."
+    (grid,) = factor_factor_maps(report)
+    assert len(grid.rows) == len(grid.columns) == MAX_FACTOR_PAIRS
+    assert grid.left_out == "Shown: the first 40 of 45 factors."
+
+
+def test_pairs_of_factors(make_report):
+    overlap = Score(value=0.5, evidence={"orthogonality": np.array([[1.0, 0.5], [0.5, 1.0]])})
+    iwo, orthogonality = factor_factor_maps(make_report(scored() | {"orthogonality": overlap}))
+    assert iwo.columns == tuple(row.name for row in iwo.rows) == ("shape", "size")
+    assert [[cell.text for cell in row.cells] for row in iwo.rows] == [[MISSING, "0.75"], ["0.75", MISSING]]
+    assert iwo.rows[0].cells[1].shade == 75
+    assert [[cell.text for cell in row.cells] for row in orthogonality.rows] == [[MISSING, "0.50"], ["0.50", MISSING]]
+
+
+def test_nothing_without_evidence(make_report):
+    report = make_report({"iwo": Score(value=0.5), "mig": Score(value=0.5)})
+    assert (make_curves(report), loss_grid(report), weight_grid(report)) == (None, None, None)
+    assert factor_factor_maps(report) == []
+    assert 'id="subspaces"' not in render_page(report)
+
+
+def test_the_page_shows_charts_with_names_as_text(make_report):
+    page = render_page(make_report(scored(), factors=("<img src=x>", "size")))
+    assert page.count('<svg class="curve"') == 2
+    assert "<img" not in page
+    assert "&lt;img src=x&gt;: 0.25 of the loss left with 1 axis" in page
+    assert 'href="#subspaces"' in page
+    assert 'id="map-iwo"' in page
+
+
+def test_scores_that_carry_only_the_curves_show_only_the_curves(make_report):
+    page = render_page(make_report({"iwr": scored()["iwr"]}))
+    assert 'id="map-iwo"' not in page
+    assert "How many axes each factor needs" in page

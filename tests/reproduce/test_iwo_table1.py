@@ -1,0 +1,147 @@
+import json
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from unbraid.evidence.subspaces import Subspace, Subspaces
+from unbraid.reproduce import IWO_TABLE1, REPRODUCTIONS, PaperRow, RowResult, Table1, _iwo_table1, iwo_table1
+
+TRUE_IWO = {(5, 1): 1, (10, 2): 1, (10, 5): 0.6, (20, 4): 1, (20, 8): 0.75, (50, 5): 1, (100, 5): 1, (250, 5): 1}
+
+
+@pytest.fixture
+def stub_solver(monkeypatch):
+    """Put a solver in place that finds one code for each factor; the list of what it was given."""
+    calls = []
+
+    def solve(rep, options, rng):
+        calls.append((rep, options))
+        axes = [np.eye(rep.n_codes)[:, k : k + 1] for k in range(rep.n_factors)]
+        subspaces = tuple(Subspace(basis=basis, losses=np.array([1.0, 0.0])) for basis in axes)
+        ones = (np.ones(1),) * rep.n_factors
+        return Subspaces(subspaces=subspaces, bases=tuple(axes), weights=ones, n_codes=rep.n_codes)
+
+    monkeypatch.setattr(_iwo_table1, "factor_subspaces", solve)
+    return calls
+
+
+def made_up_table():
+    """Two rows with truths 1 and 0.6, on which ours is off by 0.1 and 0.2 and the paper by 0.3 and 0.05."""
+
+    def result(number, n_codes, rank, ours, paper):
+        row = PaperRow(
+            number=number,
+            experiment=1,
+            n_codes=n_codes,
+            rank=rank,
+            mapping="polynomial",
+            rotate=False,
+            published={"iwo": paper},
+        )
+        return RowResult(row=row, ours={"iwo": ours}, seconds=0.0)
+
+    results = (result(3, 10, 2, (0.85, 0.95), 0.7), result(5, 10, 5, (0.8,), 0.65))
+    return Table1(results=results, n_seeds=2, weights="explained", solver="fast", dci=False)
+
+
+def test_there_are_twenty_two_rows_in_order():
+    assert [row.number for row in IWO_TABLE1] == list(range(1, 23))
+    assert Counter(row.experiment for row in IWO_TABLE1) == {1: 2, 2: 2, 3: 4, 4: 8, 5: 6}
+
+
+def test_rows_after_the_first_experiment_come_in_pairs_without_and_with_rotation():
+    for plain, turned in zip(IWO_TABLE1[2::2], IWO_TABLE1[3::2], strict=True):
+        assert (plain.rotate, turned.rotate) == (False, True)
+        for name in ("experiment", "n_codes", "rank", "mapping"):
+            assert getattr(plain, name) == getattr(turned, name)
+        assert plain.published["disentanglement"] > 3 * turned.published["disentanglement"]
+
+
+@pytest.mark.parametrize("row", IWO_TABLE1, ids=lambda row: str(row.number))
+def test_truth_follows_the_formula_and_the_paper_is_near_it(row):
+    assert row.truth["iwo"] == pytest.approx(TRUE_IWO[row.n_codes, row.rank])
+    assert row.truth["iwr"] == pytest.approx(1 - math.log(row.rank, row.n_codes))
+    assert all(0 <= value <= 1 for value in row.published.values())
+    for score, truth in row.truth.items():
+        assert row.published[score] == pytest.approx(truth, abs=0.035)
+
+
+def test_errors_are_means_of_distances_to_the_truth():
+    table = made_up_table()
+    ours, paper = table.errors("iwo"), table.errors("iwo", paper=True)
+    assert (ours.mean_absolute_error, ours.worst_row, ours.worst_error) == pytest.approx((0.15, 5, 0.2))
+    assert (paper.mean_absolute_error, paper.worst_row, paper.worst_error) == pytest.approx((0.175, 3, 0.3))
+
+
+def test_spread_is_the_standard_deviation_over_seeds_and_needs_two():
+    first, second = made_up_table().results
+    assert first.mean("iwo") == pytest.approx(0.9)
+    assert first.spread("iwo") == pytest.approx(0.1 / math.sqrt(2))
+    assert second.spread("iwo") is None
+    assert (first.mean("iwr"), first.spread("iwr")) == (None, None)
+
+
+def test_rows_are_drawn_as_the_paper_says(stub_solver):
+    iwo_table1([7, 8, 2], n_seeds=1, weights="spread", progress=False)
+    noisy, plain, turned = (rep for rep, _ in stub_solver)
+    assert (noisy.n_samples, noisy.n_codes, plain.n_codes, plain.n_factors) == (10_000, 5, 10, 5)
+    assert [len(factor.levels) for factor in plain.factors] == [41] * 5
+    assert [len(factor.levels) for factor in noisy.factors] == [5] * 5
+    np.testing.assert_array_equal(plain.factors[0].numbers, turned.factors[0].numbers)
+    np.testing.assert_allclose((plain.codes**2).sum(axis=1), (turned.codes**2).sum(axis=1))
+    assert {options.weights for _, options in stub_solver} == {"spread"}
+
+
+def test_json_layout(stub_solver, tmp_path):
+    table = iwo_table1([1, 3], n_seeds=2, progress=False)
+    data = json.loads(table.to_json(tmp_path / "table1.json"))
+    assert json.loads((tmp_path / "table1.json").read_text()) == data
+    assert list(data) == ["name", "rows", "summary", "notes", "meta"]
+    assert [row["row"] for row in data["rows"]] == [1, 3]
+    scores = data["rows"][0]["scores"]
+    assert scores["iwo"] == {"ours": 1.0, "spread": 0.0, "seeds": [1.0, 1.0], "paper": 0.98, "truth": 1.0}
+    assert scores["explicitness"] == {"ours": None, "spread": None, "seeds": [], "paper": 0.9, "truth": None}
+    assert data["summary"]["iwo"]["ours"] == {"mean_absolute_error": 0, "worst_row": 1, "worst_error": 0}
+    assert data["summary"]["iwo"]["paper"]["mean_absolute_error"] == pytest.approx(0.02)
+    assert data["meta"]["seeds"] == [0, 1]
+    assert any("not computed" in note for note in data["notes"])
+
+
+def test_dci_adds_three_scores_and_says_whose(stub_solver):
+    table = iwo_table1([1], n_seeds=1, dci=True, progress=False)
+    assert set(table.results[0].ours) == {"disentanglement", "completeness", "informativeness", "iwo", "iwr"}
+    assert table.results[0].mean("disentanglement") > 0.95
+    assert any("dci_boosting" in note for note in table.notes)
+
+
+def test_a_rotated_row_comes_out_near_the_truth():
+    table = iwo_table1([4], n_seeds=1, progress=False)
+    assert table.errors("iwo").worst_error < 0.02
+    assert table.errors("iwr").worst_error < 0.02
+
+
+def test_the_registry_knows_its_names():
+    for name, reproduction in REPRODUCTIONS.items():
+        assert reproduction.name == name
+        assert reproduction.title
+        assert reproduction.paper
+        assert reproduction.cost
+    assert REPRODUCTIONS["iwo-table1"].run is iwo_table1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rows": [0]}, "rows must be between 1 and 22, got 0"),
+        ({"rows": [23]}, "rows must be between 1 and 22, got 23"),
+        ({"rows": []}, "rows must name at least one row, got none"),
+        ({"n_seeds": 0}, "n_seeds must be at least 1, got 0"),
+        ({"weights": "equal"}, "weights must be one of explained, spread, got 'equal'"),
+        ({"solver": "quick"}, "solver must be one of fast, nested, got 'quick'"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        iwo_table1(**arguments)
