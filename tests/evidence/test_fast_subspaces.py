@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from unbraid import Representation
-from unbraid.evidence.fast_subspaces import directional_regression, find_subspace, refine, whiten
+from unbraid.evidence.directional import directional_regression, whiten
+from unbraid.evidence.fast_subspaces import find_subspace, refine
 from unbraid.evidence.nested_losses import rounding_floor
 from unbraid.evidence.nested_order import order_axes
 from unbraid.evidence.polynomials import cross_fitted, make_basis, ridge_fit

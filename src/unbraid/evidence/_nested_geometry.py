@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.evidence.directional import directional_regression, whiten
+
 #: The first width is at most this many times the largest rank; wider heads only steer the spine.
 WIDEST = 4
 #: Shares of the labelled rows to train on and to stop by; the rest is what losses are measured on.
@@ -130,26 +132,10 @@ def slices_of(values: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def sliced_directions(x: NDArray[np.float64], slices: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Orthonormal columns, first those along which means and spreads of ``x`` differ most between slices.
-
-    Directional regression (Li & Wang 2007): exact in the limit for Gaussian ``x``, a fair start otherwise.
-    """
-    centred = x - x.mean(axis=0)
-    variance, axes = np.linalg.eigh(centred.T @ centred / len(x))
-    varies = variance > NULL_VARIANCE * variance[-1]
-    back = axes[:, varies] / np.sqrt(variance[varies])
-    z = centred @ back
-    n_axes = z.shape[1]
-    spread, means = np.zeros((n_axes, n_axes)), np.zeros((n_axes, n_axes))
-    for part in range(slices.max() + 1):
-        inside = z[slices == part]
-        share, mean = len(inside) / len(z), inside.mean(axis=0)
-        moved = inside.T @ inside / len(inside) - np.eye(n_axes)
-        spread += share * moved @ moved
-        means += share * np.outer(mean, mean)
-    kernel = spread + means @ means + np.trace(means) * means
-    leading = back @ np.linalg.eigh(kernel)[1][:, ::-1]
-    return np.linalg.qr(np.hstack([leading, axes[:, ~varies]]))[0]
+    """Orthonormal columns, first those along which means and spreads of ``x`` differ most between slices."""
+    whitened, unwhiten = whiten(x)
+    leading = unwhiten @ np.linalg.eigh(directional_regression(whitened, slices))[1][:, ::-1]
+    return np.linalg.qr(np.hstack([leading, np.eye(len(leading))]))[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

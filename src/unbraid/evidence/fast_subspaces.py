@@ -9,6 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from unbraid._typing import FloatArray, IntArray
+from unbraid.evidence.directional import directional_regression, whiten
 from unbraid.evidence.discretise import factor_labels
 from unbraid.evidence.nested_losses import nested_losses
 from unbraid.evidence.nested_order import order_axes
@@ -60,18 +61,6 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
         axes = order_axes(x, targets, refine(x, targets, axes[:, :rank])[0])
         losses, rank, floor = nested_losses(x @ axes, factor, rows, options.loss, rng)
     return Subspace(basis=np.linalg.qr(unwhiten @ axes)[0][:, :rank], losses=losses[: rank + 1], floor=floor)
-
-
-def whiten(codes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return uncorrelated codes of unit variance, and the matrix that takes their directions to those of the codes.
-
-    Directions in which the codes do not vary (dead or duplicated codes) are left out.
-    """
-    centred = codes - codes.mean(axis=0)
-    values, vectors = np.linalg.eigh(centred.T @ centred / len(codes))
-    kept = values > 1e-10 * values[-1]
-    unwhiten = vectors[:, kept] / np.sqrt(values[kept])
-    return centred @ unwhiten, unwhiten
 
 
 def scaled_targets(factor: Factor, rows: IntArray) -> FloatArray:
@@ -127,23 +116,6 @@ def _leading_axes(
     chance = max(np.linalg.eigvalsh(directional_regression(x, rng.permutation(slices)))[-1] for _ in range(N_SHUFFLES))
     n_axes = int(np.clip((values > chance).sum(), minimum, limit))
     return vectors[:, ::-1][:, :n_axes]
-
-
-def directional_regression(x: FloatArray, slices: IntArray) -> FloatArray:
-    """Matrix whose leading eigenvectors span the directions in which slices of whitened ``x`` differ.
-
-    Li & Wang (2007): first moments (SIR) and second moments (SAVE) of the slices together.
-    """
-    size = x.shape[1]
-    spread, means, strength = np.zeros((size, size)), np.zeros((size, size)), 0.0
-    for value in np.unique(slices):
-        part = x[slices == value]
-        share, mean = len(part) / len(x), part.mean(axis=0)
-        excess = part.T @ part / len(part) - np.eye(size)
-        spread += share * excess @ excess
-        means += share * np.outer(mean, mean)
-        strength += share * float(mean @ mean)
-    return 2 * spread + 2 * means @ means + 2 * strength * means
 
 
 def refine(x: FloatArray, targets: FloatArray, axes: FloatArray) -> tuple[FloatArray, FloatArray]:

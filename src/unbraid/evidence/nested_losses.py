@@ -16,6 +16,7 @@ MAX_TERMS = 500
 ROWS_A_TERM = 15
 ALONE_DEGREE = 8
 N_FOLDS = 5
+BEYOND_LUCK = 3  # standard errors, since up to ten axes are tried
 N_ALTERNATIONS = 6
 N_RUNS = 100
 LINK_RIDGE = 1e-6
@@ -34,7 +35,7 @@ def nested_losses(
         rng: Deals rows into folds.
 
     Returns:
-        Loss with 0, 1, 2, ... axes; how many axes lower it by more than two standard errors; and the loss that
+        Loss with 0, 1, 2, ... axes; how many axes lower it by more than three standard errors; and the loss that
         rounding of the factor makes unavoidable.
     """
     order = rng.permutation(len(w))
@@ -94,7 +95,7 @@ def _significant_rank(by_row: list[FloatArray]) -> int:
     rank, reference = 0, by_row[0]
     for n_axes, errors in enumerate(by_row[1:], start=1):
         gain = reference - errors
-        if gain.mean() > 2 * gain.std() / np.sqrt(len(gain)):
+        if gain.mean() > BEYOND_LUCK * gain.std() / np.sqrt(len(gain)):
             rank, reference = n_axes, errors
     return rank
 
