@@ -26,6 +26,7 @@ types: $(VENV)/installed-dev
 benchmarks: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/panel.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/orthogonality.py
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
