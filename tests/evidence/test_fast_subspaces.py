@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from unbraid import Representation
+from unbraid.evidence import fast_subspaces
 from unbraid.evidence.directional import directional_regression, whiten
 from unbraid.evidence.fast_subspaces import find_subspace, refine
 from unbraid.evidence.nested_losses import rounding_floor
@@ -204,6 +205,13 @@ class TestWeights:
         codes = normal(5)
         values = np.cos(codes[:, 0]) + codes[:, 1] ** 2
         np.testing.assert_array_equal(solve(codes, values).basis, solve(codes, values).basis)
+
+    def test_a_wide_code_space_is_cut_down_without_losing_the_axis(self, monkeypatch):
+        monkeypatch.setattr(fast_subspaces, "MAX_WIDTH", 6)
+        codes = normal(30, n_samples=5000)
+        found = solve(codes, np.tanh(codes[:, 7]))
+        assert found.basis.shape == (30, 1)
+        assert abs(found.basis[7, 0]) > 0.99
 
     def test_too_few_rows_are_refused(self):
         with pytest.raises(

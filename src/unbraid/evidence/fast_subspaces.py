@@ -21,7 +21,11 @@ from unbraid.representation import Representation
 N_SLICES = 10
 N_STEPS = 6
 SMALL_GAIN = 2e-3
+SMALL_REST = 0.02
+NEARLY_ALL = 0.9
+MAX_ROWS = 30_000
 MAX_TERMS = 200
+MAX_WIDTH = 250  # directions of code space to look for axes in; more cost too much to improve together
 ROWS_A_TERM = 25
 ALONE_DEGREE = 6
 N_SHUFFLES = 5
@@ -44,7 +48,8 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     variance changes with the factor, as many as beat those of a shuffled factor. A smooth function of the codes
     along these axes is fitted, and axes and function are improved together by Gauss-Newton steps; axes still
     missing show in what is left and are added. Axes are then turned so that the first few explain most, and
-    weighed by the cross-fitted loss with the first, the first two, and so on.
+    weighed by the cross-fitted loss with the first, the first two, and so on. At most 30 000 rows are used, and a
+    code space of over 250 dimensions is first cut down to the most telling ones.
     """
     rows = np.flatnonzero(factor.labelled)
     if len(rows) <= 2 * codes.shape[1]:
@@ -52,9 +57,16 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
             f"codes must have more than twice as many labelled rows as columns to find the subspace of "
             f"{factor.name!r}, got {len(rows)} rows and {codes.shape[1]} columns."
         )
+    rows = np.sort(rng.permutation(rows)[:MAX_ROWS])
     x, unwhiten = whiten(codes[rows])
+    slices = slices_of(factor, rows)
+    if x.shape[1] > MAX_WIDTH:
+        leading = np.linalg.eigh(directional_regression(x, slices))[1][:, : -MAX_WIDTH - 1 : -1]
+        x, unwhiten = x @ leading, unwhiten @ leading
     targets = scaled_targets(factor, rows)
-    axes = _find_axes(x, targets, slices_of(factor, rows), options.max_rank, rng)
+    single_codes = np.linalg.pinv(unwhiten)
+    single_codes = single_codes / np.maximum(np.linalg.norm(single_codes, axis=0), 1e-12)
+    axes = _find_axes(x, targets, slices, single_codes, options.max_rank, rng)
     axes = order_axes(x, targets, axes)
     losses, rank, floor = nested_losses(x @ axes, factor, rows, options.loss, rng)
     if 0 < rank < axes.shape[1]:
@@ -84,15 +96,23 @@ def slices_of(factor: Factor, rows: IntArray) -> IntArray:
 
 
 def _find_axes(
-    x: FloatArray, targets: FloatArray, slices: IntArray, max_rank: int, rng: np.random.Generator
+    x: FloatArray,
+    targets: FloatArray,
+    slices: IntArray,
+    single_codes: FloatArray,
+    max_rank: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """Start from directional regression, refine, and add what is missing."""
     limit = min(max_rank, x.shape[1])
     some = rng.permutation(len(x))[: max(MANY_ROWS, ROWS_AN_UNKNOWN * limit * x.shape[1])]
     x, targets, slices = x[some], targets[some], slices[some]
     axes, left = refine(x, targets, _leading_axes(x, slices, limit, rng))
-    while axes.shape[1] < limit:
-        more = _leading_axes(x - x @ axes @ axes.T, _slices_of_residual(left), limit - axes.shape[1], rng, minimum=0)
+    while axes.shape[1] < limit and (left**2).sum() > SMALL_REST * (targets**2).sum():
+        rest = x - x @ axes @ axes.T
+        more = _leading_axes(rest, _slices_of_residual(left), limit - axes.shape[1], rng, minimum=0)
+        if not more.shape[1] and (left**2).sum() > NEARLY_ALL * (targets**2).sum():
+            more = _telling_code(rest, left, single_codes)
         if not more.shape[1]:
             break
         longer, still_left = refine(x, targets, np.linalg.qr(np.hstack([axes, more]))[0])
@@ -100,6 +120,26 @@ def _find_axes(
             break
         axes, left = longer, still_left
     return axes
+
+
+def _telling_code(x: FloatArray, left: FloatArray, single_codes: FloatArray) -> FloatArray:
+    """Direction of the single code along which a curve explains most of what is left, or none.
+
+    Directional regression compares means and spreads; a factor that goes up and down several times along a code changes
+    neither much, and would be taken for unpredictable.
+    """
+    basis = make_basis(1, len(x))
+    explained = np.zeros(single_codes.shape[1])
+    for j, direction in enumerate(single_codes.T):
+        w = x @ direction
+        if w.std() > 0.1:
+            _, rest = _fit(w[:, None] / w.std(), left, basis)
+            explained[j] = 1 - (rest**2).sum() / (left**2).sum()
+    best = int(explained.argmax())
+    # A curve through noise explains about as many rows as it has terms; the best of many codes a few times that.
+    if explained[best] < 4 * len(basis.powers) * left.shape[1] / len(x):
+        return np.empty((x.shape[1], 0))
+    return single_codes[:, [best]]
 
 
 def _slices_of_residual(left: FloatArray) -> IntArray:
