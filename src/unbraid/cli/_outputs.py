@@ -16,3 +16,12 @@ def check_writable(argument: str, path: Path) -> None:
         )
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{argument} {str(path)!r} cannot be written: no permission in {str(folder)!r}.")
+
+
+def json_file(json: str | None) -> Path | None:
+    """Return the file that ``--json`` names, or None where it names none: not given, or standard output."""
+    if json is None or json == "-":
+        return None
+    if json.startswith("-"):
+        raise ValueError(f"json must be a file or -, got {json!r}.")
+    return Path(json)

@@ -3,12 +3,11 @@
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from unbraid.cli._outputs import check_writable
+from unbraid.cli._outputs import check_writable, json_file
 from unbraid.cli._table import print_rows
 from unbraid.evidence.subspaces import Solver, Weights
 from unbraid.reproduce import IWO_TABLE1, REPRODUCTIONS, RowResult, Table1, iwo_table1
@@ -70,7 +69,9 @@ def run_iwo_table1(
     json
         Write everything as JSON to this file, or to standard output with `-`.
     """
-    _check_json(json)
+    target = json_file(json)
+    if target is not None:
+        check_writable("json", target)
     numbers = range(1, len(IWO_TABLE1) + 1) if rows is None else _row_numbers(rows)
     table = iwo_table1(numbers, n_seeds=seeds, weights=weights, solver=solver, dci=dci)
     if json == "-":
@@ -79,21 +80,13 @@ def run_iwo_table1(
         _print_table(table)
     for note in table.notes:
         print(f"note: {note}", file=sys.stderr)
-    if json not in (None, "-"):
-        table.to_json(json)
-        print(f"wrote {json}", file=sys.stderr)
+    if target is not None:
+        table.to_json(target)
+        print(f"wrote {target}", file=sys.stderr)
 
 
 reproduce.command(show_list, name="--list")
 reproduce.command(run_iwo_table1, name="iwo-table1")
-
-
-def _check_json(json: str | None) -> None:
-    if json is None or json == "-":
-        return
-    if json.startswith("-"):
-        raise ValueError(f"json must be a file or -, got {json!r}.")
-    check_writable("json", Path(json))
 
 
 def _row_numbers(text: str) -> Iterator[int]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from unbraid.cli._outputs import check_writable
+from unbraid.cli._outputs import check_writable, json_file
 from unbraid.cli._table import print_report
 from unbraid.evidence.discretise import Binning
 from unbraid.panel import evaluate, resolve_metrics
@@ -110,10 +110,8 @@ def score(
 
 def _check_outputs(file: Path, json: str | None, csv: Path | None, report: Path | None) -> None:
     """Raise unless every result has a file of its own to go to."""
-    if json is not None and json.startswith("-") and json != "-":
-        raise ValueError(f"json must be a file or -, got {json!r}.")
     taken = [file.resolve()]
-    for argument, path in (("report", report), ("csv", csv), ("json", Path(json) if json not in (None, "-") else None)):
+    for argument, path in (("report", report), ("csv", csv), ("json", json_file(json))):
         if path is not None:
             check_writable(argument, path)
             if path.resolve() in taken:
@@ -129,15 +127,15 @@ def _write(result: Report, json: str | None, csv: Path | None, report: Path | No
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     written = []
-    if json not in (None, "-"):
-        result.to_json(json)
-        written.append(json)
+    if (path := json_file(json)) is not None:
+        result.to_json(path)
+        written.append(str(path))
     if csv is not None:
         written.append(str(result.to_csv(csv)))
     if report is not None:
         written.append(str(result.to_html(report)))
-    for path in written:
-        print(f"wrote {path}", file=sys.stderr)
+    for name in written:
+        print(f"wrote {name}", file=sys.stderr)
 
 
 def _pairs(argument: str, text: str | None) -> dict[str, str] | None:

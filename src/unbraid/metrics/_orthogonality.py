@@ -9,6 +9,7 @@ import numpy as np
 from unbraid._score import Score
 from unbraid._typing import FloatArray
 from unbraid.evidence.subspaces import Loss, Solver, SubspaceOptions, Subspaces, Weights, factor_subspaces, weigh
+from unbraid.metrics._label_free import off_diagonal_mean
 from unbraid.representation import as_labelled
 
 Device = Literal["cpu", "cuda"]
@@ -166,14 +167,16 @@ def iwo_score(found: Subspaces) -> Score:
     """IWO of bases and weights."""
     matrix, mean = over_pairs(found, weighted_orthogonality, diagonal=0.0)
     evidence = {"iwo": matrix, **_curves(found)}
-    return Score(value=mean, per_factor=_row_means(matrix), evidence=evidence, notes=_notes(found))
+    return Score(value=mean, per_factor=off_diagonal_mean(matrix), evidence=evidence, notes=_notes(found))
 
 
 def orthogonality_score(found: Subspaces) -> Score:
     """Plain orthogonality of bases, as many axes as lower the loss: a residual spread over all axes adds none."""
     explained = weigh(list(found.subspaces), SubspaceOptions(), found.n_codes)
     matrix, mean = over_pairs(explained, lambda a, b, _, __: overlap(a, b), diagonal=1.0)
-    return Score(value=mean, per_factor=_row_means(matrix), evidence={"orthogonality": matrix}, notes=_notes(found))
+    return Score(
+        value=mean, per_factor=off_diagonal_mean(matrix), evidence={"orthogonality": matrix}, notes=_notes(found)
+    )
 
 
 def iwr_score(found: Subspaces) -> Score:
@@ -230,11 +233,6 @@ def _curves(found: Subspaces) -> dict[str, FloatArray]:
         "axis_weights": padded_columns(found.weights),
         "loss_curve": padded_columns([loss_shares(subspace.losses) for subspace in found.subspaces]),
     }
-
-
-def _row_means(matrix: FloatArray) -> FloatArray:
-    means: FloatArray = (matrix.sum(axis=1) - np.diagonal(matrix)) / (len(matrix) - 1)
-    return means
 
 
 def _notes(found: Subspaces) -> tuple[str, ...]:
