@@ -37,6 +37,7 @@ TARGETS = {
     "dci_linear": (0.3, 3.0),
     "dci_boosting": (5.0, 40.0),
     "dci_forest": (5.0, 40.0),
+    "iwo": (5.0, 30.0),
     "whole panel, with intervals": (15.0, 120.0),
 }
 SIZES = (10_000, 150_000)
