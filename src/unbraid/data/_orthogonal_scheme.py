@@ -13,7 +13,7 @@ Mapping = Literal["polynomial", "trigonometric", "permutation", "noisy"]
 
 CLIPPED_PERCENT = 1
 N_LEVELS: dict[Mapping, int] = {"polynomial": 40, "trigonometric": 40, "permutation": 5, "noisy": 5}
-NOISE_VARIANCE = 0.01
+NOISE = 0.01
 
 
 class Truth(NamedTuple):
@@ -66,7 +66,7 @@ def orthogonal_scheme(
 
     then clipped to the 1st and 99th percentile, rescaled to [0, 1] and rounded. ``"permutation"`` and ``"noisy"``
     start from factors with evenly spread random levels: codes are the factors in another order, or the factors with
-    Gaussian noise of variance 0.01.
+    Gaussian noise of deviation 0.01.
 
     Every axis of a factor has weight :math:`1/R`, so with :math:`s_{jk}` shared axes
     :math:`\mathrm{IWO}_{jk} = 1 - s_{jk} / R` and :math:`\mathrm{IWR} = 1 - \log_L R`.
@@ -166,7 +166,7 @@ def _direct(
     """Codes that are the factors, reordered or with noise, and where each factor went, ``(n_factors, 1)``."""
     n_factors = factors.shape[1]
     if mapping == "noisy":
-        return factors + rng.normal(scale=np.sqrt(NOISE_VARIANCE), size=factors.shape), np.arange(n_factors)[:, None]
+        return factors + rng.normal(scale=NOISE, size=factors.shape), np.arange(n_factors)[:, None]
     order = rng.permutation(n_factors)
     return factors[:, order], np.argsort(order)[:, None]
 
