@@ -43,7 +43,8 @@ def test_containers_of_the_same_numbers_give_the_same_representation(convert):
 
 
 def test_polars_frames_give_what_arrays_give():
-    pl = pytest.importorskip("polars")
+    import polars as pl
+
     codes, factors = halves()
     rep = Representation(pl.DataFrame(codes, schema=["x", "y", "z"]), pl.DataFrame(factors, schema=["a", "b", "c"]))
     assert_same(rep, Representation(codes, factors))
@@ -52,7 +53,8 @@ def test_polars_frames_give_what_arrays_give():
 
 
 def test_polars_nulls_are_not_labelled():
-    pl = pytest.importorskip("polars")
+    import polars as pl
+
     columns = {
         "colour": ["r", None, "g", "b"] * 10,
         "size": [1, 2, 3, None] * 10,
@@ -66,7 +68,8 @@ def test_polars_nulls_are_not_labelled():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16", "int32"])
 def test_torch_tensors_give_what_arrays_give(dtype):
-    torch = pytest.importorskip("torch")
+    import torch
+
     codes, factors = halves()
     codes = np.round(codes)
     tensor = torch.tensor(codes).to(getattr(torch, dtype))
@@ -74,7 +77,8 @@ def test_torch_tensors_give_what_arrays_give(dtype):
 
 
 def test_torch_tensors_that_require_gradients_are_read_and_keep_them():
-    torch = pytest.importorskip("torch")
+    import torch
+
     codes, factors = halves()
     tensor = torch.tensor(codes, requires_grad=True)
     assert_same(Representation(tensor, factors), Representation(codes, factors))
@@ -82,7 +86,8 @@ def test_torch_tensors_that_require_gradients_are_read_and_keep_them():
 
 
 def test_torch_booleans_are_categorical():
-    torch = pytest.importorskip("torch")
+    import torch
+
     codes, factors = halves()
     rep = Representation(codes, {"wide": torch.tensor(factors[:, 0] > 0)})
     assert rep.factors[0].kind == "categorical"

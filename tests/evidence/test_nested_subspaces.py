@@ -2,6 +2,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 from unbraid import Representation
 from unbraid.evidence._nested_geometry import (
@@ -14,13 +15,10 @@ from unbraid.evidence._nested_geometry import (
     spine_widths,
     split_rows,
 )
+from unbraid.evidence._nested_network import Training, fit_nested
+from unbraid.evidence.nested_subspaces import nested_subspaces, nested_subspaces_many
 from unbraid.evidence.subspaces import SubspaceOptions, factor_subspaces
 from unbraid.factor import make_factor
-
-torch = pytest.importorskip("torch")
-
-from unbraid.evidence._nested_network import Training, fit_nested  # noqa: E402
-from unbraid.evidence.nested_subspaces import nested_subspaces, nested_subspaces_many  # noqa: E402
 
 NESTED = SubspaceOptions(solver="nested", max_rank=4)
 SHORT = Training(n_steps=250)
