@@ -40,11 +40,17 @@ class TestSap:
         score = sap(Representation(LEVELS, {"shape": shapes}))
         assert float(score) == pytest.approx(1 - 1 / 5, abs=0.05)
 
-    def test_balanced_accuracy_does_not_reward_guessing_the_common_class(self):
+    def test_every_class_counts_alike_however_rare(self):
+        """A tight common class is told 99 % of the time, a wide rare one 60 %: their mean, not that over rows."""
         rng = np.random.default_rng(0)
-        rare = np.where(rng.random(2000) < 0.05, "rare", "common")
-        matrix = sap(Representation(rng.standard_normal((2000, 2)), {"kind": rare})).evidence["predictability"]
-        np.testing.assert_allclose(matrix, 0.5, atol=0.12)
+        rare = rng.random(20_000) < 0.05
+        code = np.where(rare, rng.normal(1, 2, 20_000), rng.normal(0, 0.2, 20_000))
+        rep = Representation(
+            np.column_stack([code, rng.standard_normal(20_000)]), {"kind": np.where(rare, "rare", "common")}
+        )
+        matrix = sap(rep).evidence["predictability"]
+        assert matrix[0, 0] == pytest.approx((0.994 + 0.599) / 2, abs=0.04)
+        assert matrix[1, 0] == pytest.approx(0.5, abs=0.05)
 
     def test_angle_counts_through_its_cosine_and_sine(self):
         angle = np.linspace(0, 2 * np.pi, 2000, endpoint=False)
