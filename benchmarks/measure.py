@@ -52,7 +52,7 @@ def _timed(
     work: Callable[..., Any], prepare: Callable[..., Any], arguments: tuple[Any, ...], repeats: int
 ) -> Measurement:
     inputs = prepare(*arguments)
-    work(*prepare(*(_smallest(value) for value in arguments)))  # imports and caches are not what is timed
+    work(*prepare(*_small(*arguments)))  # imports and caches are not what is timed
     before = _peak()
     seconds = []
     for _ in range(repeats):
@@ -62,8 +62,9 @@ def _timed(
     return Measurement(seconds=min(seconds), peak_mib=max(0.0, _peak() - before), process_mib=_peak())
 
 
-def _smallest(value: Any) -> Any:
-    return min(value, 300) if isinstance(value, int) and value > 300 else value
+def _small(n_rows: int, *sizes: int) -> tuple[int, ...]:
+    """Few rows, and not too many codes and factors for them."""
+    return min(n_rows, 1000), *(min(size, 50) for size in sizes)
 
 
 def _peak() -> float:

@@ -1,7 +1,7 @@
 """How time and memory grow with rows, codes and factors, for each metric, with the fitted exponent.
 
     python benchmarks/scaling.py                # prints, and writes benchmarks/scaling.json
-    python benchmarks/scaling.py --only mig     # one metric
+    python benchmarks/scaling.py --only mig     # one metric, the others in the file kept
     python benchmarks/scaling.py --limit 120    # go on to sizes that should take up to 120 s
 
 A size whose time, extrapolated from the sizes before it, passes the limit is left out and marked so.
@@ -84,9 +84,9 @@ def main() -> None:
             f"information metrics with intervals, N, L, K = {INFORMATION_CASE}: "
             f"{found.seconds:.1f} s, {found.process_mib:.0f} MiB in all"
         )
-    if not arguments.only:
-        arguments.out.write_text(json.dumps({"machine": machine(), "results": results}, indent=1) + "\n")
-        print(f"wrote {arguments.out}")
+    kept = json.loads(arguments.out.read_text())["results"] if arguments.only and arguments.out.exists() else {}
+    arguments.out.write_text(json.dumps({"machine": machine(), "results": kept | results}, indent=1) + "\n")
+    print(f"wrote {arguments.out}")
 
 
 if __name__ == "__main__":
