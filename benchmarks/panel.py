@@ -3,13 +3,16 @@
     python benchmarks/panel.py                  # prints, and writes benchmarks/panel.json
     python benchmarks/panel.py --rows 10000     # one size
     python benchmarks/panel.py --only mig,sap   # some metrics
+    python benchmarks/panel.py --profile irs    # where one metric's time goes
 
 Two plain baselines run in the same session, so that ratios mean something on any machine.
 """
 
 import argparse
+import cProfile
 import json
 import os
+import pstats
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -93,12 +96,25 @@ def jobs(only: list[str]) -> dict[str, object]:
     return work
 
 
+def profile(name: str, n_rows: int) -> None:
+    """Print the functions in which one metric spends most of its time."""
+    codes, factors = dsprites_like(n_rows)
+    run_metric(name, codes[:1000], factors[:1000])
+    profiler = cProfile.Profile()
+    profiler.runcall(run_metric, name, codes, factors)
+    pstats.Stats(profiler).sort_stats("cumulative").print_stats("unbraid|argsort", 25)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--only", default="")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    parser.add_argument("--profile", choices=list(METRICS_BY_FAMILY))
     arguments = parser.parse_args()
+    if arguments.profile:
+        profile(arguments.profile, max(arguments.rows))
+        return
     only = [name for name in arguments.only.split(",") if name]
     results: dict[str, dict[str, object]] = {}
     print(f"{'':42s}" + "".join(f"{n:>12,} rows  peak MiB" for n in arguments.rows) + "   target")

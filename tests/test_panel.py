@@ -194,6 +194,13 @@ class TestFailures:
         assert report.failures == {"sap": "ZeroDivisionError: by nought"}
         assert "mig" in report
 
+    def test_a_metric_that_fails_costs_those_that_share_its_evidence_nothing(self):
+        one_alive = np.column_stack([CODES[:, 0], np.zeros(800), np.ones(800)])
+        report = ub.evaluate(one_alive, FACTORS, metrics=["mig", "infomec.compactness"])
+        assert "at least two columns that vary" in report.failures["infomec.compactness"]
+        assert report["mig"].low < report["mig"].value
+        assert report["mig"].null is not None
+
     def test_halves_too_small_for_an_interval_say_so(self):
         report = ub.evaluate(CODES[:14], FACTORS[:14] % 2, metrics=["r2"])
         assert report["r2"].low is None

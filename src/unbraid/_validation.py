@@ -83,6 +83,6 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
 
 
 def did_you_mean(value: str, choices: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'?`` without its question mark's dot, or nothing."""
+    """Return ``; did you mean 'x'`` for the nearest choice, to go on a sentence, or nothing if none is near."""
     close = difflib.get_close_matches(str(value), list(choices), n=1)
     return f"; did you mean {close[0]!r}" if close else ""

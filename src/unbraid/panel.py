@@ -272,7 +272,14 @@ def _light(group: _Group) -> Any:
 
 
 def _values(group: _Group, evidence: Any) -> dict[str, float]:
-    return {name: metric.score(evidence, **rest).value for name, (metric, rest) in group.metrics.items()}
+    """Score what can be scored; a metric that fails costs the others of its group nothing."""
+    values = {}
+    for name, (metric, rest) in group.metrics.items():
+        try:
+            values[name] = metric.score(evidence, **rest).value
+        except Exception as error:  # as in _resample
+            group.spread_error = _reason(error)
+    return values
 
 
 def _reason(error: Exception) -> str:
@@ -302,7 +309,7 @@ def _reach(values: FloatArray) -> float:
 
 def _in_order(values: dict[int, dict[str, float]], name: str) -> FloatArray:
     """Return one metric's values by index, so that sums do not depend on who finished first."""
-    return np.array([values[index][name] for index in sorted(values)])
+    return np.array([values[index][name] for index in sorted(values) if name in values[index]])
 
 
 def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) -> dict[str, Any]:
