@@ -20,6 +20,7 @@ class Score:
         per_code: One value for each code, ``(n_codes,)``; NaN for a dead code.
         evidence: The matrices behind the number, by name.
         notes: What a reader should know before trusting the number.
+        says: What the number means together with its siblings, in plain words, where one sentence can tell.
     """
 
     value: float
@@ -31,6 +32,7 @@ class Score:
     per_code: FloatArray | None = None
     evidence: Mapping[str, FloatArray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    says: str = ""
 
     def __float__(self) -> float:
         return self.value

@@ -72,7 +72,8 @@ def evaluate(
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, or ``None`` for label-free metrics only.
-        metrics: ``"default"`` for all that the input supports, or names; a family name gives all its scores.
+        metrics: ``"default"`` for all that the input supports but the dearest, ``"all"``, or names; a family name gives
+            all its scores.
         seed: Same seed, same numbers, for any ``n_jobs``.
         n_jobs: Worker threads; all cores by default.
         n_bins: Bins, for every metric that bins.
@@ -128,8 +129,10 @@ def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
     families = {metric.family for metric in METRICS.values()}
     wanted = set()
     for name in names:
-        if name in ("default", "all"):
+        if name == "all":
             wanted |= set(METRICS)
+        elif name == "default":
+            wanted |= {name for name, metric in METRICS.items() if metric.in_default}
         elif name in METRICS:
             wanted.add(name)
         elif name in families:
@@ -200,10 +203,11 @@ def _tasks(group: _Group, rep: Representation, seed: int, intervals: bool, nulls
     def rng(role: int, index: int = 0) -> np.random.Generator:
         return np.random.default_rng([seed, key, role, index])
 
-    tasks: list[Callable[[], None]] = [partial(_point, group, rep, rng(POINT))]
+    redraws = rng(REPLICATE) if intervals and group.source.redraw is not None else None
+    tasks: list[Callable[[], None]] = [partial(_point, group, rep, rng(POINT), redraws)]
     if intervals and group.source.resample is not None:
         tasks.append(partial(_resample, group, rep, rng(REPLICATE)))
-    elif intervals:
+    elif intervals and redraws is None:
         tasks += [
             partial(_replicate, group, rep, index, rng(REPLICATE, index)) for index in range(group.source.n_replicates)
         ]
@@ -219,7 +223,7 @@ def _run(tasks: list[Callable[[], None]], workers: int, bar: Progress) -> None:
             bar.advance()
 
 
-def _point(group: _Group, rep: Representation, rng: np.random.Generator) -> None:
+def _point(group: _Group, rep: Representation, rng: np.random.Generator, redraws: np.random.Generator | None) -> None:
     started = time.perf_counter()
     try:
         evidence = group.source.gather(rep, group.options, rng)
@@ -232,6 +236,9 @@ def _point(group: _Group, rep: Representation, rng: np.random.Generator) -> None
         except Exception as error:  # as above
             group.errors[name] = _reason(error)
     group.seconds = time.perf_counter() - started
+    if redraws is not None and group.source.redraw is not None:
+        drawn = group.source.redraw(evidence, n_resamples=group.source.n_replicates, rng=redraws)
+        group.replicates = {index: _values(group, other) for index, other in enumerate(drawn)}
 
 
 def _resample(group: _Group, rep: Representation, rng: np.random.Generator) -> None:
@@ -289,7 +296,7 @@ def _reason(error: Exception) -> str:
 def _finish(group: _Group, name: str) -> Score:
     """Add interval, null and notes to a point score."""
     metric, score = group.metrics[name][0], group.points[name]
-    values, nulls = _in_order(group.replicates, name), _in_order(group.nulls, name)
+    values, nulls = _in_order(group.replicates, name), _in_order(group.nulls if metric.has_null else {}, name)
     low = high = beats_chance = None
     if len(values) >= 3 and np.isfinite(values).all() and np.isfinite(score.value):
         reach = _reach(values) * group.scale

@@ -106,6 +106,7 @@ class Report(Mapping[str, Score]):
             "per_factor": _named(self.meta["factor_names"], score.per_factor),
             "per_code": _named(self.meta["code_names"], score.per_code),
             "notes": list(score.notes),
+            "says": score.says or None,
         }
 
 

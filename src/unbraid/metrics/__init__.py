@@ -10,8 +10,17 @@ from unbraid.metrics._dci import (
     disentanglement,
     informativeness,
 )
+from unbraid.metrics._dci_es import (
+    DCIES,
+    area_under_curve,
+    dci_es,
+    explicitness_of_curve,
+    loss_capacity,
+    task_explicitness,
+)
 from unbraid.metrics._dcimig import dcimig
 from unbraid.metrics._explicitness import explicitness
+from unbraid.metrics._identifiability import Identifiability, Identified, identifiability
 from unbraid.metrics._infomec import InfoMEC, infomec
 from unbraid.metrics._irs import irs
 from unbraid.metrics._jemmig import jemmig
@@ -30,27 +39,35 @@ from unbraid.metrics._z_scores import z1, z2
 
 __all__ = [
     "DCI",
+    "DCIES",
     "METRICS",
     "Cost",
+    "Identifiability",
+    "Identified",
     "InfoMEC",
     "Invariance",
     "Metric",
     "Property",
     "Source",
+    "area_under_curve",
     "code_mutual_information",
     "completeness",
     "dci_boosting",
+    "dci_es",
     "dci_forest",
     "dci_linear",
     "dcimig",
     "disentanglement",
     "explicitness",
+    "explicitness_of_curve",
+    "identifiability",
     "infomec",
     "informativeness",
     "irs",
     "iwo",
     "iwr",
     "jemmig",
+    "loss_capacity",
     "mcc",
     "mig",
     "mig_sup",
@@ -58,6 +75,7 @@ __all__ = [
     "orthogonality",
     "r2",
     "sap",
+    "task_explicitness",
     "total_correlation",
     "wasserstein_correlation",
     "z1",

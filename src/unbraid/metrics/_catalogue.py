@@ -12,6 +12,14 @@ from unbraid.metrics._dci import (
     disentanglement,
     informativeness,
 )
+from unbraid.metrics._dci_es import (
+    dci_es,
+    es_completeness,
+    es_disentanglement,
+    es_explicitness,
+    es_informativeness,
+    es_size,
+)
 from unbraid.metrics._dcimig import dcimig, dcimig_score
 from unbraid.metrics._explicitness import explicitness, explicitness_score
 from unbraid.metrics._infomec import infoc_score, infoe_score, infom_score, infomec
@@ -81,6 +89,24 @@ def _dci(family: str, function: Any, source: Source, probe: str, **shared: Any) 
             **shared,
         ),
     ]
+
+
+def _dci_es(name: str, score: Any, measures: tuple[Property, ...], summary: str, **own: Any) -> Metric:
+    """Return one row of the scores of a ladder of probes; they are dear, so the default panel leaves them out."""
+    return Metric(
+        name=f"dci_es.{name}",
+        title=f"DCI-ES {name}",
+        function=dci_es,
+        source=sources.LOSS_CAPACITY,
+        score=score,
+        measures=measures,
+        summary=summary,
+        reference="Eastwood et al. (2023), arXiv:2210.00364",
+        tolerance=0.03,
+        cost=Cost.MINUTE,
+        in_default=False,
+        **own,
+    )
 
 
 _ROWS = [
@@ -345,6 +371,46 @@ _ROWS = [
         cost=Cost.SECONDS,
         summary="How much do the factors' subspaces overlap, every axis counted alike?",
         reference="Geyer et al. (2024), arXiv:2407.03728",
+    ),
+    _dci_es(
+        "disentanglement",
+        es_disentanglement,
+        (MODULARITY,),
+        "Does each code matter for one factor only, to the simplest probe that does well?",
+        invariant_to=AXES,
+        min_factors=2,
+    ),
+    _dci_es(
+        "completeness",
+        es_completeness,
+        (COMPACTNESS,),
+        "Does each factor need one code only, to the simplest probe that does well?",
+        invariant_to=AXES,
+    ),
+    _dci_es(
+        "informativeness",
+        es_informativeness,
+        (EXPLICITNESS,),
+        "Can the factors be predicted from the codes with any capacity?",
+        invariant_to=AXES,
+    ),
+    _dci_es(
+        "explicitness",
+        es_explicitness,
+        (EXPLICITNESS,),
+        "How little capacity does it take to read the factors out?",
+        bounds=(-1.0, 1.0),
+        invariant_to=AXES,
+        has_null=False,
+    ),
+    _dci_es(
+        "size",
+        es_size,
+        (COMPACTNESS,),
+        "How many factors are there for each code?",
+        bounds=(0.0, math.inf),
+        invariant_to=frozenset(Invariance),
+        has_null=False,
     ),
     Metric(
         name="total_correlation",

@@ -38,6 +38,7 @@ class Cost(StrEnum):
     INSTANT = "under 0.1 s"
     QUICK = "under 1 s"
     SECONDS = "seconds"
+    MINUTE = "up to a minute"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,8 @@ class Source:
         n_nulls: How many shuffles the null averages over.
         resample: ``(representation, options, n_resamples=, rng=) -> [evidence]``, where counts can be
             resampled without touching rows; otherwise the panel refits on random halves of the rows.
+        redraw: ``(evidence, n_resamples=, rng=) -> [evidence]``, where refits would be too dear and what was fitted
+            is judged again on other draws of the held-out rows.
         lighten: Options to use for replicates and nulls, where a lighter fit tells the spread as well.
         max_replicate_rows: Replicates and nulls use at most this many rows.
         label_free: Reads the codes only; its null shuffles each code instead of the factors.
@@ -63,6 +66,7 @@ class Source:
     n_replicates: int
     n_nulls: int
     resample: Callable[..., list[Any]] | None = None
+    redraw: Callable[..., list[Any]] | None = None
     lighten: Callable[[Any], Any] | None = None
     max_replicate_rows: int | None = None
     label_free: bool = False
@@ -72,6 +76,8 @@ class Source:
         """How the interval is made, in words."""
         if self.resample is not None:
             return f"block bootstrap of counts, {self.n_replicates} resamples"
+        if self.redraw is not None:
+            return f"{self.n_replicates} bootstraps of the held-out rows, without fitting again"
         return f"{self.n_replicates} refits on random halves of the rows"
 
 
@@ -94,6 +100,8 @@ class Metric:
         cost: Rough time.
         reference: Where it was published.
         summary: One plain sentence.
+        in_default: Whether the default panel runs it; otherwise it must be asked for by name.
+        has_null: Whether the score of shuffled factors says what chance scores.
     """
 
     name: str
@@ -110,6 +118,8 @@ class Metric:
     tolerance: float = 1e-9
     min_factors: int = 1
     cost: Cost = Cost.INSTANT
+    in_default: bool = True
+    has_null: bool = True
 
     @property
     def family(self) -> str:

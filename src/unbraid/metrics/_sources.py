@@ -13,7 +13,9 @@ from unbraid.evidence.conditional import ConditionalOptions, conditional_spread
 from unbraid.evidence.covariance import CovarianceOptions, code_covariance
 from unbraid.evidence.information import InformationOptions, information_table, resampled_tables
 from unbraid.evidence.interventions import GroupOptions, group_differences, group_variances
+from unbraid.evidence.ladders import ForestLadder, MLPLadder, as_ladder
 from unbraid.evidence.linear import LinearOptions, linear_importance
+from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
 from unbraid.evidence.regression import RegressionOptions, linear_fit
 from unbraid.evidence.separability import (
     ClassifierOptions,
@@ -26,6 +28,7 @@ from unbraid.evidence.trees import BoostingOptions, ForestOptions, boosting_impo
 from unbraid.metrics._metric import Source
 
 LIGHT_TREES = 10
+LIGHT_WIDTHS = 4
 MANY_ROWS = 20_000
 
 INFORMATION = Source(
@@ -106,6 +109,28 @@ SUBSPACES = Source(
     n_replicates=5,
     n_nulls=3,
     lighten=lambda options: replace(options, solver="fast"),
+    max_replicate_rows=5_000,
+)
+
+
+def _light_ladder(options: LossCapacityOptions) -> LossCapacityOptions:
+    """Fewer trees, or only the narrower networks: enough to see that nothing can be read from shuffled factors."""
+    ladder = as_ladder(options.ladder)
+    if isinstance(ladder, ForestLadder):
+        return replace(options, ladder=replace(ladder, n_trees=min(ladder.n_trees, LIGHT_TREES)))
+    if isinstance(ladder, MLPLadder):
+        return replace(options, ladder=replace(ladder, widths=ladder.widths[:LIGHT_WIDTHS]))
+    return options
+
+
+LOSS_CAPACITY = Source(
+    name="loss_capacity",
+    gather=loss_capacity_curves,
+    options=LossCapacityOptions,
+    n_replicates=100,
+    n_nulls=3,
+    redraw=resampled_curves,
+    lighten=_light_ladder,
     max_replicate_rows=5_000,
 )
 COVARIANCE = Source(

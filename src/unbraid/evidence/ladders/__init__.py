@@ -1,0 +1,52 @@
+"""Ladders of probes: the same question asked with ever more capacity."""
+
+from unbraid._validation import check_choice
+from unbraid.evidence.ladders.base import Climb, Ladder, Probe, Split, Task, split_rows
+from unbraid.evidence.ladders.estimators import EstimatorLadder, Rung
+from unbraid.evidence.ladders.forest import ForestLadder
+from unbraid.evidence.ladders.fourier import FourierLadder
+from unbraid.evidence.ladders.linear import LinearLadder
+from unbraid.evidence.ladders.mlp import MLPLadder
+
+LADDERS: dict[str, type[MLPLadder] | type[ForestLadder] | type[FourierLadder] | type[LinearLadder]] = {
+    "mlp": MLPLadder,
+    "forest": ForestLadder,
+    "fourier": FourierLadder,
+    "linear": LinearLadder,
+}
+
+
+def as_ladder(ladder: str | Ladder) -> Ladder:
+    """Return a ladder by name, with its defaults, or the ladder given.
+
+    Raises:
+        ValueError: An unknown name.
+        TypeError: Something that is no ladder.
+    """
+    if isinstance(ladder, str):
+        check_choice("ladder", ladder, list(LADDERS))
+        return LADDERS[ladder]()
+    if not isinstance(ladder, Ladder):
+        raise TypeError(
+            f"ladder must be one of {', '.join(LADDERS)}, or a ladder such as EstimatorLadder(rungs=...), "
+            f"got {type(ladder).__name__}."
+        )
+    return ladder
+
+
+__all__ = [
+    "LADDERS",
+    "Climb",
+    "EstimatorLadder",
+    "ForestLadder",
+    "FourierLadder",
+    "Ladder",
+    "LinearLadder",
+    "MLPLadder",
+    "Probe",
+    "Rung",
+    "Split",
+    "Task",
+    "as_ladder",
+    "split_rows",
+]

@@ -1,0 +1,195 @@
+"""Loss–capacity curves: how low a probe's held-out loss gets as the probe is allowed to do more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from unbraid._typing import BoolArray, FloatArray
+from unbraid._validation import check_choice
+from unbraid.evidence.black_box import BlackBoxImportance, black_box_importance, resolve_measure
+from unbraid.evidence.importance import as_shares
+from unbraid.evidence.ladders import Climb, Ladder, Task, as_ladder, split_rows
+from unbraid.evidence.probe_losses import LEAST_PROBABILITY, Loss, RowLosses, baseline_loss, row_losses
+from unbraid.evidence.sage import SageOptions
+from unbraid.evidence.splits import standardise
+from unbraid.factor import Factor
+from unbraid.representation import Representation
+
+WhichProbe = Literal["simplest", "best"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossCapacityOptions:
+    """A ladder of probes for every factor.
+
+    Attributes:
+        ladder: ``"mlp"``, ``"forest"``, ``"fourier"`` or ``"linear"``, or a ladder with its own settings.
+        loss: ``"error"``: 1 - R² for numbers and angles, 1 - accuracy for categories; ``"cross_entropy"``: the same
+            for numbers, cross-entropy for categories.
+        importance: ``"auto"``: the probes' own, or SAGE where they have none; ``"sage"``, ``"permutation"``,
+            ``"gini"`` (forest) or ``"weights"`` (linear); ``"none"`` for the curves alone.
+        probe: Whose importances are taken: ``"simplest"``: the lowest rung whose mean validation loss is within one
+            standard error of the best; ``"best"``: the rung with the lowest, as in the published code.
+        sage: How finely SAGE is estimated.
+    """
+
+    ladder: str | Ladder = "mlp"
+    loss: Loss = "error"
+    importance: str = "auto"
+    probe: WhichProbe = "simplest"
+    sage: SageOptions = field(default_factory=SageOptions)
+
+    def __post_init__(self) -> None:
+        check_choice("loss", self.loss, get_args(Loss))
+        check_choice("probe", self.probe, get_args(WhichProbe))
+        resolve_measure(self.importance, as_ladder(self.ladder))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LossCapacity:
+    """Curves of all factors, and what the chosen probe leans on.
+
+    Attributes:
+        factor_names: Whose curves they are.
+        ladder: Name of the ladder.
+        axis: What capacities count.
+        starts_linear: Whether the first rung is a linear probe of all codes.
+        capacities: ``(n_factors, n_rungs)``.
+        rows: Test losses of each factor, row by row.
+        baselines: Loss of a guess made without the codes, ``(n_factors,)``.
+        in_accuracy: Which factors are judged by accuracy rather than R², ``(n_factors,)``.
+        beats_baseline: Which factors the chosen probe predicts better than blindly, by two standard errors.
+        chosen: The rung whose importances are taken.
+        importance: What that rung's probe leans on, before scaling.
+        size: Factors for each code that varies.
+        notes: What a reader should know.
+    """
+
+    factor_names: tuple[str, ...]
+    ladder: str
+    axis: str
+    starts_linear: bool
+    capacities: FloatArray
+    rows: tuple[RowLosses, ...]
+    baselines: FloatArray
+    in_accuracy: FloatArray
+    beats_baseline: BoolArray
+    chosen: int
+    importance: BlackBoxImportance
+    size: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def losses(self) -> FloatArray:
+        """Test losses, ``(n_factors, n_rungs)``."""
+        return np.stack([rows.values for rows in self.rows])
+
+    @property
+    def errors(self) -> FloatArray:
+        """Standard errors of the test losses, over test rows."""
+        return np.stack([rows.errors for rows in self.rows])
+
+    def table(self) -> pd.DataFrame:
+        """One row for each factor and rung: capacity, loss and its 95 % interval over test rows."""
+        reach = 1.96 * self.errors
+        return pd.DataFrame(
+            {
+                "factor": np.repeat(self.factor_names, self.losses.shape[1]),
+                "capacity": self.capacities.ravel(),
+                "loss": self.losses.ravel(),
+                "low": np.maximum(self.losses - reach, 0.0).ravel(),
+                "high": (self.losses + reach).ravel(),
+            }
+        )
+
+    @property
+    def matrix(self) -> FloatArray:
+        """Importances as DCI reads them: columns sum to 1, or are 0 where the probe knows nothing of a factor."""
+        columns = [as_shares(column) for column in self.importance.values.T]
+        return np.stack(columns, axis=1) * self.beats_baseline
+
+
+def loss_capacity_curves(rep: Representation, options: LossCapacityOptions, rng: np.random.Generator) -> LossCapacity:
+    """Climb the ladder for all factors on one split of the rows; judge on rows that no rung has seen."""
+    ladder = as_ladder(options.ladder)
+    measure = resolve_measure(options.importance, ladder)
+    split_rng, climb_rng, importance_rng = rng.spawn(3)
+    split = split_rows(rep.factors, rep.n_samples, rng=split_rng)
+    codes = rep.codes if rep.active.all() else rep.codes[:, rep.active]
+    task = Task(codes=standardise(codes[split.train], codes)[1], factors=tuple(rep.factors), split=split)
+    climb = ladder.climb(task, rng=climb_rng)
+    chosen = _choose(climb, task, options)
+    importance = black_box_importance(climb.probe(chosen), measure, task, sage=options.sage, rng=importance_rng)
+    rows = tuple(row_losses(f, split.test, climb.test[k], options.loss) for k, f in enumerate(task.factors))
+    baselines = np.array([baseline_loss(factor, options.loss) for factor in task.factors])
+    return LossCapacity(
+        factor_names=rep.factor_names,
+        ladder=ladder.name,
+        axis=ladder.axis,
+        starts_linear=ladder.starts_linear,
+        capacities=climb.capacities,
+        rows=rows,
+        baselines=baselines,
+        in_accuracy=np.array([float(not factor.is_numeric) for factor in task.factors]),
+        beats_baseline=_beats_blind_guess(rows, chosen, task, options.loss),
+        chosen=chosen,
+        importance=_with_dead_codes(importance, rep.active),
+        size=rep.n_factors / rep.n_codes,
+        notes=importance.notes,
+    )
+
+
+def resampled_curves(curves: LossCapacity, *, n_resamples: int, rng: np.random.Generator) -> list[LossCapacity]:
+    """Draw test rows with replacement, and importances within their standard errors; nothing is fitted again."""
+    return [_resampled(curves, child) for child in rng.spawn(n_resamples)]
+
+
+def _resampled(curves: LossCapacity, rng: np.random.Generator) -> LossCapacity:
+    shaken = rng.normal(curves.importance.values, curves.importance.errors)
+    importance = replace(curves.importance, values=np.maximum(shaken, 0.0))
+    return replace(curves, rows=tuple(rows.resampled(rng) for rows in curves.rows), importance=importance)
+
+
+def _choose(climb: Climb, task: Task, options: LossCapacityOptions) -> int:
+    """The rung with the lowest mean validation loss, or the lowest rung within one standard error of it."""
+    loss = options.loss
+    losses = [row_losses(f, task.split.validation, climb.validation[k], loss) for k, f in enumerate(task.factors)]
+    scale = np.array([baseline_loss(factor, loss) for factor in task.factors])[:, None]
+    mean = (np.stack([rows.values for rows in losses]) / scale).mean(axis=0)
+    error = np.sqrt(((np.stack([rows.errors for rows in losses]) / scale) ** 2).sum(axis=0)) / len(losses)
+    best = int(mean.argmin())
+    if options.probe == "best":
+        return best
+    return int(np.flatnonzero(mean <= mean[best] + error[best])[0])
+
+
+def _beats_blind_guess(rows: tuple[RowLosses, ...], chosen: int, task: Task, loss: Loss) -> BoolArray:
+    """Whether the chosen probe of each factor does better than a guess from the rows it was fitted on."""
+    better = []
+    for factor, losses in zip(task.factors, rows, strict=True):
+        gain = _blind_losses(factor, losses, task, loss) - losses.each[chosen]
+        better.append(bool(gain.mean() > 2 * gain.std() / np.sqrt(len(gain))))
+    return np.array(better)
+
+
+def _blind_losses(factor: Factor, losses: RowLosses, task: Task, loss: Loss) -> FloatArray:
+    """Loss of each test row when the codes are not looked at: the mean, or the commonest value."""
+    if factor.is_numeric:
+        return losses.unit
+    assert factor.labels is not None
+    truth = factor.labels[task.labelled(factor, task.split.test)]
+    counts = np.bincount(factor.labels[task.labelled(factor, task.split.train)], minlength=len(factor.levels))
+    if loss == "error":
+        return np.asarray(truth != counts.argmax(), dtype=float)
+    return np.asarray(-np.log(np.maximum(counts / counts.sum(), LEAST_PROBABILITY))[truth])
+
+
+def _with_dead_codes(importance: BlackBoxImportance, active: BoolArray) -> BlackBoxImportance:
+    """Give codes that never change an importance of 0."""
+    values, errors = np.zeros((2, len(active), importance.values.shape[1]))
+    values[active], errors[active] = importance.values, importance.errors
+    return replace(importance, values=values, errors=errors)

@@ -1,0 +1,287 @@
+"""DCI-ES: disentanglement, completeness and informativeness of any probe, explicitness and size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unbraid._score import Score
+from unbraid._typing import FloatArray
+from unbraid._validation import to_array
+from unbraid.evidence.importance import Importance
+from unbraid.evidence.ladders import Ladder
+from unbraid.evidence.loss_capacity import LossCapacity, LossCapacityOptions, WhichProbe, loss_capacity_curves
+from unbraid.evidence.probe_losses import Loss
+from unbraid.evidence.sage import SageOptions
+from unbraid.metrics._dci import completeness, disentanglement
+from unbraid.metrics._identifiability import identifiability
+from unbraid.representation import Representation, as_labelled
+
+NEAR_NOTHING = 0.05
+
+
+class DCIES(NamedTuple):
+    """The five scores of one ladder."""
+
+    disentanglement: Score
+    completeness: Score
+    informativeness: Score
+    explicitness: Score
+    size: Score
+
+
+def dci_es(
+    codes: Any,
+    factors: Any = None,
+    *,
+    ladder: str | Ladder = "mlp",
+    loss: Loss = "error",
+    importance: str = "auto",
+    probe: WhichProbe = "simplest",
+    sage: SageOptions | None = None,
+    rng: np.random.Generator | int = 0,
+) -> DCIES:
+    r"""Score what a representation holds, how it is laid out, and how much capacity it takes to read it.
+
+    Probes of growing capacity are fitted for every factor, judged on rows they have not seen. The lowest loss is
+    informativeness; how early the curve of loss against capacity gets there is explicitness; what the probe leans on
+    gives disentanglement and completeness.
+
+    Args:
+        codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: ``(n_samples, n_factors)``; any labels, such as those of a task.
+        ladder: ``"mlp"`` (linear, then networks of growing width; needs torch), ``"forest"`` (growing depth),
+            ``"fourier"`` (growing number of random features), ``"linear"`` (growing number of principal directions),
+            or a ladder with its own settings from :mod:`unbraid.evidence.ladders`.
+        loss: ``"error"``: 1 - R² for numbers and angles, 1 - accuracy for categories; ``"cross_entropy"`` for
+            categories by cross-entropy.
+        importance: ``"auto"``: Gini importances of a forest, weights of linear probes, else SAGE; or ``"sage"``,
+            ``"permutation"``, ``"gini"``, ``"weights"``.
+        probe: Whose importances are taken: ``"simplest"``, the lowest rung whose mean validation loss is within one
+            standard error of the best, or ``"best"``.
+        sage: How finely SAGE is estimated.
+        rng: Source of chance, or its seed.
+
+    Returns:
+        Five scores: see :func:`explicitness_of_curve` for explicitness, in [-1, 1]; size is the number of factors for
+        each code; the others are in [0, 1].
+
+    Raises:
+        ValueError: Too few rows, an unknown ladder, or capacities that do not increase.
+
+    Note:
+        Unchanged by reordering codes, up to the scatter of the fits. Explicitness depends on the ladder: a rotation
+        is nothing to a linear probe and much to a tree.
+
+    References:
+        Eastwood et al. (2023), On the DCI Framework for Evaluating Disentangled Representations, sec. 2 and 4.
+        https://arxiv.org/abs/2210.00364
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.random.default_rng(0).integers(0, 5, (400, 2))
+        >>> scores = dci_es(factors + 0.0, factors, ladder="linear")
+        >>> round(float(scores.disentanglement), 2), float(scores.size)
+        (1.0, 1.0)
+    """
+    rep = as_labelled(codes, factors, metric="dci_es", min_factors=1)
+    options = LossCapacityOptions(
+        ladder=ladder, loss=loss, importance=importance, probe=probe, sage=sage or SageOptions()
+    )
+    curves = loss_capacity_curves(rep, options, np.random.default_rng(rng))
+    return DCIES(
+        es_disentanglement(curves),
+        es_completeness(curves),
+        es_informativeness(curves),
+        es_explicitness(curves),
+        es_size(curves),
+    )
+
+
+def loss_capacity(
+    codes: Any,
+    labels: Any = None,
+    *,
+    ladder: str | Ladder = "mlp",
+    loss: Loss = "error",
+    rng: np.random.Generator | int = 0,
+) -> LossCapacity:
+    """Draw loss–capacity curves: the held-out loss of probes of growing capacity, for factors or any other labels.
+
+    Args:
+        codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        labels: ``(n_samples,)`` or ``(n_samples, n_labels)``: factors, or the labels of a task.
+        ladder: As for :func:`dci_es`.
+        loss: As for :func:`dci_es`.
+        rng: Source of chance, or its seed.
+
+    Returns:
+        Curves with standard errors; ``table()`` gives them as a data frame.
+
+    Example:
+        >>> import numpy as np
+        >>> angle = np.random.default_rng(0).uniform(-2, 2, 600)
+        >>> codes = np.stack([angle, angle**2], axis=1)
+        >>> curves = loss_capacity(codes, angle**2 > 1, ladder="forest")
+        >>> bool(curves.losses[0, 0] < 0.05)
+        True
+    """
+    rep = _labelled(codes, labels, metric="loss_capacity")
+    options = LossCapacityOptions(ladder=ladder, loss=loss, importance="none")
+    return loss_capacity_curves(rep, options, np.random.default_rng(rng))
+
+
+def task_explicitness(
+    codes: Any,
+    labels: Any,
+    *,
+    ladder: str | Ladder = "mlp",
+    loss: Loss = "error",
+    rng: np.random.Generator | int = 0,
+) -> Score:
+    """Score how little capacity it takes to solve a task from the codes, for any labels and not only factors.
+
+    Args:
+        codes: ``(n_samples, n_codes)``.
+        labels: Of the task, ``(n_samples,)``, or of several, ``(n_samples, n_tasks)``.
+        ladder: As for :func:`dci_es`.
+        loss: As for :func:`dci_es`.
+        rng: Source of chance, or its seed.
+
+    Returns:
+        Explicitness in [-1, 1], the mean over tasks; ``evidence`` holds the curves: ``capacities``, ``losses``,
+        ``loss_low``, ``loss_high`` and ``baselines``.
+
+    References:
+        Eastwood et al. (2023), sec. 4.2 and 7. https://arxiv.org/abs/2210.00364
+
+    Example:
+        >>> import numpy as np
+        >>> codes = np.random.default_rng(0).normal(size=(600, 2))
+        >>> float(task_explicitness(codes, codes[:, 0] > 0, ladder="forest")) > 0.95
+        True
+    """
+    return es_explicitness(loss_capacity(codes, labels, ladder=ladder, loss=loss, rng=rng))
+
+
+def es_disentanglement(curves: LossCapacity) -> Score:
+    """Score whether each code matters for one factor only, by the importances of the chosen probe."""
+    return _with_notes(disentanglement(_as_importance(curves)), curves)
+
+
+def es_completeness(curves: LossCapacity) -> Score:
+    """Score whether each factor needs one code only, by the importances of the chosen probe."""
+    return _with_notes(completeness(_as_importance(curves)), curves)
+
+
+def es_informativeness(curves: LossCapacity) -> Score:
+    """Score how well the factors can be predicted with any capacity: 1 - the lowest loss, not below 0."""
+    lowest = np.minimum(curves.losses.min(axis=1), curves.baselines)
+    per_factor = np.clip(1 - lowest, 0.0, 1.0)
+    return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence=_curve_evidence(curves))
+
+
+def es_explicitness(curves: LossCapacity) -> Score:
+    """Score how little capacity it takes to reach the lowest loss, averaged over factors."""
+    per_factor = np.array(
+        [
+            explicitness_of_curve(capacities, losses, baseline=float(baseline))
+            for capacities, losses, baseline in zip(curves.capacities, curves.losses, curves.baselines, strict=True)
+        ]
+    )
+    gained = (curves.baselines - curves.losses.min(axis=1)) / curves.baselines
+    unread = int((gained < NEAR_NOTHING).sum())
+    notes: tuple[str, ...] = ()
+    if unread:
+        notes = (
+            f"For {unread} factor(s) no probe gets far below a blind guess: their explicitness is near 1 because "
+            "there is nothing to read, not because it is easy to read. Look at informativeness first.",
+        )
+    value = float(per_factor.mean())
+    return Score(
+        value=value,
+        per_factor=per_factor,
+        evidence=_curve_evidence(curves),
+        notes=notes,
+        says=_identified(curves, value),
+    )
+
+
+def es_size(curves: LossCapacity) -> Score:
+    """Number of factors for each code: 1 is as small as the factors themselves, less is larger."""
+    return Score(value=curves.size)
+
+
+def explicitness_of_curve(capacities: FloatArray, losses: FloatArray, *, baseline: float, lowest: float = 0.0) -> float:
+    r"""Turn one loss–capacity curve into explicitness.
+
+    .. math:: E = 1 - \frac{\mathrm{AULCC}}{\frac12 (\kappa_T - \kappa_1)(\ell^b - \ell^*)}
+
+    1 when the first rung is already the best; 0 when the loss falls along a straight line from the baseline
+    to the lowest possible; down to -1 when it falls at the last rung only.
+
+    Args:
+        capacities: Increasing, ``(n_rungs,)``.
+        losses: On held-out rows, ``(n_rungs,)``; a rung worse than the baseline counts as the baseline.
+        baseline: Loss of a guess made without the codes.
+        lowest: Lowest possible loss.
+
+    Example:
+        >>> explicitness_of_curve(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.5, 0.0]), baseline=1.0)
+        0.0
+    """
+    area = area_under_curve(capacities, np.minimum(losses, baseline))
+    return 1 - area / (0.5 * float(capacities[-1] - capacities[0]) * (baseline - lowest))
+
+
+def area_under_curve(capacities: FloatArray, losses: FloatArray) -> float:
+    """Area between the curve, made to fall only, and its lowest loss, by the trapezoidal rule."""
+    best = np.minimum.accumulate(losses)
+    above = best - best[-1]
+    return float((0.5 * (above[1:] + above[:-1]) * np.diff(capacities)).sum())
+
+
+def _identified(curves: LossCapacity, explicitness: float) -> str:
+    """What the scores together say of identifiability; nothing for a single factor, or without importances."""
+    if len(curves.rows) < 2 or curves.importance.measure == "none":
+        return ""
+    return identifiability(
+        disentanglement=es_disentanglement(curves).value,
+        completeness=es_completeness(curves).value,
+        informativeness=es_informativeness(curves).value,
+        explicitness=explicitness,
+        size=curves.size,
+        importance=curves.importance.measure,
+        starts_linear=curves.starts_linear,
+    ).sentence
+
+
+def _labelled(codes: Any, labels: Any, *, metric: str) -> Representation:
+    if labels is not None and not isinstance(labels, Representation):
+        array = to_array(labels)
+        labels = array[:, None] if array.ndim == 1 else labels
+    return as_labelled(codes, labels, metric=metric, min_factors=1)
+
+
+def _as_importance(curves: LossCapacity) -> Importance:
+    return Importance(
+        matrix=curves.matrix, informativeness=1 - curves.losses.min(axis=1), in_accuracy=curves.in_accuracy
+    )
+
+
+def _with_notes(score: Score, curves: LossCapacity) -> Score:
+    return replace(score, notes=(*score.notes, *curves.notes))
+
+
+def _curve_evidence(curves: LossCapacity) -> dict[str, FloatArray]:
+    """What a plot of the curves needs."""
+    reach = 1.96 * curves.errors
+    return {
+        "capacities": curves.capacities,
+        "losses": curves.losses,
+        "loss_low": np.maximum(curves.losses - reach, 0.0),
+        "loss_high": curves.losses + reach,
+        "baselines": curves.baselines,
+    }

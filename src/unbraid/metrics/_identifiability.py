@@ -1,0 +1,151 @@
+"""Which kind of identifiability the scores of DCI-ES support, and what stands in the way of a stronger one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from unbraid._validation import check_at_least
+from unbraid.evidence.black_box import NECESSARY
+
+TOLERANCE = 0.05
+
+
+class Identified(StrEnum):
+    """Up to what the codes give the factors back, strongest first."""
+
+    SIGN_AND_PERMUTATION = "sign and permutation"
+    REPARAMETRISATION = "permutation and element-wise reparametrisation"
+    LINEAR_MAP = "an invertible linear map"
+    NOTHING = "none of these"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identifiability:
+    """What the scores support.
+
+    Attributes:
+        supported: The strongest class whose conditions hold within the tolerance.
+        in_the_way: Scores that fall short of the next stronger class, furthest first; empty at the top.
+        caveats: What the theory asks for and these scores cannot show.
+        sentence: All of it in plain words.
+    """
+
+    supported: Identified
+    in_the_way: tuple[str, ...]
+    caveats: tuple[str, ...]
+    sentence: str
+
+
+def identifiability(
+    *,
+    disentanglement: float,
+    completeness: float,
+    informativeness: float,
+    explicitness: float,
+    size: float,
+    importance: str,
+    starts_linear: bool,
+    tolerance: float = TOLERANCE,
+) -> Identifiability:
+    """Read D, C, I and E together, as section 4.2 of DCI-ES does.
+
+    All four at 1: the codes are the factors up to sign and permutation. D, C and I: up to a function of each factor
+    on its own. I and E, with a ladder that starts at linear probes: up to an invertible linear map.
+
+    Args:
+        disentanglement: D.
+        completeness: C.
+        informativeness: I.
+        explicitness: E.
+        size: Factors for each code, S.
+        importance: How importances were measured: ``"gini"``, ``"weights"``, ``"sage"`` or ``"permutation"``.
+        starts_linear: Whether the lowest capacity was a linear probe of all codes.
+        tolerance: How far below 1 still counts as 1.
+
+    Returns:
+        The verdict.
+
+    References:
+        Eastwood et al. (2023), Corollaries 3.4 and 3.5, Remark 3.6, sec. 4.2. https://arxiv.org/abs/2210.00364
+
+    Example:
+        >>> verdict = identifiability(
+        ...     disentanglement=0.2,
+        ...     completeness=0.2,
+        ...     informativeness=1.0,
+        ...     explicitness=1.0,
+        ...     size=1.0,
+        ...     importance="sage",
+        ...     starts_linear=True,
+        ... )
+        >>> str(verdict.supported)
+        'an invertible linear map'
+    """
+    check_at_least("tolerance", tolerance, 0)
+    scores = {
+        "disentanglement": disentanglement,
+        "completeness": completeness,
+        "informativeness": informativeness,
+        "explicitness": explicitness,
+    }
+    short = {name: 1 - value for name, value in scores.items() if value < 1 - tolerance}
+    supported, wanted = _supported(short, starts_linear)
+    in_the_way = tuple(sorted((name for name in short if name in wanted), key=lambda name: -short[name]))
+    caveats = _caveats(supported, importance, starts_linear, size)
+    return Identifiability(
+        supported=supported,
+        in_the_way=in_the_way,
+        caveats=caveats,
+        sentence=_sentence(supported, in_the_way, scores, caveats, tolerance),
+    )
+
+
+def _supported(short: dict[str, float], starts_linear: bool) -> tuple[Identified, tuple[str, ...]]:
+    """The strongest class that holds, and the scores that the next stronger one asks for."""
+    axes = not {"disentanglement", "completeness", "informativeness"} & set(short)
+    linear = starts_linear and not {"informativeness", "explicitness"} & set(short)
+    if axes and linear:
+        return Identified.SIGN_AND_PERMUTATION, ()
+    if axes:
+        return Identified.REPARAMETRISATION, ("explicitness",)
+    if linear:
+        return Identified.LINEAR_MAP, ("disentanglement", "completeness")
+    return Identified.NOTHING, tuple(["disentanglement", "completeness", "informativeness", "explicitness"])
+
+
+def _caveats(supported: Identified, importance: str, starts_linear: bool, size: float) -> tuple[str, ...]:
+    caveats = []
+    by_axes = supported in (Identified.SIGN_AND_PERMUTATION, Identified.REPARAMETRISATION)
+    if by_axes and importance not in NECESSARY:
+        caveats.append(
+            f"{importance} importances can be 0 on average for a code that the probe does use, so that D and C near 1 "
+            "support this without proving it (Remark 3.6)"
+        )
+    if by_axes and importance == "gini":
+        caveats.append("a forest cannot be inverted, so that for continuous factors this is a guide and no proof")
+    if not starts_linear:
+        caveats.append("the ladder does not start at linear probes, so that explicitness says nothing of linear maps")
+    if size != 1:
+        relation = "more codes than factors" if size < 1 else "fewer codes than factors"
+        caveats.append(f"there are {relation}, and the theory is for equally many")
+    return tuple(caveats)
+
+
+def _sentence(
+    supported: Identified,
+    in_the_way: tuple[str, ...],
+    scores: dict[str, float],
+    caveats: tuple[str, ...],
+    tolerance: float,
+) -> str:
+    if supported is Identified.NOTHING:
+        start = "The scores support no claim that the codes identify the factors"
+    else:
+        start = f"The scores support that the codes identify the factors up to {supported}"
+    if in_the_way:
+        named = ", ".join(f"{name} ({scores[name]:.2f})" for name in in_the_way)
+        aim = "what stands in the way is" if supported is Identified.NOTHING else "what keeps it from more is"
+        start += f"; {aim} {named}"
+    start += f" (1 is taken to be anything above {1 - tolerance:g})."
+    return start + (f" But {'; and '.join(caveats)}." if caveats else "")
