@@ -73,6 +73,7 @@ def black_box_importance(
 
 
 def _sage(probe: Probe, task: Task, options: SageOptions, rng: np.random.Generator) -> BlackBoxImportance:
+    """SAGE values by size: a code whose use does harm on average is used all the same."""
     rows = _rows_labelled_everywhere(task)
     found = sage_values(
         probe.predict,
@@ -89,7 +90,7 @@ def _sage(probe: Probe, task: Task, options: SageOptions, rng: np.random.Generat
             f"SAGE stopped after {found.n_rows} rows before its standard error fell below {options.tolerance:g} of the "
             f"range for: {', '.join(slow)}.",
         )
-    return BlackBoxImportance(measure="sage", values=np.maximum(found.values, 0.0), errors=found.errors, notes=notes)
+    return BlackBoxImportance(measure="sage", values=np.abs(found.values), errors=found.errors, notes=notes)
 
 
 def _permutation(probe: Probe, task: Task, rng: np.random.Generator) -> BlackBoxImportance:

@@ -150,7 +150,7 @@ def resampled_curves(curves: LossCapacity, *, n_resamples: int, rng: np.random.G
 
 def _resampled(curves: LossCapacity, rng: np.random.Generator) -> LossCapacity:
     shaken = rng.normal(curves.importance.values, curves.importance.errors)
-    importance = replace(curves.importance, values=np.maximum(shaken, 0.0))
+    importance = replace(curves.importance, values=np.abs(shaken))
     return replace(curves, rows=tuple(rows.resampled(rng) for rows in curves.rows), importance=importance)
 
 

@@ -8,10 +8,10 @@ from unbraid._typing import FloatArray
 from unbraid.evidence.ladders.base import Climb, Probe, Task
 from unbraid.evidence.ladders.check import check_sizes
 from unbraid.evidence.linear_probe import fit_linear, predict_linear
+from unbraid.evidence.whitening import whitening_axes
 from unbraid.factor import Factor
 
 MOST_DIRECTIONS = 512
-EXACT_UP_TO = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +54,9 @@ class LinearLadder:
     def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
         """Fit every factor on the first directions of one decomposition."""
         codes = task.codes
-        sizes = self._sizes(min(codes.shape[1], len(task.split.train)))
-        axes = _principal_axes(codes[task.split.train], sizes[-1], rng)
+        most = min(*codes.shape, max(self.n_directions, default=MOST_DIRECTIONS))
+        axes = whitening_axes(codes[task.split.train], most, rng=rng)
+        sizes = self._sizes(axes.shape[1])
         scores = codes @ axes
         fits = [[_fit(scores[:, :size], factor, task) for size in sizes] for factor in task.factors]
 
@@ -81,8 +82,7 @@ class LinearLadder:
 
     def _sizes(self, most: int) -> list[int]:
         if not self.n_directions:
-            top = min(most, MOST_DIRECTIONS)
-            sizes = [2**power for power in range(top.bit_length()) if 2**power < top] + [top]
+            sizes = [2**power for power in range(most.bit_length()) if 2**power < most] + [most]
         else:
             sizes = [size for size in self.n_directions if size <= most]
         if len(sizes) < 2:
@@ -96,24 +96,3 @@ class LinearLadder:
 def _fit(scores: FloatArray, factor: Factor, task: Task) -> FloatArray:
     rows = task.labelled(factor, task.split.train)
     return fit_linear(scores[rows], factor, rows)
-
-
-def _principal_axes(codes: FloatArray, n_axes: int, rng: np.random.Generator) -> FloatArray:
-    """Leading directions scaled to unit variance, ``(n_codes, n_axes)``; a sketch where codes are very many."""
-    if min(codes.shape) <= EXACT_UP_TO:
-        values, axes = np.linalg.eigh(codes.T @ codes / len(codes)) if codes.shape[1] <= len(codes) else _wide(codes)
-        order = np.argsort(-values)[:n_axes]
-        values, axes = values[order], axes[:, order]
-    else:
-        from sklearn.utils.extmath import randomized_svd
-
-        _, singular, rows = randomized_svd(codes, n_axes, random_state=int(rng.integers(2**31)))
-        values, axes = singular**2 / len(codes), rows.T
-    return np.asarray(axes / np.sqrt(np.maximum(values, 1e-12 * max(values[0], 1e-300))))
-
-
-def _wide(codes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvectors of the covariance by way of the smaller matrix of products of rows."""
-    values, rows = np.linalg.eigh(codes @ codes.T / len(codes))
-    axes = codes.T @ rows
-    return values, axes / np.maximum(np.linalg.norm(axes, axis=0), 1e-300)

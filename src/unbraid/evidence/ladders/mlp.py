@@ -1,15 +1,16 @@
 """Networks by width: a linear probe, then ever wider two-layer networks added to it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
-from unbraid._typing import FloatArray
+from unbraid._typing import FloatArray, IntArray
 from unbraid._validation import check_at_least, check_choice
 from unbraid.evidence.ladders.base import Climb, Probe, Task
 from unbraid.evidence.ladders.check import check_sizes
 from unbraid.evidence.linear_probe import fit_linear
+from unbraid.evidence.whitening import EXACT_UP_TO, whitening_axes
 
 MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 Networks = Literal["shared", "separate"]
@@ -85,22 +86,31 @@ class MLPLadder:
                 "the mlp ladder needs torch, which is not installed: pip install 'unbraid[torch]', or choose "
                 "ladder='forest', 'fourier' or 'linear'."
             ) from error
+        axes = self._axes(task, rng)
+        white = replace(task, codes=task.codes @ axes)
         starts = [
-            fit_linear(task.codes[rows := task.labelled(factor, task.split.train)], factor, rows)
+            fit_linear(white.codes[rows := task.labelled(factor, task.split.train)], factor, rows)
             for factor in task.factors
         ]
-        predict = climb_networks(self, task, starts, rng)
+        predict = climb_networks(self, white, starts, rng)
         rungs = range(len(self.widths) + 1)
 
-        def everywhere(rows: FloatArray) -> list[FloatArray]:
-            return [np.stack(column) for column in zip(*(predict(t, rows) for t in rungs), strict=True)]
+        def everywhere(rows: IntArray) -> list[FloatArray]:
+            return [np.stack(column) for column in zip(*(predict(t, white.codes[rows]) for t in rungs), strict=True)]
 
         return Climb(
             capacities=self._capacities(task.codes.shape[1], [start.shape[1] for start in starts]),
-            validation=everywhere(task.codes[task.split.validation]),
-            test=everywhere(task.codes[task.split.test]),
-            probe=lambda rung: Probe(predict=lambda new: predict(rung, new)),
+            validation=everywhere(task.split.validation),
+            test=everywhere(task.split.test),
+            probe=lambda rung: Probe(predict=lambda new: predict(rung, new @ axes)),
         )
+
+    def _axes(self, task: Task, rng: np.random.Generator) -> FloatArray:
+        """Axes along which the codes are uncorrelated: what a network can do is the same, and it learns faster."""
+        n_codes = task.codes.shape[1]
+        if n_codes > EXACT_UP_TO:
+            return np.eye(n_codes)
+        return whitening_axes(task.codes[task.split.train], n_codes, rng=rng)
 
     def _capacities(self, n_codes: int, n_outputs: list[int]) -> FloatArray:
         """Log of the parameters of the network that predicts each factor."""
