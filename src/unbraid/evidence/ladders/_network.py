@@ -184,7 +184,7 @@ def _train(
     weights: _Weights, x: Tensor, goal: _Goal, task: Task, ladder: MLPLadder, generator: torch.Generator
 ) -> _Weights:
     """Train by Adam with steps that shrink along half a cosine; keep, for each network, its best weights."""
-    n_steps = _n_steps(ladder, weights.first.shape[2])
+    n_steps = n_steps_at(ladder, weights.first.shape[2])
     train = torch.as_tensor(task.split.train)
     validation = torch.as_tensor(task.split.validation).to(x.device)
     best, lowest = weights.copy(), _network_losses(weights, x, goal, validation)
@@ -209,7 +209,8 @@ def _train(
     return best
 
 
-def _n_steps(ladder: MLPLadder, width: int) -> int:
+def n_steps_at(ladder: MLPLadder, width: int) -> int:
+    """Steps at most that networks of some width are trained for."""
     return max(min(FEWEST_STEPS, ladder.n_steps), round(ladder.n_steps * min(1.0, USUAL_WIDTH / width)))
 
 

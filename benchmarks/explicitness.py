@@ -1,0 +1,160 @@
+"""Time of the probe ladders behind DCI-ES, and of training the same networks one by one.
+
+    python benchmarks/explicitness.py                  # ladders on 10 000 rows, 10 codes, 7 factors; then images
+    python benchmarks/explicitness.py --only forest    # mlp, one-by-one, forest, fourier, linear, images
+
+The codes are a smooth, bent mix of the seven factors of MPI3D, so that every width and depth has something to gain.
+``one-by-one`` trains a plain two-hidden-layer torch network for each width and factor, with the published batch
+size of 128 and torch's Adam, for as many passes over the rows as the ladder allows that width; the widest are timed for
+a few steps and scaled up, since the arithmetic of a step does not change.
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import numpy as np
+
+from measure import machine, measure
+from unbraid.data import mpi3d_labels
+from unbraid.evidence.ladders import MLPLadder, Task, as_ladder, split_rows
+from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves
+from unbraid.metrics._dci_es import es_explicitness, es_informativeness
+from unbraid.representation import Representation
+
+HERE = Path(__file__).parent
+N_ROWS, N_CODES, BATCH = 10_000, 10, 128
+IMAGE_ROWS, IMAGE_CODES = 20_000, 12_288
+TIMED_STEPS = 6
+#: Seconds of the published code on two cores: 12 depths of a forest, 6 widths of a network.
+PUBLISHED = {"forest": 113.0, "mlp": 62.0}
+
+
+def bent_mix(n_rows: int = N_ROWS, n_codes: int = N_CODES, seed: int = 0) -> Representation:
+    """Codes that only a wide network reads well."""
+    rng = np.random.default_rng(seed)
+    labels = mpi3d_labels(n_samples=n_rows, seed=seed)
+    hidden = np.tanh(((labels.codes - 0.5) * 3.4) @ rng.normal(size=(7, 32)) * 2 / np.sqrt(7))
+    codes = np.tanh(hidden @ rng.normal(size=(32, n_codes)) * 2 / np.sqrt(32))
+    factors = np.stack([factor.numbers for factor in labels.factors], axis=1)
+    return Representation(codes, factors, names=labels.factor_names, kinds=[str(f.kind) for f in labels.factors])
+
+
+def time_ladder(name: str) -> dict[str, float]:
+    """Seconds for curves and importances with a ladder, and what it found."""
+    rep, options = bent_mix(), LossCapacityOptions(ladder=name)
+    started, used = time.perf_counter(), time.process_time()
+    curves = loss_capacity_curves(rep, options, np.random.default_rng(0))
+    return {
+        "seconds": time.perf_counter() - started,
+        "processor_seconds": time.process_time() - used,
+        "explicitness": es_explicitness(curves).value,
+        "informativeness": es_informativeness(curves).value,
+        "chosen_rung": curves.chosen,
+    }
+
+
+def time_climb() -> dict[str, float]:
+    """Seconds for the networks alone, without importances."""
+    rep, rng = bent_mix(), np.random.default_rng(0)
+    task = Task(codes=rep.codes, factors=tuple(rep.factors), split=split_rows(rep.factors, N_ROWS, rng=rng))
+    started, used = time.perf_counter(), time.process_time()
+    as_ladder("mlp").climb(task, rng=rng)
+    return {"seconds": time.perf_counter() - started, "processor_seconds": time.process_time() - used}
+
+
+def time_one_by_one() -> dict[str, float]:
+    """Seconds to train every width for every factor on its own, for the same passes over the rows."""
+    import torch
+
+    from unbraid.evidence.ladders._network import n_steps_at
+
+    ladder, rep = MLPLadder(), bent_mix()
+    n_train = int(0.6 * N_ROWS)
+    x = torch.as_tensor(rep.codes[:n_train], dtype=torch.float32)
+    seconds = 0.0
+    for multiple in (0, *ladder.widths):
+        width = multiple * rep.n_factors
+        passes = n_steps_at(ladder, max(width, 1)) * ladder.batch_size / n_train
+        for factor in rep.factors:
+            seconds += _seconds_of_step(torch, factor, x, width) * passes * n_train / BATCH
+    return {"seconds": seconds}
+
+
+def _seconds_of_step(torch, factor, x, width: int) -> float:
+    n_out = 1 if factor.is_numeric else len(factor.levels)
+    layers = [torch.nn.Linear(N_CODES, n_out)]
+    if width:
+        wide = torch.nn.Linear(width, width)
+        layers = [
+            torch.nn.Linear(N_CODES, width),
+            torch.nn.ReLU(),
+            wide,
+            torch.nn.ReLU(),
+            torch.nn.Linear(width, n_out),
+        ]
+    model = torch.nn.Sequential(*layers)
+    optimiser = torch.optim.Adam(model.parameters())
+    labels = factor.numbers[: len(x)]
+    y = torch.as_tensor(labels, dtype=torch.float32) if factor.is_numeric else torch.as_tensor(labels).long()
+    times = []
+    for step in range(TIMED_STEPS):
+        rows = slice(step * BATCH, (step + 1) * BATCH)
+        started = time.perf_counter()
+        out = model(x[rows])
+        loss = (
+            ((out[:, 0] - y[rows]) ** 2).mean()
+            if factor.is_numeric
+            else torch.nn.functional.cross_entropy(out, y[rows])
+        )
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        times.append(time.perf_counter() - started)
+    return float(np.median(times[1:]))
+
+
+def image_codes(n_rows: int, n_codes: int):
+    """Codes as large as 64 x 64 colour images, and two factors that they hold."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 6, (n_rows, 2))
+    codes = rng.normal(size=(n_rows, n_codes))
+    codes[:, :200] += factors[:, :1]
+    codes[:, 200:400] += factors[:, 1:]
+    return (Representation(codes, factors, kinds=["categorical", "ordinal"]),)
+
+
+def score_images(rep: Representation) -> None:
+    for name in ("linear", "forest"):
+        loss_capacity_curves(rep, LossCapacityOptions(ladder=name), np.random.default_rng(0))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=["mlp", "one-by-one", "forest", "fourier", "linear", "images"])
+    arguments = parser.parse_args()
+    found: dict[str, object] = {"machine": machine()}
+    for name in arguments.only:
+        if name == "images":
+            peak = measure(score_images, image_codes, (IMAGE_ROWS, IMAGE_CODES))
+            found[name] = {"seconds": peak.seconds, "process_gib": peak.process_mib / 1024}
+        elif name == "one-by-one":
+            found["mlp-alone"] = time_climb()
+            found[name] = time_one_by_one()
+            found["one-by-one-over-mlp"] = found[name]["seconds"] / found["mlp-alone"]["seconds"]
+        else:
+            found[name] = time_ladder(name)
+            if name in PUBLISHED:
+                found[name]["published_seconds"] = PUBLISHED[name]
+        print(name, json.dumps(found[name]), flush=True)
+    target = HERE / "explicitness.json"
+    known = json.loads(target.read_text()) if target.exists() else {}
+    target.write_text(json.dumps({**known, **found}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
