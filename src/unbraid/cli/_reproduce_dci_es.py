@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from unbraid.cli._outputs import check_writable, json_file
 from unbraid.cli._table import print_rows
+from unbraid.evidence.ladders import MLPLadder
 from unbraid.reproduce._dci_es_table1 import SCORES, TITLES, WITHIN, ESTable, ProbeResult, dci_es_table1
 
 
@@ -53,12 +54,14 @@ def run_dci_es_table1(
     target = json_file(json)
     if target is not None:
         check_writable("json", target)
-    sizes = _numbers(rows)
-    chosen = {"codes": _parts(codes), "probes": _parts(probes)}
-    if quick:
-        table = dci_es_table1(**chosen, n_samples=(3000,), n_seeds=1, widths=(2, 8, 32), n_trees=30)
-    else:
-        table = dci_es_table1(**chosen, n_samples=sizes, n_seeds=seeds, n_trees=trees)
+    table = dci_es_table1(
+        codes=_parts(codes),
+        probes=_parts(probes),
+        n_samples=(3000,) if quick else _numbers(rows),
+        n_seeds=1 if quick else seeds,
+        widths=(2, 8, 32) if quick else MLPLadder().widths,
+        n_trees=30 if quick else trees,
+    )
     if json == "-":
         print(table.to_json())
     else:
