@@ -25,7 +25,9 @@ N_FACTORS = 5
 #: The published code rounds to multiples of 1/40, which are 41 values, and draws five for the first experiment.
 N_LEVELS: dict[Mapping, int] = {"polynomial": 41, "trigonometric": 41, "permutation": 5, "noisy": 5}
 SCORES = ("disentanglement", "completeness", "informativeness", "explicitness", "iwo", "iwr")
-NO_EXPLICITNESS = "Explicitness (E) is not available yet: only the paper's value is given."
+NO_EXPLICITNESS = (
+    "Explicitness (E) needs the network ladder of dci_es and is not run here: only the paper's value is given."
+)
 DCI_PROBE = "D, C and I are those of dci_boosting; the paper has the official code of DCI-ES."
 NO_DCI = "D, C and I were not computed; ask for them with dci (--dci)."
 
