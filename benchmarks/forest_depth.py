@@ -3,8 +3,8 @@
     python benchmarks/forest_depth.py                # 20 000 rows of MPI3D's grid, 100 trees
     python benchmarks/forest_depth.py 80000 --trees 30
 
-Informativeness hardly moves between depths 8 and 32, while disentanglement falls by a fifth: a printed D of a forest means
-little without the depth it belongs to.
+Informativeness hardly moves between depths 8 and 32, while disentanglement falls by a fifth: a printed D of a forest
+means little without the depth it belongs to.
 """
 
 import argparse
