@@ -145,7 +145,7 @@ def from_function(
     low, high = bounds
     if not low < high:
         raise ValueError(f"bounds must be the lowest and the highest value, got {low} and {high}.")
-    label = name or getattr(function, "__name__", type(function).__name__)
+    label = name or str(getattr(function, "__name__", type(function).__name__))
     candidate = Candidate(
         name=label,
         title=label,
@@ -173,7 +173,9 @@ def as_number(result: Any) -> float:
         value = float(result)
     except (TypeError, ValueError) as error:
         shape = f" of shape {result.shape}" if hasattr(result, "shape") else ""
-        raise ValueError(f"the metric must return one number or a Score, got {type(result).__name__}{shape}.") from error
+        raise ValueError(
+            f"the metric must return one number or a Score, got {type(result).__name__}{shape}."
+        ) from error
     if np.isnan(value):
         raise ValueError("the metric must return a number, got nan.")
     return value

@@ -55,9 +55,7 @@ class Case:
         return codes, factors[:, : self.structure.n_labelled]
 
 
-PERFECT = Truth(
-    modularity=BEST, compactness=BEST, explicitness=BEST, orthogonality=BEST, independence=BEST, rank=BEST
-)
+PERFECT = Truth(modularity=BEST, compactness=BEST, explicitness=BEST, orthogonality=BEST, independence=BEST, rank=BEST)
 NOTHING = Truth(
     modularity=CHANCE, compactness=CHANCE, explicitness=CHANCE, orthogonality=CHANCE, independence=BEST, rank=CHANCE
 )
@@ -193,7 +191,7 @@ CASES: dict[str, Case] = {case.name: case for case in _ROWS}
 
 
 def resolve_cases(patterns: str | Iterable[str]) -> list[Case]:
-    """Return the cases behind names or patterns such as ``correlated/*``, in the table's order, or all for ``"all"``."""
+    """Return the cases behind names or patterns such as ``correlated/*``, in the table's order; ``"all"`` is all."""
     wanted = [part.strip() for part in patterns.split(",")] if isinstance(patterns, str) else list(patterns)
     chosen: set[str] = set()
     for pattern in wanted:

@@ -29,7 +29,9 @@ def permuted(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
 
 def scaled(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
     """Give the factors in another order, scaled and shifted, one of them turned round."""
-    return permuted(factors, rng) * (3.0, -1.0, 0.5) + (1.0, 0.0, -2.0)
+    scale, shift = np.array([3.0, -1.0, 0.5]), np.array([1.0, 0.0, -2.0])
+    codes: FloatArray = permuted(factors, rng) * scale + shift
+    return codes
 
 
 def warped(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
@@ -40,17 +42,17 @@ def warped(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
 
 def rotated(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
     """Turn the factors round the diagonal."""
-    return identity(factors, rng) @ ROTATION
+    return _times(identity(factors, rng), ROTATION)
 
 
 def mixed(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
     """Mix all factors into every code, at angles that are not right."""
-    return identity(factors, rng) @ MIXING
+    return _times(identity(factors, rng), MIXING)
 
 
 def mixed_wide(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
     """Mix three factors into six codes."""
-    return identity(factors, rng) @ np.hstack([MIXING, MORE_MIXING])
+    return _times(identity(factors, rng), np.hstack([MIXING, MORE_MIXING]))
 
 
 def dropped(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
@@ -89,17 +91,17 @@ def noise_uniform(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
 def two_factors_per_code(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
     """Pack the first two factors into one code, from which both can be told exactly."""
     n_values = factors[:, 1].max() + 1
-    return np.column_stack([factors[:, 0] * n_values + factors[:, 1], factors[:, 2]]).astype(float)
+    return np.column_stack([factors[:, 0] * n_values + factors[:, 1], factors[:, 2]]).astype(np.float64)
 
 
 def two_codes_per_factor(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
     """Write each factor with two digits, neither of which suffices."""
-    return np.hstack([factors // 2, factors % 2]).astype(float)
+    return np.hstack([factors // 2, factors % 2]).astype(np.float64)
 
 
 def leaky(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
     """Give each code a factor of its own, and half as much of the next one's."""
-    return identity(factors, rng) @ LEAK
+    return _times(identity(factors, rng), LEAK)
 
 
 def bent_copy(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
@@ -168,6 +170,11 @@ def cosines_nuisance(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
     first, second, third = factors.T
     nuisance = np.pi * rng.random(len(factors))
     return _with_noise(np.cos(np.column_stack([first, second, (third + nuisance) / 2])), rng)
+
+
+def _times(codes: FloatArray, matrix: FloatArray) -> FloatArray:
+    product: FloatArray = codes @ matrix
+    return product
 
 
 def _with_noise(codes: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -24,9 +24,7 @@ def load_plugin(place: str) -> tuple[str, Callable[..., Any]]:
     if path.suffix != ".py":
         raise ValueError(f"plugin must be a Python file that ends in .py, got {str(path)!r}.")
     module = _execute(path)
-    functions = {
-        name: value for name, value in vars(module).items() if callable(value) and not name.startswith("_")
-    }
+    functions = {name: value for name, value in vars(module).items() if callable(value) and not name.startswith("_")}
     if wanted not in functions:
         raise ValueError(
             f"plugin {str(path)!r} has no function {wanted!r}{did_you_mean(wanted, functions)}; "
@@ -44,7 +42,8 @@ def _split(place: str) -> tuple[Path, str]:
 
 def _execute(path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)

@@ -51,7 +51,8 @@ def run(
         name: What to call your own metric; the name of the function by default.
         bounds: Lowest and highest value of your own metric; ``inf`` where there is none.
         higher_is_better: Direction of your own metric.
-        invariant_to: What your own metric promises not to mind: ``permutation``, ``scaling``, ``warping``, ``rotation``.
+        invariant_to: What your own metric promises not to mind: ``permutation``, ``scaling``, ``warping``,
+            ``rotation``.
         min_factors: Fewest factors your own metric covers; below that it should raise ``ValueError``.
         cases: Names of cases or patterns such as ``"correlated/*"``; those they are compared with are added.
         n_seeds: Times each case is drawn, at least 2; the scatter decides how sure a verdict must be.
@@ -95,7 +96,9 @@ def run(
     candidates = tuple(candidate for group in groups for candidate in group.candidates)
     findings = []
     for candidate in candidates:
-        runs = {case: tuple(by_seed[index] for index in sorted(by_seed)) for case, by_seed in found[candidate.name].items()}
+        runs = {
+            case: tuple(by_seed[index] for index in sorted(by_seed)) for case, by_seed in found[candidate.name].items()
+        }
         findings += [judge(candidate, case, runs) for case in chosen]
     return Audit(
         candidates=candidates,
