@@ -158,7 +158,7 @@ def from_function(
 
     def measure(codes: FloatArray, factors: AnyArray, seed: int) -> dict[str, Outcome]:
         try:
-            return {label: as_number(function(codes.copy(), factors.copy()))}
+            return {label: as_number(function(codes, factors))}
         except Exception as error:  # what the user's function does on one case must not hide the others
             return {label: _reason(error)}
 
@@ -170,12 +170,12 @@ def as_number(result: Any) -> float:
     if isinstance(result, Score):
         result = result.value
     try:
-        value = float(result)
-    except (TypeError, ValueError) as error:
+        value = float(result) if np.ndim(result) == 0 else None
+    except (TypeError, ValueError):
+        value = None
+    if value is None:
         shape = f" of shape {result.shape}" if hasattr(result, "shape") else ""
-        raise ValueError(
-            f"the metric must return one number or a Score, got {type(result).__name__}{shape}."
-        ) from error
+        raise ValueError(f"the metric must return one number or a Score, got {type(result).__name__}{shape}.")
     if np.isnan(value):
         raise ValueError("the metric must return a number, got nan.")
     return value

@@ -36,8 +36,7 @@ def insert_tables(path: Path, text: str) -> str:
     """Return the page at ``path`` with new tables between its marks, or the tables alone where there is no page."""
     if not path.exists():
         return text + "\n"
-    page = path.read_text(encoding="utf-8")
-    head, begin, rest = page.partition(BEGIN)
+    head, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not (begin and end):
         raise ValueError(
@@ -78,7 +77,9 @@ def _score_card(audit: Audit) -> str:
 
 
 def _why(audit: Audit) -> str:
-    failures = [(finding.metric, finding.case) for finding in audit.findings if finding.verdict is Verdict.FAIL]
+    failures = [
+        (finding.metric, finding.case) for finding in audit.findings.values() if finding.verdict is Verdict.FAIL
+    ]
     if not failures:
         return "They do not."
     rows = [

@@ -47,6 +47,6 @@ def _execute(path: Path) -> Any:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever a user's file raises, the sentence says where
+    except (Exception, SystemExit) as error:  # whatever a user's file raises, the sentence says where
         raise ValueError(f"plugin {str(path)!r} could not be run: {type(error).__name__}: {error}") from error
     return module

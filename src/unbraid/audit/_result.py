@@ -28,25 +28,21 @@ class Audit:
     Attributes:
         candidates: What was audited, with what each claims.
         cases: The cases it was tried on.
-        findings: One for every candidate and case.
+        findings: By name of candidate and name of case.
         meta: How it was run: seeds, rows, versions, processor seconds.
     """
 
     candidates: tuple[Candidate, ...]
     cases: tuple[Case, ...]
-    findings: tuple[Finding, ...]
+    findings: Mapping[tuple[str, str], Finding]
     meta: Mapping[str, Any]
 
     def __getitem__(self, key: tuple[str, str]) -> Finding:
-        metric, case = key
-        for finding in self.findings:
-            if (finding.metric, finding.case) == (metric, case):
-                return finding
-        raise KeyError(f"no finding for metric {metric!r} in case {case!r}")
+        return self.findings[key]
 
     def of(self, metric: str) -> list[Finding]:
         """Return the findings of one metric, in the order of the cases."""
-        return [finding for finding in self.findings if finding.metric == metric]
+        return [self.findings[metric, case.name] for case in self.cases]
 
     def count(self, metric: str) -> tuple[int, int]:
         """Return how many cases a metric passed, and how many it was judged in."""
@@ -60,7 +56,7 @@ class Audit:
     def table(self) -> pd.DataFrame:
         """One row for each metric and case: what it should do, what it did, and the verdict."""
         columns = ["metric", "case", "should", "baseline_value", "value", "verdict", "says", "failure"]
-        rows = [{column: getattr(finding, column) for column in columns} for finding in self.findings]
+        rows = [{column: getattr(finding, column) for column in columns} for finding in self.findings.values()]
         frame = pd.DataFrame(rows, columns=columns).set_index(["metric", "case"])
         return frame.assign(should=frame["should"].astype(str), verdict=frame["verdict"].astype(str))
 
@@ -82,7 +78,8 @@ class Audit:
                 for case in self.cases
             },
             "findings": [
-                {**asdict(finding), "reason": reason(finding.metric, finding.case) or None} for finding in self.findings
+                {**asdict(finding), "reason": reason(finding.metric, finding.case) or None}
+                for finding in self.findings.values()
             ],
             "meta": dict(self.meta),
         }

@@ -21,8 +21,17 @@ from unbraid.audit._structures import N_ROWS
 
 N_SEEDS = 5
 FEWEST_ROWS = 200
-#: Scores by metric, case and seed.
-Found = dict[str, dict[str, dict[int, Outcome]]]
+#: What only a metric of one's own takes, with the defaults.
+OWN_CLAIMS: dict[str, Any] = {
+    "measures": None,
+    "name": None,
+    "bounds": (0.0, 1.0),
+    "higher_is_better": True,
+    "invariant_to": "",
+    "min_factors": 1,
+}
+#: Scores by metric, then by case, one for each seed.
+Found = dict[str, dict[str, tuple[Outcome, ...]]]
 
 
 def run(
@@ -32,7 +41,7 @@ def run(
     name: str | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     higher_is_better: bool = True,
-    invariant_to: str | Iterable[str] = (),
+    invariant_to: str | Iterable[str] = "",
     min_factors: int = 1,
     cases: str | Iterable[str] = "all",
     n_seeds: int = N_SEEDS,
@@ -73,20 +82,20 @@ def run(
         >>> str(found["mig", "independent/duplicated"].verdict)
         'pass'
     """
-    groups = _groups(
-        metric,
-        measures,
-        name=name,
-        bounds=bounds,
-        higher_is_better=higher_is_better,
-        invariant_to=invariant_to,
-        min_factors=min_factors,
-    )
+    claims = {
+        "measures": measures,
+        "name": name,
+        "bounds": bounds,
+        "higher_is_better": higher_is_better,
+        "invariant_to": invariant_to,
+        "min_factors": min_factors,
+    }
+    groups = _groups(metric, claims)
     chosen = with_references(resolve_cases(cases))
     _check_sizes(n_seeds, n_rows, seed)
     workers = os.cpu_count() or 1 if n_jobs is None else n_jobs
     check_at_least("n_jobs", workers, 1)
-    if measures is not None:
+    if callable(metric):
         _check_runs(groups[0], seed, n_rows)
 
     started = time.process_time()
@@ -94,33 +103,27 @@ def run(
     seconds = time.process_time() - started
 
     candidates = tuple(candidate for group in groups for candidate in group.candidates)
-    findings = []
-    for candidate in candidates:
-        runs = {
-            case: tuple(by_seed[index] for index in sorted(by_seed)) for case, by_seed in found[candidate.name].items()
-        }
-        findings += [judge(candidate, case, runs) for case in chosen]
     return Audit(
         candidates=candidates,
         cases=tuple(chosen),
-        findings=tuple(findings),
-        meta=describe_run(n_seeds=n_seeds, n_rows=n_rows, seed=seed, cpu_seconds=seconds, own=measures is not None),
+        findings={(one.name, case.name): judge(one, case, found[one.name]) for one in candidates for case in chosen},
+        meta=describe_run(n_seeds=n_seeds, n_rows=n_rows, seed=seed, cpu_seconds=seconds, own=callable(metric)),
     )
 
 
-def _groups(
-    metric: str | Iterable[str] | Callable[..., Any], measures: str | Iterable[str] | None, **claims: Any
-) -> list[Group]:
-    if callable(metric):
-        if measures is None:
-            raise ValueError(
-                "measures must say what the metric claims to measure (modularity, compactness, explicitness, "
-                "orthogonality or independence); what it should do follows from that."
-            )
-        return [from_function(metric, measures=measures, **claims)]
-    if measures is not None:
-        raise ValueError("measures must be left out for metrics of the catalogue, which say what they measure.")
-    return from_catalogue(metric)
+def _groups(metric: str | Iterable[str] | Callable[..., Any], claims: dict[str, Any]) -> list[Group]:
+    """Return what to audit; what only a metric of one's own takes is refused for others, as it would be ignored."""
+    if not callable(metric):
+        for argument, value in claims.items():
+            if value != OWN_CLAIMS[argument]:
+                raise ValueError(f"{argument} must be left out for metrics of the catalogue, which say it themselves.")
+        return from_catalogue(metric)
+    if claims["measures"] is None:
+        raise ValueError(
+            "measures must say what the metric claims to measure (modularity, compactness, explicitness, "
+            "orthogonality or independence); what it should do follows from that."
+        )
+    return [from_function(metric, **claims)]
 
 
 def _check_sizes(n_seeds: int, n_rows: int, seed: int) -> None:
@@ -141,18 +144,19 @@ def _measure(
     groups: list[Group], cases: list[Case], seeds: range, n_rows: int, workers: int, progress: bool | None
 ) -> Found:
     """Score every group on every case and seed; the order in which they finish does not matter."""
-    found: Found = {
-        candidate.name: {case.name: {} for case in cases} for group in groups for candidate in group.candidates
-    }
+    found: dict[tuple[str, str, int], Outcome] = {}
 
     def score(group: Group, case: Case, seed: int) -> None:
         codes, factors = case.build(seed=seed, n_rows=n_rows)
         for name, outcome in group.measure(codes, factors, seed).items():
-            found[name][case.name][seed] = outcome
+            found[name, case.name, seed] = outcome
 
     tasks = [partial(score, group, case, seed) for group in groups for case in cases for seed in seeds]
     with threadpool_limits(1), track(len(tasks), progress) as bar, ThreadPoolExecutor(max_workers=workers) as pool:
         for done in as_completed([pool.submit(task) for task in tasks]):
             done.result()
             bar.advance()
-    return found
+    names = [candidate.name for group in groups for candidate in group.candidates]
+    return {
+        name: {case.name: tuple(found[name, case.name, seed] for seed in seeds) for case in cases} for name in names
+    }

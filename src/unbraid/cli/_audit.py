@@ -1,13 +1,13 @@
 """``unbraid audit``."""
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from unbraid.audit import CASES, Audit, load_plugin, run
+from unbraid.audit._markdown import insert_tables
 from unbraid.cli._outputs import check_writable, json_file
 from unbraid.cli._table import print_rows
 
@@ -97,23 +97,25 @@ def audit(
         )
         return
     _check_outputs(json, report, markdown)
-    sized_run = partial(run, cases=cases, n_seeds=seeds, n_rows=rows, seed=seed, n_jobs=jobs)
-    if plugin is None:
-        _refuse_claims(measures, bounds, lower_is_better, invariant_to, min_factors)
-        found = sized_run("default" if metric is None else metric)
-    else:
+    name = function = None
+    if plugin is not None:
         if metric is not None:
             raise ValueError("metric must be left out when plugin is given, got both.")
         name, function = load_plugin(plugin)
-        found = sized_run(
-            function,
-            measures=measures,
-            name=name,
-            bounds=_bounds(bounds),
-            higher_is_better=not lower_is_better,
-            invariant_to=invariant_to,
-            min_factors=min_factors,
-        )
+    found = run(
+        function or ("default" if metric is None else metric),
+        measures=measures,
+        name=name,
+        bounds=_bounds(bounds),
+        higher_is_better=not lower_is_better,
+        invariant_to=invariant_to,
+        min_factors=min_factors,
+        cases=cases,
+        n_seeds=seeds,
+        n_rows=rows,
+        seed=seed,
+        n_jobs=jobs,
+    )
     _write(found, json, report, markdown)
 
 
@@ -126,22 +128,8 @@ def _check_outputs(json: str | None, report: Path | None, markdown: Path | None)
             if path.resolve() in taken:
                 raise ValueError(f"{argument} {str(path)!r} would overwrite another output; give another.")
             taken.append(path.resolve())
-
-
-def _refuse_claims(
-    measures: str | None, bounds: str, lower_is_better: bool, invariant_to: str, min_factors: int
-) -> None:
-    """Raise on what only a metric of one's own takes: the catalogue says it of the others, and it would be ignored."""
-    given = {
-        "measures": measures is not None,
-        "bounds": bounds != "0,1",
-        "lower-is-better": lower_is_better,
-        "invariant-to": bool(invariant_to),
-        "min-factors": min_factors != 1,
-    }
-    for argument, is_given in given.items():
-        if is_given:
-            raise ValueError(f"{argument} goes with plugin only; metrics of the catalogue say it themselves.")
+    if markdown is not None:
+        insert_tables(markdown, "")  # says now, and not after minutes of work, if there is no place for them
 
 
 def _bounds(text: str) -> tuple[float, float]:

@@ -60,7 +60,9 @@ def render_audit(audit: Audit) -> str:
 def audit_context(audit: Audit) -> dict[str, Any]:
     """Return everything the template shows, as plain data."""
     data = audit.to_json()
-    failures = [(finding.metric, finding.case) for finding in audit.findings if finding.verdict is Verdict.FAIL]
+    failures = [
+        (finding.metric, finding.case) for finding in audit.findings.values() if finding.verdict is Verdict.FAIL
+    ]
     return {
         "meta": audit.meta,
         "heading": heading(audit),
