@@ -102,7 +102,7 @@ REASONS = (
     ),
     Reason(
         metrics=TREES,
-        cases=("copied/*",),
+        cases=("copied/identity", "copied/scaled"),
         says="Where one code tells two factors, a tree may split on either of two codes, and the order of the codes "
         "breaks the tie.",
     ),
