@@ -133,8 +133,9 @@ def test_page_of_ones_own_metric_escapes_what_it_says():
         return plugins.gap(codes, factors)
 
     found = audit.run(raises, measures="compactness", name="<b>mine</b>", cases="independent/duplicated", **SMALL)
-    page = Tags(render_audit(found))
-    assert [tag for tag, _ in page.tags if tag == "b" and "mine" in tag] == []
+    html = render_audit(found)
+    assert "<b>mine" not in html
+    page = Tags(html)
     assert sum(tag == "script" for tag, _ in page.tags) == 2  # the data and ours
     assert heading(found) == "Does <b>mine</b> notice what it should?"
     assert heading(found) in page.text

@@ -66,6 +66,15 @@ def test_lower_is_better_turns_everything_round():
     assert finding(NOISE, (0.1, 0.1, 0.1), **claims | {"noise": (0.1,) * 3}).verdict is FAIL
 
 
+def test_an_infinitely_bad_score_is_not_near_the_best():
+    claims = {"measures": (Property.INDEPENDENCE,), "higher_is_better": False, "bounds": (0.0, float("inf"))}
+    infinite = (float("inf"),) * 3
+    candidate = Candidate(name="x", title="x", **claims)
+    case = "copied_shuffled/identity"
+    runs = {IDENTITY: (0.0, 0.0, 0.0), NOISE: (0.0, 0.0, 0.0), MIXED: ONES, case: infinite}
+    assert judge(candidate, CASES[case], runs).verdict is FAIL
+
+
 def test_a_baseline_without_a_score_leaves_nothing_to_pass():
     found = finding(FALLS, (0.5, 0.5, 0.5), identity=("no", 1.0, 1.0))
     assert (found.verdict, found.says) == (FAIL, "its baseline has no score to compare with")

@@ -73,7 +73,7 @@ def judge(candidate: Candidate, case: Case, runs: Runs) -> Finding:
     covered = case.structure.n_labelled is None or case.structure.n_labelled >= candidate.min_factors
     if refusal is not None or not covered:
         return _judge_failure(candidate, case, should, because, refusal)
-    values = _numbers(runs[case.name])
+    values = np.array(runs[case.name], dtype=float)
     span = _span(candidate, runs)
     base = None if case.baseline == case.name else _numbers(runs[case.baseline])
     change, reach = _worsening(candidate, values, base, span)
@@ -85,8 +85,8 @@ def judge(candidate: Candidate, case: Case, runs: Runs) -> Finding:
         should=should,
         because=because,
         verdict=verdict,
-        value=_mean(values),
-        baseline_value=None if base is None else _mean(base),
+        value=float(values.mean()),
+        baseline_value=None if base is None else float(base.mean()),
         worse_by=change,
         reach=reach,
         span=span,
@@ -121,10 +121,6 @@ def _numbers(runs: tuple[Outcome, ...]) -> FloatArray | None:
     return None if any(isinstance(run, str) for run in runs) else np.array(runs, dtype=float)
 
 
-def _mean(values: FloatArray | None) -> float | None:
-    return None if values is None else float(values.mean())
-
-
 def _span(candidate: Candidate, runs: Runs) -> float | None:
     """How far the score moves between the two cases that set its scale."""
     ends = [_numbers(runs[name]) for name in (IDENTITY, MIXED if candidate.label_free else NOISE)]
@@ -135,10 +131,10 @@ def _span(candidate: Candidate, runs: Runs) -> float | None:
 
 
 def _worsening(
-    candidate: Candidate, values: FloatArray | None, base: FloatArray | None, span: float | None
+    candidate: Candidate, values: FloatArray, base: FloatArray | None, span: float | None
 ) -> tuple[float | None, float | None]:
     """Return mean and reach of how much worse the values are than the baseline's, as a share of the span."""
-    if values is None or base is None or span is None:
+    if base is None or span is None:
         return None, None
     sign = 1.0 if candidate.higher_is_better else -1.0
     if not (np.isfinite(values).all() and np.isfinite(base).all()):
@@ -156,7 +152,9 @@ def _extended(values: FloatArray) -> float:
 
 
 def _reach(values: FloatArray) -> float:
-    """How far a 95 % interval of the mean reaches to either side, by Student's t."""
+    """How far a 95 % interval of the mean reaches to either side, by Student's t; nowhere from an infinite mean."""
+    if not np.isfinite(values).all():
+        return 0.0
     quantile = student.ppf(0.5 + CONFIDENCE / 2, len(values) - 1)
     return float(quantile * values.std(ddof=1) / np.sqrt(len(values)))
 
@@ -164,13 +162,12 @@ def _reach(values: FloatArray) -> float:
 def _verdict(
     candidate: Candidate,
     should: Should,
-    values: FloatArray | None,
+    values: FloatArray,
     base: FloatArray | None,
     change: float | None,
     reach: float | None,
     span: float | None,
 ) -> tuple[Verdict, str]:
-    assert values is not None
     if should is Should.FREE:
         return Verdict.OPEN, "nothing to judge"
     if should is Should.BEST:

@@ -153,9 +153,13 @@ def _measure(
 
     tasks = [partial(score, group, case, seed) for group in groups for case in cases for seed in seeds]
     with threadpool_limits(1), track(len(tasks), progress) as bar, ThreadPoolExecutor(max_workers=workers) as pool:
-        for done in as_completed([pool.submit(task) for task in tasks]):
-            done.result()
-            bar.advance()
+        try:
+            for done in as_completed([pool.submit(task) for task in tasks]):
+                done.result()
+                bar.advance()
+        except BaseException:  # whoever stops the audit should not have to wait for all that is queued
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     names = [candidate.name for group in groups for candidate in group.candidates]
     return {
         name: {case.name: tuple(found[name, case.name, seed] for seed in seeds) for case in cases} for name in names
