@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from unbraid import metrics
+from unbraid import audit, metrics
 from unbraid._score import Score
 from unbraid._version import __version__
 from unbraid.factor import Factor, FactorKind, make_factor
@@ -20,6 +20,7 @@ __all__ = [
     "Representation",
     "Score",
     "__version__",
+    "audit",
     "evaluate",
     "list_metrics",
     "load",

@@ -40,6 +40,22 @@ def browser():
         browser.close()
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_page_of_an_audit_fits_and_explains_itself(browser, tmp_path, width):
+    found = ub.audit.run("mig,modularity", cases="independent/*", n_seeds=2, n_rows=300, n_jobs=1, progress=False)
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    trouble = []
+    page.on("console", lambda message: trouble.append(message.text))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.goto(found.to_html(tmp_path / "audit.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.hover("#compactness tbody tr:nth-child(6) td")
+    assert page.text_content("#tip").startswith("mig in independent/duplicated: should get worse (compactness)")
+    assert page.locator("#card details").count() == 1  # mig failed nowhere
+    page.close()
+    assert trouble == []
+
+
 @pytest.fixture(scope="module")
 def report():
     rng = np.random.default_rng(0)

@@ -8,6 +8,7 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from unbraid._version import __version__
+from unbraid.cli._audit import audit
 from unbraid.cli._demo import demo
 from unbraid.cli._metrics import metrics
 from unbraid.cli._reproduce import reproduce
@@ -27,6 +28,7 @@ app = App(
 app.command(demo)
 app.command(score)
 app.command(metrics)
+app.command(audit)
 app.command(reproduce)
 
 

@@ -1,5 +1,6 @@
-"""One self-contained page that explains the scores."""
+"""Self-contained pages: one that explains the scores, one that shows an audit."""
 
+from unbraid.report._audit import render_audit
 from unbraid.report._page import render_page
 
-__all__ = ["render_page"]
+__all__ = ["render_audit", "render_page"]

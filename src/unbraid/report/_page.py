@@ -32,6 +32,11 @@ def render_page(report: Report) -> str:
     Names and notes come from the user's data, so the template escapes everything; only the style sheet and the
     script, which are ours, go in as they are. The page's policy allows that one script and nothing from elsewhere.
     """
+    return render_template("page.html", page_context(report))
+
+
+def render_template(name: str, context: dict[str, Any]) -> str:
+    """Fill in one of the package's templates."""
     environment = Environment(
         loader=PackageLoader("unbraid.report", FOLDER),
         autoescape=True,
@@ -39,12 +44,11 @@ def render_page(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html").render(page_context(report))
+    return environment.get_template(name).render(context)
 
 
 def page_context(report: Report) -> dict[str, Any]:
     """Return everything the template shows, as plain data."""
-    script = _asset("page.js")
     return {
         "meta": report.meta,
         "heading": heading(report),
@@ -71,7 +75,15 @@ def page_context(report: Report) -> dict[str, Any]:
         "levels": LEVELS,
         "marked_spread": MARKED_SPREAD,
         "data": _data(report),
-        "style": Markup(_asset("style.css")),
+        **page_assets("style.css"),
+    }
+
+
+def page_assets(*style_sheets: str) -> dict[str, Any]:
+    """Return style, script and the script's hash, for the page's policy."""
+    script = _asset("page.js")
+    return {
+        "style": Markup("\n".join(_asset(name) for name in style_sheets)),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }

@@ -1,0 +1,188 @@
+"""``unbraid audit``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from unbraid.audit import CASES, Audit, load_plugin, run
+from unbraid.audit._markdown import insert_tables
+from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._table import print_rows
+
+FEW = 3
+
+
+def audit(
+    *,
+    metric: str | None = None,
+    plugin: str | None = None,
+    measures: str | None = None,
+    bounds: str = "0,1",
+    lower_is_better: Annotated[bool, Parameter(negative=())] = False,
+    invariant_to: str = "",
+    min_factors: int = 1,
+    cases: str = "all",
+    seeds: int = 5,
+    rows: int = 2000,
+    seed: int = 0,
+    jobs: int | None = None,
+    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    report: Path | None = None,
+    markdown: Path | None = None,
+    show_cases: Annotated[bool, Parameter(name="--list", negative=())] = False,
+) -> None:
+    """Try metrics on representations with known answers: which notices what, and which is fooled?
+
+    Each case is a representation of which it is known on paper what became of modularity, compactness, explicitness,
+    orthogonality and independence: factors as they are, permuted, bent, rotated, mixed, packed, split, doubled, left
+    out, beside noise, with an outlier, on few rows, with many values, and factors that depend on each other. What a
+    metric should do follows from what it claims to measure; a metric that fails is not an error.
+
+    Examples:
+        unbraid audit --metric mig
+
+        unbraid audit --report audit.html --json audit.json
+
+        unbraid audit --plugin my_metric.py:score --measures modularity
+
+        unbraid audit --metric dci_forest --cases 'correlated/*,independent/mixed'
+
+    Parameters
+    ----------
+    metric
+        Comma-separated names or families from `unbraid metrics`; all of them by default.
+    plugin
+        A metric of your own, as FILE or FILE:NAME: a function `metric(codes, factors)` that returns a number. The
+        file is run, so give only one you trust.
+    measures
+        What your own metric claims: modularity, compactness, explicitness, orthogonality, independence, or several
+        with commas between.
+    bounds
+        Lowest and highest value of your own metric, as `0,1` or `0,inf`.
+    lower_is_better
+        Your own metric is better when lower.
+    invariant_to
+        What your own metric promises not to mind: permutation, scaling, warping, rotation.
+    min_factors
+        Fewest factors your own metric covers; below that it should raise ValueError.
+    cases
+        Cases to run, as names or patterns with commas between; those they are compared with are added.
+    seeds
+        Times each case is drawn; the scatter decides how sure a verdict must be.
+    rows
+        Rows of each case, except where the point is that there are few.
+    seed
+        First seed. Same seed, same numbers, for any number of jobs.
+    jobs
+        Worker threads; all cores by default.
+    json
+        Write everything as JSON to this file, or to standard output with `-`.
+    report
+        Write a self-contained HTML page.
+    markdown
+        Write the tables as Markdown; into a page that has the marks, between them.
+    show_cases
+        List the cases and stop.
+    """
+    if show_cases:
+        print_rows(
+            ["case", "what it is", "compared with"],
+            [
+                [case.name, case.says, "the best possible" if case.baseline == name else case.baseline]
+                for name, case in CASES.items()
+            ],
+            wrap=("what it is", "compared with"),
+        )
+        return
+    _check_outputs(json, report, markdown)
+    name = function = None
+    if plugin is not None:
+        if metric is not None:
+            raise ValueError("metric must be left out when plugin is given, got both.")
+        name, function = load_plugin(plugin)
+    found = run(
+        function or ("default" if metric is None else metric),
+        measures=measures,
+        name=name,
+        bounds=_bounds(bounds),
+        higher_is_better=not lower_is_better,
+        invariant_to=invariant_to,
+        min_factors=min_factors,
+        cases=cases,
+        n_seeds=seeds,
+        n_rows=rows,
+        seed=seed,
+        n_jobs=jobs,
+    )
+    _write(found, json, report, markdown)
+
+
+def _check_outputs(json: str | None, report: Path | None, markdown: Path | None) -> None:
+    """Raise unless every result has a file of its own to go to."""
+    taken = []
+    for argument, path in (("report", report), ("markdown", markdown), ("json", json_file(json))):
+        if path is not None:
+            check_writable(argument, path)
+            if path.resolve() in taken:
+                raise ValueError(f"{argument} {str(path)!r} would overwrite another output; give another.")
+            taken.append(path.resolve())
+    if markdown is not None:
+        insert_tables(markdown, "")  # says now, and not after minutes of work, if there is no place for them
+
+
+def _bounds(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError as error:
+        raise ValueError(f"bounds must be two numbers such as 0,1 or 0,inf, got {text!r}.") from error
+    return low, high
+
+
+def _write(found: Audit, json: str | None, report: Path | None, markdown: Path | None) -> None:
+    if json == "-":
+        print(found.to_json())
+    elif len(found.candidates) <= FEW:
+        for candidate in found.candidates:
+            print_findings(found, candidate.name)
+    else:
+        print_summary(found)
+    outputs = ((report, found.to_html), (markdown, found.to_markdown), (json_file(json), found.to_json))
+    for path, write in outputs:
+        if path is not None:
+            write(path)
+            print(f"wrote {path}", file=sys.stderr)
+
+
+def print_summary(found: Audit) -> None:
+    """Print how many cases each metric passed, and where it failed."""
+    rows = []
+    for candidate in found.candidates:
+        passed, judged = found.count(candidate.name)
+        failed = ", ".join(finding.case for finding in found.failures(candidate.name))
+        rows.append([candidate.name, ", ".join(candidate.measures), f"{passed}/{judged}", failed or "-"])
+    print_rows(["metric", "claims", "passed", "failed in"], rows, wrap=("claims", "failed in"))
+
+
+def print_findings(found: Audit, metric: str) -> None:
+    """Print what one metric should do in each case, what it did, and the verdict."""
+    passed, judged = found.count(metric)
+    print(f"{metric}: passed {passed} of {judged} cases")
+    rows = [
+        [
+            item.case,
+            item.should,
+            _value(item.baseline_value),
+            _value(item.value),
+            item.verdict,
+            item.failure or item.says,
+        ]
+        for item in found.of(metric)
+    ]
+    print_rows(["case", "should", "baseline", "score", "verdict", "it"], rows, wrap=("it",))
+    print()
+
+
+def _value(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"

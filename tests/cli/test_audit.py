@@ -1,0 +1,133 @@
+import json
+from pathlib import Path
+
+import pytest
+
+import wrong_metrics
+from small import run_cli
+from unbraid.audit import CASES
+
+PLUGINS = Path(wrong_metrics.__file__)
+QUICK = ("--seeds", 2, "--rows", 300, "--jobs", 1, "--cases", "independent/duplicated")
+
+
+def test_one_metric_is_shown_case_by_case(capsys):
+    code, out, err = run_cli(capsys, "audit", "--metric", "mig", *QUICK)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "mig: passed 4 of 4 cases"
+    assert lines[1].split() == ["case", "should", "baseline", "score", "verdict", "it"]
+    doubled = next(line for line in lines if line.startswith("independent/duplicated"))
+    assert "get worse" in doubled
+    assert " 0.000 " in doubled
+    assert " pass " in doubled
+
+
+def test_many_metrics_are_shown_as_a_score_card(capsys):
+    code, out, _ = run_cli(capsys, "audit", "--metric", "mig,mcc,sap,r2", *QUICK)
+    assert code == 0
+    row = next(line for line in out.splitlines() if line.startswith("mcc "))
+    assert row.split()[-1] == "independent/duplicated"
+
+
+def test_everything_is_written_that_is_asked_for(capsys, tmp_path):
+    files = {option: tmp_path / f"audit.{option}" for option in ("json", "report", "markdown")}
+    options = [part for option, path in files.items() for part in (f"--{option}", path)]
+    code, _, err = run_cli(capsys, "audit", "--metric", "mig", *QUICK, *options)
+    assert code == 0
+    assert sorted(err.splitlines()) == sorted(f"wrote {path}" for path in files.values())
+    data = json.loads(files["json"].read_text())
+    assert data["metrics"]["mig"]["passed"] == 4
+    assert files["report"].read_text().startswith("<!doctype html>")
+    assert "| `mig` | compactness, explicitness | 4 of 4 | nowhere |" in files["markdown"].read_text()
+    code, out, _ = run_cli(capsys, "audit", "--metric", "mig", *QUICK, "--json", "-")
+    assert json.loads(out)["findings"] == data["findings"]
+
+
+def test_a_plugin_by_file_and_name(capsys, tmp_path):
+    code, out, _ = run_cli(capsys, "audit", "--plugin", f"{PLUGINS}:best_column", "--measures", "compactness", *QUICK)
+    assert code == 0
+    assert out.startswith("best_column: passed 3 of 4 cases")
+    file = tmp_path / "mine.py"
+    file.write_text("def metric(codes, factors):\n    return 3.0\n")
+    claims = ("--measures", "explicitness", "--bounds", "0,inf", "--lower-is-better")
+    code, out, _ = run_cli(capsys, "audit", "--plugin", file, *claims, *QUICK)
+    assert code == 0
+    assert "did not clearly get worse" in out
+
+
+def test_list_has_every_case(capsys):
+    code, out, err = run_cli(capsys, "audit", "--list")
+    assert (code, err) == (0, "")
+    assert {line.split()[0] for line in out.splitlines() if line[:1].strip()} == {"case", *CASES}
+
+
+def test_help_teaches(capsys):
+    code, out, _ = run_cli(capsys, "audit", "--help")
+    assert code == 0
+    assert "unbraid audit --plugin my_metric.py:score --measures modularity" in out
+    assert "unbraid audit" in run_cli(capsys, "audit", "--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (None, "is not a file; give a Python file, or FILE:NAME."),
+        ("def metrics(codes, factors): return 1.0", "has no function 'metric'; did you mean 'metrics'"),
+        ("metric = 3", "has no function 'metric'; define it, or name another"),
+        ("def metric(codes, factors) return 1", "could not be run: SyntaxError"),
+        ("import sys; sys.exit(0)", "could not be run: SystemExit"),
+        ("def metric(codes, factors): raise KeyError('x')", "has no score for separated factors: KeyError: 'x'"),
+        ("def metric(codes, factors): return float('nan')", "the metric must return a number, got nan."),
+        ("def metric(codes, factors): return codes", "must return one number or a Score, got ndarray of shape"),
+        ("def metric(codes, factors): return 'good'", "must return one number or a Score, got str."),
+    ],
+)
+def test_a_bad_plugin_gets_one_sentence(capsys, tmp_path, source, message):
+    file = tmp_path / "mine.py"
+    if source is not None:
+        file.write_text(source)
+    report = tmp_path / "audit.html"
+    code, out, err = run_cli(capsys, "audit", "--plugin", file, "--measures", "modularity", "--report", report, *QUICK)
+    assert (code, out) == (2, "")
+    assert err.startswith("unbraid: ")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert not report.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--metric", "migg"), "Unknown metric 'migg'; did you mean 'mig'"),
+        (("--metric", ""), "Unknown metric ''"),
+        (("--metric", "mig", "--plugin", PLUGINS), "metric must be left out when plugin is given"),
+        (("--plugin", f"{PLUGINS}:gap"), "measures must say what the metric claims to measure"),
+        (("--plugin", f"{PLUGINS}:gap", "--measures", "modular"), "measures must be one of"),
+        (("--plugin", f"{PLUGINS}:gap", "--measures", "modularity", "--bounds", "1"), "bounds must be two numbers"),
+        (("--plugin", f"{PLUGINS}:gapp", "--measures", "modularity"), "no function 'gapp'; did you mean 'gap'"),
+        (("--plugin", "notes.txt", "--measures", "modularity"), "plugin 'notes.txt' is not a file"),
+        (("--measures", "modularity"), "measures must be left out for metrics of the catalogue"),
+        (("--metric", "mig", "--lower-is-better"), "higher_is_better must be left out"),
+        (("--metric", "mig", "--cases", "independent/mixt"), "Unknown case 'independent/mixt'; did you mean"),
+        (("--metric", "mig", "--seeds", 1), "n_seeds must be at least 2, got 1."),
+        (("--metric", "mig", "--json", "nowhere/audit.json"), "there is no folder 'nowhere'"),
+        (("--metric", "mig", "--json", "a.html", "--report", "a.html"), "would overwrite another output"),
+    ],
+)
+def test_bad_arguments_get_one_sentence(capsys, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run_cli(capsys, "audit", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_without_marks_is_refused_before_the_work(capsys, tmp_path):
+    notes = tmp_path / "notes.md"
+    notes.write_text("mine")
+    code, out, err = run_cli(capsys, "audit", "--metric", "mig", *QUICK, "--markdown", notes)
+    assert (code, out) == (2, "")
+    assert "to write between" in err
+    assert notes.read_text() == "mine"
