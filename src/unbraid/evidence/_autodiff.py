@@ -6,6 +6,7 @@ needs no batching rules, may work in place and branch on its input, and a GPU is
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
@@ -21,6 +22,16 @@ DETACHED = (
     "decoder must be differentiable, but its output does not follow from the latents by torch operations that keep "
     "gradients; remove detach(), .data, NumPy or torch.inference_mode() inside it"
 )
+
+
+def _start_forward_mode() -> None:
+    """Let torch load its forward rules, which warns of a deprecation of its own the first time."""
+    with warnings.catch_warnings(), forward_ad.dual_level():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        forward_ad.make_dual(torch.zeros(1), torch.zeros(1))  # type: ignore[no-untyped-call]
+
+
+_start_forward_mode()
 
 
 def jacobian(call: Call, z: Tensor, mode: Mode, *, rows_at_once: int) -> Tensor:
