@@ -187,8 +187,18 @@ def _check_output(call: Any, rows: Tensor, output: Tensor, mode: _autodiff.Mode)
             "decoder must give the same output for the same latents, but two calls differ; call decoder.eval() to "
             "stop dropout, or fix its noise."
         )
-    if _autodiff.rows_interact(call, rows, mode):
+    if _rows_interact(call, rows, mode):
         raise ValueError(
             "decoder must treat the samples of a batch apart, but changing one changes another; call decoder.eval() "
             "to stop batch statistics, or see that it does not reduce over the first axis."
         )
+
+
+def _rows_interact(call: Any, rows: Tensor, mode: _autodiff.Mode) -> bool:
+    try:
+        return _autodiff.rows_interact(call, rows, mode)
+    except (NotImplementedError, RuntimeError) as error:
+        other = "reverse" if mode == "forward" else "forward"
+        raise ValueError(
+            f"decoder must be differentiable in {mode} mode, but it failed: {_first_line(error)} Try mode={other!r}."
+        ) from error
