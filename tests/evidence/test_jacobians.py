@@ -105,9 +105,9 @@ def test_chunks_keep_to_the_budget():
     found = source(watched, memory=30_000)
     list(found.chunks())
     itemsize, data_dim, latent_dim = 8, 5, 3
+    assert found.decoder.row_bytes == 8 * itemsize * data_dim  # what the sine keeps is as large as the output
     assert found.chunk_size * itemsize * data_dim * latent_dim <= 15_000
-    assert max(passes) * itemsize * data_dim * 64 <= 15_000
-    assert max(passes) >= 3
+    assert 20 < max(passes) <= 15_000 / found.decoder.row_bytes
     assert source(smooth, memory=1).chunk_size == 1
 
 
@@ -125,8 +125,12 @@ class Pair(nn.Module):
 
 
 BAD = {
-    "a tuple": (Pair(), TypeError, r"must return one tensor, got a tuple of 2; wrap it, .* lambda z: "
-    "decoder\(z\)\[0\]"),
+    "a tuple": (
+        Pair(),
+        TypeError,
+        r"must return one tensor, got a tuple of 2; wrap it, .* lambda z: "
+        "decoder\(z\)\[0\]",
+    ),
     "a distribution": (lambda z: torch.distributions.Normal(z, 1.0), TypeError, "got Normal; wrap it, .*mean"),
     "not callable": ("decoder", TypeError, "must be a torch module or function from latents to data, got 'decoder'"),
     "integers": (lambda z: z.long(), TypeError, "must return real floating-point numbers, got torch.int64"),
@@ -145,30 +149,27 @@ BAD = {
         ValueError,
         r"must treat the samples of a batch apart, but changing one changes another; call decoder.eval\(\)",
     ),
-    "detached": (lambda z: smooth(z).detach(), ValueError, r"must be differentiable, .* remove detach\(\), .data, "
-    "NumPy"),
+    "detached": (lambda z: smooth(z).detach(), ValueError, r"must be differentiable, .* remove detach\(\), .data"),
     "numpy": (lambda z: torch.sin(torch.as_tensor(z.numpy())), ValueError, "must be differentiable"),
     "inference mode": (torch.inference_mode()(smooth), ValueError, r"remove .*torch.inference_mode\(\)"),
     "constant": (lambda z: torch.ones(len(z), 5, dtype=DOUBLE), ValueError, "must be differentiable"),
-    "nan": (lambda z: smooth(z) * float("nan"), ValueError, "outputs must be finite, got NaN or inf for 3 of 3 "
-    "latents"),
+    "nan": (lambda z: smooth(z) * float("nan"), ValueError, "outputs must be finite, got NaN or inf for 3 of 3"),
     "nan slope": (
         lambda z: torch.cat([z, (z * 0).abs().sqrt()], dim=1),
         ValueError,
         "derivatives must be finite, got NaN or inf for 7 of 7 latents; look at its output",
     ),
-    "one row": (lambda z: WEIGHT @ z, ValueError, r"accept a batch of latents of shape \(3, 3\)|must accept "
-    "batches|apart"),
+    "one row": (lambda z: WEIGHT @ z, ValueError, r"must accept batches: .* gave an output of shape \(5, 3\)"),
     "no batch": (
         lambda z: (z.sum(dim=0) @ WEIGHT.T).sin(),
         ValueError,
-        r"latents of shape \(3, 3\) gave an output of shape \(5,\), which does not start with 3; .*
-    torch.vmap\(decoder\)", ),
+        r"latents of shape \(3, 3\) gave an output of shape \(5,\), which does not start with 3; .* torch.vmap",
+    ),
     "wrong shape": (
         nn.Conv2d(3, 4, 3).double(),
         ValueError,
-        r"must accept a batch of latents of shape \(3, 3\), but it failed: RuntimeError: .* Wrap it, for example as
-    lambda z", ),
+        r"must accept a batch of latents of shape \(3, 3\), but it failed: RuntimeError: .* Wrap it, for example",
+    ),
     "too few outputs": (
         lambda z: z[:, :2],
         ValueError,

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from unbraid._validation import check_choice, did_you_mean
 from unbraid.evidence import _autodiff
+from unbraid.evidence._activations import bytes_per_row
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 PROBE_ROWS = 3
@@ -28,6 +29,7 @@ class Decoder:
         call: From ``(rows, latent_dim)`` to ``(rows, *output_shape)``.
         output_shape: Of one row.
         mode: How its Jacobian is found: forward or reverse.
+        row_bytes: Memory that a pass needs for each row, roughly.
         dtype: Of latents and outputs.
         device: Where it runs.
     """
@@ -35,6 +37,7 @@ class Decoder:
     call: Callable[[Tensor], Tensor]
     output_shape: tuple[int, ...]
     mode: _autodiff.Mode
+    row_bytes: int
     dtype: torch.dtype
     device: torch.device
 
@@ -70,7 +73,14 @@ def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: st
     shape = tuple(output.shape[1:])
     chosen = _choose(call, rows, mode, data_dim=output[0].numel())
     _check_output(call, rows, output, chosen)
-    return Decoder(call=call, output_shape=shape, mode=chosen, dtype=kind, device=place)
+    return Decoder(
+        call=call,
+        output_shape=shape,
+        mode=chosen,
+        row_bytes=bytes_per_row(call, rows, output, chosen),
+        dtype=kind,
+        device=place,
+    )
 
 
 def _placed(decoder: Any, dtype: str | None, device: str | None) -> tuple[Any, torch.dtype, torch.device]:

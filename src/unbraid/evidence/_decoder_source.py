@@ -52,7 +52,7 @@ class DecoderJacobians:
 
     @property
     def _rows_at_once(self) -> int:
-        return rows_at_once(self.memory, self.output_shape, self.latent_dim, self.decoder.dtype.itemsize)
+        return rows_at_once(self.memory, self.decoder.row_bytes)
 
     def chunks(self, size: int | None = None) -> Iterator[Chunk]:
         """Yield all samples in order, ``size`` at a time; NumPy from a processor, torch from a GPU."""
