@@ -128,8 +128,7 @@ BAD = {
     "a tuple": (
         Pair(),
         TypeError,
-        r"must return one tensor, got a tuple of 2; wrap it, .* lambda z: "
-        "decoder\(z\)\[0\]",
+        r"must return one tensor, got a tuple of 2; wrap it, .*decoder\(z\)\[0\]",
     ),
     "a distribution": (lambda z: torch.distributions.Normal(z, 1.0), TypeError, "got Normal; wrap it, .*mean"),
     "not callable": ("decoder", TypeError, "must be a torch module or function from latents to data, got 'decoder'"),
