@@ -43,6 +43,7 @@ class Coupling(nn.Module):
         self.register_buffer("shuffle", torch.randperm(channels))
 
     def forward(self, x):
+        """From latents towards data."""
         first, second = x[:, : self.kept], x[:, self.kept :]
         scale, shift = self.net(first).chunk(2, dim=1)
         return torch.cat([first, second * torch.exp(torch.tanh(scale)) + shift], dim=1)[:, self.shuffle]
