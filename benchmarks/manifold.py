@@ -199,7 +199,7 @@ def measure_large(device, n_samples, memory, doublings):
 
 def forward_passes(source):
     """The same passes of the decoder with nothing kept."""
-    from unbraid.evidence._autodiff import push_forward
+    from unbraid.evidence._autodiff import _push_shared
     from unbraid.evidence.jacobians import rows_at_once
 
     decoder, latent_dim = source.decoder, source.latent_dim
@@ -209,7 +209,7 @@ def forward_passes(source):
         z = torch.as_tensor(source.latents.z[start : start + source.chunk_size]).to(decoder.device, decoder.dtype)
         for first in range(0, latent_dim, directions):
             block = identity[first : first + directions]
-            push_forward(decoder.call, z.repeat(len(block), 1), block.repeat_interleave(len(z), dim=0))
+            _push_shared(decoder.call, z, block)
 
 
 def reset_peak(device):

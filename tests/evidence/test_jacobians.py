@@ -86,6 +86,13 @@ def test_what_fails_backwards_says_so():
         source(lambda z: Custom.apply(z @ WEIGHT.T), mode="forward")
 
 
+def test_directions_share_values_where_torch_can():
+    assert source(smooth).decoder.shares_values
+    assert source(branching).decoder.shares_values
+    assert not source(in_place).decoder.shares_values
+    assert not source(smooth, mode="reverse").decoder.shares_values
+
+
 def test_batch_norm_in_evaluation_mode_is_fine():
     decoder = nn.Sequential(nn.Linear(3, 6), nn.BatchNorm1d(6), nn.Tanh()).eval()
     assert np.concatenate(list(gram_matrices(decoder_jacobians(decoder, LATENTS)))).shape == (7, 3, 3)
@@ -100,12 +107,12 @@ def test_chunks_keep_to_the_budget():
 
     def watched(z):
         passes.append(len(z))
-        return smooth(z)
+        return in_place(z)
 
     found = source(watched, memory=30_000)
     list(found.chunks())
     itemsize, data_dim, latent_dim = 8, 5, 3
-    assert found.decoder.row_bytes == 8 * itemsize * data_dim  # what the sine keeps is as large as the output
+    assert found.decoder.row_bytes == 8 * itemsize * data_dim  # nothing that is kept is larger than the output
     assert found.chunk_size * itemsize * data_dim * latent_dim <= 15_000
     assert 20 < max(passes) <= 15_000 / found.decoder.row_bytes
     assert source(smooth, memory=1).chunk_size == 1

@@ -29,6 +29,7 @@ class Decoder:
         call: From ``(rows, latent_dim)`` to ``(rows, *output_shape)``.
         output_shape: Of one row.
         mode: How its Jacobian is found: forward or reverse.
+        shares_values: Whether several directions can go forward on one pass of the decoder's values.
         row_bytes: Memory that a pass needs for each row, roughly.
         dtype: Of latents and outputs.
         device: Where it runs.
@@ -37,6 +38,7 @@ class Decoder:
     call: Callable[[Tensor], Tensor]
     output_shape: tuple[int, ...]
     mode: _autodiff.Mode
+    shares_values: bool
     row_bytes: int
     dtype: torch.dtype
     device: torch.device
@@ -77,6 +79,7 @@ def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: st
         call=call,
         output_shape=shape,
         mode=chosen,
+        shares_values=chosen == "forward" and _autodiff.can_share_values(call, rows),
         row_bytes=bytes_per_row(call, rows, output, chosen),
         dtype=kind,
         device=place,

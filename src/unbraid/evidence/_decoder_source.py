@@ -65,7 +65,13 @@ class DecoderJacobians:
         """Return the Jacobians of some samples, ``(rows, data, latent)``, their columns scaled by the prior."""
         decoder, latents = self.decoder, self.latents
         z = torch.as_tensor(latents.z[rows]).to(decoder.device, decoder.dtype)
-        found = _autodiff.jacobian(decoder.call, z, decoder.mode, rows_at_once=self._rows_at_once)
+        found = _autodiff.jacobian(
+            decoder.call,
+            z,
+            decoder.mode,
+            rows_at_once=self._rows_at_once,
+            shares_values=decoder.shares_values,
+        )
         _autodiff.check_finite(found.sum(dim=(1, 2)), "derivatives")
         if latents.scale is None:
             return found
