@@ -1,8 +1,8 @@
 """Jacobians of a batch by forward or reverse differentiation, with no requirement but that rows keep to themselves.
 
-One pass takes as many directions as fit, so that a GPU is kept busy. Forwards, the directions share the decoder's values
-where torch has batching rules for all it does. Elsewhere the rows are repeated, each copy with a direction of its own:
-twice the work, but a decoder may then work in place and branch on its input.
+One pass takes as many directions as fit, so that a GPU is kept busy. Forwards, the directions share the decoder's
+values where torch has batching rules for all it does. Elsewhere the rows are repeated, each copy with a direction of its
+own: twice the work, but anything that can be differentiated goes through.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _push_shared(call: Call, z: Tensor, directions: Tensor) -> Tensor:
     """Return the change along each direction, ``(directions, rows, data)``."""
 
     def push(direction: Tensor) -> Tensor:
-        change: Tensor = torch.func.jvp(call, (z,), (direction.expand_as(z),))[1]
+        change: Tensor = torch.func.jvp(lambda x: call(x.clone()), (z,), (direction.expand_as(z),))[1]
         return change
 
     with torch.no_grad():

@@ -147,7 +147,7 @@ def _decode(call: Any, rows: Tensor) -> Tensor:
     shape = tuple(rows.shape)
     try:
         with torch.no_grad():
-            output = call(rows)
+            output = call(rows.clone())
     except Exception as error:
         raise ValueError(
             f"decoder must accept a batch of latents of shape {shape}, but it failed: {_first_line(error)} "
