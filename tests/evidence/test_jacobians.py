@@ -126,7 +126,7 @@ def test_chunks_keep_to_the_budget():
 
     def watched(z):
         passes.append(len(z))
-        return one_by_one(z)
+        return one_by_one(z).sin()
 
     found = source(watched, memory=30_000)
     list(found.chunks())

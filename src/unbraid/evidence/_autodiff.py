@@ -1,8 +1,8 @@
 """Jacobians of a batch by forward or reverse differentiation, with no requirement but that rows keep to themselves.
 
-One pass takes as many directions as fit, so that a GPU is kept busy. Forwards, the directions share the decoder's
-values where torch has batching rules for all it does. Elsewhere the rows are repeated, each copy with a direction of its
-own: twice the work, but anything that can be differentiated goes through.
+One pass takes as many directions as fit, which keeps a GPU busy. Forwards, the directions share the decoder's values
+where torch has batching rules for all it does. Elsewhere the rows are repeated, each copy with a direction of its own:
+twice the work, but anything that can be differentiated goes through.
 """
 
 from __future__ import annotations
