@@ -1,5 +1,6 @@
 """One self-contained page that explains the scores."""
 
+from unbraid.report._manifold_page import render_comparison_page, render_manifold_page
 from unbraid.report._page import render_page
 
-__all__ = ["render_page"]
+__all__ = ["render_comparison_page", "render_manifold_page", "render_page"]
