@@ -164,6 +164,7 @@ def _from_npy(source: Path, factors: str | Path | None, kinds: Any) -> Represent
 
 
 def read_npy(source: Path) -> AnyArray:
+    """Return the array of an ``.npy`` file that exists; never a pickle."""
     with _plain_data(source), source.open("rb") as file:
         array = np.load(file, allow_pickle=False)
     if not isinstance(array, np.ndarray):

@@ -53,7 +53,7 @@ def test_table(capsys, module, name):
     code, out, err = run(capsys, module, name, "--latent-dim", 3, "--samples", 10)
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].split() == ["latent", "entropy", "mutual", "information", "with"]
+    assert lines[0].split() == ["latent", "entropy", "shares", "most", "with", "mutual", "information"]
     entropy = 0.5 * (1 + np.log(2 * np.pi))
     assert [line.split()[:2] for line in lines[1:4]] == [
         ["z0", f"{entropy + np.log(3):.3f}"],

@@ -131,23 +131,16 @@ def _write(found: ManifoldAnalysis, pictures: Any, target: Path | None, report: 
 
 def print_analysis(found: ManifoldAnalysis, top: int) -> None:
     """Print the most important latents, the sets, and the headline numbers."""
-    rows = [
-        [
-            f"z{latent}",
-            f"{row.entropy:.3f} ± {row.error:.3f}" if row.active else "inactive",
-            "" if row.mutual_information != row.mutual_information else f"{row.mutual_information:.3f}",
-            "" if row.mutual_information != row.mutual_information else f"z{row.shares_most_with}",
-        ]
-        for latent, row in zip(found.table().index, found.table().itertuples(index=False), strict=True)
-    ]
-    print_rows(["latent", "entropy", "mutual information", "with"], rows[:top])
+    rows = [row.texts() for row in found.rows()]
+    print_rows(["latent", "entropy", "shares most with", "mutual information"], rows[:top])
     if len(rows) > top:
         print(f"... and {len(rows) - top} more")
     print()
     if not found.partition.is_default:
-        table = found.set_table()
-        sets = [[str(name), str(row.latents), f"{row.entropy:.3f} ± {row.error:.3f}"] for name, row in table.iterrows()]
-        print_rows(["set", "latents", "entropy"], sets)
+        values = zip(found.manifold_entropy, found.manifold_entropy_error, strict=True)
+        entropies = [f"{value:.3f} ± {error:.3f}" for value, error in values]
+        sizes = [len(members) for members in found.partition.sets]
+        print_rows(["set", "latents", "entropy"], list(zip(found.partition.names, sizes, entropies, strict=True)))
         print()
     headlines = [
         ["active latents", f"{found.n_active} of {found.latent_dim}"],

@@ -128,7 +128,7 @@ def _image_shape(output_shape: tuple[int, ...], given: tuple[int, ...] | None) -
 def _as_images(rows: FloatArray, shape: tuple[int, int, int, bool]) -> FloatArray:
     height, width, channels, first = shape
     if first:
-        return np.moveaxis(rows.reshape(-1, channels, height, width), 1, -1)
+        return rows.reshape(-1, channels, height, width).transpose(0, 2, 3, 1)
     return rows.reshape(-1, height, width, channels)
 
 
@@ -137,7 +137,8 @@ def _mean_jacobian(source: Any, latents: IntArray) -> FloatArray:
     for chunk in source.chunks():
         part = chunk.jacobian[:, :, latents].sum(0)
         total += np.asarray(part if isinstance(part, np.ndarray) else part.cpu().numpy(), dtype=np.float64).T
-    return total / source.n_samples
+    mean: FloatArray = total / source.n_samples
+    return mean
 
 
 def _centre(drawn: Latents, prior: Any) -> tuple[FloatArray, FloatArray]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from unbraid._typing import FloatArray, IntArray
+from unbraid._typing import BoolArray, FloatArray, IntArray
 from unbraid.manifold import ManifoldAnalysis, ManifoldComparison
 from unbraid.report._grid import Grid, largest, make_rows
 from unbraid.report._png import png_address, shrink
 
 MOST_CELLS = 24
 MOST_PIXELS = 392
-LATENT_ROWS = 100
 LOW, HIGH = np.array([244, 248, 252]), np.array([0, 54, 111])
 
 
@@ -24,8 +23,8 @@ def pair_grid(analysis: ManifoldAnalysis) -> Grid | None:
     return Grid(
         key="pairs",
         title="Mutual information of two latents",
-        caption="In nats, latents from the most important to the least. 0: they move the data at right angles
-        everywhere.", corner="latent by latent",
+        caption="In nats, latents from the most important to the least. 0: they move the data at right angles.",
+        corner="latent by latent",
         columns=tuple(f"z{i}" for i in shown),
         rows=make_rows(matrix, [f"z{i}" for i in shown], top=largest(matrix)),
         left_out=_left_out(len(shown), analysis.n_active),
@@ -65,20 +64,6 @@ def set_grid(analysis: ManifoldAnalysis) -> Grid | None:
     )
 
 
-def latent_rows(analysis: ManifoldAnalysis) -> list[dict[str, str]]:
-    """Return the table of latents as text, most important first."""
-    table = analysis.table().head(LATENT_ROWS)
-    return [
-        {
-            "name": f"z{latent}",
-            "entropy": f"{row.entropy:.3f} ± {row.error:.3f}" if row.active else "inactive",
-            "partner": "" if row.mutual_information != row.mutual_information else f"z{row.shares_most_with}",
-            "shared": "" if row.mutual_information != row.mutual_information else f"{row.mutual_information:.3f}",
-        }
-        for latent, row in zip(table.index, table.itertuples(index=False), strict=True)
-    ]
-
-
 def cross_grid(comparison: ManifoldComparison, matrix: FloatArray, key: str, title: str, caption: str) -> Grid:
     """Return a matrix of latents of one decoder by those of the other, both by importance."""
     rows, columns = _most(comparison.order_a, comparison.active_a), _most(comparison.order_b, comparison.active_b)
@@ -94,7 +79,7 @@ def cross_grid(comparison: ManifoldComparison, matrix: FloatArray, key: str, tit
     )
 
 
-def _most(order: IntArray, active: FloatArray) -> IntArray:
+def _most(order: IntArray, active: BoolArray) -> IntArray:
     return order[: min(MOST_CELLS, int(active.sum()))]
 
 

@@ -14,13 +14,15 @@ from markupsafe import Markup
 from unbraid._typing import FloatArray
 from unbraid.manifold import ManifoldAnalysis, ManifoldComparison, Pictures
 from unbraid.report._format import MINUS, count, listing, number
-from unbraid.report._manifold_grids import cross_grid, latent_rows, pair_grid, pair_map, set_grid
+from unbraid.report._manifold_grids import cross_grid, pair_grid, pair_map, set_grid
 from unbraid.report._page import FOLDER, MOST_DATA, asset
 from unbraid.report._png import png_address, shrink, to_pixels, to_signed_pixels
 from unbraid.report._spectrum import HEIGHT, WIDTH, make_spectrum
 
 IMAGE_SIDE = 64
 NAMED = 3
+MOST_LATENTS = 100
+TIMES = " \u00d7 "
 
 
 def render_manifold_page(analysis: ManifoldAnalysis, pictures: Pictures | None = None) -> str:
@@ -38,9 +40,9 @@ def render_manifold_page(analysis: ManifoldAnalysis, pictures: Pictures | None =
         "pair_map": pair_map(analysis),
         "sets": None if analysis.partition.is_default else _set_rows(analysis),
         "set_grid": set_grid(analysis),
-        "latents": latent_rows(analysis),
-        "left_out": f"The first {len(latent_rows(analysis))} of {analysis.latent_dim:,}."
-        if analysis.latent_dim > len(latent_rows(analysis))
+        "latents": [row.texts() for row in analysis.rows()[:MOST_LATENTS]],
+        "left_out": f"The first {MOST_LATENTS} of {analysis.latent_dim:,}."
+        if analysis.latent_dim > MOST_LATENTS
         else "",
         "convergence": _convergence(analysis),
         "jacobian_images": _jacobian_images(pictures),
@@ -135,7 +137,7 @@ def _facts(analysis: ManifoldAnalysis) -> list[tuple[str, str]]:
     inactive = analysis.latent_dim - analysis.n_active
     return [
         ("Latents", f"{analysis.latent_dim:,}" + (f", {inactive:,} inactive" if inactive else "")),
-        ("Output", " × ".join(str(size) for size in analysis.output_shape) or "1"),
+        ("Output", TIMES.join(str(size) for size in analysis.output_shape) or "1"),
         ("Samples", f"{analysis.n_samples:,}"),
         ("Prior", f"{analysis.meta['prior']}"),
         ("Seed", f"{analysis.meta['seed']}"),
@@ -154,11 +156,11 @@ def _headlines(analysis: ManifoldAnalysis) -> list[tuple[str, str, str]]:
     return [(name, f"{number(value)} ± {number(error)}", unit) for name, value, error, unit in rows]
 
 
-def _set_rows(analysis: ManifoldAnalysis) -> list[dict[str, str]]:
-    return [
-        {"name": str(name), "latents": str(row.latents), "entropy": f"{number(row.entropy)} ± {number(row.error)}"}
-        for name, row in zip(analysis.partition.names, analysis.set_table().itertuples(index=False), strict=True)
-    ]
+def _set_rows(analysis: ManifoldAnalysis) -> list[tuple[str, int, str]]:
+    values = zip(analysis.manifold_entropy, analysis.manifold_entropy_error, strict=True)
+    entropies = [f"{number(value)} ± {number(error)}" for value, error in values]
+    sizes = [len(members) for members in analysis.partition.sets]
+    return list(zip(analysis.partition.names, sizes, entropies, strict=True))
 
 
 def _convergence(analysis: ManifoldAnalysis) -> dict[str, Any]:

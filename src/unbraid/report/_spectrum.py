@@ -48,8 +48,8 @@ def make_spectrum(analysis: ManifoldAnalysis) -> Spectrum:
     room = MARGIN * (high - low)
     scale = _Scale(low - room, high + room, analysis.latent_dim)
     return Spectrum(
-        as_numbered=scale.path(np.arange(analysis.latent_dim), numbered),
-        as_sorted=scale.path(np.arange(len(order)), ranked),
+        as_numbered=scale.path(numbered),
+        as_sorted=scale.path(ranked),
         band=scale.band(ranked - 2 * errors, ranked + 2 * errors),
         levels=tuple((scale.share(level), short(level)) for level in _levels(low, high)),
         ends=("1 (z0)", f"{analysis.latent_dim:,} (z{analysis.latent_dim - 1})"),
@@ -73,15 +73,15 @@ class _Scale:
     def y(self, value: float) -> float:
         return HEIGHT * (self._high - value) / (self._high - self._low)
 
-    def path(self, places: FloatArray, values: FloatArray) -> str:
+    def path(self, values: FloatArray) -> str:
         """Join the points that are finite; a latent that stands still breaks the line."""
         parts, pen = [], "M"
-        for place, value in zip(places, values, strict=True):
+        for place, value in enumerate(values):
             if not np.isfinite(value):
                 pen = "M"
                 continue
             # A point alone is drawn as a short dash.
-            parts.append(f"{pen}{self.x(float(place)):.1f} {self.y(float(value)):.1f}{'h.1' if pen == 'M' else ''}")
+            parts.append(f"{pen}{self.x(place):.1f} {self.y(float(value)):.1f}{'h.1' if pen == 'M' else ''}")
             pen = "L"
         return "".join(parts)
 
