@@ -81,9 +81,9 @@ def page_context(report: Report) -> dict[str, Any]:
 
 def page_assets(*style_sheets: str) -> dict[str, Any]:
     """Return style, script and the script's hash, for the page's policy."""
-    script = _asset("page.js")
+    script = asset("page.js")
     return {
-        "style": Markup("\n".join(_asset(name) for name in style_sheets)),
+        "style": Markup("\n".join(asset(name) for name in style_sheets)),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
@@ -123,5 +123,6 @@ def _data(report: Report) -> Any:
     return json.loads(text) if len(text) <= MOST_DATA else None
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return one of our own files that go into the page as they are."""
     return files("unbraid.report").joinpath(FOLDER, name).read_text(encoding="utf-8")
