@@ -3,6 +3,7 @@ from dataclasses import replace
 from unbraid import METRICS, Score
 from unbraid.evidence.factor_dependence import FactorDependence, FactorPair
 from unbraid.report._dependence import dependence_view
+from unbraid.report._format import MISSING
 from unbraid.report._page import render_page
 
 TIED = FactorPair(first="shape", second="size", strength=0.4321, p_value=0.005, depends=True)
@@ -21,7 +22,7 @@ def test_names_what_to_distrust_and_what_to_read(make_report):
     assert ("Sufficiency, dependent factors", "dependent.sufficiency", "") in view.better
     assert "dependent.modularity" not in [name for _, name, _ in view.better]  # nothing here asks about modularity
     assert view.hint
-    assert [[cell.text for cell in row.cells] for row in view.grid.rows] == [["–", "0.43"], ["0.43", "–"]]
+    assert [[cell.text for cell in row.cells] for row in view.grid.rows] == [[MISSING, "0.43"], ["0.43", MISSING]]
 
 
 def test_independent_or_untested_factors_have_no_section(make_report):

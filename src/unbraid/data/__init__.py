@@ -1,6 +1,7 @@
 """Where data with known factors comes from."""
 
+from unbraid.data._cosine_dependence import CosineScenario, cosine_dependence
 from unbraid.data._example import example
 from unbraid.data._orthogonal_scheme import OrthogonalScheme, orthogonal_scheme
 
-__all__ = ["OrthogonalScheme", "example", "orthogonal_scheme"]
+__all__ = ["CosineScenario", "OrthogonalScheme", "cosine_dependence", "example", "orthogonal_scheme"]

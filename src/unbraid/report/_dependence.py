@@ -50,7 +50,9 @@ def dependence_view(report: Report) -> DependenceView | None:
     return DependenceView(
         says=_says(found),
         grid=_grid(report, found),
-        doubts=tuple(Doubt(text=reason.capitalize(), about=tuple(titles)) for reason, titles in reasons.items()),
+        doubts=tuple(
+            Doubt(text=reason[0].upper() + reason[1:], about=tuple(titles)) for reason, titles in reasons.items()
+        ),
         better=tuple((METRICS[name].title, name, _value(report, name)) for name in better),
         hint='Those without a value were not run: add "dependent" to the metrics.' if missing else "",
     )

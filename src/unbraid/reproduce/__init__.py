@@ -1,5 +1,6 @@
 """Published tables as code: ours beside theirs beside the truth."""
 
+from unbraid.reproduce._dependent_cosine import CosineTables, dependent_cosine
 from unbraid.reproduce._iwo_table1 import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_table1
 from unbraid.reproduce._reproduction import Reproduction
 
@@ -13,7 +14,25 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             cost="minutes with the fast solver",
             run=iwo_table1,
         ),
+        Reproduction(
+            name="dependent-cosine",
+            title="Metrics on cosines of factors, independent and dependent",
+            paper="Almudévar et al. (2024), Defining and Measuring Disentanglement for non-Independent Factors, "
+            "Tables 2, 3, 4, 10 and 11; arXiv:2408.07016",
+            cost="about two minutes",
+            run=dependent_cosine,
+        ),
     )
 }
 
-__all__ = ["IWO_TABLE1", "REPRODUCTIONS", "PaperRow", "Reproduction", "RowResult", "Table1", "iwo_table1"]
+__all__ = [
+    "IWO_TABLE1",
+    "REPRODUCTIONS",
+    "CosineTables",
+    "PaperRow",
+    "Reproduction",
+    "RowResult",
+    "Table1",
+    "dependent_cosine",
+    "iwo_table1",
+]
