@@ -14,7 +14,7 @@ from unbraid.reproduce import dependent_cosine
 
 @functools.cache
 def scored(scenario: str) -> Dependent:
-    return dependent(cosine_dependence(scenario, n_samples=1500))
+    return dependent(cosine_dependence(scenario, n_samples=1000))
 
 
 class TestScenarios:
@@ -37,7 +37,7 @@ class TestScenarios:
         np.testing.assert_allclose(np.arccos(second.codes[:, 2]), (y2 + y3 + 2 * nuisance) / 4)
 
     def test_bad_arguments_are_named(self):
-        with pytest.raises(ValueError, match="scenario must be one of Cos0, .*, got 'Cos4I'"):
+        with pytest.raises(ValueError, match=r"scenario must be one of Cos0, .*, got 'Cos4I'"):
             cosine_dependence("Cos4I")
         with pytest.raises(ValueError, match="n_samples must be at least 4, got 3"):
             cosine_dependence("Cos0", n_samples=3)
@@ -66,7 +66,7 @@ class TestDefaults:
 
 class TestTables:
     def test_lines_carry_ours_and_the_papers(self):
-        found = dependent_cosine([4], n_samples=300)
+        found = dependent_cosine([4], n_samples=200)
         assert [result.line.label for result in found.results] == [
             "Explicitness Score",
             "Informativeness",
@@ -74,23 +74,19 @@ class TestTables:
         ]
         own = found.results[-1]
         assert own.line.published[2] == 0.6626
-        assert own.ours[2] == pytest.approx(2 / 3, abs=0.06)  # two of three factors are there
+        assert own.ours[2] == pytest.approx(2 / 3, abs=0.1)  # two of three factors are there
         assert own.worst == pytest.approx(max(abs(o - p) for o, p in zip(own.ours, own.line.published, strict=True)))
         assert found.settings["dependent"]["scaling"] == "range"
 
-    def test_command_prints_both_and_the_settings(self, capsys):
-        code, out, err = run_cli(capsys, "reproduce", "dependent-cosine", "--tables", "11", "--samples", 200)
-        assert (code, err) == (0, "")
+    def test_command_prints_both_and_the_settings_and_writes_json(self, capsys, tmp_path):
+        path = tmp_path / "cosine.json"
+        code, out, err = run_cli(
+            capsys, "reproduce", "dependent-cosine", "--tables", "11", "--samples", 100, "--json", path
+        )
+        assert (code, err.strip()) == (0, f"wrote {path}")
         assert out.startswith("Table 11")
         assert "(0.995)" in out
         assert "scaling=range" in out
-
-    def test_command_writes_json(self, capsys, tmp_path):
-        path = tmp_path / "cosine.json"
-        code, _, err = run_cli(
-            capsys, "reproduce", "dependent-cosine", "--tables", "11", "--samples", 200, "--json", path
-        )
-        assert (code, err.strip()) == (0, f"wrote {path}")
         lines = json.loads(path.read_text())["lines"]
         assert [line["code"] for line in lines] == [0, 1, 2, 3]
         assert len(lines[0]["ours"]) == len(lines[0]["published"]) == 6
