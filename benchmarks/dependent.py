@@ -2,8 +2,8 @@
 
     python benchmarks/dependent.py          # prints, and writes benchmarks/dependent.json
 
-The target is 15 s on two cores for 10 000 rows, 3 factors and 4 codes. Beside the seconds on the clock stand those of the
-processor: where other work runs on the machine, half of the latter is what two idle cores would need.
+The target is 15 s on two cores for 10 000 rows, 3 factors and 4 codes. Beside the seconds on the clock stand those of
+the processor: where other work runs on the machine, half of the latter is what two idle cores would need.
 """
 
 import argparse
