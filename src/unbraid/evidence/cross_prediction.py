@@ -131,11 +131,12 @@ def cross_prediction(rep: Representation, options: CrossPredictionOptions, rng: 
     if len(rows) > options.max_rows:
         rows = np.sort(choice.permutation(rows)[: options.max_rows])
     groups = code_groups(rep, options.groups)
-    kept = [live_columns(rep.codes[rows], group) for group in groups]
+    columns = rep.codes[rows]
+    kept = [live_columns(columns, group) for group in groups]
     live = np.flatnonzero([len(columns) > 0 for columns in kept])
     if not len(live):
         raise ValueError("codes must vary on the rows that every factor has a label for, got constant columns.")
-    codes = [code_variable(rep.codes[rows][:, kept[j]], options.scaling) for j in live]
+    codes = [code_variable(columns[:, kept[j]], options.scaling) for j in live]
     factors = [factor_variable(factor, rows, options.scaling) for factor in rep.factors]
     noise = Variable(columns=noise_rng.uniform(size=(len(rows), 1)))
     splits = make_splits(len(rows), options.predictions, options.n_folds, division)

@@ -75,5 +75,6 @@ def make_splits(n_rows: int, predictions: Predictions, n_folds: int, rng: np.ran
     if predictions == "held_out":
         n_test = max(1, round(HELD_OUT_SHARE * n_rows))
         return [(np.sort(order[n_test:]), np.sort(order[:n_test]))]
-    fold = order % n_folds
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n_folds)]
+    parts = min(n_folds, n_rows)
+    fold = order % parts
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(parts)]
