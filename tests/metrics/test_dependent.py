@@ -72,6 +72,12 @@ class TestClosedForms:
         np.testing.assert_allclose(found.sufficiency.per_factor, expected, atol=0.02)
         np.testing.assert_allclose(found.explicitness.per_factor, 1, atol=1e-6)
 
+    def test_what_no_code_tells_lowers_sufficiency_and_leaves_compactness(self):
+        found = linear(np.column_stack([A, C]), np.column_stack([A + NUISANCE, C]))
+        assert found.compactness.per_factor[0] == pytest.approx(1, abs=0.03)
+        assert found.sufficiency.per_factor[0] == pytest.approx(1 - np.sqrt(0.5), abs=0.02)
+        assert found.explicitness.per_factor[0] == pytest.approx(1 - np.sqrt(0.5), abs=0.02)
+
     def test_a_group_of_codes_is_one_code(self):
         codes = np.column_stack([A, B, C, NUISANCE])
         factors = np.column_stack([A + B, C])
