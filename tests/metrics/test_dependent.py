@@ -233,6 +233,13 @@ class TestEdges:
             assert "no code has weight" in score.notes[0]
         assert found.explicitness.value < 0.02
 
+    def test_many_codes_of_noise_do_not_add_up(self):
+        """By chance some seem a little better than noise; fewer than one in ten may keep a weight."""
+        codes = np.column_stack([A, np.random.default_rng(5).standard_normal((N, 40))])
+        weights = linear(codes, np.column_stack([A, B])).modularity.evidence["code_weights"]
+        assert weights[0] > 0.99
+        assert (weights[1:] > 0).sum() <= 4
+
     def test_a_factor_no_code_tells_is_named_beside_compactness(self):
         found = linear(np.column_stack([A, C]), {"a": A, "lost": B})
         assert any("'lost' cannot be predicted" in note for note in found.compactness.notes)
