@@ -19,9 +19,11 @@ from unbraid.metrics._dci_es import (
     task_explicitness,
 )
 from unbraid.metrics._dcimig import dcimig
+from unbraid.metrics._dependent import Dependent, dependent
 from unbraid.metrics._explicitness import explicitness
 from unbraid.metrics._identifiability import Identifiability, Identified, identifiability
 from unbraid.metrics._infomec import InfoMEC, infomec
+from unbraid.metrics._information_bottleneck import information_minimality, information_sufficiency
 from unbraid.metrics._irs import irs
 from unbraid.metrics._jemmig import jemmig
 from unbraid.metrics._label_free import code_mutual_information, total_correlation, wasserstein_correlation
@@ -42,6 +44,7 @@ __all__ = [
     "DCIES",
     "METRICS",
     "Cost",
+    "Dependent",
     "Identifiability",
     "Identified",
     "InfoMEC",
@@ -57,11 +60,14 @@ __all__ = [
     "dci_forest",
     "dci_linear",
     "dcimig",
+    "dependent",
     "disentanglement",
     "explicitness",
     "explicitness_of_curve",
     "identifiability",
     "infomec",
+    "information_minimality",
+    "information_sufficiency",
     "informativeness",
     "irs",
     "iwo",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unbraid._dependence import distrusted
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
 from unbraid.report._format import count, listing, number, spoken
@@ -37,6 +38,7 @@ def opening(report: Report) -> Opening:
     judged = verdicts(report)
     verdict = [*_levels(judged), *_scale(judged, report), *_independence(report), *_unscored(judged, report)]
     caution = [
+        *_dependence(report),
         *_one_factor(judged, report),
         *_partly_failed(judged),
         *_chance(report),
@@ -103,6 +105,13 @@ def _unscored(judged: list[Verdict], report: Report) -> list[str]:
 
 def _names(judged: list[Verdict]) -> str:
     return listing([str(v.about) for v in judged])
+
+
+def _dependence(report: Report) -> list[str]:
+    misled = distrusted(report.scores, report.dependence)
+    if not misled:
+        return []
+    return [f"Some factors depend on each other, which misleads {len(misled)} of {count(len(report.scores), 'score')}."]
 
 
 def _one_factor(judged: list[Verdict], report: Report) -> list[str]:

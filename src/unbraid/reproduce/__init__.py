@@ -1,6 +1,7 @@
 """Published tables as code: ours beside theirs beside the truth."""
 
 from unbraid.reproduce._dci_es_table1 import DCI_ES_TABLE1, ESTable, dci_es_table1
+from unbraid.reproduce._dependent_cosine import CosineTables, dependent_cosine
 from unbraid.reproduce._iwo_table1 import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_table1
 from unbraid.reproduce._reproduction import Reproduction
 
@@ -21,6 +22,14 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             cost="half an hour; a minute with --quick",
             run=dci_es_table1,
         ),
+        Reproduction(
+            name="dependent-cosine",
+            title="Metrics on cosines of factors, independent and dependent",
+            paper="Almudévar et al. (2024), Defining and Measuring Disentanglement for non-Independent Factors, "
+            "Tables 2, 3, 4, 10 and 11; arXiv:2408.07016",
+            cost="about two minutes",
+            run=dependent_cosine,
+        ),
     )
 }
 
@@ -28,11 +37,13 @@ __all__ = [
     "DCI_ES_TABLE1",
     "IWO_TABLE1",
     "REPRODUCTIONS",
+    "CosineTables",
     "ESTable",
     "PaperRow",
     "Reproduction",
     "RowResult",
     "Table1",
     "dci_es_table1",
+    "dependent_cosine",
     "iwo_table1",
 ]
