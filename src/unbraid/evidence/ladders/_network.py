@@ -172,7 +172,8 @@ def _linear(places: list[_Place], starts: list[FloatArray], device: str) -> _Wei
         scaled = start / place.scale
         scaled[-1] -= place.centre / place.scale
         # A value without a row to fit on has an intercept of minus a billion; a network needs no more than this.
-        tensor = torch.as_tensor(np.maximum(scaled, -30.0), dtype=torch.float32)
+        scaled[-1] = np.maximum(scaled[-1], -30.0)
+        tensor = torch.as_tensor(scaled, dtype=torch.float32)
         linear[place.network, :, place.outputs] = tensor[:-1]
         offset[place.network, 0, place.outputs] = tensor[-1]
     none = torch.zeros(n_networks, n_codes, 0)

@@ -109,7 +109,9 @@ def _principal_axes(codes: FloatArray, n_axes: int, rng: np.random.Generator) ->
 
         _, singular, rows = randomized_svd(codes, n_axes, random_state=int(rng.integers(2**31)))
         values, axes = singular**2 / len(codes), rows.T
-    return np.asarray(axes / np.sqrt(np.maximum(values, 1e-12 * max(values[0], 1e-300))))
+    # A direction in which the fitted rows do not vary tells nothing, and must not blow up on other rows.
+    varies = values > 1e-12 * max(values[0], 1e-300)
+    return np.asarray(np.where(varies, axes / np.sqrt(np.where(varies, values, 1.0)), 0.0))
 
 
 def _wide(codes: FloatArray) -> tuple[FloatArray, FloatArray]:
