@@ -104,7 +104,7 @@ class _Goal:
         for place in places:
             factor = place.factor
             # Rows that are not labelled count for nothing; the others for more, so that factors weigh alike.
-            share = torch.as_tensor(factor.labelled / factor.labelled.mean(), dtype=torch.float32)
+            share = torch.as_tensor(factor.labelled / factor.labelled[task.split.train].mean(), dtype=torch.float32)
             if factor.is_numeric:
                 scaled = (factor.targets(np.arange(len(task.codes))) - place.centre) / place.scale
                 self.values[place.network, :, place.outputs] = torch.as_tensor(np.nan_to_num(scaled)).float()
