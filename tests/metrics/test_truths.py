@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from unbraid import METRICS, Representation
+from unbraid.evidence.ladders import MLPLadder
+from unbraid.evidence.sage import SageOptions
 from worlds import full_grid, standardised
 
 SIZES = (4, 5, 6)
@@ -61,11 +63,20 @@ PERFECT = (
     | dict.fromkeys(["sap", "r2"], (1, 1e-5))
     | dict.fromkeys(["z2", "dci_linear.informativeness", *TREES], (1, CLOSE))
 )
+#: Importances by SAGE of the simplest probe; the narrow networks keep it quick.
+QUICK = {"dci_es": {"ladder": MLPLadder(widths=(4, 16), n_steps=300), "sage": SageOptions(n_background=16)}}
+LADDER = dict.fromkeys(
+    [f"dci_es.{name}" for name in ("disentanglement", "completeness", "informativeness")], (1, CLOSE)
+)
+EXPLICIT = LADDER | {"dci_es.explicitness": (1, CLOSE)}
 ORTHOGONAL = {"iwo": (1, CLOSE), "iwr": (1, CLOSE), "orthogonality": (0, CLOSE)}
 
 TRUTHS = {
-    "permuted": (permuted, PERFECT | ORTHOGONAL | LABEL_FREE_ZERO),
-    "dead code first": (dead_first, PERFECT | ORTHOGONAL | LABEL_FREE_ZERO),
+    "permuted": (permuted, PERFECT | EXPLICIT | ORTHOGONAL | LABEL_FREE_ZERO | {"dci_es.size": (1, EXACT)}),
+    "dead code first": (
+        dead_first,
+        PERFECT | EXPLICIT | ORTHOGONAL | LABEL_FREE_ZERO | {"dci_es.size": (3 / 4, EXACT)},
+    ),
     "doubled": (
         doubled,
         {
@@ -102,6 +113,10 @@ TRUTHS = {
             "dci_linear.disentanglement": (((1 - np.log(2) / np.log(3)) * 2 + 1) / 3, CLOSE),
             "dci_linear.completeness": (((1 - np.log(2) / np.log(3)) * 2 + 1) / 3, CLOSE),
             "dci_linear.informativeness": (1, CLOSE),
+            "dci_es.disentanglement": (((1 - np.log(2) / np.log(3)) * 2 + 1) / 3, ROUGH),
+            "dci_es.completeness": (((1 - np.log(2) / np.log(3)) * 2 + 1) / 3, ROUGH),
+            "dci_es.informativeness": (1, CLOSE),
+            "dci_es.explicitness": (1, CLOSE),  # a line reads it
             "r2": (1, 1e-5),
             "total_correlation": (0, EXACT),
             "wasserstein_correlation": (0, EXACT),
@@ -136,6 +151,7 @@ TRUTHS = {
             "jemmig": (1 - (H[1] / (H[0] + np.log(20)) + H[0] / (H[1] + np.log(20))) / 3, EXACT),
             "code_mutual_information": (0, EXACT),
             "dci_forest.completeness": (1, ROUGH),
+            "dci_es.size": (3 / 2, EXACT),
         },
     ),
     "noise": (
@@ -154,6 +170,10 @@ TRUTHS = {
             "dci_linear.informativeness": (0, CLOSE),
             "dci_forest.informativeness": (0, CLOSE),
             "dci_boosting.informativeness": (0, CLOSE),
+            "dci_es.disentanglement": (0, EXACT),
+            "dci_es.completeness": (0, EXACT),
+            "dci_es.informativeness": (0, CLOSE),
+            "dci_es.explicitness": (1, CLOSE),  # nothing to read, at any capacity
             "total_correlation": (0, ROUGH),
             # A factor that cannot be found is everywhere, and so is every other.
             "iwo": (0, EXACT),
@@ -169,7 +189,7 @@ def test_score_is_what_paper_says(world, name):
     codes, values = TRUTHS[world]
     expected, tolerance = values[name]
     metric = METRICS[name]
-    options, _ = metric.split_options({})
+    options, _ = metric.split_options(QUICK.get(metric.family, {}))
     evidence = metric.source.gather(Representation(codes(), GRID), options, np.random.default_rng(0))
     assert metric.score(evidence).value == pytest.approx(expected, abs=tolerance)
 
