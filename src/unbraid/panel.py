@@ -309,9 +309,7 @@ def _finish(group: _Group, name: str) -> Score:
             beats_chance = bool(gain > max(reach, _reach(nulls) if len(nulls) >= 3 else 0.0))
     null = float(nulls.mean()) if len(nulls) else None
     finished = replace(score, low=low, high=high, null=null, beats_chance=beats_chance)
-    # Weights of linear probes, for one, come without standard errors.
-    unknown = "how far the evidence may be off is not known." if len(values) and not np.isfinite(values).all() else None
-    return replace(finished, notes=(*score.notes, *score_notes(metric, finished, group.spread_error or unknown)))
+    return replace(finished, notes=(*score.notes, *score_notes(metric, finished, group.spread_error)))
 
 
 def _reach(values: FloatArray) -> float:

@@ -336,17 +336,20 @@ class TestSplit:
         names = np.full(100, None, dtype=object)
         names[:28] = np.repeat([f"v{i}" for i in range(14)], 2)
         factor = make_factor(names, name="f")
-        rng = np.random.default_rng(0)
-        with pytest.raises(ValueError, match="factor 'f' takes 14 values but only 1?[0-9] rows are left to fit on"):
-            for _ in range(3000):
-                split_rows([factor], 100, rng=rng)
+        with pytest.raises(ValueError, match=r"factor 'f' takes 14 values but only 1?[0-9] rows are left to fit on"):
+            _split_often(factor, 100)
 
     def test_labelled_somewhere_but_not_in_every_part(self):
         factor = make_factor(_without(WORLD.codes[:, 0], np.arange(25, 600)), name="f")
-        rng = np.random.default_rng(0)
         with pytest.raises(ValueError, match="in every part of the data"):
-            for _ in range(3000):
-                split_rows([factor], 600, rng=rng)
+            _split_often(factor, 600)
+
+
+def _split_often(factor, n_samples):
+    """Split until chance leaves too little somewhere."""
+    rng = np.random.default_rng(0)
+    for _ in range(3000):
+        split_rows([factor], n_samples, rng=rng)
 
 
 class TestAsLadder:
@@ -358,11 +361,11 @@ class TestAsLadder:
         assert as_ladder(QUICK["forest"]) is QUICK["forest"]
 
     def test_unknown_name(self):
-        with pytest.raises(ValueError, match="ladder must be one of mlp, .*, got 'forrest'; did you mean 'forest'"):
+        with pytest.raises(ValueError, match=r"ladder must be one of mlp, .*, got 'forrest'; did you mean 'forest'"):
             as_ladder("forrest")
 
     def test_wrong_type(self):
-        with pytest.raises(TypeError, match="ladder must be one of mlp, .* got LinearRegression"):
+        with pytest.raises(TypeError, match=r"ladder must be one of mlp, .* got LinearRegression"):
             as_ladder(LinearRegression())
 
     def test_a_class_is_no_ladder(self):

@@ -265,7 +265,8 @@ def area_under_curve(capacities: FloatArray, losses: FloatArray) -> float:
 
 def _identified(curves: LossCapacity, explicitness: float) -> str:
     """What the scores together say of identifiability; nothing for a single factor, or without importances."""
-    if len(curves.rows) < 2 or curves.importance.measure == "none":
+    unknown = curves.importance.measure == "none" or np.isnan(curves.importance.values).any()
+    if len(curves.rows) < 2 or unknown:
         return ""
     return identifiability(
         disentanglement=es_disentanglement(curves).value,
@@ -290,6 +291,8 @@ def _labelled(codes: Any, labels: Any, *, metric: str) -> Representation:
 def _as_importance(curves: LossCapacity) -> Importance:
     if curves.importance.measure == "none":
         raise ValueError("disentanglement and completeness need importances, but importance is 'none'.")
+    if np.isnan(curves.importance.values).any():  # drawn within errors that are not known
+        raise ValueError(f"{curves.importance.measure} come without standard errors.")
     return Importance(
         matrix=curves.matrix, informativeness=1 - curves.losses.min(axis=1), in_accuracy=curves.in_accuracy
     )
