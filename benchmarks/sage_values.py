@@ -3,8 +3,8 @@
     python benchmarks/sage_values.py
 
 The network is an MLP of scikit-learn with two hidden layers, fitted to a bent function of ten Gaussian codes. Both walk
-through orders of the codes with the same 32 background rows, until the largest standard error is below 5 % of the range of the values.
-Times are of the processor, on one thread.
+through orders of the codes with the same 32 background rows, until the largest standard error is below
+5 % of the range of the values. Times are of the processor, on one thread.
 """
 
 import json
