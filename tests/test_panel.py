@@ -27,10 +27,15 @@ def noisy_world(seed: int, n_samples: int = 600) -> tuple[np.ndarray, np.ndarray
 
 
 class TestWhatIsScored:
-    def test_default_is_every_metric_the_input_supports(self):
+    def test_default_is_every_metric_the_input_supports_but_the_dearest(self):
         report = ub.evaluate(CODES, FACTORS, intervals=False, nulls=False)
         assert list(report) == [name for name, metric in METRICS.items() if metric.in_default]
         assert report.failures == {}
+
+    def test_all_is_every_metric(self):
+        assert [metric.name for metric in resolve_metrics("all")] == list(METRICS)
+        dear = {metric.family for metric in METRICS.values()} - {metric.family for metric in resolve_metrics("default")}
+        assert "dci_es" in dear
 
     def test_codes_alone_get_the_label_free_metrics(self):
         report = ub.evaluate(CODES)

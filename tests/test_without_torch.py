@@ -14,8 +14,7 @@ def run_python(code, *arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_scores_where_torch_cannot_be_imported(tmp_path):
-    code = """
+NO_TORCH = """
 import sys
 
 
@@ -26,15 +25,40 @@ class NoTorch:
 
 
 sys.meta_path.insert(0, NoTorch())
+"""
+
+
+def test_scores_where_torch_cannot_be_imported(tmp_path):
+    code = """
 import unbraid
 from unbraid.cli import main
 main(["score", sys.argv[1], "--metrics", "mig,dci_linear,z_diff", "--json", "-"])
 """
-    done = run_python(code, save_npz(tmp_path))
+    done = run_python(NO_TORCH + code, save_npz(tmp_path))
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert len(report["scores"]) == 5
     assert report["failures"] == {}
+
+
+def test_the_mlp_ladder_says_what_to_install_and_the_others_do_without(tmp_path):
+    code = """
+import unbraid
+rep = unbraid.load(sys.argv[1])
+try:
+    unbraid.metrics.dci_es(rep)
+except ValueError as error:
+    print(error)
+unbraid.metrics.dci_es(rep, ladder="linear", importance="sage")
+unbraid.metrics.dci_es(rep, ladder="fourier", importance="permutation")
+unbraid.metrics.dci_es(rep, ladder="forest")
+"""
+    done = run_python(NO_TORCH + code, save_npz(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == (
+        "the mlp ladder needs torch, which is not installed: pip install 'unbraid[torch]', or choose "
+        "ladder='forest', 'fourier' or 'linear'."
+    )
 
 
 def test_importing_the_library_loads_nothing_heavy():

@@ -8,7 +8,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -246,8 +246,11 @@ def _point(group: _Group, rep: Representation, rng: np.random.Generator, redraws
             group.errors[name] = _reason(error)
     group.seconds = time.perf_counter() - started
     if redraws is not None and group.source.redraw is not None:
-        drawn = group.source.redraw(evidence, n_resamples=group.source.n_replicates, rng=redraws)
-        group.replicates = {index: _values(group, other) for index, other in enumerate(drawn)}
+        try:
+            drawn = group.source.redraw(evidence, n_resamples=group.source.n_replicates, rng=redraws)
+            group.replicates = {index: _values(group, other) for index, other in enumerate(drawn)}
+        except Exception as error:  # as in _resample
+            group.spread_error = _reason(error)
 
 
 def _resample(group: _Group, rep: Representation, rng: np.random.Generator) -> None:
@@ -353,7 +356,16 @@ def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) 
 
 
 def _plain(options: Any) -> dict[str, Any]:
-    """Return options as plain data; a callable by the name of its type, which does not change between runs."""
-    values = {item.name: getattr(options, item.name) for item in fields(options)}
-    plain = (str, int, float, bool, tuple, type(None))
-    return {key: value if isinstance(value, plain) else type(value).__name__ for key, value in values.items()}
+    """Return options as plain data."""
+    return {item.name: _plain_value(getattr(options, item.name)) for item in fields(options)}
+
+
+def _plain_value(value: Any) -> Any:
+    """Return settings within settings as theirs; a callable by the name of its type, the same in every run."""
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if isinstance(value, tuple):
+        return [_plain_value(part) for part in value]
+    if is_dataclass(value):
+        return {"type": type(value).__name__, **_plain(value)}
+    return type(value).__name__

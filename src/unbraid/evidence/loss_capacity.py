@@ -65,7 +65,8 @@ class LossCapacity:
         beats_baseline: Which factors the chosen probe predicts better than blindly, by two standard errors.
         chosen: The rung whose importances are taken.
         importance: What that rung's probe leans on, before scaling.
-        size: Factors for each code that varies.
+        size: Factors for each code, dead ones counted.
+        loss: What the losses of categories are.
         notes: What a reader should know.
     """
 
@@ -81,6 +82,7 @@ class LossCapacity:
     chosen: int
     importance: BlackBoxImportance
     size: float
+    loss: Loss = "error"
     notes: tuple[str, ...] = ()
 
     @property
@@ -139,6 +141,7 @@ def loss_capacity_curves(rep: Representation, options: LossCapacityOptions, rng:
         chosen=chosen,
         importance=_with_dead_codes(importance, rep.active),
         size=rep.n_factors / rep.n_codes,
+        loss=options.loss,
         notes=importance.notes,
     )
 

@@ -481,7 +481,7 @@ _ROWS = [
         es_informativeness,
         (EXPLICITNESS,),
         "Can the factors be predicted from the codes with any capacity?",
-        invariant_to=AXES,
+        invariant_to=AXES | {ROTATION},
     ),
     _dci_es(
         "explicitness",
@@ -489,7 +489,7 @@ _ROWS = [
         (EXPLICITNESS,),
         "How little capacity does it take to read the factors out?",
         bounds=(-1.0, 1.0),
-        invariant_to=AXES,
+        invariant_to=AXES | {ROTATION},
         has_null=False,
     ),
     _dci_es(

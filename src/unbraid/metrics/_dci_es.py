@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from unbraid._score import Score
 from unbraid._typing import FloatArray
 from unbraid._validation import to_array
 from unbraid.evidence.importance import Importance
 from unbraid.evidence.ladders import Ladder
+from unbraid.evidence.ladders.check import check_increasing
 from unbraid.evidence.loss_capacity import LossCapacity, LossCapacityOptions, WhichProbe, loss_capacity_curves
 from unbraid.evidence.probe_losses import Loss
 from unbraid.evidence.sage import SageOptions
@@ -51,7 +53,7 @@ def dci_es(
 
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
-        factors: ``(n_samples, n_factors)``; any labels, such as those of a task.
+        factors: ``(n_samples, n_factors)``, at least two; for a single label see :func:`task_explicitness`.
         ladder: ``"mlp"`` (linear, then networks of growing width; needs torch), ``"forest"`` (growing depth),
             ``"fourier"`` (growing number of random features), ``"linear"`` (growing number of principal directions),
             or a ladder with its own settings from :mod:`unbraid.evidence.ladders`.
@@ -69,7 +71,7 @@ def dci_es(
         each code; the others are in [0, 1].
 
     Raises:
-        ValueError: Too few rows, an unknown ladder, or capacities that do not increase.
+        ValueError: Fewer than two factors, too few rows, an unknown ladder, or capacities that do not increase.
 
     Note:
         Unchanged by reordering codes, up to the scatter of the fits. Explicitness depends on the ladder: a rotation
@@ -86,7 +88,7 @@ def dci_es(
         >>> round(float(scores.disentanglement), 2), float(scores.size)
         (1.0, 1.0)
     """
-    rep = as_labelled(codes, factors, metric="dci_es", min_factors=1)
+    rep = as_labelled(codes, factors, metric="dci_es", min_factors=2)
     options = LossCapacityOptions(
         ladder=ladder, loss=loss, importance=importance, probe=probe, sage=sage or SageOptions()
     )
@@ -167,19 +169,30 @@ def task_explicitness(
 
 
 def es_disentanglement(curves: LossCapacity) -> Score:
-    """Score whether each code matters for one factor only, by the importances of the chosen probe."""
+    """Score whether each code matters for one factor only, by the importances of the chosen probe.
+
+    Raises:
+        ValueError: Curves without importances.
+    """
     return _with_notes(disentanglement(_as_importance(curves)), curves)
 
 
 def es_completeness(curves: LossCapacity) -> Score:
-    """Score whether each factor needs one code only, by the importances of the chosen probe."""
+    """Score whether each factor needs one code only, by the importances of the chosen probe.
+
+    Raises:
+        ValueError: Curves without importances.
+    """
     return _with_notes(completeness(_as_importance(curves)), curves)
 
 
 def es_informativeness(curves: LossCapacity) -> Score:
-    """Score how well the factors can be predicted with any capacity: 1 - the lowest loss, not below 0."""
+    """Score how well the factors can be predicted with any capacity: 1 - the lowest loss, not below 0.
+
+    A cross-entropy has no largest value, so that it counts as a share of that of a blind guess.
+    """
     lowest = np.minimum(curves.losses.min(axis=1), curves.baselines)
-    per_factor = np.clip(1 - lowest, 0.0, 1.0)
+    per_factor = 1 - (lowest / curves.baselines if curves.loss == "cross_entropy" else lowest)
     return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence=_curve_evidence(curves))
 
 
@@ -223,15 +236,22 @@ def explicitness_of_curve(capacities: FloatArray, losses: FloatArray, *, baselin
     to the lowest possible; down to -1 when it falls at the last rung only.
 
     Args:
-        capacities: Increasing, ``(n_rungs,)``.
+        capacities: Increasing, ``(n_rungs,)``, at least two.
         losses: On held-out rows, ``(n_rungs,)``; a rung worse than the baseline counts as the baseline.
         baseline: Loss of a guess made without the codes.
         lowest: Lowest possible loss.
+
+    Raises:
+        ValueError: Fewer than two capacities, capacities that do not increase, or a baseline that is not above the
+            lowest loss.
 
     Example:
         >>> explicitness_of_curve(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.5, 0.0]), baseline=1.0)
         0.0
     """
+    check_increasing("capacities", list(capacities))
+    if not baseline > lowest:
+        raise ValueError(f"baseline must be above the lowest loss, got {baseline:g} and {lowest:g}.")
     area = area_under_curve(capacities, np.minimum(losses, baseline))
     return 1 - area / (0.5 * float(capacities[-1] - capacities[0]) * (baseline - lowest))
 
@@ -245,7 +265,8 @@ def area_under_curve(capacities: FloatArray, losses: FloatArray) -> float:
 
 def _identified(curves: LossCapacity, explicitness: float) -> str:
     """What the scores together say of identifiability; nothing for a single factor, or without importances."""
-    if len(curves.rows) < 2 or curves.importance.measure == "none":
+    unknown = curves.importance.measure == "none" or np.isnan(curves.importance.values).any()
+    if len(curves.rows) < 2 or unknown:
         return ""
     return identifiability(
         disentanglement=es_disentanglement(curves).value,
@@ -259,13 +280,19 @@ def _identified(curves: LossCapacity, explicitness: float) -> str:
 
 
 def _labelled(codes: Any, labels: Any, *, metric: str) -> Representation:
-    if labels is not None and not isinstance(labels, Representation):
+    if isinstance(labels, pd.Series):
+        labels = labels.to_frame(labels.name or "label")
+    elif labels is not None:
         array = to_array(labels)
         labels = array[:, None] if array.ndim == 1 else labels
     return as_labelled(codes, labels, metric=metric, min_factors=1)
 
 
 def _as_importance(curves: LossCapacity) -> Importance:
+    if curves.importance.measure == "none":
+        raise ValueError("disentanglement and completeness need importances, but importance is 'none'.")
+    if np.isnan(curves.importance.values).any():  # drawn within errors that are not known
+        raise ValueError(f"{curves.importance.measure} come without standard errors.")
     return Importance(
         matrix=curves.matrix, informativeness=1 - curves.losses.min(axis=1), in_accuracy=curves.in_accuracy
     )

@@ -9,6 +9,7 @@ from unbraid._validation import check_at_least
 from unbraid.evidence.black_box import NECESSARY
 
 TOLERANCE = 0.05
+AXES = ("disentanglement", "completeness", "informativeness")
 
 
 class Identified(StrEnum):
@@ -26,7 +27,8 @@ class Identifiability:
 
     Attributes:
         supported: The strongest class whose conditions hold within the tolerance.
-        in_the_way: Scores that fall short of the next stronger class, furthest first; empty at the top.
+        in_the_way: Scores that fall short of the next stronger class, furthest first; empty at the top. Explicitness
+            is among them only where the ladder starts at linear probes.
         caveats: What the theory asks for and these scores cannot show.
         sentence: All of it in plain words.
     """
@@ -89,7 +91,7 @@ def identifiability(
         "informativeness": informativeness,
         "explicitness": explicitness,
     }
-    short = {name: 1 - value for name, value in scores.items() if value < 1 - tolerance}
+    short = {name: 1 - value for name, value in scores.items() if not value >= 1 - tolerance}
     supported, wanted = _supported(short, starts_linear)
     in_the_way = tuple(sorted((name for name in short if name in wanted), key=lambda name: -short[name]))
     caveats = _caveats(supported, importance, starts_linear, size)
@@ -103,15 +105,15 @@ def identifiability(
 
 def _supported(short: dict[str, float], starts_linear: bool) -> tuple[Identified, tuple[str, ...]]:
     """The strongest class that holds, and the scores that the next stronger one asks for."""
-    axes = not {"disentanglement", "completeness", "informativeness"} & set(short)
+    axes = not set(AXES) & set(short)
     linear = starts_linear and not {"informativeness", "explicitness"} & set(short)
     if axes and linear:
         return Identified.SIGN_AND_PERMUTATION, ()
     if axes:
-        return Identified.REPARAMETRISATION, ("explicitness",)
+        return Identified.REPARAMETRISATION, ("explicitness",) if starts_linear else ()
     if linear:
         return Identified.LINEAR_MAP, ("disentanglement", "completeness")
-    return Identified.NOTHING, tuple(["disentanglement", "completeness", "informativeness", "explicitness"])
+    return Identified.NOTHING, (*AXES, "explicitness") if starts_linear else AXES
 
 
 def _caveats(supported: Identified, importance: str, starts_linear: bool, size: float) -> tuple[str, ...]:
@@ -147,5 +149,5 @@ def _sentence(
         named = ", ".join(f"{name} ({scores[name]:.2f})" for name in in_the_way)
         aim = "what stands in the way is" if supported is Identified.NOTHING else "what keeps it from more is"
         start += f"; {aim} {named}"
-    start += f" (1 is taken to be anything above {1 - tolerance:g})."
+    start += f" (scores from {1 - tolerance:g} up are taken for 1)."
     return start + (f" But {'; and '.join(caveats)}." if caveats else "")

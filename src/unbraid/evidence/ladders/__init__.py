@@ -26,10 +26,10 @@ def as_ladder(ladder: str | Ladder) -> Ladder:
     if isinstance(ladder, str):
         check_choice("ladder", ladder, list(LADDERS))
         return LADDERS[ladder]()
-    if not isinstance(ladder, Ladder):
+    if isinstance(ladder, type) or not isinstance(ladder, Ladder):
+        given = f"the class {ladder.__name__}" if isinstance(ladder, type) else type(ladder).__name__
         raise TypeError(
-            f"ladder must be one of {', '.join(LADDERS)}, or a ladder such as EstimatorLadder(rungs=...), "
-            f"got {type(ladder).__name__}."
+            f"ladder must be one of {', '.join(LADDERS)}, or a ladder such as EstimatorLadder(rungs=...), got {given}."
         )
     return ladder
 

@@ -104,7 +104,7 @@ class _Goal:
         for place in places:
             factor = place.factor
             # Rows that are not labelled count for nothing; the others for more, so that factors weigh alike.
-            share = torch.as_tensor(factor.labelled / factor.labelled.mean(), dtype=torch.float32)
+            share = torch.as_tensor(factor.labelled / factor.labelled[task.split.train].mean(), dtype=torch.float32)
             if factor.is_numeric:
                 scaled = (factor.targets(np.arange(len(task.codes))) - place.centre) / place.scale
                 self.values[place.network, :, place.outputs] = torch.as_tensor(np.nan_to_num(scaled)).float()
@@ -172,7 +172,8 @@ def _linear(places: list[_Place], starts: list[FloatArray], device: str) -> _Wei
         scaled = start / place.scale
         scaled[-1] -= place.centre / place.scale
         # A value without a row to fit on has an intercept of minus a billion; a network needs no more than this.
-        tensor = torch.as_tensor(np.maximum(scaled, -30.0), dtype=torch.float32)
+        scaled[-1] = np.maximum(scaled[-1], -30.0)
+        tensor = torch.as_tensor(scaled, dtype=torch.float32)
         linear[place.network, :, place.outputs] = tensor[:-1]
         offset[place.network, 0, place.outputs] = tensor[-1]
     none = torch.zeros(n_networks, n_codes, 0)

@@ -110,7 +110,9 @@ def split_rows(factors: Sequence[Factor], n_samples: int, *, rng: np.random.Gene
     for factor in factors:
         n_labelled = int(factor.labelled.sum())
         n_fitted = int(factor.labelled[split.train].sum())
-        if n_labelled < MIN_ROWS or not all(factor.labelled[rows].any() for rows in (split.validation, split.test)):
+        if n_labelled < MIN_ROWS or not all(
+            factor.labelled[rows].any() for rows in (split.train, split.validation, split.test)
+        ):
             raise ValueError(
                 f"factor {factor.name!r} has {n_labelled} labelled rows; a loss-capacity curve needs at least "
                 f"{MIN_ROWS}, in every part of the data."

@@ -18,6 +18,8 @@ def check_increasing(argument: str, capacities: Sequence[float]) -> None:
 
 
 def check_sizes(argument: str, sizes: Sequence[int], lowest: int) -> None:
-    """Raise unless ``sizes`` increase from at least ``lowest``."""
+    """Raise unless ``sizes`` is a tuple of numbers that increase from at least ``lowest``."""
+    if not isinstance(sizes, tuple):
+        raise TypeError(f"{argument} must be a tuple such as (2, 4, 8), got {sizes!r}.")
     check_increasing(argument, sizes)
     check_at_least(argument, min(sizes), lowest)

@@ -45,6 +45,8 @@ class EstimatorLadder:
     starts_linear: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.rungs, tuple) or not all(isinstance(rung, Rung) for rung in self.rungs):
+            raise TypeError(f"rungs must be a tuple of Rung(capacity=..., regressor=...), got {self.rungs!r}.")
         check_increasing("capacities of rungs", [rung.capacity for rung in self.rungs])
 
     @property
@@ -89,16 +91,20 @@ class EstimatorLadder:
 
 def _fit(rung: Rung, factor: Factor, task: Task, rng: np.random.Generator) -> Any:
     from sklearn.base import clone
+    from sklearn.multioutput import MultiOutputRegressor
 
     model = clone(rung.regressor if factor.is_numeric else rung.classifier)
-    if "random_state" in model.get_params():
-        model.set_params(random_state=int(rng.integers(2**31)))
+    # Steps of a pipeline have seeds of their own; sorted, so that the order of its parameters does not matter.
+    seeded = sorted(name for name in model.get_params() if name.rpartition("__")[2] == "random_state")
+    model.set_params(**{name: int(rng.integers(2**31)) for name in seeded})
     rows = task.labelled(factor, task.split.train)
     if not factor.is_numeric:
         assert factor.labels is not None
         return model.fit(task.codes[rows], factor.labels[rows])
     targets = factor.targets(rows)
-    return model.fit(task.codes[rows], targets if targets.shape[1] > 1 else targets[:, 0])
+    if targets.shape[1] > 1:  # an angle has two targets, and many regressors take only one
+        return MultiOutputRegressor(model).fit(task.codes[rows], targets)
+    return model.fit(task.codes[rows], targets[:, 0])
 
 
 def _predict(model: Any, codes: FloatArray, factor: Factor) -> FloatArray:

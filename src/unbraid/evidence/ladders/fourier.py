@@ -58,12 +58,15 @@ class FourierLadder:
     def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
         """Fit every factor on nested features."""
         features = _Features(task.codes.shape[1], self.n_features[-1], self.width, rng)
-        gram, moments = _moments(features, task)
         validation, test = (features(task.codes[rows]) for rows in (task.split.validation, task.split.test))
         kept: list[list[FloatArray]] = [[] for _ in task.factors]
-        for size in self.n_features:
-            for column, weights in zip(kept, _best_ridges(gram, moments, size, validation, task), strict=True):
-                column.append(weights)
+        for alike in _labelled_alike(task):
+            factors = [task.factors[k] for k in alike]
+            gram, moments = _moments(features, task, factors)
+            for size in self.n_features:
+                ridges = _best_ridges(gram, moments, size, validation, factors, task.split.validation)
+                for k, weights in zip(alike, ridges, strict=True):
+                    kept[k].append(weights)
 
         def everywhere(mapped: FloatArray) -> list[FloatArray]:
             return [
@@ -98,27 +101,35 @@ class _Features:
         return np.hstack([np.ones((len(codes), 1)), cosines])
 
 
-def _moments(features: _Features, task: Task) -> tuple[FloatArray, list[FloatArray]]:
-    """Products of features with each other over all rows to fit on, and with the targets over labelled ones.
+def _labelled_alike(task: Task) -> list[list[int]]:
+    """Numbers of the factors, those together that are known on the same rows, as one matrix of products serves them."""
+    alike: dict[bytes, list[int]] = {}
+    for k, factor in enumerate(task.factors):
+        alike.setdefault(factor.labelled[task.split.train].tobytes(), []).append(k)
+    return list(alike.values())
 
-    Where a factor is labelled on a share of the rows, its products are scaled up to all of them.
-    """
-    train, n_features = task.split.train, len(features.phases) + 1
+
+def _moments(features: _Features, task: Task, factors: list[Factor]) -> tuple[FloatArray, list[FloatArray]]:
+    """Products of features with each other and with the targets, over the rows to fit on that are labelled."""
+    rows, n_features = task.labelled(factors[0], task.split.train), len(features.phases) + 1
     gram = np.zeros((n_features, n_features))
-    known = [factor.labelled[train] for factor in task.factors]
-    moments = [np.zeros((n_features, factor.targets(train[:1]).shape[1])) for factor in task.factors]
-    for start in range(0, len(train), ROWS_AT_ONCE):
-        part = slice(start, start + ROWS_AT_ONCE)
-        mapped = features(task.codes[train[part]])
+    moments = [np.zeros((n_features, factor.targets(rows[:1]).shape[1])) for factor in factors]
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = rows[start : start + ROWS_AT_ONCE]
+        mapped = features(task.codes[part])
         gram += mapped.T @ mapped
-        for factor, moment, rows in zip(task.factors, moments, known, strict=True):
-            labelled = rows[part]
-            moment += mapped[labelled].T @ factor.targets(train[part][labelled])
-    return gram, [moment / rows.mean() for moment, rows in zip(moments, known, strict=True)]
+        for factor, moment in zip(factors, moments, strict=True):
+            moment += mapped.T @ factor.targets(part)
+    return gram, moments
 
 
 def _best_ridges(
-    gram: FloatArray, moments: list[FloatArray], size: int, validation: FloatArray, task: Task
+    gram: FloatArray,
+    moments: list[FloatArray],
+    size: int,
+    validation: FloatArray,
+    factors: list[Factor],
+    rows: IntArray,
 ) -> list[FloatArray]:
     """For each factor, coefficients of the first ``size`` features with the strength that validates best."""
     block, right = gram[: size + 1, : size + 1], np.hstack([moment[: size + 1] for moment in moments])
@@ -129,7 +140,7 @@ def _best_ridges(
     for strength in STRENGTHS:
         factored = cho_factor(block + np.diag(strength * penalty + 1e-10 * block[0, 0]), check_finite=False)
         for k, weights in enumerate(np.split(cho_solve(factored, right, check_finite=False), ends, axis=1)):
-            loss = _squared_error(validation[:, : size + 1] @ weights, task.factors[k], task.split.validation)
+            loss = _squared_error(validation[:, : size + 1] @ weights, factors[k], rows)
             if loss < lowest[k]:
                 best[k], lowest[k] = weights, loss
     return best

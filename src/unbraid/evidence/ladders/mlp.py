@@ -48,7 +48,8 @@ class MLPLadder:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        check_sizes("widths", (0, *self.widths), 0)
+        # The linear probe is a rung of its own, so that one width makes a ladder.
+        check_sizes("widths", (0, *self.widths) if isinstance(self.widths, tuple) else self.widths, 0)
         check_choice("networks", self.networks, get_args(Networks))
         check_choice("capacity", self.capacity, get_args(Capacity))
         check_at_least("n_steps", self.n_steps, 1)
