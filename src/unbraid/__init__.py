@@ -5,6 +5,7 @@ import pandas as pd
 from unbraid import metrics
 from unbraid._score import Score
 from unbraid._version import __version__
+from unbraid.comparison import Comparison, compare
 from unbraid.factor import Factor, FactorKind, make_factor
 from unbraid.metrics import METRICS
 from unbraid.panel import evaluate
@@ -14,12 +15,14 @@ from unbraid.storage import load, save
 
 __all__ = [
     "METRICS",
+    "Comparison",
     "Factor",
     "FactorKind",
     "Report",
     "Representation",
     "Score",
     "__version__",
+    "compare",
     "evaluate",
     "list_metrics",
     "load",

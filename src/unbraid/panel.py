@@ -107,7 +107,7 @@ def evaluate(
     groups = _plan([metric for metric in chosen if metric.name not in failures], shared, options or {})
     started = time.perf_counter()
     tasks = [task for group in groups for task in _tasks(group, rep, seed, intervals, nulls)]
-    with threadpool_limits(1), track(len(tasks), progress) as bar:
+    with threadpool_limits(1), track(len(tasks), progress, f"scoring {name}") as bar:
         _run(tasks, workers, bar)
     for group in groups:
         failures |= group.errors

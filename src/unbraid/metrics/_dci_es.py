@@ -180,7 +180,9 @@ def es_informativeness(curves: LossCapacity) -> Score:
     """Score how well the factors can be predicted with any capacity: 1 - the lowest loss, not below 0."""
     lowest = np.minimum(curves.losses.min(axis=1), curves.baselines)
     per_factor = np.clip(1 - lowest, 0.0, 1.0)
-    return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence=_curve_evidence(curves))
+    return Score(
+        value=float(per_factor.mean()), per_factor=per_factor, evidence=_curve_evidence(curves), axis=curves.axis
+    )
 
 
 def es_explicitness(curves: LossCapacity) -> Score:
@@ -205,6 +207,7 @@ def es_explicitness(curves: LossCapacity) -> Score:
         per_factor=per_factor,
         evidence=_curve_evidence(curves),
         notes=notes,
+        axis=curves.axis,
         says=_identified(curves, value),
     )
 

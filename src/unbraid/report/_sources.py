@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -30,8 +31,13 @@ class Reference:
 
 def references(report: Report) -> list[Reference]:
     """Return what to cite for the scores on the page, by author."""
+    return references_of([*report.scores, *report.failures])
+
+
+def references_of(names: Iterable[str]) -> list[Reference]:
+    """Return what to cite for metrics, by author."""
     by_text: dict[str, list[str]] = {}
-    for name in (*report.scores, *report.failures):
+    for name in names:
         by_text.setdefault(METRICS[name].reference, []).append(METRICS[name].title)
     return [Reference(text=text, address=_address(text), titles=tuple(by_text[text])) for text in sorted(by_text)]
 
