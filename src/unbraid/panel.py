@@ -198,7 +198,7 @@ def _check_options(options: Mapping[str, Mapping[str, Any]], metrics: list[Metri
 
 def _tasks(group: _Group, rep: Representation, seed: int, intervals: bool, nulls: bool) -> list[Callable[[], None]]:
     """Return the work of one group, in pieces that do not depend on each other or on their order."""
-    key = zlib.crc32(f"{group.source.name} {_plain(group.options)}".encode())
+    key = zlib.crc32(f"{group.source.name} {plain_options(group.options)}".encode())
 
     def rng(role: int, index: int = 0) -> np.random.Generator:
         return np.random.default_rng([seed, key, role, index])
@@ -334,7 +334,9 @@ def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) 
         "factor_levels": [len(factor.levels) or None for factor in rep.factors],
         "dead_codes": [name for name, active in zip(rep.code_names, rep.active, strict=True) if not active],
         "options": {
-            name: {**_plain(group.options), **rest} for group in groups for name, (_, rest) in group.metrics.items()
+            name: {**plain_options(group.options), **rest}
+            for group in groups
+            for name, (_, rest) in group.metrics.items()
         },
         "confidence": CONFIDENCE,
         "seconds": round(seconds, 3),
@@ -342,7 +344,7 @@ def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) 
     }
 
 
-def _plain(options: Any) -> dict[str, Any]:
+def plain_options(options: Any) -> dict[str, Any]:
     """Return options as plain data; a callable by the name of its type, which does not change between runs."""
     values = {item.name: getattr(options, item.name) for item in fields(options)}
     plain = (str, int, float, bool, type(None))

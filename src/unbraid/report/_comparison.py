@@ -76,7 +76,7 @@ def render_comparison(reports: Mapping[str, Report]) -> str:
     compared = reports if isinstance(reports, Comparison) else Comparison(reports=dict(reports))
     first = next(iter(compared.values()))
     context = {
-        "heading": f"How do {count(len(compared), 'representation')} compare?",
+        "heading": f"How do {len(compared)} representations compare?" if len(compared) > 1 else "One representation",
         "version": first.meta["unbraid"],
         "confidence": f"{100 * first.meta['confidence']:g} %",
         "portraits": [_portrait(place, name, report) for place, (name, report) in enumerate(compared.items())],

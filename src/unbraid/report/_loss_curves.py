@@ -14,7 +14,7 @@ from unbraid.result import Report
 
 MAX_FACTORS, MAX_OVERLAID = 40, 12
 TOP, HEIGHT, TALL = 14.0, 84.0, 190.0
-HEADROOM, MARGIN = 1.04, 2.0
+HEADROOM, LEFT, WIDTH = 1.04, 5.0, 93.0
 MEAN = "Mean over factors"
 
 
@@ -99,7 +99,7 @@ class _Scale:
 
     def across(self, capacity: float) -> float:
         share = (capacity - self.first) / (self.last - self.first) if self.last > self.first else 0.5
-        return round(MARGIN + (100 - 2 * MARGIN) * share, 2)
+        return round(LEFT + WIDTH * share, 2)
 
     def down(self, loss: float, height: float) -> float:
         """Losses above the scale stay at its top."""
@@ -156,7 +156,7 @@ def _chart(
         _line(style, "" if alone else who, name, curve, scale, height) for style, (who, curve) in curves.items()
     )
     guesses = dict.fromkeys((scale.down(curve.baseline, height), short(curve.baseline)) for _, curve in curves.values())
-    told = [f"{'' if alone else clip(who) + ': '}{_told(curve)}" for who, curve in curves.values()]
+    told = [_told(curve) if alone else f"{clip(who)}: {_told(curve)}" for who, curve in curves.values()]
     levels = [(scale.down(loss, height), f"{loss:g}") for loss in steps(0.0, scale.most)] if height == TALL else []
     return Chart(
         name=name,
@@ -181,30 +181,26 @@ def _line(style: int, who: str, factor: str, curve: LossCurve, scale: _Scale, he
             across, heights[0], *(column.tolist() for column in curve[:4]), strict=True
         )
     )
-    caption = [f"{letter} {number(value)}" for letter, value in _letters(curve)]
     return Line(
         style=style,
         name=who,
         path=" ".join(middle),
         band=" ".join([*bottom, *reversed(top)]),
         places=places,
-        caption=", ".join(caption),
+        caption=_letters(curve),
     )
 
 
 def _told(curve: LossCurve) -> str:
     best = int(curve.losses.argmin())
-    words = [
-        f"loss {number(float(curve.losses[0]))} at capacity {number(float(curve.capacities[0]))}, "
-        f"lowest {number(float(curve.losses[best]))} at {number(float(curve.capacities[best]))}",
-        *(f"{letter} {number(value)}" for letter, value in _letters(curve)),
-    ]
-    return "; ".join(words) + "."
+    start = f"Loss {number(float(curve.losses[0]))} at capacity {number(float(curve.capacities[0]))}"
+    lowest = f"lowest {number(float(curve.losses[best]))} at {number(float(curve.capacities[best]))}"
+    return f"{start}, {lowest}; {_letters(curve)}.".replace("; .", ".")
 
 
-def _letters(curve: LossCurve) -> list[tuple[str, float]]:
+def _letters(curve: LossCurve) -> str:
     found = (("E", curve.explicitness), ("I", curve.informativeness))
-    return [(letter, value) for letter, value in found if value is not None]
+    return ", ".join(f"{letter} {number(value)}" for letter, value in found if value is not None)
 
 
 def _left_out(n_factors: int, n_reports: int) -> str:

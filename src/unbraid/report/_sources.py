@@ -6,10 +6,11 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from unbraid.metrics import METRICS
+from unbraid.panel import plain_options
 from unbraid.result import Report
 
 UNNAMED = "a representation"
@@ -82,7 +83,8 @@ def _address(text: str) -> str:
 
 def _metrics(report: Report) -> str:
     names = [name for name in METRICS if name in report.scores or name in report.failures]
-    if names == [name for name, metric in METRICS.items() if metric.min_factors <= report.meta["n_factors"]]:
+    n_factors = report.meta["n_factors"]
+    if names == [name for name, m in METRICS.items() if m.in_default and m.min_factors <= n_factors]:
         return '"default"'
     if names == list(METRICS):
         return '"all"'
@@ -107,7 +109,7 @@ def _options(report: Report) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]
             shared[key] = found.most_common(1)[0][0]
     own = {}
     for name, values in used.items():
-        usual = {item.name: item.default for item in fields(METRICS[name].source.options)} | shared
+        usual = plain_options(METRICS[name].source.options()) | shared
         changed = {key: value for key, value in values.items() if key not in usual or value != usual[key]}
         if changed:
             own[name] = changed
