@@ -296,9 +296,37 @@ def test_npy_codes_need_a_file_of_factors(tmp_path):
         load(tmp_path / "codes.npy", tmp_path / "label.npy")
 
 
-def test_a_second_file_beside_npz_is_refused_rather_than_ignored(tmp_path):
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet"])
+def test_labels_given_beside_a_file_replace_its_factors(tmp_path, suffix):
+    codes, factors = small_world()
+    path = save(Representation(codes, factors, kinds=["categorical"] * 3), tmp_path / f"codes.{suffix}")
+    task = factors[:, 1] > 1
+    np.save(tmp_path / "labels.npy", task.astype(int))
+    rep = load(path, tmp_path / "labels.npy")
+    assert np.allclose(rep.codes, codes)
+    assert rep.factor_names == ("factor_0",)
+    assert rep.factors[0].labels.tolist() == task.astype(int).tolist()
+    assert str(load(path, tmp_path / "labels.npy", kinds={"factor_0": "ordinal"}).factors[0].kind) == "ordinal"
+
+
+def test_labels_given_spare_a_file_whose_own_factors_are_bad_or_missing(tmp_path):
+    codes, factors = small_world()
+    np.savez(tmp_path / "codes.npz", codes=codes, factors=factors[:5], factor_names=["a"], code_names=["x", "y", "z"])
+    pd.DataFrame({f"code_{j}": column for j, column in enumerate(codes.T)}).to_csv(tmp_path / "codes.csv", index=False)
+    np.save(tmp_path / "labels.npy", factors)
+    assert load(tmp_path / "codes.npz", tmp_path / "labels.npy").code_names == ("x", "y", "z")
+    assert load(tmp_path / "codes.csv", tmp_path / "labels.npy").n_factors == 3
+
+
+def test_labels_that_do_not_fit_the_codes_are_refused(tmp_path):
     path = save_npz(tmp_path)
-    with pytest.raises(ValueError, match=r"factors must be left out unless codes are \.npy, got '.*labels\.npy'"):
+    with pytest.raises(ValueError, match=r"factors '.*labels\.npy' is not a file"):
+        load(path, tmp_path / "labels.npy")
+    np.save(tmp_path / "labels.npy", np.arange(7))
+    with pytest.raises(ValueError, match="same number of rows, got 120 and 7"):
+        load(path, tmp_path / "labels.npy")
+    np.save(tmp_path / "labels.npy", np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match="never loaded"):
         load(path, tmp_path / "labels.npy")
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 from unbraid import audit, manifold, metrics
 from unbraid._score import Score
 from unbraid._version import __version__
+from unbraid.comparison import Comparison, compare
 from unbraid.factor import Factor, FactorKind, make_factor
 from unbraid.metrics import METRICS
 from unbraid.panel import evaluate
@@ -14,6 +15,7 @@ from unbraid.storage import load, save
 
 __all__ = [
     "METRICS",
+    "Comparison",
     "Factor",
     "FactorKind",
     "Report",
@@ -21,6 +23,7 @@ __all__ = [
     "Score",
     "__version__",
     "audit",
+    "compare",
     "evaluate",
     "list_metrics",
     "load",

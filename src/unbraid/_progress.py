@@ -16,8 +16,8 @@ class Progress:
 
 
 @contextmanager
-def track(total: int, show: bool | None) -> Iterator[Progress]:
-    """Yield a bar of ``total`` steps, or a silent one; ``None`` shows it when standard error is a terminal."""
+def track(total: int, show: bool | None, label: str = "scoring") -> Iterator[Progress]:
+    """Yield a bar of ``total`` steps with a label, or a silent one; ``None`` shows it when someone is at a terminal."""
     if not (sys.stderr.isatty() if show is None else show):
         yield Progress(lambda: None)
         return
@@ -26,7 +26,7 @@ def track(total: int, show: bool | None) -> Iterator[Progress]:
     from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("scoring"),
+        TextColumn(label, markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -34,5 +34,5 @@ def track(total: int, show: bool | None) -> Iterator[Progress]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("scoring", total=total)
+        task = bar.add_task(label, total=total)
         yield Progress(lambda: bar.advance(task))

@@ -20,6 +20,7 @@ class Score:
         per_code: One value for each code, ``(n_codes,)``; NaN for a dead code.
         evidence: The matrices behind the number, by name.
         notes: What a reader should know before trusting the number.
+        axis: What the curves among the evidence run along, in words, where there are curves.
         says: What the number means together with its siblings, in plain words, where one sentence can tell.
     """
 
@@ -32,6 +33,7 @@ class Score:
     per_code: FloatArray | None = None
     evidence: Mapping[str, FloatArray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    axis: str = ""
     says: str = ""
 
     def __float__(self) -> float:

@@ -114,7 +114,7 @@ def evaluate(
     tasks.append(
         lambda: tested.append(factor_dependence(rep, np.random.default_rng([seed, zlib.crc32(b"dependence")])))
     )
-    with threadpool_limits(1), track(len(tasks), progress) as bar:
+    with threadpool_limits(1), track(len(tasks), progress, f"scoring {name}") as bar:
         _run(tasks, workers, bar)
     for group in groups:
         failures |= group.errors
@@ -207,7 +207,7 @@ def _check_options(options: Mapping[str, Mapping[str, Any]], metrics: list[Metri
 
 def _tasks(group: _Group, rep: Representation, seed: int, intervals: bool, nulls: bool) -> list[Callable[[], None]]:
     """Return the work of one group, in pieces that do not depend on each other or on their order."""
-    key = zlib.crc32(f"{group.source.name} {_plain(group.options)}".encode())
+    key = zlib.crc32(f"{group.source.name} {plain_options(group.options)}".encode())
 
     def rng(role: int, index: int = 0) -> np.random.Generator:
         return np.random.default_rng([seed, key, role, index])
@@ -347,7 +347,9 @@ def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) 
         "factor_levels": [len(factor.levels) or None for factor in rep.factors],
         "dead_codes": [name for name, active in zip(rep.code_names, rep.active, strict=True) if not active],
         "options": {
-            name: {**_plain(group.options), **rest} for group in groups for name, (_, rest) in group.metrics.items()
+            name: {**plain_options(group.options), **rest}
+            for group in groups
+            for name, (_, rest) in group.metrics.items()
         },
         "confidence": CONFIDENCE,
         "seconds": round(seconds, 3),
@@ -355,7 +357,7 @@ def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) 
     }
 
 
-def _plain(options: Any) -> dict[str, Any]:
+def plain_options(options: Any) -> dict[str, Any]:
     """Return options as plain data."""
     return {item.name: _plain_value(getattr(options, item.name)) for item in fields(options)}
 
@@ -367,5 +369,5 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain_value(part) for part in value]
     if is_dataclass(value):
-        return {"type": type(value).__name__, **_plain(value)}
+        return {"type": type(value).__name__, **plain_options(value)}
     return type(value).__name__

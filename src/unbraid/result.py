@@ -49,6 +49,11 @@ class Report(Mapping[str, Score]):
     def __len__(self) -> int:
         return len(self.scores)
 
+    @property
+    def says(self) -> tuple[str, ...]:
+        """What scores mean together with their siblings, in sentences, such as what they say of identifiability."""
+        return tuple(dict.fromkeys(score.says for score in self.scores.values() if score.says))
+
     def table(self) -> pd.DataFrame:
         """One row for each metric asked for: value, interval, null, and a note or the reason it failed."""
         rows = [
@@ -81,7 +86,7 @@ class Report(Mapping[str, Score]):
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the report as JSON, and write it to ``path`` if given. A number that is not finite becomes null."""
-        text = json.dumps(finite(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
+        text = as_json(self.to_dict())
         if path is not None:
             write_text(path, text + "\n")
         return text
@@ -112,6 +117,11 @@ class Report(Mapping[str, Score]):
             "notes": list(score.notes),
             "says": score.says or None,
         }
+
+
+def as_json(data: dict[str, Any]) -> str:
+    """Write plain data as JSON; a number that is not finite becomes null."""
+    return json.dumps(finite(data), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _named(names: list[str], values: FloatArray | None) -> dict[str, float] | None:

@@ -32,7 +32,8 @@ def load(
     Args:
         path: ``.npz`` with ``codes``, ``factors`` and optional ``factor_names``, ``factor_kinds``,
             ``code_names``; ``.csv`` or ``.parquet`` with one column for each code and factor; or ``.npy`` codes.
-        factors: The second file when ``path`` is ``.npy``.
+        factors: Labels as ``.npy``. The second file when ``path`` is ``.npy``; otherwise, labels to take in place of
+            the factors in ``path``, such as those of a task.
         code_columns: Shell pattern that picks the code columns of a table.
         factor_columns: Shell pattern that picks the factor columns of a table.
         kinds: Factor kinds, over those in the file.
@@ -46,17 +47,14 @@ def load(
         raise ValueError(f"path {str(source)!r} is not a file{_neighbour(source)}.")
     if source.stat().st_size == 0:
         raise ValueError(f"path {str(source)!r} is empty.")
-    if factors is not None and suffix != ".npy":
-        raise ValueError(
-            f"factors must be left out unless codes are .npy, got {str(factors)!r} beside {source.name!r}."
-        )
+    labels = None if factors is None else _read_labels(Path(factors))
     if suffix == ".npz":
-        return _from_npz(source, kinds)
+        return _from_npz(source, labels, kinds)
     if suffix == ".npy":
-        return _from_npy(source, factors, kinds)
+        return _from_npy(source, labels, kinds)
     if suffix in (".csv", ".parquet"):
         frame = _read_table(source, suffix)
-        return _from_frame(frame, source, code_columns, factor_columns, kinds)
+        return _from_frame(frame, source, code_columns, factor_columns, labels, kinds)
     raise ValueError(f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}.")
 
 
@@ -97,7 +95,7 @@ def _check_second_file(representation: Representation, suffix: str, factors: str
         raise ValueError(f"factors must be a .npy file for labels that are there, got {str(factors)!r}.")
 
 
-def _from_npz(source: Path, kinds: Any) -> Representation:
+def _from_npz(source: Path, labels: AnyArray | None, kinds: Any) -> Representation:
     with _plain_data(source), source.open("rb") as file:
         archive = np.load(file, allow_pickle=False)
         found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
@@ -107,6 +105,8 @@ def _from_npz(source: Path, kinds: Any) -> Representation:
             f"path {str(source)!r} must hold an array 'codes' (and 'factors'), "
             f"got {', '.join(sorted(found)) or 'nothing'}{did_you_mean('codes', found)}."
         )
+    if labels is not None:
+        arrays = {key: arrays[key] for key in ("codes", "code_names") if key in arrays} | {"factors": labels}
     names = _texts(arrays.get("factor_names"))
     wanted = _kinds_over(_texts(arrays.get("factor_kinds")), kinds, names)
     return Representation(
@@ -154,13 +154,16 @@ def _restore_numbers(factors: AnyArray | None, kinds: Any, names: list[str] | No
     return columns
 
 
-def _from_npy(source: Path, factors: str | Path | None, kinds: Any) -> Representation:
-    if factors is None:
+def _from_npy(source: Path, labels: AnyArray | None, kinds: Any) -> Representation:
+    if labels is None:
         raise ValueError(f"factors must be given when codes come from {source.name!r}: a second .npy file.")
-    labels = Path(factors)
-    if not labels.is_file():
-        raise ValueError(f"factors {str(labels)!r} is not a file{_neighbour(labels)}.")
-    return Representation(read_npy(source), _restore_numbers(read_npy(labels), kinds, None), kinds=kinds)
+    return Representation(read_npy(source), _restore_numbers(labels, kinds, None), kinds=kinds)
+
+
+def _read_labels(source: Path) -> AnyArray:
+    if not source.is_file():
+        raise ValueError(f"factors {str(source)!r} is not a file{_neighbour(source)}.")
+    return read_npy(source)
 
 
 def read_npy(source: Path) -> AnyArray:
@@ -194,27 +197,36 @@ def _read_table(source: Path, suffix: str) -> pd.DataFrame:
 
 
 def _from_frame(
-    frame: pd.DataFrame, source: Path, code_columns: str, factor_columns: str, kinds: Any
+    frame: pd.DataFrame,
+    source: Path,
+    code_columns: str,
+    factor_columns: str,
+    given: AnyArray | None,
+    kinds: Any,
 ) -> Representation:
-    columns = [str(name) for name in frame.columns]
-    frame.columns = pd.Index(columns)
-    codes = [name for name in columns if fnmatchcase(name, code_columns)]
-    factors = [name for name in columns if fnmatchcase(name, factor_columns) and name not in codes]
-    for argument, pattern, found in (
-        ("code_columns", code_columns, codes),
-        ("factor_columns", factor_columns, factors),
-    ):
-        if not found:
-            raise ValueError(
-                f"{argument} {pattern!r} matches no column of {str(source)!r}, which has {', '.join(columns)}; "
-                "give a pattern that does."
-            )
+    frame.columns = pd.Index([str(name) for name in frame.columns])
+    codes = _columns(frame, source, "code_columns", code_columns)
     bad = [name for name in codes if len(frame) and not pd.api.types.is_numeric_dtype(frame[name].dtype)]
     if bad:
         raise ValueError(f"codes must be numbers, got text in column {bad[0]!r} of {str(source)!r}.")
+    if given is not None:
+        return Representation(frame[codes], _restore_numbers(given, kinds, None), kinds=kinds)
+    factors = _columns(frame, source, "factor_columns", factor_columns, besides=codes)
     prefix = factor_columns[:-1] if factor_columns.endswith("*") else ""
     labels = {name.removeprefix(prefix) or name: frame[name] for name in factors}
     return Representation(frame[codes], labels, kinds=kinds)
+
+
+def _columns(
+    frame: pd.DataFrame, source: Path, argument: str, pattern: str, *, besides: Sequence[str] = ()
+) -> list[str]:
+    found = [name for name in frame.columns if fnmatchcase(name, pattern) and name not in besides]
+    if not found:
+        raise ValueError(
+            f"{argument} {pattern!r} matches no column of {str(source)!r}, which has {', '.join(frame.columns)}; "
+            "give a pattern that does."
+        )
+    return found
 
 
 def _write_npz(representation: Representation, file: Any) -> None:

@@ -112,7 +112,7 @@ ARGUMENTS = {
     "--seed x": 'Invalid value for --seed: unable to convert "x" into int',
     "--jobs 0": "n_jobs must be at least 1, got 0",
     "--jobs -2": "n_jobs must be at least 1, got -2",
-    "--factors labels.npy": "factors must be left out unless codes are .npy, got 'labels.npy'",
+    "--factors labels.npy": "factors 'labels.npy' is not a file",
     "--nonsense": "Unknown option: --nonsense",
     "--metrics z_diff --only size": "factors must have at least two columns for z_diff, got 1",
 }
@@ -180,7 +180,7 @@ def test_an_option_in_place_of_the_json_file_is_refused(tmp_path, capsys):
         (["score"], '"score" parameter --file requires an argument'),
         (["scores"], 'Unknown command "scores"'),
         (["metrics", "--yaml"], "Unknown option: --yaml"),
-        (["score", "a.npz", "b.npz"], "b.npz"),
+        (["score", "a.npz", "--metrics", "mig", "b.npz"], "a.npz: path 'a.npz' is not a file"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_refused(capsys, arguments, sentence):

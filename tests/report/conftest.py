@@ -1,9 +1,27 @@
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from unbraid import Report, Score
+
+CHROMIUM = Path("/usr/bin/chromium")
+HOW_TO_INSTALL = (
+    f"The browser tests need Chromium at {CHROMIUM} and the playwright package: "
+    "run `apt-get install chromium` and `pip install playwright`, or leave them out with `-m 'not browser'`."
+)
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+]
 
 
 @pytest.fixture
@@ -48,3 +66,59 @@ def _make_report(
             **meta,
         },
     )
+
+
+@pytest.fixture(scope="module")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        pytest.fail(HOW_TO_INSTALL)
+    if not CHROMIUM.exists():
+        pytest.fail(HOW_TO_INSTALL)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page; at the end, nothing may have gone wrong and nothing may have been fetched."""
+    pages, trouble = [], []
+
+    def open_(address, **options):
+        page = browser.new_page(**options)
+        pages.append(page)
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("request", lambda request: trouble.append(request.url) if request.url.startswith("http") else None)
+        page.goto(address)
+        return page
+
+    yield open_
+    for page in pages:
+        page.close()
+    assert trouble == []
+
+
+@pytest.fixture
+def curve_scores():
+    """Scores of a ladder of three rungs for the factors shape and size, every number known."""
+    return _curve_scores
+
+
+def _curve_scores(losses=((0.8, 0.4, 0.0), (0.1, 0.1, 0.1)), baselines=(0.8, 1.0), *, axis="depth", says="It is so."):
+    losses, baselines = np.array(losses), np.array(baselines)
+    evidence = {
+        "capacities": np.tile([0.0, 1.0, 4.0], (len(losses), 1)),
+        "losses": losses,
+        "loss_low": np.maximum(losses - 0.05, 0.0),
+        "loss_high": losses + 0.05,
+        "baselines": baselines,
+    }
+    parts = {"evidence": evidence, "axis": axis}
+    return {
+        "dci_es.informativeness": Score(value=0.95, low=0.9, high=1.0, per_factor=1 - losses.min(axis=1), **parts),
+        "dci_es.explicitness": Score(value=0.625, low=0.6, high=0.7, per_factor=losses[:, 0], says=says, **parts),
+    }

@@ -8,38 +8,10 @@ import unbraid as ub
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = Path("/usr/bin/chromium")
-HOW_TO_INSTALL = (
-    f"The browser tests need Chromium at {CHROMIUM} and the playwright package: "
-    "run `apt-get install chromium` and `pip install playwright`, or leave them out with `-m 'not browser'`."
-)
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--disable-quic",
-]
 METRICS = ["modularity", "irs", "mig_sup", "mig", "sap", "dci_linear", "r2", "total_correlation", "iwo", "iwr"]
 
 
 @pytest.fixture(scope="module")
-def browser():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        pytest.fail(HOW_TO_INSTALL)
-    if not CHROMIUM.exists():
-        pytest.fail(HOW_TO_INSTALL)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
 @pytest.mark.parametrize("width", [390, 1280])
 def test_page_of_an_audit_fits_and_explains_itself(browser, tmp_path, width):
     found = ub.audit.run("mig,modularity", cases="independent/*", n_seeds=2, n_rows=300, n_jobs=1, progress=False)
@@ -56,7 +28,6 @@ def test_page_of_an_audit_fits_and_explains_itself(browser, tmp_path, width):
     assert trouble == []
 
 
-@pytest.fixture(scope="module")
 def report():
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 5, (400, 3))
@@ -71,23 +42,8 @@ def address(report, tmp_path_factory):
 
 
 @pytest.fixture
-def open_page(browser, address):
-    """Open the report; at the end, nothing may have gone wrong and nothing may have been fetched."""
-    pages, trouble = [], []
-
-    def open_(**options):
-        page = browser.new_page(**options)
-        pages.append(page)
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("request", lambda request: trouble.append(request.url) if request.url.startswith("http") else None)
-        page.goto(address)
-        return page
-
-    yield open_
-    for page in pages:
-        page.close()
-    assert trouble == []
+def open_page(visit, address):
+    return lambda **options: visit(address, **options)
 
 
 def values(page):

@@ -12,7 +12,7 @@ import torch
 
 from decoders import linear, network
 from unbraid import manifold
-from unbraid.report import render_comparison_page, render_manifold_page
+from unbraid.report import render_manifold_comparison, render_manifold_page
 from unbraid.report._png import png_address, shrink, to_pixels, to_signed_pixels
 from unbraid.report._spectrum import HEIGHT, WIDTH, make_spectrum
 
@@ -133,7 +133,7 @@ def test_comparison_page():
     comparison = manifold.compare(
         decoder, decoder, latent_dim=4, n_samples=10, encoder=lambda x: x[:, :4], at="latents"
     )
-    page = render_comparison_page(comparison)
+    page = render_manifold_comparison(comparison)
     assert "Cross mutual information" in page
     assert "Pearson correlation" in page
     assert "at the same latents" in page

@@ -60,6 +60,10 @@ def test_no_progress_where_chance_leaves_no_room(null):
     assert progress(MIG, Score(value=0.99, null=null)) is None
 
 
+def test_no_progress_where_shuffling_does_not_show_chance():
+    assert progress(METRICS["dci_es.explicitness"], Score(value=0.99)) is None
+
+
 def test_no_progress_for_label_free_metrics():
     assert progress(TC, Score(value=0.1, null=0.1)) is None
 

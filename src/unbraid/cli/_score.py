@@ -6,17 +6,20 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from unbraid.cli._inputs import distinct_names, read_all
 from unbraid.cli._outputs import check_writable, json_file
-from unbraid.cli._table import print_report
+from unbraid.cli._table import print_comparison, print_report
+from unbraid.comparison import Comparison, compare
 from unbraid.evidence.discretise import Binning
 from unbraid.panel import evaluate, resolve_metrics
+from unbraid.representation import Representation
 from unbraid.result import Report
 from unbraid.storage import load
 
 
 def score(
     file: Path,
-    *,
+    *others: Path,
     factors: Path | None = None,
     metrics: str = "default",
     only: str | None = None,
@@ -38,7 +41,7 @@ def score(
 
     FILE is `.npz` with arrays `codes` and `factors` (optional `factor_names`, `factor_kinds`, `code_names`), `.csv` or
     `.parquet` with `code_*` and `factor_*` columns, or `.npy` codes with `--factors`. NaN in a factor means "not
-    labelled". Without factors only label-free metrics run.
+    labelled". Without factors only label-free metrics run. Give several files to see their scores side by side.
 
     Examples:
         unbraid score codes.npz --report report.html
@@ -49,12 +52,16 @@ def score(
 
         unbraid score codes.npy --factors labels.npy --option dci_forest.n_trees=100
 
+        unbraid score vae.npz flow.npz --metrics dci_es --report compared.html
+
     Parameters
     ----------
     file
         The representation to score.
+    others
+        More of them, each scored as it would be alone and shown beside the first.
     factors
-        Labels as `.npy`, when FILE is `.npy`.
+        Labels as `.npy`: needed when FILE is `.npy`, otherwise taken in place of the file's own factors.
     metrics
         Comma-separated names or families; `unbraid metrics` lists them.
     only
@@ -86,31 +93,38 @@ def score(
     factor_columns
         Pattern of the factor columns of a table.
     """
-    _check_outputs(file, json, csv, report)
+    files = [file, *others]
+    _check_outputs([*files, *([factors] if factors else [])], json, csv, report)
     resolve_metrics(metrics)
-    rep = load(file, factors, code_columns=code_columns, factor_columns=factor_columns, kinds=_pairs("kinds", kinds))
-    if only is not None:
-        rep = rep.select_factors(part.strip() for part in only.split(","))
-    result = evaluate(
-        rep,
-        metrics=metrics,
-        seed=seed,
-        n_jobs=jobs,
-        n_bins=bins,
-        binning=binning,
-        options=_options(option),
-        intervals=intervals,
-        nulls=nulls,
-        name=file.name,
-    )
-    if not result.scores:
-        raise ValueError(next(iter(result.failures.values())))
-    _write(result, json, csv, report)
+    names, given = distinct_names(files), _pairs("kinds", kinds)
+
+    def read(path: Path) -> Representation:
+        rep = load(path, factors, code_columns=code_columns, factor_columns=factor_columns, kinds=given)
+        return rep if only is None else rep.select_factors(part.strip() for part in only.split(","))
+
+    results = {
+        name: evaluate(
+            rep,
+            metrics=metrics,
+            seed=seed,
+            n_jobs=jobs,
+            n_bins=bins,
+            binning=binning,
+            options=_options(option),
+            intervals=intervals,
+            nulls=nulls,
+            name=name,
+        )
+        for name, rep in zip(names, read_all(files, read), strict=True)
+    }
+    if not any(result.scores for result in results.values()):
+        raise ValueError(next(reason for result in results.values() for reason in result.failures.values()))
+    _write(compare(results) if others else results[names[0]], json, csv, report)
 
 
-def _check_outputs(file: Path, json: str | None, csv: Path | None, report: Path | None) -> None:
+def _check_outputs(inputs: list[Path], json: str | None, csv: Path | None, report: Path | None) -> None:
     """Raise unless every result has a file of its own to go to."""
-    taken = [file.resolve()]
+    taken = [path.resolve() for path in inputs]
     for argument, path in (("report", report), ("csv", csv), ("json", json_file(json))):
         if path is not None:
             check_writable(argument, path)
@@ -119,12 +133,14 @@ def _check_outputs(file: Path, json: str | None, csv: Path | None, report: Path 
             taken.append(path.resolve())
 
 
-def _write(result: Report, json: str | None, csv: Path | None, report: Path | None) -> None:
+def _write(result: Report | Comparison, json: str | None, csv: Path | None, report: Path | None) -> None:
     if json == "-":
         print(result.to_json())
+    elif isinstance(result, Comparison):
+        print_comparison(result)
     else:
         print_report(result)
-    for note in result.notes:
+    for note in _notes(result):
         print(f"note: {note}", file=sys.stderr)
     written = []
     if (path := json_file(json)) is not None:
@@ -136,6 +152,17 @@ def _write(result: Report, json: str | None, csv: Path | None, report: Path | No
         written.append(str(result.to_html(report)))
     for name in written:
         print(f"wrote {name}", file=sys.stderr)
+
+
+def _notes(result: Report | Comparison) -> list[str]:
+    """What concerns a representation as a whole; said once where it is true of all that are compared."""
+    if isinstance(result, Report):
+        return list(result.notes)
+    about: dict[str, list[str]] = {}
+    for name, report in result.items():
+        for note in report.notes:
+            about.setdefault(note, []).append(name)
+    return [note if len(names) == len(result) else f"{', '.join(names)}: {note}" for note, names in about.items()]
 
 
 def _pairs(argument: str, text: str | None) -> dict[str, str] | None:

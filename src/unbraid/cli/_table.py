@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
+from unbraid._score import Score
+from unbraid.comparison import Comparison
 from unbraid.result import Report
 
 PLAIN_WIDTH = 160
@@ -14,7 +16,7 @@ PLAIN_WIDTH = 160
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap: Sequence[str] = ()) -> None:
     """Print a table to standard output, wide enough for a pipe to keep lines whole."""
     terminal = sys.stdout.isatty()
-    console = Console(width=None if terminal else PLAIN_WIDTH)
+    console = Console(width=None if terminal else _plain_width(header, rows, wrap))
     table = Table(box=None if not terminal else Table().box, header_style="bold", pad_edge=False)
     for name in header:
         numeric = name in ("value", "null")
@@ -25,14 +27,43 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
 
 
 def print_report(report: Report) -> None:
-    """Print scores with intervals and nulls, then failures."""
+    """Print scores with intervals and nulls, then failures, then what the scores say together."""
     rows: list[list[str]] = []
     for name, score in report.scores.items():
-        interval = "" if score.low is None or score.high is None else f"[{score.low:.3f}, {score.high:.3f}]"
         null = "" if score.null is None else f"{score.null:.3f}"
-        rows.append([name, f"{score.value:.3f}", interval, null])
+        rows.append([name, f"{score.value:.3f}", _interval(score), null])
     rows += [[name, "failed", reason, ""] for name, reason in report.failures.items()]
     print_rows(["metric", "value", "95 % interval", "null"], rows, wrap=("95 % interval",))
+    for sentence in report.says:
+        print(f"\n{sentence}")
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print a column of values with intervals for each report, then failures, then what each report's scores say."""
+    rows = [[metric, *(_cell(report, metric) for report in comparison.values())] for metric in comparison.metrics]
+    print_rows(["metric", *comparison], rows)
+    for name, report in comparison.items():
+        for metric, reason in report.failures.items():
+            print(f"\n{name}: {metric} failed: {reason}")
+        for sentence in report.says:
+            print(f"\n{name}: {sentence}")
+
+
+def _cell(report: Report, metric: str) -> str:
+    if metric in report.scores:
+        return f"{report.scores[metric].value:.3f} {_interval(report.scores[metric])}".rstrip()
+    return "failed" if metric in report.failures else ""
+
+
+def _interval(score: Score) -> str:
+    return "" if score.low is None or score.high is None else f"[{score.low:.3f}, {score.high:.3f}]"
+
+
+def _plain_width(header: Sequence[str], rows: Sequence[Sequence[object]], wrap: Sequence[str]) -> int:
+    """Return the usual width, or more where the columns that must not wrap need it."""
+    columns = zip(header, *rows, strict=True)
+    needed = sum(max(len(str(cell)) for cell in column) + 2 for column in columns if column[0] not in wrap)
+    return max(PLAIN_WIDTH, needed)
 
 
 def _escape(text: str) -> str:

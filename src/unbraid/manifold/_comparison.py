@@ -98,9 +98,9 @@ class ManifoldComparison:
 
     def to_html(self, path: str | Path) -> Path:
         """Write one self-contained page with the matrices."""
-        from unbraid.report import render_comparison_page
+        from unbraid.report import render_manifold_comparison
 
-        return write_text(path, render_comparison_page(self))
+        return write_text(path, render_manifold_comparison(self))
 
     def __repr__(self) -> str:
         return self.table().to_string(float_format=lambda value: f"{value:.3f}", na_rep="")

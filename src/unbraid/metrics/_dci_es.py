@@ -193,7 +193,9 @@ def es_informativeness(curves: LossCapacity) -> Score:
     """
     lowest = np.minimum(curves.losses.min(axis=1), curves.baselines)
     per_factor = 1 - (lowest / curves.baselines if curves.loss == "cross_entropy" else lowest)
-    return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence=_curve_evidence(curves))
+    return Score(
+        value=float(per_factor.mean()), per_factor=per_factor, evidence=_curve_evidence(curves), axis=curves.axis
+    )
 
 
 def es_explicitness(curves: LossCapacity) -> Score:
@@ -218,6 +220,7 @@ def es_explicitness(curves: LossCapacity) -> Score:
         per_factor=per_factor,
         evidence=_curve_evidence(curves),
         notes=notes,
+        axis=curves.axis,
         says=_identified(curves, value),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ from unbraid.audit import Audit, Candidate, Case, Finding, Should, Verdict
 from unbraid.audit._reasons import known_reasons, reason
 from unbraid.metrics import METRICS, Property
 from unbraid.report._format import count, listing, number, short
-from unbraid.report._page import MOST_DATA, page_assets, render_template
+from unbraid.report._shell import carried, fill
 from unbraid.report._verdict import MEANING
 
 CROSS = "✗"
@@ -54,12 +53,11 @@ class Matrix:
 
 def render_audit(audit: Audit) -> str:
     """Return an audit as one HTML page that needs nothing else."""
-    return render_template("audit.html", audit_context(audit))
+    return fill("audit.html", audit_context(audit), "audit.css")
 
 
 def audit_context(audit: Audit) -> dict[str, Any]:
     """Return everything the template shows, as plain data."""
-    data = audit.to_json()
     failures = [
         (finding.metric, finding.case) for finding in audit.findings.values() if finding.verdict is Verdict.FAIL
     ]
@@ -73,8 +71,7 @@ def audit_context(audit: Audit) -> dict[str, Any]:
         "matrices": matrices(audit),
         "cases": audit.cases,
         "marks": [(mark, f"should {should}") for should, mark in MARKS.items()],
-        "data": json.loads(data) if len(data) <= MOST_DATA else None,
-        **page_assets("style.css", "audit.css"),
+        "data": carried(audit.to_json()),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from unbraid._typing import FloatArray
 from unbraid.manifold import ManifoldAnalysis, ManifoldComparison, Pictures
 from unbraid.report._format import MINUS, clip, count, listing, number
 from unbraid.report._manifold_grids import cross_grid, pair_grid, pair_map, set_grid
-from unbraid.report._page import MOST_DATA, page_assets, render_template
 from unbraid.report._png import png_address, shrink, to_pixels, to_signed_pixels
+from unbraid.report._shell import carried, fill
 from unbraid.report._spectrum import HEIGHT, WIDTH, make_spectrum
 
 IMAGE_SIDE = 64
@@ -49,7 +48,7 @@ def render_manifold_page(analysis: ManifoldAnalysis, pictures: Pictures | None =
     return _render("manifold.html", context, analysis.to_json())
 
 
-def render_comparison_page(comparison: ManifoldComparison) -> str:
+def render_manifold_comparison(comparison: ManifoldComparison) -> str:
     """Return the comparison of two decoders as one HTML page that needs nothing else."""
     where = {"data": "at the same data", "latents": "at the same latents", "jacobians": "at the points given"}
     grids = [
@@ -85,12 +84,11 @@ def render_comparison_page(comparison: ManifoldComparison) -> str:
         "notes": comparison.notes,
         "grids": grids,
     }
-    return _render("comparison.html", context, comparison.to_json())
+    return _render("manifold_comparison.html", context, comparison.to_json())
 
 
 def _render(template: str, context: dict[str, Any], numbers: str) -> str:
-    data = json.loads(numbers) if len(numbers) <= MOST_DATA else None
-    return render_template(template, {**context, "data": data, **page_assets("style.css", "manifold.css")})
+    return fill(template, context | {"data": carried(numbers)}, "manifold.css")
 
 
 def opening(analysis: ManifoldAnalysis) -> str:

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-from importlib.resources import files
 from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from unbraid.report._breakdown import code_grid, factor_grid
 from unbraid.report._curves import loss_grid, make_curves, weight_grid
@@ -17,14 +10,14 @@ from unbraid.report._dependence import dependence_view
 from unbraid.report._doubts import failure_doubts, general_doubts, score_doubts
 from unbraid.report._format import count
 from unbraid.report._heatmap import code_code_map, code_factor_maps, factor_factor_maps
+from unbraid.report._loss_curves import draw_losses
+from unbraid.report._loss_tables import loss_tables
 from unbraid.report._rows import score_groups
+from unbraid.report._shell import carried, fill
 from unbraid.report._sources import call, interval_methods, references
 from unbraid.report._summary import MARKED_SPREAD, opening
 from unbraid.report._verdict import LEVELS, MEANING, verdicts
 from unbraid.result import Report
-
-MOST_DATA = 400_000
-FOLDER = "templates"
 
 
 def render_page(report: Report) -> str:
@@ -33,19 +26,7 @@ def render_page(report: Report) -> str:
     Names and notes come from the user's data, so the template escapes everything; only the style sheet and the
     script, which are ours, go in as they are. The page's policy allows that one script and nothing from elsewhere.
     """
-    return render_template("page.html", page_context(report))
-
-
-def render_template(name: str, context: dict[str, Any]) -> str:
-    """Fill in one of the package's templates."""
-    environment = Environment(
-        loader=PackageLoader("unbraid.report", FOLDER),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(name).render(context)
+    return fill("page.html", page_context(report))
 
 
 def page_context(report: Report) -> dict[str, Any]:
@@ -67,6 +48,9 @@ def page_context(report: Report) -> dict[str, Any]:
         "pair_maps": factor_factor_maps(report),
         "curves": make_curves(report),
         "curve_grids": [grid for grid in (loss_grid(report), weight_grid(report)) if grid],
+        "says": report.says,
+        "losses": draw_losses({report.meta["name"]: report}),
+        "loss_tables": loss_tables({report.meta["name"]: report}),
         "factor_grid": factor_grid(report),
         "code_grid": code_grid(report),
         "interval_methods": interval_methods(report),
@@ -76,18 +60,7 @@ def page_context(report: Report) -> dict[str, Any]:
         "meaning": MEANING,
         "levels": LEVELS,
         "marked_spread": MARKED_SPREAD,
-        "data": _data(report),
-        **page_assets("style.css"),
-    }
-
-
-def page_assets(*style_sheets: str) -> dict[str, Any]:
-    """Return style, script and the script's hash, for the page's policy."""
-    script = asset("page.js")
-    return {
-        "style": Markup("\n".join(asset(name) for name in style_sheets)),
-        "script": Markup(script),
-        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        "data": carried(report.to_json()),
     }
 
 
@@ -117,14 +90,3 @@ def _factors(report: Report) -> list[tuple[str, str]]:
     meta = report.meta
     columns = zip(meta["factor_names"], meta["factor_kinds"], meta["factor_levels"], strict=True)
     return [(name, f"{kind}, {levels} values" if levels else kind) for name, kind, levels in columns]
-
-
-def _data(report: Report) -> Any:
-    """Return the report as plain data to carry along, or ``None`` when it would make the page heavy."""
-    text = report.to_json()
-    return json.loads(text) if len(text) <= MOST_DATA else None
-
-
-def asset(name: str) -> str:
-    """Return one of our own files that go into the page as they are."""
-    return files("unbraid.report").joinpath(FOLDER, name).read_text(encoding="utf-8")

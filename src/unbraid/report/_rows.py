@@ -77,34 +77,39 @@ def score_groups(report: Report) -> list[ScoreGroup]:
 
 def _score_row(name: str, score: Score) -> ScoreRow:
     metric = METRICS[name]
-    has_interval = score.low is not None and score.high is not None
-    interval = f"{number(score.low)} {EN_DASH} {number(score.high)}" if has_interval else MISSING
     return ScoreRow(
         name=name,
         title=metric.title,
         question=metric.summary,
         tags=tuple(metric.measures),
         value=number(score.value),
-        interval=interval,
+        interval=interval_text(score) or MISSING,
         null=number(score.null),
         keys=(exact(score.value), exact(score.low), exact(score.null)),
         remark=remark(metric, score),
         is_warning=not metric.source.label_free or standing(metric, score) is Standing.WORSE,
         direction="" if metric.higher_is_better else "lower is better",
         strip=make_strip(metric, score),
-        tip=_tip(metric.title, score, interval),
+        tip=score_tip(metric.title, score),
     )
 
 
-def _tip(title: str, score: Score, interval: str) -> str:
+def score_tip(title: str, score: Score) -> str:
+    """Say everything about a score in one line."""
     parts = [f"{title}: {number(score.value)}"]
-    if interval != MISSING:
-        parts.append(f"interval {interval}")
+    if interval_text(score):
+        parts.append(f"interval {interval_text(score)}")
     if score.null is not None:
         parts.append(f"chance {number(score.null)}")
     if exact(score.value):
         parts.append(f"exactly {exact(score.value)}")
     return "; ".join(parts)
+
+
+def interval_text(score: Score) -> str:
+    """Write both ends, or nothing where there is no interval."""
+    known = score.low is not None and score.high is not None
+    return f"{number(score.low)} {EN_DASH} {number(score.high)}" if known else ""
 
 
 def _failed_row(name: str, reason: str) -> ScoreRow:

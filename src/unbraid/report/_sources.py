@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from unbraid.metrics import METRICS
+from unbraid.panel import plain_options
 from unbraid.result import Report
 
 UNNAMED = "a representation"
@@ -30,8 +32,13 @@ class Reference:
 
 def references(report: Report) -> list[Reference]:
     """Return what to cite for the scores on the page, by author."""
+    return references_of([*report.scores, *report.failures])
+
+
+def references_of(names: Iterable[str]) -> list[Reference]:
+    """Return what to cite for metrics, by author."""
     by_text: dict[str, list[str]] = {}
-    for name in (*report.scores, *report.failures):
+    for name in names:
         by_text.setdefault(METRICS[name].reference, []).append(METRICS[name].title)
     return [Reference(text=text, address=_address(text), titles=tuple(by_text[text])) for text in sorted(by_text)]
 
@@ -76,8 +83,8 @@ def _address(text: str) -> str:
 
 def _metrics(report: Report) -> str:
     names = [name for name in METRICS if name in report.scores or name in report.failures]
-    usual = [name for name, metric in METRICS.items() if metric.in_default]
-    if names == [name for name in usual if METRICS[name].min_factors <= report.meta["n_factors"]]:
+    n_factors = report.meta["n_factors"]
+    if names == [name for name, m in METRICS.items() if m.in_default and m.min_factors <= n_factors]:
         return '"default"'
     if names == list(METRICS):
         return '"all"'
@@ -102,7 +109,7 @@ def _options(report: Report) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]
             shared[key] = found.most_common(1)[0][0]
     own = {}
     for name, values in used.items():
-        usual = {item.name: item.default for item in fields(METRICS[name].source.options)} | shared
+        usual = plain_options(METRICS[name].source.options()) | shared
         changed = {key: value for key, value in values.items() if key not in usual or value != usual[key]}
         if changed:
             own[name] = changed

@@ -51,11 +51,12 @@ def progress(metric: Metric, score: Score) -> float | None:
     """Return how far the score gets from chance (0) to the best possible (1), held to that range.
 
     Without a null, chance is taken to be the worst possible value. ``None`` where there is no such scale: no best
-    possible value, a null that leaves no room above it, or a label-free metric, whose null is the best there is.
+    possible value, a null that leaves no room above it or says nothing of chance, or a label-free metric, whose null is
+    the best there is.
     """
     worst, best = metric.bounds if metric.higher_is_better else metric.bounds[::-1]
     chance = worst if score.null is None else score.null
-    if metric.source.label_free or not all(map(math.isfinite, (score.value, chance, best))):
+    if metric.source.label_free or not metric.has_null or not all(map(math.isfinite, (score.value, chance, best))):
         return None
     room = best - chance
     if abs(room) < LEAST_ROOM * (abs(best - worst) if math.isfinite(worst) else 1.0) or room * (best - worst) < 0:

@@ -92,6 +92,8 @@ def _independence_level(found: list[Standing]) -> str:
 def _no_points(scores: list[tuple[Metric, Score]], labelled: list[tuple[Metric, Score]]) -> str:
     if not scores:
         return ""
+    if labelled and not any(metric.has_null for metric, _ in labelled):
+        return "Not on this scale: shuffled factors do not tell what chance scores here."
     if labelled:
         return "Chance alone comes so close to the best possible that these scores tell nothing here."
     return "Not on this scale: independent codes, the chance level of these scores, are the best there is."

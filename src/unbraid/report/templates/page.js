@@ -57,6 +57,23 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("scroll", () => (tip.hidden = true), true);
 
+// Charts of curves: the arrow keys go from mark to mark.
+for (const chart of document.querySelectorAll("svg.chart")) {
+  const marks = [...chart.querySelectorAll("[data-tip]")];
+  let at = -1;
+  chart.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step || !marks.length) return;
+    event.preventDefault();
+    at = Math.min(Math.max(at + step, 0), marks.length - 1);
+    showTip(marks[at]);
+  });
+  chart.addEventListener("blur", () => {
+    at = -1;
+    tip.hidden = true;
+  });
+}
+
 // Controls are of no use without this script, so they start hidden.
 for (const controls of document.querySelectorAll(".controls")) controls.hidden = false;
 

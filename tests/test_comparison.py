@@ -1,0 +1,54 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import unbraid as ub
+
+FACTORS = np.random.default_rng(0).integers(0, 4, (200, 2))
+
+
+@pytest.fixture(scope="module")
+def compared():
+    first = ub.evaluate(FACTORS + 0.0, FACTORS, metrics="mig,sap", n_jobs=1, name="first")
+    second = ub.evaluate(FACTORS + 0.0, FACTORS[:, :1], metrics="mig,z_diff", n_jobs=1, name="second")
+    return ub.compare({"one": first, "two": second})
+
+
+def test_behaves_like_a_dictionary_of_reports(compared):
+    assert list(compared) == ["one", "two"]
+    assert len(compared) == 2
+    assert compared["one"]["mig"].value == compared.reports["one"].scores["mig"].value
+    assert compared.metrics == ["mig", "sap", "z_diff"]
+
+
+def test_no_reports_are_refused():
+    with pytest.raises(ValueError, match="reports must hold at least one report, got none"):
+        ub.compare({})
+
+
+def test_table_and_csv_have_a_row_for_each_representation_and_metric(compared, tmp_path):
+    table = compared.table()
+    assert table.index.tolist() == [("one", "mig"), ("one", "sap"), ("two", "mig"), ("two", "z_diff")]
+    assert table.loc[("one", "sap"), "value"] == compared["one"]["sap"].value
+    assert table.loc[("two", "z_diff"), "note"].startswith("failed: ")
+    read = pd.read_csv(compared.to_csv(tmp_path / "out.csv"))
+    assert read.columns.tolist() == ["representation", "metric", "value", "low", "high", "null", "note"]
+    assert read["representation"].tolist() == ["one", "one", "two", "two"]
+
+
+def test_json_holds_each_report_as_it_writes_itself(compared, tmp_path):
+    data = json.loads(compared.to_json(tmp_path / "out.json"))
+    assert data == {"reports": {name: json.loads(report.to_json()) for name, report in compared.items()}}
+    assert json.loads((tmp_path / "out.json").read_text()) == data
+
+
+def test_shows_itself_with_a_column_for_each(compared):
+    lines = repr(compared).splitlines()
+    assert lines[0].split() == ["representation", "one", "two"]
+    assert [line.split()[0] for line in lines[2:]] == ["mig", "sap", "z_diff"]
+
+
+def test_writes_a_page(compared, tmp_path):
+    assert "</html>" in compared.to_html(tmp_path / "out.html").read_text()
