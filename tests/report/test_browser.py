@@ -11,7 +11,6 @@ pytestmark = pytest.mark.browser
 METRICS = ["modularity", "irs", "mig_sup", "mig", "sap", "dci_linear", "r2", "total_correlation", "iwo", "iwr"]
 
 
-@pytest.fixture(scope="module")
 @pytest.mark.parametrize("width", [390, 1280])
 def test_page_of_an_audit_fits_and_explains_itself(browser, tmp_path, width):
     found = ub.audit.run("mig,modularity", cases="independent/*", n_seeds=2, n_rows=300, n_jobs=1, progress=False)
@@ -28,6 +27,7 @@ def test_page_of_an_audit_fits_and_explains_itself(browser, tmp_path, width):
     assert trouble == []
 
 
+@pytest.fixture(scope="module")
 def report():
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 5, (400, 3))
