@@ -40,7 +40,7 @@ def test_json_to_standard_output_is_only_json_in_the_documented_layout(tmp_path,
     code, out, err = run_cli(capsys, "score", save_npz(tmp_path), *QUICK, "--json", "-")
     data = json.loads(out)
     assert code == 0
-    assert list(data) == ["scores", "failures", "notes", "meta"]
+    assert list(data) == ["scores", "failures", "notes", "dependence", "meta"]
     assert list(data["scores"]) == ["mig", "sap"]
     mig = data["scores"]["mig"]
     assert set(mig) >= {"value", "low", "high", "null", "interval", "per_factor", "per_code", "notes"}
