@@ -37,6 +37,7 @@ EACH_CODE = "all 64 codes, each on its own; factors as numbers; forests, mean ab
 READ_OUT = "fitted on the digits learned from, measured on those held out"
 ERROR = f"line from the factor's number to its code, code scaled to [0, 1]; {READ_OUT}"
 ACCURACY = f"multinomial logistic regression on the factor's code alone; {READ_OUT}"
+LEARNED = "as above, but measured on the digits learned from: what is lacking on others is more digits"
 GENERATED = "share of generated pictures on which pixels and nearest neighbours show the value asked for"
 
 
@@ -64,9 +65,11 @@ PAPER_LINES: tuple[PaperLine, ...] = (
     _line("Sec. 6", "accuracy.digit", "accuracy, code to digit", 0.9925, ACCURACY),
     _line("Sec. 6", "accuracy.digit_colour", "accuracy, code to digit colour", 1.0, ACCURACY),
     _line("Sec. 6", "accuracy.background_colour", "accuracy, code to background colour", 1.0, ACCURACY),
+    _line("", "accuracy_learned.digit", "accuracy, code to digit, learned from", None, LEARNED),
     _line("Fig. 1", "generated.digit", "digit as asked", None, GENERATED),
     _line("Fig. 1", "generated.digit_colour", "digit colour as asked", None, GENERATED),
     _line("Fig. 1", "generated.background_colour", "background colour as asked", None, GENERATED),
+    _line("", "judge.digit", "the same judge on real digits", None, "accuracy on the digits held out"),
 )
 
 
@@ -87,7 +90,9 @@ def all_scores(run: ColouredCodes, *, seed: int) -> dict[str, float]:
         learned, held_out = (run.learned_codes[:, k], run.learned_factors[:, k]), (run.codes[:, k], run.factors[:, k])
         scores[f"error.{factor}"] = line_error(*learned, *held_out)
         scores[f"accuracy.{factor}"] = threshold_accuracy(*learned, *held_out)
+        scores[f"accuracy_learned.{factor}"] = threshold_accuracy(*learned, *learned)
         scores[f"generated.{factor}"] = float(run.as_asked[k])
+        scores[f"judge.{factor}"] = float(run.judge_accuracy[k])
     return scores
 
 
