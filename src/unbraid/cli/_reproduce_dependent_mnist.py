@@ -48,7 +48,7 @@ def run_dependent_mnist(
         Weight of the divergence from the prior, which the paper does not state: at 100 the read-out errors of the
         colours are the paper's, at 10 the codes past the first three hold the style of the digit.
     quick
-        A network half as wide, trained for fewer steps.
+        A network half as wide with 16 codes in place of 64, trained for fewer steps.
     device
         Where to train.
     picture

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid._torch import require_torch
 from unbraid._typing import FloatArray, IntArray
 from unbraid._validation import check_at_least
 from unbraid.data._coloured_digits import ColouredDigits
@@ -74,7 +73,6 @@ def learn_codes(
     progress: bool | None = None,
 ) -> ColouredCodes:
     """Train on ``learned``, encode both sets, and generate digits in the styles of ``judged``."""
-    require_torch("dependent-mnist, which trains a network,")
     from unbraid.models.conditioned import decode, encode, train_conditioned_vae
     from unbraid.models.training import Schedule
 

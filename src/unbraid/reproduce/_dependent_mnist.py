@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from unbraid._files import write_text
+from unbraid._torch import require_torch
 from unbraid._validation import check_at_least, check_choice
 from unbraid._version import __version__
 from unbraid.data._coloured_digits import ColouredDigits, coloured_digits
@@ -20,6 +21,7 @@ from unbraid.reproduce._coloured_codes import CodesOptions, learn_codes
 from unbraid.reproduce._coloured_scores import PAPER_LINES, PaperLine, all_scores
 
 HELD_OUT = 0.2
+STEPS, QUICK_STEPS = 3000, 500
 ARCHITECTURE = (
     "The paper's text gives neither networks nor training nor the weight of the divergence; ours are two convolutions "
     "each way, a Bernoulli likelihood, Adam and a weight of {beta:g}."
@@ -144,7 +146,7 @@ def dependent_mnist(
         n_steps: Training steps; by default 3000, or 500 with ``quick``.
         beta: Weight of the divergence from the prior. The paper does not state its own; at 100 the read-out errors of
             the colours are the paper's, at 10 the codes past the first three hold the style of the digit.
-        quick: A network half as wide.
+        quick: A network half as wide, with 16 codes in place of 64.
         device: Where to train: ``"cpu"`` or ``"cuda"``.
         progress: Show progress bars on standard error; by default when that is a terminal.
 
@@ -154,10 +156,12 @@ def dependent_mnist(
     Raises:
         ValueError: Bad digits or options, or torch is not installed.
     """
+    require_torch("dependent-mnist, which trains a network,")
     check_at_least("n_seeds", n_seeds, 1)
     check_choice("device", device, ("cpu", "cuda"))
-    steps = (500 if quick else 3000) if n_steps is None else n_steps
-    options = CodesOptions(n_steps=steps, width=16 if quick else 32, beta=beta, device=device)
+    steps = (QUICK_STEPS if quick else STEPS) if n_steps is None else n_steps
+    size = {"n_codes": 16, "width": 16} if quick else {}
+    options = CodesOptions(n_steps=steps, beta=beta, device=device, **size)
     learned, judged = (bundled_digits(), None) if data is None else mnist_digits(data)
 
     started, runs = time.perf_counter(), []
