@@ -72,7 +72,8 @@ def evaluate(
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, or ``None`` for label-free metrics only.
-        metrics: ``"default"`` for all that the input supports, or names; a family name gives all its scores.
+        metrics: ``"default"`` for all that the input supports but the dearest, ``"all"``, or names; a family name gives
+            all its scores.
         seed: Same seed, same numbers, for any ``n_jobs``.
         n_jobs: Worker threads; all cores by default.
         n_bins: Bins, for every metric that bins.
@@ -128,8 +129,10 @@ def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
     families = {metric.family for metric in METRICS.values()}
     wanted = set()
     for name in names:
-        if name in ("default", "all"):
+        if name == "all":
             wanted |= set(METRICS)
+        elif name == "default":
+            wanted |= {name for name, metric in METRICS.items() if metric.in_default}
         elif name in METRICS:
             wanted.add(name)
         elif name in families:
@@ -338,5 +341,5 @@ def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) 
 def _plain(options: Any) -> dict[str, Any]:
     """Return options as plain data; a callable by the name of its type, which does not change between runs."""
     values = {item.name: getattr(options, item.name) for item in fields(options)}
-    plain = (str, int, float, bool, type(None))
+    plain = (str, int, float, bool, tuple, type(None))
     return {key: value if isinstance(value, plain) else type(value).__name__ for key, value in values.items()}

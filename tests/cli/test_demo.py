@@ -1,7 +1,6 @@
 from pathlib import Path
 
 from small import run_cli
-from unbraid import METRICS
 
 
 def test_scores_the_example_and_ends_with_the_path_of_the_page(tmp_path, capsys):
@@ -9,12 +8,12 @@ def test_scores_the_example_and_ends_with_the_path_of_the_page(tmp_path, capsys)
     lines = out.splitlines()
     assert code == 0
     assert lines[-1] == f"Report: {tmp_path / 'demo page.html'}"
-    assert [line.split()[0] for line in lines[1:-2]] == list(METRICS)
+    assert [line.split()[0] for line in lines[1:-2]] == IN_DEFAULT
     assert "failed" not in out
     assert "1 of 8 codes never change and carry nothing: dead." in err
     page = Path(lines[-1].removeprefix("Report: ")).read_text()
     assert "</html>" in page
-    assert all(name in page for name in METRICS)
+    assert all(name in page for name in IN_DEFAULT)
 
 
 def test_bad_arguments_stop_before_any_work(tmp_path, capsys):

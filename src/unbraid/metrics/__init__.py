@@ -11,6 +11,7 @@ from unbraid.metrics._dci import (
     informativeness,
 )
 from unbraid.metrics._dcimig import dcimig
+from unbraid.metrics._dependent import Dependent, dependent
 from unbraid.metrics._explicitness import explicitness
 from unbraid.metrics._infomec import InfoMEC, infomec
 from unbraid.metrics._irs import irs
@@ -32,6 +33,7 @@ __all__ = [
     "DCI",
     "METRICS",
     "Cost",
+    "Dependent",
     "InfoMEC",
     "Invariance",
     "Metric",
@@ -43,6 +45,7 @@ __all__ = [
     "dci_forest",
     "dci_linear",
     "dcimig",
+    "dependent",
     "disentanglement",
     "explicitness",
     "infomec",

@@ -13,6 +13,14 @@ from unbraid.metrics._dci import (
     informativeness,
 )
 from unbraid.metrics._dcimig import dcimig, dcimig_score
+from unbraid.metrics._dependent import (
+    dependent,
+    dependent_compactness,
+    dependent_explicitness,
+    dependent_minimality,
+    dependent_modularity,
+    dependent_sufficiency,
+)
 from unbraid.metrics._explicitness import explicitness, explicitness_score
 from unbraid.metrics._infomec import infoc_score, infoe_score, infom_score, infomec
 from unbraid.metrics._irs import irs, irs_score
@@ -81,6 +89,24 @@ def _dci(family: str, function: Any, source: Source, probe: str, **shared: Any) 
             **shared,
         ),
     ]
+
+
+def _dependent(name: str, score: Any, measures: tuple[Property, ...], summary: str, **own: Any) -> Metric:
+    """Return one row of the scores for dependent factors; they are dear, so the default panel only names them."""
+    return Metric(
+        name=f"dependent.{name}",
+        title=f"{name.capitalize()}, dependent factors",
+        function=dependent,
+        source=sources.CROSS_PREDICTION,
+        score=score,
+        measures=measures,
+        summary=summary,
+        reference="Almudévar et al. (2024), arXiv:2408.07016",
+        tolerance=0.03,
+        cost=Cost.SECONDS,
+        in_default=False,
+        **own,
+    )
 
 
 _ROWS = [
@@ -345,6 +371,42 @@ _ROWS = [
         cost=Cost.SECONDS,
         summary="How much do the factors' subspaces overlap, every axis counted alike?",
         reference="Geyer et al. (2024), arXiv:2407.03728",
+    ),
+    _dependent(
+        "modularity",
+        dependent_modularity,
+        (MODULARITY,),
+        "Does one factor explain each code as well as all factors do?",
+        invariant_to=AXES,
+        min_factors=2,
+    ),
+    _dependent(
+        "compactness",
+        dependent_compactness,
+        (COMPACTNESS,),
+        "Does one code tell each factor as well as all codes do?",
+        invariant_to=AXES | {WARPING},
+    ),
+    _dependent(
+        "explicitness",
+        dependent_explicitness,
+        (EXPLICITNESS,),
+        "Do all codes together tell each factor?",
+        invariant_to=AXES | {WARPING},
+    ),
+    _dependent(
+        "minimality",
+        dependent_minimality,
+        (MODULARITY,),
+        "Does each code hold one factor and nothing else, no nuisance either?",
+        invariant_to=AXES,
+    ),
+    _dependent(
+        "sufficiency",
+        dependent_sufficiency,
+        (COMPACTNESS, EXPLICITNESS),
+        "Does one code alone tell each factor?",
+        invariant_to=AXES | {WARPING},
     ),
     Metric(
         name="total_correlation",

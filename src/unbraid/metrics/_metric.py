@@ -94,6 +94,7 @@ class Metric:
         cost: Rough time.
         reference: Where it was published.
         summary: One plain sentence.
+        in_default: Whether the default panel runs it; otherwise it must be asked for by name.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Metric:
     tolerance: float = 1e-9
     min_factors: int = 1
     cost: Cost = Cost.INSTANT
+    in_default: bool = True
 
     @property
     def family(self) -> str:

@@ -11,6 +11,7 @@ from unbraid.evidence.association import (
 from unbraid.evidence.code_information import code_information
 from unbraid.evidence.conditional import ConditionalOptions, conditional_spread
 from unbraid.evidence.covariance import CovarianceOptions, code_covariance
+from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
 from unbraid.evidence.information import InformationOptions, information_table, resampled_tables
 from unbraid.evidence.interventions import GroupOptions, group_differences, group_variances
 from unbraid.evidence.linear import LinearOptions, linear_importance
@@ -106,6 +107,15 @@ SUBSPACES = Source(
     n_replicates=5,
     n_nulls=3,
     lighten=lambda options: replace(options, solver="fast"),
+    max_replicate_rows=5_000,
+)
+CROSS_PREDICTION = Source(
+    name="cross_prediction",
+    gather=cross_prediction,
+    options=CrossPredictionOptions,
+    n_replicates=5,
+    n_nulls=3,
+    lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
     max_replicate_rows=5_000,
 )
 COVARIANCE = Source(

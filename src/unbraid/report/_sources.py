@@ -76,7 +76,8 @@ def _address(text: str) -> str:
 
 def _metrics(report: Report) -> str:
     names = [name for name in METRICS if name in report.scores or name in report.failures]
-    if names == [name for name, metric in METRICS.items() if metric.min_factors <= report.meta["n_factors"]]:
+    usual = [name for name, metric in METRICS.items() if metric.in_default]
+    if names == [name for name in usual if METRICS[name].min_factors <= report.meta["n_factors"]]:
         return '"default"'
     if names == list(METRICS):
         return '"all"'

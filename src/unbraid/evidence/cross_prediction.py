@@ -1,0 +1,227 @@
+"""How well codes are predicted from factors and factors from codes: one by one, all together, and noise beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+
+from unbraid._typing import FloatArray, IntArray
+from unbraid._validation import check_at_least, check_choice
+from unbraid.evidence.regressors import (
+    Predictions,
+    RegressorName,
+    Split,
+    check_regressor,
+    make_splits,
+    predict,
+)
+from unbraid.evidence.variables import (
+    ErrorKind,
+    Scaling,
+    Variable,
+    check_groups,
+    code_groups,
+    code_variable,
+    complete_rows,
+    factor_variable,
+    live_columns,
+)
+from unbraid.representation import Representation
+
+MIN_ROWS = 20
+LEAST_NOISE_ERROR = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossPredictionOptions:
+    """What predicts, what counts as an error, and on which rows.
+
+    Attributes:
+        regressor: ``"forest"``, ``"extra"``, ``"linear"``, or any scikit-learn regressor.
+        error: ``"absolute"`` or ``"squared"``.
+        predictions: ``"cross_fitted"`` (each row is predicted by a fit that has not seen it), ``"held_out"`` (fitted
+            on four fifths, judged on the rest) or ``"in_sample"``.
+        scaling: ``"spread"`` compares each error with what a blind guess makes, ``"range"`` scales to [0, 1] only.
+        groups: Columns that make up each code; ``None`` for every column by itself.
+        n_folds: Parts for cross-fitting.
+        n_trees: Trees of a forest.
+        min_leaf: Fewest rows in a leaf.
+        max_rows: Rows used at most, drawn at random.
+    """
+
+    regressor: RegressorName | Any = "forest"
+    error: ErrorKind = "absolute"
+    predictions: Predictions = "cross_fitted"
+    scaling: Scaling = "spread"
+    groups: tuple[tuple[int, ...], ...] | None = None
+    n_folds: int = 2
+    n_trees: int = 30
+    min_leaf: int = 5
+    max_rows: int = 20_000
+
+    def __post_init__(self) -> None:
+        check_regressor(self.regressor)
+        check_choice("error", self.error, get_args(ErrorKind))
+        check_choice("predictions", self.predictions, get_args(Predictions))
+        check_choice("scaling", self.scaling, get_args(Scaling))
+        check_at_least("n_folds", self.n_folds, 2)
+        check_at_least("n_trees", self.n_trees, 1)
+        check_at_least("min_leaf", self.min_leaf, 1)
+        check_at_least("max_rows", self.max_rows, MIN_ROWS)
+        object.__setattr__(self, "groups", check_groups(self.groups))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Errors:
+    """Errors of one direction, each as a share of what the same regression makes of noise.
+
+    0 is a perfect prediction, 1 no better than of noise that has nothing to do with the inputs.
+
+    Attributes:
+        together: Of each target from all inputs, ``(n_targets,)``.
+        alone: Of each target from each input, ``(n_targets, n_inputs)``.
+        gap: Between the two predictions of each target, from each input and from all, ``(n_targets, n_inputs)``.
+        beats_blind: Which targets all inputs predict better than their mean does, by more than two standard errors.
+    """
+
+    together: FloatArray
+    alone: FloatArray
+    gap: FloatArray
+    beats_blind: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CrossPrediction:
+    """What the five scores for dependent factors read.
+
+    Attributes:
+        of_codes: Codes predicted from factors; targets are the live codes, in order.
+        of_factors: Factors predicted from codes; inputs are the live codes, in order.
+        live: Position of each live code among the codes (or groups), ``(n_live,)``.
+        members: Columns of each code or group.
+        n_codes: Number of columns.
+        n_factors: Number of factors.
+        factor_names: Their names.
+    """
+
+    of_codes: Errors
+    of_factors: Errors
+    live: IntArray
+    members: tuple[tuple[int, ...], ...]
+    n_codes: int
+    n_factors: int
+    factor_names: tuple[str, ...]
+
+    @property
+    def n_groups(self) -> int:
+        """Number of codes, a group counted as one."""
+        return len(self.members)
+
+
+def cross_prediction(rep: Representation, options: CrossPredictionOptions, rng: np.random.Generator) -> CrossPrediction:
+    """Fit every regression that Algorithms 1 to 4 need, once: ``2 (n_codes + 1) (n_factors + 1)`` of them."""
+    choice, division, noise_rng, to_codes, to_factors = rng.spawn(5)
+    rows = complete_rows(rep, MIN_ROWS)
+    if len(rows) > options.max_rows:
+        rows = np.sort(choice.permutation(rows)[: options.max_rows])
+    groups = code_groups(rep, options.groups)
+    kept = [live_columns(rep.codes[rows], group) for group in groups]
+    live = np.flatnonzero([len(columns) > 0 for columns in kept])
+    if not len(live):
+        raise ValueError("codes must vary on the rows that every factor has a label for, got constant columns.")
+    codes = [code_variable(rep.codes[rows][:, kept[j]], options.scaling) for j in live]
+    factors = [factor_variable(factor, rows, options.scaling) for factor in rep.factors]
+    noise = Variable(columns=noise_rng.uniform(size=(len(rows), 1)))
+    splits = make_splits(len(rows), options.predictions, options.n_folds, division)
+    return CrossPrediction(
+        of_codes=_errors(factors, codes, noise, splits, options, to_codes),
+        of_factors=_errors(codes, factors, noise, splits, options, to_factors),
+        live=live,
+        members=tuple(tuple(group) for group in groups),
+        n_codes=rep.n_codes,
+        n_factors=rep.n_factors,
+        factor_names=rep.factor_names,
+    )
+
+
+def _errors(
+    inputs: list[Variable],
+    targets: list[Variable],
+    noise: Variable,
+    splits: list[Split],
+    options: CrossPredictionOptions,
+    rng: np.random.Generator,
+) -> Errors:
+    """Predict every target, and noise, from every input and from all of them."""
+    wanted = [*targets, noise]
+    given = [variable.columns for variable in inputs]
+    given.append(np.hstack(given))
+    seeds = rng.spawn(len(given) * len(wanted))
+    jobs = [
+        partial(
+            predict,
+            columns,
+            target.columns,
+            splits,
+            options.regressor,
+            n_trees=options.n_trees,
+            min_leaf=options.min_leaf,
+            rng=seeds[i * len(wanted) + j],
+        )
+        for i, columns in enumerate(given)
+        for j, target in enumerate(wanted)
+    ]
+    found = _in_threads(jobs)
+    predicted = [found[i * len(wanted) : (i + 1) * len(wanted)] for i in range(len(given))]
+    judged = np.sort(np.concatenate([test for _, test in splits]))
+    return _compare(predicted, targets, noise, judged, options)
+
+
+def _compare(
+    predicted: list[list[FloatArray]],
+    targets: list[Variable],
+    noise: Variable,
+    judged: IntArray,
+    options: CrossPredictionOptions,
+) -> Errors:
+    """Turn predictions (by input, the last being all of them; then by target, the last being noise) into errors."""
+
+    def error(of: Variable, guess: FloatArray, truth: FloatArray) -> FloatArray:
+        return of.errors(guess[judged], truth[judged], options.error)
+
+    def blind(of: Variable) -> FloatArray:
+        return of.errors(of.columns.mean(axis=0), of.columns, options.error)
+
+    *single, together = predicted
+    unit = float(blind(noise).mean()) if options.scaling == "spread" else 1.0
+    shares = [float(error(noise, row[-1], noise.columns).mean()) / unit for row in predicted]
+    if min(shares) < LEAST_NOISE_ERROR:
+        raise ValueError(
+            "regressor remembers every row, so it makes no error on the rows it was fitted on; "
+            'use predictions="cross_fitted".'
+        )
+    n_targets, n_inputs = len(targets), len(single)
+    alone, gap = np.zeros((n_targets, n_inputs)), np.zeros((n_targets, n_inputs))
+    joint, beats = np.zeros(n_targets), np.zeros(n_targets)
+    for j, target in enumerate(targets):
+        guess_blind, guess_all = blind(target), error(target, together[j], target.columns)
+        own = float(guess_blind.mean()) if options.scaling == "spread" else 1.0
+        joint[j] = guess_all.mean() / own / shares[-1]
+        gain = guess_blind[judged] - guess_all
+        beats[j] = gain.mean() > 2 * gain.std() / np.sqrt(len(gain))
+        for i in range(n_inputs):
+            alone[j, i] = error(target, single[i][j], target.columns).mean() / own / shares[i]
+            gap[j, i] = error(target, single[i][j], together[j]).mean() / own / shares[i]
+    return Errors(together=joint, alone=alone, gap=gap, beats_blind=beats)
+
+
+def _in_threads(jobs: Sequence[Callable[[], FloatArray]]) -> list[FloatArray]:
+    """Run jobs on all cores; trees let go of the interpreter while they grow."""
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        return list(pool.map(lambda job: job(), jobs))
