@@ -1,19 +1,40 @@
+import io
 import json
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from idx import random_digits, write_part
 from small import run_cli
+from unbraid.cli import main
+from unbraid.data import ColouredDigits, bundled_digits, coloured_digits
 from unbraid.reproduce import PAPER_LINES, dependent_mnist
+from unbraid.reproduce._coloured_codes import PLACES, CodesOptions, learn_codes
 
-TINY = ("--quick", "--steps", 60)
+
+class Run(NamedTuple):
+    code: int
+    out: str
+    err: str
+    scores: dict
+    meta: dict
+    picture: str
 
 
 @pytest.fixture(scope="module")
-def result():
-    return dependent_mnist(quick=True, n_steps=60)
+def tiny(tmp_path_factory):
+    """Run the command once, on scikit-learn's digits, with hardly any training."""
+    folder = tmp_path_factory.mktemp("tiny")
+    files = ("--json", folder / "out.json", "--picture", folder / "digits.svg")
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as stop:
+        main(["reproduce", "dependent-mnist", "--quick", "--steps", "60", *map(str, files)])
+    written = json.loads((folder / "out.json").read_text())
+    picture = (folder / "digits.svg").read_text()
+    return Run(stop.value.code, out.getvalue(), err.getvalue(), written["scores"], written["meta"], picture)
 
 
 def test_published_numbers_are_those_of_the_paper():
@@ -27,46 +48,67 @@ def test_published_numbers_are_those_of_the_paper():
     ]
 
 
-def test_every_line_is_measured_on_digits_held_out(result):
-    assert [line.line for line in result.results] == list(PAPER_LINES)
-    assert all(0 <= value <= 1 for line in result.results for value in line.ours)
-    assert (result.n_learned, result.n_judged) == (577, 143)
-    assert result.options.n_codes == 16
-
-
-def test_colours_are_soon_learned(result):
-    assert result["accuracy.background_colour"].mean > 0.95
-    assert result["error.background_colour"].mean < 0.02 < result["error.digit"].mean
-    assert result["generated.background_colour"].mean > 0.95
-
-
-def test_notes_say_what_differs(result):
-    assert [note.partition(" ")[0] for note in result.notes] == ["These", "Learned", "The"]
-    assert "Learned from 577 digits and judged on 143 others" in result.notes[1]
-    assert "a weight of 100" in result.notes[2]
-
-
-def test_the_command_prints_the_tables_and_writes_picture_and_json(tmp_path, capsys, monkeypatch, result):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run_cli(capsys, "reproduce", "dependent-mnist", *TINY, "--json", "out.json")
-    assert code == 0
-    header, *rows = out.splitlines()
+def test_prints_ours_beside_the_papers(tiny):
+    header, *rows = tiny.out.splitlines()
+    assert tiny.code == 0
     assert header.split() == ["where", "paper's", "name", "metric", "ours", "paper", "settings"]
     assert all(any(line.name in row and line.label in row for row in rows) for line in PAPER_LINES)
-    assert "wrote dependent-mnist.svg" in err
-    assert (tmp_path / "dependent-mnist.svg").read_text() == result.picture  # the same seed draws the same picture
-    scores = json.loads((tmp_path / "out.json").read_text())["scores"]
-    assert scores == result.to_dict()["scores"]
-    assert scores["mig"]["paper"] == 0.4819
-    assert scores["mig"]["spread"] is None
+    (mig,) = [row.split() for row in rows if " mig " in row]
+    assert mig[:5] == ["Table", "7", "MIG", "mig", f"{tiny.scores['mig']['ours']:.4f}"]
+    assert mig[5] == "0.4819"
 
 
-def test_a_folder_with_both_parts_holds_out_the_second(tmp_path):
+def test_writes_everything_as_json(tiny):
+    assert list(tiny.scores) == [line.name for line in PAPER_LINES]
+    assert all(0 <= score["ours"] <= 1 and score["spread"] is None for score in tiny.scores.values())
+    assert tiny.scores["mig"]["paper"] == 0.4819
+    assert (tiny.meta["learned"], tiny.meta["judged"], tiny.meta["codes"]) == (570, 150, 16)
+
+
+def test_colours_are_soon_in_their_codes(tiny):
+    assert tiny.scores["accuracy.background_colour"]["ours"] > 0.95
+    assert tiny.scores["error.background_colour"]["ours"] < 0.02 < tiny.scores["error.digit"]["ours"]
+    assert tiny.scores["judge.digit"]["ours"] > 0.95
+
+
+def test_notes_say_what_differs_and_what_was_written(tiny):
+    lines = tiny.err.splitlines()
+    assert [line.partition(" ")[0] for line in lines] == ["note:"] * 3 + ["wrote"] * 2
+    assert "Learned from 570 digits and judged on 150 others" in lines[1]
+    assert "a weight of 100" in lines[2]
+
+
+def test_the_picture_has_eight_styles(tiny):
+    assert tiny.picture.count("<image ") == 5
+    assert f'height="{2 * 16 + 2 * 8 * 30}"' in tiny.picture
+
+
+def test_a_decoder_that_does_as_asked_is_said_to(monkeypatch):
+    def paint(model, codes):
+        values = np.stack([np.abs(codes[:, [k]] - np.array(p)).argmin(axis=1) for k, p in enumerate(PLACES)], axis=1)
+        first = np.array([np.flatnonzero(known.digits.labels == digit)[0] for digit in values[:, 0]])
+        pictures = ColouredDigits(known.digits.take(first), values, n_digits=4)
+        return pictures.observations(np.arange(len(values)))
+
+    monkeypatch.setattr("unbraid.models.conditioned.decode", paint)
+    digits = bundled_digits()
+    known = coloured_digits(digits.take(np.arange(300)), rng=0)
+    judged = coloured_digits(digits.take(np.arange(300, 400)), rng=1)
+    run = learn_codes(known, judged, CodesOptions(n_codes=4, width=4, n_steps=1), seed=0)
+    assert run.as_asked.tolist() == [1, 1, 1]
+    assert run.codes.shape == (len(judged), 4)
+    assert run.learned_codes.shape == (len(known), 4)
+
+
+def test_a_folder_with_both_parts_holds_out_the_second(tmp_path, monkeypatch):
+    scores = dict.fromkeys((line.name for line in PAPER_LINES), 0.5)
+    monkeypatch.setattr("unbraid.reproduce._dependent_mnist.all_scores", lambda codes, seed: scores | {"mig": seed})
     rng = np.random.default_rng(0)
     for part, n_samples in (("train", 200), ("t10k", 100)):
         write_part(tmp_path, part, *random_digits(n_samples, seed=int(rng.integers(99))), compress=True)
-    found = dependent_mnist(tmp_path, quick=True, n_steps=1)
+    found = dependent_mnist(tmp_path, n_seeds=3, quick=True, n_steps=1)
     assert (found.n_learned, found.n_judged) == (80, 40)
+    assert (found["mig"].ours, found["mig"].mean, found["mig"].spread) == ((0, 1, 2), 1, 1)
     assert not found.bundled
     assert len(found.notes) == 2
 

@@ -43,7 +43,7 @@ def run_dependent_mnist(
     seeds
         Runs, with seeds 0, 1, ...; each draws colours and held-out digits, and trains, afresh.
     steps
-        Training steps of 128 digits; 3000 by default, 500 with `--quick`.
+        Training steps of 128 digits; 2000 by default, 800 with `--quick`.
     beta
         Weight of the divergence from the prior, which the paper does not state: at 100 the read-out errors of the
         colours are the paper's, at 10 the codes past the first three hold the style of the digit.

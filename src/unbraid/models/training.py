@@ -26,7 +26,7 @@ class Schedule:
         learning_rate: Of Adam, at its start; it falls to nothing along half a cosine.
     """
 
-    n_steps: int = 3000
+    n_steps: int = 2000
     batch_size: int = 128
     learning_rate: float = 1e-3
 

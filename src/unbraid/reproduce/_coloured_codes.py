@@ -27,13 +27,15 @@ class CodesOptions:
         beta: Weight of the divergence from the prior. The paper does not state its own; at 100 the colours' read-out
             errors are the paper's, at 10 the other codes hold the style of the digit.
         n_steps: Batches of 128 digits to learn from.
+        learning_rate: Of Adam, at its start.
         device: ``"cpu"`` or ``"cuda"``.
     """
 
     n_codes: int = 64
     width: int = 32
     beta: float = 100.0
-    n_steps: int = 3000
+    n_steps: int = 2000
+    learning_rate: float = 1e-3
     device: str = "cpu"
 
     def __post_init__(self) -> None:
@@ -85,7 +87,7 @@ def learn_codes(
         n_codes=options.n_codes,
         width=options.width,
         beta=options.beta,
-        schedule=Schedule(n_steps=options.n_steps),
+        schedule=Schedule(n_steps=options.n_steps, learning_rate=options.learning_rate),
         device=options.device,
         seed=seed,
         progress=progress,
