@@ -16,6 +16,7 @@ import numpy as np
 from scipy.stats import t as student
 from threadpoolctl import threadpool_limits
 
+from unbraid._dependence import dependence_note, dependence_notes
 from unbraid._notes import representation_notes, score_notes
 from unbraid._progress import Progress, track
 from unbraid._score import Score
@@ -23,6 +24,7 @@ from unbraid._typing import FloatArray
 from unbraid._validation import check_at_least, did_you_mean
 from unbraid._version import __version__
 from unbraid.evidence.discretise import Binning
+from unbraid.evidence.factor_dependence import FactorDependence, factor_dependence
 from unbraid.metrics import METRICS, Metric, Source
 from unbraid.representation import Representation, as_representation, check_n_factors
 from unbraid.result import Report
@@ -67,7 +69,8 @@ def evaluate(
     Metrics that need the same evidence share it. Every score gets a 95 % interval (counts are bootstrapped, fits are
     repeated on random halves of the rows) and a null: what the same codes score once the factors are shuffled
     (for label-free metrics: once every code is shuffled on its own). A metric that fails leaves a
-    reason and does not stop the others.
+    reason and does not stop the others. Every two factors are tested for dependence, and scores that it misleads
+    say so.
 
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
@@ -107,18 +110,24 @@ def evaluate(
     groups = _plan([metric for metric in chosen if metric.name not in failures], shared, options or {})
     started = time.perf_counter()
     tasks = [task for group in groups for task in _tasks(group, rep, seed, intervals, nulls)]
+    tested: list[FactorDependence | None] = []
+    tasks.append(
+        lambda: tested.append(factor_dependence(rep, np.random.default_rng([seed, zlib.crc32(b"dependence")])))
+    )
     with threadpool_limits(1), track(len(tasks), progress) as bar:
         _run(tasks, workers, bar)
     for group in groups:
         failures |= group.errors
     names = [metric.name for metric in chosen]
-    scores = {name: _finish(group, name) for name in names for group in groups if name in group.points}
+    (dependence,) = tested
+    scores = {name: _finish(group, name, dependence) for name in names for group in groups if name in group.points}
     methods = {name: group.source.interval_method for group in groups for name in group.points} if intervals else {}
     return Report(
         scores=scores,
         failures={name: failures[name] for name in names if name in failures},
         interval_methods={name: methods[name] for name in scores if name in methods},
-        notes=(*representation_notes(rep), *notes),
+        notes=(*representation_notes(rep), *dependence_notes(dependence, list(scores)), *notes),
+        dependence=dependence,
         meta={"name": name, **_meta(rep, groups, seed, time.perf_counter() - started)},
     )
 
@@ -289,7 +298,7 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
-def _finish(group: _Group, name: str) -> Score:
+def _finish(group: _Group, name: str, dependence: FactorDependence | None) -> Score:
     """Add interval, null and notes to a point score."""
     metric, score = group.metrics[name][0], group.points[name]
     values, nulls = _in_order(group.replicates, name), _in_order(group.nulls, name)
@@ -302,7 +311,8 @@ def _finish(group: _Group, name: str) -> Score:
             beats_chance = bool(gain > max(reach, _reach(nulls) if len(nulls) >= 3 else 0.0))
     null = float(nulls.mean()) if len(nulls) else None
     finished = replace(score, low=low, high=high, null=null, beats_chance=beats_chance)
-    return replace(finished, notes=(*score.notes, *score_notes(metric, finished, group.spread_error)))
+    added = (*score_notes(metric, finished, group.spread_error), *dependence_note(metric, dependence))
+    return replace(finished, notes=(*score.notes, *added))
 
 
 def _reach(values: FloatArray) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pandas as pd
 from unbraid._files import write_text
 from unbraid._score import Score
 from unbraid._typing import FloatArray
+from unbraid.evidence.factor_dependence import FactorDependence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,6 +27,7 @@ class Report(Mapping[str, Score]):
         failures: For each metric that could not, the reason.
         interval_methods: How the interval of each score was made, in words.
         notes: What concerns the representation as a whole.
+        dependence: Which factors depend on each other; ``None`` where that was not tested.
         meta: What was scored and how: sizes, names, options, seed, versions, seconds.
     """
 
@@ -34,6 +36,7 @@ class Report(Mapping[str, Score]):
     interval_methods: Mapping[str, str]
     notes: tuple[str, ...]
     meta: Mapping[str, Any]
+    dependence: FactorDependence | None = None
 
     def __getitem__(self, name: str) -> Score:
         if name in self.failures:
@@ -72,6 +75,7 @@ class Report(Mapping[str, Score]):
             "scores": {name: self._score_dict(name, score) for name, score in self.scores.items()},
             "failures": dict(self.failures),
             "notes": list(self.notes),
+            "dependence": None if self.dependence is None else asdict(self.dependence),
             "meta": dict(self.meta),
         }
 

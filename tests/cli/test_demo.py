@@ -1,6 +1,9 @@
 from pathlib import Path
 
 from small import run_cli
+from unbraid import METRICS
+
+IN_DEFAULT = [name for name, metric in METRICS.items() if metric.in_default]
 
 
 def test_scores_the_example_and_ends_with_the_path_of_the_page(tmp_path, capsys):

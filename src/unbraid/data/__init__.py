@@ -1,6 +1,7 @@
 """Where data with known factors comes from."""
 
 from unbraid.data._coloured_digits import ColouredDigits, coloured_digits
+from unbraid.data._cosine_dependence import CosineScenario, cosine_dependence
 from unbraid.data._digits import Digits, bundled_digits, mnist_digits
 from unbraid.data._example import example
 from unbraid.data._idx import read_idx
@@ -8,10 +9,12 @@ from unbraid.data._orthogonal_scheme import OrthogonalScheme, orthogonal_scheme
 
 __all__ = [
     "ColouredDigits",
+    "CosineScenario",
     "Digits",
     "OrthogonalScheme",
     "bundled_digits",
     "coloured_digits",
+    "cosine_dependence",
     "example",
     "mnist_digits",
     "orthogonal_scheme",

@@ -20,7 +20,7 @@ class Forest:
 
     Attributes:
         n_trees: Number of trees.
-        min_leaf: Fewest rows in a leaf.
+        min_leaf: Fewest rows in a leaf; a node of an extra tree is divided if it has twice as many.
         is_extra: Extremely randomised trees: random thresholds on all rows, in place of the best ones on a bootstrap.
         max_rows: Most rows drawn for one tree.
         seed: Of all chance.
@@ -42,7 +42,7 @@ class Forest:
         rows, wanted = as_tree_input(inputs), targets.reshape(len(targets), -1)
         trees = []
         for _ in range(self.n_trees):
-            tree = grow(min_samples_leaf=self.min_leaf, max_features=None, random_state=int(rng.integers(2**31)))
+            tree = grow(**self._sizes, max_features=None, random_state=int(rng.integers(2**31)))
             weights = self._weights(len(rows), rng)
             drawn = np.flatnonzero(weights)
             trees.append(tree.fit(rows[drawn], wanted[drawn], sample_weight=weights[drawn], check_input=False))
@@ -54,6 +54,13 @@ class Forest:
         rows = as_tree_input(inputs)
         total: FloatArray = sum(tree.predict(rows, check_input=False).reshape(len(rows), -1) for tree in self.trees)
         return total / len(self.trees)
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        # A random threshold that leaves too few rows on one side would end the growth of an extra tree for good.
+        return (
+            {"min_samples_split": max(2, 2 * self.min_leaf)} if self.is_extra else {"min_samples_leaf": self.min_leaf}
+        )
 
     def _weights(self, n_rows: int, rng: np.random.Generator) -> FloatArray:
         """How often each row counts for one tree."""

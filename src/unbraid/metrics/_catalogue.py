@@ -49,6 +49,13 @@ MODULARITY, COMPACTNESS, EXPLICITNESS, ORTHOGONALITY, INDEPENDENCE = Property
 PERMUTATION, SCALING, WARPING, ROTATION = Invariance
 AXES = frozenset({PERMUTATION, SCALING})
 
+FIXED_TOGETHER = "to fix one is to hold the others back too, so a code of either stands still and none is told apart."
+KNOWN_THROUGH = "a code of one factor also tells of the other, which counts as a second factor or a second code."
+STANDS_IN = "a code of one factor can stand in for the other, whose own code may be missing."
+DIVIDED = "a probe may lean on the codes of either, so importances are divided by chance and not by what codes hold."
+SHARED_AXES = "the directions of one partly predict the other, so that their subspaces overlap though the codes do not."
+TIED_CODES = "faithful codes then depend on each other as well, so a low score is not to be wished for."
+
 
 def _dci(family: str, function: Any, source: Source, probe: str, **shared: Any) -> list[Metric]:
     """Return the three rows of one probe."""
@@ -64,6 +71,7 @@ def _dci(family: str, function: Any, source: Source, probe: str, **shared: Any) 
             min_factors=2,
             summary="Does each code matter for one factor only?",
             reference=reference,
+            misled_by_dependence=DIVIDED,
             **shared,
         ),
         Metric(
@@ -75,6 +83,7 @@ def _dci(family: str, function: Any, source: Source, probe: str, **shared: Any) 
             measures=(COMPACTNESS,),
             summary="Does each factor need one code only?",
             reference=reference,
+            misled_by_dependence=DIVIDED,
             **shared,
         ),
         Metric(
@@ -123,6 +132,7 @@ _ROWS = [
         cost=Cost.QUICK,
         summary="Can a line tell which factor two observations share?",
         reference="Higgins et al. (2017), openreview Sy2fzU9gl",
+        misled_by_dependence=FIXED_TOGETHER,
     ),
     Metric(
         name="z_min_var",
@@ -136,6 +146,7 @@ _ROWS = [
         cost=Cost.QUICK,
         summary="Does the stillest code give away which factor is fixed?",
         reference="Kim & Mnih (2018), arXiv:1802.05983",
+        misled_by_dependence=FIXED_TOGETHER,
     ),
     Metric(
         name="z1",
@@ -147,6 +158,7 @@ _ROWS = [
         invariant_to=AXES,
         summary="Does some code stand still when a factor does?",
         reference="The importance of disentanglement (thesis), sec. 5.2.1",
+        misled_by_dependence=STANDS_IN,
     ),
     Metric(
         name="z2",
@@ -158,6 +170,7 @@ _ROWS = [
         invariant_to=AXES,
         summary="Does each code either stand still with a factor or not notice it?",
         reference="The importance of disentanglement (thesis), Algorithm 10",
+        misled_by_dependence=FIXED_TOGETHER,
     ),
     Metric(
         name="irs",
@@ -169,6 +182,7 @@ _ROWS = [
         invariant_to=frozenset({PERMUTATION}),
         summary="How little does a code move while its factor is fixed and the others change?",
         reference="Suter et al. (2019), arXiv:1811.00007",
+        misled_by_dependence=FIXED_TOGETHER,
     ),
     Metric(
         name="mig",
@@ -180,6 +194,7 @@ _ROWS = [
         invariant_to=AXES,
         summary="Does one code alone carry each factor?",
         reference="Chen et al. (2018), arXiv:1802.04942",
+        misled_by_dependence=KNOWN_THROUGH,
     ),
     Metric(
         name="mig_sup",
@@ -192,6 +207,7 @@ _ROWS = [
         min_factors=2,
         summary="Does each code carry one factor alone?",
         reference="Li et al. (2020), arXiv:2002.10549",
+        misled_by_dependence=KNOWN_THROUGH,
     ),
     Metric(
         name="jemmig",
@@ -203,6 +219,7 @@ _ROWS = [
         invariant_to=AXES,
         summary="Does one code alone carry each factor, and nothing else?",
         reference="Do & Tran (2020), arXiv:1908.09961",
+        misled_by_dependence=KNOWN_THROUGH,
     ),
     Metric(
         name="dcimig",
@@ -215,6 +232,7 @@ _ROWS = [
         min_factors=2,
         summary="How much of the factors sits in codes that carry one factor alone?",
         reference="Sepliarskaia et al. (2019), arXiv:1910.05587",
+        misled_by_dependence=KNOWN_THROUGH,
     ),
     Metric(
         name="modularity",
@@ -227,6 +245,7 @@ _ROWS = [
         min_factors=2,
         summary="Does each code tell about a single factor?",
         reference="Ridgeway & Mozer (2018), arXiv:1802.05312",
+        misled_by_dependence=KNOWN_THROUGH,
     ),
     Metric(
         name="infomec.modularity",
@@ -239,6 +258,7 @@ _ROWS = [
         min_factors=2,
         summary="How much of a code's information is about its main factor?",
         reference="Hsu et al. (2023), arXiv:2305.18378",
+        misled_by_dependence=KNOWN_THROUGH,
     ),
     Metric(
         name="infomec.compactness",
@@ -250,6 +270,7 @@ _ROWS = [
         invariant_to=AXES,
         summary="How much of the information about a factor is in its main code?",
         reference="Hsu et al. (2023), arXiv:2305.18378",
+        misled_by_dependence=KNOWN_THROUGH,
     ),
     Metric(
         name="infomec.explicitness",
@@ -274,6 +295,7 @@ _ROWS = [
         invariant_to=AXES,
         summary="How much better does the best code predict a factor than the second best?",
         reference="Kumar et al. (2018), arXiv:1711.00848",
+        misled_by_dependence=KNOWN_THROUGH,
     ),
     Metric(
         name="explicitness",
@@ -317,6 +339,7 @@ _ROWS = [
         invariant_to=AXES,
         summary="Matched one to one, how well do codes and factors correlate?",
         reference="Hyvärinen & Morioka (2016), arXiv:1605.06336",
+        misled_by_dependence=STANDS_IN,
     ),
     Metric(
         name="r2",
@@ -343,6 +366,7 @@ _ROWS = [
         cost=Cost.SECONDS,
         summary="Do the factors live in orthogonal subspaces, aligned with the codes or not?",
         reference="Geyer et al. (2024), arXiv:2407.03728",
+        misled_by_dependence=SHARED_AXES,
     ),
     Metric(
         name="iwr",
@@ -356,6 +380,7 @@ _ROWS = [
         cost=Cost.SECONDS,
         summary="Does each factor need few axes of code space, whichever way they point?",
         reference="Geyer et al. (2024), arXiv:2407.03728",
+        misled_by_dependence=SHARED_AXES,
     ),
     Metric(
         name="orthogonality",
@@ -371,6 +396,7 @@ _ROWS = [
         cost=Cost.SECONDS,
         summary="How much do the factors' subspaces overlap, every axis counted alike?",
         reference="Geyer et al. (2024), arXiv:2407.03728",
+        misled_by_dependence=SHARED_AXES,
     ),
     _dependent(
         "modularity",
@@ -421,6 +447,7 @@ _ROWS = [
         min_factors=0,
         summary="How far are the codes from uncorrelated, in nats? No labels needed.",
         reference="Locatello et al. (2019), arXiv:1811.12359",
+        misled_by_dependence=TIED_CODES,
     ),
     Metric(
         name="wasserstein_correlation",
@@ -435,6 +462,7 @@ _ROWS = [
         min_factors=0,
         summary="How far are the codes from uncorrelated, weighted by their variance? No labels needed.",
         reference="Locatello et al. (2019), arXiv:1811.12359",
+        misled_by_dependence=TIED_CODES,
     ),
     Metric(
         name="code_mutual_information",
@@ -449,6 +477,7 @@ _ROWS = [
         min_factors=0,
         summary="How much do codes tell about each other, in nats? No labels needed.",
         reference="Locatello et al. (2019), arXiv:1811.12359",
+        misled_by_dependence=TIED_CODES,
     ),
 ]
 

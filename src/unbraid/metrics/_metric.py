@@ -94,6 +94,8 @@ class Metric:
         cost: Rough time.
         reference: Where it was published.
         summary: One plain sentence.
+        misled_by_dependence: Why the score cannot be taken at its word when factors depend on each other; empty where
+            it can.
         in_default: Whether the default panel runs it; otherwise it must be asked for by name.
     """
 
@@ -111,6 +113,7 @@ class Metric:
     tolerance: float = 1e-9
     min_factors: int = 1
     cost: Cost = Cost.INSTANT
+    misled_by_dependence: str = ""
     in_default: bool = True
 
     @property

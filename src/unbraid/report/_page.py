@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from unbraid.report._breakdown import code_grid, factor_grid
 from unbraid.report._curves import loss_grid, make_curves, weight_grid
+from unbraid.report._dependence import dependence_view
 from unbraid.report._doubts import failure_doubts, general_doubts, score_doubts
 from unbraid.report._format import count
 from unbraid.report._heatmap import code_code_map, code_factor_maps, factor_factor_maps
@@ -55,6 +56,7 @@ def page_context(report: Report) -> dict[str, Any]:
         "general_doubts": general_doubts(report),
         "failure_doubts": failure_doubts(report),
         "score_doubts": score_doubts(report),
+        "dependence": dependence_view(report),
         "groups": score_groups(report),
         "maps": code_factor_maps(report),
         "code_map": code_code_map(report),

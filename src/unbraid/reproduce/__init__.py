@@ -1,6 +1,7 @@
 """Published tables as code: ours beside theirs beside the truth."""
 
 from unbraid.reproduce._coloured_scores import PAPER_LINES, PaperLine
+from unbraid.reproduce._dependent_cosine import CosineTables, dependent_cosine
 from unbraid.reproduce._dependent_mnist import DependentMnist, LineResult, dependent_mnist
 from unbraid.reproduce._iwo_table1 import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_table1
 from unbraid.reproduce._reproduction import Reproduction
@@ -16,6 +17,14 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             run=iwo_table1,
         ),
         Reproduction(
+            name="dependent-cosine",
+            title="Metrics on cosines of factors, independent and dependent",
+            paper="Almudévar et al. (2024), Defining and Measuring Disentanglement for non-Independent Factors, "
+            "Tables 2, 3, 4, 10 and 11; arXiv:2408.07016",
+            cost="about two minutes",
+            run=dependent_cosine,
+        ),
+        Reproduction(
             name="dependent-mnist",
             title="Coloured digits: a VAE that separates dependent factors, and what metrics say of it",
             paper="Almudévar et al. (2024), Disentanglement for non-Independent Factors, sec. 6; arXiv:2408.07016",
@@ -29,6 +38,7 @@ __all__ = [
     "IWO_TABLE1",
     "PAPER_LINES",
     "REPRODUCTIONS",
+    "CosineTables",
     "DependentMnist",
     "LineResult",
     "PaperLine",
@@ -36,6 +46,7 @@ __all__ = [
     "Reproduction",
     "RowResult",
     "Table1",
+    "dependent_cosine",
     "dependent_mnist",
     "iwo_table1",
 ]

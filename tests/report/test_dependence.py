@@ -1,0 +1,39 @@
+from dataclasses import replace
+
+from unbraid import METRICS, Score
+from unbraid.evidence.factor_dependence import FactorDependence, FactorPair
+from unbraid.report._dependence import dependence_view
+from unbraid.report._format import MISSING
+from unbraid.report._page import render_page
+
+TIED = FactorPair(first="shape", second="size", strength=0.4321, p_value=0.005, depends=True)
+
+
+def with_pair(report, pair):
+    return replace(report, dependence=FactorDependence(pairs=(pair,), level=0.01, n_shuffles=199))
+
+
+def test_names_what_to_distrust_and_what_to_read(make_report):
+    scores = {"mig": Score(value=0.5), "r2": Score(value=0.5), "dependent.compactness": Score(value=0.25)}
+    view = dependence_view(with_pair(make_report(scores), TIED))
+    assert view.says.startswith("1 of 1 pair of factors depend on each other")
+    assert [doubt.about for doubt in view.doubts] == [(METRICS["mig"].title,)]
+    assert ("Compactness, dependent factors", "dependent.compactness", "0.250") in view.better
+    assert ("Sufficiency, dependent factors", "dependent.sufficiency", "") in view.better
+    assert "dependent.modularity" not in [name for _, name, _ in view.better]  # nothing here asks about modularity
+    assert view.hint
+    assert [[cell.text for cell in row.cells] for row in view.grid.rows] == [[MISSING, "0.43"], ["0.43", MISSING]]
+
+
+def test_independent_or_untested_factors_have_no_section(make_report):
+    report = make_report({"mig": Score(value=0.5)})
+    assert dependence_view(report) is None
+    assert dependence_view(with_pair(report, replace(TIED, depends=False))) is None
+    assert 'id="dependence"' not in render_page(report)
+
+
+def test_page_has_the_section(make_report):
+    page = render_page(with_pair(make_report({"mig": Score(value=0.5)}), TIED))
+    assert '<section id="dependence">' in page
+    assert 'href="#dependence"' in page
+    assert "Scores that this misleads" in page
