@@ -10,9 +10,10 @@ import pytest
 from idx import random_digits, write_part
 from small import run_cli
 from unbraid.cli import main
-from unbraid.data import ColouredDigits, bundled_digits, coloured_digits
+from unbraid.data import ColouredDigits, Digits, bundled_digits, coloured_digits
 from unbraid.reproduce import PAPER_LINES, dependent_mnist
 from unbraid.reproduce._coloured_codes import PLACES, CodesOptions, learn_codes
+from unbraid.reproduce._dependent_mnist import _coloured
 
 
 class Run(NamedTuple):
@@ -111,6 +112,13 @@ def test_a_folder_with_both_parts_holds_out_the_second(tmp_path, monkeypatch):
     assert (found["mig"].ours, found["mig"].mean, found["mig"].spread) == ((0, 1, 2), 1, 1)
     assert not found.bundled
     assert len(found.notes) == 2
+
+
+def test_no_digit_is_both_learned_from_and_held_out():
+    images = np.arange(400, dtype=np.uint16)[:, None, None].view(np.uint8)  # each its own number
+    sets = _coloured(Digits(images=images, labels=np.arange(400) % 4), None, 0)
+    learned, judged = ({image.tobytes() for image in part.digits.images} for part in sets)
+    assert (len(learned), len(judged), len(learned | judged)) == (320, 80, 400)
 
 
 @pytest.mark.parametrize(
