@@ -1,6 +1,7 @@
 """``unbraid reproduce dependent-mnist``."""
 
 import sys
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -75,17 +76,16 @@ def run_dependent_mnist(
 
 
 def _print_tables(result: DependentMnist) -> None:
-    header = ["where", "paper's name", "metric", "ours", "paper", "settings"]
-    print_rows(header, [_cells(line) for line in result.results], wrap=("settings",))
+    print_rows(["where", "paper's name", "metric", "ours", "paper"], [_cells(line) for line in result.results])
+    print()
+    shared = groupby(result.results, key=lambda line: line.line.settings)
+    rows = [[", ".join(line.line.name for line in lines), settings] for settings, lines in shared]
+    print_rows(["metric", "settings"], rows, wrap=("metric", "settings"))
 
 
 def _cells(result: LineResult) -> list[str]:
     line, spread = result.line, result.spread
-    ours = _number(result.mean) + ("" if spread is None else f" ± {_number(spread)}")
-    published = "" if line.published is None else _number(line.published)
-    return [line.where, line.label, line.name, ours, published, line.settings]
-
-
-def _number(value: float) -> str:
-    """Four decimals, or powers of ten where they would hide everything."""
-    return f"{value:.2e}" if 0 < value < 0.01 else f"{value:.4f}"
+    form = ".2e" if 0 < result.mean < 0.01 else ".4f"  # four decimals would hide small errors
+    ours = f"{result.mean:{form}}" + ("" if spread is None else f" ± {spread:{form}}")
+    published = "" if line.published is None else f"{line.published:{form}}"
+    return [line.where, line.label, line.name, ours, published]

@@ -39,7 +39,7 @@ GROUPED = f"the codes past the first three as one; {FORESTS}"
 READ_OUT = "fitted on the digits learned from, measured on those held out"
 ERROR = f"line from the factor's number to its code, code scaled to [0, 1]; {READ_OUT}"
 ACCURACY = f"multinomial logistic regression on the factor's code alone; {READ_OUT}"
-LEARNED = "as above, but measured on the digits learned from: what is lacking on others is more digits"
+LEARNED = "as accuracy.digit, but measured on the digits learned from"
 GENERATED = "share of generated pictures on which pixels and nearest neighbours show the value asked for"
 
 
