@@ -36,8 +36,8 @@ def cosine_dependence(scenario: CosineScenario, *, n_samples: int = 10_000, seed
 
     :math:`y_1, y_2 \sim U[0, \pi)`. In scenarios that end in I the third factor is drawn alike, and all are
     independent; in those that end in D it is :math:`(y_1 + y_2) / 2`. The number says how the codes hold the
-    factors: 1, each in a code of its own; 2, the third is not there, and a mixture of the others is; 3, every code mixes
-    two. ``Nuis2`` and ``Nuis3`` mix a nuisance into the third code. A fourth code is noise, but for ``Cos0``.
+    factors: 1, each in a code of its own; 2, the third is not there, and a mixture of the others is; 3, every code
+    mixes two. ``Nuis2`` and ``Nuis3`` mix a nuisance into the third code. A fourth code is noise, but for ``Cos0``.
 
     Args:
         scenario: One of ``Cos0``, ``Cos1I`` to ``Cos3I``, ``Cos1D`` to ``Cos3D``, ``CosNuis2I``, ``CosNuis3I``,

@@ -14,6 +14,7 @@ from unbraid.metrics._dcimig import dcimig
 from unbraid.metrics._dependent import Dependent, dependent
 from unbraid.metrics._explicitness import explicitness
 from unbraid.metrics._infomec import InfoMEC, infomec
+from unbraid.metrics._information_bottleneck import information_minimality, information_sufficiency
 from unbraid.metrics._irs import irs
 from unbraid.metrics._jemmig import jemmig
 from unbraid.metrics._label_free import code_mutual_information, total_correlation, wasserstein_correlation
@@ -49,6 +50,8 @@ __all__ = [
     "disentanglement",
     "explicitness",
     "infomec",
+    "information_minimality",
+    "information_sufficiency",
     "informativeness",
     "irs",
     "iwo",

@@ -182,7 +182,6 @@ _ROWS = [
         invariant_to=frozenset({PERMUTATION}),
         summary="How little does a code move while its factor is fixed and the others change?",
         reference="Suter et al. (2019), arXiv:1811.00007",
-        misled_by_dependence=FIXED_TOGETHER,
     ),
     Metric(
         name="mig",

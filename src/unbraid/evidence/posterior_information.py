@@ -1,0 +1,98 @@
+"""Information in the codes of an encoder that gives a mean and a variance: about the data, and about each factor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbraid._typing import BoolArray, FloatArray
+from unbraid.evidence.discretise import Binning, factor_labels
+from unbraid.evidence.information import entropy
+from unbraid.representation import Representation
+
+N_POINTS = 500
+REACH = 6.0
+CHUNK = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PosteriorInformation:
+    """What minimality and sufficiency by information read, in nats.
+
+    Attributes:
+        with_data: Between each code and the observation, ``(n_codes,)``.
+        with_factors: Between each code and each factor, ``(n_codes, n_factors)``.
+        factor_entropy: Of each factor, ``(n_factors,)``.
+        saturated: Which codes are so narrow that the rows cannot fill the gaps between them, ``(n_codes,)``.
+    """
+
+    with_data: FloatArray
+    with_factors: FloatArray
+    factor_entropy: FloatArray
+    saturated: BoolArray
+
+
+def posterior_information(
+    rep: Representation, variances: FloatArray, *, n_bins: int, binning: Binning
+) -> PosteriorInformation:
+    r"""Read information off the mixture of posteriors, one code at a time.
+
+    The code of an observation drawn from the rows is a mixture of their posteriors. With :math:`h` for differential
+    entropy, :math:`I(z; x) = h(z) - \text{mean}_n h(z \mid x_n)` and :math:`I(z; y) = h(z) - \sum_v p(v) h(z \mid v)`,
+    where :math:`z \mid v` is the mixture over rows with that value. Both mixtures are integrated on the same points, so
+    :math:`I(z; y) \le I(z; x)` holds exactly but for the integration.
+    """
+    labels = [factor_labels(factor, n_bins, binning) for factor in rep.factors]
+    members = [(values[:, None] == np.arange(size)).astype(float) for values, size in labels]
+    with_data, with_factors = np.zeros(rep.n_codes), np.zeros((rep.n_codes, rep.n_factors))
+    for j in range(rep.n_codes):
+        mean, deviation = rep.codes[:, j], np.sqrt(variances[:, j])
+        points = _points(mean, deviation)
+        whole, parts = _densities(mean, deviation, points, members)
+        noise = float((0.5 * np.log(2 * np.pi * np.e) + np.log(deviation)).mean())
+        with_data[j] = np.clip(_differential_entropy(whole / len(mean), points) - noise, 0.0, np.log(len(mean)))
+        with_factors[j] = [
+            _with_factor(part, member.sum(axis=0), points) for part, member in zip(parts, members, strict=True)
+        ]
+    return PosteriorInformation(
+        with_data=with_data,
+        with_factors=np.minimum(with_factors, with_data[:, None]),
+        factor_entropy=np.array([float(entropy(member.sum(axis=0))) for member in members]),
+        saturated=np.median(np.diff(np.sort(rep.codes, axis=0), axis=0), axis=0)
+        > np.sqrt(np.median(variances, axis=0)) / 2,
+    )
+
+
+def _with_factor(part: FloatArray, counts: FloatArray, points: FloatArray) -> float:
+    """Mutual information of a code and a factor, from the summed densities of each value, ``(n_values, n_points)``."""
+    part, counts = part[counts > 0], counts[counts > 0]
+    within = [_differential_entropy(row / count, points) for row, count in zip(part, counts, strict=True)]
+    between = _differential_entropy(part.sum(axis=0) / counts.sum(), points)
+    return max(0.0, between - float(np.average(within, weights=counts)))
+
+
+def _points(mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    """Points that are dense where posteriors are: quantiles of the means spread by their deviations, and even ones."""
+    spread = np.concatenate([mean + step * deviation for step in np.linspace(-REACH, REACH, 25)])
+    even = np.linspace(spread.min(), spread.max(), N_POINTS)
+    return np.unique(np.concatenate([np.quantile(spread, np.linspace(0, 1, N_POINTS)), even]))
+
+
+def _densities(
+    mean: FloatArray, deviation: FloatArray, points: FloatArray, members: list[FloatArray]
+) -> tuple[FloatArray, list[FloatArray]]:
+    """Densities of the posteriors, summed over all rows and over the rows of each value of each factor."""
+    whole, parts = np.zeros(len(points)), [np.zeros((member.shape[1], len(points))) for member in members]
+    for start in range(0, len(mean), CHUNK):
+        rows = slice(start, start + CHUNK)
+        scale = deviation[rows, None]
+        kernel = np.exp(-0.5 * ((points - mean[rows, None]) / scale) ** 2) / (scale * np.sqrt(2 * np.pi))
+        whole += kernel.sum(axis=0)
+        for part, member in zip(parts, members, strict=True):
+            part += member[rows].T @ kernel
+    return whole, parts
+
+
+def _differential_entropy(density: FloatArray, points: FloatArray) -> float:
+    return float(np.trapezoid(-density * np.log(np.maximum(density, 1e-300)), points))

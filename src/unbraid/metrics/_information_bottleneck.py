@@ -1,0 +1,146 @@
+"""Minimality and sufficiency by mutual information, for encoders that give a variance."""
+
+from typing import Any
+
+import numpy as np
+
+from unbraid._score import Score
+from unbraid._typing import FloatArray
+from unbraid._validation import to_array
+from unbraid.evidence.discretise import Binning, check_binning
+from unbraid.evidence.posterior_information import PosteriorInformation, posterior_information
+from unbraid.representation import Representation, as_labelled
+
+
+def information_minimality(
+    codes: Any, factors: Any = None, *, code_variances: Any, n_bins: int = 20, binning: Binning = "robust"
+) -> Score:
+    r"""Score how much of what a code knows of the data is about one factor.
+
+    .. math:: \bar m = \sum_j w_j \max_i \frac{I(z_j; y_i)}{I(z_j; x)}, \qquad w_j \propto \max_i I(z_j; y_i)
+
+    The encoder's posterior is :math:`q(z_j \mid x) = N(\mu_j(x), \sigma_j^2(x))`. It is 1 for a code that knows one
+    factor and nothing else, and falls with every other factor and every nuisance in the code.
+
+    Args:
+        codes: Posterior means :math:`\mu`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`y`, shape ``(n_samples, n_factors)``.
+        code_variances: Posterior variances :math:`\sigma^2`, in the shape of the codes, all above 0.
+        n_bins: Bins of a continuous factor.
+        binning: How to cut them: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+
+    Returns:
+        A score in [0, 1], higher is better; ``evidence`` has ``minimality`` (codes by factors),
+        ``information_with_data`` and ``mutual_information``, in nats.
+
+    Raises:
+        ValueError: Variances of another shape, or not all positive and finite.
+
+    Note:
+        Unchanged by the order of codes, and by scaling a code together with its deviation.
+
+    References:
+        Almudévar et al. (2024), sec. 3.3. https://arxiv.org/abs/2408.07016
+
+    Example:
+        >>> import numpy as np
+        >>> y = np.random.default_rng(0).integers(0, 4, (800, 2))
+        >>> round(float(information_minimality(y * 10.0, y, code_variances=np.ones((800, 2)))), 2)
+        1.0
+    """
+    found = _gather("information_minimality", codes, factors, code_variances, n_bins, binning)
+    shares = _ratio(found.with_factors, found.with_data[:, None])
+    per_code, weights = shares.max(axis=1), found.with_factors.max(axis=1)
+    known = weights.sum() > 0
+    notes = _saturated(found)
+    if not known:
+        notes = ("No code knows anything of any factor: defined as 0.", *notes)
+    return Score(
+        value=float(np.average(per_code, weights=weights)) if known else 0.0,
+        per_code=per_code,
+        per_factor=shares.max(axis=0),
+        evidence={
+            "minimality": shares,
+            "information_with_data": found.with_data,
+            "mutual_information": found.with_factors,
+        },
+        notes=notes,
+    )
+
+
+def information_sufficiency(
+    codes: Any, factors: Any = None, *, code_variances: Any, n_bins: int = 20, binning: Binning = "robust"
+) -> Score:
+    r"""Score how much of each factor one code knows.
+
+    .. math:: \bar s = \frac1K \sum_i \max_j \frac{I(z_j; y_i)}{H(y_i)}
+
+    with the posterior of :func:`information_minimality`. The entropy of a continuous factor is that of its bins, so its
+    sufficiency says how many of ``n_bins`` values can be told apart.
+
+    Args:
+        codes: Posterior means, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`y`, shape ``(n_samples, n_factors)``.
+        code_variances: Posterior variances, in the shape of the codes, all above 0.
+        n_bins: Bins of a continuous factor.
+        binning: How to cut them: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+
+    Returns:
+        A score in [0, 1], higher is better; ``evidence["sufficiency"]`` is the matrix of codes by factors.
+
+    Raises:
+        ValueError: Variances of another shape, or not all positive and finite.
+
+    References:
+        Almudévar et al. (2024), sec. 3.3. https://arxiv.org/abs/2408.07016
+
+    Example:
+        >>> import numpy as np
+        >>> y = np.random.default_rng(0).integers(0, 4, (800, 2))
+        >>> round(float(information_sufficiency(y * 10.0, y, code_variances=np.ones((800, 2)))), 2)
+        1.0
+    """
+    found = _gather("information_sufficiency", codes, factors, code_variances, n_bins, binning)
+    shares = _ratio(found.with_factors, found.factor_entropy[None, :])
+    return Score(
+        value=float(shares.max(axis=0).mean()),
+        per_factor=shares.max(axis=0),
+        per_code=shares.max(axis=1),
+        evidence={"sufficiency": shares, "mutual_information": found.with_factors},
+        notes=_saturated(found),
+    )
+
+
+def _gather(
+    metric: str, codes: Any, factors: Any, variances: Any, n_bins: int, binning: Binning
+) -> PosteriorInformation:
+    rep = as_labelled(codes, factors, metric=metric)
+    check_binning(n_bins, binning)
+    return posterior_information(rep, _check_variances(variances, rep), n_bins=n_bins, binning=binning)
+
+
+def _check_variances(variances: Any, rep: Representation) -> FloatArray:
+    array = np.asarray(to_array(variances), dtype=np.float64)
+    if array.shape != rep.codes.shape:
+        raise ValueError(f"code_variances must have the shape of codes, {rep.codes.shape}, got {array.shape}.")
+    if not (np.isfinite(array).all() and (array > 0).all()):
+        raise ValueError(
+            "code_variances must be finite and above 0, got others; give variances, not their logarithms, "
+            "and use dependent.minimality for an encoder without noise."
+        )
+    return array
+
+
+def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
+    shape = np.broadcast_shapes(part.shape, whole.shape)
+    return np.clip(np.divide(part, whole, out=np.zeros(shape), where=whole > 1e-9), 0.0, 1.0)
+
+
+def _saturated(found: PosteriorInformation) -> tuple[str, ...]:
+    n_narrow = int(found.saturated.sum())
+    if not n_narrow:
+        return ()
+    return (
+        f"{n_narrow} code(s) have posteriors so narrow that the rows are too few to measure their information: "
+        "it is near the logarithm of the number of rows, and the score is biased.",
+    )
