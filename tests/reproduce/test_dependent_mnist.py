@@ -105,7 +105,9 @@ def test_a_decoder_that_does_as_asked_is_said_to(monkeypatch):
 
 def test_a_folder_with_both_parts_holds_out_the_second(tmp_path, monkeypatch):
     scores = dict.fromkeys((line.name for line in PAPER_LINES), 0.5)
-    monkeypatch.setattr("unbraid.reproduce._dependent_mnist.all_scores", lambda codes, seed: scores | {"mig": seed})
+    monkeypatch.setattr(
+        "unbraid.reproduce._dependent_mnist.all_scores", lambda codes, *, seed, progress: scores | {"mig": seed}
+    )
     rng = np.random.default_rng(0)
     for part, n_samples in (("train", 200), ("t10k", 100)):
         write_part(tmp_path, part, *random_digits(n_samples, seed=int(rng.integers(99))), compress=True)

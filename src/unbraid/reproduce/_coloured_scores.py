@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unbraid._progress import track
 from unbraid._typing import FloatArray, IntArray
 from unbraid.data._coloured_digits import ColouredDigits
 from unbraid.metrics import dci_linear, dependent, explicitness, mig, modularity, sap, z_min_var
@@ -77,7 +78,7 @@ PAPER_LINES: tuple[PaperLine, ...] = (
 )
 
 
-def all_scores(run: ColouredCodes, *, seed: int) -> dict[str, float]:
+def all_scores(run: ColouredCodes, *, seed: int, progress: bool | None = None) -> dict[str, float]:
     """Measure everything in :data:`PAPER_LINES` for one trained network, by name."""
     kinds = dict.fromkeys(ColouredDigits.factor_names, "ordinal")
     rep = Representation(run.codes, run.factors, names=ColouredDigits.factor_names, kinds=kinds)
@@ -91,9 +92,11 @@ def all_scores(run: ColouredCodes, *, seed: int) -> dict[str, float]:
     }
     scores |= {f"dci_linear.{name}": score.value for name, score in dci._asdict().items()}
     groups = [*([k] for k in range(len(PLACES))), list(range(len(PLACES), rep.n_codes))]
-    for name, members in (("dependent", None), ("dependent_grouped", groups)):
-        found = dependent(rep, scaling="range", groups=members, rng=seed)
-        scores |= {f"{name}.{part}": score.value for part, score in found._asdict().items()}
+    with track(2, progress) as bar:
+        for name, members in (("dependent_grouped", groups), ("dependent", None)):
+            found = dependent(rep, scaling="range", groups=members, rng=seed)
+            scores |= {f"{name}.{part}": score.value for part, score in found._asdict().items()}
+            bar.advance()
     for k, factor in enumerate(ColouredDigits.factor_names):
         learned, held_out = (run.learned_codes[:, k], run.learned_factors[:, k]), (run.codes[:, k], run.factors[:, k])
         scores[f"error.{factor}"] = line_error(*learned, *held_out)

@@ -168,7 +168,7 @@ def dependent_mnist(
     for seed in range(n_seeds):
         sets = _coloured(learned, judged, seed)
         codes = learn_codes(*sets, options, seed=seed, progress=progress)
-        runs.append((codes, all_scores(codes, seed=seed)))
+        runs.append((codes, all_scores(codes, seed=seed, progress=progress)))
     first = runs[0][0]
     return DependentMnist(
         results=tuple(LineResult(line=line, ours=tuple(run[line.name] for _, run in runs)) for line in PAPER_LINES),
