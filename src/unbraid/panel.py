@@ -114,7 +114,7 @@ def evaluate(
     tasks.append(
         lambda: tested.append(factor_dependence(rep, np.random.default_rng([seed, zlib.crc32(b"dependence")])))
     )
-    with threadpool_limits(1), track(len(tasks), progress, f"scoring {name}") as bar:
+    with threadpool_limits(1), track(len(tasks), progress, doing=f"scoring {name}") as bar:
         _run(tasks, workers, bar)
     for group in groups:
         failures |= group.errors

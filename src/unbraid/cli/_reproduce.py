@@ -10,6 +10,7 @@ from cyclopts import App, Parameter
 from unbraid.cli._outputs import check_writable, json_file
 from unbraid.cli._reproduce_cosine import run_dependent_cosine
 from unbraid.cli._reproduce_dci_es import run_dci_es_table1
+from unbraid.cli._reproduce_dependent_mnist import run_dependent_mnist
 from unbraid.cli._table import print_rows
 from unbraid.evidence.subspaces import Solver, Weights
 from unbraid.reproduce import IWO_TABLE1, REPRODUCTIONS, RowResult, Table1, iwo_table1
@@ -90,6 +91,7 @@ def run_iwo_table1(
 reproduce.command(show_list, name="--list")
 reproduce.command(run_iwo_table1, name="iwo-table1")
 reproduce.command(run_dci_es_table1, name="dci-es-table1")
+reproduce.command(run_dependent_mnist, name="dependent-mnist")
 reproduce.command(run_dependent_cosine, name="dependent-cosine")
 
 

@@ -1,0 +1,162 @@
+import io
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from idx import random_digits, write_part
+from small import run_cli
+from unbraid.cli import main
+from unbraid.data import ColouredDigits, Digits, bundled_digits, coloured_digits
+from unbraid.reproduce import PAPER_LINES, dependent_mnist
+from unbraid.reproduce._coloured_codes import PLACES, CodesOptions, learn_codes
+from unbraid.reproduce._dependent_mnist import _coloured
+
+
+class Run(NamedTuple):
+    code: int
+    out: str
+    err: str
+    scores: dict
+    meta: dict
+    picture: str
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """Run the command once, on scikit-learn's digits, with hardly any training."""
+    folder = tmp_path_factory.mktemp("tiny")
+    files = ("--json", folder / "out.json", "--picture", folder / "digits.svg")
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as stop:
+        main(["reproduce", "dependent-mnist", "--quick", "--steps", "60", *map(str, files)])
+    written = json.loads((folder / "out.json").read_text())
+    picture = (folder / "digits.svg").read_text()
+    return Run(stop.value.code, out.getvalue(), err.getvalue(), written["scores"], written["meta"], picture)
+
+
+def test_published_numbers_are_those_of_the_paper():
+    # Tables 6, 7 and 8 of arXiv:2408.07016, then the errors and accuracies in the text of section 6.
+    published = {line.label: line.published for line in PAPER_LINES if line.published is not None}
+    assert list(published.values()) == [
+        *(1.0, 0.7117, 0.9314, 0.9565),
+        *(0.4819, 0.7972, 0.5728, 0.9971),
+        *(0.9892, 0.9914, 0.9953),
+        *(1.25e-3, 7.50e-4, 7.04e-4, 0.9925, 1.0, 1.0),
+    ]
+
+
+def test_prints_ours_beside_the_papers(tiny):
+    table, settings = tiny.out.split("\n\n")
+    header, *rows = table.splitlines()
+    assert tiny.code == 0
+    assert header.split() == ["where", "paper's", "name", "metric", "ours", "paper"]
+    assert "cross-fitted forests, absolute error" in " ".join(settings.split())
+    assert all(any(line.name in row and line.label in row for row in rows) for line in PAPER_LINES)
+    (mig,) = [row.split() for row in rows if " mig " in row]
+    assert mig[:5] == ["Table", "7", "MIG", "mig", f"{tiny.scores['mig']['ours']:.4f}"]
+    assert mig[5] == "0.4819"
+
+
+def test_writes_everything_as_json(tiny):
+    assert list(tiny.scores) == [line.name for line in PAPER_LINES]
+    assert all(0 <= score["ours"] <= 1 and score["spread"] is None for score in tiny.scores.values())
+    assert tiny.scores["mig"]["paper"] == 0.4819
+    assert (tiny.meta["learned"], tiny.meta["judged"], tiny.meta["codes"]) == (570, 150, 16)
+
+
+def test_colours_are_soon_in_their_codes(tiny):
+    assert tiny.scores["accuracy.background_colour"]["ours"] > 0.95
+    assert tiny.scores["error.background_colour"]["ours"] < 0.02 < tiny.scores["error.digit"]["ours"]
+    assert tiny.scores["judge.digit"]["ours"] > 0.95
+
+
+def test_notes_say_what_differs_and_what_was_written(tiny):
+    lines = tiny.err.splitlines()
+    assert [line.partition(" ")[0] for line in lines] == ["note:"] * 3 + ["wrote"] * 2
+    assert "Learned from 570 digits and judged on 150 others" in lines[1]
+    assert "a weight of 100" in lines[2]
+
+
+def test_the_picture_has_eight_styles(tiny):
+    assert tiny.picture.count("<image ") == 5
+    assert f'height="{2 * 16 + 2 * 8 * 30}"' in tiny.picture
+
+
+def test_a_decoder_that_does_as_asked_is_said_to(monkeypatch):
+    def paint(model, codes):
+        values = np.stack([np.abs(codes[:, [k]] - np.array(p)).argmin(axis=1) for k, p in enumerate(PLACES)], axis=1)
+        first = np.array([np.flatnonzero(known.digits.labels == digit)[0] for digit in values[:, 0]])
+        pictures = ColouredDigits(known.digits.take(first), values, n_digits=4)
+        return pictures.observations(np.arange(len(values)))
+
+    monkeypatch.setattr("unbraid.models.conditioned.decode", paint)
+    digits = bundled_digits()
+    known = coloured_digits(digits.take(np.arange(300)), rng=0)
+    judged = coloured_digits(digits.take(np.arange(300, 400)), rng=1)
+    run = learn_codes(known, judged, CodesOptions(n_codes=4, width=4, n_steps=1), seed=0)
+    assert run.as_asked.tolist() == [1, 1, 1]
+    assert run.codes.shape == (len(judged), 4)
+    assert run.learned_codes.shape == (len(known), 4)
+
+
+def test_a_folder_with_both_parts_holds_out_the_second(tmp_path, monkeypatch):
+    scores = dict.fromkeys((line.name for line in PAPER_LINES), 0.5)
+    monkeypatch.setattr(
+        "unbraid.reproduce._dependent_mnist.all_scores", lambda codes, *, seed, progress: scores | {"mig": seed}
+    )
+    rng = np.random.default_rng(0)
+    for part, n_samples in (("train", 200), ("t10k", 100)):
+        write_part(tmp_path, part, *random_digits(n_samples, seed=int(rng.integers(99))), compress=True)
+    found = dependent_mnist(tmp_path, n_seeds=3, quick=True, n_steps=1)
+    assert (found.n_learned, found.n_judged) == (80, 40)
+    assert (found["mig"].ours, found["mig"].mean, found["mig"].spread) == ((0, 1, 2), 1, 1)
+    assert not found.bundled
+    assert len(found.notes) == 2
+
+
+def test_no_digit_is_both_learned_from_and_held_out():
+    images = np.arange(400, dtype=np.uint16)[:, None, None].view(np.uint8)  # each its own number
+    sets = _coloured(Digits(images=images, labels=np.arange(400) % 4), None, 0)
+    learned, judged = ({image.tobytes() for image in part.digits.images} for part in sets)
+    assert (len(learned), len(judged), len(learned | judged)) == (320, 80, 400)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--data", "nowhere"), "data must be a folder, got 'nowhere'; it should hold t10k-images-idx3-ubyte and"),
+        (("--data", "."), "data folder '.' has no digits; it must hold train-images-idx3-ubyte and"),
+        (("--data", "odd"), "pictures must have sides that are multiples of 4, got 9 by 9."),
+        (("--data", "few"), "digits must have pictures of 0 to 3, got none of"),
+        (("--seeds", "0"), "n_seeds must be at least 1, got 0."),
+        (("--steps", "0"), "n_steps must be at least 1, got 0."),
+        (("--beta", "-1"), "beta must be at least 0, got -1.0."),
+        (("--device", "tpu"), 'Invalid value "tpu" for --device.'),
+        (("--picture", "nowhere/a.svg"), "picture 'nowhere/a.svg' cannot be written"),
+        (("--json", "nowhere/a.json"), "json 'nowhere/a.json' cannot be written"),
+    ],
+)
+def test_bad_arguments_exit_2_and_write_nothing(tmp_path, capsys, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    for name, digits in (("odd", random_digits(200, side=9)), ("few", random_digits(4))):
+        (tmp_path / name).mkdir()
+        write_part(tmp_path / name, "train", *digits)
+    code, out, err = run_cli(capsys, "reproduce", "dependent-mnist", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"unbraid: {message}")
+    assert len(err.splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["few", "odd"]
+
+
+def test_says_how_to_get_torch(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    code, out, err = run_cli(capsys, "reproduce", "dependent-mnist")
+    assert (code, out) == (2, "")
+    assert err == (
+        "unbraid: dependent-mnist, which trains a network, needs torch, which is not installed; "
+        "run pip install 'unbraid[torch]'.\n"
+    )
