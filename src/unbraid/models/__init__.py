@@ -1,0 +1,1 @@
+"""What makes codes and decoders: networks, objectives and training."""
