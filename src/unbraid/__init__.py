@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from unbraid import metrics
+from unbraid import manifold, metrics
 from unbraid._score import Score
 from unbraid._version import __version__
 from unbraid.factor import Factor, FactorKind, make_factor
@@ -24,6 +24,7 @@ __all__ = [
     "list_metrics",
     "load",
     "make_factor",
+    "manifold",
     "metrics",
     "save",
 ]

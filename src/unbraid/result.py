@@ -77,7 +77,7 @@ class Report(Mapping[str, Score]):
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the report as JSON, and write it to ``path`` if given. A number that is not finite becomes null."""
-        text = json.dumps(_finite(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(finite(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
         if path is not None:
             write_text(path, text + "\n")
         return text
@@ -115,11 +115,12 @@ def _named(names: list[str], values: FloatArray | None) -> dict[str, float] | No
     return {name: float(value) for name, value in zip(names, values, strict=True)}
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """Return plain data with every number that is not finite as ``None``."""
     if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
+        return {str(key): finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     return value

@@ -1,0 +1,194 @@
+"""A decoder, checked once: what it gives out, where it runs, and whether its rows keep to themselves."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unbraid._validation import check_choice, did_you_mean
+from unbraid.evidence import _autodiff
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+PROBE_ROWS = 3
+# Two passes of the same rows differ by rounding where a library picks another algorithm, and by far more where the
+# decoder draws noise.
+SAME = 1e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Decoder:
+    """A decoder that is known to work.
+
+    Attributes:
+        call: From ``(rows, latent_dim)`` to ``(rows, *output_shape)``.
+        output_shape: Of one row.
+        mode: How its Jacobian is found: forward or reverse.
+        dtype: Of latents and outputs.
+        device: Where it runs.
+    """
+
+    call: Callable[[Tensor], Tensor]
+    output_shape: tuple[int, ...]
+    mode: _autodiff.Mode
+    dtype: torch.dtype
+    device: torch.device
+
+    @property
+    def data_dim(self) -> int:
+        """Numbers in one output."""
+        return int(torch.Size(self.output_shape).numel())
+
+
+def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: str | None) -> Decoder:
+    """Check a decoder on a few latents, and choose how to differentiate it.
+
+    Args:
+        decoder: A torch module or function.
+        z: Some of the latents it will be measured at, ``(n_samples, latent_dim)``.
+        mode: ``"auto"``, ``"forward"`` or ``"reverse"``.
+        dtype: ``"float32"``, ``"float64"`` or ``None`` for the module's own.
+        device: Such as ``"cuda"``, or ``None`` for the module's own.
+
+    Raises:
+        TypeError: Not a callable, or something other than one tensor comes out.
+        ValueError: Batches are not kept apart, outputs are not finite, are random or do not depend on the latents.
+    """
+    if not callable(decoder):
+        raise TypeError(f"decoder must be a torch module or function from latents to data, got {decoder!r}.")
+    check_choice("mode", mode, ("auto", "forward", "reverse"))
+    _check_training(decoder)
+    call, kind, place = _placed(decoder, dtype, device)
+    rows = torch.randn(PROBE_ROWS, z.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    rows[: len(z)] = z[:PROBE_ROWS]
+    rows = rows.to(place, kind)
+    output = _decode(call, rows)
+    shape = tuple(output.shape[1:])
+    chosen = _choose(call, rows, mode, data_dim=output[0].numel())
+    _check_output(call, rows, output, chosen)
+    return Decoder(call=call, output_shape=shape, mode=chosen, dtype=kind, device=place)
+
+
+def _placed(decoder: Any, dtype: str | None, device: str | None) -> tuple[Any, torch.dtype, torch.device]:
+    """Return the decoder, or a copy of a module where it should be, with its type and device."""
+    if dtype is not None:
+        check_choice("dtype", dtype, DTYPES)
+    home, own_kind = own_place(decoder)
+    kind = DTYPES[dtype] if dtype is not None else own_kind or torch.get_default_dtype()
+    place = _device(device) if device is not None else home or torch.device("cpu")
+    if kind not in DTYPES.values():
+        raise ValueError(f"dtype must be float32 or float64, but the decoder's is {kind}; give dtype='float32'.")
+    if home is not None and (kind != own_kind or place != home):
+        decoder = copy.deepcopy(decoder).to(place, kind)
+    return decoder, kind, place
+
+
+def own_place(model: Any) -> tuple[torch.device | None, torch.dtype | None]:
+    """Return where the weights of a module are and of which type, or nothing for a function."""
+    parts = (*model.parameters(), *model.buffers()) if _is_module(model) else ()
+    weights = next((part for part in parts if part.is_floating_point()), None)
+    return (None, None) if weights is None else (weights.device, weights.dtype)
+
+
+def _device(name: str) -> torch.device:
+    try:
+        place = torch.device(name)
+    except RuntimeError as error:
+        raise ValueError(
+            f"device must be such as 'cpu' or 'cuda', got {name!r}{did_you_mean(name, DEVICES)}."
+        ) from error
+    if place.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            f"device must be 'cpu' here, got {name!r}: this torch sees no GPU; install a CUDA build of torch."
+        )
+    if place.type == "cuda" and place.index is None:
+        return torch.device("cuda", torch.cuda.current_device())
+    return place
+
+
+DEVICES = ("cpu", "cuda")
+
+
+def _is_module(decoder: Any) -> bool:
+    return isinstance(decoder, torch.nn.Module)
+
+
+def _check_training(decoder: Any) -> None:
+    """Raise before the first call, which would change the running averages."""
+    if not _is_module(decoder):
+        return
+    for name, part in decoder.named_modules():
+        kind = type(part).__name__
+        if part.training and "BatchNorm" in kind:
+            raise ValueError(
+                f"decoder has {kind} {name!r} in training mode, which mixes the samples of a batch; "
+                "call decoder.eval() first."
+            )
+
+
+def _decode(call: Any, rows: Tensor) -> Tensor:
+    shape = tuple(rows.shape)
+    try:
+        with torch.no_grad():
+            output = call(rows)
+    except Exception as error:
+        raise ValueError(
+            f"decoder must accept a batch of latents of shape {shape}, but it failed: {_first_line(error)} "
+            "Wrap it, for example as lambda z: decoder(z.reshape(len(z), 8, 4, 4)) or torch.vmap(decoder)."
+        ) from error
+    if isinstance(output, tuple | list | dict):
+        raise TypeError(
+            f"decoder must return one tensor, got a {type(output).__name__} of {len(output)}; "
+            "wrap it, for example as lambda z: decoder(z)[0]."
+        )
+    if not isinstance(output, Tensor):
+        raise TypeError(
+            f"decoder must return one tensor, got {type(output).__name__}; wrap it, for example as "
+            "lambda z: decoder(z).mean for a distribution."
+        )
+    if output.ndim == 0 or output.shape[0] != len(rows):
+        raise ValueError(
+            f"decoder must accept batches: latents of shape {shape} gave an output of shape {tuple(output.shape)}, "
+            f"which does not start with {len(rows)}; wrap it, for example as torch.vmap(decoder)."
+        )
+    if not output.is_floating_point():
+        raise TypeError(f"decoder must return real floating-point numbers, got {output.dtype}.")
+    return output
+
+
+def _first_line(error: Exception) -> str:
+    text = (str(error).strip().splitlines() or [""])[0][:200]
+    return f"{type(error).__name__}: {text}{'' if text.endswith('.') else '.'}"
+
+
+def _choose(call: Any, rows: Tensor, mode: str, *, data_dim: int) -> _autodiff.Mode:
+    """Return the cheaper mode, or the one asked for, or reverse where forward is not implemented."""
+    if mode != "auto":
+        return "forward" if mode == "forward" else "reverse"
+    if rows.shape[1] * _autodiff.FORWARD_COST > data_dim * _autodiff.REVERSE_COST:
+        return "reverse"
+    try:
+        _autodiff.push_forward(call, rows, torch.ones_like(rows))
+    except (NotImplementedError, RuntimeError):
+        return "reverse"
+    return "forward"
+
+
+def _check_output(call: Any, rows: Tensor, output: Tensor, mode: _autodiff.Mode) -> None:
+    _autodiff.check_finite(output, "outputs")
+    again = _decode(call, rows)
+    spread = output.abs().max().clamp(min=torch.finfo(output.dtype).tiny)
+    if ((again - output).abs().max() / spread) > SAME:
+        raise ValueError(
+            "decoder must give the same output for the same latents, but two calls differ; call decoder.eval() to "
+            "stop dropout, or fix its noise."
+        )
+    if _autodiff.rows_interact(call, rows, mode):
+        raise ValueError(
+            "decoder must treat the samples of a batch apart, but changing one changes another; call decoder.eval() "
+            "to stop batch statistics, or see that it does not reduce over the first axis."
+        )
