@@ -10,29 +10,36 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Something to advance."""
+    """Something to advance, with a word on how it goes.
+
+    Attributes:
+        advance: One step further.
+        tell: Show a few words at the end of the bar.
+    """
 
     advance: Callable[[], object]
+    tell: Callable[[str], object]
 
 
 @contextmanager
-def track(total: int, show: bool | None) -> Iterator[Progress]:
+def track(total: int, show: bool | None, *, doing: str = "scoring") -> Iterator[Progress]:
     """Yield a bar of ``total`` steps, or a silent one; ``None`` shows it when standard error is a terminal."""
     if not (sys.stderr.isatty() if show is None else show):
-        yield Progress(lambda: None)
+        yield Progress(lambda: None, lambda words: None)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("scoring"),
+        TextColumn(doing),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
+        TextColumn("{task.description}"),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("scoring", total=total)
-        yield Progress(lambda: bar.advance(task))
+        task = bar.add_task("", total=total)
+        yield Progress(lambda: bar.advance(task), lambda words: bar.update(task, description=words))

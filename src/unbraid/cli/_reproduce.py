@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._reproduce_dependent_mnist import run_dependent_mnist
 from unbraid.cli._table import print_rows
 from unbraid.evidence.subspaces import Solver, Weights
 from unbraid.reproduce import IWO_TABLE1, REPRODUCTIONS, RowResult, Table1, iwo_table1
@@ -87,6 +88,7 @@ def run_iwo_table1(
 
 reproduce.command(show_list, name="--list")
 reproduce.command(run_iwo_table1, name="iwo-table1")
+reproduce.command(run_dependent_mnist, name="dependent-mnist")
 
 
 def _row_numbers(text: str) -> Iterator[int]:

@@ -1,1 +1,1 @@
-"""What makes codes and decoders: networks, objectives and training."""
+"""What makes codes and decoders: networks, flows, objectives and training; needs torch."""

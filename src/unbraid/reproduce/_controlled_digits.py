@@ -1,0 +1,114 @@
+"""Digits generated with each factor set on its own: what to decode, was it as asked, and a picture."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid._png import png
+from unbraid._typing import FloatArray, IntArray
+from unbraid.data._coloured_digits import BACKGROUND_COLOURS, DIGIT_COLOURS, ColouredDigits
+
+#: Neighbours that vote on what a generated digit is.
+N_NEIGHBOURS = 5
+GAP, GROUP_GAP, LABEL, SCALE = 2, 10, 16, 2
+FONT = 'font-family="system-ui, sans-serif" font-size="11" text-anchor="middle" fill="#222"'
+
+
+def all_combinations(sizes: Sequence[int]) -> IntArray:
+    """Every combination of digit and colours, ``(n, 3)``; digits run fastest, so that a colouring stays together."""
+    n_digits, n_inks, n_papers = sizes
+    return np.array([(d, ink, paper) for paper, ink, d in product(range(n_papers), range(n_inks), range(n_digits))])
+
+
+def with_factors_set(styles: FloatArray, combinations: IntArray, places: Sequence[Sequence[float]]) -> FloatArray:
+    """Repeat each row of codes for each combination, with the codes of the factors moved to their places.
+
+    Args:
+        styles: Codes of some pictures, ``(n_styles, n_codes)``; the codes past the factors' are kept.
+        combinations: Factor values, ``(n_combinations, n_factors)``.
+        places: For each factor, where its code is for each value.
+
+    Returns:
+        Codes, ``(n_styles, n_combinations, n_codes)``.
+    """
+    codes = np.repeat(styles[:, None], len(combinations), axis=1)
+    for k, values in enumerate(places):
+        codes[:, :, k] = np.array(values)[combinations[:, k]]
+    return codes
+
+
+def seen_factors(pictures: NDArray[np.floating], known: ColouredDigits) -> IntArray:
+    """Tell digit and colours from the pixels alone, by a judge that has nothing to do with the network.
+
+    The digit is red where red outshines green, the background white where the frame is light. Ink is the difference
+    between red and green, whatever the background; the digit is that of the most similar inks of known pictures.
+
+    Args:
+        pictures: Red, green and blue from 0 to 1, ``(n, 3, height, width)``.
+        known: Digits to compare with, of the same size.
+
+    Returns:
+        Factor values as in ``known``, ``(n, 3)``.
+    """
+    from sklearn.neighbors import KNeighborsClassifier
+
+    redness = pictures[:, 0] - pictures[:, 1]
+    light = pictures.mean(axis=1)
+    frame = np.concatenate([light[:, 0], light[:, -1], light[:, :, 0], light[:, :, -1]], axis=1)
+    judge = KNeighborsClassifier(N_NEIGHBOURS).fit(_flat(known.digits.images / 255), known.digits.labels)
+    digit = judge.predict(_flat(np.abs(redness)))
+    return np.stack([digit, redness.sum(axis=(1, 2)) < 0, frame.mean(axis=1) > 0.5], axis=1).astype(np.intp)
+
+
+def grid_svg(originals: NDArray[np.floating], generated: NDArray[np.floating], n_digits: int) -> str:
+    """Draw one row for each style: the picture it comes from, then the digits in every colouring.
+
+    Args:
+        originals: ``(n_styles, 3, height, width)``, from 0 to 1.
+        generated: ``(n_styles, n_combinations, 3, height, width)`` in the order of :func:`all_combinations`.
+        n_digits: Digits in each colouring.
+    """
+    n_groups = generated.shape[1] // n_digits
+    names = [f"{ink} on {paper}" for paper, ink in product(BACKGROUND_COLOURS, DIGIT_COLOURS)]
+    side = generated.shape[-1] + GAP
+    starts = [side + GROUP_GAP + g * (n_digits * side + GROUP_GAP) for g in range(n_groups)]
+    blocks = [(0, originals[:, None])]
+    blocks += [(start, generated[:, g * n_digits : (g + 1) * n_digits]) for g, start in enumerate(starts)]
+    parts = [_label(side / 2, 1, "from")]
+    for start, name in zip(starts, names, strict=True):
+        parts.append(_label(start + n_digits * side / 2, 0, name))
+        parts += [_label(start + (d + 0.5) * side, 1, str(d)) for d in range(n_digits)]
+    parts += [_image(start, block) for start, block in blocks]
+    width = SCALE * (starts[-1] + n_digits * side)
+    height = 2 * LABEL + SCALE * len(originals) * (generated.shape[-2] + GAP)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+        "<title>Digits generated with each factor set on its own</title>"
+        f'<rect width="100%" height="100%" fill="#c8c8c8"/>{"".join(parts)}</svg>\n'
+    )
+
+
+def _label(x: float, line: int, text: str) -> str:
+    return f'<text x="{SCALE * x:g}" y="{line * LABEL + 12}" {FONT}>{text}</text>'
+
+
+def _image(start: int, block: NDArray[np.floating]) -> str:
+    pixels = np.round(255 * np.clip(block, 0, 1)).astype(np.uint8)
+    padded = np.pad(pixels, ((0, 0), (0, 0), (0, 0), (0, GAP), (0, GAP)), constant_values=200)
+    rows, columns, _, height, width = padded.shape
+    sheet = padded.transpose(0, 3, 1, 4, 2).reshape(rows * height, columns * width, 3)
+    data = base64.b64encode(png(np.ascontiguousarray(sheet))).decode()
+    return (
+        f'<image x="{SCALE * start}" y="{2 * LABEL}" '
+        f'width="{SCALE * columns * width}" height="{SCALE * rows * height}" '
+        f'style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>'
+    )
+
+
+def _flat(images: NDArray[np.floating]) -> NDArray[np.floating]:
+    return images.reshape(len(images), -1)
