@@ -1,14 +1,10 @@
 """Normalising flows on zuko's transforms: make one, train it, and hand its decoder to the metrics."""
 
-try:
-    import torch as _torch  # noqa: F401
-    import zuko as _zuko  # noqa: F401
-except ImportError as error:
-    raise ImportError(
-        "flows need torch and zuko, which are not installed; run pip install 'unbraid[train]'."
-    ) from error
+from unbraid._torch import require_flows
 
-from unbraid.models.flows._build import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow
+require_flows("unbraid.models.flows")
+
+from unbraid.models.flows._build import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow  # noqa: E402
 from unbraid.models.flows._flow import Flow
 from unbraid.models.flows._losses import (
     Objective,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
@@ -16,6 +15,7 @@ from unbraid.models.flows._haar import AverageAlone, DetailsGivenAverage, Haar
 from unbraid.models.flows._mixing import Chain, Normalise, Permute, Rotate
 from unbraid.models.flows._networks import ImageNetwork, VectorNetwork
 from unbraid.models.flows._priors import ClassMixture, StandardNormal
+from unbraid.models.training import seeded
 
 MakeCoupling = Callable[[Tensor, MakeNetwork], nn.Module]
 #: Widths of the networks of Table E.1: channels at each scale of the image, then of the fully connected couplings.
@@ -51,7 +51,7 @@ def spline_flow(
     check_at_least("size", size, 2)
     check_at_least("n_bins", n_bins, 2)
     coupling = partial(spline_coupling, n_bins=n_bins)
-    with _started_from(seed):
+    with seeded(seed):
         blocks = _vector_blocks(size, n_blocks, coupling, hidden=hidden, mixes=Rotate if rotates else _shuffle)
         return Flow(Chain(*blocks, Normalise(size), Rotate(size)), StandardNormal(size))
 
@@ -72,7 +72,7 @@ def affine_flow(
         Kingma and Dhariwal (2018), Glow.
     """
     check_at_least("size", size, 2)
-    with _started_from(seed):
+    with seeded(seed):
         blocks = _vector_blocks(size, n_blocks, affine_coupling, hidden=hidden, mixes=Rotate, n_context=n_classes)
         return Flow(Chain(*blocks, Normalise(size)), StandardNormal(size), n_classes=n_classes)
 
@@ -99,7 +99,7 @@ def glow_flow(
         n_classes: Classes that the networks see; 0 for none.
         seed: Of the start.
     """
-    with _started_from(seed):
+    with seeded(seed):
         chain = _image_chain(side, n_blocks, affine_coupling, channels, width, n_context=n_classes)
         return Flow(chain, StandardNormal(side**2), n_classes=n_classes)
 
@@ -127,7 +127,7 @@ def gin_flow(
         Sorrenson et al. (2020); Galperin and Köthe (2025), Table E.2.
     """
     check_at_least("n_classes", n_classes, 1)
-    with _started_from(seed):
+    with seeded(seed):
         chain = _image_chain(side, n_blocks, gin_coupling, channels, width, keeps_volume=True)
         return Flow(chain, ClassMixture(side**2, n_classes))
 
@@ -159,7 +159,7 @@ def wavelet_flow(
     """
     check_at_least("n_scales", n_scales, 1)
     _check_side(side, 2**n_scales)
-    with _started_from(seed):
+    with seeded(seed):
         return Flow(_wavelet_chain(side, n_scales, n_blocks, tuple(channels), width), StandardNormal(side**2))
 
 
@@ -276,11 +276,3 @@ def _check_side(side: int, factor: int) -> None:
         raise ValueError(
             f"side must be divisible by {factor} to be halved so often, got {side}; pad or crop the images."
         )
-
-
-@contextmanager
-def _started_from(seed: int) -> Iterator[None]:
-    """Let networks start from ``seed``, and leave torch's own random state as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        yield

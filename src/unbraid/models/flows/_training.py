@@ -99,7 +99,8 @@ def train_flow(
     started = time.perf_counter()
     generator = torch.Generator().manual_seed(seed)
     flow.to(where).train()
-    flow.set_from(x[:SET_FROM], None if y is None else y[:SET_FROM])
+    first = _with_noise(x[:SET_FROM], noise, generator)
+    flow.set_from(first, None if y is None else y[:SET_FROM])
     losses = _learn(flow, x, y, objective, generator, n_steps, batch_size, learning_rate, noise, progress)
     flow.eval()
     return TrainedFlow(flow=flow, losses=losses, seconds=time.perf_counter() - started)
@@ -121,12 +122,10 @@ def _learn(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _rate(step, n_steps))
     losses = []
     rows = _batches(len(x), min(batch_size, len(x)), generator)
-    with track(n_steps, progress) as bar:
+    with track(n_steps, progress, doing="training") as bar:
         for _, drawn in zip(range(n_steps), rows, strict=False):
             chosen = drawn.to(x.device)
-            batch = x[chosen]
-            if noise:
-                batch = batch + noise * torch.randn(batch.shape, generator=generator).to(batch)
+            batch = _with_noise(x[chosen], noise, generator)
             loss = objective(flow, batch, None if y is None else y[chosen], generator).mean()
             optimiser.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
@@ -136,6 +135,10 @@ def _learn(
             losses.append(loss.detach())
             bar.advance()
     return _finite(torch.stack(losses).cpu().numpy(), learning_rate)
+
+
+def _with_noise(x: Tensor, noise: float, generator: torch.Generator) -> Tensor:
+    return x + noise * torch.randn(x.shape, generator=generator).to(x) if noise else x
 
 
 def _finite(losses: FloatArray, learning_rate: float) -> FloatArray:
