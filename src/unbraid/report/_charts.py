@@ -122,6 +122,15 @@ class PlaneChart:
 Chart = LineChart | MatrixChart | PlaneChart
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartGroup:
+    """Charts that stand side by side under one heading."""
+
+    title: str
+    caption: str
+    charts: Sequence[Chart]
+
+
 def line_chart(
     series: Sequence[Series],
     *,

@@ -11,17 +11,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from unbraid._version import __version__
-from unbraid.report._charts import Chart
+from unbraid.report._charts import ChartGroup
 from unbraid.report._page import FOLDER, _asset
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChartGroup:
-    """Charts that stand side by side under one heading."""
-
-    title: str
-    caption: str
-    charts: Sequence[Chart]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from unbraid._files import write_text
 from unbraid._version import __version__
-from unbraid.report._figure_page import ChartGroup, FigurePage, render_figure_page
+from unbraid.report._charts import ChartGroup
 from unbraid.result import finite
 
 HEADER = ("what", "ours", "paper", "truth")
@@ -94,6 +94,8 @@ class FigureResult:
 
     def to_html(self, path: str | Path) -> Path:
         """Write the figure as one self-contained page."""
+        from unbraid.report._figure_page import FigurePage, render_figure_page
+
         page = FigurePage(
             name=self.name,
             title=self.title,

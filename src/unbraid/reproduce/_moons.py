@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unbraid._torch import require_flows
 from unbraid._typing import FloatArray
+from unbraid._validation import check_at_least
 from unbraid.manifold import ManifoldAnalysis, analyze
-from unbraid.report._charts import PlaneChart, plane_chart
-from unbraid.report._figure_page import ChartGroup
+from unbraid.report._charts import ChartGroup, PlaneChart, plane_chart
 from unbraid.reproduce._figure import FigureResult, Line
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ALONG = np.linspace(-2.8, 2.8, 71)
 N_SHOWN = 600
 NOTES = (
     "The paper shows the entropies as bars without numbers, so only what it says of them in words stands beside ours.",
-    "The paper's couplings are FrEIA's; ours are zuko's, eight with four bins each and one last rotation, as in App. D.1.1.",
+    "The paper's couplings are FrEIA's; ours are zuko's, with four bins each and one last rotation, as in App. D.1.1.",
     "Which latent is c and which is d is chosen by the loss in (C) and is an accident in (A) and (B).",
 )
 
@@ -46,7 +46,7 @@ class MoonsSettings:
 
 
 FULL = MoonsSettings()
-QUICK = MoonsSettings(n_data=5000, width=32, n_steps=400, learning_rate=5e-3, n_samples=500)
+QUICK = MoonsSettings(n_data=5000, n_blocks=6, width=32, n_steps=300, learning_rate=5e-3, n_samples=500)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -79,6 +79,7 @@ class Panel:
 def moons(
     *,
     quick: bool = False,
+    n_steps: int | None = None,
     device: str = "cpu",
     seed: int = 0,
     settings: MoonsSettings | None = None,
@@ -88,6 +89,7 @@ def moons(
 
     Args:
         quick: Smaller networks, fewer steps: two minutes on a CPU.
+        n_steps: Training steps of each model, instead of those of the settings.
         device: ``"cpu"`` or ``"cuda"``.
         seed: Of the data, the flows and their training.
         settings: Instead of the quick or the full ones.
@@ -100,6 +102,9 @@ def moons(
     from unbraid.models.flows import negative_log_likelihood, with_reconstruction, with_total_correlation
 
     chosen = settings or (QUICK if quick else FULL)
+    if n_steps is not None:
+        check_at_least("n_steps", n_steps, 1)
+        chosen = replace(chosen, n_steps=n_steps)
     started = time.perf_counter()
     kinds: list[tuple[str, str, str, Any]] = [
         ("A", "likelihood", "entangled: high mutual information", negative_log_likelihood),
@@ -112,15 +117,15 @@ def moons(
         name="moons",
         title="Three flows of two moons: same density, different latents",
         where="Fig. 1, sec. 6 and App. D.1",
-        lede="Three flows of the same shape learn two moons: (A) by maximum likelihood, (B) with the total correlation of the "
-        "latent manifolds added, (C) with the reconstruction from one latent, c, added. Entropies say how far each latent "
-        "reaches, mutual information how far they move the data the same way.",
+        lede="Three flows of the same shape learn two moons: (A) by maximum likelihood, (B) with the total correlation of "
+        "the latent manifolds added, (C) with the reconstruction from one latent, c, added. Entropies say how far each "
+        "latent reaches, mutual information how far they move the data the same way.",
         lines=tuple(line for panel in panels for line in _panel_lines(panel, truth)),
         groups=(
             ChartGroup(
                 title="Where the latents lead",
-                caption="Lines of equal steps in latent c (orange) with d fixed and in d (blue) with c fixed, over samples of "
-                "the data.",
+                caption="Lines of equal steps in latent c (orange) with d fixed and in d (blue) with c fixed, over "
+                "samples of the data.",
                 charts=[panel.chart for panel in panels],
             ),
         ),

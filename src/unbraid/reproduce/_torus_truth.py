@@ -48,7 +48,7 @@ def random_torus(rng: np.random.Generator) -> Torus:
 
 
 def true_entropies() -> FloatArray:
-    r"""Return the manifold entropy of each latent, :math:`\tfrac12(1+\log 2\pi) + \log\sigma_i`, and for angles E log r.
+    r"""Return the entropy of each latent: :math:`\tfrac12(1+\log 2\pi) + \log\sigma_i`, and E log r for angles.
 
     The paper prints an extra log 10 (Eq. D.26): in Eq. D.19 one term of the sum survives, not ten.
     """

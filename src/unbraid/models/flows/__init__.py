@@ -1,10 +1,11 @@
 """Normalising flows on zuko's transforms: make one, train it, and hand its decoder to the metrics."""
 
+# ruff: noqa: E402 -- what is missing must be said before anything that needs it is imported
 from unbraid._torch import require_flows
 
 require_flows("unbraid.models.flows")
 
-from unbraid.models.flows._build import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow  # noqa: E402
+from unbraid.models.flows._build import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow
 from unbraid.models.flows._flow import Flow
 from unbraid.models.flows._losses import (
     Objective,
