@@ -10,7 +10,6 @@ from cyclopts import Parameter
 from unbraid.cli._outputs import check_writable, json_file
 from unbraid.cli._table import print_rows
 from unbraid.reproduce import FigureResult, beta_vae_spectrum, digits_flows, moons, torus
-from unbraid.reproduce._figure import HEADER
 
 Device = Literal["cpu", "cuda"]
 Json = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
@@ -184,7 +183,7 @@ def _run(work: Callable[[], FigureResult], figure: Path, json: str | None) -> No
     if json == "-":
         print(result.to_json())
     else:
-        print_rows(HEADER, [line.cells for line in result.lines], wrap=("what", "paper"))
+        print_rows(*result.table, wrap=("what", "paper"))
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     if target is not None:

@@ -97,9 +97,9 @@ def beta_vae_spectrum(
         name="beta-vae-spectrum",
         title="How many latents does a beta-VAE keep?",
         where="Fig. 6, sec. 7 and App. E.2",
-        lede=f"VAEs with {chosen.n_codes} latents learn handwritten digits, each with another weight beta on the divergence "
-        "of its codes from the prior. The manifold entropies of their decoders fall off a cliff where the latents in "
-        "use end.",
+        lede=f"VAEs with {chosen.n_codes} latents learn handwritten digits, each with another weight beta on the "
+        "divergence of its codes from the prior. The manifold entropies of their decoders fall off a cliff "
+        "where the latents in use end.",
         lines=_lines(spectra),
         groups=_groups(spectra),
         notes=NOTES,

@@ -130,9 +130,9 @@ def digits_flows(
         name="digits-flows",
         title="What four kinds of flow make of digits",
         where="Figs. 4 and 5, sec. 7 and App. E.1",
-        lede="Four flows learn handwritten digits by maximum likelihood: one like GLOW, GIN (which keeps volumes and has "
-        "one Gaussian for each digit), a cINN (which is told the digit) and one that splits off detail by Haar wavelets. "
-        "Their decoders' Jacobians say which latents matter, and which move the picture the same way.",
+        lede="Four flows learn handwritten digits by maximum likelihood: one like GLOW, GIN (which keeps volumes and "
+        "has one Gaussian for each digit), a cINN (which is told the digit) and one that splits off detail by Haar "
+        "wavelets. Their decoders' Jacobians say which latents matter, and which move the picture the same way.",
         lines=_lines(results, side),
         groups=_groups(results),
         notes=NOTES if data is not None else (*NOTES, SMALL_DIGITS),
@@ -156,7 +156,7 @@ SMALL_DIGITS = "These are scikit-learn's digits of 8 by 8 pixels; give an MNIST 
 
 
 def read_digits(data: str | Path | None) -> tuple[FloatArray, IntArray]:
-    """Return pictures from 0 to 1, ``(n, side, side)``, and labels: of an MNIST folder, or scikit-learn's small ones."""
+    """Return pictures from 0 to 1, ``(n, side, side)``, and labels: of an MNIST folder, or scikit-learn's."""
     if data is None:
         from sklearn.datasets import load_digits
 
@@ -353,8 +353,8 @@ def _groups(results: list[FlowResult]) -> tuple[ChartGroup, ...]:
     return (
         ChartGroup(
             title="Spectra",
-            caption="Sorted from the most to the least important latent; faint lines have the latents in the flow's own "
-            "order, which for wavelets is from coarse to fine.",
+            caption="Sorted from the most to the least important latent; faint lines have the latents in the flow's "
+            "own order, which for wavelets is from coarse to fine.",
             charts=[spectra],
         ),
         ChartGroup(

@@ -37,9 +37,9 @@ class Line:
     truth: float | str = ""
 
     @property
-    def cells(self) -> tuple[str, str, str, str]:
+    def cells(self) -> tuple[str, ...]:
         """The row as text."""
-        return (self.what, *(_text(value) for value in (self.ours, self.paper, self.truth)))  # type: ignore[return-value]
+        return (self.what, *(_text(value) for value in (self.ours, self.paper, self.truth)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,6 +72,12 @@ class FigureResult:
         """Return one row of the table."""
         return next(line for line in self.lines if line.what == what)
 
+    @property
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Header and rows as text; without a last column where nothing is known to be right."""
+        n_columns = len(HEADER) if any(line.truth != "" for line in self.lines) else len(HEADER) - 1
+        return HEADER[:n_columns], [line.cells[:n_columns] for line in self.lines]
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: what :meth:`to_json` writes."""
         return {
@@ -96,14 +102,15 @@ class FigureResult:
         """Write the figure as one self-contained page."""
         from unbraid.report._figure_page import FigurePage, render_figure_page
 
+        header, rows = self.table
         page = FigurePage(
             name=self.name,
             title=self.title,
             paper=f"{PAPER}, {self.where}",
             lede=self.lede,
             facts=[(key.replace("_", " "), str(value)) for key, value in self.meta.items()],
-            header=HEADER,
-            rows=[line.cells for line in self.lines],
+            header=header,
+            rows=rows,
             groups=self.groups,
             notes=self.notes,
         )

@@ -117,9 +117,9 @@ def moons(
         name="moons",
         title="Three flows of two moons: same density, different latents",
         where="Fig. 1, sec. 6 and App. D.1",
-        lede="Three flows of the same shape learn two moons: (A) by maximum likelihood, (B) with the total correlation of "
-        "the latent manifolds added, (C) with the reconstruction from one latent, c, added. Entropies say how far each "
-        "latent reaches, mutual information how far they move the data the same way.",
+        lede="Three flows of the same shape learn two moons: (A) by maximum likelihood, (B) with the total correlation "
+        "of the latent manifolds added, (C) with the reconstruction from one latent, c, added. Entropies say how far "
+        "each latent reaches, mutual information how far they move the data the same way.",
         lines=tuple(line for panel in panels for line in _panel_lines(panel, truth)),
         groups=(
             ChartGroup(
