@@ -160,10 +160,11 @@ def _from_npy(source: Path, factors: str | Path | None, kinds: Any) -> Represent
     labels = Path(factors)
     if not labels.is_file():
         raise ValueError(f"factors {str(labels)!r} is not a file{_neighbour(labels)}.")
-    return Representation(_read_npy(source), _restore_numbers(_read_npy(labels), kinds, None), kinds=kinds)
+    return Representation(read_npy(source), _restore_numbers(read_npy(labels), kinds, None), kinds=kinds)
 
 
-def _read_npy(source: Path) -> AnyArray:
+def read_npy(source: Path) -> AnyArray:
+    """Return the array of an ``.npy`` file that exists; never a pickle."""
     with _plain_data(source), source.open("rb") as file:
         array = np.load(file, allow_pickle=False)
     if not isinstance(array, np.ndarray):

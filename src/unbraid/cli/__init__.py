@@ -9,6 +9,7 @@ from rich.console import Console
 
 from unbraid._version import __version__
 from unbraid.cli._demo import demo
+from unbraid.cli._manifold import manifold
 from unbraid.cli._metrics import metrics
 from unbraid.cli._reproduce import reproduce
 from unbraid.cli._score import score
@@ -27,6 +28,7 @@ app = App(
 app.command(demo)
 app.command(score)
 app.command(metrics)
+app.command(manifold)
 app.command(reproduce)
 
 

@@ -1,7 +1,8 @@
 """Jacobians of a batch by forward or reverse differentiation, with no requirement but that rows keep to themselves.
 
-One pass takes as many directions as fit: the rows are repeated, each copy with a direction of its own. So a decoder
-needs no batching rules, may work in place and branch on its input, and a GPU is kept busy.
+One pass takes as many directions as fit, which keeps a GPU busy. Forwards, the directions share the decoder's values
+where torch has batching rules for all it does. Elsewhere the rows are repeated, each copy with a direction of its own:
+twice the work, but anything that can be differentiated goes through.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _start_forward_mode() -> None:
 _start_forward_mode()
 
 
-def jacobian(call: Call, z: Tensor, mode: Mode, *, rows_at_once: int) -> Tensor:
+def jacobian(call: Call, z: Tensor, mode: Mode, *, rows_at_once: int, shares_values: bool = False) -> Tensor:
     """Return the Jacobian at every row of ``z``, as ``(rows, data, latent)``.
 
     Args:
@@ -42,9 +43,12 @@ def jacobian(call: Call, z: Tensor, mode: Mode, *, rows_at_once: int) -> Tensor:
         z: ``(rows, latent)``.
         mode: Column by column from tangents (forward), or row by row from cotangents (reverse).
         rows_at_once: How many rows, copies included, one pass of the decoder may take.
+        shares_values: Whether :func:`can_share_values`.
     """
     directions = max(1, rows_at_once // len(z))
-    return _by_columns(call, z, directions) if mode == "forward" else _by_rows(call, z, directions)
+    if mode == "reverse":
+        return _by_rows(call, z, directions)
+    return _by_columns(call, z, directions, _push_shared if shares_values else _push_copies)
 
 
 def push_forward(call: Call, z: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
@@ -81,7 +85,7 @@ def rows_interact(call: Call, z: Tensor, mode: Mode) -> bool:
         cotangent = torch.zeros_like(output)
         cotangent[0] = 1.0
         change = pull_back(call, z, cotangent)[1]
-    return bool((change[1:] != 0).any())
+    return bool((change[1:].nan_to_num(posinf=0.0, neginf=0.0) != 0).any())
 
 
 def check_finite(values: Tensor, what: str) -> None:
@@ -94,16 +98,49 @@ def check_finite(values: Tensor, what: str) -> None:
         )
 
 
-def _by_columns(call: Call, z: Tensor, directions: int) -> Tensor:
+def can_share_values(call: Call, z: Tensor) -> bool:
+    """Tell whether several directions can go through the decoder on one pass of its values, with the same result."""
+    directions = torch.eye(z.shape[1], dtype=z.dtype, device=z.device)[:2]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # torch warns where it would go through the directions one by one
+            shared = _push_shared(call, z, directions)
+    except Exception:
+        return False
+    apart = _push_copies(call, z, directions)
+    if shared.shape != apart.shape or not torch.isfinite(apart).all():
+        return False
+    near = float(torch.finfo(z.dtype).eps) ** 0.5
+    return torch.allclose(shared, apart, rtol=near, atol=near * float(apart.abs().max()))
+
+
+def _push_shared(call: Call, z: Tensor, directions: Tensor) -> Tensor:
+    """Return the change along each direction, ``(directions, rows, data)``."""
+
+    def push(direction: Tensor) -> Tensor:
+        change: Tensor = torch.func.jvp(lambda x: call(x.clone()), (z,), (direction.expand_as(z),))[1]
+        return change
+
+    with torch.no_grad():
+        return torch.func.vmap(push)(directions).flatten(2)
+
+
+def _push_copies(call: Call, z: Tensor, directions: Tensor) -> Tensor:
+    """Return the same from copies of the rows, one for each direction."""
+    copies = z.repeat(len(directions), 1)
+    change = push_forward(call, copies, directions.repeat_interleave(len(z), dim=0))[1]
+    return change.view(len(directions), len(z), -1)
+
+
+def _by_columns(call: Call, z: Tensor, directions: int, push: Callable[[Call, Tensor, Tensor], Tensor]) -> Tensor:
     n_rows, n_latents = z.shape
     found: Tensor | None = None
     for start in range(0, n_latents, directions):
         block = torch.eye(n_latents, dtype=z.dtype, device=z.device)[start : start + directions]
-        copies = z.repeat(len(block), 1)
-        change = push_forward(call, copies, block.repeat_interleave(n_rows, dim=0))[1]
+        change = push(call, z, block)
         if found is None:
-            found = torch.empty(n_latents, n_rows, change.shape[1], dtype=change.dtype, device=z.device)
-        found[start : start + len(block)] = change.view(len(block), n_rows, -1)
+            found = torch.empty(n_latents, n_rows, change.shape[2], dtype=change.dtype, device=z.device)
+        found[start : start + len(block)] = change
     assert found is not None
     return found.permute(1, 2, 0)
 

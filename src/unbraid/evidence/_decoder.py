@@ -12,6 +12,7 @@ from torch import Tensor
 
 from unbraid._validation import check_choice, did_you_mean
 from unbraid.evidence import _autodiff
+from unbraid.evidence._activations import bytes_per_row
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 PROBE_ROWS = 3
@@ -28,6 +29,8 @@ class Decoder:
         call: From ``(rows, latent_dim)`` to ``(rows, *output_shape)``.
         output_shape: Of one row.
         mode: How its Jacobian is found: forward or reverse.
+        shares_values: Whether several directions can go forward on one pass of the decoder's values.
+        row_bytes: Memory that a pass needs for each row, roughly.
         dtype: Of latents and outputs.
         device: Where it runs.
     """
@@ -35,6 +38,8 @@ class Decoder:
     call: Callable[[Tensor], Tensor]
     output_shape: tuple[int, ...]
     mode: _autodiff.Mode
+    shares_values: bool
+    row_bytes: int
     dtype: torch.dtype
     device: torch.device
 
@@ -70,7 +75,15 @@ def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: st
     shape = tuple(output.shape[1:])
     chosen = _choose(call, rows, mode, data_dim=output[0].numel())
     _check_output(call, rows, output, chosen)
-    return Decoder(call=call, output_shape=shape, mode=chosen, dtype=kind, device=place)
+    return Decoder(
+        call=call,
+        output_shape=shape,
+        mode=chosen,
+        shares_values=chosen == "forward" and _autodiff.can_share_values(call, rows),
+        row_bytes=bytes_per_row(call, rows, output, chosen),
+        dtype=kind,
+        device=place,
+    )
 
 
 def _placed(decoder: Any, dtype: str | None, device: str | None) -> tuple[Any, torch.dtype, torch.device]:
@@ -134,7 +147,7 @@ def _decode(call: Any, rows: Tensor) -> Tensor:
     shape = tuple(rows.shape)
     try:
         with torch.no_grad():
-            output = call(rows)
+            output = call(rows.clone())
     except Exception as error:
         raise ValueError(
             f"decoder must accept a batch of latents of shape {shape}, but it failed: {_first_line(error)} "
@@ -187,8 +200,18 @@ def _check_output(call: Any, rows: Tensor, output: Tensor, mode: _autodiff.Mode)
             "decoder must give the same output for the same latents, but two calls differ; call decoder.eval() to "
             "stop dropout, or fix its noise."
         )
-    if _autodiff.rows_interact(call, rows, mode):
+    if _rows_interact(call, rows, mode):
         raise ValueError(
             "decoder must treat the samples of a batch apart, but changing one changes another; call decoder.eval() "
             "to stop batch statistics, or see that it does not reduce over the first axis."
         )
+
+
+def _rows_interact(call: Any, rows: Tensor, mode: _autodiff.Mode) -> bool:
+    try:
+        return _autodiff.rows_interact(call, rows, mode)
+    except (NotImplementedError, RuntimeError) as error:
+        other = "reverse" if mode == "forward" else "forward"
+        raise ValueError(
+            f"decoder must be differentiable in {mode} mode, but it failed: {_first_line(error)} Try mode={other!r}."
+        ) from error

@@ -52,7 +52,7 @@ class DecoderJacobians:
 
     @property
     def _rows_at_once(self) -> int:
-        return rows_at_once(self.memory, self.output_shape, self.latent_dim, self.decoder.dtype.itemsize)
+        return rows_at_once(self.memory, self.decoder.row_bytes)
 
     def chunks(self, size: int | None = None) -> Iterator[Chunk]:
         """Yield all samples in order, ``size`` at a time; NumPy from a processor, torch from a GPU."""
@@ -65,7 +65,13 @@ class DecoderJacobians:
         """Return the Jacobians of some samples, ``(rows, data, latent)``, their columns scaled by the prior."""
         decoder, latents = self.decoder, self.latents
         z = torch.as_tensor(latents.z[rows]).to(decoder.device, decoder.dtype)
-        found = _autodiff.jacobian(decoder.call, z, decoder.mode, rows_at_once=self._rows_at_once)
+        found = _autodiff.jacobian(
+            decoder.call,
+            z,
+            decoder.mode,
+            rows_at_once=self._rows_at_once,
+            shares_values=decoder.shares_values,
+        )
         _autodiff.check_finite(found.sum(dim=(1, 2)), "derivatives")
         if latents.scale is None:
             return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,8 +20,6 @@ from unbraid.evidence.priors import Latents
 
 # Half of the budget is for one chunk of Jacobians and what is made from it, half for passes of the decoder.
 SHARE = 0.5
-# A pass needs room for activations, which only the decoder knows: this many times its output, and two for dual numbers.
-ACTIVATIONS = 64
 MOST_ROWS_AT_ONCE = 2**15
 DEFAULT_MEMORY = "2GiB"
 
@@ -145,8 +142,8 @@ def decoder_jacobians(
             decoder's operations support.
         dtype: ``"float32"`` or ``"float64"``; by default the module's own.
         device: Such as ``"cuda"``; by default the module's own. A module that is elsewhere is copied, not moved.
-        memory: Budget, such as ``"2GiB"``. Chunks and passes are sized by it, assuming that activations of a pass
-            take no more than 64 times the output.
+        memory: Budget, such as ``"2GiB"``. Chunks and passes are sized by it, half for each; what a pass needs is
+            estimated from what torch would keep of it.
 
     Raises:
         TypeError: Not a callable, or something other than one tensor comes out.
@@ -183,10 +180,9 @@ def rows_that_fit(memory: int, data_dim: int, latent_dim: int, itemsize: int) ->
     return max(1, int(SHARE * memory / (jacobian + matrices)))
 
 
-def rows_at_once(memory: int, output_shape: tuple[int, ...], latent_dim: int, itemsize: int) -> int:
-    """Return how many rows one pass of a decoder may take."""
-    row = itemsize * ACTIVATIONS * max(prod(output_shape), latent_dim)
-    return max(1, min(MOST_ROWS_AT_ONCE, int(SHARE * memory / row)))
+def rows_at_once(memory: int, row_bytes: int) -> int:
+    """Return how many rows one pass of a decoder may take; one at least."""
+    return max(1, min(MOST_ROWS_AT_ONCE, int(SHARE * memory / row_bytes)))
 
 
 def check_rank(latent_dim: int, data_dim: int) -> None:

@@ -5,5 +5,6 @@ from unbraid.manifold._analysis import ManifoldAnalysis
 from unbraid.manifold._analyze import analyze
 from unbraid.manifold._compare import compare
 from unbraid.manifold._comparison import ManifoldComparison
+from unbraid.manifold._pictures import Pictures, draw
 
-__all__ = ["GaussianMixture", "ManifoldAnalysis", "ManifoldComparison", "analyze", "compare"]
+__all__ = ["GaussianMixture", "ManifoldAnalysis", "ManifoldComparison", "Pictures", "analyze", "compare", "draw"]

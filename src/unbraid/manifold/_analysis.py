@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,33 @@ from unbraid.result import finite
 
 if TYPE_CHECKING:
     from unbraid.manifold._pictures import Pictures
+
+
+class LatentRow(NamedTuple):
+    """One latent.
+
+    Attributes:
+        latent: Its number.
+        entropy: In nats; minus infinity for one that is inactive.
+        error: Its standard error.
+        active: Whether it moves the data in every sample.
+        shares_most_with: The latent that moves the data most nearly the same way, if any.
+        mutual_information: With that latent, in nats.
+    """
+
+    latent: int
+    entropy: float
+    error: float
+    active: bool
+    shares_most_with: int | None
+    mutual_information: float
+
+    def texts(self) -> tuple[str, str, str, str]:
+        """Return name, entropy, partner and mutual information as a table shows them."""
+        entropy = f"{self.entropy:.3f} ± {self.error:.3f}" if self.active else "inactive"
+        if self.shares_most_with is None:
+            return f"z{self.latent}", entropy, "", ""
+        return f"z{self.latent}", entropy, f"z{self.shares_most_with}", f"{self.mutual_information:.3f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -87,23 +114,26 @@ class ManifoldAnalysis:
         """Entropy of each latent, highest first."""
         return self.latent_entropy[self.order]
 
+    def rows(self) -> list[LatentRow]:
+        """Return what is known of each latent, most important first."""
+        return [self._row(int(latent)) for latent in self.order]
+
+    def _row(self, latent: int) -> LatentRow:
+        shared = self.pairwise_mutual_information[latent]
+        partner = None if np.isnan(shared).all() else int(np.nanargmax(shared))
+        return LatentRow(
+            latent=latent,
+            entropy=float(self.latent_entropy[latent]),
+            error=float(self.latent_entropy_error[latent]),
+            active=bool(self.active[latent]),
+            shares_most_with=partner,
+            mutual_information=float("nan") if partner is None else float(shared[partner]),
+        )
+
     def table(self) -> pd.DataFrame:
         """One row for each latent, most important first: entropy, its error, and the latent it shares most with."""
-        shared = np.where(np.isnan(self.pairwise_mutual_information), -np.inf, self.pairwise_mutual_information)
-        partner = shared.argmax(axis=1)
-        most = shared.max(axis=1)
-        alone = ~np.isfinite(most)
-        frame = pd.DataFrame(
-            {
-                "latent": np.arange(self.latent_dim),
-                "entropy": self.latent_entropy,
-                "error": self.latent_entropy_error,
-                "active": self.active,
-                "shares_most_with": pd.array(np.where(alone, -1, partner), dtype="Int64"),
-                "mutual_information": np.where(alone, np.nan, most),
-            }
-        ).iloc[self.order]
-        frame.loc[alone[self.order], "shares_most_with"] = pd.NA
+        frame = pd.DataFrame(self.rows(), columns=LatentRow._fields)
+        frame["shares_most_with"] = frame["shares_most_with"].astype("Int64")
         return frame.set_index("latent")
 
     def set_table(self) -> pd.DataFrame:

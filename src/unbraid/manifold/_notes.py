@@ -18,11 +18,11 @@ def make_notes(found: GramStatistics, total_correlation: float) -> tuple[str, ..
     dead = np.flatnonzero(found.flat_counts == n_samples)
     partly = np.flatnonzero((found.flat_counts > 0) & (found.flat_counts < n_samples))
     if len(dead):
-        notes.append(f"Inactive: {_latents(dead)}, which move the data nowhere; everything else is about the others.")
+        notes.append(f"Inactive, moving the data nowhere: {_latents(dead)}. Everything else is about the others.")
     if len(partly):
         notes.append(
-            f"Counted as inactive: {_latents(partly)}, which stand still in some samples, so that the mean of their "
-            "logarithm does not exist."
+            f"Counted as inactive, standing still in some samples: {_latents(partly)}. The logarithm of nothing has "
+            f"no mean."
         )
     if np.nanmax(found.pair_information, initial=0.0) > NEAR_PARALLEL:
         notes.append(

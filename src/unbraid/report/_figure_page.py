@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from unbraid._version import __version__
 from unbraid.report._charts import ChartGroup
-from unbraid.report._page import FOLDER, _asset
+from unbraid.report._page import FOLDER, asset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +51,11 @@ def render_figure_page(page: FigurePage) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script = _asset("page.js")
+    script = asset("page.js")
     return environment.get_template("figure.html").render(
         page=page,
         version=__version__,
-        style=Markup(_asset("style.css") + _asset("figure.css")),
+        style=Markup(asset("style.css") + asset("figure.css")),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )

@@ -44,7 +44,7 @@ def render_page(report: Report) -> str:
 
 def page_context(report: Report) -> dict[str, Any]:
     """Return everything the template shows, as plain data."""
-    script = _asset("page.js")
+    script = asset("page.js")
     return {
         "meta": report.meta,
         "heading": heading(report),
@@ -71,7 +71,7 @@ def page_context(report: Report) -> dict[str, Any]:
         "levels": LEVELS,
         "marked_spread": MARKED_SPREAD,
         "data": _data(report),
-        "style": Markup(_asset("style.css")),
+        "style": Markup(asset("style.css")),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
@@ -111,5 +111,6 @@ def _data(report: Report) -> Any:
     return json.loads(text) if len(text) <= MOST_DATA else None
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return one of our own files that go into the page as they are."""
     return files("unbraid.report").joinpath(FOLDER, name).read_text(encoding="utf-8")

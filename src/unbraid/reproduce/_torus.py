@@ -40,6 +40,7 @@ NOTES = (
 class TorusSettings:
     """How both flows are made, trained and measured."""
 
+    n_angles: int = 10
     n_data: int = 100_000
     n_blocks: int = 8
     width: int = 64
@@ -120,7 +121,7 @@ def torus(
         chosen = replace(chosen, n_steps=n_steps)
     started = time.perf_counter()
     rng = np.random.default_rng(seed)
-    truth = random_torus(rng)
+    truth = random_torus(chosen.n_angles, rng)
     data, fresh = truth.sample(chosen.n_data, rng), truth.sample(10_000, rng)
     objectives: dict[str, Any] = {
         "likelihood": negative_log_likelihood,
@@ -130,7 +131,7 @@ def torus(
         name: _train_and_measure(truth, data, fresh, objective, chosen, device, seed, progress)
         for name, objective in objectives.items()
     }
-    entropies = np.sort(true_entropies())[::-1]
+    entropies = np.sort(true_entropies(truth.deviations))[::-1]
     return FigureResult(
         name="torus",
         title="Does a flow find the angles and radii of a torus?",
@@ -169,10 +170,10 @@ def _train_and_measure(
     import torch
 
     from unbraid.models.flows import affine_flow, train_flow
-    from unbraid.reproduce._torus_truth import SIZE, true_entropies
+    from unbraid.reproduce._torus_truth import true_entropies
 
     centre, scale = data.mean(axis=0), float(data.std())
-    flow = affine_flow(SIZE, n_blocks=settings.n_blocks, hidden=(settings.width,) * 2, seed=seed)
+    flow = affine_flow(truth.size, n_blocks=settings.n_blocks, hidden=(settings.width,) * 2, seed=seed)
     trained = train_flow(
         flow,
         (data - centre) / scale,
@@ -186,7 +187,7 @@ def _train_and_measure(
     )
     decode, encode = to_data_scale(trained.flow, centre, scale)
     options: dict[str, Any] = {
-        "latent_dim": SIZE,
+        "latent_dim": truth.size,
         "n_samples": settings.n_samples,
         "device": device,
         "dtype": "float32",
@@ -194,11 +195,11 @@ def _train_and_measure(
     }
     with torch.no_grad():
         held_out = torch.as_tensor((fresh - centre) / scale).float().to(device)
-        cross_entropy = -float(trained.flow.log_prob(held_out).mean()) + SIZE * np.log(scale)
+        cross_entropy = -float(trained.flow.log_prob(held_out).mean()) + truth.size * np.log(scale)
     return TorusModel(
         analysis=analyze(decode, **options, progress=progress),
         comparison=compare(truth, decode, encoder=encode, **options, progress=progress),
-        excess=float(cross_entropy - true_entropies().sum()),
+        excess=float(cross_entropy - true_entropies(truth.deviations).sum()),
         seconds=trained.seconds,
     )
 
@@ -241,7 +242,9 @@ def _lines(models: dict[str, TorusModel], entropies: FloatArray) -> tuple[Line, 
                 ours=float(np.ptp(model.analysis.latent_entropy)),
                 truth=float(np.ptp(entropies)),
             ),
-            Line(what=f"latents in place of 20, {name}", ours=str(model.n_in_place), paper=matrices, truth="20"),
+            Line(
+                what=f"latents in place, {name}", ours=str(model.n_in_place), paper=matrices, truth=str(len(entropies))
+            ),
             Line(what=f"MCPMI on the diagonal, share, {name}", ours=model.diagonal_share, paper=matrices, truth=1.0),
             Line(what=f"squared Pearson on the diagonal, mean, {name}", ours=off, paper=matrices, truth=1.0),
             Line(what=f"nats lost on fresh data, {name}", ours=model.excess, truth=0.0),

@@ -1,0 +1,61 @@
+"""Small images as data addresses, without an imaging library."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid._typing import FloatArray
+
+
+def png_address(pixels: NDArray[np.uint8]) -> str:
+    """Return an image as an address that an ``img`` can show.
+
+    Args:
+        pixels: ``(height, width, 1)`` grey or ``(height, width, 3)`` colour.
+
+    Example:
+        >>> png_address(np.zeros((1, 1, 1), dtype=np.uint8))[:22]
+        'data:image/png;base64,'
+    """
+    height, width, channels = pixels.shape
+    colour = {1: 0, 3: 2}[channels]
+    lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
+    header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
+    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b"")]
+    body = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+    )
+    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + body).decode()
+
+
+def to_pixels(image: FloatArray, low: float, high: float) -> NDArray[np.uint8]:
+    """Map numbers from ``low`` to ``high`` to pixels from dark to light."""
+    share = (image - low) / (high - low) if high > low else np.zeros_like(image)
+    return np.round(255 * np.clip(share, 0.0, 1.0)).astype(np.uint8)
+
+
+def to_signed_pixels(image: FloatArray) -> NDArray[np.uint8]:
+    """Map numbers of one channel to blue below 0, white at 0 and brown above; of three channels around grey."""
+    top = float(np.abs(image).max()) or 1.0
+    if image.shape[2] == 3:
+        return to_pixels(image, -top, top)
+    share = np.clip(image / top, -1.0, 1.0)
+    blue, brown, white = np.array([0, 54, 111]), np.array([179, 73, 0]), 255.0
+    mixed = np.where(share < 0, white + share * (white - blue), white - share * (white - brown))
+    return np.round(mixed).astype(np.uint8)
+
+
+def shrink(image: FloatArray, most: int) -> FloatArray:
+    """Return every few rows and columns averaged, so that neither side is longer than ``most``."""
+    step = -(-max(image.shape[0], image.shape[1]) // most)
+    if step == 1:
+        return image
+    height, width = (image.shape[0] // step * step, image.shape[1] // step * step)
+    blocks = image[:height, :width].reshape(height // step, step, width // step, step, -1)
+    shrunk: FloatArray = blocks.mean(axis=(1, 3))
+    return shrunk

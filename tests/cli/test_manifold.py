@@ -1,0 +1,167 @@
+import json
+
+import numpy as np
+import pytest
+
+from small import run_cli
+
+SOURCE = """
+import torch
+
+weights = torch.diag(torch.tensor([3.0, 2.0, 1.0, 0.0]))[:, :3].T.contiguous()
+frozen = torch.nn.Linear(3, 4, bias=False)
+frozen.weight.data = torch.tensor([[3.0, 0, 0], [0, 2, 0], [0, 0, 1], [0, 0, 0]])
+
+
+def decoder(z):
+    return z @ frozen.weight.T
+
+
+def load():
+    return frozen
+
+
+def images(z):
+    return (z @ frozen.weight.T).reshape(-1, 2, 2)
+
+
+def broken():
+    raise RuntimeError("no weights")
+
+
+def pair(z):
+    return z, z
+
+
+number = 3
+"""
+
+
+@pytest.fixture
+def module(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def run(capsys, module, name, *arguments):
+    return run_cli(capsys, "manifold", f"{module}:{name}", *arguments)
+
+
+@pytest.mark.parametrize("name", ["decoder", "load", "frozen"])
+def test_table(capsys, module, name):
+    code, out, err = run(capsys, module, name, "--latent-dim", 3, "--samples", 10)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].split() == ["latent", "entropy", "shares", "most", "with", "mutual", "information"]
+    entropy = 0.5 * (1 + np.log(2 * np.pi))
+    assert [line.split()[:2] for line in lines[1:4]] == [
+        ["z0", f"{entropy + np.log(3):.3f}"],
+        ["z1", f"{entropy + np.log(2):.3f}"],
+        ["z2", f"{entropy:.3f}"],
+    ]
+    assert "total correlation             0.0000 ± 0.0000 nats" in out
+    assert "3 of 3" in out
+
+
+def test_json_and_partition(capsys, module):
+    code, out, err = run(
+        capsys, module, "decoder", "--latent-dim", 3, "--samples", 10, "--partition", "core=0,2,rest=1", "--json", "-"
+    )
+    assert (code, err) == (0, "")
+    data = json.loads(out)
+    assert data["sets"] == {"core": [0, 2], "rest": [1]}
+    assert data["meta"]["n_samples"] == 10
+    code, out, _ = run(capsys, module, "decoder", "--latent-dim", 3, "--samples", 9, "--partition", "core=0-1,rest=2")
+    assert code == 0
+    assert "core" in out
+
+
+def test_report_with_pictures_and_json_file(capsys, module, tmp_path):
+    target, page = tmp_path / "out.json", tmp_path / "out.html"
+    code, _, err = run(
+        capsys, module, "images", "--latent-dim", 3, "--samples", 5, "--json", target, "--report", page, "--top", 1
+    )
+    assert code == 0
+    assert err == f"wrote {target}\nwrote {page}\n"
+    assert json.loads(target.read_text())["n_active"] == 3
+    assert "Mean Jacobian of z0" in page.read_text(encoding="utf-8")
+
+
+def test_flat_images_and_prior_file(capsys, module, tmp_path):
+    np.save(tmp_path / "z.npy", np.random.default_rng(0).standard_normal((6, 3)))
+    page = tmp_path / "out.html"
+    code, _, _ = run(capsys, module, "decoder", "--prior", tmp_path / "z.npy", "--image", "2x2", "--report", page)
+    assert code == 0
+    assert "samples given" in page.read_text(encoding="utf-8")
+    assert "Images along z0" in page.read_text(encoding="utf-8")
+
+
+def test_only_the_top_is_printed(capsys, module):
+    _, out, _ = run(capsys, module, "decoder", "--latent-dim", 3, "--samples", 5, "--top", 1)
+    assert "... and 2 more" in out
+    assert "z1" not in out.splitlines()[2]
+
+
+def test_help_teaches(capsys):
+    code, out, err = run_cli(capsys, "manifold", "--help")
+    assert (code, err) == (0, "")
+    assert all(
+        option in out for option in ("--latent-dim", "--samples", "--partition", "--report", "--json", "--device")
+    )
+    assert "unbraid manifold vae.py:decoder --latent-dim 10" in out
+
+
+BAD = [
+    (("decoder",), "latent_dim must be given"),
+    (("decodr", "--latent-dim", 3), "has no 'decodr'; did you mean 'decoder'."),
+    (("broken", "--latent-dim", 3), "cannot be made: RuntimeError: no weights."),
+    (("pair", "--latent-dim", 3), "decoder must return one tensor, got a tuple of 2; wrap it"),
+    (("number", "--latent-dim", 3), "decoder must be a torch module or function from latents to data, got 3."),
+    (("decoder", "--latent-dim", 5), "decoder must accept a batch of latents of shape (3, 5), but it failed"),
+    (("decoder", "--latent-dim", 3, "--samples", 1), "n_samples must be at least 2, got 1."),
+    (
+        ("decoder", "--latent-dim", 3, "--partition", "0-2"),
+        "partition must be sets such as core=0-9,rest=10-19, got '0-2'.",
+    ),
+    (("decoder", "--latent-dim", 3, "--partition", "a=0-x"), "partition must be sets such as"),
+    (("decoder", "--latent-dim", 3, "--partition", "a=0-1"), "partition must have every latent in a set, but [2]"),
+    (("decoder", "--latent-dim", 3, "--image", "axb"), "image must be a shape such as 28x28 or 3x64x64, got 'axb'."),
+    (("decoder", "--latent-dim", 3, "--memory", "much"), "memory must be a size such as '2GiB'"),
+    (("decoder", "--latent-dim", 3, "--report", "nowhere/out.html"), "there is no folder 'nowhere'; make it first."),
+    (("decoder", "--latent-dim", 3, "--prior", "z.npy"), "prior must be a .npy file, but there is no file 'z.npy'."),
+    (("decoder", "--latent-dim", 3, "--json", "a", "--report", "a"), "report 'a' would overwrite another output"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[message[:40] for _, message in BAD])
+def test_bad_input_exits_with_a_sentence(capsys, module, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    code, out, err = run(capsys, module, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("unbraid: ")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    assert sorted(path for path in tmp_path.iterdir() if path.name != "__pycache__") == before
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("model.py", "decoder must be MODULE.py:NAME, got 'model.py'."),
+        ("missing.py:decoder", "there is no file 'missing.py'."),
+        ("bad.py:decoder", "cannot be loaded: SyntaxError: "),
+        ("notorch.py:decoder", "Run pip install 'unbraid[torch]'."),
+        ("text.txt:decoder", "'text.txt' is not a Python file, which ends in .py."),
+    ],
+)
+def test_bad_modules(capsys, tmp_path, monkeypatch, address, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.py").write_text("def decoder(:\n")
+    (tmp_path / "notorch.py").write_text("raise ModuleNotFoundError('No module named torch', name='torch')\n")
+    (tmp_path / "text.txt").write_text("decoder = 1\n")
+    code, out, err = run_cli(capsys, "manifold", address, "--latent-dim", 3)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
