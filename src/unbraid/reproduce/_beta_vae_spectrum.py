@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._torch import require_torch
+from unbraid._torch import require_torch, torch_device
 from unbraid._typing import FloatArray
 from unbraid._validation import check_at_least
 from unbraid.manifold import ManifoldAnalysis, analyze
@@ -89,6 +89,7 @@ def beta_vae_spectrum(
     if n_steps is not None:
         check_at_least("n_steps", n_steps, 1)
         chosen = replace(chosen, n_steps=n_steps)
+    torch_device(device)
     started = time.perf_counter()
     digits = bundled_digits() if data is None else mnist_digits(data)[0]
     x = digits.images.reshape(len(digits), -1) / 255

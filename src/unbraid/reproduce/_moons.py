@@ -152,10 +152,10 @@ def draw_moons(n_samples: int, seed: int) -> FloatArray:
     return found
 
 
-def moons_entropy(n_samples: int = 20_000, *, seed: int = 0) -> float:
+def moons_entropy(n_samples: int = 10_000, *, seed: int = 0) -> float:
     """Return the entropy of the two moons in nats, from their density: a half circle blurred by a Gaussian, twice."""
     x = draw_moons(n_samples, seed)
-    angles = np.pi * (np.arange(400) + 0.5) / 400
+    angles = np.pi * (np.arange(200) + 0.5) / 200
     upper = np.stack((np.cos(angles), np.sin(angles)), axis=1)
     lower = np.stack((1 - np.cos(angles), 0.5 - np.sin(angles)), axis=1)
     total = np.zeros(n_samples)

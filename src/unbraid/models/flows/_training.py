@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from unbraid._progress import track
+from unbraid._torch import torch_device
 from unbraid._typing import FloatArray
 from unbraid._validation import check_at_least, to_array
 from unbraid.models.flows._flow import Flow
@@ -93,7 +94,7 @@ def train_flow(
         check_at_least(name, value, least)
     if not learning_rate > 0:
         raise ValueError(f"learning_rate must be above 0, got {learning_rate}.")
-    where = _device(device)
+    where = torch_device(device)
     x, y = _tensors(flow, data, labels, where)
 
     started = time.perf_counter()
@@ -164,15 +165,6 @@ def _batches(n_samples: int, batch_size: int, generator: torch.Generator) -> Ite
         order = torch.randperm(n_samples, generator=generator)
         for start in range(0, n_samples - batch_size + 1, batch_size):
             yield order[start : start + batch_size]
-
-
-def _device(device: str) -> torch.device:
-    if device.partition(":")[0] == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device 'cuda' is not there: torch sees no CUDA card; give device='cpu'.")
-    try:
-        return torch.device(device)
-    except RuntimeError as error:
-        raise ValueError(f"device must be one that torch knows, such as cpu or cuda, got {device!r}.") from error
 
 
 def _tensors(
