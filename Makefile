@@ -27,6 +27,7 @@ benchmarks: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/panel.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/orthogonality.py
+	$(BIN)/python benchmarks/manifold.py
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -15,6 +15,7 @@ import numpy as np
 from unbraid._typing import AnyArray, FloatArray
 from unbraid._validation import to_array
 from unbraid.evidence._memory import parse_memory
+from unbraid.evidence._torch import torch_needed
 from unbraid.evidence.gram import gram_of
 from unbraid.evidence.priors import Latents
 
@@ -150,15 +151,8 @@ def decoder_jacobians(
         ValueError: More latents than outputs, rows that mix, outputs that are random, not finite or detached; torch
             is not there.
     """
-    try:
+    with torch_needed():
         from unbraid.evidence._decoder_source import make_source
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] != "torch":
-            raise
-        raise ValueError(
-            "decoder must be given as Jacobians here, since torch, which differentiates it, is not installed; "
-            "run pip install 'unbraid[torch]'."
-        ) from error
     return make_source(decoder, latents, mode=mode, dtype=dtype, device=device, memory=parse_memory(memory))
 
 

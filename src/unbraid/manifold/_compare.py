@@ -12,6 +12,7 @@ from unbraid._progress import track
 from unbraid._typing import BoolArray, FloatArray, IntArray
 from unbraid._validation import check_at_least, check_choice
 from unbraid._version import __version__
+from unbraid.evidence._torch import torch_needed
 from unbraid.evidence.cross_statistics import collect_across
 from unbraid.evidence.jacobians import DEFAULT_MEMORY, JacobianSource, precomputed
 from unbraid.evidence.priors import draw_latents
@@ -84,7 +85,8 @@ def compare(
     if not callable(a) and not callable(b):
         sources: tuple[JacobianSource, JacobianSource] = (precomputed(a, memory=memory), precomputed(b, memory=memory))
     else:
-        from unbraid.manifold._pair import make_pair
+        with torch_needed():
+            from unbraid.manifold._pair import make_pair
 
         place = ("data" if encoder is not None else "latents") if at == "auto" else at
         latents = draw_latents(prior, n_samples, latent_dim, np.random.default_rng(seed))

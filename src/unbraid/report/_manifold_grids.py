@@ -6,6 +6,7 @@ import numpy as np
 
 from unbraid._typing import BoolArray, FloatArray, IntArray
 from unbraid.manifold import ManifoldAnalysis, ManifoldComparison
+from unbraid.report._format import clip
 from unbraid.report._grid import Grid, largest, make_rows
 from unbraid.report._png import png_address, shrink
 
@@ -59,7 +60,7 @@ def set_grid(analysis: ManifoldAnalysis) -> Grid | None:
         title="Mutual information of two sets",
         caption="In nats; 0: the two sets move the data at right angles everywhere.",
         corner="set by set",
-        columns=tuple(names),
+        columns=tuple(clip(name) for name in names),
         rows=make_rows(between, names, top=largest(between)),
     )
 

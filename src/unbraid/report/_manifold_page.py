@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from unbraid._typing import FloatArray
 from unbraid.manifold import ManifoldAnalysis, ManifoldComparison, Pictures
-from unbraid.report._format import MINUS, count, listing, number
+from unbraid.report._format import MINUS, clip, count, listing, number
 from unbraid.report._manifold_grids import cross_grid, pair_grid, pair_map, set_grid
 from unbraid.report._page import FOLDER, MOST_DATA, asset
 from unbraid.report._png import png_address, shrink, to_pixels, to_signed_pixels
@@ -160,7 +160,7 @@ def _set_rows(analysis: ManifoldAnalysis) -> list[tuple[str, int, str]]:
     values = zip(analysis.manifold_entropy, analysis.manifold_entropy_error, strict=True)
     entropies = [f"{number(value)} ± {number(error)}" for value, error in values]
     sizes = [len(members) for members in analysis.partition.sets]
-    return list(zip(analysis.partition.names, sizes, entropies, strict=True))
+    return list(zip(map(clip, analysis.partition.names), sizes, entropies, strict=True))
 
 
 def _convergence(analysis: ManifoldAnalysis) -> dict[str, Any]:
