@@ -73,7 +73,7 @@ def test_ticks_are_round():
 def test_shades_are_shares_of_the_top():
     chart = matrix_chart(np.array([[0.0, 1.0], [np.nan, 4.0]]), title="m", caption="")
     assert chart.shades == ((0, 25), (0, 100))
-    assert chart.legend == "darkest: 4.00"
+    assert chart.legend == "strongest: 4.00"
     assert matrix_chart(np.array([[8.0]]), title="m", caption="", top=2.0).shades == ((100,),)
 
 

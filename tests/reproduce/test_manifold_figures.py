@@ -137,7 +137,7 @@ def test_digits_flows_measure_all_four(tmp_path):
     assert all(len(one["latent_entropy"]) == 64 for one in found.data.values())
     assert found.table[0] == ("what", "ours", "paper")
     assert any("8 by 8" in note for note in found.notes)
-    assert found.to_html(tmp_path / "digits.html").read_text().count("<rect ") == 4 * 56**2
+    assert found.to_html(tmp_path / "digits.html").read_text().count("<rect ") == 4 * 64**2
 
 
 def test_the_knee_is_the_largest_fall():

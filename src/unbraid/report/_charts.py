@@ -15,7 +15,7 @@ from unbraid.report._format import MINUS, short
 WIDTH, HEIGHT = 640.0, 300.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 12.0, 10.0, 40.0
 #: A larger matrix is drawn as means of blocks, at most so many each way.
-MOST_CELLS = 56
+MOST_CELLS = 64
 PLANE = 300.0
 
 
@@ -91,7 +91,7 @@ class MatrixChart:
 
     Attributes:
         shades: Rows of percent.
-        legend: What the darkest shade stands for.
+        legend: What the strongest shade stands for.
     """
 
     kind: Literal["matrix"] = "matrix"
@@ -187,7 +187,7 @@ def matrix_chart(matrix: FloatArray, *, title: str, caption: str, top: float | N
         title=title,
         caption=caption,
         shades=tuple(tuple(round(100 * share) for share in row) for row in shares.tolist()),
-        legend=f"darkest: {short(highest)}" + (" or more" if top is not None else ""),
+        legend=f"strongest: {short(highest)}" + (" or more" if top is not None else ""),
     )
 
 
