@@ -48,6 +48,9 @@ def test_traversals_go_by_the_samples_given():
     pictures = manifold.draw(images, found, prior=z, dtype="float64", n_steps=3)
     centre = torch.as_tensor(z.mean(axis=0, keepdims=True))
     np.testing.assert_allclose(pictures.traversals[0, 1, :, :, 0], images(centre)[0], atol=1e-9)
+    latent = pictures.latents[0]
+    centre[0, latent] -= 2 * z[:, latent].std()
+    np.testing.assert_allclose(pictures.traversals[0, 0, :, :, 0], images(centre)[0], atol=1e-9)
 
 
 @pytest.mark.parametrize(

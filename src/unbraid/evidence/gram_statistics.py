@@ -84,8 +84,7 @@ def collect(
         if (flat > 0).all():
             raise ValueError(
                 f"decoder must depend on its latents, but each of the {len(flat)} stands still in some sample; give "
-                f"the "
-                "trained decoder, or more samples it was trained on as prior."
+                "the trained decoder, or more samples it was trained on as prior."
             )
         if done:
             return run.finish()

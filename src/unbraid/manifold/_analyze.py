@@ -11,11 +11,11 @@ import numpy as np
 
 from unbraid._progress import track
 from unbraid._typing import FloatArray
-from unbraid._validation import check_at_least, to_array
+from unbraid._validation import check_at_least
 from unbraid._version import __version__
 from unbraid.evidence.gram_statistics import GramStatistics, collect
 from unbraid.evidence.jacobians import DEFAULT_MEMORY, JacobianSource, decoder_jacobians, precomputed
-from unbraid.evidence.priors import Latents, draw_latents
+from unbraid.evidence.priors import GaussianMixture, Latents, draw_latents
 from unbraid.manifold import _quantities as quantities
 from unbraid.manifold._analysis import ManifoldAnalysis
 from unbraid.manifold._convergence import SampleRecord
@@ -24,6 +24,7 @@ from unbraid.manifold._partition import Partition, PartitionLike, make_partition
 
 # Nats per latent by which a flow's own log-determinant may differ from the Jacobian's before it is called wrong.
 DETERMINANT_TOLERANCE = 0.01
+MISSING = "give a decoder, a torch module or function, or its jacobians (n_samples, data, latent), got neither."
 
 
 def analyze(
@@ -193,20 +194,16 @@ def _source(
     return decoder_jacobians(decoder, latents, mode=mode, dtype=dtype, device=device, memory=memory), latents
 
 
-MISSING = "give a decoder, a torch module or function, or its jacobians (n_samples, data, latent), got neither."
-
-
 def _own_volumes(
     log_abs_det: Callable[[Any], Any], source: JacobianSource, latents: Latents | None
 ) -> Callable[[int, int], FloatArray]:
     """Return the flow's own log-determinants, with the deviations of the prior, checked against a few Jacobians."""
     if latents is None:
         raise ValueError("log_abs_det needs the decoder; it cannot be used with jacobians, leave it out.")
-    if int(np.prod(source.output_shape)) != source.latent_dim:
+    data_dim = int(np.prod(source.output_shape))
+    if data_dim != source.latent_dim:
         raise ValueError(
-            f"log_abs_det is for square decoders, got {source.latent_dim} latents and "
-            f"{int(np.prod(source.output_shape))} "
-            "outputs; leave it out."
+            f"log_abs_det is for square decoders, got {source.latent_dim} latents and {data_dim} outputs; leave it out."
         )
     from unbraid.manifold._determinant import checked_volumes
 
@@ -218,4 +215,4 @@ def _prior_name(prior: Any, jacobians: Any) -> str:
         return "jacobians given"
     if prior is None or isinstance(prior, str):
         return "standard normal"
-    return "samples given" if hasattr(to_array(prior), "shape") and not hasattr(prior, "deviations") else "mixture"
+    return "mixture of Gaussians" if isinstance(prior, GaussianMixture) else "samples given"

@@ -130,8 +130,7 @@ def _check_alike(a: JacobianSource, b: JacobianSource) -> None:
     if sizes[0] != sizes[1]:
         raise ValueError(
             f"a and b must give outputs of the same size, got {a.output_shape} and {b.output_shape}; compare "
-            f"decoders of "
-            "the same data."
+            "decoders of the same data."
         )
     if a.n_samples != b.n_samples:
         raise ValueError(f"a and b must have the same samples, got {a.n_samples} and {b.n_samples}.")

@@ -22,13 +22,12 @@ def make_notes(found: GramStatistics, total_correlation: float) -> tuple[str, ..
     if len(partly):
         notes.append(
             f"Counted as inactive, standing still in some samples: {_latents(partly)}. The logarithm of nothing has "
-            f"no mean."
+            "no mean."
         )
     if np.nanmax(found.pair_information, initial=0.0) > NEAR_PARALLEL:
         notes.append(
             "Some latents move the data in the same direction; their mutual information is infinite, and shown as "
-            "far as "
-            "the precision can tell (18 nats in float64, 8 in float32)."
+            "far as the precision can tell (18 nats in float64, 8 in float32)."
         )
     if total_correlation < 0:
         notes.append(

@@ -84,8 +84,8 @@ def _encode(first: DecoderJacobians, encoder: Any) -> FloatArray:
 def _check_codes(found: Any, n_rows: int) -> FloatArray:
     if not isinstance(found, Tensor):
         raise TypeError(
-            f"encoder must return one tensor, got {type(found).__name__}; wrap it, for example as lambda x: "
-            f"encoder(x)[0]."
+            f"encoder must return one tensor, got {type(found).__name__}; wrap it, for example as "
+            "lambda x: encoder(x)[0]."
         )
     if found.ndim != 2 or len(found) != n_rows:
         raise ValueError(

@@ -21,6 +21,7 @@ from unbraid.report._spectrum import HEIGHT, WIDTH, make_spectrum
 
 IMAGE_SIDE = 64
 NAMED = 3
+NEXT_TO_NOTHING = 0.01
 MOST_LATENTS = 100
 TIMES = " \u00d7 "
 
@@ -62,8 +63,7 @@ def render_comparison_page(comparison: ManifoldComparison) -> str:
             "cross",
             "Cross mutual information",
             f"In nats, {where[comparison.meta['at']]}; latents of both from the most important to the least. Large: "
-            f"the "
-            "two latents do the same. If the decoders agree latent by latent, only the diagonal stands out.",
+            "the two latents do the same. If the decoders agree latent by latent, only the diagonal stands out.",
         )
     ]
     if comparison.pearson is not None:
@@ -116,20 +116,13 @@ def opening(analysis: ManifoldAnalysis) -> str:
     top = [f"z{i}" for i in analysis.order[: min(NAMED, active)]]
     sentences = [
         f"{active:,} of {count(analysis.latent_dim, 'latent')} move the data, most of all {listing(top)}; together "
-        f"they "
-        f"move it as {number(analysis.effective_dimension)} equal ones would."
+        f"they move it as {number(analysis.effective_dimension)} equal ones would."
     ]
     if active > 1:
         shared = analysis.total_correlation_per_latent
-        sentences.append(
-            f"They share {number(shared)} nats per latent: "
-            + (
-                "next to nothing, so each moves the data in directions of its own."
-                if shared < 0.01
-                else "0 would mean "
-            )
-            + ("" if shared < 0.01 else "that each moves the data in directions of its own.")
-        )
+        alone = "each moves the data in directions of its own."
+        verdict = f"next to nothing, so that {alone}" if shared < NEXT_TO_NOTHING else f"0 would mean that {alone}"
+        sentences.append(f"They share {number(shared)} nats per latent: {verdict}")
     return " ".join(sentences)
 
 
