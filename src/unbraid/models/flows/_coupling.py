@@ -17,7 +17,7 @@ from zuko.utils import unpack
 MOST_SCALE = 10.0
 #: Splines bend between minus and plus this; beyond they are the identity.
 SPLINE_BOUND = 5.0
-#: Called with the number of inputs and of outputs for each, the network and its context.
+#: Makes a network, called with the part that stays and a context, from its numbers of inputs and outputs.
 MakeNetwork = Callable[[int, int], nn.Module]
 
 
@@ -36,7 +36,7 @@ class Coupling(nn.Module):
     def __init__(
         self,
         stays: Tensor,
-        make_network: Callable[[int, int], nn.Module],
+        make_network: MakeNetwork,
         bijection: Callable[..., Transform],
         shapes: tuple[tuple[int, ...], ...],
     ) -> None:
