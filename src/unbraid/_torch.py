@@ -1,5 +1,12 @@
 """Asking for torch, which not everyone has."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
 
 def require_torch(purpose: str) -> None:
     """Raise a sentence that says how to get torch unless it can be imported.
@@ -11,3 +18,28 @@ def require_torch(purpose: str) -> None:
         import torch  # noqa: F401
     except ImportError as error:
         raise ValueError(f"{purpose} needs torch, which is not installed; run pip install 'unbraid[torch]'.") from error
+
+
+def require_flows(purpose: str) -> None:
+    """Raise a sentence that says how to get torch and zuko unless both can be imported.
+
+    Args:
+        purpose: What needs them, as the subject of the sentence.
+    """
+    require_torch(purpose)
+    try:
+        import zuko  # noqa: F401
+    except ImportError as error:
+        raise ValueError(f"{purpose} needs zuko, which is not installed; run pip install 'unbraid[train]'.") from error
+
+
+def torch_device(device: str) -> torch.device:
+    """Return the device of this name, or say that it is not there."""
+    import torch
+
+    if device.partition(":")[0] == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device 'cuda' is not there: torch sees no CUDA card; give device='cpu'.")
+    try:
+        return torch.device(device)
+    except RuntimeError as error:
+        raise ValueError(f"device must be one that torch knows, such as cpu or cuda, got {device!r}.") from error

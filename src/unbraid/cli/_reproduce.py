@@ -11,6 +11,7 @@ from unbraid.cli._outputs import check_writable, json_file
 from unbraid.cli._reproduce_cosine import run_dependent_cosine
 from unbraid.cli._reproduce_dci_es import run_dci_es_table1
 from unbraid.cli._reproduce_dependent_mnist import run_dependent_mnist
+from unbraid.cli._reproduce_manifolds import run_beta_vae_spectrum, run_digits_flows, run_moons, run_torus
 from unbraid.cli._table import print_rows
 from unbraid.evidence.subspaces import Solver, Weights
 from unbraid.reproduce import IWO_TABLE1, REPRODUCTIONS, RowResult, Table1, iwo_table1
@@ -93,6 +94,10 @@ reproduce.command(run_iwo_table1, name="iwo-table1")
 reproduce.command(run_dci_es_table1, name="dci-es-table1")
 reproduce.command(run_dependent_mnist, name="dependent-mnist")
 reproduce.command(run_dependent_cosine, name="dependent-cosine")
+reproduce.command(run_moons, name="moons")
+reproduce.command(run_torus, name="torus")
+reproduce.command(run_digits_flows, name="digits-flows")
+reproduce.command(run_beta_vae_spectrum, name="beta-vae-spectrum")
 
 
 def _row_numbers(text: str) -> Iterator[int]:

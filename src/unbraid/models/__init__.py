@@ -1,1 +1,1 @@
-"""What makes codes: networks that give distributions, losses of distributions, a training loop; needs torch."""
+"""What makes codes and decoders: networks, flows, objectives and training; needs torch."""

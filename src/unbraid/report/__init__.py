@@ -1,8 +1,16 @@
-"""Self-contained pages: one that explains the scores, one that shows an audit."""
+"""Self-contained pages: scores of one representation or several, audits, decoders, figures of papers."""
 
 from unbraid.report._audit import render_audit
 from unbraid.report._comparison import render_comparison
+from unbraid.report._figure_page import render_figure_page
 from unbraid.report._manifold_page import render_manifold_comparison, render_manifold_page
 from unbraid.report._page import render_page
 
-__all__ = ["render_audit", "render_comparison", "render_manifold_comparison", "render_manifold_page", "render_page"]
+__all__ = [
+    "render_audit",
+    "render_comparison",
+    "render_figure_page",
+    "render_manifold_comparison",
+    "render_manifold_page",
+    "render_page",
+]

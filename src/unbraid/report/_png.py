@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import base64
-import struct
-import zlib
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid._png import png
 from unbraid._typing import FloatArray
 
 
@@ -22,15 +21,7 @@ def png_address(pixels: NDArray[np.uint8]) -> str:
         >>> png_address(np.zeros((1, 1, 1), dtype=np.uint8))[:22]
         'data:image/png;base64,'
     """
-    height, width, channels = pixels.shape
-    colour = {1: 0, 3: 2}[channels]
-    lines = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
-    header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
-    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b"")]
-    body = b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
-    )
-    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + body).decode()
+    return "data:image/png;base64," + base64.b64encode(png(pixels)).decode()
 
 
 def to_pixels(image: FloatArray, low: float, high: float) -> NDArray[np.uint8]:

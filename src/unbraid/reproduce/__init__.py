@@ -1,11 +1,16 @@
 """Published tables as code: ours beside theirs beside the truth."""
 
+from unbraid.reproduce._beta_vae_spectrum import SpectrumSettings, beta_vae_spectrum
 from unbraid.reproduce._coloured_scores import PAPER_LINES, PaperLine
 from unbraid.reproduce._dci_es_table1 import DCI_ES_TABLE1, ESTable, dci_es_table1
 from unbraid.reproduce._dependent_cosine import CosineTables, dependent_cosine
 from unbraid.reproduce._dependent_mnist import DependentMnist, LineResult, dependent_mnist
+from unbraid.reproduce._digits_flows import DigitsSettings, digits_flows
+from unbraid.reproduce._figure import PAPER, FigureResult, Line
 from unbraid.reproduce._iwo_table1 import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_table1
+from unbraid.reproduce._moons import MoonsSettings, moons
 from unbraid.reproduce._reproduction import Reproduction
+from unbraid.reproduce._torus import TorusSettings, torus
 
 REPRODUCTIONS: dict[str, Reproduction] = {
     reproduction.name: reproduction
@@ -39,6 +44,34 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             cost="minutes, and torch",
             run=dependent_mnist,
         ),
+        Reproduction(
+            name="moons",
+            title="Three flows of two moons: same density, different latents",
+            paper=f"{PAPER}, Fig. 1",
+            cost="many minutes on a CPU, about one with --quick; torch and zuko",
+            run=moons,
+        ),
+        Reproduction(
+            name="torus",
+            title="Whether a flow finds the angles and radii of a torus",
+            paper=f"{PAPER}, Fig. 2",
+            cost="two minutes on a GPU, many on a CPU, about one with --quick; torch and zuko",
+            run=torus,
+        ),
+        Reproduction(
+            name="digits-flows",
+            title="What GLOW-like, GIN, cINN and wavelet flows make of digits",
+            paper=f"{PAPER}, Figs. 4 and 5",
+            cost="many minutes on a GPU, about one on a CPU with --quick; torch and zuko",
+            run=digits_flows,
+        ),
+        Reproduction(
+            name="beta-vae-spectrum",
+            title="How many latents a beta-VAE keeps, by beta",
+            paper=f"{PAPER}, Fig. 6",
+            cost="minutes, about one on a CPU with --quick; torch",
+            run=beta_vae_spectrum,
+        ),
     )
 }
 
@@ -49,15 +82,25 @@ __all__ = [
     "REPRODUCTIONS",
     "CosineTables",
     "DependentMnist",
+    "DigitsSettings",
     "ESTable",
+    "FigureResult",
+    "Line",
     "LineResult",
+    "MoonsSettings",
     "PaperLine",
     "PaperRow",
     "Reproduction",
     "RowResult",
+    "SpectrumSettings",
     "Table1",
+    "TorusSettings",
+    "beta_vae_spectrum",
     "dci_es_table1",
     "dependent_cosine",
     "dependent_mnist",
+    "digits_flows",
     "iwo_table1",
+    "moons",
+    "torus",
 ]

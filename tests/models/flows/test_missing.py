@@ -1,0 +1,33 @@
+import subprocess
+import sys
+
+import pytest
+
+from small import run_cli
+from unbraid.reproduce import digits_flows, moons, torus
+
+
+@pytest.mark.parametrize("run", [digits_flows, moons, torus])
+@pytest.mark.parametrize("missing", ["torch", "zuko"])
+def test_what_is_missing_and_how_to_get_it(monkeypatch, run, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    extra = {"torch": "torch", "zuko": "train"}[missing]
+    with pytest.raises(
+        ValueError, match=rf"needs {missing}, which is not installed; run pip install 'unbraid\[{extra}\]'"
+    ):
+        run()
+
+
+def test_the_command_line_says_so_too(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "zuko", None)
+    code, out, err = run_cli(capsys, "reproduce", "torus", "--figure", tmp_path / "torus.html")
+    assert (code, out) == (2, "")
+    assert err == (
+        "unbraid: unbraid reproduce torus needs zuko, which is not installed; run pip install 'unbraid[train]'.\n"
+    )
+
+
+def test_importing_flows_without_zuko_says_so():
+    code = "import sys; sys.modules['zuko'] = None; import unbraid.models.flows"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "unbraid.models.flows needs zuko, which is not installed; run pip install" in done.stderr
