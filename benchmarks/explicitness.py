@@ -100,7 +100,7 @@ def _seconds_of_step(torch, factor, x, width: int) -> float:
     model = torch.nn.Sequential(*layers)
     optimiser = torch.optim.Adam(model.parameters())
     labels = factor.numbers[: len(x)]
-    y = torch.as_tensor(labels, dtype=torch.float32) if factor.is_numeric else torch.as_tensor(labels).long()
+    y = torch.as_tensor(labels.astype(np.float32)) if factor.is_numeric else torch.as_tensor(labels.astype(int))
     times = []
     for step in range(TIMED_STEPS):
         rows = slice(step * BATCH, (step + 1) * BATCH)

@@ -78,6 +78,6 @@ def test_table_shows_ours_paper_and_truth_then_the_errors(tmp_path, capsys):
         ["IWR,", "ours"],
         ["IWR,", "paper"],
     ]
-    assert "note: Explicitness (E) is not available yet" in err
+    assert "note: Explicitness (E) needs the network ladder" in err
     assert f"wrote {path}" in err
     assert len(json.loads(path.read_text())["rows"]) == 1

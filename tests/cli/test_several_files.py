@@ -172,9 +172,9 @@ def test_one_file_of_labels_serves_several_npy_files(tmp_path, capsys):
 def test_progress_says_which_file(files, capsys, monkeypatch):
     labels = []
 
-    def quiet(total, show, label):
-        labels.append(label)
-        return track(total, False, label)
+    def quiet(total, show, *, doing):
+        labels.append(doing)
+        return track(total, False, doing=doing)
 
     monkeypatch.setattr(panel, "track", quiet)
     run_cli(capsys, "score", *files, "--metrics", "mig")

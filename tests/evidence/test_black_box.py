@@ -113,10 +113,16 @@ ESTIMATORS = EstimatorLadder(
 
 @pytest.mark.parametrize(
     ("ladder", "measure"),
-    [(FOREST, "gini"), (LINEAR, "weights"), (MLPLadder(), "sage"), (FourierLadder(), "sage"), (ESTIMATORS, "sage")],
+    [
+        (FOREST, "gini"),
+        (LINEAR, "weights"),
+        (MLPLadder(), "sage"),
+        (FourierLadder(), "permutation"),
+        (ESTIMATORS, "sage"),
+    ],
     ids=lambda part: getattr(part, "name", part),
 )
-def test_auto_is_the_probes_own_or_sage(ladder, measure):
+def test_auto_is_what_suits_the_probes(ladder, measure):
     assert resolve_measure("auto", ladder) == measure
 
 

@@ -15,7 +15,10 @@ SCORED = [name for name, metric in METRICS.items() if metric.family != "dependen
 @functools.cache
 def gathered(source: str, scenario: str) -> Any:
     found = next(metric.source for metric in METRICS.values() if metric.source.name == source)
-    return found.gather(cosine_dependence(scenario, n_samples=1500), found.options(), np.random.default_rng(0))
+    options = found.options()
+    if found.lighten is not None:
+        options = found.lighten(options)
+    return found.gather(cosine_dependence(scenario, n_samples=1500), options, np.random.default_rng(0))
 
 
 def value(name: str, scenario: str) -> float:

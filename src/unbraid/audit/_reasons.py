@@ -39,6 +39,24 @@ EXTRA_CODES = ("*/noise_code", "*/many_noise_codes", "*/nuisance_code", "angles/
 
 REASONS = (
     Reason(
+        metrics=("dci_es.size",),
+        cases=("*",),
+        says="It counts codes and factors, whatever the codes hold.",
+    ),
+    Reason(
+        metrics=("dci_es.explicitness",),
+        cases=("*/noise_*", "*_shuffled/*"),
+        says="What cannot be read at any capacity is not read late either: the curve is flat, and the score 1. Read it "
+        "beside informativeness.",
+    ),
+    Reason(
+        metrics=("dependent.compactness",),
+        cases=("*/noise_*", "*_shuffled/*"),
+        says="It compares what one code tells with what all tell. Where none tells anything, both are blind guesses, "
+        "which differ only by how far the forests over-fit.",
+        source=ALMUDEVAR,
+    ),
+    Reason(
         metrics=("z_diff", "z_min_var"),
         cases=MIXTURES,
         says="It asks which code stands stillest when a factor is fixed. A classifier can tell that although every "

@@ -152,7 +152,11 @@ def _measure(
             found[name, case.name, seed] = outcome
 
     tasks = [partial(score, group, case, seed) for group in groups for case in cases for seed in seeds]
-    with threadpool_limits(1), track(len(tasks), progress) as bar, ThreadPoolExecutor(max_workers=workers) as pool:
+    with (
+        threadpool_limits(1),
+        track(len(tasks), progress, doing="auditing") as bar,
+        ThreadPoolExecutor(max_workers=workers) as pool,
+    ):
         try:
             for done in as_completed([pool.submit(task) for task in tasks]):
                 done.result()

@@ -38,19 +38,19 @@ class BlackBoxImportance:
 
 
 def resolve_measure(measure: str, ladder: Ladder) -> str:
-    """Return what ``"auto"`` stands for on a ladder: the probes' own importances, else SAGE.
+    """Return what ``"auto"`` stands for on a ladder.
 
     Raises:
         ValueError: A measure that the probes of the ladder do not have.
     """
     check_choice("importance", measure, get_args(ImportanceMeasure))
-    own = ladder.own_importance
+    usual = ladder.usual_importance
     if measure == "auto":
-        return own or "sage"
-    if measure in ("gini", "weights") and measure != own:
+        return usual
+    if measure in NECESSARY and measure != usual:
+        own = f"{usual!r}, " if usual in NECESSARY else ""
         raise ValueError(
-            f"importance must be {f'{own!r}, ' if own else ''}'sage' or 'permutation' for the {ladder.name} ladder, "
-            f"got {measure!r}."
+            f"importance must be {own}'sage' or 'permutation' for the {ladder.name} ladder, got {measure!r}."
         )
     return measure
 

@@ -30,8 +30,9 @@ class LossCapacityOptions:
         ladder: ``"mlp"``, ``"forest"``, ``"fourier"`` or ``"linear"``, or a ladder with its own settings.
         loss: ``"error"``: 1 - R² for numbers and angles, 1 - accuracy for categories; ``"cross_entropy"``: the same
             for numbers, cross-entropy for categories.
-        importance: ``"auto"``: the probes' own, or SAGE where they have none; ``"sage"``, ``"permutation"``,
-            ``"gini"`` (forest) or ``"weights"`` (linear); ``"none"`` for the curves alone.
+        importance: ``"auto"``: the forest's or linear probes' own, by permutation for Fourier features, else SAGE;
+            ``"sage"``, ``"permutation"``, ``"gini"`` (forest) or ``"weights"`` (linear); ``"none"`` for the curves
+            alone.
         probe: Whose importances are taken: ``"simplest"``: the lowest rung whose mean validation loss is within one
             standard error of the best; ``"best"``: the rung with the lowest, as in the published code.
         sage: How finely SAGE is estimated.

@@ -101,7 +101,7 @@ def analyze(
     )
     sets = make_partition(partition, source.latent_dim)
     volumes = None if log_abs_det is None else _own_volumes(log_abs_det, source, latents)
-    with track(-(-source.n_samples // source.chunk_size), progress) as bar:
+    with track(-(-source.n_samples // source.chunk_size), progress, doing="analysing") as bar:
         found = collect(
             source,
             sets.sets,

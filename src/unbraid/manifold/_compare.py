@@ -93,7 +93,7 @@ def compare(
         pair = make_pair(a, b, latents, encoder=encoder, at=place, mode=mode, dtype=dtype, device=device, memory=memory)
         sources, pearson = pair.sources, pair.pearson
     _check_alike(*sources)
-    with track(-(-sources[0].n_samples // sources[0].chunk_size), progress) as bar:
+    with track(-(-sources[0].n_samples // sources[0].chunk_size), progress, doing="comparing") as bar:
         found = collect_across(*sources, advance=bar.advance)
     entropy_a, entropy_b = (
         quantities.latent_entropy(lengths, active).value

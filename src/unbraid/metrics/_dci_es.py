@@ -59,7 +59,8 @@ def dci_es(
             or a ladder with its own settings from :mod:`unbraid.evidence.ladders`.
         loss: ``"error"``: 1 - R² for numbers and angles, 1 - accuracy for categories; ``"cross_entropy"`` for
             categories by cross-entropy.
-        importance: ``"auto"``: Gini importances of a forest, weights of linear probes, else SAGE; or ``"sage"``,
+        importance: ``"auto"``: Gini importances of a forest, weights of linear probes, the rise of the loss when a
+            code is shuffled for Fourier features, else SAGE; or ``"sage"``,
             ``"permutation"``, ``"gini"``, ``"weights"``.
         probe: Whose importances are taken: ``"simplest"``, the lowest rung whose mean validation loss is within one
             standard error of the best, or ``"best"``.

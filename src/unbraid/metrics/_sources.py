@@ -14,7 +14,7 @@ from unbraid.evidence.covariance import CovarianceOptions, code_covariance
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
 from unbraid.evidence.information import InformationOptions, information_table, resampled_tables
 from unbraid.evidence.interventions import GroupOptions, group_differences, group_variances
-from unbraid.evidence.ladders import ForestLadder, MLPLadder, as_ladder
+from unbraid.evidence.ladders import ForestLadder, FourierLadder, MLPLadder, as_ladder
 from unbraid.evidence.linear import LinearOptions, linear_importance
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
 from unbraid.evidence.regression import RegressionOptions, linear_fit
@@ -29,7 +29,7 @@ from unbraid.evidence.trees import BoostingOptions, ForestOptions, boosting_impo
 from unbraid.metrics._metric import Source
 
 LIGHT_TREES = 10
-LIGHT_WIDTHS = 4
+LIGHT_RUNGS, LIGHT_STEPS, LIGHT_SAGE_ROWS = 4, 300, 512
 MANY_ROWS = 20_000
 
 INFORMATION = Source(
@@ -115,13 +115,16 @@ SUBSPACES = Source(
 
 
 def _light_ladder(options: LossCapacityOptions) -> LossCapacityOptions:
-    """Fewer trees, or only the narrower networks: enough to see that nothing can be read from shuffled factors."""
+    """Fewer trees, features or steps, and coarser SAGE: enough to see what shuffled factors leave to read."""
     ladder = as_ladder(options.ladder)
     if isinstance(ladder, ForestLadder):
-        return replace(options, ladder=replace(ladder, n_trees=min(ladder.n_trees, LIGHT_TREES)))
-    if isinstance(ladder, MLPLadder):
-        return replace(options, ladder=replace(ladder, widths=ladder.widths[:LIGHT_WIDTHS]))
-    return options
+        ladder = replace(ladder, n_trees=min(ladder.n_trees, LIGHT_TREES))
+    elif isinstance(ladder, FourierLadder):
+        ladder = replace(ladder, n_features=ladder.n_features[:LIGHT_RUNGS])
+    elif isinstance(ladder, MLPLadder):
+        ladder = replace(ladder, widths=ladder.widths[:LIGHT_RUNGS], n_steps=min(ladder.n_steps, LIGHT_STEPS))
+    sage = replace(options.sage, max_rows=min(options.sage.max_rows, LIGHT_SAGE_ROWS))
+    return replace(options, ladder=ladder, sage=sage)
 
 
 LOSS_CAPACITY = Source(

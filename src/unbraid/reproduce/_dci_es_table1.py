@@ -170,7 +170,7 @@ def dci_es_table1(
         "forest": ForestLadder(n_trees=n_trees, codes_tried="scikit-learn"),
     }
     results = []
-    with threadpool_limits(1), track(len(chosen) * len(sizes) * n_seeds, progress) as bar:
+    with threadpool_limits(1), track(len(chosen) * len(sizes) * n_seeds, progress, doing="probing") as bar:
         for row in chosen:
             for size in sizes:
                 started, reports = time.perf_counter(), []

@@ -91,8 +91,8 @@ class Ladder(Protocol):
         """Whether the first rung is a linear probe of all codes."""
 
     @property
-    def own_importance(self) -> str | None:
-        """What its probes' own importances are called, or ``None``."""
+    def usual_importance(self) -> str:
+        """How importances of its probes are measured unless told otherwise."""
 
     def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
         """Fit every rung for every factor."""

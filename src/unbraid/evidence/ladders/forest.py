@@ -66,7 +66,7 @@ class ForestLadder:
         return False
 
     @property
-    def own_importance(self) -> str:
+    def usual_importance(self) -> str:
         """Impurity removed by splits on each code."""
         return "gini"
 

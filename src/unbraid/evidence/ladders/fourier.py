@@ -52,8 +52,9 @@ class FourierLadder:
         return False
 
     @property
-    def own_importance(self) -> None:
-        """A cosine of all codes has no weight for one of them."""
+    def usual_importance(self) -> str:
+        """By permutation: SAGE asks for very many predictions, and each takes thousands of cosines."""
+        return "permutation"
 
     def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
         """Fit every factor on nested features."""

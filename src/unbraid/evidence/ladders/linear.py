@@ -47,7 +47,7 @@ class LinearLadder:
         return False
 
     @property
-    def own_importance(self) -> str:
+    def usual_importance(self) -> str:
         """Absolute coefficients on the standardised codes."""
         return "weights"
 
