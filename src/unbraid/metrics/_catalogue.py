@@ -1,35 +1,11 @@
 """The table of metrics: one row each, read by the panel, the command line, the report, the docs and the tests."""
 
 import math
-from typing import Any
 
 from unbraid.metrics import _sources as sources
-from unbraid.metrics._dci import (
-    completeness,
-    dci_boosting,
-    dci_forest,
-    dci_linear,
-    disentanglement,
-    informativeness,
-)
-from unbraid.metrics._dci_es import (
-    dci_es,
-    es_completeness,
-    es_disentanglement,
-    es_explicitness,
-    es_informativeness,
-    es_size,
-)
 from unbraid.metrics._dcimig import dcimig, dcimig_score
-from unbraid.metrics._dependent import (
-    dependent,
-    dependent_compactness,
-    dependent_explicitness,
-    dependent_minimality,
-    dependent_modularity,
-    dependent_sufficiency,
-)
 from unbraid.metrics._explicitness import explicitness, explicitness_score
+from unbraid.metrics._family_rows import DCI_ES_ROWS, DCI_ROWS, DEPENDENT_ROWS
 from unbraid.metrics._infomec import infoc_score, infoe_score, infom_score, infomec
 from unbraid.metrics._irs import irs, irs_score
 from unbraid.metrics._jemmig import jemmig, jemmig_score
@@ -42,107 +18,31 @@ from unbraid.metrics._label_free import (
     wasserstein_correlation_score,
 )
 from unbraid.metrics._mcc import mcc, mcc_score
-from unbraid.metrics._metric import Cost, Invariance, Metric, Property, Source
+from unbraid.metrics._metric import Cost, Metric
 from unbraid.metrics._mig import mig, mig_score
 from unbraid.metrics._mig_sup import mig_sup, mig_sup_score
 from unbraid.metrics._modularity import modularity, modularity_score
 from unbraid.metrics._orthogonality import iwo, iwo_score, iwr, iwr_score, orthogonality, orthogonality_score
 from unbraid.metrics._r2 import r2, r2_score
+from unbraid.metrics._row_words import (
+    AXES,
+    COMPACTNESS,
+    EXPLICITNESS,
+    FIXED_TOGETHER,
+    INDEPENDENCE,
+    KNOWN_THROUGH,
+    MODULARITY,
+    ORTHOGONALITY,
+    PERMUTATION,
+    ROTATION,
+    SHARED_AXES,
+    STANDS_IN,
+    TIED_CODES,
+)
 from unbraid.metrics._sap import sap, sap_score
 from unbraid.metrics._z_diff import z_diff, z_diff_score
 from unbraid.metrics._z_min_var import z_min_var, z_min_var_score
 from unbraid.metrics._z_scores import z1, z1_score, z2, z2_score
-
-MODULARITY, COMPACTNESS, EXPLICITNESS, ORTHOGONALITY, INDEPENDENCE = Property
-PERMUTATION, SCALING, WARPING, ROTATION = Invariance
-AXES = frozenset({PERMUTATION, SCALING})
-
-FIXED_TOGETHER = "to fix one is to hold the others back too, so a code of either stands still and none is told apart."
-KNOWN_THROUGH = "a code of one factor also tells of the other, which counts as a second factor or a second code."
-STANDS_IN = "a code of one factor can stand in for the other, whose own code may be missing."
-DIVIDED = "a probe may lean on the codes of either, so importances are divided by chance and not by what codes hold."
-SHARED_AXES = "the directions of one partly predict the other, so that their subspaces overlap though the codes do not."
-TIED_CODES = "faithful codes then depend on each other as well, so a low score is not to be wished for."
-
-
-def _dci(family: str, function: Any, source: Source, probe: str, **shared: Any) -> list[Metric]:
-    """Return the three rows of one probe."""
-    reference = "Eastwood & Williams (2018), openreview By-7dz-AZ"
-    return [
-        Metric(
-            name=f"{family}.disentanglement",
-            title=f"DCI disentanglement, {probe}",
-            function=function,
-            source=source,
-            score=disentanglement,
-            measures=(MODULARITY,),
-            min_factors=2,
-            summary="Does each code matter for one factor only?",
-            reference=reference,
-            misled_by_dependence=DIVIDED,
-            **shared,
-        ),
-        Metric(
-            name=f"{family}.completeness",
-            title=f"DCI completeness, {probe}",
-            function=function,
-            source=source,
-            score=completeness,
-            measures=(COMPACTNESS,),
-            summary="Does each factor need one code only?",
-            reference=reference,
-            misled_by_dependence=DIVIDED,
-            **shared,
-        ),
-        Metric(
-            name=f"{family}.informativeness",
-            title=f"DCI informativeness, {probe}",
-            function=function,
-            source=source,
-            score=informativeness,
-            measures=(EXPLICITNESS,),
-            summary="Can the factors be predicted from the codes at all?",
-            reference=reference,
-            **shared,
-        ),
-    ]
-
-
-def _dci_es(name: str, score: Any, measures: tuple[Property, ...], summary: str, **own: Any) -> Metric:
-    """Return one row of the scores of a ladder of probes; they are dear, so the default panel leaves them out."""
-    return Metric(
-        name=f"dci_es.{name}",
-        title=f"DCI-ES {name}",
-        function=dci_es,
-        source=sources.LOSS_CAPACITY,
-        score=score,
-        measures=measures,
-        summary=summary,
-        reference="Eastwood et al. (2023), arXiv:2210.00364",
-        tolerance=0.03,
-        cost=Cost.MINUTE,
-        in_default=False,
-        **own,
-    )
-
-
-def _dependent(name: str, score: Any, measures: tuple[Property, ...], summary: str, **own: Any) -> Metric:
-    """Return one row of the scores for dependent factors; they are dear, so the default panel only names them."""
-    return Metric(
-        name=f"dependent.{name}",
-        title=f"{name.capitalize()}, dependent factors",
-        function=dependent,
-        source=sources.CROSS_PREDICTION,
-        score=score,
-        measures=measures,
-        summary=summary,
-        reference="Almudévar et al. (2024), arXiv:2408.07016",
-        tolerance=0.03,
-        cost=Cost.SECONDS,
-        in_default=False,
-        **own,
-    )
-
 
 _ROWS = [
     Metric(
@@ -335,25 +235,7 @@ _ROWS = [
         summary="Can a line tell the values of each factor apart? Chance is 0.5.",
         reference="Ridgeway & Mozer (2018), arXiv:1802.05312",
     ),
-    *_dci("dci_linear", dci_linear, sources.LINEAR, "linear", invariant_to=AXES, tolerance=1e-6, cost=Cost.QUICK),
-    *_dci(
-        "dci_forest",
-        dci_forest,
-        sources.FOREST,
-        "forest",
-        invariant_to=AXES | {WARPING},
-        tolerance=0.01,
-        cost=Cost.SECONDS,
-    ),
-    *_dci(
-        "dci_boosting",
-        dci_boosting,
-        sources.BOOSTING,
-        "boosting",
-        invariant_to=AXES | {WARPING},
-        tolerance=0.01,
-        cost=Cost.SECONDS,
-    ),
+    *DCI_ROWS,
     Metric(
         name="mcc",
         title="Mean correlation coefficient",
@@ -423,84 +305,8 @@ _ROWS = [
         reference="Geyer et al. (2024), arXiv:2407.03728",
         misled_by_dependence=SHARED_AXES,
     ),
-    _dependent(
-        "modularity",
-        dependent_modularity,
-        (MODULARITY,),
-        "Does one factor explain each code as well as all factors do?",
-        invariant_to=AXES,
-        min_factors=2,
-    ),
-    _dependent(
-        "compactness",
-        dependent_compactness,
-        (COMPACTNESS,),
-        "Does one code tell each factor as well as all codes do?",
-        invariant_to=AXES | {WARPING},
-    ),
-    _dependent(
-        "explicitness",
-        dependent_explicitness,
-        (EXPLICITNESS,),
-        "Do all codes together tell each factor?",
-        invariant_to=AXES | {WARPING},
-    ),
-    _dependent(
-        "minimality",
-        dependent_minimality,
-        (MODULARITY,),
-        "Does each code hold one factor and nothing else, no nuisance either?",
-        invariant_to=AXES,
-    ),
-    _dependent(
-        "sufficiency",
-        dependent_sufficiency,
-        (COMPACTNESS, EXPLICITNESS),
-        "Does one code alone tell each factor?",
-        invariant_to=AXES | {WARPING},
-    ),
-    _dci_es(
-        "disentanglement",
-        es_disentanglement,
-        (MODULARITY,),
-        "Does each code matter for one factor only, to the simplest probe that does well?",
-        invariant_to=AXES,
-        misled_by_dependence=DIVIDED,
-        min_factors=2,
-    ),
-    _dci_es(
-        "completeness",
-        es_completeness,
-        (COMPACTNESS,),
-        "Does each factor need one code only, to the simplest probe that does well?",
-        invariant_to=AXES,
-        misled_by_dependence=DIVIDED,
-    ),
-    _dci_es(
-        "informativeness",
-        es_informativeness,
-        (EXPLICITNESS,),
-        "Can the factors be predicted from the codes with any capacity?",
-        invariant_to=AXES | {ROTATION},
-    ),
-    _dci_es(
-        "explicitness",
-        es_explicitness,
-        (EXPLICITNESS,),
-        "How little capacity does it take to read the factors out?",
-        bounds=(-1.0, 1.0),
-        invariant_to=AXES | {ROTATION},
-        has_null=False,
-    ),
-    _dci_es(
-        "size",
-        es_size,
-        (COMPACTNESS,),
-        "How many factors are there for each code?",
-        bounds=(0.0, math.inf),
-        invariant_to=frozenset(Invariance),
-        has_null=False,
-    ),
+    *DEPENDENT_ROWS,
+    *DCI_ES_ROWS,
     Metric(
         name="total_correlation",
         title="Gaussian total correlation",
