@@ -1,6 +1,7 @@
 """``unbraid reproduce dci-es-table1``."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -19,6 +20,7 @@ def run_dci_es_table1(
     seeds: int = 3,
     trees: int = 100,
     quick: bool = False,
+    figure: Path | None = None,
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
 ) -> None:
     """Reproduce the rows of Table 1 of DCI-ES (arXiv:2210.00364) that need no images.
@@ -29,7 +31,7 @@ def run_dci_es_table1(
     probe would score, and where we are more than 0.03 from the paper.
 
     Examples:
-        unbraid reproduce dci-es-table1 --quick
+        unbraid reproduce dci-es-table1 --quick --figure curves.html
 
         unbraid reproduce dci-es-table1 --probes forest --codes mix --rows 5000,20000,80000 --seeds 1
 
@@ -48,12 +50,15 @@ def run_dci_es_table1(
         Trees of each forest.
     quick
         One seed, 3000 rows, narrow networks and 30 trees: about a minute.
+    figure
+        Write the loss–capacity curves, as in the paper's Fig. 1, as one HTML page.
     json
         Write everything as JSON to this file, or to standard output with `-`.
     """
     target = json_file(json)
-    if target is not None:
-        check_writable("json", target)
+    for argument, path in (("json", target), ("figure", figure)):
+        if path is not None:
+            check_writable(argument, path)
     table = dci_es_table1(
         codes=_parts(codes),
         probes=_parts(probes),
@@ -71,6 +76,8 @@ def run_dci_es_table1(
     if target is not None:
         table.to_json(target)
         print(f"wrote {target}", file=sys.stderr)
+    if figure is not None:
+        print(f"wrote {table.to_html(figure)}", file=sys.stderr)
 
 
 def _parts(text: str) -> list[str]:

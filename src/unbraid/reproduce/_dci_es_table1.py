@@ -17,6 +17,7 @@ from unbraid._files import write_text
 from unbraid._progress import track
 from unbraid._validation import check_at_least, check_choice
 from unbraid._version import __version__
+from unbraid.comparison import compare
 from unbraid.data._mpi3d_labels import LabelCodes, best_noisy_predictions, mpi3d_labels
 from unbraid.evidence.ladders import ForestLadder, Ladder, MLPLadder
 from unbraid.panel import evaluate
@@ -126,6 +127,13 @@ class ESTable:
                 "seeds": list(range(self.n_seeds)),
             },
         }
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the loss–capacity curves of the first seed, all representations in one chart, as one page."""
+        largest = max(result.n_samples for result in self.results)
+        return compare(
+            {result.row.title: result.reports[0] for result in self.results if result.n_samples == largest}
+        ).to_html(path)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the table as JSON, and write it to ``path`` if given."""
