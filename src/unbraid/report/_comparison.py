@@ -77,7 +77,6 @@ def render_comparison(reports: Mapping[str, Report]) -> str:
     first = next(iter(compared.values()))
     context = {
         "heading": f"How do {len(compared)} representations compare?" if len(compared) > 1 else "One representation",
-        "version": first.meta["unbraid"],
         "confidence": f"{100 * first.meta['confidence']:g} %",
         "portraits": [_portrait(place, name, report) for place, (name, report) in enumerate(compared.items())],
         "groups": _groups(compared),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unbraid._version import __version__
 from unbraid.report._charts import ChartGroup
 from unbraid.report._shell import fill
 
@@ -39,4 +38,4 @@ class FigurePage:
 
 def render_figure_page(page: FigurePage) -> str:
     """Return one HTML page that needs nothing else."""
-    return fill("figure.html", {"page": page, "version": __version__}, "figure.css")
+    return fill("figure.html", {"page": page, "heading": page.title, "facts": page.facts}, "figure.css")

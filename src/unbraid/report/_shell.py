@@ -11,6 +11,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from unbraid._version import __version__
+
 MOST_DATA = 400_000
 FOLDER = "templates"
 
@@ -29,11 +31,12 @@ def fill(template: str, context: dict[str, Any], *style_sheets: str) -> str:
     )
     script = _asset("page.js")
     ours = {
+        "version": __version__,
         "style": Markup("\n".join(_asset(name) for name in ("style.css", *style_sheets))),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
-    return environment.get_template(template).render(context | ours)
+    return environment.get_template(template).render({"data": None} | context | ours)
 
 
 def carried(text: str) -> Any:
