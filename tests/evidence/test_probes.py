@@ -9,7 +9,7 @@ from unbraid.evidence import logistic
 from unbraid.evidence.auc import auc_by_level
 from unbraid.evidence.lasso import lasso_weights
 from unbraid.evidence.logistic import one_vs_rest
-from unbraid.evidence.splits import holdout, standardise
+from unbraid.evidence.splits import holdout, standardise, standardise_by
 from unbraid.factor import make_factor
 
 
@@ -101,3 +101,12 @@ def test_auc_agrees_with_scikit_learn_with_ties_and_skips_absent_levels():
     for level in range(3):
         assert areas[level] == pytest.approx(roc_auc_score(labels == level, scores[:, level]))
     assert np.isnan(areas[3])
+
+
+def test_standardising_in_place_of_copies_gives_the_same_numbers():
+    rng = np.random.default_rng(0)
+    codes = rng.normal(3, 2, (40, 700))
+    codes[:, 5] = 1.0
+    rows = rng.permutation(40)[:25]
+    np.testing.assert_allclose(standardise_by(codes, rows), standardise(codes[rows], codes)[1], atol=1e-12)
+    assert (standardise_by(codes, rows)[:, 5] == 0).all()

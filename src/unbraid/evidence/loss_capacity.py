@@ -15,7 +15,7 @@ from unbraid.evidence.importance import as_shares
 from unbraid.evidence.ladders import Climb, Ladder, Task, as_ladder, split_rows
 from unbraid.evidence.probe_losses import LEAST_PROBABILITY, Loss, RowLosses, baseline_loss, row_losses
 from unbraid.evidence.sage import SageOptions
-from unbraid.evidence.splits import standardise
+from unbraid.evidence.splits import standardise_by
 from unbraid.factor import Factor
 from unbraid.representation import Representation
 
@@ -123,7 +123,7 @@ def loss_capacity_curves(rep: Representation, options: LossCapacityOptions, rng:
     split_rng, climb_rng, importance_rng = rng.spawn(3)
     split = split_rows(rep.factors, rep.n_samples, rng=split_rng)
     codes = rep.codes if rep.active.all() else rep.codes[:, rep.active]
-    task = Task(codes=standardise(codes[split.train], codes)[1], factors=tuple(rep.factors), split=split)
+    task = Task(codes=standardise_by(codes, split.train), factors=tuple(rep.factors), split=split)
     climb = ladder.climb(task, rng=climb_rng)
     chosen = _choose(climb, task, options)
     importance = black_box_importance(climb.probe(chosen), measure, task, sage=options.sage, rng=importance_rng)

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._typing import IntArray
+from unbraid._typing import FloatArray, IntArray
 from unbraid.factor import Factor
 
 TEST_SHARE = 0.3
 MIN_PROBE_ROWS = 10
+COLUMNS_AT_ONCE = 512
 
 
 def holdout(factor: Factor, *, rng: np.random.Generator, test_share: float = TEST_SHARE) -> tuple[IntArray, IntArray]:
@@ -40,6 +41,22 @@ def holdout(factor: Factor, *, rng: np.random.Generator, test_share: float = TES
 
 def standardise(train: Any, *others: Any) -> tuple[Any, ...]:
     """Scale columns to mean 0 and deviation 1 on ``train``, ``others`` in the same way; constant columns become 0."""
+    mean, scale = _mean_and_scale(train)
+    return tuple((array - mean) * scale for array in (train, *others))
+
+
+def standardise_by(codes: FloatArray, rows: IntArray) -> FloatArray:
+    """Scale columns to mean 0 and deviation 1 on ``rows``, with one copy of the codes and no more."""
+    scaled = np.empty_like(codes)
+    for start in range(0, codes.shape[1], COLUMNS_AT_ONCE):
+        part = slice(start, start + COLUMNS_AT_ONCE)
+        mean, scale = _mean_and_scale(codes[rows, part])
+        np.subtract(codes[:, part], mean, out=scaled[:, part])
+        scaled[:, part] *= scale
+    return scaled
+
+
+def _mean_and_scale(train: Any) -> tuple[Any, Any]:
     mean, deviation = train.mean(axis=0), train.std(axis=0)
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-12 * (1 + np.abs(mean)))
-    return tuple((array - mean) * scale for array in (train, *others))
+    return mean, scale
