@@ -45,7 +45,7 @@ REASONS = (
     ),
     Reason(
         metrics=("dci_es.explicitness",),
-        cases=("*/noise_*", "*_shuffled/*"),
+        cases=("*/noise_*", "*_shuffled/*", "*/dropped"),
         says="What cannot be read at any capacity is not read late either: the curve is flat, and the score 1. Read it "
         "beside informativeness.",
     ),
