@@ -1,5 +1,6 @@
 """Where data with known factors comes from."""
 
+from unbraid.data._catalogue import DATASETS, DatasetEntry, load_dataset
 from unbraid.data._coloured_digits import ColouredDigits, coloured_digits
 from unbraid.data._cosine_dependence import CosineScenario, cosine_dependence
 from unbraid.data._dataset import FactorDataset, FactorGrid, FactorJoint, factor_joint, sample_rows
@@ -19,8 +20,10 @@ from unbraid.data._sprite_variants import (
 from unbraid.data._sprites import Sprites, sprites, sprites_mini
 
 __all__ = [
+    "DATASETS",
     "ColouredDigits",
     "CosineScenario",
+    "DatasetEntry",
     "Digits",
     "FactorDataset",
     "FactorGrid",
@@ -34,6 +37,7 @@ __all__ = [
     "cosine_dependence",
     "example",
     "factor_joint",
+    "load_dataset",
     "mnist_digits",
     "mpi3d_labels",
     "orthogonal_scheme",
