@@ -11,14 +11,17 @@ GOLDEN, FIRST, SECOND = (np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xBF
 def uniform_by_row(seed: int, index: IntArray, n_numbers: int) -> NDArray[np.float32]:
     """Return ``(n, n_numbers)`` even numbers from 0 up to 1, a function of seed and row.
 
-    The numbers are SplitMix64's (Steele et al. 2014) at positions ``row * n_numbers, ...`` of the stream of a seed.
+    Each is a quarter, 16 bits, of a number of SplitMix64 (Steele et al. 2014); a row has its own stretch of the
+    stream of a seed.
     """
+    n_words = -(-n_numbers // 4)
     start = _mixed(np.array([seed], dtype=np.int64).astype(np.uint64) + GOLDEN)
     rows = np.asarray(index).astype(np.uint64)[:, None]
-    positions = rows * np.uint64(n_numbers) + np.arange(n_numbers, dtype=np.uint64)
+    positions = rows * np.uint64(n_words) + np.arange(n_words, dtype=np.uint64)
     steps = np.multiply(positions, GOLDEN, dtype=np.uint64)
-    high_bits = _mixed(start + steps) >> np.uint64(40)
-    return high_bits.astype(np.float32) * np.float32(2.0**-24)
+    quarters = _mixed(start + steps).astype("<u8").view("<u2")[:, :n_numbers]
+    numbers: NDArray[np.float32] = np.multiply(quarters, np.float32(2.0**-16), dtype=np.float32)
+    return numbers
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
