@@ -16,7 +16,7 @@ from official import (
     write_tar,
 )
 from unbraid.data import load_dataset
-from unbraid.data._images import shrink
+from unbraid.data._images import grid_order, shrink
 from unbraid.data._smallnorb import PARTS, read_matrix
 
 DSPRITES = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
@@ -163,6 +163,13 @@ def test_shrinking_takes_the_mean_of_what_a_pixel_covers(size, weights):
     flat = np.full((1, size, size, 3), 77, dtype=np.uint8)
     assert (shrink(flat) == 77).all()
     assert shrink(images).mean() == pytest.approx(images.mean(), abs=0.1)
+
+
+def test_a_grid_has_each_combination_once():
+    order, sizes = grid_order(np.array([[9, 1], [2, 1], [9, 0], [2, 0]]), "it")
+    assert (order.tolist(), sizes) == ([3, 1, 2, 0], (2, 2))
+    with pytest.raises(ValueError, match="it must have each of the 4 combinations of factor values once, got 4 rows"):
+        grid_order(np.array([[0, 0], [1, 1], [0, 1], [0, 1]]), "it")
 
 
 def cut(path):

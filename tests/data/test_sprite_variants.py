@@ -5,6 +5,7 @@ import pytest
 
 from unbraid.data import sprites, sprites_colour, sprites_mini, sprites_noisy, sprites_scream, sprites_square
 from unbraid.data._counter import uniform_by_row
+from unbraid.data._sprite_variants import _texture
 
 ROWS = np.random.default_rng(0).integers(737_280, size=200)
 INSIDE = sprites().observations(ROWS)[:, 0] == 1
@@ -58,6 +59,16 @@ def test_the_texture_is_inverted_under_the_sprite_and_smooth_elsewhere():
     assert data.observation_shape == (3, *base.observation_shape[1:])
 
 
+def test_the_background_is_a_piece_of_the_texture_averaged_with_a_colour():
+    pictures, texture = sprites_scream(seed=2).observations(ROWS), _texture(2, 274, 350)
+    for row, picture, inside in zip(ROWS[:20], pictures, INSIDE, strict=False):
+        *colour, down, across = uniform_by_row(2, np.array([row]), 5)[0]
+        top, left = int(down * (274 - 64 + 1)), int(across * (350 - 64 + 1))
+        ground = (texture[:, top : top + 64, left : left + 64] + np.array(colour)[:, None, None]) / 2
+        np.testing.assert_allclose(picture, np.where(inside, 1 - ground, ground), atol=1e-6)
+    assert np.histogram(texture, bins=10, range=(0, 1))[0] == pytest.approx(texture.size / 10, abs=3)
+
+
 def test_grey_squares_are_where_they_are_said_to_be_and_whole():
     data = sprites_square()
     pictures, squares = data.observations(ROWS)[:, 0], data.squares(ROWS)
@@ -79,6 +90,8 @@ def test_numbers_by_row_are_even_and_independent():
     np.testing.assert_allclose(np.histogram(numbers, bins=10, range=(0, 1))[0] / numbers.size, 0.1, atol=0.005)
     assert np.abs(np.corrcoef(numbers.T) - np.eye(4)).max() < 0.03
     assert abs(np.corrcoef(numbers[:-1, 0], numbers[1:, 0])[0, 1]) < 0.03
+    longer = uniform_by_row(7, np.arange(20_000), 8)
+    assert abs(np.corrcoef(longer[1:, 0], longer[:-1, 4])[0, 1]) < 0.03  # rows do not overlap
     other = uniform_by_row(8, np.arange(20_000), 4)
     assert abs(np.corrcoef(numbers[:, 0], other[:, 0])[0, 1]) < 0.03
     assert uniform_by_row(-1, np.arange(3), 2).shape == (3, 2)
