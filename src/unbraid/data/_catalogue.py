@@ -135,8 +135,9 @@ def load_dataset(name: str, folder: str | Path | None = None) -> FactorDataset:
         raise ValueError(
             f"{name} is not in the data folder; run `unbraid data fetch {name}`, or {by_hand(entry, root)}."
         )
-    several = len(entry.files) > 1 or (name.startswith("emnist") and present[0].name != entry.files[0].name)
-    return entry.read(present[0].parent if several else present[0])
+    first = present[0]
+    whole = len(entry.files) == 1 and (first.name == entry.files[0].name or first.is_dir())
+    return entry.read(first if whole else first.parent)
 
 
 def by_hand(entry: DatasetEntry, folder: Path) -> str:
