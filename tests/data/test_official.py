@@ -1,5 +1,7 @@
 """Official files are read as published, put in the order of their grid, and refused in a sentence when damaged."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -314,6 +316,13 @@ def test_a_shapes3d_file_without_labels(tmp_path):
     with h5py.File(tmp_path / "3dshapes.h5", "a") as file:
         file.create_dataset("labels", data=np.zeros((4, 5)))
     with pytest.raises(ValueError, match=r"labels of shape \(n, 6\), got uint8 of shape \(4, 2, 2, 3\) and \(4, 5\)"):
+        load_dataset("shapes3d", tmp_path)
+
+
+def test_shapes3d_without_h5py_says_what_to_install(tmp_path, monkeypatch):
+    write_shapes3d(tmp_path / "3dshapes.h5")
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(ValueError, match=r"needs h5py, which is not installed; run pip install 'unbraid\[train\]'"):
         load_dataset("shapes3d", tmp_path)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from unbraid.data._images import ImageGrid, PackedGrid, grid_order
 from unbraid.data._mpi3d_labels import KINDS as MPI3D_KINDS
 from unbraid.data._mpi3d_labels import NAMES as MPI3D_NAMES
 from unbraid.data._mpi3d_labels import SIZES as MPI3D_SIZES
-from unbraid.data._npz import open_member, read_chunks, read_member
+from unbraid.data._npz import Member, open_member, read_chunks, read_member
 
 DSPRITES_NAMES = ("colour", "shape", "scale", "orientation", "x", "y")
 #: The last of 40 angles is a whole turn, hence the same as the first.
@@ -36,7 +35,7 @@ def read_dsprites(path: Path) -> PackedGrid:
             f"array 'latents_classes' of {str(path)!r} must be {(member.shape[0], 6)}, got {classes.shape}."
         )
     order, sizes = grid_order(classes, f"file {str(path)!r}")
-    bits = np.concatenate([_packed(chunk, path) for chunk in read_chunks(member, doing="reading dsprites")])
+    bits = _read_bits(member)
     varying = [k for k, size in enumerate(sizes) if size > 1]  # there is one colour only
     return PackedGrid(
         bits if np.array_equal(order, np.arange(len(order))) else bits[order],
@@ -82,11 +81,18 @@ def read_mpi3d(path: Path, sizes: tuple[int, ...] = MPI3D_SIZES) -> ImageGrid:
     return ImageGrid(images, names=MPI3D_NAMES, sizes=sizes, kinds=MPI3D_KINDS)
 
 
-def _packed(pictures: ByteArray, path: Path) -> ByteArray:
-    if pictures.max(initial=0) > 1:
-        raise ValueError(f"array 'imgs' of {str(path)!r} must be 0 or 1 everywhere, got {pictures.max()}.")
-    return np.packbits(pictures.reshape(len(pictures), -1), axis=1)
+def _read_bits(member: Member) -> ByteArray:
+    """Read pictures of 0 and 1 at eight pixels to a byte, ``(n, n_bytes)``."""
+    n_rows, height, width = member.shape
+    bits = np.empty((n_rows, -(-height * width // 8)), dtype=np.uint8)
+    start = 0
+    for pictures in read_chunks(member, doing="reading dsprites"):
+        if pictures.max(initial=0) > 1:
+            raise ValueError(f"{member.source} must be 0 or 1 everywhere, got {pictures.max()}.")
+        bits[start : start + len(pictures)] = np.packbits(pictures.reshape(len(pictures), -1), axis=1)
+        start += len(pictures)
+    return bits
 
 
-def _what(member: Any) -> str:
+def _what(member: Member) -> str:
     return f"{member.dtype} of shape {member.shape}"
