@@ -36,6 +36,12 @@ def test_a_matrix_undoes_the_mix_and_every_code_has_every_factor():
     assert (np.abs(mixing) > 1e-4).all()
 
 
+def test_the_mixing_matrix_does_not_depend_on_the_number_of_rows():
+    few, many = (mpi3d_labels("mix", n_samples=n, seed=1) for n in (500, 2000))
+    matrices = [np.linalg.lstsq(numbers(rep), rep.codes, rcond=None)[0] for rep in (few, many)]
+    np.testing.assert_allclose(*matrices, atol=1e-9)
+
+
 def test_weak_noise_leaves_equal_weights():
     rep = mpi3d_labels("mix", n_samples=2000, scale=1e-6)
     np.testing.assert_allclose(rep.codes, np.repeat(numbers(rep).sum(axis=1)[:, None] / 49, 7, axis=1), atol=1e-5)

@@ -32,7 +32,7 @@ def mpi3d_labels(
         codes: How codes follow from labels.
         n_samples: Rows, drawn from the 1 036 800 of the grid without repetition.
         scale: Multiplies the noise of ``"noisy"`` and of ``"mix"``.
-        seed: Same seed, same rows and codes.
+        seed: Same seed, same rows and codes; and the same mixing matrix for any number of rows.
 
     Returns:
         Colour, shape and background as categories, the others as numbers.
@@ -48,8 +48,8 @@ def mpi3d_labels(
     check_at_least("n_samples", n_samples, MIN_ROWS)
     if n_samples > N_ROWS:
         raise ValueError(f"n_samples must be at most {N_ROWS}, the size of the grid, got {n_samples}.")
-    rng = np.random.default_rng([seed, get_args(LabelCodes).index(codes)])
-    rows = rng.choice(N_ROWS, size=n_samples, replace=False)
+    which, rng = np.random.default_rng([seed, get_args(LabelCodes).index(codes)]).spawn(2)
+    rows = which.choice(N_ROWS, size=n_samples, replace=False)
     z = np.stack(np.unravel_index(rows, SIZES), axis=1) / (np.array(SIZES) - 1)
     if codes == "noisy":
         c = z + scale * NOISE * rng.standard_normal(z.shape)
