@@ -101,6 +101,15 @@ def test_cars3d_from_the_archive_or_unpacked(tmp_path, unpacked):
         np.testing.assert_allclose(data.observations(np.array([row]))[0] * 255, expected, atol=0.51)
 
 
+@pytest.mark.parametrize("share", [0, 0.001, 0.01, 0.5, 0.9])
+def test_a_car_cut_short_is_refused(tmp_path, share):
+    content = mat_bytes(car_pictures(1, side=8)[0])
+    (tmp_path / "cars").mkdir()
+    (tmp_path / "cars" / "car_000_mesh.mat").write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ValueError, match=r"car 'car_000_mesh\.mat' is damaged or not a MATLAB file"):
+        load_dataset("cars3d", tmp_path)
+
+
 def test_an_archive_cannot_write_outside_or_have_links_followed(tmp_path):
     import io
     import tarfile

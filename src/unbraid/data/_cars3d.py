@@ -22,6 +22,11 @@ ARCHIVE = "nips2015-analogy-data.tar.gz"
 FOLDERS = ("cars", "data/cars")
 CAR = re.compile(r"(?:^|/)cars/([^/.][^/]*\.mat)$")
 N_CARS = 183
+#: What scipy raises for a damaged MATLAB file; some of it by accident, as where it ends too soon.
+UNREADABLE = (
+    *(ValueError, TypeError, LookupError, ArithmeticError, NameError, NotImplementedError, EOFError, OSError),
+    *(zlib.error, struct.error),
+)
 
 
 def read_cars3d(place: Path) -> ImageGrid:
@@ -77,7 +82,7 @@ def _car(content: bytes, name: str) -> ByteArray:
     file: Any = io.BytesIO(content)  # read as well as a path, though its stubs do not say so
     try:
         pictures = loadmat(file, variable_names=["im"]).get("im")
-    except (MatReadError, ValueError, TypeError, NotImplementedError, OSError, zlib.error, struct.error) as error:
+    except (MatReadError, *UNREADABLE) as error:
         raise ValueError(f"car {name!r} is damaged or not a MATLAB file; fetch cars3d again.") from error
     if pictures is None or pictures.ndim != 5 or pictures.shape[2] != 3 or pictures.dtype != np.uint8:
         got = "no 'im'" if pictures is None else f"{pictures.dtype} of shape {pictures.shape}"

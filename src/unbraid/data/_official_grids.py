@@ -58,7 +58,7 @@ def read_shapes3d(path: Path) -> ImageGrid:
             if missing:
                 raise ValueError(f"file {str(path)!r} must hold 'images' and 'labels', got {', '.join(file)}.")
             images, labels = np.asarray(file["images"]), np.asarray(file["labels"])
-    except OSError as error:
+    except (OSError, RuntimeError, KeyError) as error:  # h5py has all three for what it cannot read
         raise ValueError(f"file {str(path)!r} is damaged, cut short or not HDF5; fetch it again.") from error
     if images.ndim != 4 or images.dtype != np.uint8 or labels.shape != (len(images), len(SHAPES3D_NAMES)):
         raise ValueError(
