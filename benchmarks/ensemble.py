@@ -15,6 +15,7 @@ import sys
 import time
 import types
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -86,14 +87,14 @@ def time_engine(settings, source, given, steps):
 
 def plain_network(given, side, n_codes=10):
     """The published architecture in torch's own layers, with as many halvings as the picture allows."""
-    from unbraid.models.ensemble._networks import inner_sizes
-
     from torch import nn
+
+    from unbraid.models.ensemble._networks import inner_sizes
 
     width = given.width
     channels, (height, breadth) = inner_sizes((1, side, side), width)
     layers = []
-    for before, after in zip((1, *channels), channels, strict=False):
+    for before, after in pairwise((1, *channels)):
         layers += [nn.Conv2d(before, after, 4, 2, 1), nn.ReLU()]
     flat = channels[-1] * height * breadth
     encoder = nn.Sequential(
@@ -102,7 +103,7 @@ def plain_network(given, side, n_codes=10):
     layers = [nn.Linear(n_codes, 8 * width), nn.ReLU(), nn.Linear(8 * width, flat), nn.ReLU()]
     layers.append(nn.Unflatten(1, (channels[-1], height, breadth)))
     outwards = (*channels[::-1], 1)
-    for before, after in zip(outwards, outwards[1:], strict=False):
+    for before, after in pairwise(outwards):
         layers += [nn.ConvTranspose2d(before, after, 4, 2, 1), nn.ReLU()]
     return encoder.to(given.device), nn.Sequential(*layers[:-1]).to(given.device)
 
@@ -147,6 +148,7 @@ def leave_out_the_rest():
 
 def run(given):
     import torch
+
     from unbraid.models.ensemble._source import Source
 
     data = squares(given.rows, given.side)

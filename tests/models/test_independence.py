@@ -25,7 +25,7 @@ def posterior_of(z, deviation):
 
 
 def test_two_rows_by_hand():
-    # Codes at their means, 2 apart, deviation 1: densities are d and d·exp(-2), the other code does not tell rows apart.
+    # Codes at their means, 2 apart, deviation 1; the other code does not tell the rows apart.
     posterior = Independent(Normal(torch.tensor([[0.0, 0.0], [2.0, 0.0]]), 1.0), 1)
     assert total_correlation(posterior.mean, posterior, n_rows=1).item() == pytest.approx(0, abs=1e-6)
     # With both codes telling: log(1 + e⁻⁴) - log 2 for both, minus twice log(1 + e⁻²) - log 2.

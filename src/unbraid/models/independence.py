@@ -31,11 +31,12 @@ def total_correlation(z: Tensor, posterior: Distribution, *, n_rows: int) -> Ten
         https://arxiv.org/abs/1802.04942
     """
     mean, deviation = posterior.mean.unsqueeze(-3), posterior.stddev.unsqueeze(-3)
-    pairs = Normal(mean, deviation, validate_args=False).log_prob(z.unsqueeze(-2))
+    pairs = Normal(mean, deviation, validate_args=False).log_prob(z.unsqueeze(-2))  # type: ignore[no-untyped-call]
     log_weight = math.log(n_rows * z.shape[-2])
     joint = pairs.sum(dim=-1).logsumexp(dim=-1) - log_weight
     each = pairs.logsumexp(dim=-2) - log_weight
-    return (joint - each.sum(dim=-1)).mean(dim=-1)
+    found: Tensor = (joint - each.sum(dim=-1)).mean(dim=-1)
+    return found
 
 
 def shuffle_codes(z: Tensor, keys: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """What VAEs are trained for, as functions of distributions.
 
-Every loss is averaged over the last axis of a batch and keeps the axes before it, so that one call serves a single model
-(rows ``[n]``) or an ensemble (rows ``[n_models, n]``), whose strengths may then be tensors with one number for each model.
+Every loss is averaged over the last axis of a batch and keeps the axes before it, so that one call serves a single
+model (rows ``[n]``) or an ensemble (rows ``[n_models, n]``), whose strengths may be tensors, one number for each model.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def dip_vae_loss(
     diagonal: Strength,
     of_means: bool,
 ) -> Loss:
-    r""":math:`-\log p(x \mid z) + \mathrm{KL} + \lambda_{od} \sum_{i \ne j} C_{ij}^2 + \lambda_d \sum_i (C_{ii} - 1)^2`.
+    r""":math:`-\log p(x \mid z) + \mathrm{KL} + \lambda_{od} \sum_{i \ne j} C_{ij}^2 + \lambda_d \sum_i (C_{ii}-1)^2`.
 
     :math:`C` is the covariance of the posterior means where ``of_means`` holds (DIP-VAE-I), and otherwise that of the
     codes, which adds the mean posterior variance to its diagonal (DIP-VAE-II).

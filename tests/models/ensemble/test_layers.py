@@ -28,8 +28,7 @@ def test_dense_is_one_linear_map_for_each_model():
 
 def test_convolution_is_that_of_torch_for_each_model():
     layer, x = drawn(Convolution(2, 3, 5)), pictures(2, 4, 8, 12, 3)
-    # Rows of a weight: block row, block column, row in block, column in block, channel.
-    kernels = layer.weight.reshape(2, 2, 2, 2, 2, 3, 5).permute(0, 6, 5, 1, 3, 2, 4).reshape(2, 5, 3, 4, 4)
+    kernels = layer.weight.reshape(2, 4, 4, 3, 5).permute(0, 4, 3, 1, 2)
     for m in range(2):
         expected = conv2d(x[m].movedim(-1, 1), kernels[m], layer.bias[m, 0], stride=2, padding=1)
         torch.testing.assert_close(layer(x)[m], expected.movedim(1, -1), rtol=1e-5, atol=1e-5)
@@ -41,6 +40,17 @@ def test_upconvolution_is_that_of_torch_for_each_model():
     for m in range(2):
         expected = conv_transpose2d(x[m].movedim(-1, 1), kernels[m], layer.bias[m].flatten(), stride=2, padding=1)
         torch.testing.assert_close(layer(x)[m], expected.movedim(1, -1), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("layer", [Convolution(2, 2, 3), Upconvolution(2, 2, 3)])
+def test_derivatives_of_convolutions_backwards_and_forwards(layer):
+    layer, x = drawn(layer).double(), pictures(2, 2, 4, 4, 2).double().requires_grad_()
+    assert torch.autograd.gradcheck(layer, x, check_forward_ad=True)
+    direction = torch.ones_like(x)
+    _, moved = torch.func.jvp(layer, (x,), (direction,))
+    torch.testing.assert_close(moved, layer(x + direction) - layer(x))  # they are affine
+    many = torch.func.vmap(lambda d: torch.func.jvp(layer, (x,), (d,))[1])(torch.stack([direction, 2 * direction]))
+    torch.testing.assert_close(many, torch.stack([moved, 2 * moved]))
 
 
 def test_frozen_layers_pass_gradients_on_and_keep_none():

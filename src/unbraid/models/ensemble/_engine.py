@@ -95,6 +95,7 @@ class Engine:
         posterior = self.network.encode(x)
         z = posterior.mean + posterior.stddev * inputs.noise
         judge = self.network.judge
+        judged = z.to(self.network.precision)
         prior = Normal(inputs.prior_mean, torch.ones_like(inputs.prior_mean), validate_args=False)
         situation = Situation(
             step=inputs.step,
@@ -105,12 +106,12 @@ class Engine:
             z=z,
             likelihood=self.network.decode(z),
             strengths=self.strengths,
-            log_ratio=None if judge is None else judge(z, frozen=True),
+            log_ratio=None if judge is None else judge(judged, frozen=True),
         )
         loss = LOSSES[self.settings.model](situation)
         total = loss.total.sum()
         if judge is not None:
-            total = total + judge_loss(judge, z, inputs.keys).sum()
+            total = total + judge_loss(judge, judged, inputs.keys).sum()
         return total, torch.stack(loss).detach()
 
     def _inputs(self) -> Inputs:
@@ -156,11 +157,11 @@ class _Recorded:
         def step() -> Tensor:
             engine.optimizer.zero_grad()
             total, losses = objective(self.inputs)
-            total.backward()
+            total.backward()  # type: ignore[no-untyped-call]
             engine.optimizer.step()
             return losses
 
-        beside = torch.cuda.Stream()
+        beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         beside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(beside):
             for _ in range(N_WARM_UP):

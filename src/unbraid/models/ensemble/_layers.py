@@ -7,9 +7,12 @@ last, ``[n_models, n, height, width, channels]``, so that patches are rows of a 
 from __future__ import annotations
 
 import math
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import Function
+from torch.compiler import is_compiling
 from torch.nn.functional import pad
 
 KERNEL = 4
@@ -39,7 +42,7 @@ class Dense(nn.Module):
 class Convolution(Dense):
     """Halves pictures, with a border of one pixel of zeros: ``[.., height, width, n_in]`` to half the sides, ``n_out``.
 
-    The rows of a weight are places in a patch, in the order of :func:`patches`, and inside them channels.
+    The rows of a weight are the rows, columns and channels of a patch, the last running fastest.
     """
 
     def __init__(self, n_models: int, n_in: int, n_out: int) -> None:
@@ -48,7 +51,8 @@ class Convolution(Dense):
     def forward(self, x: Tensor, *, frozen: bool = False) -> Tensor:
         """Return the halved pictures."""
         n_models, n, height, width, _ = x.shape
-        found = super().forward(patches(x), frozen=frozen)
+        rows = patches(x).reshape(n_models, -1, self.weight.shape[1])
+        found = super().forward(rows, frozen=frozen)
         return found.reshape(n_models, n, height // 2, width // 2, -1)
 
 
@@ -73,39 +77,78 @@ class Upconvolution(nn.Module):
 
 
 def patches(x: Tensor) -> Tensor:
-    """Return all patches of 4 by 4, 2 apart, as rows of a matrix for each model.
-
-    A patch is four neighbouring blocks of 2 by 2. So rows hold, from the outermost, the row and column of the block
-    in the patch, the row and column in the block, and the channel.
-    """
-    n_models, n, height, width, channels = x.shape
-    h, w = height // 2, width // 2
-    blocks = pad(x, (0, 0, 1, 1, 1, 1)).reshape(n_models, n, h + 1, 2, w + 1, 2, channels)
-    blocks = blocks.transpose(3, 4).reshape(n_models, n, h + 1, w + 1, 4 * channels)
-    corners = [blocks[:, :, row : row + h, column : column + w] for row in (0, 1) for column in (0, 1)]
-    return torch.cat(corners, dim=-1).reshape(n_models, n * h * w, KERNEL**2 * channels)
+    """Return all patches of 4 by 4, 2 apart with a border of one: ``[.., height / 2, width / 2, 4, 4, channels]``."""
+    kind = _Patches if is_compiling() else _PatchesBothWays
+    return cast(Tensor, kind.apply(x))  # type: ignore[no-untyped-call]
 
 
 def lay(cells: Tensor) -> Tensor:
-    """Lay patches ``[.., height, width, 4, 4, channels]`` 2 apart, add where they overlap, and cut a border of one.
+    """Lay patches 2 apart, add where they overlap, and cut a border of one: the transpose of :func:`patches`."""
+    kind = _Lay if is_compiling() else _LayBothWays
+    return cast(Tensor, kind.apply(cells))  # type: ignore[no-untyped-call]
 
-    Each pixel gets four cells. Even rows take the second row of their own patch and the last of the patch above; odd
-    rows take the third of their own and the first of the patch below. Columns likewise.
-    """
+
+class _Patches(Function):
+    """Each of the two is the other's derivative; left to itself, torch would add up zeros many times over."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return _gather(x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        return lay(grads[0])
+
+
+class _Lay(Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(cells: Tensor) -> Tensor:
+        return _scatter(cells)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        return patches(grads[0])
+
+
+class _PatchesBothWays(_Patches):
+    """With the derivative forwards, which measuring a decoder needs and the compiler does not take."""
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor) -> Tensor:
+        return _gather(tangents[0])
+
+
+class _LayBothWays(_Lay):
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor) -> Tensor:
+        return _scatter(tangents[0])
+
+
+def _gather(x: Tensor) -> Tensor:
+    windows = pad(x, (0, 0, 1, 1, 1, 1)).unfold(2, KERNEL, 2).unfold(3, KERNEL, 2)
+    return windows.movedim(4, -1).contiguous()
+
+
+def _scatter(cells: Tensor) -> Tensor:
+    """Cut every patch into four blocks of 2 by 2; the blocks of each corner make up a picture, and these are added."""
     n_models, n, height, width, _, _, channels = cells.shape
-    row_parts, column_parts = (((1, 0), (3, -1)), ((2, 0), (0, 1))), (((1, 0), (3, -1)), ((2, 0), (0, 1)))
-    quarters = [
-        sum(_moved(cells[:, :, :, :, ky, kx], dy, dx) for ky, dy in rows for kx, dx in columns)
-        for rows in row_parts
-        for columns in column_parts
-    ]
-    stacked = torch.stack(quarters, dim=4)  # type: ignore[arg-type]
-    stacked = stacked.reshape(n_models, n, height, width, 2, 2, channels).transpose(3, 4)
-    return stacked.reshape(n_models, n, 2 * height, 2 * width, channels)
-
-
-def _moved(x: Tensor, dy: int, dx: int) -> Tensor:
-    """Return what stands ``dy`` rows below and ``dx`` columns to the right, with zeros from outside."""
-    height, width = x.shape[2:4]
-    x = x[:, :, max(dy, 0) : height + min(dy, 0), max(dx, 0) : width + min(dx, 0)]
-    return pad(x, (0, 0, max(-dx, 0), max(dx, 0), max(-dy, 0), max(dy, 0)))
+    corners = cells.reshape(n_models, n, height, width, 2, 2, 2, 2, channels)
+    whole = torch.zeros((), dtype=cells.dtype, device=cells.device)
+    for row in (0, 1):
+        for column in (0, 1):
+            blocks = corners[:, :, :, :, row, :, column].transpose(3, 4)
+            picture = blocks.reshape(n_models, n, 2 * height, 2 * width, channels)
+            whole = whole + pad(picture, (0, 0, 2 * column - 1, 1 - 2 * column, 2 * row - 1, 1 - 2 * row))
+    return whole

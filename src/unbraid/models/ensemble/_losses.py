@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from torch import Tensor
 from torch.distributions import Distribution
@@ -71,12 +72,9 @@ def _tc(at: Situation) -> Loss:
     return beta_tcvae_loss(*at.common, z=at.z, n_rows=at.n_rows, beta=at.strengths["beta"])
 
 
-def _dip_i(at: Situation) -> Loss:
-    return dip_vae_loss(*at.common, **at.strengths, of_means=True)
-
-
-def _dip_ii(at: Situation) -> Loss:
-    return dip_vae_loss(*at.common, **at.strengths, of_means=False)
+def _dip(at: Situation, *, of_means: bool) -> Loss:
+    s = at.strengths
+    return dip_vae_loss(*at.common, off_diagonal=s["off_diagonal"], diagonal=s["diagonal"], of_means=of_means)
 
 
 LOSSES: Mapping[str, Callable[[Situation], Loss]] = {
@@ -85,8 +83,8 @@ LOSSES: Mapping[str, Callable[[Situation], Loss]] = {
     "annealed_vae": _annealed,
     "factor_vae": _factor,
     "beta_tcvae": _tc,
-    "dip_vae_i": _dip_i,
-    "dip_vae_ii": _dip_ii,
+    "dip_vae_i": partial(_dip, of_means=True),
+    "dip_vae_ii": partial(_dip, of_means=False),
     "conditioned_vae": _beta,
 }
 

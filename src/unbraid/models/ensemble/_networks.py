@@ -92,7 +92,8 @@ class ConvolutionalDecoder(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         """Return the logits, or the means, of pictures."""
-        x = relu(self.hidden(relu(self.first(z)))).unflatten(2, self.inner)
+        x = relu(self.hidden(relu(self.first(z))))
+        x = x.reshape(*z.shape[:2], *self.inner)
         for layer in self.upconvolutions[:-1]:
             x = relu(layer(x))
         found: Tensor = self.upconvolutions[-1](x)
@@ -128,7 +129,7 @@ class DenseDecoder(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         """Return the logits, or the means, of observations."""
-        return _through(self.layers, z).unflatten(2, self.shape)
+        return _through(self.layers, z).reshape(*z.shape[:2], *self.shape)
 
 
 class Discriminator(nn.Module):
@@ -149,7 +150,8 @@ class Discriminator(nn.Module):
         for layer in self.layers[:-1]:
             z = leaky_relu(layer(z, frozen=frozen), 0.2)
         together, shuffled = self.layers[-1](z, frozen=frozen).float().unbind(-1)
-        return together - shuffled
+        log_ratio: Tensor = together - shuffled
+        return log_ratio
 
 
 def inner_sizes(shape: tuple[int, ...], width: int) -> tuple[list[int], tuple[int, int]]:

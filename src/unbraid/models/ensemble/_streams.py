@@ -58,13 +58,16 @@ def _bits(seeds: Tensor, purpose: Purpose, step: int, count: int) -> Tensor:
 def _mix(x: Tensor) -> Tensor:
     x = (x ^ _shift(x, 30)) * _FIRST
     x = (x ^ _shift(x, 27)) * _SECOND
-    return x ^ _shift(x, 31)
+    mixed: Tensor = x ^ _shift(x, 31)
+    return mixed
 
 
 def _shift(x: Tensor, n_bits: int) -> Tensor:
     """Shift right and fill with zeros; torch would fill with the sign."""
-    return (x >> n_bits) & (2 ** (64 - n_bits) - 1)
+    shifted: Tensor = (x >> n_bits) & (2 ** (64 - n_bits) - 1)
+    return shifted
 
 
 def _fraction(bits: Tensor) -> Tensor:
-    return (bits.float() + 0.5) / 2**_FRACTION_BITS
+    fraction: Tensor = (bits.float() + 0.5) / 2**_FRACTION_BITS
+    return fraction

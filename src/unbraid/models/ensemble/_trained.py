@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.distributions import Bernoulli, Independent
+from torch.distributions import Bernoulli
 
 from unbraid._typing import AnyArray, FloatArray
 from unbraid.models.ensemble._checkpoint import load_checkpoint
@@ -100,7 +100,7 @@ class TrainedEnsemble:
         """Return the mean data of codes ``(n_models, n, n_codes)``, ``(n_models, n, *shape)``."""
         given = torch.as_tensor(codes, dtype=torch.float32, device=self.device)
         step = max(1, ROWS_AT_ONCE // len(self))
-        parts = [mean_of(self.network, part).cpu() for part in given.split(step, dim=1)]
+        parts = [mean_of(self.network, part).cpu() for part in torch.split(given, step, dim=1)]
         return cast("NDArray[np.float32]", torch.cat(parts, dim=1).numpy())
 
     def _noise(self, seed: int, first_row: int, n_rows: int) -> Tensor:
@@ -123,7 +123,7 @@ class MeanDecoder(nn.Module):
 
 def mean_of(network: EnsembleVAE, z: Tensor) -> Tensor:
     """Return the mean of the likelihood: chances of pixels, or the middle of Gaussians."""
-    base: Any = cast(Independent, network.decode(z)).base_dist
+    base: Any = cast(Any, network.decode(z)).base_dist
     return cast(Tensor, base.probs if isinstance(base, Bernoulli) else base.mean)
 
 

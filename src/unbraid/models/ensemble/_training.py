@@ -117,7 +117,7 @@ def train(
     r"""Train VAEs of one family, as many as there are seeds or strengths, in one program.
 
     Member ``m`` has seed ``seeds[m]`` and strength ``beta[m]``, where a single value serves all. It draws its weights,
-    batches and noise from streams of its own seed, so that it comes out the same alone or beside others, up to rounding.
+    batches and noise from streams of its own seed, so that it comes out the same alone or not, up to rounding.
 
     Args:
         model: ``"vae"``, ``"beta_vae"``, ``"annealed_vae"``, ``"factor_vae"``, ``"beta_tcvae"``, ``"dip_vae_i"``,
