@@ -24,6 +24,7 @@ types: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 benchmarks: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/sprites.py
 	$(BIN)/python benchmarks/panel.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/orthogonality.py

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from unbraid._version import __version__
 from unbraid.cli._audit import audit
+from unbraid.cli._data import data
 from unbraid.cli._demo import demo
 from unbraid.cli._manifold import manifold
 from unbraid.cli._metrics import metrics
@@ -32,6 +33,7 @@ app.command(metrics)
 app.command(audit)
 app.command(manifold)
 app.command(reproduce)
+app.command(data)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

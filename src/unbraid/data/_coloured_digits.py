@@ -27,14 +27,18 @@ class ColouredDigits:
     Attributes:
         factor_names: Digit, colour of the digit, colour of the background.
         factor_sizes: Values each can take.
+        factor_kinds: All are categories.
+        observation_shape: Channels, height, width.
         digits: The grey pictures, of the digits kept.
     """
 
     factor_names = ("digit", "digit_colour", "background_colour")
+    factor_kinds = ("categorical", "categorical", "categorical")
 
     def __init__(self, digits: Digits, factors: IntArray, *, n_digits: int) -> None:
         self.digits, self._factors = digits, factors
         self.factor_sizes = (n_digits, len(DIGIT_COLOURS), len(BACKGROUND_COLOURS))
+        self.observation_shape = (3, *digits.images.shape[1:])
 
     def __len__(self) -> int:
         return len(self.digits)

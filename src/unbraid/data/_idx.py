@@ -4,13 +4,10 @@ import gzip
 import struct
 import zlib
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from unbraid._typing import ByteArray
-
-Part = Literal["train", "t10k"]
 
 GZIP_MAGIC = b"\x1f\x8b"
 UNSIGNED_BYTE = 0x08
@@ -31,34 +28,38 @@ def read_idx(path: str | Path) -> ByteArray:
         ValueError: Not a readable file, damaged compression, another format or number type, or too few or too many
             bytes for the size stated.
     """
-    data = _bytes_of(Path(path))
+    return parse_idx(_bytes_of(Path(path)), str(path))
+
+
+def parse_idx(content: bytes, name: str) -> ByteArray:
+    """Read the bytes of an IDX file, compressed or not; ``name`` is what errors call it."""
+    data = _uncompressed(content, name)
     if len(data) < 4 or data[:2] != b"\0\0":
         raise ValueError(
-            f"file {str(path)!r} must be in the IDX format, which begins with bytes 00 00, got {data[:4].hex(' ')!r}; "
+            f"file {name!r} must be in the IDX format, which begins with bytes 00 00, got {data[:4].hex(' ')!r}; "
             "give the published file, compressed or not."
         )
     if data[2] != UNSIGNED_BYTE:
-        raise ValueError(f"file {str(path)!r} must hold unsigned bytes (IDX type 08), got type {data[2]:02x}.")
+        raise ValueError(f"file {name!r} must hold unsigned bytes (IDX type 08), got type {data[2]:02x}.")
     n_axes = data[3]
     start = 4 + 4 * n_axes
     if len(data) < start:
-        raise ValueError(f"file {str(path)!r} ends within its header, after {len(data)} bytes; fetch it again.")
+        raise ValueError(f"file {name!r} ends within its header, after {len(data)} bytes; fetch it again.")
     shape = struct.unpack(f">{n_axes}I", data[4:start])
     expected = start + int(np.prod(shape, dtype=object))
     if len(data) != expected:
         raise ValueError(
-            f"file {str(path)!r} must have {expected} bytes for an array of shape {shape}, got {len(data)}; "
-            "fetch it again."
+            f"file {name!r} must have {expected} bytes for an array of shape {shape}, got {len(data)}; fetch it again."
         )
     return np.frombuffer(data, dtype=np.uint8, offset=start).reshape(shape)
 
 
-def read_part(folder: str | Path, part: Part) -> tuple[ByteArray, ByteArray] | None:
+def read_part(folder: str | Path, part: str) -> tuple[ByteArray, ByteArray] | None:
     """Read images and labels of one part of an MNIST folder.
 
     Args:
         folder: Where the files are.
-        part: ``"train"`` or ``"t10k"``.
+        part: What the names begin with: ``"train"`` or ``"t10k"``, and for EMNIST such as ``"emnist-digits-train"``.
 
     Returns:
         Images ``(n, height, width)`` and labels ``(n,)``, or ``None`` if the folder has neither file of this part.
@@ -81,25 +82,25 @@ def read_part(folder: str | Path, part: Part) -> tuple[ByteArray, ByteArray] | N
     return images, labels
 
 
-def expected_files(part: Part) -> str:
+def expected_files(part: str) -> str:
     """Name the two files of a part, to go in a sentence."""
-    return " and ".join(_names(part, content)[0] for content in CONTENTS) + " (each may end in .gz)"
+    return " and ".join(idx_names(part, content)[0] for content in CONTENTS) + " (each may end in .gz)"
 
 
-def _names(part: Part, content: str) -> list[str]:
+def idx_names(part: str, content: str) -> list[str]:
     """Both spellings in use; archives unpacked by some tools have a dot for the second hyphen."""
     return [f"{part}-{content}{mark}idx{CONTENTS[content]}-ubyte" for mark in "-."]
 
 
-def _find(folder: Path, part: Part, content: str) -> Path | None:
-    candidates = [folder / f"{name}{ending}" for name in _names(part, content) for ending in ("", ".gz")]
+def _find(folder: Path, part: str, content: str) -> Path | None:
+    candidates = [folder / f"{name}{ending}" for name in idx_names(part, content) for ending in ("", ".gz")]
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _read_content(folder: Path, part: Part, content: str, path: Path | None) -> ByteArray:
+def _read_content(folder: Path, part: str, content: str, path: Path | None) -> ByteArray:
     if path is None:
         raise ValueError(
-            f"data folder {str(folder)!r} has no {_names(part, content)[0]}; it must hold {expected_files(part)}."
+            f"data folder {str(folder)!r} has no {idx_names(part, content)[0]}; it must hold {expected_files(part)}."
         )
     array = read_idx(path)
     if array.ndim != CONTENTS[content]:
@@ -109,10 +110,13 @@ def _read_content(folder: Path, part: Part, content: str, path: Path | None) -> 
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"file {str(path)!r} cannot be read: {error.strerror}; fetch it again.") from error
+
+
+def _uncompressed(data: bytes, name: str) -> bytes:
+    try:
         return gzip.decompress(data) if data[:2] == GZIP_MAGIC else data
-    except OSError as error:  # gzip raises it too, without a number, for what it cannot read
-        reason = error.strerror or str(error)
-        raise ValueError(f"file {str(path)!r} cannot be read: {reason}; fetch it again.") from error
-    except (EOFError, zlib.error) as error:
-        raise ValueError(f"file {str(path)!r} is compressed but cut short or damaged; fetch it again.") from error
+    except (OSError, EOFError, zlib.error) as error:  # gzip has all three for what it cannot read
+        raise ValueError(f"file {name!r} is compressed but cut short or damaged; fetch it again.") from error
