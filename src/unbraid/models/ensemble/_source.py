@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from unbraid._typing import AnyArray, IntArray
+
+if TYPE_CHECKING:
+    from unbraid.data import FactorDataset
 
 #: Rows asked for at once while data are copied to the device.
 CHUNK = 4096
@@ -19,30 +22,6 @@ N_FINGERPRINT = 16
 DEFAULT_MEMORY = 8 * 2**30
 #: Largest distance from a whole number of 255ths that counts as rounding.
 LARGEST_LOSS = 1e-3
-
-
-class Dataset(Protocol):
-    """Observations and factors by row number."""
-
-    @property
-    def factor_names(self) -> tuple[str, ...]:
-        """Names of the factors."""
-        ...
-
-    @property
-    def factor_sizes(self) -> tuple[int, ...]:
-        """How many values each has."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def observations(self, index: IntArray) -> Any:
-        """Return rows of data, ``(n, channels, height, width)`` from 0 to 1 or bytes, or ``(n, n_numbers)``."""
-        ...
-
-    def factors(self, index: IntArray) -> IntArray:
-        """Return values of the factors, ``(n, n_factors)``."""
-        ...
 
 
 class Source:
@@ -56,7 +35,7 @@ class Source:
         memory: Bytes that the data may take there; larger data stay where they are and are fetched at each step.
     """
 
-    def __init__(self, data: Dataset | AnyArray, *, device: str = "cpu", memory: int = DEFAULT_MEMORY) -> None:
+    def __init__(self, data: FactorDataset | AnyArray, *, device: str = "cpu", memory: int = DEFAULT_MEMORY) -> None:
         self.data, self.device = data, device
         self.n_rows = len(data)
         if self.n_rows < 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -16,8 +17,11 @@ from unbraid._validation import check_at_least
 from unbraid.models.ensemble._checkpoint import FILE_NAME, check_same, load_checkpoint, save_checkpoint
 from unbraid.models.ensemble._engine import Engine
 from unbraid.models.ensemble._settings import Settings, member_strengths
-from unbraid.models.ensemble._source import Dataset, Source
+from unbraid.models.ensemble._source import Source
 from unbraid.models.ensemble._trained import TrainedEnsemble
+
+if TYPE_CHECKING:
+    from unbraid.data import FactorDataset
 
 #: Steps between two entries of the history.
 HISTORY_EVERY = 50
@@ -97,7 +101,7 @@ def _smaller(settings: Settings) -> str:
 
 def train(
     model: str,
-    data: Dataset | AnyArray,
+    data: FactorDataset | AnyArray,
     *,
     seeds: int | Sequence[int] = 0,
     n_steps: int = 300_000,
@@ -171,7 +175,7 @@ def train(
     )
     run = Run(
         n_steps=n_steps,
-        folder=None if out is None else Path(out),
+        folder=None if out is None else _folder(out),
         checkpoint_every=checkpoint_every,
         progress=progress,
     )
@@ -179,7 +183,7 @@ def train(
 
 
 def _places(
-    model: str, given: Sequence[Sequence[float]], data: Dataset | AnyArray, n_codes: int
+    model: str, given: Sequence[Sequence[float]], data: FactorDataset | AnyArray, n_codes: int
 ) -> tuple[tuple[float, ...], ...]:
     if model != "conditioned_vae":
         if given:
@@ -196,3 +200,12 @@ def _places(
             f"places must have {sizes} values, one for each of each factor, got {[len(v) for v in given]}."
         )
     return tuple(tuple(float(value) for value in values) for values in given)
+
+
+def _folder(out: str | Path) -> Path:
+    """Return the folder, made now so that nobody learns after hours that it cannot be."""
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"out {str(out)!r} cannot be a folder to write to: {error.strerror}.") from error
+    return Path(out)
