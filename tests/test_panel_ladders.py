@@ -109,9 +109,11 @@ def test_a_redraw_that_fails_costs_the_interval_only(monkeypatch):
 
 
 def test_nulls_use_lighter_ladders():
+    from unbraid.evidence.ladders import as_ladder
     from unbraid.evidence.loss_capacity import LossCapacityOptions
 
     assert LOSS_CAPACITY.lighten(LossCapacityOptions(ladder="forest")).ladder.n_trees == 10
-    assert LOSS_CAPACITY.lighten(LossCapacityOptions()).ladder.widths == (2, 4, 8, 16)
-    linear = LossCapacityOptions(ladder="linear")
-    assert LOSS_CAPACITY.lighten(linear) == linear
+    networks = LOSS_CAPACITY.lighten(LossCapacityOptions())
+    assert (networks.ladder.widths, networks.ladder.n_steps, networks.sage.max_rows) == ((2, 4, 8, 16), 300, 512)
+    assert LOSS_CAPACITY.lighten(LossCapacityOptions(ladder="fourier")).ladder.n_features == (16, 32, 64, 128)
+    assert LOSS_CAPACITY.lighten(LossCapacityOptions(ladder="linear")).ladder == as_ladder("linear")

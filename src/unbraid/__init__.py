@@ -2,12 +2,13 @@
 
 import pandas as pd
 
-from unbraid import audit, manifold, metrics
+from unbraid import audit, manifold, metrics, models
 from unbraid._score import Score
 from unbraid._version import __version__
 from unbraid.comparison import Comparison, compare
 from unbraid.factor import Factor, FactorKind, make_factor
 from unbraid.metrics import METRICS
+from unbraid.models import encode
 from unbraid.panel import evaluate
 from unbraid.representation import Representation
 from unbraid.result import Report
@@ -24,12 +25,14 @@ __all__ = [
     "__version__",
     "audit",
     "compare",
+    "encode",
     "evaluate",
     "list_metrics",
     "load",
     "make_factor",
     "manifold",
     "metrics",
+    "models",
     "save",
 ]
 

@@ -1,4 +1,8 @@
-"""What VAEs are trained for, as functions of distributions."""
+"""What VAEs are trained for, as functions of distributions.
+
+Every loss is averaged over the last axis of a batch and keeps the axes before it, so that one call serves a single
+model (rows ``[n]``) or an ensemble (rows ``[n_models, n]``), whose strengths may be tensors, one number for each model.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,17 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution, Independent, Normal, kl_divergence
 
+from unbraid.models.independence import covariance_penalty, total_correlation
+
+#: A number, or one for each model of an ensemble.
+Strength = float | Tensor
+
 
 class Loss(NamedTuple):
-    """A loss to go down, and the two parts it is made of, each averaged over the batch.
+    """A loss to go down, and the two parts that every VAE has, each averaged over the batch.
 
     Attributes:
-        total: What is minimised.
+        total: What is minimised; penalties beyond the two parts are in it.
         distortion: Minus the log-likelihood of the pictures given their codes, in nats.
         rate: Kullback-Leibler divergence of the posterior from the prior, in nats.
     """
@@ -25,30 +34,139 @@ class Loss(NamedTuple):
 
 
 def vae_loss(
-    x: Tensor, posterior: Distribution, likelihood: Distribution, prior: Distribution, *, beta: float = 1.0
+    x: Tensor, posterior: Distribution, likelihood: Distribution, prior: Distribution, *, beta: Strength = 1.0
 ) -> Loss:
     r""":math:`-\log p(x \mid z) + \beta\,\mathrm{KL}(q(z \mid x) \,\|\, p(z))`, averaged over the batch.
 
+    With :math:`\beta = 1` this is the VAE of Kingma & Welling (2014), otherwise the β-VAE of Higgins et al. (2017).
     With a prior that depends on the factors, :func:`factor_prior`, this is the loss of Almudévar et al. (2024),
     app. D: the divergence then also pulls each picture's codes to where its factors say.
     """
-    distortion = -likelihood.log_prob(x).mean()
-    rate = kl_divergence(posterior, prior).mean()
+    distortion = -likelihood.log_prob(x).mean(dim=-1)
+    rate = kl_divergence(posterior, prior).mean(dim=-1)
     return Loss(distortion + beta * rate, distortion, rate)
+
+
+def annealed_vae_loss(
+    x: Tensor,
+    posterior: Distribution,
+    likelihood: Distribution,
+    prior: Distribution,
+    *,
+    gamma: Strength,
+    capacity: Strength,
+) -> Loss:
+    r""":math:`-\log p(x \mid z) + \gamma\,|\mathrm{KL} - C|`: the rate is held at ``capacity`` nats, which grows.
+
+    The distance is that of the batch's mean rate, as in the published library; as printed (Burgess et al. 2018, eq. 8)
+    one could also read it picture by picture. See :func:`capacity_at` for :math:`C`.
+    """
+    _, distortion, rate = vae_loss(x, posterior, likelihood, prior)
+    return Loss(distortion + gamma * (rate - capacity).abs(), distortion, rate)
+
+
+def capacity_at(step: Strength, *, highest: Strength, n_steps: Strength) -> Tensor:
+    """Return the capacity after ``step`` steps, in nats: up a straight line to ``highest`` in ``n_steps``, then level.
+
+    Example:
+        >>> [float(capacity_at(step, highest=20.0, n_steps=100)) for step in (0, 25, 100, 500)]
+        [0.0, 5.0, 20.0, 20.0]
+    """
+    return highest * (torch.as_tensor(step) / n_steps).clamp(max=1.0)
+
+
+def factor_vae_loss(
+    x: Tensor,
+    posterior: Distribution,
+    likelihood: Distribution,
+    prior: Distribution,
+    *,
+    log_ratio: Tensor,
+    gamma: Strength,
+) -> Loss:
+    r""":math:`-\log p(x \mid z) + \mathrm{KL} + \gamma\,\mathrm{TC}(z)`, the last judged by a discriminator.
+
+    Args:
+        x: Data.
+        posterior: :math:`q(z \mid x)`.
+        likelihood: :math:`p(x \mid z)` at drawn codes.
+        prior: :math:`p(z)`.
+        log_ratio: What the discriminator says of those codes, :math:`\log q(z) - \log \prod_j q(z_j)`, ``(..., n)``;
+            its mean is the total correlation.
+        gamma: Weight of the total correlation.
+
+    References:
+        Kim & Mnih (2018), Disentangling by Factorising, eq. 2 and 3. https://arxiv.org/abs/1802.05983
+    """
+    plain, distortion, rate = vae_loss(x, posterior, likelihood, prior)
+    return Loss(plain + gamma * log_ratio.mean(dim=-1), distortion, rate)
+
+
+def beta_tcvae_loss(
+    x: Tensor,
+    posterior: Distribution,
+    likelihood: Distribution,
+    prior: Distribution,
+    *,
+    z: Tensor,
+    n_rows: int,
+    beta: Strength,
+) -> Loss:
+    r""":math:`-\log p(x \mid z) + \mathrm{KL} + (\beta - 1)\,\mathrm{TC}(z)`, the last by minibatch weighted sampling.
+
+    Args:
+        x: Data.
+        posterior: :math:`q(z \mid x)`.
+        likelihood: :math:`p(x \mid z)` at ``z``.
+        prior: :math:`p(z)`.
+        z: The codes drawn from the posterior, ``(..., n, n_codes)``.
+        n_rows: Size of the whole data set.
+        beta: Weight of the total correlation inside the divergence; 1 is the VAE.
+
+    References:
+        Chen et al. (2018), Isolating Sources of Disentanglement in VAEs, eq. 4 with α = γ = 1.
+        https://arxiv.org/abs/1802.04942
+    """
+    plain, distortion, rate = vae_loss(x, posterior, likelihood, prior)
+    return Loss(plain + (beta - 1) * total_correlation(z, posterior, n_rows=n_rows), distortion, rate)
+
+
+def dip_vae_loss(
+    x: Tensor,
+    posterior: Distribution,
+    likelihood: Distribution,
+    prior: Distribution,
+    *,
+    off_diagonal: Strength,
+    diagonal: Strength,
+    of_means: bool,
+) -> Loss:
+    r""":math:`-\log p(x \mid z) + \mathrm{KL} + \lambda_{od} \sum_{i \ne j} C_{ij}^2 + \lambda_d \sum_i (C_{ii}-1)^2`.
+
+    :math:`C` is the covariance of the posterior means where ``of_means`` holds (DIP-VAE-I), and otherwise that of the
+    codes, which adds the mean posterior variance to its diagonal (DIP-VAE-II).
+
+    References:
+        Kumar et al. (2018), Variational Inference of Disentangled Latent Concepts from Unlabeled Observations, eq. 6
+        and 7. https://arxiv.org/abs/1711.00848
+    """
+    plain, distortion, rate = vae_loss(x, posterior, likelihood, prior)
+    off, on = covariance_penalty(posterior, of_means=of_means)
+    return Loss(plain + off_diagonal * off + diagonal * on, distortion, rate)
 
 
 def factor_prior(factors: Tensor, places: Sequence[Sequence[float]], n_codes: int) -> Distribution:
     r"""Build a prior whose first codes depend on the factors, one each: :math:`p(z \mid y) = \mathcal{N}(\mu(y), I)`.
 
     Args:
-        factors: Values of the factors, counted from 0, ``(n, n_factors)``.
+        factors: Values of the factors, counted from 0, ``(..., n, n_factors)``.
         places: For each factor, the mean of its code for each of its values.
         n_codes: Dimensions of :math:`z`; those beyond the factors have mean 0.
 
     Returns:
         Gaussians of unit variance, one for each row.
     """
-    mean = torch.zeros(len(factors), n_codes, device=factors.device)
+    mean = torch.zeros(*factors.shape[:-1], n_codes, device=factors.device)
     for k, values in enumerate(places):
-        mean[:, k] = torch.tensor(values, device=factors.device)[factors[:, k]]
+        mean[..., k] = torch.tensor(values, device=factors.device)[factors[..., k]]
     return Independent(Normal(mean, torch.ones_like(mean)), 1)

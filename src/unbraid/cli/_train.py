@@ -1,0 +1,154 @@
+"""``unbraid train``."""
+
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+from unbraid import data as sets
+from unbraid._files import write_atomically, write_text
+from unbraid._torch import require_torch
+from unbraid.storage import save
+
+#: What ``--preset tiny`` asks for, unless told otherwise.
+TINY: dict[str, Any] = {
+    "n_steps": 1500,
+    "n_codes": 6,
+    "width": 8,
+    "batch_size": 32,
+    "learning_rate": 2e-3,
+}
+PUBLISHED: dict[str, Any] = {
+    "n_steps": 300_000,
+    "n_codes": 10,
+    "width": 32,
+    "batch_size": 64,
+    "learning_rate": 1e-4,
+}
+#: Rows that are encoded for ``codes_N.npz``.
+N_ENCODED = 10_000
+DECODER_FILE = '''"""The trained decoders, for `unbraid manifold decoder.py:member_0 --latent-dim {n_codes}`."""
+
+from pathlib import Path
+
+from unbraid.models import load_models
+
+ensemble = load_models(Path(__file__).parent)
+{members}
+'''
+
+
+def train(
+    *,
+    out: Path,
+    model: str = "beta_vae",
+    data: str = "sprites_mini",
+    preset: Literal["tiny", "published"] | None = None,
+    folder: Path | None = None,
+    seeds: str = "0",
+    strength: tuple[str, ...] = (),
+    steps: int | None = None,
+    codes: int | None = None,
+    width: int | None = None,
+    batch: int | None = None,
+    learning_rate: float | None = None,
+    checkpoint_every: int = 1000,
+    device: str = "cpu",
+) -> None:
+    """Train VAEs on data with known factors: one, or many at once.
+
+    Writes to the folder: `ensemble.pt` (a checkpoint; the same command goes on from it), and for each member `N` its
+    codes and factors, `codes_N.npz`, for `unbraid score`, and a picture of what each code does, `traversals_N.png`;
+    and `decoder.py` for `unbraid manifold`.
+
+    Models and their strengths: `vae`; `beta_vae` (beta); `annealed_vae` (gamma, capacity, capacity_steps); `factor_vae`
+    (gamma); `beta_tcvae` (beta); `dip_vae_i` and `dip_vae_ii` (off_diagonal, diagonal); `conditioned_vae` (beta).
+
+    Examples:
+        unbraid train --preset tiny --out tiny
+
+        unbraid train --model beta_tcvae --data sprites --seeds 0,1,2,3 --strength beta=1,2,4,8 --device cuda --out tc
+
+        unbraid score tiny/codes_0.npz
+
+    Parameters
+    ----------
+    out
+        Folder to write to; made if it is not there.
+    model
+        What to train.
+    data
+        What to train on; `unbraid data list` prints the names.
+    preset
+        `tiny`: small and done in a minute; `published`, the default: sizes and steps of the study of 1800 models.
+    folder
+        Where files of official data sets are.
+    seeds
+        One for each member, such as `0,1,2`.
+    strength
+        Such as `beta=4`, or one for each member, `beta=1,2,4`; may be given again for another.
+    steps
+        Steps from the start.
+    codes
+        How many codes.
+    width
+        Channels of the first convolution.
+    batch
+        Rows of a step, for each member.
+    learning_rate
+        Of Adam.
+    checkpoint_every
+        Steps between two checkpoints.
+    device
+        `cpu` or `cuda`.
+    """
+    require_torch("training")
+    from unbraid.models import encode_all
+    from unbraid.models import train as train_many
+
+    given = {"n_steps": steps, "n_codes": codes, "width": width, "batch_size": batch, "learning_rate": learning_rate}
+    sizes = (TINY if preset == "tiny" else PUBLISHED) | {name: one for name, one in given.items() if one is not None}
+    strengths = dict(_strength(text) for text in strength)
+    dataset = sets.load_dataset(data, folder)
+    ensemble = train_many(
+        model,
+        dataset,
+        seeds=[_whole("seeds", one) for one in seeds.split(",")],
+        out=out,
+        checkpoint_every=checkpoint_every,
+        device=device,
+        **sizes,
+        **strengths,
+    )
+    total, distortion, rate = ensemble.history[-1].tolist()
+    for m, rep in enumerate(encode_all(ensemble, dataset, n=min(N_ENCODED, len(dataset)))):
+        save(rep, out / f"codes_{m}.npz")
+        _draw(ensemble[m], rep.codes, out / f"traversals_{m}.png")
+        print(f"member {m}: loss {total[m]:.1f}, distortion {distortion[m]:.1f}, rate {rate[m]:.1f}")
+    members = "\n".join(f"member_{m} = ensemble[{m}].decoder" for m in range(len(ensemble)))
+    write_text(out / "decoder.py", DECODER_FILE.format(n_codes=sizes["n_codes"], members=members))
+    print(f"wrote {out}; next: unbraid score {out / 'codes_0.npz'}", file=sys.stderr)
+
+
+def _draw(member: Any, codes: Any, path: Path) -> None:
+    from unbraid.models._traversals import traversal_png
+
+    picture = traversal_png(member, codes)
+    write_atomically(path, lambda file: file.write(picture))
+
+
+def _strength(text: str) -> tuple[str, list[float]]:
+    name, equals, values = text.partition("=")
+    try:
+        numbers = [float(one) for one in values.split(",")]
+    except ValueError:
+        numbers = []
+    if not equals or not numbers:
+        raise ValueError(f"strength must be such as beta=4 or beta=1,2,4, got {text!r}.")
+    return name, numbers
+
+
+def _whole(argument: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise ValueError(f"{argument} must be whole numbers such as 0,1,2, got {text!r}.") from error

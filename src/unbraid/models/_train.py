@@ -1,0 +1,46 @@
+"""The door to training for those who may not have torch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unbraid._torch import require_torch
+
+if TYPE_CHECKING:
+    from unbraid.models.ensemble import TrainedEnsemble
+
+
+def train(model: str, data: Any, *, seeds: int | Sequence[int] = 0, **options: Any) -> TrainedEnsemble:
+    """Train VAEs of one family, as many as there are seeds or strengths, in one program.
+
+    Args:
+        model: ``"vae"``, ``"beta_vae"``, ``"annealed_vae"``, ``"factor_vae"``, ``"beta_tcvae"``, ``"dip_vae_i"``,
+            ``"dip_vae_ii"`` or ``"conditioned_vae"``.
+        data: A data set with ``observations`` and ``factors`` by row, or an array of pictures or vectors.
+        seeds: One for each member.
+        options: As in ``unbraid.models.ensemble.train``: steps, sizes, folder, device, and the model's strengths.
+
+    Returns:
+        The trained models; ``ensemble[m]`` is one of them.
+
+    Raises:
+        ValueError: No torch, an unknown model or option, or data that do not fit.
+    """
+    require_torch("training")
+    from unbraid.models.ensemble import train as train_many
+
+    return train_many(model, data, seeds=seeds, **options)
+
+
+def load_models(folder: str | Path, *, device: str = "cpu") -> TrainedEnsemble:
+    """Return the models that were trained with ``out=folder``, as far as their last checkpoint.
+
+    Raises:
+        ValueError: No torch, no checkpoint there, or a damaged one.
+    """
+    require_torch("loading a model")
+    from unbraid.models.ensemble import load_ensemble
+
+    return load_ensemble(folder, device=device)

@@ -1,0 +1,23 @@
+"""Many VAEs as one program: networks with a leading axis of models, trained together; needs torch."""
+
+from unbraid.models.ensemble._checkpoint import load_checkpoint, save_checkpoint
+from unbraid.models.ensemble._engine import Engine
+from unbraid.models.ensemble._networks import EnsembleVAE
+from unbraid.models.ensemble._settings import Settings
+from unbraid.models.ensemble._source import Source
+from unbraid.models.ensemble._trained import TrainedEnsemble, load_ensemble
+from unbraid.models.ensemble._training import Run, train, train_ensemble
+
+__all__ = [
+    "Engine",
+    "EnsembleVAE",
+    "Run",
+    "Settings",
+    "Source",
+    "TrainedEnsemble",
+    "load_checkpoint",
+    "load_ensemble",
+    "save_checkpoint",
+    "train",
+    "train_ensemble",
+]

@@ -1,0 +1,211 @@
+"""Training an ensemble from start, or from where it stopped, to a number of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from unbraid._progress import track
+from unbraid._torch import torch_device
+from unbraid._typing import AnyArray
+from unbraid._validation import check_at_least
+from unbraid.models.ensemble._checkpoint import FILE_NAME, check_same, load_checkpoint, save_checkpoint
+from unbraid.models.ensemble._engine import Engine
+from unbraid.models.ensemble._settings import Settings, member_strengths
+from unbraid.models.ensemble._source import Source
+from unbraid.models.ensemble._trained import TrainedEnsemble
+
+if TYPE_CHECKING:
+    from unbraid.data import FactorDataset
+
+#: Steps between two entries of the history.
+HISTORY_EVERY = 50
+#: As many codes as the published models have.
+N_CODES = 10
+#: Between the prior means of neighbouring values of a factor, in deviations of the prior.
+PLACE_DISTANCE = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How long to train, and where to keep it.
+
+    Attributes:
+        n_steps: Steps from the start, those made before a break included.
+        folder: Where checkpoints go; nothing is written without.
+        checkpoint_every: Steps between two.
+        progress: Show a bar; by default when standard error is a terminal.
+    """
+
+    n_steps: int
+    folder: Path | None = None
+    checkpoint_every: int = 1000
+    progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_at_least("n_steps", self.n_steps, 1)
+        check_at_least("checkpoint_every", self.checkpoint_every, 1)
+
+
+def train_ensemble(settings: Settings, source: Source, run: Run, *, device: str = "cpu") -> TrainedEnsemble:
+    """Train all members, going on from the checkpoint in the folder where there is one.
+
+    Raises:
+        ValueError: A checkpoint of other settings, or not enough memory.
+    """
+    try:
+        engine = Engine(settings, source, device=device)
+        history = _resume(engine, run)
+        _advance(engine, run, history)
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise ValueError(_smaller(settings)) from error
+    return TrainedEnsemble(engine.network.eval(), torch.stack(history) if history else torch.empty(0, 3, 1))
+
+
+def _resume(engine: Engine, run: Run) -> list[Tensor]:
+    if run.folder is None or not (run.folder / FILE_NAME).exists():
+        return []
+    settings, state = load_checkpoint(run.folder, device=engine.device)
+    check_same(run.folder, settings, engine.settings)
+    history = list(state.pop("history").cpu())
+    engine.restore(state)
+    return history
+
+
+def _advance(engine: Engine, run: Run, history: list[Tensor]) -> None:
+    with track(run.n_steps, run.progress, doing="training") as bar:
+        for _ in range(engine.step):
+            bar.advance()
+        while engine.step < run.n_steps:
+            losses = engine.advance()
+            bar.advance()
+            if engine.step % HISTORY_EVERY == 0 or engine.step == 1:
+                history.append(losses.cpu().clone())
+                total, distortion, rate = history[-1].mean(dim=1).tolist()
+                bar.tell(f"loss {total:.1f}, distortion {distortion:.1f}, rate {rate:.1f}")
+            if run.folder is not None and (engine.step % run.checkpoint_every == 0 or engine.step == run.n_steps):
+                kept = torch.stack(history) if history else torch.empty(0)
+                save_checkpoint(run.folder, engine.settings, {**engine.state(), "history": kept})
+
+
+def _smaller(settings: Settings) -> str:
+    n_models, size = len(settings.seeds), settings.batch_size
+    cure = f"{(n_models + 1) // 2} models at a time" if n_models > 1 else f"batch_size={max(1, size // 2)}"
+    return f"{n_models} models with batches of {size} do not fit in memory; try {cure}."
+
+
+def train(
+    model: str,
+    data: FactorDataset | AnyArray,
+    *,
+    seeds: int | Sequence[int] = 0,
+    n_steps: int = 300_000,
+    n_codes: int = N_CODES,
+    width: int = 32,
+    batch_size: int = 64,
+    learning_rate: float = 1e-4,
+    network: str | None = None,
+    places: Sequence[Sequence[float]] = (),
+    out: str | Path | None = None,
+    checkpoint_every: int = 1000,
+    device: str = "cpu",
+    precision: str | None = None,
+    progress: bool | None = None,
+    **strengths: float | Sequence[float],
+) -> TrainedEnsemble:
+    r"""Train VAEs of one family, as many as there are seeds or strengths, in one program.
+
+    Member ``m`` has seed ``seeds[m]`` and strength ``beta[m]``, where a single value serves all. It draws its weights,
+    batches and noise from streams of its own seed, so that it comes out the same alone or not, up to rounding.
+
+    Args:
+        model: ``"vae"``, ``"beta_vae"``, ``"annealed_vae"``, ``"factor_vae"``, ``"beta_tcvae"``, ``"dip_vae_i"``,
+            ``"dip_vae_ii"`` or ``"conditioned_vae"``.
+        data: A data set with ``observations`` and ``factors`` by row, or an array with one row for each observation:
+            pictures ``(n, channels, height, width)`` from 0 to 1 (or bytes), whose pixels are modelled as chances, or
+            vectors ``(n, n_numbers)``, modelled as Gaussians of variance 1.
+        seeds: One for each member.
+        n_steps: Steps from the start; 300 000 for the published models.
+        n_codes: Dimensions of the codes.
+        width: Channels of the first convolution; hidden layers have eight times as many units.
+        batch_size: Rows of a step for each member, drawn with replacement.
+        learning_rate: Of Adam.
+        network: ``"conv"`` for pictures of even sides, ``"mlp"`` for anything; by default the first for pictures.
+        places: For ``conditioned_vae``, the prior mean of each value of each factor; by default 2 apart.
+        out: Folder for checkpoints. A run that is there already goes on where it stopped, bit for bit on the same
+            machine; one with other settings is refused.
+        checkpoint_every: Steps between two checkpoints.
+        device: ``"cpu"`` or ``"cuda"``; there the step is compiled and recorded as a CUDA graph.
+        precision: Of products: ``"float32"``, by default on a CPU, or ``"bfloat16"``, by default on a GPU.
+        progress: Show a progress bar on standard error; by default when that is a terminal.
+        strengths: Those of the model: ``beta``; ``gamma``, ``capacity`` and ``capacity_steps``; ``off_diagonal`` and
+            ``diagonal``. One number, or one for each member.
+
+    Returns:
+        The trained models.
+
+    Raises:
+        ValueError: An unknown model or strength, lengths that do not fit, data that do not fit the network, a folder
+            with another run, or not enough memory.
+    """
+    torch_device(device)
+    numbers, columns = member_strengths(model, strengths, seeds)
+    source = Source(data, device=device)
+    is_picture = len(source.shape) == 3
+    settings = Settings(
+        model=model,
+        data=source.describe(),
+        n_rows=source.n_rows,
+        shape=source.shape,
+        seeds=numbers,
+        strengths=columns,
+        places=_places(model, places, data, n_codes),
+        network=network or ("conv" if is_picture else "mlp"),
+        likelihood="bernoulli" if is_picture else "gaussian",
+        n_codes=n_codes,
+        width=width,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        precision=precision or ("bfloat16" if device.startswith("cuda") else "float32"),
+    )
+    run = Run(
+        n_steps=n_steps,
+        folder=None if out is None else _folder(out),
+        checkpoint_every=checkpoint_every,
+        progress=progress,
+    )
+    return train_ensemble(settings, source, run, device=device)
+
+
+def _places(
+    model: str, given: Sequence[Sequence[float]], data: FactorDataset | AnyArray, n_codes: int
+) -> tuple[tuple[float, ...], ...]:
+    if model != "conditioned_vae":
+        if given:
+            raise ValueError(f"places are for conditioned_vae, got them for {model}.")
+        return ()
+    if not hasattr(data, "factor_sizes"):
+        raise ValueError("data must be a data set with factors for conditioned_vae, got an array.")
+    sizes = [int(size) for size in data.factor_sizes]
+    check_at_least("n_codes", n_codes, len(sizes))
+    if not given:
+        given = [[PLACE_DISTANCE * (value - (size - 1) / 2) for value in range(size)] for size in sizes]
+    if [len(values) for values in given] != sizes:
+        raise ValueError(
+            f"places must have {sizes} values, one for each of each factor, got {[len(v) for v in given]}."
+        )
+    return tuple(tuple(float(value) for value in values) for values in given)
+
+
+def _folder(out: str | Path) -> Path:
+    """Return the folder, made now so that nobody learns after hours that it cannot be."""
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"out {str(out)!r} cannot be a folder to write to: {error.strerror}.") from error
+    return Path(out)

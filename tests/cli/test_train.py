@@ -1,0 +1,119 @@
+import struct
+
+import numpy as np
+import pytest
+
+import unbraid
+from small import run_cli
+from unbraid.cli import main
+from unbraid.models._traversals import traversal_png
+
+SMALL = ["--preset", "tiny", "--width", "2", "--batch", "8", "--codes", "3"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("run") / "made" / "here"
+    with pytest.raises(SystemExit) as stop:
+        main(["train", *SMALL, "--seeds", "0,1", "--strength", "beta=1,8", "--steps", "60", "--out", str(out)])
+    assert stop.value.code == 0
+    return out
+
+
+def test_codes_of_each_member_can_be_scored(folder):
+    for m in (0, 1):
+        rep = unbraid.load(folder / f"codes_{m}.npz")
+        assert rep.codes.shape == (4608, 3)
+        assert rep.factor_names == ("shape", "scale", "orientation", "x", "y")
+        assert rep.factors[2].kind.value == "circular"
+    assert not np.array_equal(*(unbraid.load(folder / f"codes_{m}.npz").codes for m in (0, 1)))
+
+
+def test_decoder_file_can_be_measured(capsys, folder):
+    code, out, err = run_cli(
+        capsys, "manifold", f"{folder / 'decoder.py'}:member_1", "--latent-dim", "3", "--samples", "20"
+    )
+    assert code == 0, err
+    assert "effective dimension" in out
+
+
+def test_traversals_have_a_row_for_each_code(folder):
+    picture = (folder / "traversals_0.png").read_bytes()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", picture[16:24]) == (9 * 34 - 2, 3 * 34 - 2)
+
+
+def test_same_command_goes_on_and_another_is_refused(capsys, folder):
+    before = (folder / "ensemble.pt").read_bytes()
+    code, out, err = run_cli(
+        capsys, "train", *SMALL, "--seeds", "0,1", "--strength", "beta=1,4", "--steps", "60", "--out", str(folder)
+    )
+    assert code == 2
+    assert "holds a run with other settings (strengths" in err
+    assert (folder / "ensemble.pt").read_bytes() == before
+    code, out, err = run_cli(
+        capsys, "train", *SMALL, "--seeds", "0,1", "--strength", "beta=1,8", "--steps", "61", "--out", str(folder)
+    )
+    assert code == 0, err
+    assert [line.partition(":")[0] for line in out.splitlines()] == ["member 0", "member 1"]
+    assert unbraid.models.load_models(folder).settings.seeds == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "betavae"], "did you mean 'beta_vae'"),
+        (["--data", "sprite"], "did you mean 'sprites'"),
+        (["--strength", "beta"], "strength must be such as beta=4 or beta=1,2,4, got 'beta'"),
+        (["--strength", "gamma=3"], "beta_vae has no strength 'gamma'; it has beta"),
+        (["--seeds", "a"], "seeds must be whole numbers such as 0,1,2, got 'a'"),
+        (["--steps", "0"], "n_steps must be at least 1, got 0"),
+    ],
+)
+def test_bad_input(capsys, tmp_path, options, message):
+    code, _, err = run_cli(capsys, "train", *SMALL, "--out", str(tmp_path / "new"), *options)
+    assert code == 2
+    assert message in err
+    assert not list(tmp_path.glob("new/*"))
+
+
+def test_out_must_be_a_folder(capsys, tmp_path):
+    (tmp_path / "file").write_text("here")
+    code, _, err = run_cli(capsys, "train", *SMALL, "--out", str(tmp_path / "file"))
+    assert code == 2
+    assert "cannot be a folder to write to: File exists" in err
+
+
+class Echo:
+    """A model whose picture is its codes: two pixels, one for each."""
+
+    class settings:  # noqa: N801
+        shape = (1, 1, 2)
+
+    def decode(self, codes):
+        return codes.reshape(1, -1, 1, 1, 2)
+
+
+def test_traversals_move_one_code_over_what_the_data_show():
+    import zlib
+
+    codes = np.stack([np.linspace(0.4, 0.6, 101), np.linspace(0, 1, 101)], axis=1)
+    picture = traversal_png(Echo(), codes, n_steps=3)
+    width, height = struct.unpack(">II", picture[16:24])
+    assert (width, height) == (3 * 2 + 2 * 2, 2 * 1 + 2)
+    start = picture.index(b"IDAT") + 4
+    (length,) = struct.unpack(">I", picture[start - 8 : start - 4])
+    lines = np.frombuffer(zlib.decompress(picture[start : start + length]), np.uint8).reshape(height, 1 + width)[:, 1:]
+    wide, narrow = np.round(255 * np.array([0.02, 0.5, 0.98])), np.round(255 * np.array([0.404, 0.5, 0.596]))
+    middle = round(255 * 0.5)
+    assert lines[0].tolist() == [middle, wide[0], 128, 128, middle, wide[1], 128, 128, middle, wide[2]]
+    assert lines[3].tolist() == [narrow[0], middle, 128, 128, narrow[1], middle, 128, 128, narrow[2], middle]
+
+
+def test_traversals_need_pictures():
+    class Vectors(Echo):
+        class settings:  # noqa: N801
+            shape = (5,)
+
+    with pytest.raises(ValueError, match=r"pictures with 1 or 3 channels, got rows of shape \(5,\)"):
+        traversal_png(Vectors(), np.zeros((4, 2)))
