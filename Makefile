@@ -29,6 +29,11 @@ benchmarks: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/orthogonality.py
 	$(BIN)/python benchmarks/manifold.py
+	$(BIN)/python benchmarks/explicitness.py
+	$(BIN)/python benchmarks/forest_depth.py
+	$(BIN)/python benchmarks/sage_values.py
+	$(BIN)/python benchmarks/dependent.py
+	$(BIN)/python benchmarks/ensemble.py
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
