@@ -1,10 +1,10 @@
 """Every flow must be a bijection whose determinant is the right one, and must come back from a file the same."""
 
 import math
+import warnings
 
 import pytest
 import torch
-from FrEIA.modules import AllInOneBlock, HaarDownsampling
 from torch.autograd.functional import jacobian
 
 from unbraid.models.flows import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow
@@ -13,6 +13,11 @@ from unbraid.models.flows._coupling import VolumePreservingTransform
 from unbraid.models.flows._haar import HaarTransform
 from unbraid.models.flows._mixing import Normalise
 from unbraid.models.flows._priors import ClassMixture, StandardNormal
+
+with warnings.catch_warnings():
+    # Its docstrings have escapes that Python warns of when it compiles them for the first time.
+    warnings.simplefilter("ignore")
+    from FrEIA.modules import AllInOneBlock, HaarDownsampling
 
 N, N_CLASSES = 12, 3
 SMALL = {"n_blocks": (1, 2), "channels": (3, 4), "width": 9}
