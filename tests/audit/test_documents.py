@@ -17,7 +17,7 @@ from unbraid.report._audit import did, heading, lede
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit.md"
 FAST = ("mig", "jemmig", "modularity", "sap", "r2", "total_correlation")
 SMALL = {"n_seeds": 2, "n_rows": 300, "n_jobs": 1, "progress": False}
-REMAKE = "run `unbraid audit --metric all --markdown docs/audit.md`"
+REMAKE = "run `unbraid audit --markdown docs/audit.md`"
 
 
 @cache

@@ -35,7 +35,7 @@ Found = dict[str, dict[str, tuple[Outcome, ...]]]
 
 
 def run(
-    metric: str | Iterable[str] | Callable[..., Any] = "default",
+    metric: str | Iterable[str] | Callable[..., Any] = "all",
     *,
     measures: str | Iterable[str] | None = None,
     name: str | None = None,

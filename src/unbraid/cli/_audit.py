@@ -103,7 +103,7 @@ def audit(
             raise ValueError("metric must be left out when plugin is given, got both.")
         name, function = load_plugin(plugin)
     found = run(
-        function or ("default" if metric is None else metric),
+        function or ("all" if metric is None else metric),
         measures=measures,
         name=name,
         bounds=_bounds(bounds),
