@@ -41,4 +41,5 @@ SCHEMA = pa.schema(
 
 def empty_table() -> pd.DataFrame:
     """Return a table of a study without rows."""
-    return SCHEMA.empty_table().to_pandas()
+    table: pd.DataFrame = SCHEMA.empty_table().to_pandas()
+    return table
