@@ -37,6 +37,8 @@ def check_study(study: Study, at: At) -> None:
             _within(at, f".tasks[{number}].predictors", lambda name=name: check_predictor(name))
         for size in group.train:
             _positive(f"train of tasks[{number}]", size, at, f".tasks[{number}].train")
+        for name in group.only if study.data else ():
+            _within(at, f".tasks[{number}].only", lambda name=name: check_choice("only", name, study.data))
     if study.agreement is not None:
         for name in study.agreement.methods:
             _within(at, ".agreement", lambda name=name: check_choice("methods", name, ("lasso", "spearman")))

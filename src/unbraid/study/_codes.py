@@ -30,9 +30,9 @@ def write_factors(store: Store, name: str, dataset: Any, rows: IntArray) -> None
         )
 
 
-def write_codes(store: Store, model: Model, codes: FloatArray, rates: FloatArray) -> None:
+def write_codes(store: Store, model: Model, codes: AnyArray, rates: FloatArray) -> None:
     """Write the codes of a model, in single precision, and the information that each carries, in nats."""
-    store.write_arrays(model.codes, codes=codes.astype(np.float32), rates=rates)
+    store.write_arrays(model.codes, codes=np.asarray(codes, dtype=np.float32), rates=rates)
 
 
 def read_representation(store: Store, model: Model, factors: str) -> Representation:

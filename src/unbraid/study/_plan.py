@@ -88,6 +88,7 @@ class Measurement:
         n_rows: Rows to score; of tasks, see ``train``.
         predictor: What solves a task.
         train: Size of a task's training set, as the study has it.
+        only: Data sets it is for; all if empty.
     """
 
     key: str
@@ -96,6 +97,7 @@ class Measurement:
     n_rows: int = 0
     predictor: str = ""
     train: float = 0.0
+    only: tuple[str, ...] = ()
 
     def on(self, model: Model) -> str:
         """Return the key of this measurement on a model."""
@@ -118,8 +120,12 @@ class Plan:
 
     @cached_property
     def measurements(self) -> tuple[Measurement, ...]:
-        """What is measured on every model by itself."""
+        """What is measured on models by themselves."""
         return (*_scores(self.study), *_tasks(self.study))
+
+    def measurements_of(self, model: Model) -> list[Measurement]:
+        """Return what is measured on one model by itself."""
+        return [one for one in self.measurements if not one.only or model.dataset in one.only]
 
     @cached_property
     def settings(self) -> tuple[tuple[Model, ...], ...]:
@@ -152,7 +158,7 @@ class Plan:
         """
         for model in self.models:
             if model.key not in failed:
-                for measurement in self.measurements:
+                for measurement in self.measurements_of(model):
                     yield measurement.on(model), model, measurement
         for group in self.settings:
             present = tuple(model for model in group if model.key not in failed)
@@ -233,5 +239,10 @@ def _tasks(study: Study) -> Iterator[Measurement]:
                 for size in group.train:
                     how = [name, predictor, size, study.seed, __version__]
                     yield Measurement(
-                        key=content_key(TASK, how), kind=TASK, name=name, predictor=predictor, train=float(size)
+                        key=content_key(TASK, how),
+                        kind=TASK,
+                        name=name,
+                        predictor=predictor,
+                        train=float(size),
+                        only=group.only,
                     )

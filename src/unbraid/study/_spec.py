@@ -104,11 +104,13 @@ class Tasks(_Part):
         tasks: Names, as ``unbraid study tasks`` lists them.
         predictors: ``linear``, ``boosting``, ``forest``, ``mlp``.
         train: Sizes of the training set: whole numbers of rows, or shares of what is not kept for testing.
+        only: Data sets that have these tasks; all by default.
     """
 
     tasks: tuple[str, ...]
     predictors: tuple[str, ...] = ("linear",)
     train: tuple[float, ...] = (1.0,)
+    only: tuple[str, ...] = ()
 
 
 class Agreement(_Part):

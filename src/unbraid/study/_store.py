@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -149,6 +148,16 @@ class Store:
             if shard != merged:
                 self.delete(f"{RESULTS}/{shard}")
 
+    def replace_rows(self, table: pa.Table) -> None:
+        """Make these the only rows; no run may be using the store."""
+        shards = self._shards()
+        kept = f"{content_key(table['key'].to_pylist())}.parquet"
+        if len(table):
+            self._write_shard(kept, table)
+        for shard in shards:
+            if shard != kept or not len(table):
+                self.delete(f"{RESULTS}/{shard}")
+
     def _shards(self) -> list[str]:
         return sorted(name for name in self.names(RESULTS) if name.endswith(".parquet"))
 
@@ -185,14 +194,3 @@ class Store:
     def _address(self, shard: str) -> str:
         path = self.path(f"{RESULTS}/{shard}")
         return path if self._is_local else str(self._files.unstrip_protocol(path))
-
-
-def local_copy(store: Store, name: str) -> Path | None:
-    """Return a file of a store as one on this machine: itself, or a copy in a temporary folder; ``None`` if absent."""
-    if not store.has(name):
-        return None
-    if store.folder is not None:
-        return store.folder / name
-    place = Path(tempfile.mkdtemp(prefix="unbraid-")) / Path(name).name
-    place.write_bytes(store.read(name))
-    return place

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from unbraid._torch import require_torch
-from unbraid._typing import FloatArray
+from unbraid._typing import FloatArray, IntArray
 from unbraid._version import __version__
 from unbraid.data import load_dataset
-from unbraid.models._encode import chosen_rows, encode_all
+from unbraid.models._encode import CHUNK, drawn_rows
+from unbraid.models._rates import gaussian_rate
 from unbraid.study._codes import factors_name, write_codes, write_factors
 from unbraid.study._plan import Ensemble, Model, Plan, model_row_key
 from unbraid.study._rows import MODEL
@@ -64,30 +65,22 @@ class TrainJob:
     def run(self) -> None:
         """Train, encode, and write models, codes and factors."""
         require_torch("training the models of a study")
-        from unbraid.models import code_rates
-
         started = time.perf_counter()
         study, members = self.plan.study, self.ensemble.members
         dataset = load_dataset(self.ensemble.dataset, self.data_folder or None)
-        n = min(study.rows, len(dataset))
-        write_factors(
-            self.store,
-            factors_name(self.plan, self.ensemble.dataset),
-            dataset,
-            chosen_rows(len(dataset), n, study.seed),
-        )
+        rows = drawn_rows(len(dataset), min(study.rows, len(dataset)), study.seed)
+        write_factors(self.store, factors_name(self.plan, self.ensemble.dataset), dataset, rows)
         trained = self._trained(dataset)
-        codes = [rep.codes for rep in encode_all(trained, dataset, n=n, seed=study.seed, check=False)]
-        rates = code_rates(trained, dataset, n=n, seed=study.seed)
+        codes, rates = _encoded(trained, dataset, rows)
         losses = trained.history[-1, 0].tolist()
         seconds = (time.perf_counter() - started) / len(members)
-        rows = []
+        made = []
         for model, one, rate, loss in zip(members, codes, rates, losses, strict=True):
-            problem = _problem(one)
+            problem = "" if np.isfinite(one).all() else "training diverged: the codes are not finite."
             if not problem:
                 write_codes(self.store, model, one, rate)
-            rows.append(_row(model, loss if np.isfinite(loss) else None, problem, seconds))
-        self.store.add_rows(rows)
+            made.append(model_row(model, loss, problem, seconds))
+        self.store.add_rows(made)
 
     def _trained(self, dataset: Any) -> Any:
         from unbraid.models import train
@@ -136,13 +129,21 @@ def _members(ensemble: Ensemble) -> bytes:
     return json.dumps({"dataset": ensemble.dataset, "family": ensemble.family, "members": members}, indent=1).encode()
 
 
-def _problem(codes: FloatArray) -> str:
-    if not np.isfinite(codes).all():
-        return "the model diverged in training: its codes are not finite."
-    return ""
+def _encoded(trained: Any, dataset: Any, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the codes of every member, ``(n_models, n, n_codes)``, and what each tells, ``(n_models, n_codes)``."""
+    codes = np.empty((len(trained), len(rows), trained.settings.n_codes), dtype=np.float32)
+    rates = np.zeros((len(trained), trained.settings.n_codes))
+    for start in range(0, len(rows), CHUNK):
+        part = rows[start : start + CHUNK]
+        mean, deviation = trained.posterior(np.asarray(dataset.observations(part)))
+        codes[:, start : start + CHUNK] = mean
+        with np.errstate(all="ignore"):  # of a model that diverged; its row says so
+            rates += gaussian_rate(mean, deviation).sum(axis=1) / len(rows)
+    return codes, rates
 
 
-def _row(model: Model, loss: float | None, problem: str, seconds: float) -> dict[str, Any]:
+def model_row(model: Model, loss: float | None, failure: str, seconds: float | None = None) -> dict[str, Any]:
+    """Return the row of the table that says how a model came out."""
     return {
         **model.columns(),
         "key": model_row_key(model),
@@ -151,8 +152,8 @@ def _row(model: Model, loss: float | None, problem: str, seconds: float) -> dict
         "predictor": "",
         "factor": "",
         "n_rows": 0,
-        "value": None if problem else loss,
-        "failure": problem,
+        "value": None if failure else loss,
+        "failure": failure,
         "seconds": seconds,
         "version": __version__,
     }
