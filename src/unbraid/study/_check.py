@@ -36,7 +36,9 @@ def check_study(study: Study, at: At) -> None:
         for name in group.predictors:
             _within(at, f".tasks[{number}].predictors", lambda name=name: check_predictor(name))
         for size in group.train:
-            _positive(f"train of tasks[{number}]", size, at, f".tasks[{number}].train")
+            if size <= 0 or (size > 1 and size != int(size)):
+                place = at(f".tasks[{number}].train")
+                raise ValueError(f"{place}: train must be whole numbers of rows or shares up to 1, got {size}.")
         for name in group.only if study.data else ():
             _within(at, f".tasks[{number}].only", lambda name=name: check_choice("only", name, study.data))
     if study.agreement is not None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from unbraid._typing import AnyArray
 from unbraid._version import __version__
 from unbraid.data import load_dataset
-from unbraid.downstream import TASKS, solve_all
+from unbraid.downstream import Pictures, check_task, pictures_of, solve_all
 from unbraid.metrics import METRICS
 from unbraid.panel import evaluate
 from unbraid.representation import Representation
@@ -61,8 +60,10 @@ class MeasureJob:
             wanted = {one.name: one for one in self.measurements if one.kind == SCORE and one.n_rows == n_rows}
             self.store.add_rows(list(self._scores(rep, n_rows, wanted)))
         tasks = [one for one in self.measurements if one.kind == TASK]
-        for name in dict.fromkeys(one.name for one in tasks):
-            self.store.add_rows(list(self._solved(rep, [one for one in tasks if one.name == name])))
+        pictures = self._pictures([one.name for one in tasks])
+        for train, predictor in dict.fromkeys((one.train, one.predictor) for one in tasks):
+            wanted = {one.name: one for one in tasks if (one.train, one.predictor) == (train, predictor)}
+            self.store.add_rows(list(self._solved(rep, wanted, pictures)))
 
     def _scores(self, rep: Representation, n_rows: int, wanted: dict[str, Measurement]) -> Iterator[dict[str, Any]]:
         spec = self.plan.study.scores
@@ -81,24 +82,29 @@ class MeasureJob:
         for name, measurement in wanted.items():
             yield from _score_rows(self._row(measurement, n_rows=part.n_samples), report, name)
 
-    def _solved(self, rep: Representation, tasks: list[Measurement]) -> Iterator[dict[str, Any]]:
-        needs_pictures = TASKS[tasks[0].name].needs_pictures if tasks[0].name in TASKS else False
-        pictures = self._pictures if needs_pictures and not self.model.file else None
-        for task in tasks:
-            found = solve_all(
-                rep,
-                tasks=[task.name],
-                predictors=[task.predictor],
-                train_sizes=[task.train],
-                seed=self.plan.study.seed,
-                pictures=pictures() if pictures else None,
-            )
-            for row in found.to_dict("records"):
-                yield {**self._row(task), **{str(name): _plain(value) for name, value in row.items()}}
+    def _solved(
+        self, rep: Representation, wanted: dict[str, Measurement], pictures: Pictures | None
+    ) -> Iterator[dict[str, Any]]:
+        """Solve tasks that have predictor and training size in common."""
+        first = next(iter(wanted.values()))
+        found = solve_all(
+            rep,
+            tasks=list(wanted),
+            predictors=[first.predictor],
+            train_sizes=[first.train if first.train <= 1 else int(first.train)],
+            seed=self.plan.study.seed,
+            pictures=pictures,
+            progress=False,
+        )
+        for row in found.to_dict("records"):
+            yield {**self._row(wanted[row["name"]]), **{str(name): _plain(value) for name, value in row.items()}}
 
-    def _pictures(self) -> AnyArray:
+    def _pictures(self, tasks: list[str]) -> Pictures | None:
+        """Return what some tasks ask about the pictures, if one of these does and there are pictures."""
+        if self.model.file or not any(check_task(name).needs in ("squares", "masks") for name in tasks):
+            return None
         labels = self.store.read_arrays(factors_name(self.plan, self.model.dataset))
-        return np.asarray(load_dataset(self.model.dataset, self.data_folder or None).observations(labels["rows"]))
+        return pictures_of(load_dataset(self.model.dataset, self.data_folder or None), labels["rows"])
 
     def _row(self, measurement: Measurement, n_rows: int = 0) -> dict[str, Any]:
         return measured_row(self.model, measurement, n_rows=n_rows)
