@@ -89,7 +89,7 @@ def test_what_is_no_study_is_refused(text):
 
 
 def test_an_unknown_study_is_told_from_a_file():
-    with pytest.raises(ValueError, match="study must be a file, or one of iwo, mini, thesis, got 'minni'.*mini"):
+    with pytest.raises(ValueError, match=r"study must be a file, or one of iwo, mini, thesis, got 'minni'.*mini"):
         load_study("minni")
 
 

@@ -172,8 +172,11 @@ def table(*, store: str, study: str | None = None, csv: Path | None = None, wide
     if csv is not None:
         check_writable("csv", csv)
     rows = study_table(_there(store), study)
-    shown = widened(rows) if wide else rows.drop(columns=["key", "version"])
-    text = shown.to_csv(index=wide)
+    shown = rows.drop(columns=["key", "version"])
+    if wide:
+        side_by_side = widened(rows)
+        shown = side_by_side.about.join(side_by_side.values).reset_index()
+    text = shown.to_csv(index=False)
     if csv is None:
         print(text, end="")
     else:
@@ -181,11 +184,13 @@ def table(*, store: str, study: str | None = None, csv: Path | None = None, wide
         print(f"wrote {len(shown)} lines to {csv}", file=sys.stderr)
 
 
-def report(*, store: str, out: Path, study: str | None = None, latex: Path | None = None) -> None:
+def report(*, store: str, out: Path, study: str | None = None, tables: Path | None = None) -> None:
     """Write the report of a study: correlations of scores with each other and with tasks, and what they mean.
 
     Examples:
         unbraid study report --store mini --out report.html
+
+        unbraid study report --store mini --out report.html --tables tables
 
     Parameters
     ----------
@@ -195,23 +200,24 @@ def report(*, store: str, out: Path, study: str | None = None, latex: Path | Non
         HTML file to write.
     study
         Which, where the store has several.
-    latex
-        Also write the correlation tables as LaTeX, to this file.
+    tables
+        Folder to also write every table to, as CSV, and the correlations as LaTeX.
     """
     from unbraid.report import study_page
     from unbraid.study import analyse, study_state
 
     check_writable("out", out)
-    if latex is not None:
-        check_writable("latex", latex)
+    if tables is not None:
+        tables.mkdir(parents=True, exist_ok=True)
     state = study_state(_there(store), study)
     rows = state.table()
     spec = state.plan.study
     write_text(out, study_page(rows, name=spec.name, about=spec.about))
     print(f"wrote {out}", file=sys.stderr)
-    if latex is not None:
-        write_text(latex, analyse(rows).to_latex())
-        print(f"wrote {latex}", file=sys.stderr)
+    if tables is not None:
+        analysis = analyse(rows)
+        written = [*analysis.to_csv(tables), *analysis.to_latex(tables)]
+        print(f"wrote {len(written)} tables to {tables}", file=sys.stderr)
 
 
 def clean(*, store: str, yes: bool = False) -> None:
@@ -234,8 +240,8 @@ def clean(*, store: str, yes: bool = False) -> None:
     place = Store(_there(store))
     found = find_leftovers(place)
     print(
-        f"{len(found.files)} files ({found.n_bytes / 1e6:.1f} MB), {found.n_rows} rows and {len(found.damaged)} damaged "
-        f"shards are not asked for by any study in {store}."
+        f"{len(found.files)} files ({found.n_bytes / 1e6:.1f} MB), {found.n_rows} rows and {len(found.damaged)} "
+        f"damaged shards are not asked for by any study in {store}."
     )
     if yes:
         remove_leftovers(place, found)

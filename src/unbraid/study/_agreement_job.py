@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from unbraid.metrics import udr
+from unbraid.metrics import METRICS as udr
 from unbraid.study._codes import read_codes, sample_rows
 from unbraid.study._keys import content_key
 from unbraid.study._measure_job import measured_row
@@ -65,8 +65,6 @@ class AgreementJob:
                 ]
             )
 
-    def _row(
-        self, model: Model, measurement: Measurement, n_rows: int, value: float, seconds: float
-    ) -> dict[str, Any]:
+    def _row(self, model: Model, measurement: Measurement, n_rows: int, value: float, seconds: float) -> dict[str, Any]:
         row = measured_row(model, measurement, n_rows=n_rows)
         return {**row, "value": value, "seconds": seconds / len(self.group)}

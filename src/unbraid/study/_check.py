@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from unbraid._validation import check_choice
 from unbraid.data import DATASETS
@@ -23,30 +24,30 @@ def check_study(study: Study, at: At) -> None:
     """
     _check_source(study, at)
     for number, name in enumerate(study.data):
-        _within(at, f".data[{number}]", lambda name=name: check_choice("data", name, DATASETS))
+        _within(at, f".data[{number}]", partial(check_choice, "data", name, DATASETS))
     for number, family in enumerate(study.models):
-        _within(at, f".models[{number}]", lambda family=family: _check_family(family))
+        _within(at, f".models[{number}]", partial(_check_family, family))
     _check_numbers(study, at)
-    _within(at, ".scores.metrics", lambda: metric_options(study.scores.metrics))
+    _within(at, ".scores.metrics", partial(metric_options, study.scores.metrics))
     if study.scores.options:
-        _within(at, ".scores.options", lambda: metric_options(study.scores.metrics, options=study.scores.options))
+        _within(at, ".scores.options", partial(metric_options, study.scores.metrics, options=study.scores.options))
     for number, group in enumerate(study.tasks):
         for name in group.tasks:
-            _within(at, f".tasks[{number}].tasks", lambda name=name: check_task(name))
+            _within(at, f".tasks[{number}].tasks", partial(check_task, name))
         for name in group.predictors:
-            _within(at, f".tasks[{number}].predictors", lambda name=name: check_predictor(name))
+            _within(at, f".tasks[{number}].predictors", partial(check_predictor, name))
         for size in group.train:
             if size <= 0 or (size > 1 and size != int(size)):
                 place = at(f".tasks[{number}].train")
                 raise ValueError(f"{place}: train must be whole numbers of rows or shares up to 1, got {size}.")
         for name in group.only if study.data else ():
-            _within(at, f".tasks[{number}].only", lambda name=name: check_choice("only", name, study.data))
+            _within(at, f".tasks[{number}].only", partial(check_choice, "only", name, study.data))
     if study.agreement is not None:
         for name in study.agreement.methods:
-            _within(at, ".agreement", lambda name=name: check_choice("methods", name, ("lasso", "spearman")))
+            _within(at, ".agreement", partial(check_choice, "methods", name, ("lasso", "spearman")))
         variants = ("published", "thesis")
         variant = study.agreement.variant
-        _within(at, ".agreement", lambda: check_choice("variant", variant, variants))
+        _within(at, ".agreement", partial(check_choice, "variant", variant, variants))
 
 
 def _check_source(study: Study, at: At) -> None:
@@ -69,9 +70,7 @@ def _check_family(family: Family) -> None:
     known = STRENGTHS[family.family]
     for name in family.strengths:
         if name not in known:
-            raise ValueError(
-                f"{family.family} has no strength {name!r}; it has {', '.join(known) or 'none'}."
-            )
+            raise ValueError(f"{family.family} has no strength {name!r}; it has {', '.join(known) or 'none'}.")
     lists = {name: len(value) for name, value in family.strengths.items() if isinstance(value, tuple)}
     if len(set(lists.values())) > 1 or 0 in lists.values():
         raise ValueError(f"strengths of {family.family} must be lists of equal length, got {lists}.")

@@ -55,9 +55,7 @@ class Cost:
     def is_large(self) -> bool:
         """Whether somebody should say yes first."""
         return (
-            self.gpu_hours > LARGE_GPU_HOURS
-            or self.core_hours > LARGE_CORE_HOURS
-            or self.gigabytes > LARGE_GIGABYTES
+            self.gpu_hours > LARGE_GPU_HOURS or self.core_hours > LARGE_CORE_HOURS or self.gigabytes > LARGE_GIGABYTES
         )
 
     def sentence(self, workers: int | None = None) -> str:

@@ -15,9 +15,7 @@ from unbraid.study._store import MERGE_ABOVE, Store
 from unbraid.study._train_job import TrainJob, model_row
 
 
-def run_plan(
-    plan: Plan, store: Store, engine: Engine, *, data_folder: str = "", progress: bool | None = None
-) -> State:
+def run_plan(plan: Plan, store: Store, engine: Engine, *, data_folder: str = "", progress: bool | None = None) -> State:
     """Make and measure whatever a store lacks.
 
     Args:
@@ -137,9 +135,7 @@ class _Run:
                 if any(one.on(model) not in self.state.done for model in present)
             ]
             if missing:
-                jobs.append(
-                    AgreementJob(store=self.store, plan=self.plan, group=present, measurements=tuple(missing))
-                )
+                jobs.append(AgreementJob(store=self.store, plan=self.plan, group=present, measurements=tuple(missing)))
         return jobs
 
     def _note(self, lost: Iterable[tuple[Model, Measurement]], error: str) -> None:

@@ -72,7 +72,9 @@ def parse_study(text: str, *, source: str = "study") -> Study:
     except yaml.YAMLError as error:
         raise ValueError(f"{_place(source, getattr(error, 'problem_mark', None))}: {_problem(error)}.") from error
     if tree is None or not isinstance(plain, dict):
-        raise ValueError(f"{source} is not a study: it must have `name:`, `scores:` and so on; see `unbraid study show`.")
+        raise ValueError(
+            f"{source} is not a study: it must have `name:`, `scores:` and so on; see `unbraid study show`."
+        )
     _check_twice(tree, source)
 
     def at(path: str) -> str:

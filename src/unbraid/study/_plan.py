@@ -184,10 +184,7 @@ def make_plan(study: Study) -> Plan:
 
         return Plan(study, (), given_models(study))
     ensembles = tuple(
-        ensemble
-        for dataset in study.data
-        for family in study.models
-        for ensemble in _ensembles(study, dataset, family)
+        ensemble for dataset in study.data for family in study.models for ensemble in _ensembles(study, dataset, family)
     )
     return Plan(study, ensembles, tuple(model for ensemble in ensembles for model in ensemble.members))
 

@@ -15,7 +15,7 @@ class _Part(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A part of a study file: its keys are known, and nothing changes it."""
 
 
-class Family(_Part):
+class Family(_Part, frozen=True, kw_only=True):
     """Models of one kind that differ in strength.
 
     Attributes:
@@ -42,7 +42,7 @@ class Family(_Part):
         ]
 
 
-class Training(_Part):
+class Training(_Part, frozen=True, kw_only=True):
     """How models are trained; the defaults are those of the published models.
 
     Attributes:
@@ -66,7 +66,7 @@ class Training(_Part):
     gpus: float = 1.0
 
 
-class Representations(_Part):
+class Representations(_Part, frozen=True, kw_only=True):
     """Codes that somebody has already, instead of models to train.
 
     Attributes:
@@ -79,7 +79,7 @@ class Representations(_Part):
     index: str = ""
 
 
-class Scores(_Part):
+class Scores(_Part, frozen=True, kw_only=True):
     """Which metrics, on how many rows.
 
     Attributes:
@@ -97,7 +97,7 @@ class Scores(_Part):
     nulls: bool = False
 
 
-class Tasks(_Part):
+class Tasks(_Part, frozen=True, kw_only=True):
     """What is predicted from the codes.
 
     Attributes:
@@ -113,7 +113,7 @@ class Tasks(_Part):
     only: tuple[str, ...] = ()
 
 
-class Agreement(_Part):
+class Agreement(_Part, frozen=True, kw_only=True):
     """How much models of one setting agree (UDR).
 
     Attributes:
@@ -127,7 +127,7 @@ class Agreement(_Part):
     rows: int = 1000
 
 
-class Study(_Part):
+class Study(_Part, frozen=True, kw_only=True):
     """A whole study.
 
     Attributes:

@@ -75,7 +75,11 @@ class State:
 
     def _reasons(self) -> list[dict[str, Any]]:
         """Return each reason once, the most frequent first, with an example."""
-        told = [(self.failed_models[model.key], model.label) for model in self.plan.models if model.key in self.failed_models]
+        told = [
+            (self.failed_models[model.key], model.label)
+            for model in self.plan.models
+            if model.key in self.failed_models
+        ]
         told += [
             (self.failures[key], " ".join(filter(None, (one.name, one.predictor, "of", model.label))))
             for key, model, one in self.missing

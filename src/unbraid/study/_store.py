@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,13 @@ import pyarrow.parquet as pq
 from unbraid._files import write_atomically
 from unbraid._typing import AnyArray
 from unbraid.study._keys import content_key
-from unbraid.study._rows import SCHEMA
+from unbraid.study._rows import SCHEMA, empty_table
 
 RESULTS = "results"
 #: Shards above which they are merged into one: each costs a reader a tenth of a millisecond or more.
 MERGE_ABOVE = 200
 #: How often a table is read again when shards are merged by another run meanwhile.
-TRIES = 5
+TRIES = 20
 
 
 class Store:
@@ -97,7 +98,7 @@ class Store:
 
     def delete(self, name: str) -> None:
         """Delete a file or a folder, if it is there."""
-        if self._files.exists(self.path(name)):
+        with suppress(FileNotFoundError):
             self._files.rm(self.path(name), recursive=True)
 
     def size(self, name: str) -> int:
@@ -107,7 +108,7 @@ class Store:
     def write_arrays(self, name: str, **arrays: AnyArray) -> None:
         """Write arrays as ``.npz``."""
         buffer = io.BytesIO()
-        np.savez(buffer, **arrays)
+        np.savez(buffer, allow_pickle=False, **arrays)
         self.write(name, buffer.getvalue())
 
     def read_arrays(self, name: str) -> dict[str, AnyArray]:
@@ -125,11 +126,13 @@ class Store:
 
     def table(self) -> pd.DataFrame:
         """Return all rows, each measurement once: a value rather than a failure where both are there."""
-        for _ in range(TRIES - 1):
+        for _ in range(TRIES):
+            shards = self._shards()
             try:
-                return self._query(self._shards())
+                return self._query(shards)
             except (duckdb.Error, OSError):
-                continue  # a shard was merged away between listing and reading, or one is damaged
+                if shards == self._shards():
+                    break  # nobody merged one away between listing and reading: one is damaged
         return self._query([shard for shard in self._shards() if self._is_whole(shard)])
 
     def damaged(self) -> list[str]:
@@ -138,15 +141,18 @@ class Store:
 
     def merge(self, *, above: int = MERGE_ABOVE) -> None:
         """Put small shards into one, where there are many; another run may read or merge meanwhile."""
-        shards = [shard for shard in self._shards() if self._is_whole(shard)] if len(self._shards()) > above else []
-        if not shards:
+        shards = self._shards()
+        if len(shards) <= above:
             return
-        table = pa.Table.from_pandas(self._query(shards), schema=SCHEMA, preserve_index=False)
-        merged = f"{content_key(sorted(shards))}.parquet"
+        whole = [shard for shard in shards if self._is_whole(shard)]
+        try:
+            table = pa.Table.from_pandas(self._query(whole), schema=SCHEMA, preserve_index=False)
+        except (duckdb.Error, OSError):
+            return  # another run is merging the same
+        merged = f"{content_key(whole)}.parquet"
         self._write_shard(merged, table)
-        for shard in shards:
-            if shard != merged:
-                self.delete(f"{RESULTS}/{shard}")
+        for shard in whole:
+            self.delete(f"{RESULTS}/{shard}")
 
     def replace_rows(self, table: pa.Table) -> None:
         """Make these the only rows; no run may be using the store."""
@@ -176,7 +182,7 @@ class Store:
     def _query(self, shards: Iterable[str]) -> pd.DataFrame:
         paths = [self._address(shard) for shard in shards]
         if not paths:
-            return SCHEMA.empty_table().to_pandas()
+            return empty_table()
         with duckdb.connect() as database:
             if not self._is_local:
                 database.register_filesystem(self._files)
