@@ -134,6 +134,7 @@ def solve(
     """
     solver = check_predictor(predictor)
     wanted = build_target(target, rep, pictures) if isinstance(target, str) else target
+    wanted.check_rows(rep.n_samples)
     split = split_rows(rep.n_samples, test_rows=test_rows, seed=seed)
     with threadpool_limits(1):
         return solve_on(set_up(rep, split, n_train, seed), wanted, solver, {})

@@ -31,6 +31,19 @@ class Target:
     parts: tuple[Factor, ...] = ()
     masks: BoolArray | None = None
 
+    def __post_init__(self) -> None:
+        if bool(self.parts) == (self.masks is not None):
+            raise ValueError(f"target {self.name!r} must have parts to predict, or masks; give one of them.")
+
+    def check_rows(self, n_samples: int) -> None:
+        """Raise unless there is something to predict in each row."""
+        lengths = {len(part.numbers) for part in self.parts} or {len(self.masks if self.masks is not None else ())}
+        if lengths != {n_samples}:
+            raise ValueError(
+                f"target {self.name!r} must have one entry for each of the {n_samples} rows of codes, "
+                f"got {max(lengths)}."
+            )
+
 
 def all_factors(rep: Representation, pictures: Pictures | None) -> Target:
     """Every factor, by its kind."""
@@ -76,7 +89,6 @@ def square(rep: Representation, pictures: Pictures | None) -> Target:
         return Target(name="square", parts=rep.select_factors(SQUARE).factors)
     if pictures is None or pictures.squares is None:
         raise ValueError(f"square needs pictures with squares, or the factors {' and '.join(SQUARE)}; got neither.")
-    _check_length("squares", len(pictures.squares), rep)
     left, top, side = np.asarray(pictures.squares, dtype=np.float64).T
     middles = (left + side / 2, top + side / 2)
     return Target(
@@ -89,7 +101,6 @@ def segmentation(rep: Representation, pictures: Pictures | None) -> Target:
     """Which pixels show the object."""
     if pictures is None or pictures.masks is None:
         raise ValueError("segmentation needs pictures with masks, got none; see unbraid.downstream.pictures_of.")
-    _check_length("masks", len(pictures.masks), rep)
     masks = np.asarray(pictures.masks, dtype=bool)
     if masks.ndim != 3:
         raise ValueError(f"masks must have shape (n, height, width), got {masks.shape}.")
@@ -141,8 +152,3 @@ def _polar_parts(x: FloatArray, y: FloatArray, *, kind: str) -> tuple[Factor, Fa
     # the origin lies in no direction: such a row has no angle to predict
     angle = np.where(radius > 0, np.arctan2(y, x), np.nan)
     return make_factor(radius, name="radius", kind="continuous"), make_factor(angle, name="angle", kind=kind)
-
-
-def _check_length(what: str, length: int, rep: Representation) -> None:
-    if length != rep.n_samples:
-        raise ValueError(f"{what} must have one entry for each of the {rep.n_samples} rows of codes, got {length}.")

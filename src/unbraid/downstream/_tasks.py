@@ -146,7 +146,9 @@ def build_target(name: str, rep: Representation, pictures: Pictures | None = Non
     Raises:
         ValueError: No such task, or the representation or the pictures lack what it needs.
     """
-    return check_task(name, rep.factor_names).build(rep, pictures)
+    target = check_task(name, rep.factor_names).build(rep, pictures)
+    target.check_rows(rep.n_samples)
+    return target
 
 
 def _one_factor(factor: str, factor_names: tuple[str, ...] | None) -> Task:
