@@ -254,11 +254,8 @@ def _alike(side: FloatArray) -> list[IntArray]:
 
 
 def _plain(side: FloatArray) -> FloatArray:
-    """Return columns with rounding error in place of variation made constant."""
-    if not len(side):
-        return side
-    constant = _is_constant(side)
-    return np.where(constant, side[:1], side)
+    """Return columns less their mean, exactly zero where they vary by rounding error only."""
+    return np.where(_is_constant(side), 0.0, side - side.mean(axis=0)) if len(side) else side
 
 
 def _is_constant(side: FloatArray) -> FloatArray:
