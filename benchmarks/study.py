@@ -39,7 +39,10 @@ N_MODELS = 10_000
 
 def speeds():
     """CPU seconds of a point score for each kind of evidence, and of a task for each predictor."""
-    reps = {n: ub.Representation(*dsprites_like(n), names=["shape", "scale", "orientation", "x", "y"]) for n in ROWS_MEASURED}
+    reps = {
+        n: ub.Representation(*dsprites_like(n), names=["shape", "scale", "orientation", "x", "y"])
+        for n in ROWS_MEASURED
+    }
     first = {metric.source.name: metric.name for metric in reversed(METRICS.values())}
     scores = {source: [_score(rep, name) for rep in reps.values()] for source, name in first.items()}
     tasks = {name: [_task(rep, name) for rep in reps.values()] for name in PREDICTORS}
@@ -82,8 +85,12 @@ def status():
         summary = look(make_plan(plan.study), store).summary()
         seconds = time.perf_counter() - started
         n_shards = len(store.names("results"))
-    return {"models": len(plan.models), "numbers": sum(p["done"] for p in summary["parts"].values()),
-            "shards": n_shards, "seconds": seconds}
+    return {
+        "models": len(plan.models),
+        "numbers": sum(p["done"] for p in summary["parts"].values()),
+        "shards": n_shards,
+        "seconds": seconds,
+    }
 
 
 def _with(study, **changes):
@@ -94,9 +101,17 @@ def _with(study, **changes):
 
 def _row(model, key, kind, one=None):
     return {
-        **model.columns(), "key": key, "kind": kind, "name": one.name if one else "loss",
-        "predictor": one.predictor if one else "", "factor": "", "n_rows": one.n_rows if one else 0, "value": 0.5,
-        "failure": "", "seconds": 1.0, "version": "0",
+        **model.columns(),
+        "key": key,
+        "kind": kind,
+        "name": one.name if one else "loss",
+        "predictor": one.predictor if one else "",
+        "factor": "",
+        "n_rows": one.n_rows if one else 0,
+        "value": 0.5,
+        "failure": "",
+        "seconds": 1.0,
+        "version": "0",
     }
 
 
@@ -114,9 +129,13 @@ def mini():
         training = table[table["kind"] == "model"]["seconds"].sum()
         n_bytes = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
         return {
-            "models": int((table["kind"] == "model").sum()), "run_seconds": ran - started,
-            "report_seconds": drawn - ran, "mini_seconds": drawn - started, "training_seconds": float(training),
-            "report_megabytes": report.stat().st_size / 1e6, "store_megabytes": n_bytes / 1e6,
+            "models": int((table["kind"] == "model").sum()),
+            "run_seconds": ran - started,
+            "report_seconds": drawn - ran,
+            "mini_seconds": drawn - started,
+            "training_seconds": float(training),
+            "report_megabytes": report.stat().st_size / 1e6,
+            "store_megabytes": n_bytes / 1e6,
         }
 
 

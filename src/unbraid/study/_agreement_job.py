@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from unbraid.metrics import METRICS as udr
+from unbraid.metrics import udr
 from unbraid.study._codes import read_codes, sample_rows
 from unbraid.study._keys import content_key
 from unbraid.study._measure_job import measured_row
@@ -54,9 +54,9 @@ class AgreementJob:
         rates = [rate for _, rate in read]
         for measurement in self.measurements:
             started = time.perf_counter()
-            method = measurement.name.removeprefix("udr_")
+            how: dict[str, Any] = {"method": measurement.name.removeprefix("udr_"), "variant": spec.variant}
             known = [rate for rate in rates if rate is not None]
-            found = udr(codes, rates=known if len(known) == len(rates) else None, method=method, variant=spec.variant)
+            found = udr(codes, rates=known if len(known) == len(rates) else None, **how)
             seconds = time.perf_counter() - started
             self.store.add_rows(
                 [
