@@ -95,12 +95,11 @@ class Environment(FileJob):
     """Tells the threads of the libraries that are loaded, and the environment."""
 
     def work(self):
-        import torch
         from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  for its OpenMP
         from threadpoolctl import threadpool_info
 
         threads = {one["filepath"]: one["num_threads"] for one in threadpool_info()}
-        return {"threads": threads, "torch": torch.get_num_threads(), "environment": dict(os.environ)}
+        return {"threads": threads, "environment": dict(os.environ)}
 
 
 class UnpicklableError(Exception):
