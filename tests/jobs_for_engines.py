@@ -58,10 +58,24 @@ class Sleeper(FileJob):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Follower(FileJob):
+    """Waits for a file of another job: it ends only if that one runs beside it."""
+
+    file: str
+
+    def work(self):
+        limit = time.monotonic() + 120
+        while not Path(self.folder, self.file).exists():
+            if time.monotonic() > limit:
+                raise ValueError(f"{self.file} did not come.")
+            time.sleep(0.02)
+
+
+@dataclass(frozen=True, kw_only=True)
 class SlowAtFirst(FileJob):
     """Slow the first time it is started, quick the second."""
 
-    seconds: float = 60.0
+    seconds: float = 300.0
 
     def work(self):
         time.sleep(self.seconds if len(self.starts()) == 1 else 0.0)

@@ -15,6 +15,7 @@ from jobs_for_engines import (
     Arithmetic,
     Environment,
     FileJob,
+    Follower,
     Killed,
     Raises,
     Sleeper,
@@ -22,7 +23,9 @@ from jobs_for_engines import (
     Unsendable,
     finish_all,
 )
+from unbraid.study._cards import Cards, visible_cards
 from unbraid.study._engines import make_engine
+from unbraid.study._job import Finished
 from unbraid.study._local_engine import LocalEngine
 from unbraid.study._worker import ONE_THREAD
 from unbraid.study._worker_process import WorkerProcess, changed_environment
@@ -53,7 +56,7 @@ def is_alive(pid):
         return False
 
 
-def wait_until(condition, seconds=20.0):
+def wait_until(condition, seconds=120.0):
     limit = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < limit, "waited too long"
@@ -72,17 +75,24 @@ class TestReports:
         assert all(len(job.starts()) == 1 and job.is_done() for job in jobs)
 
     def test_jobs_run_beside_each_other_in_as_many_processes_as_there_are_slots(self, engine, tmp_path):
-        jobs = sleepers(tmp_path, 4, seconds=0.2)
-        finish_all(engine, jobs)
+        jobs = [
+            Follower(name="a", folder=str(tmp_path), file="b.starts"),
+            Follower(name="b", folder=str(tmp_path), file="a.starts"),
+        ]
+        ended = finish_all(engine, jobs)
+        assert [one.error for one in ended.values()] == [None, None]
         assert engine.n_slots == 2
         assert len({pid for job in jobs for pid in job.starts()} - {os.getpid()}) == 2
 
-    def test_the_quick_is_reported_before_the_slow(self, engine, tmp_path):
-        engine.submit(Sleeper(name="slow", folder=str(tmp_path), seconds=1.0))
+    def test_jobs_are_reported_in_the_order_in_which_they_end(self, engine, tmp_path):
+        engine.submit(Follower(name="slow", folder=str(tmp_path), file="quick.done"))
         engine.submit(Sleeper(name="quick", folder=str(tmp_path)))
-        first, second = engine.wait(), engine.wait()
-        assert (first.job.key, second.job.key) == ("quick", "slow")
-        assert first.seconds < 0.5 < 1.0 <= second.seconds < 2.0
+        assert [engine.wait().job.key, engine.wait().job.key] == ["quick", "slow"]
+
+    def test_seconds_are_those_of_the_job_not_of_its_worker_or_the_queue(self, engine, tmp_path):
+        ended = finish_all(engine, [*sleepers(tmp_path, 4), Sleeper(name="slow", folder=str(tmp_path), seconds=0.5)])
+        assert 0.5 <= ended["slow"].seconds < 1.5
+        assert ended["job3"].seconds < 0.5
 
     def test_jobs_may_be_submitted_between_waits(self, engine, tmp_path):
         first, second = sleepers(tmp_path, 2)
@@ -280,21 +290,61 @@ class TestCards:
     def test_jobs_at_once_are_limited_by_the_cards(self, tmp_path, monkeypatch, gpus, at_once):
         monkeypatch.setattr("unbraid.study._local_engine.visible_cards", lambda: ["0", "1"])
         running, most, lock = set(), [0], threading.Lock()
+        together = threading.Barrier(at_once)
 
         def finish(self, job, cards=()):
             with lock:
                 running.add(job.key)
                 most[0] = max(most[0], len(running))
                 assert len(cards) == max(1, gpus)
-            time.sleep(0.05)
+            together.wait(timeout=30)
             with lock:
                 running.discard(job.key)
-            return unbraid.study._job.Finished(job=job, error=None, seconds=0.0)
+            return Finished(job=job, error=None, seconds=0.0)
 
         monkeypatch.setattr(WorkerProcess, "finish", finish)
         with LocalEngine(6) as engine:
-            finish_all(engine, [Sleeper(name=f"{i}", folder=str(tmp_path), gpus=gpus) for i in range(10)])
+            finish_all(engine, [Sleeper(name=f"{i}", folder=str(tmp_path), gpus=gpus) for i in range(8)])
         assert most[0] == at_once
+
+    def test_jobs_without_a_gpu_run_beside_those_that_wait_for_one(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("unbraid.study._local_engine.visible_cards", lambda: ["0"])
+        light = threading.Event()
+
+        def finish(self, job, cards=()):
+            if job.gpus:
+                assert light.wait(timeout=30)
+            else:
+                light.set()
+            return Finished(job=job, error=None, seconds=0.0)
+
+        monkeypatch.setattr(WorkerProcess, "finish", finish)
+        jobs = [Sleeper(name=f"heavy{i}", folder=str(tmp_path), gpus=1.0) for i in range(3)]
+        with LocalEngine(2) as engine:
+            ended = finish_all(engine, [*jobs, Sleeper(name="light", folder=str(tmp_path))])
+        assert len(ended) == 4
+
+    @pytest.mark.parametrize("gpus", [1.5, -1.0, float("nan")])
+    def test_shares_that_mean_nothing_are_refused(self, gpus):
+        assert "gpus must be a share between 0 and 1 or a whole number" in Cards(["0", "1"]).refusal(gpus)
+
+    def test_ten_tenths_fill_a_card(self):
+        cards = Cards(["0"])
+        taken = [cards.take(0.1) for _ in range(11)]
+        assert taken == [("0",)] * 10 + [None]
+        for one in taken[:10]:
+            cards.give_back(one, 0.1)
+        assert cards.take(1) == ("0",)
+
+    def test_a_worker_keeps_the_card_it_has_if_it_can(self):
+        assert Cards(["0", "1"]).take(0.5, held=("1",)) == ("1",)
+
+    def test_cards_keep_the_names_they_were_chosen_by(self, monkeypatch):
+        monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, GPU-5d6")
+        assert visible_cards() == ["3", "GPU-5d6"]
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+        assert visible_cards() == ["0", "1"]
 
 
 class TestChoices:
