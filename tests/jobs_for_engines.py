@@ -58,10 +58,24 @@ class Sleeper(FileJob):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Follower(FileJob):
+    """Waits for a file of another job: it ends only if that one runs beside it."""
+
+    file: str
+
+    def work(self):
+        limit = time.monotonic() + 120
+        while not Path(self.folder, self.file).exists():
+            if time.monotonic() > limit:
+                raise ValueError(f"{self.file} did not come.")
+            time.sleep(0.02)
+
+
+@dataclass(frozen=True, kw_only=True)
 class SlowAtFirst(FileJob):
     """Slow the first time it is started, quick the second."""
 
-    seconds: float = 60.0
+    seconds: float = 300.0
 
     def work(self):
         time.sleep(self.seconds if len(self.starts()) == 1 else 0.0)
@@ -95,12 +109,11 @@ class Environment(FileJob):
     """Tells the threads of the libraries that are loaded, and the environment."""
 
     def work(self):
-        import torch
         from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: F401  for its OpenMP
         from threadpoolctl import threadpool_info
 
         threads = {one["filepath"]: one["num_threads"] for one in threadpool_info()}
-        return {"threads": threads, "torch": torch.get_num_threads(), "environment": dict(os.environ)}
+        return {"threads": threads, "environment": dict(os.environ)}
 
 
 class UnpicklableError(Exception):

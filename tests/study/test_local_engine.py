@@ -15,6 +15,7 @@ from jobs_for_engines import (
     Arithmetic,
     Environment,
     FileJob,
+    Follower,
     Killed,
     Raises,
     Sleeper,
@@ -22,15 +23,28 @@ from jobs_for_engines import (
     Unsendable,
     finish_all,
 )
+from unbraid.study._cards import Cards, visible_cards
 from unbraid.study._engines import make_engine
+from unbraid.study._job import Finished
 from unbraid.study._local_engine import LocalEngine
 from unbraid.study._worker import ONE_THREAD
-from unbraid.study._worker_process import WorkerProcess
+from unbraid.study._worker_process import WorkerProcess, changed_environment
 
 
 @pytest.fixture(scope="module")
 def engine():
     with LocalEngine(2) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """One worker, started from an environment with two threads and a GPU."""
+    with pytest.MonkeyPatch.context() as patch, LocalEngine(1) as started:
+        patch.setenv("OMP_NUM_THREADS", "2")
+        patch.setenv("OPENBLAS_NUM_THREADS", "2")
+        patch.setenv("CUDA_VISIBLE_DEVICES", "5")
+        patch.delenv("MKL_NUM_THREADS", raising=False)
         yield started
 
 
@@ -42,7 +56,7 @@ def is_alive(pid):
         return False
 
 
-def wait_until(condition, seconds=20.0):
+def wait_until(condition, seconds=120.0):
     limit = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < limit, "waited too long"
@@ -61,17 +75,24 @@ class TestReports:
         assert all(len(job.starts()) == 1 and job.is_done() for job in jobs)
 
     def test_jobs_run_beside_each_other_in_as_many_processes_as_there_are_slots(self, engine, tmp_path):
-        jobs = sleepers(tmp_path, 4, seconds=0.2)
-        finish_all(engine, jobs)
+        jobs = [
+            Follower(name="a", folder=str(tmp_path), file="b.starts"),
+            Follower(name="b", folder=str(tmp_path), file="a.starts"),
+        ]
+        ended = finish_all(engine, jobs)
+        assert [one.error for one in ended.values()] == [None, None]
         assert engine.n_slots == 2
         assert len({pid for job in jobs for pid in job.starts()} - {os.getpid()}) == 2
 
-    def test_the_quick_is_reported_before_the_slow(self, engine, tmp_path):
-        engine.submit(Sleeper(name="slow", folder=str(tmp_path), seconds=1.0))
+    def test_jobs_are_reported_in_the_order_in_which_they_end(self, engine, tmp_path):
+        engine.submit(Follower(name="slow", folder=str(tmp_path), file="quick.done"))
         engine.submit(Sleeper(name="quick", folder=str(tmp_path)))
-        first, second = engine.wait(), engine.wait()
-        assert (first.job.key, second.job.key) == ("quick", "slow")
-        assert first.seconds < 0.5 < 1.0 <= second.seconds < 2.0
+        assert [engine.wait().job.key, engine.wait().job.key] == ["quick", "slow"]
+
+    def test_seconds_are_those_of_the_job_not_of_its_worker_or_the_queue(self, engine, tmp_path):
+        ended = finish_all(engine, [*sleepers(tmp_path, 4), Sleeper(name="slow", folder=str(tmp_path), seconds=0.5)])
+        assert 0.5 <= ended["slow"].seconds < 1.5
+        assert ended["job3"].seconds < 0.5
 
     def test_jobs_may_be_submitted_between_waits(self, engine, tmp_path):
         first, second = sleepers(tmp_path, 2)
@@ -79,7 +100,7 @@ class TestReports:
             engine.submit(job)
             assert engine.wait().job == job
 
-    def test_numbers_do_not_depend_on_workers_or_order(self, engine, tmp_path):
+    def test_numbers_do_not_depend_on_workers_or_order(self, engine, alone, tmp_path):
         def results(engine, folder, order):
             folder.mkdir()
             jobs = [Arithmetic(name=f"{seed}", folder=str(folder), seed=seed) for seed in order]
@@ -87,8 +108,7 @@ class TestReports:
             return {job.name: job.result() for job in jobs}
 
         two = results(engine, tmp_path / "two", [0, 1, 2, 3])
-        with LocalEngine(1) as alone:
-            one = results(alone, tmp_path / "one", [3, 1, 0, 2])
+        one = results(alone, tmp_path / "one", [3, 1, 0, 2])
         assert one == two
         assert len(set(one.values())) == 4
 
@@ -132,9 +152,9 @@ class TestErrors:
 
 class TestDeath:
     def test_a_killed_worker_is_replaced_and_the_job_done_again(self, engine, tmp_path):
-        job = Killed(name="unlucky", folder=str(tmp_path), times=2)
+        job = Killed(name="unlucky", folder=str(tmp_path), times=1)
         assert finish_all(engine, [job])["unlucky"].error is None
-        assert len(set(job.starts())) == 3
+        assert len(set(job.starts())) == 2
         assert job.is_done()
 
     def test_a_job_that_always_kills_its_worker_fails_alone(self, engine, tmp_path):
@@ -146,15 +166,16 @@ class TestDeath:
         assert all(ended[job.key].error is None and len(job.starts()) == 1 for job in others)
 
     def test_a_worker_that_died_idle_is_nobodys_fault(self, tmp_path):
-        with LocalEngine(1) as engine:
-            (idle,) = sleepers(tmp_path, 1)
-            finish_all(engine, [idle])
-            os.kill(idle.starts()[0], signal.SIGKILL)
-            wait_until(lambda: engine._workers[0]._executor._broken)
-            job = Killed(name="unlucky", folder=str(tmp_path), times=2)
-            assert finish_all(engine, [job])["unlucky"].error is None
+        worker = WorkerProcess(tries=1)
+        first, second = sleepers(tmp_path, 2)
+        worker.finish(first)
+        os.kill(first.starts()[0], signal.SIGKILL)
+        wait_until(lambda: worker._executor._broken)
+        assert worker.finish(second).error is None
+        worker.stop()
 
     def test_leaving_ends_workers_at_once_with_what_they_do(self, tmp_path):
+        before = set(threading.enumerate())
         with LocalEngine(2) as engine:
             jobs = sleepers(tmp_path, 4, seconds=60.0)
             for job in jobs:
@@ -164,11 +185,6 @@ class TestDeath:
         assert time.monotonic() - left < 5
         wait_until(lambda: not any(is_alive(pid) for job in jobs[:2] for pid in job.starts()), 5)
         assert jobs[2].starts() == jobs[3].starts() == []
-
-    def test_an_engine_that_is_left_leaves_no_threads(self, tmp_path):
-        before = set(threading.enumerate())
-        with LocalEngine(2) as engine:
-            finish_all(engine, sleepers(tmp_path, 2))
         wait_until(lambda: not set(threading.enumerate()) - before, 5)
 
 
@@ -227,34 +243,20 @@ class TestDriver:
 
 
 class TestEnvironment:
-    def test_a_worker_has_one_thread_and_sees_no_gpu(self, tmp_path, monkeypatch):
-        monkeypatch.setenv("OMP_NUM_THREADS", "2")
-        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5")
-        monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    def test_a_worker_has_one_thread_and_sees_no_gpu(self, alone, tmp_path):
         before = dict(os.environ)
-        with LocalEngine(1) as engine:
-            job = Environment(name="ask", folder=str(tmp_path))
-            assert finish_all(engine, [job])["ask"].error is None
+        job = Environment(name="ask", folder=str(tmp_path))
+        assert finish_all(alone, [job])["ask"].error is None
         told = job.result()
         assert told["environment"].items() >= ONE_THREAD.items()
         assert told["environment"]["CUDA_VISIBLE_DEVICES"] == ""
         assert len(told["threads"]) >= 2  # BLAS and OpenMP
         assert set(told["threads"].values()) == {1}
-        assert told["torch"] == 1
         assert dict(os.environ) == before
 
-    def test_the_limits_are_what_holds_the_threads(self, tmp_path, monkeypatch):
-        """Without them the same question is answered by more than one, or the test above could not fail."""
-        monkeypatch.setattr("unbraid.study._worker_process.ONE_THREAD", {})
-        for name in ONE_THREAD:
-            monkeypatch.setenv(name, "2")
-        with LocalEngine(1) as engine:
-            job = Environment(name="ask", folder=str(tmp_path))
-            finish_all(engine, [job])
-        assert max(job.result()["threads"].values()) == 2
-
-    def test_a_worker_sees_the_cards_of_its_job_and_no_others(self, tmp_path):
+    def test_a_worker_sees_the_cards_of_its_job_and_no_others(self, tmp_path, monkeypatch):
+        """And without our limits has more than one thread, or the test above could not fail."""
+        monkeypatch.setattr("unbraid.study._worker_process.ONE_THREAD", dict.fromkeys(ONE_THREAD, "2"))
         worker = WorkerProcess()
         jobs = [Environment(name=f"{i}", folder=str(tmp_path)) for i in range(3)]
         for job, cards in zip(jobs, [("1", "3"), ("1", "3"), ()], strict=True):
@@ -263,6 +265,15 @@ class TestEnvironment:
         assert [job.result()["environment"]["CUDA_VISIBLE_DEVICES"] for job in jobs] == ["1,3", "1,3", ""]
         pids = [job.starts()[0] for job in jobs]
         assert pids[0] == pids[1] != pids[2]
+        assert set(jobs[0].result()["threads"].values()) == {2}
+
+    def test_the_environment_of_this_process_is_put_back(self, monkeypatch):
+        monkeypatch.setenv("ONE", "1")
+        monkeypatch.delenv("TWO", raising=False)
+        before = dict(os.environ)
+        with changed_environment({"ONE": "x", "TWO": "y"}):
+            assert (os.environ["ONE"], os.environ["TWO"]) == ("x", "y")
+        assert dict(os.environ) == before
 
 
 class TestCards:
@@ -279,21 +290,61 @@ class TestCards:
     def test_jobs_at_once_are_limited_by_the_cards(self, tmp_path, monkeypatch, gpus, at_once):
         monkeypatch.setattr("unbraid.study._local_engine.visible_cards", lambda: ["0", "1"])
         running, most, lock = set(), [0], threading.Lock()
+        together = threading.Barrier(at_once)
 
         def finish(self, job, cards=()):
             with lock:
                 running.add(job.key)
                 most[0] = max(most[0], len(running))
                 assert len(cards) == max(1, gpus)
-            time.sleep(0.05)
+            together.wait(timeout=30)
             with lock:
                 running.discard(job.key)
-            return unbraid.study._job.Finished(job=job, error=None, seconds=0.0)
+            return Finished(job=job, error=None, seconds=0.0)
 
         monkeypatch.setattr(WorkerProcess, "finish", finish)
         with LocalEngine(6) as engine:
-            finish_all(engine, [Sleeper(name=f"{i}", folder=str(tmp_path), gpus=gpus) for i in range(10)])
+            finish_all(engine, [Sleeper(name=f"{i}", folder=str(tmp_path), gpus=gpus) for i in range(8)])
         assert most[0] == at_once
+
+    def test_jobs_without_a_gpu_run_beside_those_that_wait_for_one(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("unbraid.study._local_engine.visible_cards", lambda: ["0"])
+        light = threading.Event()
+
+        def finish(self, job, cards=()):
+            if job.gpus:
+                assert light.wait(timeout=30)
+            else:
+                light.set()
+            return Finished(job=job, error=None, seconds=0.0)
+
+        monkeypatch.setattr(WorkerProcess, "finish", finish)
+        jobs = [Sleeper(name=f"heavy{i}", folder=str(tmp_path), gpus=1.0) for i in range(3)]
+        with LocalEngine(2) as engine:
+            ended = finish_all(engine, [*jobs, Sleeper(name="light", folder=str(tmp_path))])
+        assert len(ended) == 4
+
+    @pytest.mark.parametrize("gpus", [1.5, -1.0, float("nan")])
+    def test_shares_that_mean_nothing_are_refused(self, gpus):
+        assert "gpus must be a share between 0 and 1 or a whole number" in Cards(["0", "1"]).refusal(gpus)
+
+    def test_ten_tenths_fill_a_card(self):
+        cards = Cards(["0"])
+        taken = [cards.take(0.1) for _ in range(11)]
+        assert taken == [("0",)] * 10 + [None]
+        for one in taken[:10]:
+            cards.give_back(one, 0.1)
+        assert cards.take(1) == ("0",)
+
+    def test_a_worker_keeps_the_card_it_has_if_it_can(self):
+        assert Cards(["0", "1"]).take(0.5, held=("1",)) == ("1",)
+
+    def test_cards_keep_the_names_they_were_chosen_by(self, monkeypatch):
+        monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, GPU-5d6")
+        assert visible_cards() == ["3", "GPU-5d6"]
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+        assert visible_cards() == ["0", "1"]
 
 
 class TestChoices:

@@ -111,12 +111,12 @@ class _Process(SpawnProcess):
 
     def start(self) -> None:
         # A new process copies the environment of this one, and only what it copies is there before its imports.
-        with _changed_environment(self.environment):
+        with changed_environment(self.environment):
             super().start()
 
 
 @contextmanager
-def _changed_environment(variables: Mapping[str, str]) -> Iterator[None]:
+def changed_environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Change this process's environment for a moment."""
     with _environment_lock:
         before = {name: os.environ.get(name) for name in variables}
