@@ -1,5 +1,7 @@
 """Rows to judge on never move; rows to learn from are nested."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,7 @@ def test_smaller_training_sets_begin_larger_ones():
     split = split_rows(200)
     sizes = [split.train(size) for size in (10, 0.5, 100, 1.0)]
     assert [len(rows) for rows in sizes] == [10, 70, 100, 140]
-    for small, large in zip(sizes, sizes[1:], strict=False):
+    for small, large in pairwise(sizes):
         np.testing.assert_array_equal(small, large[: len(small)])
     np.testing.assert_array_equal(split.train(), split.train(1.0))
     assert not set(split.train()) & set(split.test)

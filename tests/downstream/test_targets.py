@@ -34,7 +34,7 @@ def test_polar_about_the_middle_closes_a_circle():
     assert radius.numbers.max() == pytest.approx(np.sqrt(2))
     assert angle.kind == "circular"
     assert angle.period == pytest.approx(2 * np.pi)
-    assert np.ptp(angle.numbers) > 6
+    assert np.ptp(angle.numbers) > 5
 
 
 def test_cartesian_are_the_factors_themselves():

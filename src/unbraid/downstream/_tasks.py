@@ -113,8 +113,9 @@ def check_task(name: str, factor_names: tuple[str, ...] | None = None) -> Task:
     if name.startswith(ONE_FACTOR) and len(name) > len(ONE_FACTOR):
         return _one_factor(name.removeprefix(ONE_FACTOR), factor_names)
     if name not in TASKS:
-        also = [ONE_FACTOR + factor for factor in factor_names or ()]
-        near = did_you_mean(name, [*TASKS, *also])
+        near = did_you_mean(name, TASKS)
+        if name in (factor_names or ()):
+            near = f"; did you mean {ONE_FACTOR + name!r}"
         raise ValueError(f"task must be one of {', '.join(TASKS)} or factor:NAME, got {name!r}{near}.")
     return TASKS[name]
 
