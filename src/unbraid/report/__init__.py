@@ -1,10 +1,11 @@
-"""Self-contained pages: scores of one representation or several, audits, decoders, figures of papers."""
+"""Self-contained pages: scores of one representation or several, audits, decoders, studies, figures of papers."""
 
 from unbraid.report._audit import render_audit
 from unbraid.report._comparison import render_comparison
 from unbraid.report._figure_page import render_figure_page
 from unbraid.report._manifold_page import render_manifold_comparison, render_manifold_page
 from unbraid.report._page import render_page
+from unbraid.report._study_page import study_page
 
 __all__ = [
     "render_audit",
@@ -13,4 +14,5 @@ __all__ = [
     "render_manifold_comparison",
     "render_manifold_page",
     "render_page",
+    "study_page",
 ]

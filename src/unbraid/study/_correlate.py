@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,17 @@ FEWEST = 3
 FEW = 10
 #: A column that varies by less than this share of its size is constant.
 ROUNDING = 1e-12
+
+
+class Coefficient(NamedTuple):
+    """One entry of a matrix of correlations."""
+
+    r: float
+    low: float
+    high: float
+    p: float
+    p_corrected: float
+    n: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,6 +80,11 @@ class Correlations:
             f"{CORRECTIONS[self.correct]} ({self.n_tests:,} {'test' if self.n_tests == 1 else 'tests'})."
         )
 
+    def at(self, row: str, column: str) -> Coefficient:
+        """Return everything known of one pair."""
+        values: list[Any] = [getattr(self, name).at[row, column] for name in Coefficient._fields]
+        return Coefficient(*(float(value) for value in values[:-1]), int(values[-1]))
+
     def significant(self, level: float = 0.05) -> pd.DataFrame:
         """Return which corrected p-values are below ``level``."""
         return self.p_corrected < level
@@ -80,7 +96,7 @@ class Correlations:
 
     def tidy(self) -> pd.DataFrame:
         """Return one line for each pair, each pair once, strongest first."""
-        rows, columns = _tests(list(self.r.index), list(self.r.columns))
+        rows, columns = single_pairs(list(self.r.index), list(self.r.columns))
         names = ("r", "low", "high", "p", "p_corrected", "n")
         table = pd.DataFrame(
             {"row": self.r.index[rows], "column": self.r.columns[columns]}
@@ -205,7 +221,7 @@ def p_values(r: FloatArray, n: IntArray) -> FloatArray:
 
 def correct_together(several: Sequence[Correlations]) -> list[Correlations]:
     """Return matrices whose p-values are corrected for the tests of all of them together."""
-    places = [_tests(list(one.r.index), list(one.r.columns)) for one in several]
+    places = [single_pairs(list(one.r.index), list(one.r.columns)) for one in several]
     p = [one.p.to_numpy()[place] for one, place in zip(several, places, strict=True)]
     joined = corrected(np.concatenate(p), several[0].correct)
     n_tests = int(np.isfinite(joined).sum())
@@ -279,7 +295,7 @@ def _interval(
     return np.where(usable > 0.5, low, np.nan), np.where(usable > 0.5, high, np.nan)
 
 
-def _tests(rows: list[str], columns: list[str]) -> tuple[IntArray, IntArray]:
+def single_pairs(rows: list[str], columns: list[str]) -> tuple[IntArray, IntArray]:
     """Return the places of pairs, each pair once and none of a column with itself."""
     first: dict[frozenset[str], tuple[int, int]] = {}
     for i, row in enumerate(rows):

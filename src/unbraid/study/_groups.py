@@ -79,7 +79,7 @@ class Grouped:
         one, many = {"family": ("family", "families"), "dataset": ("data set", "data sets")}[self.by]
         if self.leaves_out:
             return f"the correlation of the whole hangs on that {one}"
-        within = np.array([group.r.loc[row, column] for group in self.groups.values()], dtype=float)
+        within = np.array([group.at(row, column).r for group in self.groups.values()])
         if (within * pooled > 0).any():
             return f"the whole is not true of every {one}"
         return f"no {one} by itself has the sign of the whole, which comes from differences between {many}"
