@@ -8,7 +8,7 @@ from functools import partial
 from unbraid._validation import check_choice
 from unbraid.data import DATASETS
 from unbraid.downstream import check_predictor, check_task
-from unbraid.models.ensemble._names import STRENGTHS
+from unbraid.models._strengths import STRENGTHS
 from unbraid.panel import metric_options
 from unbraid.study._spec import Family, Study
 

@@ -68,6 +68,8 @@ class MeasureJob:
     def _scores(self, rep: Representation, n_rows: int, wanted: dict[str, Measurement]) -> Iterator[dict[str, Any]]:
         spec = self.plan.study.scores
         asked = {*wanted, *(METRICS[name].family for name in wanted)}
+        if spec.classes:
+            rep = rep.with_factors_as_classes()
         part = rep if n_rows >= rep.n_samples else rep.take(sample_rows(rep.n_samples, n_rows, self.plan.study.seed))
         report = evaluate(
             part,

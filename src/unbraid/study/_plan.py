@@ -225,7 +225,7 @@ def _scores(study: Study) -> Iterator[Measurement]:
     spec = study.scores
     for name, options in metric_options(spec.metrics, options=spec.options).items():
         for n_rows in study.score_rows:
-            how = [name, options, n_rows, spec.intervals, spec.nulls, study.seed, __version__]
+            how = [name, options, n_rows, spec.classes, spec.intervals, spec.nulls, study.seed, __version__]
             yield Measurement(key=content_key(SCORE, how), kind=SCORE, name=name, n_rows=n_rows)
 
 

@@ -86,6 +86,7 @@ class Scores(_Part, frozen=True, kw_only=True):
         metrics: Names or families, as ``unbraid metrics`` lists them; or ``default``.
         rows: Sample sizes; each smaller sample is part of the larger ones.
         options: For each metric or family, as its function takes them.
+        classes: Whether every factor counts as classes, whatever its kind.
         intervals: Whether to compute intervals.
         nulls: Whether to compute what chance gives.
     """
@@ -93,6 +94,7 @@ class Scores(_Part, frozen=True, kw_only=True):
     metrics: tuple[str, ...] = ("default",)
     rows: tuple[int, ...] = ()
     options: dict[str, dict[str, Any]] = {}
+    classes: bool = False
     intervals: bool = False
     nulls: bool = False
 
