@@ -28,6 +28,9 @@ def test_smaller_training_sets_begin_larger_ones():
     for small, large in pairwise(sizes):
         np.testing.assert_array_equal(small, large[: len(small)])
     np.testing.assert_array_equal(split.train(), split.train(1.0))
+    # and are no particular rows: neither the first ones nor in order
+    assert sizes[0].max() > 100
+    assert (np.diff(split.train()) < 0).any()
     assert not set(split.train()) & set(split.test)
 
 

@@ -9,12 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from unbraid._torch import one_torch_thread
 from unbraid._typing import BoolArray, FloatArray, IntArray
 
 WIDTH = 128
 N_STEPS, BATCH, LEARNING_RATE = 800, 128, 3e-3
 
 
+@one_torch_thread()
 def train_decoder(
     codes: FloatArray, flat: BoolArray, train: IntArray, *, seed: int
 ) -> Callable[[FloatArray], FloatArray]:
@@ -43,6 +45,7 @@ def train_decoder(
         optimiser.step()
         schedule.step()
 
+    @one_torch_thread()
     def decode(new: FloatArray) -> FloatArray:
         with torch.no_grad():
             said: Tensor = torch.sigmoid(network(torch.as_tensor(new, dtype=torch.float32)))

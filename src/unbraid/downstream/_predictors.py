@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._torch import require_torch
+from unbraid._torch import one_torch_thread, require_torch
 from unbraid._typing import FloatArray
 from unbraid._validation import check_choice
 from unbraid.evidence.importance import ProbeTask
@@ -73,7 +73,8 @@ def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
         split=split,
     )
     # The widest rung of a ladder with one network on it.
-    said = MLPLadder(widths=(WIDTH,)).climb(both, rng=rng).test[0][-1]
+    with one_torch_thread():
+        said = MLPLadder(widths=(WIDTH,)).climb(both, rng=rng).test[0][-1]
     return _decided(task, said)
 
 
