@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from unbraid._typing import BoolArray, FloatArray
 from unbraid._validation import did_you_mean
 from unbraid.downstream._pictures import Pictures
-from unbraid.factor import Factor, FactorKind, make_factor
+from unbraid.factor import Factor, make_factor
 from unbraid.representation import Representation
 
 #: What the two factors of a position are called.
@@ -52,7 +52,7 @@ def all_factors(rep: Representation, pictures: Pictures | None) -> Target:
 
 def all_factors_as_classes(rep: Representation, pictures: Pictures | None) -> Target:
     """Every factor, its values as classes."""
-    return Target(name="factors_as_classes", parts=tuple(map(as_classes, _labelled(rep))))
+    return Target(name="factors_as_classes", parts=tuple(factor.as_classes() for factor in _labelled(rep)))
 
 
 def one_factor(rep: Representation, name: str) -> Target:
@@ -105,16 +105,6 @@ def segmentation(rep: Representation, pictures: Pictures | None) -> Target:
     if masks.ndim != 3:
         raise ValueError(f"masks must have shape (n, height, width), got {masks.shape}.")
     return Target(name="segmentation", masks=masks)
-
-
-def as_classes(factor: Factor) -> Factor:
-    """Return the factor with its values as classes."""
-    if factor.kind is FactorKind.CATEGORICAL:
-        return factor
-    if factor.labels is None:
-        raise ValueError(f"factor {factor.name!r} takes too many values to be classes; ask for it as a number.")
-    numbers = np.where(factor.labels >= 0, factor.labels, np.nan).astype(np.float64)
-    return replace(factor, kind=FactorKind.CATEGORICAL, numbers=numbers, period=None)
 
 
 def position_names(factor_names: tuple[str, ...]) -> tuple[str, str] | None:
