@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from unbraid.data import DATASETS, load_dataset
+from unbraid.downstream import check_task
 from unbraid.metrics import METRICS
 from unbraid.study._plan import Ensemble, Measurement, Plan
 from unbraid.study._rows import AGREEMENT, SCORE
@@ -29,6 +30,8 @@ LARGE_GPU_HOURS, LARGE_CORE_HOURS, LARGE_GIGABYTES = 1.0, 2.0, 20.0
 BYTES_PER_PARAMETER = 12
 #: What a row of the table takes in its shard.
 BYTES_PER_ROW = 60
+#: Parts of a task that has one for each factor.
+N_FACTORS = 6
 #: Pictures of official data sets, whose files are not opened for an estimate.
 PUBLISHED_SHAPE = (3, 64, 64)
 
@@ -143,7 +146,8 @@ def _seconds(plan: Plan, one: Measurement) -> float:
         times = 1 + study.scores.intervals * source.n_replicates / 2 + study.scores.nulls * source.n_nulls
         return _at(SCORE_SECONDS[source.name], one.n_rows) * times / sharing
     n_train = one.train if one.train > 1 else one.train * study.rows
-    return _at(TASK_SECONDS[one.predictor], n_train)
+    n_parts = len(check_task(one.name).parts) or N_FACTORS
+    return n_parts * _at(TASK_SECONDS[one.predictor], n_train)
 
 
 def _at(measured: tuple[float, float], n_rows: float) -> float:
