@@ -130,12 +130,12 @@ def main():
     parser.add_argument("--output", type=Path, default=HERE / "engines.json")
     given = parser.parse_args()
 
-    rows = []
+    found = json.loads(given.output.read_text()) if given.output.exists() else {}
     for name in given.engines.split(","):
-        rows.append(measure(name, given.jobs, given.seconds, given.workers))
-        show(rows[-1])
-    found = {"machine": machine(), "load_average": os.getloadavg(), "rows": rows}
-    given.output.write_text(json.dumps(found, indent=1) + "\n")
+        row = measure(name, given.jobs, given.seconds, given.workers)
+        show(row)
+        found[name] = {"machine": machine(), "load_average": os.getloadavg(), "row": row}
+        given.output.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

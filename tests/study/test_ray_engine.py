@@ -31,6 +31,17 @@ pytestmark = [
 ]
 
 
+def started(cluster, **options):
+    """Add a node; on a busy machine it may take longer than the half minute Ray waits, so try again."""
+    for _ in range(4):
+        try:
+            return cluster.add_node(**options)
+        except Exception as error:  # it raises nothing narrower
+            if "timed out during startup" not in str(error):
+                raise
+    raise TimeoutError("no Ray node could be started in two minutes")
+
+
 @pytest.fixture(scope="module")
 def cluster():
     """Two nodes on this machine, the second with a GPU in name only; workers find the test's jobs by PYTHONPATH."""
@@ -40,8 +51,9 @@ def cluster():
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("OMP_NUM_THREADS", "2")
-        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-        made.second = made.add_node(num_cpus=2, num_gpus=1)
+        made = Cluster()
+        started(made, num_cpus=1, include_dashboard=False)
+        made.second = started(made, num_cpus=2, num_gpus=1)
         yield made
         made.shutdown()
 
