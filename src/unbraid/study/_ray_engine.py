@@ -103,7 +103,7 @@ class RayEngine:
         for gpus in sorted(self._waiting, reverse=True):
             queue = self._waiting[gpus]
             refusal = gpus_refusal(gpus, self._count("GPU"), "the Ray cluster")
-            while queue and (refusal is not None or self._has_room(gpus)):
+            while queue and (refusal is not None or self._has_room(gpus, self._n_ahead())):
                 if refusal is None:
                     self._start(queue.popleft())
                 else:  # also when the node that had the GPUs is lost: Ray would wait for ever
@@ -111,8 +111,15 @@ class RayEngine:
             if not queue:
                 del self._waiting[gpus]
 
-    def _has_room(self, gpus: float) -> bool:
-        if len(self._copies) >= self.n_slots:
+    def _n_ahead(self) -> int:
+        """Return how many jobs to hand to Ray beyond those that can run, so that no worker waits for this process.
+
+        None if the cluster would run more at the same time than it was asked to.
+        """
+        return self.n_slots if self.n_slots >= self._count("CPU") else 0
+
+    def _has_room(self, gpus: float, n_ahead: int = 0) -> bool:
+        if len(self._copies) >= self.n_slots + n_ahead:
             return False
         return gpus == 0 or sum(one.job.gpus for one in self._copies.values()) + gpus <= self._count("GPU") + 1e-9
 
