@@ -93,6 +93,7 @@ class RayEngine:
                 ready, _ = self._ray.wait(list(self._copies), timeout=_SECONDS_BETWEEN_LOOKS)
                 for copy in ready:
                     self._settle(copy)
+            self._refuse_stranded()
             self._fill()
             self._race()
         self._n_unreported -= 1
@@ -110,6 +111,13 @@ class RayEngine:
                     self._end(queue.popleft(), refusal, 0.0)
             if not queue:
                 del self._waiting[gpus]
+
+    def _refuse_stranded(self) -> None:
+        """End jobs that were given to Ray before the node that has their GPUs was lost: they would wait for ever."""
+        for underway in {id(one): one for one in self._copies.values() if one.job.gpus}.values():
+            refusal = gpus_refusal(underway.job.gpus, self._count("GPU"), "the Ray cluster")
+            if refusal is not None:
+                self._end(underway, refusal, 0.0)
 
     def _n_ahead(self) -> int:
         """Return how many jobs to hand to Ray beyond those that can run, so that no worker waits for this process.
