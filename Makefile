@@ -32,6 +32,7 @@ benchmarks: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/explicitness.py
 	$(BIN)/python benchmarks/forest_depth.py
 	$(BIN)/python benchmarks/sage_values.py
+	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/dependent.py
 	$(BIN)/python benchmarks/ensemble.py
 	$(BIN)/python benchmarks/downstream.py

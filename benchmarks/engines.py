@@ -1,6 +1,6 @@
-"""What it costs to hand out jobs: a thousand jobs of one second, on twenty workers.
+"""What it costs to hand out jobs: a thousand jobs of one second, on ten workers.
 
-    python benchmarks/engines.py                                  # both engines; two and a half minutes
+    python benchmarks/engines.py                                  # both engines; five minutes
     python benchmarks/engines.py --engines local --jobs 200       # one of them, sooner
 
 The jobs sleep, so any number run beside each other on few cores, and whatever the wall clock shows beyond jobs times
@@ -126,16 +126,16 @@ def main():
     parser.add_argument("--engines", default="local,ray")
     parser.add_argument("--jobs", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--workers", type=int, default=20)
+    parser.add_argument("--workers", type=int, default=10)
     parser.add_argument("--output", type=Path, default=HERE / "engines.json")
     given = parser.parse_args()
 
-    rows = []
+    found = json.loads(given.output.read_text()) if given.output.exists() else {}
     for name in given.engines.split(","):
-        rows.append(measure(name, given.jobs, given.seconds, given.workers))
-        show(rows[-1])
-    found = {"machine": machine(), "load_average": os.getloadavg(), "rows": rows}
-    given.output.write_text(json.dumps(found, indent=1) + "\n")
+        row = measure(name, given.jobs, given.seconds, given.workers)
+        show(row)
+        found[name] = {"machine": machine(), "load_average": os.getloadavg(), "row": row}
+        given.output.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

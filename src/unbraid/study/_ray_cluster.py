@@ -7,6 +7,7 @@ import os
 import socket
 from typing import Any
 
+from unbraid.study._worker import TRIES
 from unbraid.study._worker_process import changed_environment
 
 _SECONDS_TO_ANSWER = 5.0
@@ -59,19 +60,26 @@ def connect(address: str | None, workers: int | None) -> bool:
         Whether this call did it; ``False`` if the process was in a cluster already.
 
     Raises:
-        ValueError: Nobody answers there, or the cluster is of another version.
+        ValueError: Nobody answers there, the cluster is of another version, or none can be started here.
     """
     ray = import_ray()
     place = address or os.environ.get("RAY_ADDRESS") or _LOCAL
     check_address(place)
     if ray.is_initialized():
         return False
-    own: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if place == _LOCAL else {}
-    try:
-        # A cluster that is ours alone sends nobody statistics.
-        with changed_environment({"RAY_USAGE_STATS_ENABLED": "0"}):
-            ray.init(address=place, log_to_driver=False, logging_level=logging.ERROR, **own)
-    except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
-        first = str(error).strip().partition("\n")[0].rstrip(".")
-        raise ValueError(f"the Ray cluster at {place!r} cannot be joined: {first}.") from error
+    settings: dict[str, Any] = {"address": place, "log_to_driver": False, "logging_level": logging.ERROR}
+    if place == _LOCAL:
+        settings |= {"num_cpus": workers, "include_dashboard": False}
+    tries = TRIES if place == _LOCAL else 1  # on a busy machine a cluster may take longer to start than Ray waits
+    for left in reversed(range(tries)):
+        try:
+            # A cluster that is ours alone sends nobody statistics.
+            with changed_environment({"RAY_USAGE_STATS_ENABLED": "0"}):
+                ray.init(**settings)
+            break
+        except Exception as error:  # Ray raises a bare Exception for some of its troubles
+            ray.shutdown()
+            if not left:
+                first = str(error).strip().partition("\n")[0].rstrip(".")
+                raise ValueError(f"the Ray cluster at {place!r} cannot be joined: {first}.") from error
     return True

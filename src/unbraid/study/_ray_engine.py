@@ -77,10 +77,6 @@ class RayEngine:
     def submit(self, job: Job) -> None:
         """Queue a job; one that wants GPUs the cluster does not have fails at once."""
         self._n_unreported += 1
-        refusal = gpus_refusal(job.gpus, self._count("GPU"), "the Ray cluster") if job.gpus else None
-        if refusal is not None:
-            self._ended.append(Finished(job=job, error=refusal, seconds=0.0))
-            return
         self._waiting[job.gpus].append(_Underway(job))
         self._fill()
 
@@ -93,9 +89,11 @@ class RayEngine:
         if self._n_unreported == 0:
             raise RuntimeError("there is no job to wait for")
         while not self._ended:
-            ready, _ = self._ray.wait(list(self._copies), timeout=_SECONDS_BETWEEN_LOOKS)
-            for copy in ready:
-                self._settle(copy)
+            if self._copies:
+                ready, _ = self._ray.wait(list(self._copies), timeout=_SECONDS_BETWEEN_LOOKS)
+                for copy in ready:
+                    self._settle(copy)
+            self._refuse_stranded()
             self._fill()
             self._race()
         self._n_unreported -= 1
@@ -104,13 +102,32 @@ class RayEngine:
     def _fill(self) -> None:
         """Start what there is room for; those that want most of a GPU first, as others can run beside them."""
         for gpus in sorted(self._waiting, reverse=True):
-            while self._waiting[gpus] and self._has_room(gpus):
-                self._start(self._waiting[gpus].popleft())
-            if not self._waiting[gpus]:
+            queue = self._waiting[gpus]
+            refusal = gpus_refusal(gpus, self._count("GPU"), "the Ray cluster")
+            while queue and (refusal is not None or self._has_room(gpus, self._n_ahead())):
+                if refusal is None:
+                    self._start(queue.popleft())
+                else:  # also when the node that had the GPUs is lost: Ray would wait for ever
+                    self._end(queue.popleft(), refusal, 0.0)
+            if not queue:
                 del self._waiting[gpus]
 
-    def _has_room(self, gpus: float) -> bool:
-        if len(self._copies) >= self.n_slots:
+    def _refuse_stranded(self) -> None:
+        """End jobs that were given to Ray before the node that has their GPUs was lost: they would wait for ever."""
+        for underway in {id(one): one for one in self._copies.values() if one.job.gpus}.values():
+            refusal = gpus_refusal(underway.job.gpus, self._count("GPU"), "the Ray cluster")
+            if refusal is not None:
+                self._end(underway, refusal, 0.0)
+
+    def _n_ahead(self) -> int:
+        """Return how many jobs to hand to Ray beyond those that can run, so that no worker waits for this process.
+
+        None if the cluster would run more at the same time than it was asked to.
+        """
+        return self.n_slots if self.n_slots >= self._count("CPU") else 0
+
+    def _has_room(self, gpus: float, n_ahead: int = 0) -> bool:
+        if len(self._copies) >= self.n_slots + n_ahead:
             return False
         return gpus == 0 or sum(one.job.gpus for one in self._copies.values()) + gpus <= self._count("GPU") + 1e-9
 
@@ -135,7 +152,7 @@ class RayEngine:
         self._copies[copy] = underway
 
     def _settle(self, copy: Any) -> None:
-        """Report the job that a copy was of, or start it again if its worker died."""
+        """Report the job that a copy was of, or queue it again if its worker died."""
         underway = self._copies.pop(copy)
         seconds = time.perf_counter() - underway.copies.pop(copy)
         exceptions = self._ray.exceptions
@@ -149,7 +166,8 @@ class RayEngine:
                 return
             underway.deaths += 1
             if underway.deaths < TRIES:
-                self._start(underway)
+                self._counted_at = float("-inf")  # it may have been a node that died
+                self._waiting[underway.job.gpus].appendleft(underway)
                 return
             error = died_sentence(TRIES)
         self._end(underway, error, seconds)

@@ -42,19 +42,22 @@ class WorkerProcess:
             cards: The only GPUs it may see.
         """
         started = time.perf_counter()
+        error: str | None = died_sentence(self._tries)
         try:
             pickled = pickle.dumps(job)
-            for _ in range(self._tries):
-                started = time.perf_counter()
-                try:
-                    error, seconds = self._start(pickled, tuple(cards)).result()
-                except BrokenProcessPool:
-                    self._discard()
-                    continue
+        except Exception as problem:  # pickling runs the job's own code, which may raise anything
+            return Finished(job=job, error=error_sentence(problem), seconds=0.0)
+        for _ in range(self._tries):
+            started = time.perf_counter()
+            try:
+                error, seconds = self._start(pickled, tuple(cards)).result()
                 return Finished(job=job, error=error, seconds=seconds)
-            error = died_sentence(self._tries)
-        except Exception as problem:  # a job that cannot be sent, a process that cannot be started
-            error = error_sentence(problem)
+            except BrokenProcessPool:
+                self._discard()
+            except Exception as problem:  # no process could be started, or the engine was stopped
+                self._discard()
+                error = error_sentence(problem)
+                break
         return Finished(job=job, error=error, seconds=time.perf_counter() - started)
 
     def stop(self) -> None:
@@ -86,8 +89,9 @@ class WorkerProcess:
     def _kill(self) -> None:
         if self._executor is not None and self._context is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
-            for process in self._context.started:
-                process.kill()
+            for process in self._context.made:
+                if process.pid is not None:  # it was started
+                    process.kill()
         self._executor = self._context = None
 
 
@@ -96,13 +100,13 @@ class _Context(SpawnContext):
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         super().__init__()
-        self.started: list[_Process] = []
+        self.made: list[_Process] = []
         self._environment = environment
 
     def Process(self, *args: Any, **kwargs: Any) -> _Process:  # type: ignore[override]  # noqa: N802
         process = _Process(*args, **kwargs)
         process.environment = dict(self._environment)
-        self.started.append(process)
+        self.made.append(process)
         return process
 
 
