@@ -70,6 +70,15 @@ def test_what_fails_says_why_and_the_rest_goes_on():
     assert table.value["factor:x", 280] == pytest.approx(1, abs=1e-6)
 
 
+def test_what_breaks_says_so_and_the_rest_goes_on(monkeypatch):
+    def broken(*arguments):
+        raise RuntimeError("no memory left")
+
+    monkeypatch.setattr("unbraid.downstream._predictors.fit_forest", broken)
+    table = solve_all(REP, tasks=["factor:x"], predictors=["forest", "linear"])
+    assert table.failure.tolist() == ["RuntimeError: no memory left", ""]
+
+
 def test_all_there_is_by_default():
     table = solve_all(REP, predictors=["linear"])
     assert set(table.name) == {
@@ -91,3 +100,7 @@ def test_bad_input():
         solve_all(REP, predictors=["linea"])
     with pytest.raises(TypeError, match=r"tasks must be a list of names, got the text 'factors'; give \['factors'\]"):
         solve_all(REP, tasks="factors")
+    with pytest.raises(TypeError, match=r"n_train must be a number of rows, .* got 'all'"):
+        solve_all(REP, tasks=["factors"], train_sizes=["all"])
+    with pytest.raises(ValueError, match=r"n_train must be a share in \(0, 1\]"):
+        solve_all(REP, tasks=["factors"], train_sizes=[2.5])

@@ -8,12 +8,14 @@ from unbraid.data import sprites_mini, sprites_scream, sprites_square
 from unbraid.downstream import TASKS, Pictures, Target, build_target, check_task, pictures_of, tasks_for
 from worlds import full_grid
 
-RNG = np.random.default_rng(0)
+
+def noise(*shape):
+    return np.random.default_rng(0).normal(size=shape)
 
 
 def on_grid(*sizes, names, kinds=None):
     factors = full_grid(*sizes)
-    return Representation(RNG.normal(size=(len(factors), 2)), factors, names=names, kinds=kinds)
+    return Representation(noise(len(factors), 2), factors, names=names, kinds=kinds)
 
 
 def test_polar_from_the_corner():
@@ -51,7 +53,7 @@ def test_values_as_classes():
 
 
 def test_a_number_of_many_values_is_no_class():
-    rep = Representation(RNG.normal(size=(500, 2)), {"v": RNG.normal(size=500)})
+    rep = Representation(noise(500, 2), {"v": noise(500)})
     with pytest.raises(ValueError, match="factor 'v' takes too many values to be classes; ask for it as a number"):
         build_target("factors_as_classes", rep)
 
@@ -62,7 +64,7 @@ def test_pictures_of_squares():
     pictures = pictures_of(data, rows)
     np.testing.assert_array_equal(pictures.squares, data.squares(rows))
     np.testing.assert_array_equal(pictures.masks, data.base.masks(rows) == 1)
-    rep = Representation(RNG.normal(size=(4, 2)))
+    rep = Representation(noise(4, 2))
     target = build_target("square", rep, Pictures(squares=np.array([[0, 2, 4], [1, 1, 2], [6, 0, 8], [3, 3, 3]])))
     assert [part.name for part in target.parts] == ["square_x", "square_y"]
     np.testing.assert_allclose(target.parts[0].numbers, [2, 2, 10, 4.5])

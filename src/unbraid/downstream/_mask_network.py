@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -32,7 +33,7 @@ def train_decoder(
         A function from scaled codes to the chance that each pixel shows the object.
     """
     generator = torch.Generator().manual_seed(seed)
-    network = _network(codes.shape[1], flat, train, generator)
+    network = _network(codes.shape[1], flat.shape[1], generator)
     optimiser = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, N_STEPS)
     x = torch.as_tensor(codes, dtype=torch.float32)
@@ -54,8 +55,10 @@ def train_decoder(
     return decode
 
 
-def _network(n_codes: int, flat: BoolArray, train: IntArray, generator: torch.Generator) -> nn.Sequential:
-    layers = [nn.Linear(n_codes, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, flat.shape[1])]
+def _network(n_codes: int, n_pixels: int, generator: torch.Generator) -> nn.Sequential:
+    # left empty at first, or they would draw from torch's own, global chance
+    sides = pairwise((n_codes, WIDTH, WIDTH, n_pixels))
+    layers = [nn.utils.skip_init(nn.Linear, *both) for both in sides]  # type: ignore[no-untyped-call]
     for layer in layers:
         nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu", generator=generator)
         nn.init.zeros_(layer.bias)

@@ -225,7 +225,7 @@ def _note(task: ProbeTask, is_settled: bool) -> str:
     factor = task.factor
     if is_settled:
         return f"{factor.name} takes one value only in the {len(task.train)} rows learned from, so that one is guessed."
-    if len(np.unique(factor.numbers[task.test])) == 1:
+    if factor.is_numeric and len(np.unique(factor.numbers[task.test])) == 1:
         return f"{factor.name} takes one value only in the {len(task.test)} rows judged on; R² of a constant counts 0."
     if not factor.is_numeric:
         unseen = ~np.isin(factor.numbers[task.test], factor.numbers[task.train])

@@ -39,12 +39,6 @@ class Split:
 
     def count(self, n_train: TrainSize) -> int:
         """Return how many rows a training size stands for."""
-        if n_train is None:
-            return len(self.pool)
-        if isinstance(n_train, bool) or not isinstance(n_train, int | float | np.number):
-            raise TypeError(f"n_train must be a number of rows, a share of them, or None for all, got {n_train!r}.")
-        if isinstance(n_train, float | np.floating) and not 0 < n_train <= 1:
-            raise ValueError(f"n_train must be a share in (0, 1] or a whole number of rows, got {n_train}.")
         wanted = self.rounded(n_train)
         if wanted < MIN_ROWS:
             raise ValueError(f"n_train must leave at least {MIN_ROWS} rows to learn from, got {n_train} ({wanted}).")
@@ -58,7 +52,13 @@ class Split:
         """Return the number of rows asked for, whether or not there are so many."""
         if n_train is None:
             return len(self.pool)
-        return round(n_train * len(self.pool)) if isinstance(n_train, float | np.floating) else int(n_train)
+        if isinstance(n_train, bool) or not isinstance(n_train, int | float | np.number):
+            raise TypeError(f"n_train must be a number of rows, a share of them, or None for all, got {n_train!r}.")
+        if not isinstance(n_train, float | np.floating):
+            return int(n_train)
+        if not 0 < n_train <= 1:
+            raise ValueError(f"n_train must be a share in (0, 1] or a whole number of rows, got {n_train}.")
+        return round(n_train * len(self.pool))
 
 
 def split_rows(n_samples: int, *, test_rows: Any = None, seed: int = 0) -> Split:

@@ -59,7 +59,7 @@ def solve_all(
         columns of :data:`COLUMNS`. What cannot be solved has the reason in ``failure``, and no value.
 
     Raises:
-        ValueError: An unknown task or predictor, or too few rows in all.
+        ValueError: An unknown task or predictor, a size that is none, or too few rows in all.
 
     Example:
         >>> codes = np.random.default_rng(0).normal(size=(300, 2))
@@ -73,15 +73,16 @@ def solve_all(
     for name in names:
         check_task(name)
     split = split_rows(rep.n_samples, test_rows=test_rows, seed=seed)
+    sizes = {size: split.rounded(size) for size in train_sizes}
     targets = {name: _or_reason(build_target, name, rep, pictures) for name in names}
     rows: list[dict[str, Any]] = []
-    with threadpool_limits(1), track(len(train_sizes) * len(names) * len(solvers), progress, doing="solving") as bar:
-        for size in train_sizes:
+    with threadpool_limits(1), track(len(sizes) * len(names) * len(solvers), progress, doing="solving") as bar:
+        for size, n_rows in sizes.items():
             bench = _or_reason(set_up, rep, split, size, seed)
             known: dict[tuple[int, str], PartResult] = {}
             for name, solver in product(names, solvers):
                 bar.tell(f"{name} by {solver.name}")
-                rows += _solved(name, targets[name], bench, solver, known, n_rows=split.rounded(size))
+                rows += _solved(name, targets[name], bench, solver, known, n_rows=n_rows)
                 bar.advance()
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -98,6 +99,8 @@ def _or_reason(make: Callable[Given, Made], *given: Given.args, **named: Given.k
         return make(*given, **named)
     except ValueError as error:
         return str(error)
+    except Exception as error:  # one task must never take the others down; its row carries the reason
+        return f"{type(error).__name__}: {error}"
 
 
 def _solved(
