@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from unbraid.report._format import MINUS, MISSING, count, short
+from unbraid.report._format import MINUS, MISSING, count, listing, short
 from unbraid.report._grid import Cell, Grid, GridRow, strongest_rows
 from unbraid.report._study_words import bare
 from unbraid.study._analysis import Analysis
 from unbraid.study._correlate import METHODS, Correlations
 from unbraid.study._groups import By, Grouped
 
-MOST_ROWS = 32
-#: Cells of all maps of groups together; the page would get heavy beyond.
-MOST_GROUP_CELLS = 3000
+MOST_ROWS = 24
+#: Cells of all maps together; the page would get heavy beyond.
+MOST_CELLS = 6700
 
 
 def p_value(p: float) -> str:
@@ -87,18 +87,20 @@ def main_maps(analysis: Analysis) -> dict[str, list[Grid]]:
     return found
 
 
-def group_maps(analysis: Analysis) -> tuple[list[Grid], str]:
-    """Return maps of groups, Pearson's first, as many as the page can carry; and what is left out, in words."""
+def group_maps(analysis: Analysis, n_cells: int) -> tuple[list[Grid], str]:
+    """Return maps of groups, as many as the page can carry besides ``n_cells``; and what is left out, in words.
+
+    Pearson's come first: within families, within data sets, without each family; then Spearman's.
+    """
     maps: list[Grid] = []
-    n_cells, left_out = 0, []
-    for name, groups in _groupings(analysis):
-        size = sum(one.r.size for one in groups.groups.values())
-        if n_cells + size > MOST_GROUP_CELLS and maps:
-            left_out.append(name)
-            continue
-        n_cells += size
-        maps += list(_maps_of(name, groups, analysis.level))
-    text = f"Not on this page, which would get heavy: {'; '.join(left_out)}. Write the tables as CSV to see them."
+    left_out: list[str] = []
+    for grid in (grid for name, groups in _groupings(analysis) for grid in _maps_of(name, groups, analysis.level)):
+        n_cells += grid.n_cells
+        if n_cells <= MOST_CELLS:
+            maps.append(grid)
+        else:
+            left_out.append(grid.title[0].lower() + grid.title[1:])
+    text = f"Not on this page, which would get heavy: {listing(left_out, 3)}. Write the tables as CSV to see them."
     return maps, text if left_out else ""
 
 

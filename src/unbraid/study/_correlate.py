@@ -82,8 +82,8 @@ class Correlations:
 
     def at(self, row: str, column: str) -> Coefficient:
         """Return everything known of one pair."""
-        values: list[Any] = [getattr(self, name).at[row, column] for name in Coefficient._fields]
-        return Coefficient(*(float(value) for value in values[:-1]), int(values[-1]))
+        values: dict[str, Any] = {name: getattr(self, name).at[row, column] for name in Coefficient._fields}
+        return Coefficient(**values)
 
     def significant(self, level: float = 0.05) -> pd.DataFrame:
         """Return which corrected p-values are below ``level``."""
