@@ -110,3 +110,10 @@ def test_what_is_no_table_is_refused():
         wide(table([row("a", 0.1, kind="scores")]))
     with pytest.raises(ValueError, match="per must be one of model, strength, got 'seed'"):
         wide(study(), per="seed")
+
+
+def test_words_may_be_of_any_kind():
+    rows = study()
+    words = {name: rows[name].astype("category") for name in ("model", "dataset", "family", "kind", "name", "failure")}
+    changed = rows.assign(**words, predictor=rows["predictor"].where(rows["predictor"] != "", None), factor=None)
+    pd.testing.assert_frame_equal(wide(changed).values, wide(rows).values)

@@ -53,6 +53,10 @@ class Analysis:
     convergence: pd.DataFrame
     level: float
 
+    def __repr__(self) -> str:
+        models = self.models
+        return f"<Analysis of {len(models.values):,} models: {len(models.scores)} scores, {len(models.tasks)} tasks>"
+
     def frames(self) -> dict[str, pd.DataFrame]:
         """Return every table by a name that can be a file's."""
         found = {"models": self.models.about.join(self.models.values), "runs": self.runs, "failures": self.failures}

@@ -85,6 +85,11 @@ class Correlations:
         values: dict[str, Any] = {name: getattr(self, name).at[row, column] for name in Coefficient._fields}
         return Coefficient(**values)
 
+    def entries(self) -> list[list[Coefficient]]:
+        """Return everything known of all pairs, a list for each row."""
+        matrices: list[list[list[Any]]] = [getattr(self, name).to_numpy().tolist() for name in Coefficient._fields]
+        return [[Coefficient(*values) for values in zip(*lines, strict=True)] for lines in zip(*matrices, strict=True)]
+
     def significant(self, level: float = 0.05) -> pd.DataFrame:
         """Return which corrected p-values are below ``level``."""
         return self.p_corrected < level

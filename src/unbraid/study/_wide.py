@@ -17,6 +17,7 @@ NEEDED = (
     *("model", "dataset", "family", "strength", "seed", "kind", "name", "predictor", "factor"),
     *("n_rows", "value", "failure"),
 )
+WORDS = ("model", "dataset", "family", "kind", "name", "predictor", "factor", "failure")
 ABOUT = ["dataset", "family", "strength", "seed"]
 SETTING = ["dataset", "family", "strength"]
 CELL = ["model", "kind", "name", "predictor", "factor", "n_rows"]
@@ -137,9 +138,7 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
     if missing:
         raise ValueError(f"table must have the columns of a study, got none called {', '.join(missing)}.")
     rows = table.drop_duplicates("key") if "key" in table else table
-    words = {
-        name: rows[name].astype(object).where(rows[name].notna(), "") for name in ("predictor", "factor", "failure")
-    }
+    words = {name: rows[name].astype(object).where(rows[name].notna(), "") for name in WORDS}
     value = rows["value"].astype(float)
     rows = rows.assign(**words, value=value.where(np.isfinite(value) & (words["failure"] == "")))
     unknown = sorted(set(rows["kind"]) - set(KINDS))
