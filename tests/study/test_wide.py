@@ -44,7 +44,7 @@ def test_sizes_of_tasks_are_numbers_where_data_sets_share_them_and_shares_where_
 
 
 def test_failures_are_missing_and_counted():
-    rows = [row("a", 0.1), row("b", np.nan, failure="No."), row("c", np.inf), row("d", 0.4, "sap")]
+    rows = [row("a", 0.1), row("b", 0.2, failure="No."), row("c", np.inf), row("d", 0.4, "sap")]
     found = wide(table(rows))
     assert found.values["mig"].isna().to_dict() == {"a": False, "b": True, "c": True, "d": True}
     assert found.counts.loc["mig"].to_dict() == {"values": 1, "failed": 1, "absent": 1}
