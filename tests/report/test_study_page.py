@@ -50,6 +50,15 @@ def test_findings_point_out_families_that_contradict_the_whole():
     assert "which comes from differences between families." in text
 
 
+def test_a_score_that_is_better_when_lower_is_not_held_against_models():
+    rows = []
+    for k in range(20):
+        rows += [row(f"m{k}", float(k), "total_correlation", seed=k), task(f"m{k}", 1.0 - k / 20, seed=k)]
+    page = study_page(table(rows), name="Lower", n_bootstrap=20)
+    assert "do worse at" not in page
+    assert "Here: total_correlation." in page
+
+
 def test_ranks_that_differ_are_pointed_out():
     x = np.arange(20.0)
     rows = [r for k in range(20) for r in (row(f"m{k}", x[k], seed=k), task(f"m{k}", float(np.exp(x[k])), seed=k))]

@@ -10,8 +10,8 @@ from unbraid.report._format import MINUS, MISSING, count, listing, short
 from unbraid.report._grid import Cell, Grid, GridRow, strongest_rows
 from unbraid.report._study_words import bare
 from unbraid.study._analysis import Analysis
-from unbraid.study._correlate import METHODS, Coefficient, Correlations
 from unbraid.study._groups import GROUPINGS
+from unbraid.study._matrix import METHODS, Coefficient, Correlations
 from unbraid.study._wide import TASK_MARK
 
 MOST_ROWS = 24

@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from unbraid.report._format import EN_DASH, exact, number
+from unbraid.report._format import EN_DASH, exact, listing, number
 from unbraid.report._shell import fill
 from unbraid.report._study_charts import families, scatters, sizes, strengths
 from unbraid.report._study_maps import group_maps, main_maps, p_value
-from unbraid.report._study_words import bare, better_when_lower, facts, findings, main_matrix, opening
+from unbraid.report._study_words import bare, facts, findings, is_lower_better, main_matrix, opening
 from unbraid.study._analysis import Analysis, analyse
 from unbraid.study._groups import TIMES
 
@@ -59,7 +59,7 @@ def study_context(analysis: Analysis, *, name: str, about: str) -> dict[str, Any
         "lede": opening(analysis),
         "findings": findings(analysis),
         "says": found.says if found else "",
-        "lower": better_when_lower(analysis),
+        "lower": listing([score for score in analysis.models.scores if is_lower_better(score)], 20),
         "maps": maps,
         "group_maps": groups,
         "groups_left_out": not_shown,

@@ -10,8 +10,8 @@ import pandas as pd
 from unbraid.metrics import METRICS
 from unbraid.report._format import MINUS, count, listing
 from unbraid.study._analysis import Analysis
-from unbraid.study._correlate import Correlations, single_pairs
 from unbraid.study._groups import TIMES
+from unbraid.study._matrix import Correlations, single_pairs
 from unbraid.study._wide import TASK_MARK
 
 #: A score is called unsettled where so few models keep their order at the smallest size.
@@ -81,10 +81,10 @@ def relation(line: pd.Series[float], found: Correlations) -> str:
     return text + f", {count(int(line['n']), 'model')})"
 
 
-def better_when_lower(analysis: Analysis) -> str:
-    """Return the scores that are better when lower, as a list in words; empty if none is."""
-    named = {name: METRICS.get(name.partition("[")[0]) for name in analysis.models.scores}
-    return listing([name for name, metric in named.items() if metric is not None and not metric.higher_is_better], 20)
+def is_lower_better(score: str) -> bool:
+    """Tell whether a score, or a factor's part of it, is better when lower, as far as the catalogue knows."""
+    metric = METRICS.get(score.partition("[")[0])
+    return metric is not None and not metric.higher_is_better
 
 
 def main_matrix(analysis: Analysis) -> Correlations | None:
@@ -120,7 +120,7 @@ def _predictors(analysis: Analysis) -> Iterator[str]:
     by_score = {str(row): lines["column"].map(bare).tolist() for row, lines in best.groupby("row", sort=False)}
     ordered = sorted(by_score.items(), key=lambda item: -len(item[1]))
     parts = [f"{score} for {listing(tasks, 3)}" for score, tasks in ordered[:4]]
-    falls = best[best["r"] < 0]["column"].map(bare).tolist()
+    falls = best[(best["r"] < 0) & ~best["row"].map(is_lower_better)]["column"].map(bare).tolist()
     warning = f" Models that score high do worse at {listing(falls, 3)}." if falls else ""
     yield f"The score most strongly related to each task: {'; '.join(parts)}.{warning}"
 
