@@ -106,7 +106,7 @@ def test_what_is_no_table_is_refused():
         wide(study().drop(columns=["value", "failure"]))
     with pytest.raises(ValueError, match="must hold scores or tasks after filtering, got none"):
         wide(table([row("a", 0.1, factor="shape")]))
-    with pytest.raises(ValueError, match="kind must be one of score, agreement, task, got 'scores'"):
+    with pytest.raises(ValueError, match="kind must be one of score, agreement, task, model, got 'scores'"):
         wide(table([row("a", 0.1, kind="scores")]))
     with pytest.raises(ValueError, match="per must be one of model, strength, got 'seed'"):
         wide(study(), per="seed")

@@ -11,7 +11,7 @@ import pandas as pd
 
 from unbraid._validation import check_choice
 from unbraid.metrics import METRICS
-from unbraid.study._rows import AGREEMENT, SCORE, TASK
+from unbraid.study._rows import AGREEMENT, MODEL, SCORE, TASK
 
 NEEDED = (
     *("model", "dataset", "family", "strength", "seed", "kind", "name", "predictor", "factor"),
@@ -21,7 +21,7 @@ WORDS = ("model", "dataset", "family", "kind", "name", "predictor", "factor", "f
 ABOUT = ["dataset", "family", "strength", "seed"]
 SETTING = ["dataset", "family", "strength"]
 CELL = ["model", "kind", "name", "predictor", "factor", "n_rows"]
-KINDS = (SCORE, AGREEMENT, TASK)
+KINDS = (SCORE, AGREEMENT, TASK, MODEL)
 TASK_MARK = "task:"
 
 
@@ -93,6 +93,7 @@ def wide(
     """
     check_choice("per", per, ("model", "strength"))
     rows = check_table(table)
+    rows = rows[rows["kind"] != MODEL]
     rows = _only(rows, "family", families, "families")
     rows = _only(rows, "dataset", datasets, "datasets")
     if without_family is not None:
@@ -137,7 +138,7 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
     missing = [name for name in NEEDED if name not in table]
     if missing:
         raise ValueError(f"table must have the columns of a study, got none called {', '.join(missing)}.")
-    rows = table.drop_duplicates("key") if "key" in table else table
+    rows = table.drop_duplicates(["key", "factor"]) if "key" in table else table
     words = {name: rows[name].astype(object).where(rows[name].notna(), "") for name in WORDS}
     value = rows["value"].astype(float)
     rows = rows.assign(**words, value=value.where(np.isfinite(value) & (words["failure"] == "")))
