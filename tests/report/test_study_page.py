@@ -145,7 +145,15 @@ def test_failures_are_named_with_their_reason(found):
     assert "1 model, such as dots-beta_va" in page
 
 
-@pytest.mark.parametrize("rows", [[row("a", 0.5)], [task("a", 0.5)], [row("a", np.nan, failure="No."), task("a", 0.5)]])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [row("a", None, failure="No.")],
+        [row("a", 0.5)],
+        [task("a", 0.5)],
+        [row("a", np.nan, failure="No."), task("a", 0.5)],
+    ],
+)
 def test_the_smallest_study_has_a_page(rows):
     page = study_page(table(rows), name="Small")
     assert "What was run" in page
