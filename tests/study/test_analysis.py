@@ -59,6 +59,10 @@ def test_the_smallest_study_has_nothing_to_correlate():
     assert found.strengths["mean"].tolist() == [0.5]
 
 
+def test_says_in_a_line_what_it_is(found):
+    assert repr(found) == "<Analysis of 120 models: 3 scores, 2 tasks>"
+
+
 def test_bad_options_are_refused():
     with pytest.raises(ValueError, match="level must lie between 0 and 1, got 5"):
         analyse(study(), level=5)

@@ -59,3 +59,9 @@ def test_scatter_names_models_and_leaves_out_what_is_missing():
     assert {"model", "family", "strength", "seed", "x", "y"} <= set(found)
     with pytest.raises(ValueError, match=r"y must be one of .*, got 'size'"):
         scatter(wide(study()), "mig", "size")
+
+
+def test_losses_of_models_are_not_scores():
+    rows = table([row("a", 0.5), *(row("a", 1.0, "loss", kind="model", n_rows=n) for n in (0, 10))])
+    assert convergence(rows).empty
+    assert list(wide(rows).values) == ["mig"]

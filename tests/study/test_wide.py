@@ -44,10 +44,10 @@ def test_sizes_of_tasks_are_numbers_where_data_sets_share_them_and_shares_where_
 
 
 def test_failures_are_missing_and_counted():
-    rows = [row("a", 0.1), row("b", np.nan, failure="No."), row("c", np.inf), row("d", 0.4, "sap")]
+    rows = [row("a", 0.1), row("b", 0.2, failure="No."), row("c", np.inf), row("d", 0.4, "sap")]
     found = wide(table(rows))
     assert found.values["mig"].isna().to_dict() == {"a": False, "b": True, "c": True, "d": True}
-    assert found.counts.loc["mig"].to_dict() == {"values": 1, "failed": 1, "absent": 1}
+    assert found.counts.loc["mig"].to_dict() == {"values": 1, "failed": 1, "absent": 2}
 
 
 def test_means_over_seeds_leave_out_what_failed():
@@ -106,7 +106,36 @@ def test_what_is_no_table_is_refused():
         wide(study().drop(columns=["value", "failure"]))
     with pytest.raises(ValueError, match="must hold scores or tasks after filtering, got none"):
         wide(table([row("a", 0.1, factor="shape")]))
-    with pytest.raises(ValueError, match="kind must be one of score, agreement, task, got 'scores'"):
+    with pytest.raises(ValueError, match="kind must be one of score, agreement, task, model, got 'scores'"):
         wide(table([row("a", 0.1, kind="scores")]))
     with pytest.raises(ValueError, match="per must be one of model, strength, got 'seed'"):
         wide(study(), per="seed")
+
+
+def test_words_may_be_of_any_kind():
+    rows = study()
+    words = {name: rows[name].astype("category") for name in ("model", "dataset", "family", "kind", "name", "failure")}
+    changed = rows.assign(**words, predictor=rows["predictor"].where(rows["predictor"] != "", None), factor=None)
+    pd.testing.assert_frame_equal(wide(changed).values, wide(rows).values)
+
+
+def test_a_lost_job_that_does_not_know_its_size_fails_where_a_value_is_missing():
+    rows = [task(m, 0.5, n_rows=n) for m in "ab" for n in (100, 1000)] + [task("c", 0.5, n_rows=1000)]
+    lost = [task(m, None, n_rows=0, failure="Lost.") | {"key": f"{m}{k}"} for m, k in (("c", 1), ("d", 1), ("d", 2))]
+    found = wide(table(rows + lost))
+    assert list(found.values) == ["task:shape/linear@1000", "task:shape/linear@100"]
+    assert found.counts["failed"].tolist() == [1, 2]
+    assert found.counts["values"].tolist() == [3, 2]
+    assert found.values.loc["d"].isna().all()
+
+
+def test_a_failure_at_a_size_that_was_never_reached_does_not_hide_what_worked():
+    rows = [row("a", 0.5, n_rows=900), row("b", None, n_rows=5000, failure="Lost.")]
+    found = wide(table(rows))
+    assert found.values["mig"].to_dict() == {"a": 0.5, "b": pytest.approx(np.nan, nan_ok=True)}
+    assert found.counts.loc["mig"].to_dict() == {"values": 1, "failed": 1, "absent": 0}
+
+
+def test_what_failed_everywhere_has_no_column():
+    found = wide(table([row("a", 0.5), row("a", None, "sap", failure="No.")]))
+    assert list(found.values) == ["mig"]

@@ -228,6 +228,7 @@ def _block_means(matrix: FloatArray) -> FloatArray:
 
 
 def ends(values: FloatArray, margin: float = 0.0) -> tuple[float, float]:
+    """Return the ends of an axis that holds all values, with a margin as a share of their range."""
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     if high <= low:
         low, high = low - 0.5, high + 0.5

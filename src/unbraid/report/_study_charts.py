@@ -19,8 +19,10 @@ MOST_SCATTERS, MOST_CONTRADICTIONS = 9, 3
 #: Models drawn in one scatter plot.
 MOST_POINTS = 240
 #: Charts against strength, over all data sets.
-MOST_STRENGTHS = 36
+MOST_STRENGTHS = 24
 MOST_SIZES = 24
+#: Share of the way to the next strength over which families are spread.
+APART = 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +144,7 @@ def _against_strength(lines: pd.DataFrame, column: str, style: dict[str, int]) -
     traces = [
         Trace(
             style=style[str(family)],
-            x=part["place"].to_numpy(float),
+            x=part["place"].to_numpy(float) + _aside(style, str(family)),
             y=part["mean"].to_numpy(float),
             spread=part["std"].fillna(0.0).to_numpy(float),
             joined=True,
@@ -156,6 +158,11 @@ def _against_strength(lines: pd.DataFrame, column: str, style: dict[str, int]) -
     places = range(1, int(lines["place"].max()) + 1)
     marks = [(float(k), str(k)) for k in places]
     return make_panel(traces, title=bare(column), caption="", x_label="strength, weakest first", x_marks=marks)
+
+
+def _aside(style: dict[str, int], family: str) -> float:
+    """Return a little shift for each family, so that whiskers do not hide each other."""
+    return APART * (style[family] - (len(style) - 1) / 2) / len(style)
 
 
 def _against_size(lines: pd.DataFrame, column: str, datasets: Sequence[str]) -> Panel:
@@ -173,7 +180,7 @@ def _against_size(lines: pd.DataFrame, column: str, datasets: Sequence[str]) -> 
     shown = every if len(every) <= 4 else [every[k] for k in np.linspace(0, len(every) - 1, 4).round().astype(int)]
     marks = [(float(np.log10(n)), f"{n:,}") for n in shown]
     loosest = float(lines["absolute_change"].max())
-    caption = f"moves by {number(loosest)} at most, on average over models"
+    caption = f"up to {number(loosest)} from its value at the largest size, mean over models"
     return make_panel(traces, title=bare(column), caption=caption, x_label="rows", x_marks=marks)
 
 

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from unbraid.report._format import MINUS, MISSING, count, short
+from unbraid.report._format import MINUS, MISSING, count, listing, short
 from unbraid.report._grid import Cell, Grid, GridRow, strongest_rows
 from unbraid.report._study_words import bare
 from unbraid.study._analysis import Analysis
-from unbraid.study._correlate import METHODS, Correlations
-from unbraid.study._groups import By, Grouped
+from unbraid.study._groups import GROUPINGS
+from unbraid.study._matrix import METHODS, Coefficient, Correlations
+from unbraid.study._wide import TASK_MARK
 
-MOST_ROWS = 32
-#: Cells of all maps of groups together; the page would get heavy beyond.
-MOST_GROUP_CELLS = 3000
+MOST_ROWS = 24
+#: Cells of all maps together; the page would get heavy beyond.
+MOST_CELLS = 6700
 
 
 def p_value(p: float) -> str:
@@ -31,9 +32,8 @@ def p_value(p: float) -> str:
     return text.replace("-", MINUS)
 
 
-def cell_says(found: Correlations, row: str, column: str) -> str:
+def cell_says(at: Coefficient) -> str:
     """Return everything known of one coefficient, to point at."""
-    at = found.at(row, column)
     if np.isnan(at.r):
         return f"no correlation, n {at.n:,}"
     interval = f" ({_three(at.low)} to {_three(at.high)})" if np.isfinite(at.low) else ""
@@ -46,7 +46,7 @@ def correlation_map(found: Correlations, *, key: str, title: str, caption: str, 
     matrix = found.r.to_numpy()
     away = np.where(found.p.isna(), 0.0, matrix)  # not the ones of a column with itself
     rows, columns = strongest_rows(away, MOST_ROWS), strongest_rows(away.T, MOST_ROWS)
-    left, right = [found.r.index[i] for i in rows], [found.r.columns[j] for j in columns]
+    names, entries = [str(name) for name in found.r.columns], found.entries()
     cut = [
         f"the {len(kept)} of {total} {noun} with the largest correlation"
         for kept, total, noun in ((rows, len(matrix), "rows"), (columns, matrix.shape[1], "columns"))
@@ -56,10 +56,10 @@ def correlation_map(found: Correlations, *, key: str, title: str, caption: str, 
         key=key,
         title=title,
         caption=caption,
-        corner="score by task" if right and str(right[0]) != bare(str(right[0])) else "score by score",
-        columns=tuple(bare(name) for name in right),
+        corner="score by task" if names[0].startswith(TASK_MARK) else "score by score",
+        columns=tuple(bare(names[j]) for j in columns),
         rows=tuple(
-            GridRow(name=bare(row), cells=tuple(_cell(found, row, column, level) for column in right)) for row in left
+            GridRow(name=str(found.r.index[i]), cells=tuple(_cell(entries[i][j], level) for j in columns)) for i in rows
         ),
         left_out=f"Shown: {' and '.join(cut)}." if cut else "",
     )
@@ -87,57 +87,41 @@ def main_maps(analysis: Analysis) -> dict[str, list[Grid]]:
     return found
 
 
-def group_maps(analysis: Analysis) -> tuple[list[Grid], str]:
-    """Return maps of groups, Pearson's first, as many as the page can carry; and what is left out, in words."""
+def group_maps(analysis: Analysis, n_cells: int) -> tuple[list[Grid], str]:
+    """Return maps of groups, as many as the page can carry besides ``n_cells``; and what is left out, in words.
+
+    Pearson's come first: within families, within data sets, without each family; then Spearman's.
+    """
     maps: list[Grid] = []
-    n_cells, left_out = 0, []
-    for name, groups in _groupings(analysis):
-        size = sum(one.r.size for one in groups.groups.values())
-        if n_cells + size > MOST_GROUP_CELLS and maps:
-            left_out.append(name)
+    left_out: list[str] = []
+    for title, one in _groups(analysis):
+        n_cells += min(MOST_ROWS, len(one.r)) * min(MOST_ROWS, one.r.shape[1])
+        if n_cells > MOST_CELLS:
+            left_out.append(title[0].lower() + title[1:])
             continue
-        n_cells += size
-        maps += list(_maps_of(name, groups, analysis.level))
-    text = f"Not on this page, which would get heavy: {'; '.join(left_out)}. Write the tables as CSV to see them."
+        caption = f"{count(int(one.n.to_numpy().max()), 'model')}. {one.says}"
+        maps.append(correlation_map(one, key=f"group-{len(maps)}", title=title, caption=caption, level=analysis.level))
+    text = f"Not on this page, which would get heavy: {listing(left_out, 3)}. Write the tables as CSV to see them."
     return maps, text if left_out else ""
 
 
-def _groupings(analysis: Analysis) -> Iterator[tuple[str, Grouped]]:
-    words: dict[By, str] = {"family": "within a family", "dataset": "within a data set"}
+def _groups(analysis: Analysis) -> Iterator[tuple[str, Correlations]]:
+    """Yield matrices of groups with their titles."""
     for method in METHODS:
-        for by, word in words.items():
-            if (by, method) in analysis.groups:
-                yield f"{word}, {method.capitalize()}", analysis.groups[by, method]
-        if method in analysis.without_family:
-            yield f"without a family, {method.capitalize()}", analysis.without_family[method]
+        within = [analysis.groups[by, method] for by in GROUPINGS if (by, method) in analysis.groups]
+        without = [analysis.without_family[method]] if method in analysis.without_family else []
+        for groups in (*within, *without):
+            word = "Without" if groups.leaves_out else "Within"
+            for name, one in groups.groups.items():
+                yield f"{word} {name}, {method.capitalize()}", one
 
 
-def _maps_of(word: str, groups: Grouped, level: float) -> Iterator[Grid]:
-    place, method = word.rsplit(", ", 1)
-    for number, (name, one) in enumerate(groups.groups.items()):
-        start = "Without" if groups.leaves_out else "Within"
-        most = int(one.n.to_numpy().max())
-        yield correlation_map(
-            one,
-            key=f"{place.replace(' ', '-')}-{number}-{method.lower()}",
-            title=f"{start} {name}, {method}",
-            caption=f"{count(most, 'model')}. {one.says}",
-            level=level,
-        )
-
-
-def _cell(found: Correlations, row: str, column: str, level: float) -> Cell:
-    at = found.at(row, column)
-    r = at.r
-    if np.isnan(r):
-        return Cell(text=MISSING, exact=cell_says(found, row, column))
+def _cell(at: Coefficient, level: float) -> Cell:
+    if np.isnan(at.r):
+        return Cell(text=MISSING, exact=cell_says(at))
     star = "*" if at.p_corrected < level else "\u2007"
-    return Cell(
-        text=short(r) + star,
-        exact=cell_says(found, row, column),
-        shade=round(100 * min(1.0, abs(r))),
-        is_negative=r < 0,
-    )
+    shade = round(100 * min(1.0, abs(at.r)))
+    return Cell(text=short(at.r) + star, exact=cell_says(at), shade=shade, is_negative=at.r < 0)
 
 
 def _three(value: float) -> str:

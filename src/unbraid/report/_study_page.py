@@ -7,15 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from unbraid.report._format import EN_DASH, exact, number
+from unbraid.report._format import EN_DASH, exact, listing, number
 from unbraid.report._shell import fill
 from unbraid.report._study_charts import families, scatters, sizes, strengths
 from unbraid.report._study_maps import group_maps, main_maps, p_value
-from unbraid.report._study_words import bare, facts, findings, main_matrix, opening
+from unbraid.report._study_words import bare, facts, findings, is_lower_better, main_matrix, opening
 from unbraid.study._analysis import Analysis, analyse
 from unbraid.study._groups import TIMES
 
-MOST_PAIRS, MOST_FAILURES = 300, 40
+MOST_PAIRS, MOST_FAILURES = 150, 40
 TOO_LONG = 300
 
 
@@ -49,7 +49,8 @@ def study_page(table: pd.DataFrame | Analysis, *, name: str, about: str = "", **
 
 def study_context(analysis: Analysis, *, name: str, about: str) -> dict[str, Any]:
     """Return everything the template shows, as plain data."""
-    groups, not_shown = group_maps(analysis)
+    maps = main_maps(analysis)
+    groups, not_shown = group_maps(analysis, sum(grid.n_cells for grids in maps.values() for grid in grids))
     found = main_matrix(analysis)
     return {
         "heading": name,
@@ -58,7 +59,8 @@ def study_context(analysis: Analysis, *, name: str, about: str) -> dict[str, Any
         "lede": opening(analysis),
         "findings": findings(analysis),
         "says": found.says if found else "",
-        "maps": main_maps(analysis),
+        "lower": listing([score for score in analysis.models.scores if is_lower_better(score)], 20),
+        "maps": maps,
         "group_maps": groups,
         "groups_left_out": not_shown,
         "families": list(enumerate(families(analysis))),

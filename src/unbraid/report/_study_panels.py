@@ -110,6 +110,6 @@ def make_panel(
         caption=caption,
         x_label=x_label,
         traces=tuple(drawn(one) for one in traces),
-        x_ticks=tuple(Tick(across(x), text) for x, text in (x_marks or round_marks(low_x, high_x, most=4))),
-        y_ticks=tuple(Tick(down(y), text) for y, text in round_marks(low_y, high_y, most=4)),
+        x_ticks=tuple(Tick(across(x), text) for x, text in (x_marks or round_marks(low_x, high_x, most=5))),
+        y_ticks=tuple(Tick(down(y), text) for y, text in round_marks(low_y, high_y, most=5)),
     )

@@ -7,21 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from unbraid.metrics import METRICS
 from unbraid.report._format import MINUS, count, listing
 from unbraid.study._analysis import Analysis
-from unbraid.study._correlate import Correlations, single_pairs
 from unbraid.study._groups import TIMES
+from unbraid.study._matrix import Correlations, single_pairs
 from unbraid.study._wide import TASK_MARK
 
 #: A score is called unsettled where so few models keep their order at the smallest size.
 UNSETTLED = 0.9
 #: Pearson's and Spearman's coefficients that differ by as much are pointed out.
 CURVED = 0.2
-
-
-def plural(n: int, one: str, many: str) -> str:
-    """Write a count with a noun whose plural is irregular."""
-    return f"{n:,} {one if n == 1 else many}"
 
 
 def bare(column: str) -> str:
@@ -72,8 +68,8 @@ def opening(analysis: Analysis) -> str:
 
 def after(found: Correlations) -> str:
     """Say after which correction."""
-    names = {"holm": "Holm", "fdr_bh": "Benjamini and Hochberg"}
-    return f"after the correction of {names[found.correct]}" if found.correct in names else "without any correction"
+    names = {"holm": "Holm's", "fdr_bh": "Benjamini and Hochberg's"}
+    return f"after {names[found.correct]} correction" if found.correct in names else "without any correction"
 
 
 def relation(line: pd.Series[float], found: Correlations) -> str:
@@ -83,6 +79,12 @@ def relation(line: pd.Series[float], found: Correlations) -> str:
     if np.isfinite(line["low"]):
         text += f", interval {coefficient(float(line['low']))} to {coefficient(float(line['high']))}"
     return text + f", {count(int(line['n']), 'model')})"
+
+
+def is_lower_better(score: str) -> bool:
+    """Tell whether a score, or a factor's part of it, is better when lower, as far as the catalogue knows."""
+    metric = METRICS.get(score.partition("[")[0])
+    return metric is not None and not metric.higher_is_better
 
 
 def main_matrix(analysis: Analysis) -> Correlations | None:
@@ -117,9 +119,9 @@ def _predictors(analysis: Analysis) -> Iterator[str]:
         return
     by_score = {str(row): lines["column"].map(bare).tolist() for row, lines in best.groupby("row", sort=False)}
     ordered = sorted(by_score.items(), key=lambda item: -len(item[1]))
-    parts = [f"{score} for {listing(tasks, 4)}" for score, tasks in ordered[:4]]
-    falls = best[best["r"] < 0]["column"].map(bare).tolist()
-    warning = f" Models that score high do worse at {listing(falls, 4)}." if falls else ""
+    parts = [f"{score} for {listing(tasks, 3)}" for score, tasks in ordered[:4]]
+    falls = best[(best["r"] < 0) & ~best["row"].map(is_lower_better)]["column"].map(bare).tolist()
+    warning = f" Models that score high do worse at {listing(falls, 3)}." if falls else ""
     yield f"The score most strongly related to each task: {'; '.join(parts)}.{warning}"
 
 
@@ -143,14 +145,14 @@ def _disagreements(analysis: Analysis) -> Iterator[str]:
     for (by, method), groups in analysis.groups.items():
         if method != "pearson":
             continue
-        said = groups.says(analysis.level, most=3)
+        said = [text.replace(TASK_MARK, "") for text in groups.says(analysis.level, most=3)]
         many = {"family": "families", "dataset": "data sets"}[by]
-        n = len(groups.reversals(analysis.level).query("is_clear").drop_duplicates(["row", "column"]))
-        if said:
-            more = f" And {count(n - len(said), 'more pair')}." if n > len(said) else ""
-            yield f"Where {many} disagree with the whole: " + " ".join(said).replace(TASK_MARK, "") + more
-        else:
+        if not said:
             yield f"No correlation within the {many} clearly contradicts the sign of the whole."
+            continue
+        clear = groups.reversals(analysis.level).query("is_clear").drop_duplicates(["row", "column"])
+        yield f"{count(len(clear), 'pair')} where {many} clearly contradict the whole. {said[0]}"
+        yield from said[1:]
 
 
 def _among_scores(analysis: Analysis) -> Iterator[str]:

@@ -3,11 +3,12 @@
 from unbraid.study._analysis import Analysis, analyse
 from unbraid.study._api import run_study, study_state, study_table
 from unbraid.study._clean import find_leftovers, remove_leftovers
-from unbraid.study._correlate import Correlations, correlations
+from unbraid.study._correlate import correlations
 from unbraid.study._cost import Cost, estimate_cost
 from unbraid.study._engines import make_engine
 from unbraid.study._file import load_study, parse_study, ready_studies, study_text
 from unbraid.study._groups import Grouped, cell_correlations, grouped_correlations, mean_correlations
+from unbraid.study._matrix import Correlations
 from unbraid.study._plan import Plan, make_plan
 from unbraid.study._profiles import against_strength, convergence, scatter
 from unbraid.study._rows import SCHEMA

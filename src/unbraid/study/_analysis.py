@@ -13,8 +13,9 @@ from unbraid._files import write_text
 from unbraid._progress import track
 from unbraid._validation import check_choice
 from unbraid.study._correct import CORRECTIONS, Correction
-from unbraid.study._correlate import METHODS, Correlations, Method, correlations
+from unbraid.study._correlate import correlations
 from unbraid.study._groups import GROUPINGS, By, Grouped, cell_correlations, grouped_correlations
+from unbraid.study._matrix import METHODS, Correlations, Method
 from unbraid.study._profiles import against_strength, convergence
 from unbraid.study._wide import Wide, check_table, mean_over_seeds, wide
 
@@ -52,6 +53,10 @@ class Analysis:
     strengths: pd.DataFrame
     convergence: pd.DataFrame
     level: float
+
+    def __repr__(self) -> str:
+        models = self.models
+        return f"<Analysis of {len(models.values):,} models: {len(models.scores)} scores, {len(models.tasks)} tasks>"
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """Return every table by a name that can be a file's."""

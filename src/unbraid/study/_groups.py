@@ -11,7 +11,8 @@ import pandas as pd
 
 from unbraid._validation import check_choice
 from unbraid.study._correct import Correction
-from unbraid.study._correlate import FEWEST, Correlations, Method, correct_together, correlations
+from unbraid.study._correlate import FEWEST, correlations
+from unbraid.study._matrix import Correlations, Method, correct_together
 from unbraid.study._wide import Wide
 
 By = Literal["family", "dataset"]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid._validation import check_choice
-from unbraid.study._rows import TASK
+from unbraid.study._rows import MODEL, TASK
 from unbraid.study._wide import SETTING, TASK_MARK, Wide, check_table
 
 
@@ -42,7 +42,7 @@ def convergence(table: pd.DataFrame) -> pd.DataFrame:
         The importance of disentanglement when learning representations (thesis), Appendix C, for one model.
     """
     rows = check_table(table)
-    rows = rows[rows["factor"] == ""]
+    rows = rows[(rows["factor"] == "") & (rows["kind"] != MODEL) & (rows["failure"] == "")]
     solved = rows["predictor"].map(lambda word: f"/{word}" if word else "")
     mark = rows["kind"].map(lambda kind: TASK_MARK if kind == TASK else "")
     rows = rows.assign(column=mark + rows["name"] + solved)

@@ -17,6 +17,7 @@ NEEDED = (
     *("model", "dataset", "family", "strength", "seed", "kind", "name", "predictor", "factor"),
     *("n_rows", "value", "failure"),
 )
+WORDS = ("model", "dataset", "family", "kind", "name", "predictor", "factor", "failure")
 ABOUT = ["dataset", "family", "strength", "seed"]
 SETTING = ["dataset", "family", "strength"]
 CELL = ["model", "kind", "name", "predictor", "factor", "n_rows"]
@@ -32,7 +33,8 @@ class Wide:
         values: One line for each model (or setting), one column for each score and task; NaN where there is no number.
         about: For each line its ``dataset``, ``family``, ``strength`` and ``seed``; or, averaged over seeds,
             ``n_models`` instead of the seed.
-        counts: For each column how many models have a value (``values``), ``failed``, or have no row (``absent``).
+        counts: For each column how many models have a value (``values``), ``failed``, or have none for another reason
+            (``absent``).
         per: What a line is: ``"model"`` or ``"strength"``.
     """
 
@@ -84,8 +86,8 @@ def wide(
         factors: Whether to add a column for each factor where a score has them, ``mig[shape]``.
 
     Returns:
-        Values, what each line is, and how many models failed. Lines and columns come in an order that does not depend
-        on the order of the table; a value that is not finite counts as missing.
+        Values, what each line is, and how many models failed. What failed for every model has no column. Lines and
+        columns come in an order that does not depend on the order of the table; a value that is not finite is missing.
 
     Raises:
         ValueError: Columns are missing, a filter leaves nothing, or a model has two rows for one score.
@@ -99,15 +101,18 @@ def wide(
         check_choice("without_family", without_family, sorted(rows["family"].unique()))
         rows = rows[rows["family"] != without_family]
     rows = rows if factors else rows[rows["factor"] == ""]
-    rows = _at_size(rows, n_rows, task_rows)
     if rows.empty:
         raise ValueError("table must hold scores or tasks after filtering, got none; filter less, or run the study.")
-    rows = rows.assign(column=column_names(rows))
-    values = rows.pivot(index="model", columns="column", values="value")[_in_order(rows)]
+    worked = rows[rows["failure"] == ""]
+    found = _at_size(worked, n_rows, task_rows)
+    found = found.assign(column=column_names(found))
     about = rows.drop_duplicates("model")[["model", *ABOUT]].sort_values([*ABOUT, "model"]).set_index("model")
-    values = values.loc[about.index]
+    values = found.pivot(index="model", columns="column", values="value").reindex(about.index)[_in_order(found)]
     values.columns.name = None
-    result = Wide(values=values, about=about, counts=_counts(rows, values), per="model")
+    failed = _failed(rows[rows["failure"] != ""], found, set(worked["n_rows"]), values)
+    counts = pd.DataFrame({"values": values.notna().sum(), "failed": failed})
+    counts = counts.assign(absent=len(values) - counts["values"] - counts["failed"])
+    result = Wide(values=values, about=about, counts=counts, per="model")
     return result if per == "model" else mean_over_seeds(result)
 
 
@@ -138,17 +143,16 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
     if missing:
         raise ValueError(f"table must have the columns of a study, got none called {', '.join(missing)}.")
     rows = table.drop_duplicates(["key", "factor"]) if "key" in table else table
-    words = {
-        name: rows[name].astype(object).where(rows[name].notna(), "") for name in ("predictor", "factor", "failure")
-    }
+    words = {name: rows[name].astype(object).where(rows[name].notna(), "") for name in WORDS}
     value = rows["value"].astype(float)
     rows = rows.assign(**words, value=value.where(np.isfinite(value) & (words["failure"] == "")))
     unknown = sorted(set(rows["kind"]) - set(KINDS))
     if unknown:
         check_choice("kind", unknown[0], KINDS)
-    twice = rows.duplicated(CELL)
+    worked = rows[rows["failure"] == ""]
+    twice = worked.duplicated(CELL)
     if twice.any():
-        cell = rows.loc[twice, CELL].iloc[0]
+        cell = worked.loc[twice, CELL].iloc[0]
         raise ValueError(
             f"table must have one row for each model, score and size, got two for {cell['name']} of model "
             f"{cell['model']!r} at {cell['n_rows']} rows; keep the rows of one version."
@@ -191,7 +195,7 @@ def _at_size(rows: pd.DataFrame, n_rows: int | None, task_rows: int | None) -> p
         scores = scores[scores["n_rows"] == largest]
     else:
         _check_size("n_rows", n_rows, scores)
-        scores = scores[(scores["n_rows"] == n_rows)]
+        scores = scores[scores["n_rows"] == n_rows]
     if task_rows is not None:
         _check_size("task_rows", task_rows, tasks)
         tasks = tasks[tasks["n_rows"] == task_rows]
@@ -218,7 +222,16 @@ def _in_order(rows: pd.DataFrame) -> list[str]:
     return [key[-1] for key in sorted(keys)]
 
 
-def _counts(rows: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
-    failed = rows[rows["failure"] != ""].groupby("column").size().reindex(values.columns, fill_value=0)
-    present = rows.groupby("column").size().reindex(values.columns)
-    return pd.DataFrame({"values": values.notna().sum(), "failed": failed, "absent": len(values) - present})
+def _failed(failed: pd.DataFrame, found: pd.DataFrame, sizes: set[int], values: pd.DataFrame) -> pd.Series[int]:
+    """Return for each column how many models have no value, and a failure of that name to show for it.
+
+    A job that was lost may not know the size it would have had; its failure counts at every size that is missing.
+    """
+    name = ["kind", "name", "predictor", "factor"]
+    columns = found[[*name, "n_rows", "column"]].drop_duplicates()
+    both = failed[["model", *name, "n_rows"]].merge(columns, on=name, suffixes=("", "_column"))
+    both = both[(both["n_rows"] == both["n_rows_column"]) | ~both["n_rows"].isin(sizes)]
+    missing = values.isna().to_numpy()
+    places = values.index.get_indexer(both["model"]), values.columns.get_indexer(both["column"])
+    lost = both[missing[places]].drop_duplicates(["model", "column"])
+    return lost.groupby("column").size().reindex(values.columns, fill_value=0)
