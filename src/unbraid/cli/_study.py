@@ -96,7 +96,7 @@ def run(
     workers
         Jobs at the same time; as many as there are cores by default.
     address
-        Of the Ray cluster, such as `auto` or `ray://host:10001`; by default one is started on this machine.
+        Of the Ray cluster, `host:port` of its head or `auto`; by default one is started on this machine.
     data
         Folder with the files of official data sets.
     yes
