@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from unbraid._dependence import distrusted
 from unbraid._score import Score
+from unbraid.audit._reasons import reason
 from unbraid.metrics import Invariance, Metric
 from unbraid.metrics._metric import Property
 from unbraid.report._format import listing, spoken
@@ -20,6 +21,10 @@ CHANGES = {
     Invariance.WARPING: "bending a code",
     Invariance.ROTATION: "turning the codes",
 }
+#: Cases of the audit that show how a score comes out too high, and too low.
+FLATTERING = ("independent/mixed", "independent/duplicated", "independent/bent_copy", "independent/cosines_pair")
+HARSH = ("independent/noise_code", "independent/jitter", "independent/outlier")
+MANY_VALUES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +70,8 @@ def explain(found: Disagreement, report: Report, judged: list[Verdict]) -> str:
         *_also_counts(high, low, judged),
         *_blind(low, high),
         *_blind(high, low),
+        *_known(low, (*_cases_of_factors(report), *HARSH), "low"),
+        *_known(high, FLATTERING, "high"),
     ]
     return f"{str(found.about).capitalize()}. {' '.join(asked)} {' '.join(reasons)}".rstrip()
 
@@ -98,3 +105,16 @@ def _blind(metric: Metric, other: Metric) -> list[str]:
     if not parts:
         return []
     return [f"{metric.title} does not notice {listing(parts)}, {spoken(other.title)} does."]
+
+
+def _cases_of_factors(report: Report) -> list[str]:
+    """Return the cases of the audit that this report's factors resemble."""
+    levels, kinds = report.meta["factor_levels"], report.meta["factor_kinds"]
+    many = ["many_values/identity"] if any(n and n > MANY_VALUES for n in levels) else []
+    return many + (["continuous/identity"] if "continuous" in kinds else [])
+
+
+def _known(metric: Metric, cases: tuple[str, ...], what: str) -> list[str]:
+    """Say what the audit has found of a score that makes it come out so."""
+    found = next((told for case in cases if (told := reason(metric.name, case))), "")
+    return [f"A known reason for {metric.title} to be {what}: {found[0].lower()}{found[1:]}"] if found else []

@@ -95,7 +95,7 @@ def run_all(
     Args:
         chosen: What to run.
         quick: Whether to run the small settings.
-        data: An MNIST folder, for those that take one.
+        data: An MNIST folder, for those that need one, and in full runs for all that take one.
         device: Where to train, for those that train.
         folder: Where to keep the results, one file each; not kept if not given.
         progress: Show progress bars on standard error; by default when that is a terminal.
@@ -143,7 +143,9 @@ def _run(
     mode: Mode = "quick" if quick else "full"
     if reproduction.needs and data is None:
         return Run(name=reproduction.name, mode=mode, reason=f"needs {reproduction.needs}")
-    given = {"data": data, "device": device, "progress": progress}
+    # Quick settings are made for digits that come along; where those will do, they are used.
+    digits = data if reproduction.needs or not quick else None
+    given = {"data": digits, "device": device, "progress": progress}
     known = inspect.signature(reproduction.run).parameters
     options = {key: value for key, value in given.items() if key in known} | (dict(reproduction.quick) if quick else {})
     started = time.process_time()

@@ -39,7 +39,7 @@ def how_run(outcome: Outcome) -> str:
     """Say how it was run, and what that took."""
     run = outcome.run
     if run.result is None:
-        return f"Not run: {run.reason}."
+        return f"Not run: {run.reason.rstrip('.')}."
     took = f", {run.seconds:.0f} s of processor time" if run.seconds else ""
     return f"{run.mode.capitalize()} settings{took}."
 

@@ -54,9 +54,16 @@ function tipText(target) {
   return `${row} × ${column}: ${target.dataset.v}`;
 }
 
-function showTip(target) {
+let held = null; // what the keyboard shows the tip of: it moves along when the page scrolls
+
+function showTip(target, byKey = false) {
+  held = byKey ? target : null;
   tip.textContent = tipText(target);
   tip.hidden = false;
+  placeTip(target);
+}
+
+function placeTip(target) {
   const box = target.getBoundingClientRect();
   const left = Math.min(Math.max(8, box.left + box.width / 2 - tip.offsetWidth / 2), innerWidth - tip.offsetWidth - 8);
   const above = box.top - tip.offsetHeight - 8;
@@ -64,17 +71,22 @@ function showTip(target) {
   tip.style.top = `${above > 4 ? above : box.bottom + 8}px`;
 }
 
+function hideTip() {
+  held = null;
+  tip.hidden = true;
+}
+
 const WITH_TIP = "[data-tip], td[data-v]";
 const withTip = (event) => event.target.closest(WITH_TIP);
 document.addEventListener("mouseover", (event) => {
   const target = withTip(event);
   if (target) showTip(target);
-  else tip.hidden = true;
+  else if (!held) hideTip();
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") tip.hidden = true;
+  if (event.key === "Escape") hideTip();
 });
-document.addEventListener("scroll", () => (tip.hidden = true), true);
+document.addEventListener("scroll", () => (held ? placeTip(held) : hideTip()), true);
 
 // Drawings: one that has a tip shows it when selected; in one whose marks have tips, the arrow keys go from mark to mark.
 for (const drawing of document.querySelectorAll("svg:has([data-tip]), svg[data-tip]")) {
@@ -82,19 +94,19 @@ for (const drawing of document.querySelectorAll("svg:has([data-tip]), svg[data-t
   let at = -1;
   drawing.setAttribute("tabindex", "0");
   drawing.addEventListener("focus", () => {
-    if (drawing.dataset.tip && drawing.matches(":focus-visible")) showTip(drawing);
+    if (drawing.dataset.tip && drawing.matches(":focus-visible")) showTip(drawing, true);
   });
   drawing.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step || !marks.length) return;
     event.preventDefault();
     at = Math.min(Math.max(at + step, 0), marks.length - 1);
-    showTip(marks[at]);
+    showTip(marks[at], true);
     said.textContent = tipText(marks[at]);
   });
   drawing.addEventListener("blur", () => {
     at = -1;
-    tip.hidden = true;
+    hideTip();
   });
 }
 
@@ -109,10 +121,9 @@ for (const table of document.querySelectorAll("table.grid, table.versus")) {
     table.querySelectorAll("[tabindex='0']").forEach((other) => (other.tabIndex = -1));
     cell.tabIndex = 0;
     cell.scrollIntoView({ block: "nearest", inline: "nearest" });
-    // A scroll hides the tip, so show it after that one.
-    requestAnimationFrame(() => requestAnimationFrame(() => document.activeElement === cell && showTip(cell)));
+    showTip(cell, true);
   });
-  table.addEventListener("focusout", () => (tip.hidden = true));
+  table.addEventListener("focusout", hideTip);
   table.addEventListener("keydown", (event) => {
     const cell = withTip(event);
     const next = cell && neighbour(table, cell, event.key);
