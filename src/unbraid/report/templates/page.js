@@ -100,9 +100,11 @@ for (const drawing of document.querySelectorAll("svg:has([data-tip]), svg[data-t
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step || !marks.length) return;
     event.preventDefault();
-    at = Math.min(Math.max(at + step, 0), marks.length - 1);
-    showTip(marks[at], true);
-    said.textContent = tipText(marks[at]);
+    const shown = marks.filter((mark) => !mark.closest(".out"));
+    at = Math.min(Math.max(at + step, 0), shown.length - 1);
+    if (at < 0) return;
+    showTip(shown[at], true);
+    said.textContent = tipText(shown[at]);
   });
   drawing.addEventListener("blur", () => {
     at = -1;
@@ -193,6 +195,15 @@ if (order) {
       if (order.value === "main") rows.sort((a, b) => a.dataset.rank - b.dataset.rank);
       body.append(...rows);
     });
+  });
+}
+
+// Representations laid over each other: those not ticked leave the charts.
+for (const choice of document.querySelectorAll("[data-lay]")) {
+  choice.hidden = false;
+  choice.addEventListener("change", () => {
+    for (const part of choice.closest("section").querySelectorAll(`[data-line="${choice.dataset.lay}"]`))
+      part.classList.toggle("out", !choice.checked);
   });
 }
 
