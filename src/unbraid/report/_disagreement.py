@@ -22,7 +22,7 @@ CHANGES = {
     Invariance.ROTATION: "turning the codes",
 }
 #: Cases of the audit that show how a score comes out too high, and too low.
-FLATTERING = ("independent/mixed", "independent/duplicated", "independent/bent_copy", "independent/cosines_pair")
+FLATTERING = ("independent/mixed", "independent/duplicated", "independent/bent_copy", "angles/cosines_pair")
 HARSH = ("independent/noise_code", "independent/jitter", "independent/outlier")
 MANY_VALUES = 20
 
