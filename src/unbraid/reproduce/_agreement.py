@@ -125,6 +125,6 @@ class Part:
 RULE = (
     "A number agrees if it lies within the allowed distance of the paper's. Where the truth is known and the paper is "
     "further from it than allowed while ours is not, ours counts as nearer the truth, and as good. What the paper says "
-    "in words was turned into a bound before the run. A table or figure is green if all of its numbers agree, amber "
+    "in words is held against a bound, given beside it. A table or figure is green if all of its numbers agree, amber "
     "if at least half do, and red if fewer do; grey was not run."
 )

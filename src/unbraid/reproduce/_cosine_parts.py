@@ -17,10 +17,11 @@ REASONS = {
     3: "No code tells the third factor of Cos2I, so its compactness compares two blind predictions and is how far the "
     "forests over-fit. The paper does not give bins and probes of the other metrics.",
     4: "The factors are continuous, and an area under the ROC curve depends on how they are cut into classes, which "
-    "the paper does not say.",
+    "the paper does not say. Nor does it say how many rows it drew, on which forests depend where codes mix factors.",
     10: "z4 is noise and z3 stands beside a nuisance: their modularity compares two predictions of what cannot be "
     "predicted, and smoother forests agree more.",
-    11: "Forests of other sizes leave other errors where a code mixes factors; the paper does not give its own.",
+    11: "z4 is noise, whose minimality is 0 but for over-fitting; where a code mixes factors, forests of other "
+    "sizes leave other errors, and the paper does not give its own.",
 }
 
 
