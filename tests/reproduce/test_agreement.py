@@ -54,7 +54,14 @@ def test_what_was_allowed_is_said():
 
 @pytest.mark.parametrize(
     ("n_good", "n_bad", "colour"),
-    [(4, 0, Colour.GREEN), (3, 1, Colour.AMBER), (2, 2, Colour.AMBER), (1, 3, Colour.RED), (0, 1, Colour.RED)],
+    [
+        (4, 0, Colour.GREEN),
+        (3, 1, Colour.AMBER),
+        (2, 2, Colour.AMBER),
+        (2, 3, Colour.RED),
+        (1, 3, Colour.RED),
+        (0, 1, Colour.RED),
+    ],
 )
 def test_colour_follows_from_the_share_that_agrees(n_good, n_bad, colour):
     good, bad = check(paper=0.5), check(paper=0.9)
