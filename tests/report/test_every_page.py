@@ -214,6 +214,7 @@ def test_on_paper_nothing_is_cut_or_folded(visit, path):
 def test_tips_come_by_keyboard_too(visit, path):
     page = visit(path.as_uri())
     drawings = page.locator("svg[tabindex='0']")
+    assert page.locator("svg svg[tabindex]").count() == 0  # marks inside a drawing are no stops of their own
     for position in range(min(3, drawings.count())):
         drawing = drawings.nth(position)
         page.keyboard.press("Tab")  # so that what follows counts as coming from the keyboard

@@ -90,6 +90,7 @@ document.addEventListener("scroll", () => (held ? placeTip(held) : hideTip()), t
 
 // Drawings: one that has a tip shows it when selected; in one whose marks have tips, the arrow keys go from mark to mark.
 for (const drawing of document.querySelectorAll("svg:has([data-tip]), svg[data-tip]")) {
+  if (drawing.parentElement.closest("svg")) continue;
   const marks = [...drawing.querySelectorAll("[data-tip]")];
   let at = -1;
   drawing.setAttribute("tabindex", "0");
