@@ -36,6 +36,8 @@ benchmarks: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/dependent.py
 	$(BIN)/python benchmarks/ensemble.py
 	$(BIN)/python benchmarks/downstream.py
+	$(BIN)/python benchmarks/study.py
+	$(BIN)/python benchmarks/readme.py
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

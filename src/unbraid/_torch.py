@@ -10,16 +10,19 @@ if TYPE_CHECKING:
     import torch
 
 
-def require_torch(purpose: str) -> None:
+def require_torch(purpose: str, *, extra: str = "torch") -> None:
     """Raise a sentence that says how to get torch unless it can be imported.
 
     Args:
         purpose: What needs it, as the subject of the sentence.
+        extra: What to install, so that nothing else is missing then.
     """
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        raise ValueError(f"{purpose} needs torch, which is not installed; run pip install 'unbraid[torch]'.") from error
+        raise ValueError(
+            f"{purpose} needs torch, which is not installed; run pip install 'unbraid[{extra}]'."
+        ) from error
 
 
 @contextmanager
@@ -41,7 +44,7 @@ def require_flows(purpose: str) -> None:
     Args:
         purpose: What needs them, as the subject of the sentence.
     """
-    require_torch(purpose)
+    require_torch(purpose, extra="train")
     try:
         import zuko  # noqa: F401
     except ImportError as error:

@@ -107,6 +107,16 @@ def test_a_comparison_overlays_curves_that_differ_without_colour(visit, several)
     assert page.locator("#capacity .legend").inner_text().count(".npz") == 3
 
 
+def test_a_representation_can_be_lifted_off_the_charts(visit, several):
+    page = visit(several)
+    page.locator("#capacity [data-lay='1']").uncheck()
+    assert page.locator(".mean polyline:visible").count() == 2
+    assert page.locator(".losses").first.locator("polyline:visible").count() == 4
+    assert page.locator(".mean [data-line='1']:visible").count() == 0
+    page.locator("#capacity [data-lay='1']").check()
+    assert page.locator(".mean polyline:visible").count() == 3
+
+
 def test_links_in_the_heading_lead_to_each_representation(visit, several, compared):
     page = visit(several)
     page.locator("table.versus thead a").nth(1).click()

@@ -120,5 +120,5 @@ def test_the_page_escapes_what_it_is_given_and_needs_nothing_else():
     assert html.count('class="cross"') == 2  # one in the chart, one in its legend
     assert "polyline" in html
     addresses = re.findall(r'(?:src|href)="([^"]+)"', html)
-    assert addresses == ["data:,"]
+    assert addresses == ["data:,", "#content"]
     assert html.count("<script>") == 1

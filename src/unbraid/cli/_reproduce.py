@@ -2,6 +2,7 @@
 
 from cyclopts import App
 
+from unbraid.cli._reproduce_all import run_everything
 from unbraid.cli._reproduce_cosine import run_dependent_cosine
 from unbraid.cli._reproduce_dci_es import run_dci_es_table1
 from unbraid.cli._reproduce_dependent_mnist import run_dependent_mnist
@@ -16,7 +17,7 @@ reproduce = App(
     help=(
         "Run a published table again: ours beside the paper's beside the truth.\n\n"
         "`unbraid reproduce --list` says what there is and what it costs; `unbraid reproduce NAME --help` how to run "
-        "part of it."
+        "part of it; `unbraid reproduce --all` runs everything and says which tables and figures agree."
     ),
     help_format="markdown",
     version_flags=(),
@@ -30,6 +31,7 @@ def show_list() -> None:
 
 
 reproduce.command(show_list, name="--list")
+reproduce.command(run_everything, name="--all")
 reproduce.command(run_iwo_table1, name="iwo-table1")
 reproduce.command(run_dci_es_table1, name="dci-es-table1")
 reproduce.command(run_dependent_mnist, name="dependent-mnist")

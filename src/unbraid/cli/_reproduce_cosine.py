@@ -1,11 +1,13 @@
 """``unbraid reproduce dependent-cosine``."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._reproduce_report import write_report
 from unbraid.cli._table import print_rows
 from unbraid.evidence.regressors import Predictions
 from unbraid.evidence.variables import Scaling
@@ -19,6 +21,7 @@ def run_dependent_cosine(
     scaling: Scaling = "range",
     predictions: Predictions = "cross_fitted",
     seed: int = 0,
+    report: Path | None = None,
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
 ) -> None:
     """Reproduce Tables 2, 3, 4, 10 and 11 of the paper on dependent factors (arXiv:2408.07016).
@@ -44,12 +47,15 @@ def run_dependent_cosine(
         `cross_fitted`, `held_out` or `in_sample`.
     seed
         Same seed, same numbers.
+    report
+        Write ours beside the paper's, and which numbers agree, as one HTML page.
     json
         Write everything as JSON to this file, or to standard output with `-`.
     """
     target = json_file(json)
-    if target is not None:
-        check_writable("json", target)
+    for argument, path in (("json", target), ("report", report)):
+        if path is not None:
+            check_writable(argument, path)
     found = dependent_cosine(_numbers(tables), n_samples=samples, scaling=scaling, predictions=predictions, seed=seed)
     if json == "-":
         print(found.to_json())
@@ -58,6 +64,8 @@ def run_dependent_cosine(
     if target is not None:
         found.to_json(target)
         print(f"wrote {target}", file=sys.stderr)
+    if report is not None:
+        print(f"wrote {write_report('dependent-cosine', found, report)}", file=sys.stderr)
 
 
 def _numbers(text: str) -> list[int]:

@@ -2,13 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._reproduce_report import write_report
 from unbraid.cli._table import print_rows
-from unbraid.evidence.ladders import MLPLadder
+from unbraid.reproduce import REPRODUCTIONS
 from unbraid.reproduce._dci_es_table1 import SCORES, TITLES, WITHIN, ESTable, ProbeResult, dci_es_table1
 
 
@@ -21,6 +22,7 @@ def run_dci_es_table1(
     trees: int = 100,
     quick: bool = False,
     figure: Path | None = None,
+    report: Path | None = None,
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
 ) -> None:
     """Reproduce the rows of Table 1 of DCI-ES (arXiv:2210.00364) that need no images.
@@ -52,21 +54,18 @@ def run_dci_es_table1(
         One seed, 3000 rows, narrow networks and 30 trees: about a minute.
     figure
         Write the loss–capacity curves, as in the paper's Fig. 1, as one HTML page.
+    report
+        Write ours beside the paper's, and which numbers agree, as one HTML page.
     json
         Write everything as JSON to this file, or to standard output with `-`.
     """
     target = json_file(json)
-    for argument, path in (("json", target), ("figure", figure)):
+    for argument, path in (("json", target), ("figure", figure), ("report", report)):
         if path is not None:
             check_writable(argument, path)
-    table = dci_es_table1(
-        codes=_parts(codes),
-        probes=_parts(probes),
-        n_samples=(3000,) if quick else _numbers(rows),
-        n_seeds=1 if quick else seeds,
-        widths=(2, 8, 32) if quick else MLPLadder().widths,
-        n_trees=30 if quick else trees,
-    )
+    asked: dict[str, Any] = {"n_samples": _numbers(rows), "n_seeds": seeds, "n_trees": trees}
+    options = REPRODUCTIONS["dci-es-table1"].quick if quick else asked
+    table = dci_es_table1(codes=_parts(codes), probes=_parts(probes), **options)
     if json == "-":
         print(table.to_json())
     else:
@@ -76,6 +75,8 @@ def run_dci_es_table1(
     if target is not None:
         table.to_json(target)
         print(f"wrote {target}", file=sys.stderr)
+    if report is not None:
+        print(f"wrote {write_report('dci-es-table1', table, report)}", file=sys.stderr)
     if figure is not None:
         print(f"wrote {table.to_html(figure)}", file=sys.stderr)
 

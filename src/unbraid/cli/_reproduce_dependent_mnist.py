@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from unbraid._files import write_text
 from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._reproduce_report import write_report
 from unbraid.cli._table import print_rows
 from unbraid.reproduce import DependentMnist, LineResult, dependent_mnist
 
@@ -22,6 +23,7 @@ def run_dependent_mnist(
     quick: bool = False,
     device: Literal["cpu", "cuda"] = "cpu",
     picture: Path = Path("dependent-mnist.svg"),
+    report: Path | None = None,
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
 ) -> None:
     """Reproduce Experiment II of the paper on dependent factors (arXiv:2408.07016): coloured digits and a VAE.
@@ -54,13 +56,16 @@ def run_dependent_mnist(
         Where to train.
     picture
         Where to write the generated digits, as SVG.
+    report
+        Write ours beside the paper's, and which numbers agree, as one HTML page.
     json
         Write everything as JSON to this file, or to standard output with `-`.
     """
     target = json_file(json)
     check_writable("picture", picture)
-    if target is not None:
-        check_writable("json", target)
+    for argument, path in (("json", target), ("report", report)):
+        if path is not None:
+            check_writable(argument, path)
     result = dependent_mnist(data, n_seeds=seeds, n_steps=steps, beta=beta, quick=quick, device=device)
     if json == "-":
         print(result.to_json())
@@ -71,6 +76,8 @@ def run_dependent_mnist(
     if target is not None:
         result.to_json(target)
         print(f"wrote {target}", file=sys.stderr)
+    if report is not None:
+        print(f"wrote {write_report('dependent-mnist', result, report)}", file=sys.stderr)
     write_text(picture, result.picture)
     print(f"wrote {picture}", file=sys.stderr)
 

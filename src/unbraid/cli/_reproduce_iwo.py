@@ -3,11 +3,13 @@
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._reproduce_report import write_report
 from unbraid.cli._table import print_rows
 from unbraid.evidence.subspaces import Solver, Weights
 from unbraid.reproduce import IWO_TABLE1, RowResult, Table1, iwo_table1
@@ -20,6 +22,7 @@ def run_iwo_table1(
     weights: Weights = "explained",
     solver: Solver = "fast",
     dci: bool = False,
+    report: Path | None = None,
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
 ) -> None:
     """Reproduce Table 1 of Measuring Orthogonality (arXiv:2407.03728): 22 synthetic representations.
@@ -49,12 +52,15 @@ def run_iwo_table1(
         `fast`, or `nested` for the published networks (needs torch).
     dci
         Add D, C and I, by gradient-boosted trees, beside the paper's.
+    report
+        Write ours beside the paper's, and which numbers agree, as one HTML page.
     json
         Write everything as JSON to this file, or to standard output with `-`.
     """
     target = json_file(json)
-    if target is not None:
-        check_writable("json", target)
+    for argument, path in (("json", target), ("report", report)):
+        if path is not None:
+            check_writable(argument, path)
     numbers = range(1, len(IWO_TABLE1) + 1) if rows is None else _row_numbers(rows)
     table = iwo_table1(numbers, n_seeds=seeds, weights=weights, solver=solver, dci=dci)
     if json == "-":
@@ -66,6 +72,8 @@ def run_iwo_table1(
     if target is not None:
         table.to_json(target)
         print(f"wrote {target}", file=sys.stderr)
+    if report is not None:
+        print(f"wrote {write_report('iwo-table1', table, report)}", file=sys.stderr)
 
 
 def _row_numbers(text: str) -> Iterator[int]:

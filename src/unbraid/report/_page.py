@@ -7,15 +7,16 @@ from typing import Any
 from unbraid.report._breakdown import code_grid, factor_grid
 from unbraid.report._curves import loss_grid, make_curves, weight_grid
 from unbraid.report._dependence import dependence_view
+from unbraid.report._disagreement import MARKED_SPREAD
 from unbraid.report._doubts import failure_doubts, general_doubts, score_doubts
-from unbraid.report._format import count
+from unbraid.report._format import clip, count
 from unbraid.report._heatmap import code_code_map, code_factor_maps, factor_factor_maps
 from unbraid.report._loss_curves import draw_losses
 from unbraid.report._loss_tables import loss_tables
 from unbraid.report._rows import score_groups
 from unbraid.report._shell import carried, fill
 from unbraid.report._sources import call, interval_methods, references
-from unbraid.report._summary import MARKED_SPREAD, opening
+from unbraid.report._summary import opening
 from unbraid.report._verdict import LEVELS, MEANING, verdicts
 from unbraid.result import Report
 
@@ -86,7 +87,8 @@ def facts(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def _factors(report: Report) -> list[tuple[str, str]]:
+def _factors(report: Report) -> list[tuple[str, str, str]]:
+    """Return each factor's name, what it is, and its name as the headings of tables have it."""
     meta = report.meta
     columns = zip(meta["factor_names"], meta["factor_kinds"], meta["factor_levels"], strict=True)
-    return [(name, f"{kind}, {levels} values" if levels else kind) for name, kind, levels in columns]
+    return [(name, f"{kind}, {levels} values" if levels else kind, clip(name)) for name, kind, levels in columns]

@@ -9,12 +9,12 @@ import numpy as np
 from unbraid._dependence import distrusted
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
+from unbraid.report._disagreement import Disagreement, disagreements, explain
 from unbraid.report._format import count, listing, number, spoken
-from unbraid.report._standing import Standing, progress, progress_range, standing
+from unbraid.report._standing import Standing, standing
 from unbraid.report._verdict import AT_CHANCE, LEVELS, MEANING, NOT_SCORED, Verdict, scores_of, verdicts
 from unbraid.result import Report
 
-MARKED_SPREAD = 0.4
 NOTABLE_GAP = 0.15
 
 
@@ -25,27 +25,33 @@ class Opening:
     Attributes:
         verdict: What the representation is good and bad at.
         caution: How far to trust that: chance, scores that disagree, factors that differ.
+        disagreements: For each property whose scores disagree markedly, what they ask and why they may.
     """
 
     verdict: str
     caution: str
+    disagreements: tuple[str, ...] = ()
 
 
 def opening(report: Report) -> Opening:
     """Say in words what the numbers say."""
     if not report.scores:
         return Opening(verdict="Nothing could be scored; the reasons are below.", caution="")
-    judged = verdicts(report)
+    judged, apart = verdicts(report), disagreements(report)
     verdict = [*_levels(judged), *_scale(judged, report), *_independence(report), *_unscored(judged, report)]
     caution = [
         *_dependence(report),
         *_one_factor(judged, report),
         *_partly_failed(judged),
         *_chance(report),
-        *_disagreements(report),
+        *_disagreements(apart),
         *_factors(report),
     ]
-    return Opening(verdict=" ".join(verdict), caution=" ".join(caution))
+    return Opening(
+        verdict=" ".join(verdict),
+        caution=" ".join(caution),
+        disagreements=tuple(explain(item, report, judged) for item in apart),
+    )
 
 
 def _levels(judged: list[Verdict]) -> list[str]:
@@ -150,19 +156,10 @@ def _chance(report: Report) -> list[str]:
     return sentences
 
 
-def _disagreements(report: Report) -> list[str]:
-    """Name, for each property, the scores furthest apart, if even their intervals are."""
-    parts = []
-    for prop in Property:
-        ends = [(m, s, e) for m, s in scores_of(report, prop) if (e := progress_range(m, s)) is not None]
-        if len(ends) < 2:
-            continue
-        bottom, top = min(ends, key=lambda item: item[2][1]), max(ends, key=lambda item: item[2][0])
-        if top[2][0] - bottom[2][1] >= MARKED_SPREAD:
-            low, high = (f"{spoken(m.title)} at {progress(m, s):.2f}" for m, s, _ in (bottom, top))
-            parts.append(f"{prop} ({low}, {high})")
-    if not parts:
+def _disagreements(found: list[Disagreement]) -> list[str]:
+    if not found:
         return []
+    parts = [f"{item.about} ({item.names})" for item in found]
     return [f"On the scale from chance to best, scores about one property disagree markedly for {listing(parts)}."]
 
 

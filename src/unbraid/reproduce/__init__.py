@@ -1,19 +1,27 @@
 """Published tables as code: ours beside theirs beside the truth."""
 
+from unbraid.reproduce._agreement import Check, Colour, Part, Standing
 from unbraid.reproduce._beta_vae_spectrum import SpectrumSettings, beta_vae_spectrum
 from unbraid.reproduce._coloured_scores import PAPER_LINES, PaperLine
+from unbraid.reproduce._cosine_parts import cosine_parts
+from unbraid.reproduce._dci_es_parts import dci_es_parts
 from unbraid.reproduce._dci_es_table1 import DCI_ES_TABLE1, ESTable, dci_es_table1
 from unbraid.reproduce._dependent_cosine import CosineTables, dependent_cosine
 from unbraid.reproduce._dependent_mnist import DependentMnist, LineResult, dependent_mnist
 from unbraid.reproduce._digits_flows import DigitsSettings, digits_flows
 from unbraid.reproduce._figure import PAPER, FigureResult, Line
+from unbraid.reproduce._iwo_parts import iwo_parts
 from unbraid.reproduce._iwo_table1 import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_table1
+from unbraid.reproduce._manifold_parts import digits_parts, moons_parts, spectrum_parts, torus_parts
+from unbraid.reproduce._mnist_parts import mnist_parts
 from unbraid.reproduce._moons import MoonsSettings, moons
 from unbraid.reproduce._reproduction import Reproduction
 from unbraid.reproduce._studies import iwo_study, thesis_study
+from unbraid.reproduce._study_parts import iwo_study_parts, thesis_parts
 from unbraid.reproduce._torus import TorusSettings, torus
 
 THESIS = "Bjøru (2021), The importance of disentanglement when learning representations, NTNU, Fig. E.1"
+MNIST = "a folder with MNIST in IDX format (--data)"
 REPRODUCTIONS: dict[str, Reproduction] = {
     reproduction.name: reproduction
     for reproduction in (
@@ -23,6 +31,8 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper="Geyer et al. (2024), Measuring Orthogonality, Table 1; arXiv:2407.03728",
             cost="minutes with the fast solver",
             run=iwo_table1,
+            quick={"n_seeds": 1},
+            parts=iwo_parts,
         ),
         Reproduction(
             name="dci-es-table1",
@@ -30,6 +40,8 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper="Eastwood et al. (2023), On the DCI Framework, Table 1 and Fig. 1; arXiv:2210.00364",
             cost="half an hour; a minute with --quick",
             run=dci_es_table1,
+            quick={"n_samples": (3000,), "n_seeds": 1, "widths": (2, 8, 32), "n_trees": 30},
+            parts=dci_es_parts,
         ),
         Reproduction(
             name="dependent-cosine",
@@ -38,6 +50,8 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             "Tables 2, 3, 4, 10 and 11; arXiv:2408.07016",
             cost="about two minutes",
             run=dependent_cosine,
+            quick={"n_samples": 2000},
+            parts=cosine_parts,
         ),
         Reproduction(
             name="dependent-mnist",
@@ -45,6 +59,8 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper="Almudévar et al. (2024), Disentanglement for non-Independent Factors, sec. 6; arXiv:2408.07016",
             cost="minutes, and torch",
             run=dependent_mnist,
+            parts=mnist_parts,
+            needs=MNIST,
         ),
         Reproduction(
             name="moons",
@@ -52,6 +68,7 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper=f"{PAPER}, Fig. 1",
             cost="many minutes on a CPU, about one with --quick; torch and zuko",
             run=moons,
+            parts=moons_parts,
         ),
         Reproduction(
             name="torus",
@@ -59,6 +76,7 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper=f"{PAPER}, Fig. 2",
             cost="two minutes on a GPU, many on a CPU, about one with --quick; torch and zuko",
             run=torus,
+            parts=torus_parts,
         ),
         Reproduction(
             name="digits-flows",
@@ -66,6 +84,8 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper=f"{PAPER}, Figs. 4 and 5",
             cost="many minutes on a GPU, about one on a CPU with --quick; torch and zuko",
             run=digits_flows,
+            parts=digits_parts,
+            needs=MNIST,
         ),
         Reproduction(
             name="beta-vae-spectrum",
@@ -73,6 +93,7 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper=f"{PAPER}, Fig. 6",
             cost="minutes, about one on a CPU with --quick; torch",
             run=beta_vae_spectrum,
+            parts=spectrum_parts,
         ),
         Reproduction(
             name="thesis-study",
@@ -80,6 +101,8 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper=THESIS,
             cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
             run=thesis_study,
+            quick={"scale": "mini"},
+            parts=thesis_parts,
         ),
         Reproduction(
             name="iwo-study",
@@ -87,6 +110,8 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper="Geyer et al. (2024), Measuring Orthogonality, Tables 2, 3, 4, 5 and 7; arXiv:2407.03728",
             cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
             run=iwo_study,
+            quick={"scale": "mini"},
+            parts=iwo_study_parts,
         ),
     )
 }
@@ -96,6 +121,8 @@ __all__ = [
     "IWO_TABLE1",
     "PAPER_LINES",
     "REPRODUCTIONS",
+    "Check",
+    "Colour",
     "CosineTables",
     "DependentMnist",
     "DigitsSettings",
@@ -106,9 +133,11 @@ __all__ = [
     "MoonsSettings",
     "PaperLine",
     "PaperRow",
+    "Part",
     "Reproduction",
     "RowResult",
     "SpectrumSettings",
+    "Standing",
     "Table1",
     "TorusSettings",
     "beta_vae_spectrum",

@@ -1,8 +1,14 @@
 """What a reproduction of a published table says about itself."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+from unbraid.reproduce._agreement import Part
+
+
+def _no_parts(_: Mapping[str, Any]) -> Sequence[Part]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +21,9 @@ class Reproduction:
         paper: Where it was published.
         cost: What a full run takes, in words.
         run: Runs it; its own options, its own result with ``to_dict``.
+        quick: Options of ``run`` for a quick run.
+        parts: From the plain data of a result, its tables and figures with our number beside the paper's.
+        needs: What a run needs that is not there by itself, in words; empty for nothing.
     """
 
     name: str
@@ -22,3 +31,6 @@ class Reproduction:
     paper: str
     cost: str
     run: Callable[..., Any]
+    quick: Mapping[str, Any] = field(default_factory=lambda: {"quick": True})
+    parts: Callable[[Mapping[str, Any]], Sequence[Part]] = _no_parts
+    needs: str = ""

@@ -1,0 +1,18 @@
+"""The page of one reproduced table."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from unbraid._files import write_text
+from unbraid.reproduce import REPRODUCTIONS
+from unbraid.reproduce._run_all import Run, judge
+from unbraid.reproduce._status_html import render_status
+from unbraid.result import finite
+
+
+def write_report(name: str, result: Any, path: Path) -> Path:
+    """Write our numbers beside the paper's, and which agree, as one HTML page."""
+    plain = json.loads(json.dumps(finite(result.to_dict())))
+    outcome = judge(REPRODUCTIONS[name], Run(name=name, mode="own", result=plain))
+    return write_text(path, render_status([outcome]))

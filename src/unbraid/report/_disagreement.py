@@ -1,0 +1,120 @@
+"""Where scores about one property disagree, and why they may: from what the table of metrics says of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unbraid._dependence import distrusted
+from unbraid._score import Score
+from unbraid.audit._reasons import reason
+from unbraid.metrics import Invariance, Metric
+from unbraid.metrics._metric import Property
+from unbraid.report._format import listing, spoken
+from unbraid.report._standing import progress, progress_range
+from unbraid.report._verdict import MEANING, Verdict, scores_of
+from unbraid.result import Report
+
+#: How far apart, from chance to best, intervals must lie to speak of a marked disagreement.
+MARKED_SPREAD = 0.4
+CHANGES = {
+    Invariance.SCALING: "stretching a code",
+    Invariance.WARPING: "bending a code",
+    Invariance.ROTATION: "turning the codes",
+}
+#: Cases of the audit that show how a score comes out too high, and too low.
+FLATTERING = ("independent/mixed", "independent/duplicated", "independent/bent_copy", "angles/cosines_pair")
+HARSH = ("independent/noise_code", "independent/jitter", "independent/outlier")
+MANY_VALUES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """The two scores about a property that are furthest apart.
+
+    Attributes:
+        about: The property.
+        low: The score nearer to chance, and its place from chance (0) to best (1).
+        high: The score nearer to the best, and its place.
+    """
+
+    about: Property
+    low: tuple[Metric, float]
+    high: tuple[Metric, float]
+
+    @property
+    def names(self) -> str:
+        """Both, with their places."""
+        return ", ".join(f"{spoken(metric.title)} at {place:.2f}" for metric, place in (self.low, self.high))
+
+
+def disagreements(report: Report) -> list[Disagreement]:
+    """Return, for each property, the scores furthest apart, if even their intervals are."""
+    found = []
+    for prop in Property:
+        ends = [(m, s, e) for m, s in scores_of(report, prop) if (e := progress_range(m, s)) is not None]
+        if len(ends) < 2:
+            continue
+        bottom, top = min(ends, key=lambda item: item[2][1]), max(ends, key=lambda item: item[2][0])
+        if top[2][0] - bottom[2][1] >= MARKED_SPREAD:
+            found.append(Disagreement(about=prop, low=_placed(*bottom[:2]), high=_placed(*top[:2])))
+    return found
+
+
+def explain(found: Disagreement, report: Report, judged: list[Verdict]) -> str:
+    """Say what the two scores ask, and in which respects they differ that may have set them apart."""
+    low, high = found.low[0], found.high[0]
+    asked = [f"{metric.title} ({place:.2f}) asks: {metric.summary}" for metric, place in (found.low, found.high)]
+    reasons = [
+        *_misled(low, high, report),
+        *_also_counts(low, high, judged),
+        *_also_counts(high, low, judged),
+        *_blind(low, high),
+        *_blind(high, low),
+        *_known(low, (*_cases_of_factors(report), *HARSH), "low"),
+        *_known(high, FLATTERING, "high"),
+    ]
+    return f"{str(found.about).capitalize()}. {' '.join(asked)} {' '.join(reasons)}".rstrip()
+
+
+def _placed(metric: Metric, score: Score) -> tuple[Metric, float]:
+    place = progress(metric, score)
+    assert place is not None  # its interval has places, so it has one
+    return metric, place
+
+
+def _misled(low: Metric, high: Metric, report: Report) -> list[str]:
+    titles = [spoken(metric.title) for metric in (low, high) if distrusted([metric.name], report.dependence)]
+    if not titles:
+        return []
+    return [f"Factors depend on each other here, which misleads {listing(titles)}."]
+
+
+def _also_counts(metric: Metric, other: Metric, judged: list[Verdict]) -> list[str]:
+    """Name what one score is about and the other is not, and how good the representation is at that."""
+    levels = {verdict.about: verdict.level for verdict in judged if verdict.middle is not None}
+    extra = [prop for prop in metric.measures if prop not in other.measures]
+    if not extra:
+        return []
+    parts = [f"{prop} ({MEANING[prop]}{f': {levels[prop]} here' if prop in levels else ''})" for prop in extra]
+    return [f"{metric.title} also counts {listing(parts)}."]
+
+
+def _blind(metric: Metric, other: Metric) -> list[str]:
+    """Name changes of the codes that one score does not notice and the other does."""
+    parts = [words for change, words in CHANGES.items() if change in metric.invariant_to - other.invariant_to]
+    if not parts:
+        return []
+    return [f"{metric.title} does not notice {listing(parts)}, {spoken(other.title)} does."]
+
+
+def _cases_of_factors(report: Report) -> list[str]:
+    """Return the cases of the audit that this report's factors resemble."""
+    levels, kinds = report.meta["factor_levels"], report.meta["factor_kinds"]
+    many = ["many_values/identity"] if any(n and n > MANY_VALUES for n in levels) else []
+    return many + (["continuous/identity"] if "continuous" in kinds else [])
+
+
+def _known(metric: Metric, cases: tuple[str, ...], what: str) -> list[str]:
+    """Say what the audit has found of a score that makes it come out so."""
+    found = next((told for case in cases if (told := reason(metric.name, case))), "")
+    return [f"A known reason for {metric.title} to be {what}: {found[0].lower()}{found[1:]}"] if found else []

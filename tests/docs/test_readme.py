@@ -1,0 +1,86 @@
+"""README.md: every number in it comes from a file in the repository, or is fixed by it."""
+
+import json
+import re
+import struct
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from unbraid import METRICS
+from unbraid.metrics._metric import Property
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PICTURE = ROOT / "docs" / "images" / "report.png"
+
+
+@pytest.fixture
+def filling(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    monkeypatch.delitem(sys.modules, "readme", raising=False)
+    import readme
+
+    return readme
+
+
+def test_the_table_of_speeds_is_what_the_benchmarks_kept(filling):
+    assert filling.filled(README) == README, "run `python benchmarks/readme.py`"
+
+
+def test_a_number_that_drifts_is_noticed(filling):
+    assert filling.filled(README.replace("0.091", "0.081")) == README != README.replace("0.091", "0.081")
+
+
+def prose():
+    """README without code, links, addresses, names of things and the table that is made."""
+    text = re.sub(r"<!-- speed.*?<!-- end of speed -->", "", README, flags=re.DOTALL)
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^    .*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"`[^`]*`|\]\([^)]*\)", "", text)
+
+
+def test_every_other_number_is_accounted_for():
+    """Numbers in the text, each with the place in the repository that it comes from."""
+    peers = json.loads((ROOT / "tests" / "golden" / "peers.json").read_text(encoding="utf-8"))["values"]
+    noise = {peers[name]["values"]["noise"] for name in ("modularity", "modularity, 20 bins")}
+    panel = json.loads((ROOT / "benchmarks" / "panel.json").read_text(encoding="utf-8"))
+    (modularity,) = {f"{value:.2f}" for value in noise}
+    known = {
+        modularity,  # of pure noise, in both libraries
+        str(panel["machine"]["cores"]),
+        "2",  # the exit code of bad input; tests/cli
+        "1",  # TensorFlow's version
+        "2.0",  # the licence's
+    }
+    found = set(re.findall(r"\d+(?:\.\d+)*", prose()))
+    assert found <= known, f"say where {sorted(found - known)} come from, and compare them here"
+    assert modularity in found
+
+
+def test_the_oldest_python_is_that_of_the_package():
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
+    assert f"Python {needed.removeprefix('>=')} or newer" in README
+
+
+def test_every_family_with_a_page_is_linked():
+    section = README.partition("## What is measured")[2].partition("\n## ")[0]
+    missing = {m.family for m in METRICS.values()} - set(re.findall(r"docs/metrics/(\w+)\.md", section))
+    assert not missing
+    for prop in (Property.MODULARITY, Property.COMPACTNESS, Property.EXPLICITNESS):
+        assert str(prop) in section
+
+
+def test_the_picture_is_small_and_wide_enough():
+    picture = PICTURE.read_bytes()
+    assert len(picture) <= 200_000
+    width, height = struct.unpack(">II", picture[16:24])
+    assert 900 <= width <= 1400
+    assert height <= 1400
+
+
+def test_it_can_be_read_in_two_minutes():
+    words = len(re.sub(r"^\|.*$", "", prose(), flags=re.MULTILINE).split())
+    assert words < 500  # at 250 words a minute

@@ -1,0 +1,75 @@
+import math
+
+import pytest
+
+from unbraid.reproduce import Check, Colour, Part, Standing
+
+
+def check(**known):
+    return Check(**{"what": "a number", "ours": 0.5} | known)
+
+
+@pytest.mark.parametrize(
+    ("known", "standing"),
+    [
+        ({"paper": 0.52, "tolerance": 0.02}, Standing.AGREES),
+        ({"paper": 0.53, "tolerance": 0.02}, Standing.DIFFERS),
+        # the paper is off, ours is right: that counts, and is said
+        ({"paper": 0.60, "truth": 0.51, "tolerance": 0.02}, Standing.NEARER),
+        ({"paper": 0.60, "truth": 0.40, "tolerance": 0.02}, Standing.DIFFERS),
+        # agreement with the paper comes first, even where both are wrong
+        ({"paper": 0.50, "truth": 0.90, "tolerance": 0.02}, Standing.AGREES),
+        # no number in the paper: the truth decides
+        ({"truth": 0.51, "tolerance": 0.02}, Standing.AGREES),
+        ({"truth": 0.90, "tolerance": 0.02}, Standing.DIFFERS),
+        # words
+        ({"claim": "high", "at_least": 0.5}, Standing.AGREES),
+        ({"claim": "high", "at_least": 0.6}, Standing.DIFFERS),
+        ({"claim": "low", "at_most": 0.4}, Standing.DIFFERS),
+        ({"ours": math.nan, "paper": 0.5, "tolerance": 1.0}, Standing.DIFFERS),
+        ({"ours": math.nan, "claim": "low", "at_most": 1.0}, Standing.DIFFERS),
+    ],
+)
+def test_standing_follows_from_the_numbers(known, standing):
+    assert check(**known).standing is standing
+
+
+def test_rounding_does_not_decide_at_the_edge():
+    assert 1.0 - 0.97 > 0.03
+    assert check(ours=1.0, paper=0.97, tolerance=0.03).standing is Standing.AGREES
+
+
+def test_a_check_that_cannot_fail_is_refused():
+    with pytest.raises(ValueError, match="no paper, no truth and no bound"):
+        check()
+
+
+def test_what_was_allowed_is_said():
+    assert check(paper=0.5, tolerance=0.02).rule == "±0.02"
+    assert check(claim="some", at_least=2, at_most=3).rule == "at least 2, at most 3"
+    assert check(paper=0.4).difference == pytest.approx(0.1)
+    assert check(truth=0.7).difference == pytest.approx(-0.2)
+    assert check(claim="high", at_least=0.5).difference is None
+
+
+@pytest.mark.parametrize(
+    ("n_good", "n_bad", "colour"),
+    [
+        (4, 0, Colour.GREEN),
+        (3, 1, Colour.AMBER),
+        (2, 2, Colour.AMBER),
+        (2, 3, Colour.RED),
+        (1, 3, Colour.RED),
+        (0, 1, Colour.RED),
+    ],
+)
+def test_colour_follows_from_the_share_that_agrees(n_good, n_bad, colour):
+    good, bad = check(paper=0.5), check(paper=0.9)
+    part = Part(where="Table 1", checks=[good] * n_good + [bad] * n_bad)
+    assert part.colour is colour
+    assert part.n_agree == n_good
+
+
+def test_nearer_the_truth_counts_as_agreeing():
+    part = Part(where="Table 1", checks=[check(paper=0.9, truth=0.5)])
+    assert (part.colour, part.n_nearer) == (Colour.GREEN, 1)

@@ -1,0 +1,212 @@
+"""Every reproduction at once: what is kept, what is shown, and that the page in the docs is what was kept."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from small import run_cli
+from unbraid.reproduce import REPRODUCTIONS, Check, Colour, Part, Reproduction, iwo_table1
+from unbraid.reproduce._run_all import Run, judge, load_run, run_all
+from unbraid.reproduce._status import status_page
+from unbraid.reproduce._status_html import opening, render_status
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+KEPT = DOCS / "reproductions"
+
+
+class Result:
+    def __init__(self, ours):
+        self.ours = ours
+
+    def to_dict(self):
+        return {"ours": self.ours, "pair": (1, 2)}
+
+
+def toy(name="toy", ours=0.5, **more):
+    def run(*, quick=False, data=None, progress=None):
+        if ours is None:
+            raise ValueError("torch is not installed.")
+        return Result(ours if not quick else ours / 2)
+
+    def parts(result):
+        return [Part(where="Table 1", checks=[Check(what="it", ours=result["ours"], paper=0.5)], reason="Too short.")]
+
+    known = {"name": name, "title": "A toy", "paper": "Nobody (1999)", "cost": "none", "run": run, "parts": parts}
+    return Reproduction(**known | more)
+
+
+def kept_outcomes():
+    return [judge(item, load_run(KEPT, name)) for name, item in REPRODUCTIONS.items()]
+
+
+def test_the_page_in_the_docs_is_what_the_kept_results_say():
+    page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    assert page == status_page(kept_outcomes()), (
+        "run `unbraid reproduce --all --remake --json docs/reproductions --page docs/reproduction.md`"
+    )
+
+
+def test_every_kept_result_is_of_a_reproduction_and_names_no_folder():
+    names = {path.stem for path in KEPT.glob("*.json")}
+    assert names <= set(REPRODUCTIONS)
+    assert len(names) >= 7
+    assert not [path for path in KEPT.glob("*.json") if '"/' in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("name", REPRODUCTIONS)
+def test_every_reproduction_is_judged_and_gives_reasons_where_it_differs(name):
+    outcome = judge(REPRODUCTIONS[name], load_run(KEPT, name))
+    if outcome.run.result is None:
+        assert outcome.run.reason
+        return
+    assert outcome.parts, f"{name} has no rules for when it agrees: give its row `parts`"
+    for part in outcome.parts:
+        assert part.checks
+        assert part.reason, f"{name}, {part.where} needs a reason beside its rules, for when it is not green"
+        assert len({check.what for check in part.checks}) == len(part.checks)
+
+
+# Those whose rules read what their results call "ours".
+WITH_OURS = ("iwo-table1", "dci-es-table1", "dependent-cosine", "dependent-mnist", "moons", "torus")
+
+
+@pytest.mark.parametrize("name", WITH_OURS)
+def test_colours_move_with_the_numbers(name):
+    """Shift every number of ours far away: fewer may agree, and no table may stay green."""
+
+    def shifted(value, key=""):
+        if isinstance(value, dict):
+            return {name: shifted(item, name) for name, item in value.items()}
+        if isinstance(value, list):
+            return [shifted(item, key) for item in value]
+        if key == "ours" and isinstance(value, int | float):
+            return value - 1000
+        return value
+
+    run = load_run(KEPT, name)
+    moved = Run(name=name, mode=run.mode, result=shifted(run.result))
+    before, after = (judge(REPRODUCTIONS[name], one).parts for one in (run, moved))
+    agree = [sum(part.n_agree for part in parts) for parts in (before, after)]
+    assert agree[1] < agree[0]
+    assert Colour.GREEN not in [part.colour for part in after]
+
+
+def test_the_knee_of_beta_vaes_is_judged_by_its_spectra():
+    def part(kept, level):
+        data = {
+            str(beta): {"kept": n, "sorted_entropy": [level * beta] * 9}
+            for beta, n in zip((1, 3, 30), kept, strict=True)
+        }
+        return REPRODUCTIONS["beta-vae-spectrum"].parts({"data": data})[0]
+
+    assert part((5, 2, 0), 0.1).colour is Colour.GREEN
+    assert part((5, 2, 1), 0.1).n_agree == 3  # something is left beyond the limit
+    assert part((2, 5, 0), 0.1).n_agree == 3  # more are kept at a larger beta
+    assert part((5, 2, 0), -0.1).n_agree == 3  # those kept move the data less and less
+
+
+def test_runs_are_kept_as_they_end_and_read_back_the_same(tmp_path):
+    runs = list(run_all([toy(), toy("other", None)], folder=tmp_path))
+    assert [run.reason for run in runs] == ["", "torch is not installed."]
+    assert [load_run(tmp_path, run.name) for run in runs] == runs
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.json", "toy.json"]
+    assert runs[0].result == {"ours": 0.5, "pair": [1, 2]}
+
+
+def test_quick_is_quick_and_missing_data_is_no_failure():
+    (quick,) = run_all([toy()], quick=True)
+    assert (quick.mode, quick.result["ours"]) == ("quick", 0.25)
+    (missing,) = run_all([toy(needs="a folder with MNIST")])
+    assert (missing.result, missing.reason) == (None, "needs a folder with MNIST")
+    assert judge(toy(), missing).colour is Colour.GREY
+    (given,) = run_all([toy(needs="a folder with MNIST")], data="mnist")
+    assert given.result is not None
+
+
+def test_what_is_not_finite_is_kept_as_null_and_differs(tmp_path):
+    (run,) = run_all([toy(ours=math.nan)], folder=tmp_path)
+    assert run.result["ours"] is None
+    assert judge(toy(), load_run(tmp_path, "toy")).colour is Colour.RED
+
+
+def test_the_page_shows_colour_reason_and_numbers():
+    good, bad, none = (judge(toy(name, ours), next(run_all([toy(name, ours)]))) for name, ours in TOYS)
+    page = status_page([good, bad, none])
+    assert "| 🟢 green | [`a`](#a) | Table 1 | 1 of 1 |  |" in page
+    assert "| 🔴 red | [`b`](#b) | Table 1 | 0 of 1 | Too short. |" in page
+    assert "| ⚪ grey | [`c`](#c) | all | | Not run: torch is not installed. |" in page
+    assert "| it | 0.700 | 0.500 |  | ±0 | **differs** |" in page
+    assert opening([good, bad, none]) == (
+        "Of 2 tables and figures, 1 agree in every number and 1 agree in fewer. Not run: c."
+    )
+    html = render_status([good, bad, none])
+    assert html.count('class="light red"') == 2
+    assert "Too short." in html
+
+
+TOYS = (("a", 0.5), ("b", 0.7), ("c", None))
+
+
+def test_the_command_makes_both_pages_again_from_what_was_kept(tmp_path, capsys):
+    page, report = tmp_path / "status.md", tmp_path / "status.html"
+    code, out, err = run_cli(
+        capsys, "reproduce", "--all", "--remake", "--json", KEPT, "--page", page, "--report", report
+    )
+    assert code == 0
+    assert page.read_text(encoding="utf-8") == (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert err.splitlines() == [f"wrote {page}", f"wrote {report}"]
+    assert out.split()[:3] == ["colour", "name", "table"]
+
+
+def test_the_command_runs_what_it_is_told_to(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(REPRODUCTIONS, "moons", toy("moons"))
+    folder = tmp_path / "results"
+    code, out, err = run_cli(capsys, "reproduce", "--all", "--quick", "--only", "moons,digits-flows", "--json", folder)
+    assert code == 0
+    assert "red: moons. Quick settings." in err
+    assert "grey: digits-flows. Not run: needs a folder with MNIST in IDX format (--data)." in err
+    assert [line.split()[:2] for line in out.splitlines()[1:] if line[:1].strip()] == [
+        ["red", "moons"],
+        ["grey", "digits-flows"],
+    ]
+    assert json.loads((folder / "moons.json").read_text())["result"]["ours"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--only", "moon"), "only must be one of"),
+        (("--only", ","), "only must name at least one reproduction, got none."),
+        (("--remake",), "remake needs the folder with the kept results"),
+        (("--remake", "--json", "nowhere"), "json must be the folder with the kept results"),
+        (("--page", "nowhere/status.md"), "page 'nowhere/status.md' cannot be written"),
+        (("--report", "nowhere/status.html"), "report 'nowhere/status.html' cannot be written"),
+        (("--json", "no/where"), "json 'no/where' must be a folder"),
+    ],
+)
+def test_bad_arguments_stop_before_any_work(capsys, arguments, message):
+    code, out, err = run_cli(capsys, "reproduce", "--all", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"unbraid: {message}")
+    assert len(err.splitlines()) == 1
+
+
+def test_damaged_results_are_refused_in_a_sentence(tmp_path, capsys):
+    (tmp_path / "moons.json").write_text("{}")
+    code, _, err = run_cli(capsys, "reproduce", "--all", "--only", "moons", "--remake", "--json", tmp_path)
+    assert code == 2
+    assert "does not hold a run" in err
+
+
+def test_a_table_writes_the_same_kind_of_page(tmp_path, capsys):
+    path = tmp_path / "table1.html"
+    code, _, err = run_cli(capsys, "reproduce", "iwo-table1", "--rows", 1, "--seeds", 1, "--report", path)
+    html = path.read_text(encoding="utf-8")
+    assert code == 0
+    assert f"wrote {path}" in err
+    assert "Ours beside the paper" in html
+    value = iwo_table1([1], n_seeds=1).results[0].mean("iwo")
+    assert f"ours {value!r}" in html
