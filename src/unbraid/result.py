@@ -109,6 +109,12 @@ class Report(Mapping[str, Score]):
     def __repr__(self) -> str:
         return self.table().to_string(float_format=lambda value: f"{value:.3f}", na_rep="")
 
+    def _repr_html_(self) -> str:
+        """Show the scores as a table in a notebook."""
+        from unbraid.report import render_notebook
+
+        return render_notebook(self)
+
     def _score_dict(self, name: str, score: Score) -> dict[str, Any]:
         return {
             "value": score.value,
