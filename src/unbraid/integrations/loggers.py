@@ -16,7 +16,8 @@ CURE = "which is not installed; run pip install 'unbraid[{extra}]'"
 def numbers(report: Report, prefix: str = "unbraid/") -> Iterator[tuple[str, float]]:
     """Yield what trackers plot: each score, its interval and its null, by name; what is not finite is left out."""
     for name, score in report.items():
-        parts = {"": score.value, "/low": score.low, "/high": score.high, "/null": score.null}
+        # Not "/low": where metrics are files, as in MLflow's folders, a score cannot also be a folder.
+        parts = {"": score.value, "_low": score.low, "_high": score.high, "_null": score.null}
         for part, value in parts.items():
             if value is not None and math.isfinite(value):
                 yield f"{prefix}{name}{part}", value

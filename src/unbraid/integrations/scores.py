@@ -130,7 +130,7 @@ class RepresentationScores:
             self._arrivals.append(arrivals)
 
     def _thin(self, n_rows: int) -> None:
-        """Keep the rows with the smallest keys: a uniform sample of all that came. Larger keys are passed by from now on."""
+        """Keep the rows with the smallest keys: a uniform sample of all that came. Larger keys are passed by later."""
         codes, factors = np.concatenate(self._codes), np.concatenate(self._factors)
         keys, arrivals = np.concatenate(self._keys), np.concatenate(self._arrivals)
         kept = np.argpartition(keys, n_rows - 1)[:n_rows]
