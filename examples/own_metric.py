@@ -13,7 +13,7 @@ def best_correlation(codes, factors):
 
 
 found = unbraid.audit.run(
-    best_correlation, measures="compactness", cases="rotated_45*,identity*", n_seeds=2, n_rows=300
+    best_correlation, measures="compactness", cases="independent/rotated,independent/duplicated", n_seeds=2, n_rows=300
 )
 passed, judged = found.count("best_correlation")
 print(f"passed {passed} of {judged} cases")
