@@ -40,7 +40,9 @@ def test_table_and_csv_have_a_row_for_each_representation_and_metric(compared, t
 
 def test_json_holds_each_report_as_it_writes_itself(compared, tmp_path):
     data = json.loads(compared.to_json(tmp_path / "out.json"))
-    assert data == {"reports": {name: json.loads(report.to_json()) for name, report in compared.items()}}
+    assert data["reports"] == {name: json.loads(report.to_json()) for name, report in compared.items()}
+    assert list(data) == ["verdict", "differences", "reports"]
+    assert [item["metric"] for item in data["differences"]] == ["mig"]
     assert json.loads((tmp_path / "out.json").read_text()) == data
 
 

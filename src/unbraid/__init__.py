@@ -3,6 +3,8 @@
 import pandas as pd
 
 from unbraid import audit, manifold, metrics, models
+from unbraid._differences import Difference
+from unbraid._report_file import read_reports
 from unbraid._score import Score
 from unbraid._version import __version__
 from unbraid.comparison import Comparison, compare
@@ -17,6 +19,7 @@ from unbraid.storage import load, save
 __all__ = [
     "METRICS",
     "Comparison",
+    "Difference",
     "Factor",
     "FactorKind",
     "Report",
@@ -33,6 +36,7 @@ __all__ = [
     "manifold",
     "metrics",
     "models",
+    "read_reports",
     "save",
 ]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from unbraid._comparison_words import verdict
+from unbraid._differences import Difference, find_differences
 from unbraid._files import write_text
 from unbraid.result import Report, as_json
 
@@ -19,9 +21,16 @@ class Comparison(Mapping[str, Report]):
 
     Attributes:
         reports: At least one, in the order given.
+        against: The one that the others are compared with; ``None`` compares every two.
+        differences: For each pair and each score that both have, the difference, its interval, and whether it is sure.
     """
 
     reports: Mapping[str, Report]
+    against: str | None = None
+    differences: tuple[Difference, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "differences", find_differences(self.reports, against=self.against))
 
     def __getitem__(self, name: str) -> Report:
         return self.reports[name]
@@ -37,13 +46,30 @@ class Comparison(Mapping[str, Report]):
         """Every metric that some report scored or failed at, each once."""
         return list(dict.fromkeys(name for report in self.values() for name in (*report.scores, *report.failures)))
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """Which is better, at what, and how sure that is, in sentences; nothing where there is one report only."""
+        return verdict(list(self), self.differences)
+
+    def differences_table(self) -> pd.DataFrame:
+        """One row for each :class:`~unbraid.Difference`, its attributes as columns."""
+        columns = [item.name for item in fields(Difference)]
+        frame = pd.DataFrame([asdict(item) for item in self.differences], columns=columns)
+        numbers = ["value", "low", "high", "p_value", "adjusted"]
+        frame[numbers] = frame[numbers].astype(float)
+        return frame.set_index(["metric", "first", "second"])
+
     def table(self) -> pd.DataFrame:
         """One row for each representation and metric: value, interval, null, and a note or the reason it failed."""
         return pd.concat({name: report.table() for name, report in self.items()}, names=["representation"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: what :meth:`to_json` writes."""
-        return {"reports": {name: report.to_dict() for name, report in self.items()}}
+        return {
+            "verdict": list(self.verdict),
+            "differences": [asdict(item) for item in self.differences],
+            "reports": {name: report.to_dict() for name, report in self.items()},
+        }
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the reports as JSON, and write it to ``path`` if given. A number that is not finite becomes null."""
@@ -66,19 +92,23 @@ class Comparison(Mapping[str, Report]):
         return self.table()["value"].unstack("representation")[list(self)].loc[self.metrics].to_string(na_rep="")
 
 
-def compare(reports: Mapping[str, Report]) -> Comparison:
-    """Put reports of several representations side by side.
+def compare(reports: Mapping[str, Report], *, against: str | None = None) -> Comparison:
+    """Put reports of several representations side by side: which is better, at what, and are we sure.
 
-    Scores are shown as they are, each with its own interval; differences are not tested.
+    Where two reports are about the same rows (the same factors in the same order) with the same seed and options, their
+    replicates are draws of the same rows. Differences are then paired: the standard error is that of the replicates'
+    differences, in which chance common to both cancels. Otherwise the two standard errors are added in quadrature, and
+    a note says why. All tests of the comparison are counted together by Holm's rule.
 
     Args:
         reports: By the name that tables and pages should call each representation.
+        against: Compare the others with this one only, instead of every two.
 
     Returns:
-        A :class:`~unbraid.Comparison`: a table, JSON, CSV and a page.
+        A :class:`~unbraid.Comparison`: differences, a verdict in sentences, a table, JSON, CSV and a page.
 
     Raises:
-        ValueError: No report.
+        ValueError: No report, or ``against`` names none.
 
     Example:
         >>> import numpy as np
@@ -86,9 +116,11 @@ def compare(reports: Mapping[str, Report]) -> Comparison:
         >>> factors = np.random.default_rng(0).integers(0, 4, (200, 2))
         >>> codes = {"plain": factors + 0.0, "turned": factors @ [[1.0, 1.0], [1.0, -1.0]]}
         >>> side_by_side = compare({name: evaluate(z, factors, metrics="mig") for name, z in codes.items()})
-        >>> bool(side_by_side["plain"]["mig"].low > side_by_side["turned"]["mig"].high)
+        >>> print(side_by_side.verdict[0])
+        plain is surely better than turned at 1 of 1 score (compactness 1 of 1) and surely worse at none.
+        >>> side_by_side.differences[0].paired
         True
     """
     if not reports:
         raise ValueError("reports must hold at least one report, got none.")
-    return Comparison(reports=dict(reports))
+    return Comparison(reports=dict(reports), against=against)

@@ -27,9 +27,10 @@ from unbraid.evidence.discretise import Binning
 from unbraid.evidence.factor_dependence import FactorDependence, factor_dependence
 from unbraid.metrics import METRICS, Metric, Source
 from unbraid.representation import Representation, as_representation, check_n_factors
-from unbraid.result import Report
+from unbraid.result import LAYOUT, Report
 
 CONFIDENCE = 0.95
+REPLICATE_DECIMALS = 9
 POINT, REPLICATE, NULL = range(3)
 
 
@@ -331,17 +332,26 @@ def _finish(group: _Group, name: str, dependence: FactorDependence | None) -> Sc
     """Add interval, null and notes to a point score."""
     metric, score = group.metrics[name][0], group.points[name]
     values, nulls = _in_order(group.replicates, name), _in_order(group.nulls if metric.has_null else {}, name)
-    low = high = beats_chance = None
+    low = high = beats_chance = replicates = None
     if len(values) >= 3 and np.isfinite(values).all() and np.isfinite(score.value):
         reach = _reach(values) * group.scale
+        replicates = _replicates(group, name)
         low, high = (float(np.clip(end, *metric.bounds)) for end in (score.value - reach, score.value + reach))
         if len(nulls):
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
             beats_chance = bool(gain > max(reach, _reach(nulls) if len(nulls) >= 3 else 0.0))
     null = float(nulls.mean()) if len(nulls) else None
-    finished = replace(score, low=low, high=high, null=null, beats_chance=beats_chance)
+    finished = replace(score, low=low, high=high, null=null, beats_chance=beats_chance, replicates=replicates)
     added = (*score_notes(metric, finished, group.spread_error), *dependence_note(metric, dependence))
     return replace(finished, notes=(*score.notes, *added))
+
+
+def _replicates(group: _Group, name: str) -> FloatArray:
+    """Return replicates by index, drawn towards their mean until they scatter as the score of all rows does."""
+    indices = range(group.source.n_replicates)
+    drawn: FloatArray = np.array([group.replicates.get(index, {}).get(name, np.nan) for index in indices])
+    middle = float(np.nanmean(drawn))
+    return np.round(middle + group.scale * (drawn - middle), REPLICATE_DECIMALS)
 
 
 def _reach(values: FloatArray) -> float:
@@ -356,11 +366,13 @@ def _in_order(values: dict[int, dict[str, float]], name: str) -> FloatArray:
 
 def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) -> dict[str, Any]:
     return {
+        "layout": LAYOUT,
         "unbraid": __version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
         "seed": seed,
         "n_samples": rep.n_samples,
+        "rows_key": rep.rows_key,
         "n_codes": rep.n_codes,
         "n_factors": rep.n_factors,
         "code_names": list(rep.code_names),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -85,6 +86,26 @@ class Representation:
     def factor_names(self) -> tuple[str, ...]:
         """Factor names, in order."""
         return tuple(factor.name for factor in self.factors)
+
+    @property
+    def rows_key(self) -> str | None:
+        """The same for two representations whose rows have the same factors in the same order; ``None`` without any."""
+        if not self.factors:
+            return None
+        digest = hashlib.blake2b(digest_size=16)
+        for factor in self.factors:
+            digest.update(
+                repr(
+                    (
+                        factor.name,
+                        str(factor.kind),
+                        None if factor.period is None else float(factor.period),
+                        factor.levels,
+                    )
+                ).encode()
+            )
+            digest.update(np.where(factor.labelled, factor.numbers, np.nan).tobytes())
+        return digest.hexdigest()
 
     def take(self, rows: IntArray) -> Representation:
         """Return the same codes and factors on some rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +17,10 @@ from unbraid._files import write_text
 from unbraid._score import Score
 from unbraid._typing import FloatArray
 from unbraid.evidence.factor_dependence import FactorDependence
+
+#: Raised when what :meth:`Report.to_json` writes changes so that older readers would misread it.
+LAYOUT = 2
+NUMBERS = re.compile(r"\[\n[\s\d.eE+,-]*?(?:null[\s\d.eE+,-]*?)*\n *\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,6 +109,12 @@ class Report(Mapping[str, Score]):
     def __repr__(self) -> str:
         return self.table().to_string(float_format=lambda value: f"{value:.3f}", na_rep="")
 
+    def _repr_html_(self) -> str:
+        """Show the scores as a table in a notebook."""
+        from unbraid.report import render_notebook
+
+        return render_notebook(self)
+
     def _score_dict(self, name: str, score: Score) -> dict[str, Any]:
         return {
             "value": score.value,
@@ -112,6 +123,7 @@ class Report(Mapping[str, Score]):
             "null": score.null,
             "beats_chance": score.beats_chance,
             "interval": self.interval_methods.get(name),
+            "replicates": None if score.replicates is None else score.replicates.tolist(),
             "per_factor": _named(self.meta["factor_names"], score.per_factor),
             "per_code": _named(self.meta["code_names"], score.per_code),
             "notes": list(score.notes),
@@ -120,8 +132,10 @@ class Report(Mapping[str, Score]):
 
 
 def as_json(data: dict[str, Any]) -> str:
-    """Write plain data as JSON; a number that is not finite becomes null."""
-    return json.dumps(finite(data), indent=2, ensure_ascii=False, allow_nan=False)
+    """Write plain data as JSON; a number that is not finite becomes null, a list of numbers takes one line."""
+    text = json.dumps(finite(data), indent=2, ensure_ascii=False, allow_nan=False)
+    # Line breaks within strings are escaped, so that a bracket before one always opens a list.
+    return NUMBERS.sub(lambda found: " ".join(found.group().split()).replace("[ ", "[").replace(" ]", "]"), text)
 
 
 def _named(names: list[str], values: FloatArray | None) -> dict[str, float] | None:

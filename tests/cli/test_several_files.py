@@ -30,8 +30,10 @@ def outputs(folder):
 
 def test_prints_a_column_of_values_and_intervals_for_each_file(files, capsys):
     code, out, err = run_cli(capsys, "score", *files, *QUICK)
-    header, *rows = out.splitlines()
+    table, verdict = out.split("\n\n")
+    header, *rows = table.splitlines()
     assert code == 0
+    assert verdict.startswith("plain.npz is surely better than mixed.npz at 2 of 2 scores (compactness 2 of 2)")
     assert header.split() == ["metric", "plain.npz", "mixed.npz"]
     assert [row.split()[0] for row in rows] == ["mig", "sap"]
     data = json.loads(run_cli(capsys, "score", *files, *QUICK, "--json", "-")[1])["reports"]
@@ -44,14 +46,14 @@ def test_prints_a_column_of_values_and_intervals_for_each_file(files, capsys):
 def test_many_files_do_not_break_lines(tmp_path, capsys):
     many = [save_npz(tmp_path, name=f"representation_number_{k}.npz") for k in range(12)]
     _, out, _ = run_cli(capsys, "score", *many, "--metrics", "mig", "--no-nulls")
-    header, row = out.splitlines()
+    header, row = out.partition("\n\n")[0].splitlines()
     assert len(header.split()) == 13
     assert row.count("[") == 12
 
 
 def test_each_file_has_the_numbers_it_has_alone(files, capsys):
     data = json.loads(run_cli(capsys, "score", *files, *QUICK, "--seed", 3, "--json", "-")[1])
-    assert list(data) == ["reports"]
+    assert list(data) == ["verdict", "differences", "reports"]
     for file in files:
         alone = json.loads(run_cli(capsys, "score", file, *QUICK, "--seed", 3, "--json", "-")[1])
         together = data["reports"][file.name]

@@ -1,6 +1,7 @@
 import json
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from unbraid import METRICS, Score, compare
@@ -102,3 +103,53 @@ def test_without_curves_there_is_no_section_for_them(make_report):
     page = render_comparison({"a": make_report({"mig": Score(value=0.5)})})
     assert 'id="capacity"' not in page
     assert "<h1>One representation</h1>" in page
+
+
+def difference_page(make_report, first, second, metric="mig"):
+    parts = {"options": {metric: {}}, "rows_key": "same", "seed": 0}
+    wobble = np.array([-0.01, 0.0, 0.01])
+    scores = [Score(value=value, replicates=value + wobble * sign) for value, sign in ((first, 1), (second, -1))]
+    return render_comparison(
+        {name: make_report({metric: score}, **parts) for name, score in zip("ab", scores, strict=True)}
+    )
+
+
+def test_differences_have_a_verdict_a_row_and_a_picture(make_report):
+    page = difference_page(make_report, 0.8, 0.3)
+    assert '<p class="lede">a is surely better than b at 1 of 1 score (compactness 1 of 1)' in page
+    section = page.split('<section id="differences">')[1].split("</section>")[0]
+    assert "1 of 1 difference sure" in section
+    assert '<tr class="sure">' in section
+    # Replicates of the two differ by twice the wobble: error 0.02, and Student's t with 2 degrees of freedom is 4.303.
+    assert f"<b>0.500</b><small>0.414 {EN_DASH} 0.586</small>" in section
+    assert "<td>a<small>sure</small></td>" in section
+    dot = float(section.split('cx="')[1].split("%")[0])
+    assert dot == pytest.approx(50 - 50 * 0.5 / 0.586, abs=0.05)
+
+
+def test_towards_a_name_is_better_for_it_even_where_lower_is_better(make_report):
+    higher = difference_page(make_report, 0.3, 0.8)
+    lower = difference_page(make_report, 0.3, 0.8, "total_correlation")
+    assert float(higher.split('cx="')[1].split("%")[0]) > 50
+    assert float(lower.split('cx="')[1].split("%")[0]) < 50
+    assert "<td>b<small>sure</small></td>" in higher
+    assert "<td>a<small>sure</small></td>" in lower
+
+
+def test_an_unsure_difference_is_drawn_hollow_and_called_so(make_report):
+    page = difference_page(make_report, 0.5, 0.49)
+    section = page.split('<section id="differences">')[1].split("</section>")[0]
+    assert "<td>a<small>unsure</small></td>" in section
+    assert 'class="sure"' not in section
+
+
+def test_scores_that_are_not_finite_can_be_compared(make_report):
+    page = difference_page(make_report, np.inf, 0.3, "total_correlation")
+    assert "not tested: a score is not finite" in page
+    assert "<small>not tested</small>" in page
+
+
+def test_one_representation_has_no_differences(make_report):
+    page = render_comparison({"a": make_report({"mig": Score(value=0.5)})})
+    assert 'id="differences"' not in page
+    assert '<p class="lede">' not in page

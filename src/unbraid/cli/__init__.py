@@ -9,6 +9,7 @@ from rich.console import Console
 
 from unbraid._version import __version__
 from unbraid.cli._audit import audit
+from unbraid.cli._compare import compare
 from unbraid.cli._data import data
 from unbraid.cli._demo import demo
 from unbraid.cli._manifold import manifold
@@ -31,6 +32,7 @@ app = App(
 )
 app.command(demo)
 app.command(score)
+app.command(compare)
 app.command(metrics)
 app.command(audit)
 app.command(manifold)

@@ -1,6 +1,7 @@
 """Checks on where results go, made before the work starts."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -16,6 +17,17 @@ def check_writable(argument: str, path: Path) -> None:
         )
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{argument} {str(path)!r} cannot be written: no permission in {str(folder)!r}.")
+
+
+def check_outputs(inputs: Sequence[Path], json: str | None, csv: Path | None, report: Path | None) -> None:
+    """Raise unless every result has a file of its own to go to."""
+    taken = [path.resolve() for path in inputs]
+    for argument, path in (("report", report), ("csv", csv), ("json", json_file(json))):
+        if path is not None:
+            check_writable(argument, path)
+            if path.resolve() in taken:
+                raise ValueError(f"{argument} {str(path)!r} would overwrite the input or another output; give another.")
+            taken.append(path.resolve())
 
 
 def json_file(json: str | None) -> Path | None:

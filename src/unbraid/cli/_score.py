@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from unbraid.cli._inputs import distinct_names, read_all
-from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._outputs import check_outputs, json_file
 from unbraid.cli._table import print_comparison, print_report
 from unbraid.comparison import Comparison, compare
 from unbraid.evidence.discretise import Binning
@@ -94,7 +94,7 @@ def score(
         Pattern of the factor columns of a table.
     """
     files = [file, *others]
-    _check_outputs([*files, *([factors] if factors else [])], json, csv, report)
+    check_outputs([*files, *([factors] if factors else [])], json, csv, report)
     resolve_metrics(metrics)
     names, given = distinct_names(files), _pairs("kinds", kinds)
 
@@ -120,17 +120,6 @@ def score(
     if not any(result.scores for result in results.values()):
         raise ValueError(next(reason for result in results.values() for reason in result.failures.values()))
     _write(compare(results) if others else results[names[0]], json, csv, report)
-
-
-def _check_outputs(inputs: list[Path], json: str | None, csv: Path | None, report: Path | None) -> None:
-    """Raise unless every result has a file of its own to go to."""
-    taken = [path.resolve() for path in inputs]
-    for argument, path in (("report", report), ("csv", csv), ("json", json_file(json))):
-        if path is not None:
-            check_writable(argument, path)
-            if path.resolve() in taken:
-                raise ValueError(f"{argument} {str(path)!r} would overwrite the input or another output; give another.")
-            taken.append(path.resolve())
 
 
 def _write(result: Report | Comparison, json: str | None, csv: Path | None, report: Path | None) -> None:

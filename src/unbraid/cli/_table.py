@@ -19,7 +19,7 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
     console = Console(width=None if terminal else _plain_width(header, rows, wrap))
     table = Table(box=None if not terminal else Table().box, header_style="bold", pad_edge=False)
     for name in header:
-        numeric = name in ("value", "null")
+        numeric = name in ("value", "null", "difference", "p (Holm)")
         table.add_column(name, justify="right" if numeric else "left", no_wrap=name not in wrap, overflow="fold")
     for row in rows:
         table.add_row(*(_escape(str(cell)) for cell in row))
@@ -39,7 +39,7 @@ def print_report(report: Report) -> None:
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print a column of values with intervals for each report, then failures, then what each report's scores say."""
+    """Print a column of values with intervals for each report, then failures, what each says, and which is better."""
     rows = [[metric, *(_cell(report, metric) for report in comparison.values())] for metric in comparison.metrics]
     print_rows(["metric", *comparison], rows)
     for name, report in comparison.items():
@@ -47,6 +47,12 @@ def print_comparison(comparison: Comparison) -> None:
             print(f"\n{name}: {metric} failed: {reason}")
         for sentence in report.says:
             print(f"\n{name}: {sentence}")
+    print_verdict(comparison)
+
+
+def print_verdict(comparison: Comparison) -> None:
+    """Print which is better, at what, and how sure that is."""
+    print("".join(f"\n{sentence}" for sentence in comparison.verdict))
 
 
 def _cell(report: Report, metric: str) -> str:

@@ -53,7 +53,7 @@ def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: st
     """Check a decoder on a few latents, and choose how to differentiate it.
 
     Args:
-        decoder: A torch module or function.
+        decoder: A torch module or function, or an object with ``decode`` or ``decoder``.
         z: Some of the latents it will be measured at, ``(n_samples, latent_dim)``.
         mode: ``"auto"``, ``"forward"`` or ``"reverse"``.
         dtype: ``"float32"``, ``"float64"`` or ``None`` for the module's own.
@@ -63,6 +63,7 @@ def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: st
         TypeError: Not a callable, or something other than one tensor comes out.
         ValueError: Batches are not kept apart, outputs are not finite, are random or do not depend on the latents.
     """
+    decoder = _by_name(decoder)
     if not callable(decoder):
         raise TypeError(f"decoder must be a torch module or function from latents to data, got {decoder!r}.")
     check_choice("mode", mode, ("auto", "forward", "reverse"))
@@ -84,6 +85,29 @@ def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: st
         dtype=kind,
         device=place,
     )
+
+
+class _DecodeOf(torch.nn.Module):
+    """The ``decode`` of a module that also encodes, with its weights, so that type and device can be found."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, z: Tensor) -> Any:
+        """Decode; of a distribution, the mean."""
+        found = self.model.decode(z)
+        return found.mean if hasattr(found, "log_prob") else found
+
+
+def _by_name(model: Any) -> Any:
+    """Return what decodes: the ``decode`` of a module, a function itself, or ``decoder`` or ``decode`` of an object."""
+    if _is_module(model):
+        return _DecodeOf(model) if callable(getattr(model, "decode", None)) else model
+    if callable(model):
+        return model
+    parts = (getattr(model, name, None) for name in ("decoder", "decode"))
+    return next((part for part in parts if callable(part)), model)
 
 
 def _placed(decoder: Any, dtype: str | None, device: str | None) -> tuple[Any, torch.dtype, torch.device]:

@@ -153,9 +153,10 @@ def resampled_curves(curves: LossCapacity, *, n_resamples: int, rng: np.random.G
 
 
 def _resampled(curves: LossCapacity, rng: np.random.Generator) -> LossCapacity:
+    # Rows first: how many importances there are to draw must not decide which rows two representations are judged on.
+    rows = tuple(rows.resampled(rng) for rows in curves.rows)
     shaken = rng.normal(curves.importance.values, curves.importance.errors)
-    importance = replace(curves.importance, values=np.abs(shaken))
-    return replace(curves, rows=tuple(rows.resampled(rng) for rows in curves.rows), importance=importance)
+    return replace(curves, rows=rows, importance=replace(curves.importance, values=np.abs(shaken)))
 
 
 def _choose(climb: Climb, task: Task, options: LossCapacityOptions) -> int:

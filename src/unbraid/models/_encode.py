@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbraid._typing import IntArray
+from unbraid._codes_of import codes_of
+from unbraid._typing import FloatArray, IntArray
 from unbraid._validation import check_at_least
 
 if TYPE_CHECKING:
@@ -17,13 +19,13 @@ if TYPE_CHECKING:
 CHUNK = 4096
 
 
-def encode(
-    model: TrainedEnsemble, dataset: Any, *, n: int | None = None, sample: bool = False, seed: int = 0
-) -> Representation:
+def encode(model: Any, dataset: Any, *, n: int | None = None, sample: bool = False, seed: int = 0) -> Representation:
     """Encode a data set with one trained model.
 
     Args:
-        model: An ensemble of one; take a member of a larger one first.
+        model: An ensemble of one (take a member of a larger one first), any object with ``encode``, ``transform`` or
+            ``predict``, or a function. A torch module gets a tensor and runs in evaluation mode; the mean is taken of a
+            distribution, and the first of several outputs.
         dataset: With ``observations`` and ``factors`` by row, and ``factor_names``.
         n: Rows to draw without replacement; all of them, in order, by default.
         sample: Draw codes from the posterior instead of taking its mean.
@@ -33,8 +35,13 @@ def encode(
         Codes and factors of those rows.
 
     Raises:
-        ValueError: A larger ensemble, or more rows than there are.
+        TypeError: A model that cannot be asked for codes.
+        ValueError: A larger ensemble, more rows than there are, or ``sample`` of a model that is not one of ours.
     """
+    if not _is_ensemble(model):
+        if sample:
+            raise ValueError("sample needs a model trained by unbraid; give sample=False, or a function that draws.")
+        return _encode_with(model, dataset, drawn_rows(len(dataset), n, seed))
     if len(model) != 1:
         raise ValueError(
             f"model must be a single one, got an ensemble of {len(model)}; give model[0], or use encode_all."
@@ -46,18 +53,34 @@ def encode_all(
     ensemble: TrainedEnsemble, dataset: Any, *, n: int | None = None, sample: bool = False, seed: int = 0
 ) -> list[Representation]:
     """Encode a data set with all members of an ensemble in one pass; returns one representation for each."""
-    from unbraid.representation import Representation
-
     rows = drawn_rows(len(dataset), n, seed)
     codes = np.empty((len(ensemble), len(rows), ensemble.settings.n_codes))
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
         x = np.asarray(dataset.observations(part))
         codes[:, start : start + CHUNK] = ensemble.encode(x, sample=sample, seed=seed, first_row=start)
-    factors = np.asarray(dataset.factors(rows))
+    return [_labelled(one, dataset, rows) for one in codes]
+
+
+def _is_ensemble(model: Any) -> bool:
+    """Whether it is one of ours; nobody has one without this module loaded, so torch is not imported to find out."""
+    module = sys.modules.get("unbraid.models.ensemble")
+    return module is not None and isinstance(model, module.TrainedEnsemble)
+
+
+def _encode_with(model: Any, dataset: Any, rows: IntArray) -> Representation:
+    parts = [
+        codes_of(model, np.asarray(dataset.observations(rows[start : start + CHUNK])))
+        for start in range(0, len(rows), CHUNK)
+    ]
+    return _labelled(np.concatenate(parts), dataset, rows)
+
+
+def _labelled(codes: FloatArray, dataset: Any, rows: IntArray) -> Representation:
+    from unbraid.representation import Representation
+
     kinds = getattr(dataset, "factor_kinds", None)
-    names = tuple(dataset.factor_names)
-    return [Representation(one, factors, names=names, kinds=kinds) for one in codes]
+    return Representation(codes, np.asarray(dataset.factors(rows)), names=tuple(dataset.factor_names), kinds=kinds)
 
 
 def drawn_rows(n_rows: int, n: int | None, seed: int) -> IntArray:

@@ -6,6 +6,7 @@ from unbraid.report._audit import render_audit
 from unbraid.report._comparison import render_comparison
 from unbraid.report._figure_page import render_figure_page
 from unbraid.report._manifold_page import render_manifold_comparison, render_manifold_page
+from unbraid.report._notebook import render_notebook
 from unbraid.report._page import render_page
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ __all__ = [
     "render_figure_page",
     "render_manifold_comparison",
     "render_manifold_page",
+    "render_notebook",
     "render_page",
     "study_page",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from unbraid.comparison import Comparison
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
+from unbraid.report._difference_rows import difference_tables
 from unbraid.report._doubts import Doubt, failure_doubts, general_doubts
 from unbraid.report._format import MISSING, clip, count, number
 from unbraid.report._loss_curves import draw_losses
@@ -79,6 +80,8 @@ def render_comparison(reports: Mapping[str, Report]) -> str:
         "heading": f"How do {len(compared)} representations compare?" if len(compared) > 1 else "One representation",
         "confidence": f"{100 * first.meta['confidence']:g} %",
         "portraits": [_portrait(place, name, report) for place, (name, report) in enumerate(compared.items())],
+        "verdict": compared.verdict,
+        "differences": difference_tables(compared),
         "groups": _groups(compared),
         "losses": draw_losses(compared),
         "loss_tables": loss_tables(compared),
@@ -86,7 +89,7 @@ def render_comparison(reports: Mapping[str, Report]) -> str:
         "meaning": MEANING,
         "data": carried(compared.to_json()),
     }
-    return fill("comparison.html", context)
+    return fill("comparison.html", context, "comparison.css")
 
 
 def _portrait(place: int, name: str, report: Report) -> Portrait:

@@ -1,0 +1,98 @@
+"""What a comparison says, in sentences: which is better, at what, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from unbraid._differences import LEVEL, Difference
+from unbraid.metrics import METRICS
+from unbraid.metrics._metric import Property
+
+MOST_PAIRS = 3
+
+
+def verdict(names: Sequence[str], differences: Sequence[Difference]) -> tuple[str, ...]:
+    """Say which is better: a sentence for each pair, or for each representation where there are many pairs."""
+    if len(names) < 2:
+        return ()
+    pairs = [list(group) for _, group in groupby(differences, key=lambda item: (item.first, item.second))]
+    if not pairs:
+        return ("The representations share no score, so that nothing can be compared.",)
+    if len(pairs) <= MOST_PAIRS:
+        said = [pair_verdict(items) for items in pairs]
+    else:
+        said = [_standing(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
+    return (*said, *_method(differences))
+
+
+def pair_verdict(items: Sequence[Difference]) -> str:
+    """Say which of two representations is better, at what, and how much of it is sure."""
+    first, second = items[0].first, items[0].second
+    tested = [item for item in items if item.p_value is not None]
+    if not tested:
+        return f"No difference between {first} and {second} could be tested: the scores have no intervals."
+    won = {name: [item for item in tested if item.sure and item.better == name] for name in (first, second)}
+    if not any(won.values()):
+        return f"No difference between {first} and {second} is sure: {_all_of(len(tested))} could be chance."
+    rest = len(tested) - sum(map(len, won.values()))
+    tail = f"; the other {rest} could be chance." if rest else "."
+    if all(won.values()):
+        return (
+            f"Neither {first} nor {second} is better throughout: {first} is surely better at "
+            f"{_share(won[first], tested)}, {second} at {_share(won[second], tested)}{tail}"
+        )
+    ahead, behind = (first, second) if won[first] else (second, first)
+    return f"{ahead} is surely better than {behind} at {_share(won[ahead], tested)} and surely worse at none{tail}"
+
+
+def _all_of(n: int) -> str:
+    return "the only one tested" if n == 1 else f"each of the {n} tested"
+
+
+def _share(won: Sequence[Difference], tested: Sequence[Difference]) -> str:
+    """Count scores won, then by what they measure."""
+    parts = []
+    for prop in Property:
+        of = [item for item in tested if METRICS[item.metric].measures[0] is prop]
+        n = sum(item in of for item in won)
+        if n:
+            parts.append(f"{prop} {n} of {len(of)}")
+    return f"{len(won)} of {len(tested)} {'score' if len(tested) == 1 else 'scores'} ({', '.join(parts)})"
+
+
+def _standing(name: str, differences: Sequence[Difference]) -> str:
+    own = [item for item in differences if name in (item.first, item.second) and item.p_value is not None]
+    won, lost = _won_and_lost(name, differences)
+    return f"{name}: surely better {_times(won)}, surely worse {_times(lost)}, of {len(own)} comparisons."
+
+
+def _times(n: int) -> str:
+    return {1: "once", 2: "twice"}.get(n, f"{n} times")
+
+
+def _lead(name: str, differences: Sequence[Difference]) -> int:
+    won, lost = _won_and_lost(name, differences)
+    return won - lost
+
+
+def _won_and_lost(name: str, differences: Sequence[Difference]) -> tuple[int, int]:
+    sure = [item for item in differences if item.sure and name in (item.first, item.second)]
+    won = sum(item.better == name for item in sure)
+    return won, len(sure) - won
+
+
+def _method(differences: Sequence[Difference]) -> tuple[str, ...]:
+    """Say what "sure" allows for and how much was paired; nothing where nothing was tested."""
+    tested = [item for item in differences if item.p_value is not None]
+    if not tested:
+        return ()
+    paired = sum(item.paired for item in tested)
+    said = f"Sure means below {100 * LEVEL:g} % by chance, with all {len(tested)} tests counted together (Holm). "
+    if len(tested) == 1:
+        said = f"Sure means below {100 * LEVEL:g} % by chance. "
+    if paired == len(tested):
+        return (said + "The rows are the same, so that differences are paired.",)
+    reasons = dict.fromkeys(item.note.removeprefix("unpaired: ") for item in tested if item.note)
+    how = "No difference is" if not paired else f"Only {paired} of {len(tested)} differences are"
+    return (f"{said}{how} paired: {'; '.join(reasons)}.",)

@@ -1,0 +1,107 @@
+"""``unbraid compare``."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from unbraid._differences import Difference
+from unbraid._files import write_text
+from unbraid._report_file import read_reports
+from unbraid.cli._inputs import distinct_names
+from unbraid.cli._outputs import check_outputs, json_file
+from unbraid.cli._table import print_rows, print_verdict
+from unbraid.comparison import Comparison
+from unbraid.comparison import compare as put_together
+from unbraid.result import Report
+
+
+def compare(
+    *files: Path,
+    against: str | None = None,
+    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    csv: Path | None = None,
+    report: Path | None = None,
+) -> None:
+    """Compare representations that were scored before: which is better, at what, and are we sure.
+
+    FILES are what `unbraid score FILE --json OUT` wrote. Where the rows of two representations are the same (the same
+    factors in the same order, the same seed and options), each difference is paired: both are judged on the same draws
+    of the rows, and chance common to both cancels. All differences are tested together, so that more of them need
+    stronger evidence (Holm).
+
+    Examples:
+        unbraid score vae.npz --json vae.json
+
+        unbraid score flow.npz --json flow.json
+
+        unbraid compare vae.json flow.json
+
+        unbraid compare reports/*.json --against vae --report compared.html
+
+    Parameters
+    ----------
+    files
+        Two or more reports; a file that holds several counts as several.
+    against
+        Compare the others with this one only, by its name in the table: fewer tests, each of them stronger.
+    json
+        Write everything as JSON to this file, or to standard output with `-`.
+    csv
+        Write the differences as CSV.
+    report
+        Write a self-contained HTML page.
+    """
+    check_outputs(files, json, csv, report)
+    compared = put_together(_read(files), against=against)
+    if json == "-":
+        print(compared.to_json())
+    else:
+        print_differences(compared)
+    _write(compared, json, csv, report)
+
+
+def print_differences(compared: Comparison) -> None:
+    """Print a row for each pair and score, then the verdict."""
+    header = ["metric", "first", "second", "difference", "95 % interval", "p (Holm)", "better", "sure"]
+    print_rows(header, [_row(compared, item) for item in compared.differences])
+    print_verdict(compared)
+
+
+def _row(compared: Comparison, item: Difference) -> list[str]:
+    values = (f"{name} {compared[name][item.metric].value:.3f}" for name in (item.first, item.second))
+    interval = "" if item.low is None or item.high is None else f"[{item.low:+.3f}, {item.high:+.3f}]"
+    p = "" if item.adjusted is None else f"{item.adjusted:.3g}" if item.adjusted >= 1e-4 else "<0.0001"
+    sure = "sure" if item.sure else "unsure" if item.p_value is not None else "not tested"
+    return [item.metric, *values, f"{item.value:+.3f}", interval, p, item.better or "equal", sure]
+
+
+def _read(files: tuple[Path, ...]) -> dict[str, Report]:
+    """Read every file; a lone report is called after its file, and several of one file by the names they have there."""
+    if not files:
+        raise ValueError("files must be two or more reports, got none; make them with `unbraid score FILE --json OUT`.")
+    found: list[tuple[str, Report]] = []
+    for name, file in zip(distinct_names(files), files, strict=True):
+        reports = read_reports(file)
+        stem = name.removesuffix(file.suffix)
+        found += [(stem if len(reports) == 1 else inner, report) for inner, report in reports.items()]
+    if len(found) < 2:
+        raise ValueError(f"files must hold two or more reports, got one ({files[0]}); score another and give both.")
+    twice = [name for name, n in Counter(name for name, _ in found).items() if n > 1]
+    if twice:
+        raise ValueError(f"files must hold reports of different names, got {twice[0]!r} more than once; rename a file.")
+    return dict(found)
+
+
+def _write(compared: Comparison, json: str | None, csv: Path | None, report: Path | None) -> None:
+    if (path := json_file(json)) is not None:
+        compared.to_json(path)
+        print(f"wrote {path}", file=sys.stderr)
+    if csv is not None:
+        write_text(csv, compared.differences_table().to_csv())
+        print(f"wrote {csv}", file=sys.stderr)
+    if report is not None:
+        compared.to_html(report)
+        print(f"wrote {report}", file=sys.stderr)

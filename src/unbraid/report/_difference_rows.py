@@ -1,0 +1,122 @@
+"""Differences between representations as rows of the page: numbers in words, and where the marks sit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from unbraid._differences import Difference
+from unbraid.comparison import Comparison
+from unbraid.metrics import METRICS
+from unbraid.report._format import EN_DASH, MISSING, clip, count, exact, number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceRow:
+    """One score of two representations.
+
+    Attributes:
+        title: Of the score.
+        note: Why it is not paired or not tested, or empty.
+        value: First minus second, as text.
+        interval: As text, or empty.
+        ahead: Name of the better one, or a dash.
+        word: How sure that is.
+        sure: Whether it is.
+        place: Of the dot, in percent; the first is better on the left.
+        bar: Start and width of the interval, in percent, where there is one.
+        tip: Everything in one line, for hovering.
+    """
+
+    title: str
+    note: str
+    value: str
+    interval: str
+    ahead: str
+    word: str
+    sure: bool
+    place: float
+    bar: tuple[float, float] | None
+    tip: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceTable:
+    """All scores of two representations."""
+
+    first: str
+    second: str
+    says: str
+    rows: tuple[DifferenceRow, ...]
+
+
+def difference_tables(compared: Comparison) -> tuple[DifferenceTable, ...]:
+    """Return a table for each pair, surest differences as they come in the order of the scores."""
+    pairs = groupby(compared.differences, key=lambda item: (item.first, item.second))
+    return tuple(_table(first, second, list(items)) for (first, second), items in pairs)
+
+
+def _table(first: str, second: str, items: Sequence[Difference]) -> DifferenceTable:
+    n_sure = sum(item.sure for item in items)
+    return DifferenceTable(
+        first=clip(first),
+        second=clip(second),
+        says=f"{n_sure} of {count(len(items), 'difference')} sure",
+        rows=tuple(_row(item, reach) for item, reach in zip(items, _reaches(items), strict=True)),
+    )
+
+
+def _reaches(items: Sequence[Difference]) -> list[float]:
+    """How far each axis goes to either side: equally far for scores between limits, on its own for one without."""
+    limited = [item for item in items if math.isfinite(METRICS[item.metric].bounds[1])]
+    shared = max(map(_size, limited), default=0.0)
+    return [(shared if item in limited else _size(item)) or 1.0 for item in items]
+
+
+def _size(item: Difference) -> float:
+    return max(
+        (abs(end) for end in (item.value, item.low, item.high) if end is not None and math.isfinite(end)), default=0.0
+    )
+
+
+def _row(item: Difference, reach: float) -> DifferenceRow:
+    metric = METRICS[item.metric]
+    interval = "" if item.low is None or item.high is None else f"{number(item.low)} {EN_DASH} {number(item.high)}"
+    word = "sure" if item.sure else "unsure" if item.p_value is not None else "not tested"
+    bar = None
+    if item.low is not None and item.high is not None:
+        ends = sorted(_place(end, reach, metric.higher_is_better) for end in (item.low, item.high))
+        bar = (ends[0], round(max(ends[1] - ends[0], 0.6), 2))
+    return DifferenceRow(
+        title=metric.title,
+        note=item.note,
+        value=number(item.value),
+        interval=interval,
+        ahead=MISSING if item.better is None else clip(item.better),
+        word=word,
+        sure=item.sure,
+        place=_place(item.value, reach, metric.higher_is_better),
+        bar=bar,
+        tip=_tip(metric.title, item, interval, word),
+    )
+
+
+def _place(difference: float, reach: float, higher_is_better: bool) -> float:
+    """Put what favours the first on the left, and what cannot be drawn in the middle."""
+    if not math.isfinite(difference):
+        return 50.0
+    towards_second = -difference if higher_is_better else difference
+    return round(50 + 50 * max(-1.0, min(1.0, towards_second / reach)), 2)
+
+
+def _tip(title: str, item: Difference, interval: str, word: str) -> str:
+    parts = [f"{title}: {clip(item.first)} minus {clip(item.second)} is {number(item.value)}"]
+    if interval:
+        parts.append(f"interval {interval}")
+    if item.adjusted is not None:
+        parts.append(f"{'paired' if item.paired else 'unpaired'}, p = {item.adjusted:.2g} after Holm, {word}")
+    if exact(item.value):
+        parts.append(f"exactly {exact(item.value)}")
+    return "; ".join(parts)

@@ -1,0 +1,63 @@
+from unbraid._comparison_words import verdict
+from unbraid._differences import Difference
+
+
+def apart(metric, first="a", second="b", *, better=None, sure=False, tested=True, paired=True, note=""):
+    p = 0.01 if tested else None
+    return Difference(
+        metric=metric,
+        first=first,
+        second=second,
+        value=0.1,
+        p_value=p,
+        better=better,
+        sure=sure,
+        paired=paired,
+        note=note,
+    )
+
+
+def test_one_is_better():
+    said = verdict(["a", "b"], [apart("mig", better="b", sure=True), apart("sap", better="a"), apart("r2", better="b")])
+    assert said[0] == (
+        "b is surely better than a at 1 of 3 scores (compactness 1 of 2) and surely worse at none; "
+        "the other 2 could be chance."
+    )
+    assert said[1] == (
+        "Sure means below 5 % by chance, with all 3 tests counted together (Holm). "
+        "The rows are the same, so that differences are paired."
+    )
+
+
+def test_neither_is_better_throughout():
+    said = verdict(["a", "b"], [apart("mig", better="b", sure=True), apart("r2", better="a", sure=True)])
+    assert said[0] == (
+        "Neither a nor b is better throughout: a is surely better at 1 of 2 scores (explicitness 1 of 1), "
+        "b at 1 of 2 scores (compactness 1 of 1)."
+    )
+
+
+def test_nothing_is_sure_or_tested_or_shared():
+    assert verdict(["a", "b"], [apart("mig", better="b")])[0] == (
+        "No difference between a and b is sure: the only one tested could be chance."
+    )
+    assert verdict(["a", "b"], [apart("mig", tested=False)]) == (
+        "No difference between a and b could be tested: the scores have no intervals.",
+    )
+    assert verdict(["a", "b"], []) == ("The representations share no score, so that nothing can be compared.",)
+    assert verdict(["a"], []) == ()
+
+
+def test_what_is_not_paired_is_said():
+    items = [apart("mig"), apart("sap", paired=False, note="unpaired: scored with other seeds")]
+    assert verdict(["a", "b"], items)[-1].endswith("Only 1 of 2 differences are paired: scored with other seeds.")
+    assert verdict(["a", "b"], items[1:])[-1].endswith("No difference is paired: scored with other seeds.")
+
+
+def test_many_representations_are_ranked():
+    names = ["a", "b", "c", "d"]
+    pairs = [(x, y) for i, x in enumerate(names) for y in names[i + 1 :]]
+    said = verdict(names, [apart("mig", x, y, better=y, sure="d" in (x, y)) for x, y in pairs])
+    assert said[0] == "d: surely better 3 times, surely worse 0 times, of 3 comparisons."
+    assert said[1] == "a: surely better 0 times, surely worse once, of 3 comparisons."
+    assert len(said) == 5

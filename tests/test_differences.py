@@ -1,0 +1,241 @@
+"""Differences: never sure of nothing, surer when paired, honest about many tests."""
+
+import numpy as np
+import pytest
+
+import unbraid as ub
+from unbraid._differences import find_differences, holm
+
+METRICS = "mig,sap,r2"
+
+
+def world(n=600, *, seed=0, levels=5):
+    rng = np.random.default_rng(seed)
+    factors = rng.integers(0, levels, (n, 2))
+    return factors, rng.standard_normal(factors.shape)
+
+
+def score(codes, factors, *, metrics=METRICS, seed=0, **options):
+    return ub.evaluate(codes, factors, metrics=metrics, seed=seed, n_jobs=1, nulls=False, **options)
+
+
+@pytest.fixture(scope="module")
+def pair():
+    factors, noise = world()
+    return score(factors + 0.3 * noise, factors), score(factors + 0.32 * noise, factors)
+
+
+def unpaired(one, other):
+    """The same reports, as if nothing told that their rows are the same."""
+    stripped = ub.Report(
+        scores=other.scores,
+        failures=other.failures,
+        interval_methods=other.interval_methods,
+        notes=other.notes,
+        meta={**other.meta, "rows_key": "other rows"},
+    )
+    return find_differences({"one": one, "other": stripped})
+
+
+def test_a_representation_and_itself_never_differ(pair):
+    for item in find_differences({"a": pair[0], "b": pair[0]}):
+        assert (item.value, item.low, item.high, item.p_value) == (0.0, 0.0, 0.0, 1.0)
+        assert (item.sure, item.better, item.paired) == (False, None, True)
+
+
+def test_reordered_codes_never_differ():
+    factors, noise = world()
+    codes = factors + 0.3 * noise
+    found = find_differences({"a": score(codes, factors), "b": score(codes[:, ::-1].copy(), factors)})
+    assert [item.metric for item in found] == ["mig", "sap", "r2"]
+    assert not any(item.sure or item.better for item in found)
+
+
+def test_a_slightly_noisier_copy_is_surely_worse_when_paired_and_not_otherwise(pair):
+    found = find_differences({"one": pair[0], "other": pair[1]})
+    apart = unpaired(*pair)
+    assert all(item.paired and item.sure and item.better == "one" for item in found)
+    assert not any(item.paired or item.sure for item in apart)
+    for close, far in zip(found, apart, strict=True):
+        assert close.value == far.value > 0
+        assert far.low < 0 < close.low < close.value < close.high < far.high
+        assert far.note == "unpaired: the rows or their factors differ"
+
+
+def test_paired_error_is_the_spread_of_the_differences_of_replicates(pair):
+    from scipy.stats import t
+
+    each = pair[0]["mig"].replicates - pair[1]["mig"].replicates
+    item = find_differences({"one": pair[0], "other": pair[1]})[0]
+    reach = t.ppf(0.975, 99) * each.std(ddof=1)
+    assert len(each) == 100
+    assert (item.low, item.high) == pytest.approx((item.value - reach, item.value + reach))
+    assert item.p_value == pytest.approx(2 * t.sf(item.value / each.std(ddof=1), 99))
+
+
+def test_unpaired_error_adds_in_quadrature_with_welch_freedom(pair):
+    from scipy.stats import ttest_ind_from_stats
+
+    a, b = (report["r2"] for report in pair)
+    item = next(item for item in unpaired(*pair) if item.metric == "r2")
+    # Welch's test of means of n values divides by n; replicates already scatter as the score does.
+    n = len(a.replicates)
+    spread = [score.replicates.std(ddof=1) * np.sqrt(n) for score in (a, b)]
+    expected = ttest_ind_from_stats(a.value, spread[0], n, b.value, spread[1], n, equal_var=False)
+    assert item.p_value == pytest.approx(expected.pvalue)
+
+
+def test_replicates_scatter_as_the_interval_says(pair):
+    from scipy.stats import t
+
+    for name in METRICS.split(","):
+        score = pair[0][name]
+        reach = t.ppf(0.975, len(score.replicates) - 1) * score.replicates.std(ddof=1)
+        assert score.high == pytest.approx(min(1.0, score.value + reach), abs=1e-7)
+
+
+def test_replicates_on_less_than_half_the_rows_are_moved_together():
+    """Five of eleven rows scatter more than eleven would, by the root of 6 / 5."""
+    rng = np.random.default_rng(0)
+    factors, noise = rng.standard_normal((11, 2)), rng.standard_normal((11, 2))
+    found = score(factors + 2 * noise, factors, metrics="mcc")["mcc"]
+    from scipy.stats import t
+
+    reach = t.ppf(0.975, 9) * found.replicates.std(ddof=1)
+    assert found.low > 0
+    assert found.low == pytest.approx(found.value - reach, abs=1e-7)
+
+
+def test_interval_of_no_difference_covers_zero_as_often_as_it_says():
+    """Two encoders of equal quality, with noise of their own: 95 % of paired intervals should hold zero."""
+    hits = {"mig": [], "r2": []}
+    for seed in range(100):
+        factors, noise = world(150, seed=seed, levels=4)
+        other = np.random.default_rng([seed, 1]).standard_normal(noise.shape)
+        found = find_differences(
+            {
+                name: score(factors + 0.4 * drawn, factors[:, :1], metrics="mig,r2", seed=seed)
+                for name, drawn in (("a", noise), ("b", other))
+            }
+        )
+        for item in found:
+            assert item.paired
+            hits[item.metric].append(item.low <= 0 <= item.high)
+    # Of 100, binomial with 0.95: fewer than 89 once in 200 simulations.
+    assert all(sum(held) >= 89 for held in hits.values()), {name: sum(held) for name, held in hits.items()}
+
+
+def test_lower_is_better_where_the_score_says_so():
+    factors, noise = world()
+    codes = factors + 0.3 * noise
+    mixed = codes @ np.array([[1.0, 0.9], [0.0, 1.0]])
+    (item,) = find_differences(
+        {name: score(z, factors, metrics="total_correlation") for name, z in (("plain", codes), ("mixed", mixed))}
+    )
+    assert item.value < 0
+    assert item.better == "plain"
+    assert item.sure
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"seed": 1}, "unpaired: scored with other seeds"),
+        ({"n_bins": 10}, "unpaired: scored with other options, which may be all there is to the difference"),
+        ({"factors": None}, "unpaired: without factors nothing tells that the rows are the same"),
+        ({"rows": 500}, "unpaired: the rows or their factors differ"),
+    ],
+)
+def test_what_does_not_match_is_unpaired_and_says_why(change, reason):
+    factors, noise = world()
+    codes, metric = factors + 0.3 * noise, "total_correlation" if "factors" in change else "mig"
+    given = None if "factors" in change else factors
+    n = change.pop("rows", len(codes))
+    change.pop("factors", None)
+    one = score(codes, given, metrics=metric)
+    other = score(codes[:n], None if given is None else given[:n], metrics=metric, **change)
+    (item,) = find_differences({"a": one, "b": other})
+    assert (item.paired, item.note) == (False, reason)
+    assert item.p_value is not None
+
+
+def test_other_versions_draw_other_rows(pair):
+    old = ub.Report(
+        scores=pair[1].scores,
+        failures={},
+        interval_methods=pair[1].interval_methods,
+        notes=(),
+        meta={**pair[1].meta, "unbraid": "0.0.1"},
+    )
+    assert {item.note for item in find_differences({"a": pair[0], "b": old})} == {"unpaired: scored by other versions"}
+
+
+def test_scores_without_intervals_or_values_are_not_tested(pair):
+    factors, noise = world()
+    bare = ub.evaluate(factors + noise, factors, metrics="mig", intervals=False, nulls=False, n_jobs=1)
+    (item,) = find_differences({"a": pair[0], "b": bare})
+    assert (item.p_value, item.low, item.sure, item.better) == (None, None, False, "a")
+    assert item.note == "not tested: a score has no interval"
+    broken = ub.Report(scores={"mig": ub.Score(value=np.nan)}, failures={}, interval_methods={}, notes=(), meta={})
+    (item,) = find_differences({"a": pair[0], "b": broken})
+    assert (item.better, item.note) == (None, "not tested: a score is not finite")
+
+
+def test_a_replicate_that_failed_is_left_out_of_both(pair):
+    from dataclasses import replace
+
+    a, b = pair[0]["mig"], pair[1]["mig"]
+    holed = b.replicates.copy()
+    holed[:10] = np.nan
+    parts = {"failures": {}, "interval_methods": pair[1].interval_methods, "notes": (), "meta": pair[1].meta}
+    other = ub.Report(scores={"mig": replace(b, replicates=holed)}, **parts)
+    (item,) = find_differences({"a": pair[0], "b": other})
+    from scipy.stats import t
+
+    each = (a.replicates - b.replicates)[10:]
+    assert item.p_value == pytest.approx(2 * t.sf(item.value / each.std(ddof=1), 89))
+
+
+def test_holm_agrees_with_the_textbook():
+    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(holm([0.5, 0.9]), [1.0, 1.0])
+    assert holm([]).size == 0
+
+
+def test_more_tests_need_stronger_evidence(pair):
+    two = {"a": pair[0], "b": pair[1]}
+    few, many = find_differences(two), find_differences({**two, "c": pair[0], "d": pair[0]})
+    assert len(many) == 6 * len(few)
+    assert many[0].p_value == few[0].p_value
+    assert many[0].adjusted > few[0].adjusted
+
+
+def test_against_keeps_the_pairs_of_one(pair):
+    reports = {"a": pair[0], "b": pair[1], "c": pair[0]}
+    compared = ub.compare(reports, against="b")
+    assert {(item.first, item.second) for item in compared.differences} == {("a", "b"), ("b", "c")}
+    with pytest.raises(ValueError, match="against must be one of a, b, c, got 'x'"):
+        ub.compare(reports, against="x")
+
+
+def test_the_same_rows_are_known_by_their_factors():
+    factors, noise = world()
+    codes = factors + noise
+    key = ub.Representation(codes, factors).rows_key
+    assert key == ub.Representation(noise, factors.astype(float)).rows_key
+    assert ub.Representation(codes).rows_key is None
+    swapped = factors.copy()
+    swapped[[0, 1]] = swapped[[int(np.flatnonzero((factors != factors[0]).any(axis=1))[0]), 0]]
+    for other in (factors[::-1], factors[:, :1], factors[:-1], swapped):
+        assert ub.Representation(codes[: len(other)], other).rows_key != key
+    assert ub.Representation(codes, factors, names=["x", "y"]).rows_key != key
+    assert ub.Representation(codes, factors, kinds=["categorical", None]).rows_key != key
+
+
+def test_dci_es_judges_representations_of_any_width_on_the_same_rows():
+    factors, noise = world(200)
+    codes = factors + 0.3 * noise
+    wide = np.column_stack([codes, np.ones(200)])  # a dead code, that no probe is fitted on
+    options = {"metrics": "dci_es.informativeness", "options": {"dci_es": {"ladder": "linear"}}}
+    a, b = (score(z, factors, **options)["dci_es.informativeness"].replicates for z in (codes, wide))
+    np.testing.assert_array_equal(a, b)
