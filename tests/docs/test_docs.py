@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import textwrap
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +27,7 @@ HEADINGS = [
     "References",
 ]
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("README.md")])
-BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -80,7 +81,7 @@ def test_headings(family: str) -> None:
     assert question.endswith(("?", "."))
     assert all(section(family, heading).strip() for heading in HEADINGS)
     assert BLOCK.search(page(family)), "a page shows at least one number it asserts"
-    assert "assert " in "".join(BLOCK.findall(section(family, "When it lies")))
+    assert "assert " in "".join(block["code"] for block in BLOCK.finditer(section(family, "When it lies")))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -138,8 +139,15 @@ def test_python_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     namespace: dict[str, object] = {"__name__": "docs"}
     for block in BLOCK.finditer(text):
         # Empty lines in front make a failure point at the line of the page.
-        source = "\n" * text.count("\n", 0, block.start(1)) + block.group(1)
+        source = "\n" * text.count("\n", 0, block.start("code")) + textwrap.dedent(block["code"])
         exec(compile(source, path, "exec"), namespace)
+
+
+def test_every_block_is_python_that_runs_or_text() -> None:
+    fences = {by_name(path): re.findall(r"^ *```(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE) for path in PAGES}
+    assert {language for found in fences.values() for language in found} == {"python", "text"}
+    for path in PAGES:
+        assert fences[by_name(path)].count("python") == len(BLOCK.findall(path.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=by_name)
