@@ -10,6 +10,8 @@ from typing import Any
 
 from latex2mathml.converter import convert
 
+#: What the converter does not know, in words that it does.
+SPELLED_OUT = {r"\arg": r"\operatorname{arg}"}
 MARKED = re.compile(r'<(?P<tag>span|div) class="arithmatex">\\[(\[](?P<formula>.*?)\\[)\]]</(?P=tag)>', re.DOTALL)
 
 
@@ -21,5 +23,8 @@ def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
 def draw(match: re.Match[str]) -> str:
     """Return one formula as MathML."""
     block = match["tag"] == "div"
-    mathml = convert(html.unescape(match["formula"]).strip(), display="block" if block else "inline")
+    formula = html.unescape(match["formula"]).strip()
+    for unknown, known in SPELLED_OUT.items():
+        formula = formula.replace(unknown, known)
+    mathml = convert(formula, display="block" if block else "inline")
     return f'<div class="formula">{mathml}</div>' if block else mathml

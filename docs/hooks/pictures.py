@@ -36,10 +36,10 @@ SHOULD = {
 }
 HEADING = "High and low"
 LEGEND = (
-    "From best to worst{first}. In each drawing factors are on the left and codes on the right; the wider a line, the "
-    "more the code moves with the factor. A dashed line joins factors that correlate. A cross (✗) marks a score that is "
-    "not what it should be; [the audit](../audit.md) has all cases, says why, and made the numbers: means of five draws "
-    "of 2 000 rows."
+    "From best to worst{first}. In each drawing factors are on the left and codes on the right; the wider a line, "
+    "the more the code moves with the factor. A dashed line joins factors that correlate. A cross (✗) marks a score "
+    "that is not what it should be. Numbers are means of five draws of 2 000 rows, from [the audit](../audit.md), "
+    "which has all cases and says why."
 )
 
 

@@ -1,4 +1,6 @@
-"""A drawing of what an encoder of the audit does: factors on the left, codes on the right, a line for each influence."""
+"""A drawing of what an encoder of the audit does: factors on the left, codes on the right, joined by lines."""
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -65,7 +67,7 @@ def _ties(case: Case, lefts: FloatArray) -> list[str]:
         return []
     return [
         f'<path class="tie" d="M{EDGE} {top:g}Q{EDGE - 13} {(top + low) / 2:g} {EDGE} {low:g}"/>'
-        for top, low in zip(lefts[:-1], lefts[1:], strict=True)
+        for top, low in pairwise(lefts)
     ]
 
 

@@ -47,7 +47,8 @@ def test_commands_are_known(path: Path) -> None:
 
 
 def test_commands_are_found_and_wrong_ones_noticed() -> None:
-    text = "    unbraid audit --metric mig  # a note\n\n```text\nunbraid demo\n```\nrun `unbraid metrics`; `unbraid data fetch NAME`"
+    block = "    unbraid audit --metric mig  # a note\n\n```text\nunbraid demo\n```\n"
+    text = f"{block}`unbraid metrics`; `unbraid data fetch NAME`"
     assert commands(text) == ["unbraid audit --metric mig  # a note", "unbraid demo", "unbraid metrics"]
     assert sum(len(commands(path.read_text(encoding="utf-8"))) for path in PAGES) > 60
     for wrong in ("unbraid scor a.npz", "unbraid audit --metrik mig"):

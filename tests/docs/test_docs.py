@@ -144,7 +144,9 @@ def test_python_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_every_block_is_python_that_runs_or_text() -> None:
-    fences = {by_name(path): re.findall(r"^ *```(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE) for path in PAGES}
+    fences = {
+        by_name(path): re.findall(r"^ *```(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE) for path in PAGES
+    }
     assert {language for found in fences.values() for language in found} == {"python", "text"}
     for path in PAGES:
         assert fences[by_name(path)].count("python") == len(BLOCK.findall(path.read_text(encoding="utf-8")))
