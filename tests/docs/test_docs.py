@@ -164,6 +164,21 @@ def test_links_resolve(path: Path) -> None:
             assert anchor in anchors(file), f"{by_name(path)} links to {link}"
 
 
+def test_three_numbers_without_thinking_are_those_that_pass_nine_cases_in_ten() -> None:
+    advice = re.search(
+        r"three numbers and no thinking.*?nine in ten", (DOCS / "choosing.md").read_text(encoding="utf-8")
+    )
+    assert advice is not None
+    advised = re.findall(r"\[`([a-z_.]+)`\]", advice[0])
+    assert len(advised) == 3
+    for name in advised:
+        row = re.search(
+            rf"^\| `{name}` \|.*\| (\d+) of (\d+) \|", (DOCS / "audit.md").read_text(encoding="utf-8"), re.M
+        )
+        assert row is not None
+        assert int(row[1]) / int(row[2]) >= 0.9, name
+
+
 def test_index_reaches_every_page() -> None:
     links = {link.partition("#")[0] for link in LINK.findall((DOCS / "index.md").read_text(encoding="utf-8"))}
     assert {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")} - {"index.md"} <= links

@@ -8,7 +8,7 @@ import pytest
 from audit_table import CELL, read_cells
 from beyond import follow_links
 from docstrings import as_markdown
-from maths import on_page_content
+from maths import mathml, on_page_content, parts
 from navigation import families, finish
 from wiring import drawing, influence
 
@@ -29,6 +29,20 @@ def test_formulas_become_mathml():
     made = on_page_content(block, None, None, None)
     assert made.startswith('<div class="formula"><math ')
     assert "<mfrac><mn>1</mn><mn>2</mn></mfrac>" in made
+
+
+def test_bars_and_large_brackets_are_drawn_well():
+    assert mathml("|x|", display="inline").count('<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>') == 2
+    assert re.search(
+        r"<msup><mrow><mo [^>]*minsize[^>]*>\)</mo><mi></mi></mrow><mn>2</mn></msup>",
+        mathml(r"\bigl(x\bigr)^2", display="block"),
+    )
+
+
+def test_wide_spaces_part_a_formula_and_those_inside_something_do_not():
+    assert parts(r"a = b, \qquad c = d") == ["a = b,", "c = d"]
+    assert parts(r"\frac{a \quad b}{c}") == [r"\frac{a \quad b}{c}"]
+    assert parts(r"\begin{aligned} a \quad b \end{aligned}") == [r"\begin{aligned} a \quad b \end{aligned}"]
 
 
 def test_marks_of_sphinx_become_markdown():

@@ -94,6 +94,7 @@ def test_formulas_are_drawn_and_none_is_left(site):
         assert "arithmatex" not in page, path.name
         left = re.findall(r"<m[a-z]+>\\[a-zA-Z]+|<merror.{40}", page)
         assert left == [], f"{path.name}: the converter does not know {left}"
+        assert "&#x02015;" not in page, f"{path.name}: browsers do not stretch the bar of \\overline"
 
 
 def test_docstrings_have_no_marks_of_sphinx_left(site):
