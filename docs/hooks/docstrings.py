@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from pathlib import Path
 from typing import Any
 
 from griffe import Extension, Object
@@ -10,6 +11,8 @@ FORMULA = re.compile(
     r"^(?P<indent> *)\.\. math::(?P<first>[^\n]*)\n(?P<more>(?:(?P=indent) +\S[^\n]*\n|[ ]*\n)*)", re.MULTILINE
 )
 ROLE = re.compile(r":(?P<role>[a-z]+):`(?P<text>[^`]+)`")
+#: Packages with a page of their own.
+PACKAGES = {page.stem for page in (Path(__file__).parents[1] / "api").glob("*.md")} - {"unbraid"}
 #: Sections that Griffe would put into boxes: plain paragraphs read better.
 ASIDE = re.compile(r"^(?P<title>Note|References):\n(?P<body>(?:    [^\n]*\n|[ ]*\n)*)", re.MULTILINE)
 
@@ -61,9 +64,6 @@ def package(path: str) -> str:
     """Return the public package that an object is written in."""
     parts = public(path).split(".")
     return ".".join(parts[: 2 if len(parts) > 2 and parts[1] in PACKAGES else 1])
-
-
-PACKAGES = ("metrics", "data", "models", "manifold", "audit", "report")
 
 
 def public(name: str) -> str:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from audit_table import Cell, read_cells
-from wiring import drawing
-
 from unbraid.audit import CASES
 from unbraid.metrics import METRICS, Metric
+from wiring import drawing
 
 #: The cases that are shown, and what to call them.
 SHOWN = {

@@ -27,7 +27,8 @@ def influence(case: Case) -> FloatArray:
         moved[:, k] = np.random.default_rng(2).permutation(moved[:, k])
         change = case.encoder(moved, np.random.default_rng(1)) - before
         columns.append(np.sqrt((change**2).mean(axis=0) / (2 * before.var(axis=0))))
-    return np.clip(np.column_stack(columns), 0.0, 1.0)
+    shares: FloatArray = np.clip(np.column_stack(columns), 0.0, 1.0)
+    return shares
 
 
 def drawing(case: Case) -> str:
@@ -50,10 +51,10 @@ def drawing(case: Case) -> str:
     )
 
 
-def _places(n: int) -> FloatArray:
+def _places(n: int) -> list[float]:
+    """Return the heights of points in a column, no further apart than three would be."""
     gap = (HEIGHT - 2 * EDGE) / max(n - 1, 2)
-    places: FloatArray = HEIGHT / 2 + gap * (np.arange(n) - (n - 1) / 2)
-    return places
+    return [HEIGHT / 2 + gap * (i - (n - 1) / 2) for i in range(n)]
 
 
 def _strand(left: float, right: float) -> str:
@@ -61,7 +62,7 @@ def _strand(left: float, right: float) -> str:
     return f"M{start} {left:g}C{middle:g} {left:g} {middle:g} {right:g} {end} {right:g}"
 
 
-def _ties(case: Case, lefts: FloatArray) -> list[str]:
+def _ties(case: Case, lefts: list[float]) -> list[str]:
     """Return what joins the factors, where they depend on each other."""
     if case.structure.name != "correlated":
         return []

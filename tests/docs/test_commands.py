@@ -3,6 +3,7 @@
 import re
 import shlex
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -21,13 +22,16 @@ TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="
 def commands(text: str) -> list[str]:
     """Return the commands of a page, without comments; those that name a FILE stand for many and are left out."""
     without_python = re.sub(r"^ *```python.*?^ *```", "", text, flags=re.DOTALL | re.MULTILINE)
+    without_python = re.sub(r"\\\n *", "", without_python)  # a line that goes on
     found = [match["command"] for kind in (IN_BLOCK, IN_TEXT) for match in kind.finditer(without_python)]
     return [command for command in found if not PLACEHOLDER.search(command)]
 
 
 def check(command: str) -> None:
     """Fail on a name or option that there is not. An argument may be missing: text names commands without."""
-    program, *words = shlex.split(command, comments=True)
+    program, *words = takewhile(
+        lambda word: word not in ("|", "&&", ";", ">", "&"), shlex.split(command, comments=True)
+    )
     if program == "unbraid":
         with suppress(MissingArgumentError):
             app.parse_args(words, exit_on_error=False, print_error=False)
@@ -50,7 +54,9 @@ def test_commands_are_found_and_wrong_ones_noticed() -> None:
     block = "    unbraid audit --metric mig  # a note\n\n```text\nunbraid demo\n```\n"
     text = f"{block}`unbraid metrics`; `unbraid data fetch NAME`"
     assert commands(text) == ["unbraid audit --metric mig  # a note", "unbraid demo", "unbraid metrics"]
+    assert commands("unbraid score \\\n    a.npz --json - | cat") == ["unbraid score a.npz --json - | cat"]
     assert sum(len(commands(path.read_text(encoding="utf-8"))) for path in PAGES) > 60
+    check("unbraid score a.npz --json - | cat")
     for wrong in ("unbraid scor a.npz", "unbraid audit --metrik mig"):
         with pytest.raises(CycloptsError):
             check(wrong)

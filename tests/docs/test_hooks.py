@@ -5,16 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from audit_table import CELL, read_cells
 from beyond import follow_links
 from docstrings import as_markdown
 from maths import mathml, on_page_content, parts
 from navigation import families, finish
-from wiring import drawing, influence
-
 from pictures import SHOWN, bar, section
 from unbraid.audit import CASES
 from unbraid.metrics import METRICS
+from wiring import drawing, influence
 
 ROOT = Path(__file__).resolve().parents[2]
 
