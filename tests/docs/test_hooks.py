@@ -121,7 +121,10 @@ def test_drawing_has_a_line_for_each_influence_and_joins_factors_that_correlate(
 
 
 def test_cells_are_those_of_the_audit():
-    assert set(read_cells(ROOT / "docs" / "audit.md")) == {(metric, case) for metric in METRICS for case in CASES}
+    page = ROOT / "docs" / "audit.md"
+    cells = read_cells(page)
+    assert set(cells) == {(metric, case) for metric in METRICS for case in CASES}
+    assert sum(cell.failed for cell in cells.values()) == page.read_text(encoding="utf-8").count("**✗ ")
     assert CELL.fullmatch("**✗ = 0.82**").groupdict() == {"cross": "**✗ ", "mark": "=", "number": "0.82"}
     assert CELL.fullmatch("↓ -0.05")["number"] == "-0.05"
 
