@@ -40,6 +40,7 @@ benchmarks: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/sage_values.py
 	$(BIN)/python benchmarks/dependent.py
 	$(BIN)/python benchmarks/ensemble.py
+	$(BIN)/python benchmarks/downstream.py
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

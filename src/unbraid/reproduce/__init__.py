@@ -10,8 +10,10 @@ from unbraid.reproduce._figure import PAPER, FigureResult, Line
 from unbraid.reproduce._iwo_table1 import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_table1
 from unbraid.reproduce._moons import MoonsSettings, moons
 from unbraid.reproduce._reproduction import Reproduction
+from unbraid.reproduce._studies import iwo_study, thesis_study
 from unbraid.reproduce._torus import TorusSettings, torus
 
+THESIS = "Bjøru (2021), The importance of disentanglement when learning representations, NTNU, Fig. E.1"
 REPRODUCTIONS: dict[str, Reproduction] = {
     reproduction.name: reproduction
     for reproduction in (
@@ -72,6 +74,20 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             cost="minutes, about one on a CPU with --quick; torch",
             run=beta_vae_spectrum,
         ),
+        Reproduction(
+            name="thesis-study",
+            title="1800 models: which scores agree with each other, and with downstream tasks",
+            paper=THESIS,
+            cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
+            run=thesis_study,
+        ),
+        Reproduction(
+            name="iwo-study",
+            title="2160 models: which scores tell how well factors can be predicted from codes",
+            paper="Geyer et al. (2024), Measuring Orthogonality, Tables 2, 3, 4, 5 and 7; arXiv:2407.03728",
+            cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
+            run=iwo_study,
+        ),
     )
 }
 
@@ -100,7 +116,9 @@ __all__ = [
     "dependent_cosine",
     "dependent_mnist",
     "digits_flows",
+    "iwo_study",
     "iwo_table1",
     "moons",
+    "thesis_study",
     "torus",
 ]
