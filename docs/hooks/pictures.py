@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from audit_table import Cell, read_cells
+from navigation import families
 from unbraid.audit import CASES
 from unbraid.metrics import METRICS, Metric
 from wiring import drawing
@@ -45,9 +46,9 @@ LEGEND = (
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Put the picture before the definition."""
     folder, name = posixpath.split(page.file.src_uri)
-    if folder != "metrics":
-        return markdown
     family = name.removesuffix(".md")
+    if folder != "metrics" or family not in families():
+        return markdown
     picture = section(family, cells_of(Path(config.docs_dir) / "audit.md"))
     return markdown.replace("\n## Definition\n", f"\n{picture}\n## Definition\n", 1)
 

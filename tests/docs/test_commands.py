@@ -13,7 +13,7 @@ from unbraid.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), *ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md"])
-IN_BLOCK = re.compile(r"^(?: {4})*(?P<command>(?:unbraid|make|python) .+)$", re.MULTILINE)
+IN_BLOCK = re.compile(r"^(?: {4})*(?:\$ )?(?P<command>(?:unbraid|make|python) .+)$", re.MULTILINE)
 IN_TEXT = re.compile(r"`(?P<command>(?:unbraid|make|python) [^`\n]+)`")
 PLACEHOLDER = re.compile(r"\b(?:FILE|NAME|[A-Z]{3,})\b|\.\.\.|…")
 TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
