@@ -1,5 +1,6 @@
 # make demo   score the embedded example and write report.html
-# make test   lint, types, tests; everything CI runs
+# make test   lint, types, documentation, tests; everything CI runs
+# make docs   build the documentation site into site/
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,12 +9,12 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --con
 export OMP_NUM_THREADS = 1
 export OMP_WAIT_POLICY = PASSIVE
 
-.PHONY: demo test lint types benchmarks clean
+.PHONY: demo test lint types docs benchmarks clean
 
 demo: $(VENV)/installed
 	$(BIN)/unbraid demo --report report.html
 
-test: lint types
+test: lint types docs
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/installed-dev
@@ -22,6 +23,11 @@ lint: $(VENV)/installed-dev
 
 types: $(VENV)/installed-dev
 	$(BIN)/mypy
+
+# Warnings, such as a link that leads nowhere, are errors (strict, in mkdocs.yml); with --quiet they would not be counted.
+docs: $(VENV)/installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "Open site/index.html"
 
 benchmarks: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/sprites.py
@@ -52,4 +58,4 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist report.html
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site report.html

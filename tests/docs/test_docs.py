@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import textwrap
 from functools import cache
 from pathlib import Path
 
@@ -28,7 +29,7 @@ HEADINGS = [
     "References",
 ]
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("README.md")])
-BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -82,7 +83,7 @@ def test_headings(family: str) -> None:
     assert question.endswith(("?", "."))
     assert all(section(family, heading).strip() for heading in HEADINGS)
     assert BLOCK.search(page(family)), "a page shows at least one number it asserts"
-    assert "assert " in "".join(BLOCK.findall(section(family, "When it lies")))
+    assert "assert " in "".join(block["code"] for block in BLOCK.finditer(section(family, "When it lies")))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -140,8 +141,16 @@ def test_python_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     namespace: dict[str, object] = {"__name__": "docs"}
     for block in BLOCK.finditer(text):
         # Empty lines in front make a failure point at the line of the page.
-        source = "\n" * text.count("\n", 0, block.start(1)) + block.group(1)
+        source = "\n" * text.count("\n", 0, block.start("code")) + textwrap.dedent(block["code"])
         exec(compile(source, path, "exec"), namespace)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=by_name)
+def test_no_python_hides_under_another_name(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    fences = re.findall(r"^ *(?:```|~~~) *(\w+)", text, re.MULTILINE)
+    assert not {"py", "python3", "pycon", "ipython"} & set(fences), "write ```python, so that it runs in the tests"
+    assert fences.count("python") == len(BLOCK.findall(text))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=by_name)
@@ -154,6 +163,21 @@ def test_links_resolve(path: Path) -> None:
         assert file.exists(), f"{by_name(path)} links to {link}"
         if anchor and file.suffix == ".md":
             assert anchor in anchors(file), f"{by_name(path)} links to {link}"
+
+
+def test_three_numbers_without_thinking_are_those_that_pass_nine_cases_in_ten() -> None:
+    advice = re.search(
+        r"three numbers and no thinking.*?nine in ten", (DOCS / "choosing.md").read_text(encoding="utf-8")
+    )
+    assert advice is not None
+    advised = re.findall(r"\[`([a-z_.]+)`\]", advice[0])
+    assert len(advised) == 3
+    for name in advised:
+        row = re.search(
+            rf"^\| `{name}` \|.*\| (\d+) of (\d+) \|", (DOCS / "audit.md").read_text(encoding="utf-8"), re.M
+        )
+        assert row is not None
+        assert int(row[1]) / int(row[2]) >= 0.9, name
 
 
 def test_index_reaches_every_page() -> None:

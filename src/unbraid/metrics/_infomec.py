@@ -48,8 +48,8 @@ def infomec(
 
     .. math::
 
-        \mathrm{InfoM} = \frac{\overline{\max_k m_{jk} / \sum_k m_{jk}} - 1/K}{1 - 1/K}, \qquad
-        \mathrm{InfoC} = \frac{\overline{\max_j m_{jk} / \sum_j m_{jk}} - 1/L}{1 - 1/L},
+        \mathrm{InfoM} = \frac{\frac1L \sum_j (\max_k m_{jk} / \sum_k m_{jk}) - 1/K}{1 - 1/K}, \qquad
+        \mathrm{InfoC} = \frac{\frac1K \sum_k (\max_j m_{jk} / \sum_j m_{jk}) - 1/L}{1 - 1/L},
 
     and InfoE the share of each factor's entropy that a linear probe removes.
 

@@ -1,0 +1,1 @@
+from browsing import browser, visit  # noqa: F401
