@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -22,6 +22,16 @@ N_FINGERPRINT = 16
 DEFAULT_MEMORY = 8 * 2**30
 #: Largest distance from a whole number of 255ths that counts as rounding.
 LARGEST_LOSS = 1e-3
+
+
+class Batches(Protocol):
+    """What a step asks of its data."""
+
+    def batch(self, rows: Tensor) -> Tensor:
+        """Return rows ``[n_models, n]`` as data ``[n_models, n, *shape]``."""
+
+    def factors(self, rows: Tensor) -> Tensor:
+        """Return the factors of rows, ``[n_models, n, n_factors]``."""
 
 
 class Source:
