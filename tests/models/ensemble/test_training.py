@@ -203,12 +203,12 @@ def test_settings_survive_json():
     assert json.loads(settings.to_json())["seeds"] == [1, 2]
 
 
-@pytest.mark.parametrize(("seeds", "cure"), [([1, 2, 3], "try 2 models at a time"), (1, "try batch_size=8")])
-def test_not_enough_memory(monkeypatch, seeds, cure):
-    def fail(self):
+@pytest.mark.parametrize(("seeds", "cure"), [([1, 2, 3], "try at_once=2"), (1, "try batch_size=8")])
+def test_not_enough_memory_after_all(monkeypatch, seeds, cure):
+    def fail(engine, run, *others):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(Engine, "advance", fail)
+    monkeypatch.setattr("unbraid.models.ensemble._loop._advance", fail)
     with pytest.raises(ValueError, match=f"with batches of 16 do not fit in memory; {cure}"):
         train("vae", Dots(), seeds=seeds, n_steps=1, **SMALL)
 

@@ -61,6 +61,6 @@ def _writer_class() -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise ValueError(
-            "tensorboard=... needs the package tensorboard, which is not installed; run pip install tensorboard."
+            "tensorboard needs its own package, which is not installed; run pip install 'unbraid[tensorboard]'."
         ) from error
     return SummaryWriter
