@@ -63,12 +63,12 @@ def train_ensemble(
     Raises:
         ValueError: A checkpoint of other settings, or not enough memory.
     """
-    layout = planned_layout(settings, run.folder, device=device, at_once=at_once)
-    folders = [None] * len(layout.groups) if run.folder is None else layout.folders(run.folder)
     states = []
     with ExitStack() as stack:
-        bar = stack.enter_context(track(len(layout.groups) * run.n_steps, run.progress, doing="training"))
         board = stack.enter_context(loss_board(run.tensorboard))
+        layout = planned_layout(settings, run.folder, device=device, at_once=at_once)
+        folders = [None] * len(layout.groups) if run.folder is None else layout.folders(run.folder)
+        bar = stack.enter_context(track(len(layout.groups) * run.n_steps, run.progress, doing="training"))
         for members, folder in zip(layout.groups, folders, strict=True):
             part = replace(run, folder=folder)
             states.append(_train_group(settings.only(members), source, part, device, bar, board.of(members)))

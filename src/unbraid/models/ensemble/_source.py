@@ -52,6 +52,7 @@ class Source:
             raise ValueError("data must have at least one row, got 0.")
         first = self._fetch(np.arange(min(self.n_rows, N_FINGERPRINT)))
         self.shape = tuple(int(side) for side in first.shape[1:])
+        self._factors: Tensor | None = None
         self.resident = self._copied(memory, as_bytes=_are_bytes(first))
 
     def describe(self) -> str:
@@ -72,8 +73,10 @@ class Source:
         """Return the factors of rows, ``[n_models, n, n_factors]``."""
         if isinstance(self.data, np.ndarray):
             raise ValueError("data must be a data set with factors for this model, got an array.")
-        found = np.asarray(self.data.factors(rows.flatten().cpu().numpy()))
-        return torch.as_tensor(found, dtype=torch.int64, device=self.device).reshape(*rows.shape, -1)
+        if self._factors is None:
+            found = np.asarray(self.data.factors(np.arange(self.n_rows)))
+            self._factors = torch.as_tensor(found, dtype=torch.int64, device=self.device)
+        return self._factors[rows]
 
     def _fetch(self, rows: IntArray) -> AnyArray:
         found = np.asarray(self.data[rows] if isinstance(self.data, np.ndarray) else self.data.observations(rows))

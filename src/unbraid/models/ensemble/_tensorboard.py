@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +13,31 @@ from torch import Tensor
 PARTS = ("loss", "distortion", "rate")
 
 
-@dataclass(frozen=True, slots=True)
 class Board:
     """Where losses of some members are written, or nowhere.
 
-    Attributes:
+    Args:
         folder: One folder for each member is made in it.
+        members: Their numbers.
         stack: Closes what was opened.
-        writers: One for each member.
     """
 
-    folder: Path | None
-    stack: ExitStack
-    writers: tuple[Any, ...] = ()
+    def __init__(self, folder: Path | None, members: Sequence[int], stack: ExitStack) -> None:
+        self.folder, self.members, self.stack = folder, members, stack
+        self._writers: list[Any] = []
 
     def of(self, members: Sequence[int]) -> Board:
         """Return the board of some members."""
-        if self.folder is None:
-            return self
-        writer = _writer_class()
-        opened = [self.stack.enter_context(writer(str(self.folder / f"member_{m}"))) for m in members]
-        return Board(self.folder, self.stack, tuple(opened))
+        return Board(self.folder, members, self.stack)
 
     def write(self, step: int, losses: Tensor) -> None:
-        """Write the losses of a step, ``[3, n_models]``."""
-        for writer, one in zip(self.writers, losses.T.tolist(), strict=False):
+        """Write the losses of a step, ``[3, n_models]``; what was written of later steps before a break is void."""
+        if self.folder is None:
+            return
+        if not self._writers:
+            places = [str(self.folder / f"member_{m}") for m in self.members]
+            self._writers = [self.stack.enter_context(_writer_class()(place, purge_step=step)) for place in places]
+        for writer, one in zip(self._writers, losses.T.tolist(), strict=True):
             for name, value in zip(PARTS, one, strict=True):
                 writer.add_scalar(name, value, step)
 
@@ -53,7 +52,7 @@ def loss_board(folder: Path | None) -> Iterator[Board]:
     if folder is not None:
         _writer_class()
     with ExitStack() as stack:
-        yield Board(folder, stack)
+        yield Board(folder, (), stack)
 
 
 def _writer_class() -> Any:
