@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -40,6 +41,9 @@ class Inputs(NamedTuple):
     keys: Tensor
 
 
+Objective = Callable[[Inputs], tuple[Tensor, Tensor]]
+
+
 class Engine:
     """The networks of an ensemble, their optimizer, and how far they are.
 
@@ -72,18 +76,14 @@ class Engine:
     def advance(self) -> Tensor:
         """Make one step; returns total, distortion and rate of each member, ``[3, n_models]``."""
         inputs = self._inputs()
-        losses = self._eager(inputs) if self._recorded is None else self._recorded.replay(inputs)
+        recorded = self._recorded
+        losses = self.make_step(inputs, self.objective) if recorded is None else recorded.replay(inputs)
         self.step += 1
-        self._note(losses.isfinite().all(dim=0))
         return losses
 
     def check_weights(self) -> None:
         """Note members whose weights are not finite, which their next loss would show."""
-        self._note(self.network.is_finite())
-
-    def _note(self, is_finite: Tensor) -> None:
-        # All on the device: whoever asked here for an answer would wait for the step.
-        self.diverged = torch.where(is_finite | (self.diverged != NEVER), self.diverged, self.step)
+        self._note(self.network.is_finite(), self.diverged.new_tensor(self.step))
 
     def state(self) -> dict[str, Any]:
         """Return everything that a run needs to go on, as tensors and numbers."""
@@ -97,7 +97,7 @@ class Engine:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what :meth:`state` returned."""
         self.step = state["step"]
-        self.diverged = state["diverged"]
+        self.diverged.copy_(state["diverged"])
         self.network.load_state_dict(state["network"])
         if self._recorded is None:
             self.optimizer.load_state_dict(state["optimizer"])
@@ -149,18 +149,25 @@ class Engine:
             keys=uniform(seeds, Purpose.SHUFFLE, self.step, codes) if settings.has_judge else noise,
         )
 
-    def _eager(self, inputs: Inputs) -> Tensor:
+    def make_step(self, inputs: Inputs, objective: Objective) -> Tensor:
+        """Learn from one batch for each member, and note who diverges, all without leaving the device."""
         self.optimizer.zero_grad()
-        total, losses = self.objective(inputs)
+        total, losses = objective(inputs)
         total.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
+        self._note(losses.isfinite().all(dim=0), inputs.step + 1)
         return losses
+
+    def _note(self, is_finite: Tensor, step: Tensor) -> None:
+        is_new = ~is_finite & (self.diverged == NEVER)
+        self.diverged.copy_(torch.where(is_new, step.to(self.diverged.dtype), self.diverged))
 
     def _record(self) -> None:
         """Compile the step, run it a few times, record it, and put everything back to the start."""
         start = {name: value.clone() for name, value in self.network.state_dict().items()}
         self._recorded = _Recorded(self, self._inputs())
         self.network.load_state_dict(start)
+        self.diverged.fill_(NEVER)
         for moments in self.optimizer.state.values():
             for value in moments.values():
                 value.zero_()
@@ -174,25 +181,19 @@ class _Recorded:
         # What was compiled for other ensembles is dropped: after a few variants torch would go on without compiling.
         torch.compiler.reset()
         objective = torch.compile(engine.objective, dynamic=False)
-
-        def step() -> Tensor:
-            engine.optimizer.zero_grad()
-            total, losses = objective(self.inputs)
-            total.backward()  # type: ignore[no-untyped-call]
-            engine.optimizer.step()
-            return losses
-
+        # What lies in store from drawing the weights, or later from the first steps, is of no use to another stream.
+        torch.cuda.empty_cache()
         beside = _stream(engine.device)
         beside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(beside):
             for _ in range(N_WARM_UP):
-                step()
+                engine.make_step(self.inputs, objective)
         torch.cuda.current_stream().wait_stream(beside)
-        # A recorded step has memory of its own, and cannot take what the first ones left in store.
+        engine.optimizer.zero_grad()
         torch.cuda.empty_cache()
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
-            self.losses = step()
+            self.losses = engine.make_step(self.inputs, objective)
 
     def replay(self, inputs: Inputs) -> Tensor:
         """Make the step with other inputs."""
