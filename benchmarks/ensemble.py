@@ -230,30 +230,37 @@ def family(given, model, data, source):
     return line
 
 
-def alone(given, precision, data, source, n_steps=50):
-    """How far the last of four members is from the same model trained alone, and from where it began."""
+def alone(given, model, precision, data, source, n_steps=50):
+    """How far the last of four members is from the same model trained alone, beside how far training moved it."""
+    import torch
+
     from unbraid.models.ensemble._engine import Engine
 
-    settings = replace(settings_of(given, "beta_vae", 4, data), precision=precision)
-    ends = []
+    settings = replace(settings_of(given, model, 4, data), precision=precision)
+    losses, ends = [], []
     for part in (settings, settings.only([3])):
         empty(given.device)
         engine = Engine(part, source, device=given.device)
-        start = [parameter[-1].detach().clone() for parameter in engine.network.parameters()]
-        for _ in range(n_steps):
-            losses = engine.advance()
-        ends.append(
-            ([parameter[-1].detach().clone() for parameter in engine.network.parameters()], losses[0, -1].item())
-        )
-    (member, its_loss), (single, other_loss) = ends
+        start = weights_of_last(engine)
+        losses.append([engine.advance()[0, -1].item() for _ in range(n_steps)])
+        ends.append(weights_of_last(engine))
+        del engine
+    off, moved = ends[0] - ends[1], ends[1] - start
+    apart = np.abs(np.array(losses[0]) / np.array(losses[1]) - 1)
     return {
+        "model": model,
         "precision": precision,
-        "steps": n_steps,
-        "largest_difference": max((a - b).abs().max().item() for a, b in zip(member, single, strict=True)),
-        "largest_change_by_training": max((a - b).abs().max().item() for a, b in zip(single, start, strict=True)),
-        "loss_of_member": its_loss,
-        "loss_alone": other_loss,
+        "loss_apart_after_1_10_and_50_steps": [float(apart[: k + 1].max()) for k in (0, 9, 49)],
+        "weights_apart_by_movement": (torch.linalg.norm(off) / torch.linalg.norm(moved)).item(),
+        "largest_difference_of_a_weight": off.abs().max().item(),
+        "largest_movement_of_a_weight": moved.abs().max().item(),
     }
+
+
+def weights_of_last(engine):
+    import torch
+
+    return torch.cat([parameter[-1].detach().flatten() for parameter in engine.network.parameters()])
 
 
 def lines_of(given):
@@ -266,8 +273,8 @@ def lines_of(given):
     models = STRENGTHS if given.model == "all" else [given.model]
     if given.model == "all":
         yield "beta_vae", beside_the_plain_loop(given, data, source)
-        for precision in ("float32", "bfloat16"):
-            yield f"member against alone, {precision}", alone(given, precision, data, source)
+        for model, precision in (("beta_vae", "float32"), ("beta_vae", "bfloat16"), ("factor_vae", "float32")):
+            yield f"member against alone, {model}, {precision}", alone(given, model, precision, data, source)
     for model in models:
         yield f"family {model}", family(given, model, data, source)
 

@@ -148,7 +148,7 @@ def test_the_knee_is_the_largest_fall():
 
 def test_larger_beta_keeps_fewer_latents():
     settings = SpectrumSettings(
-        betas=(0.1, 30.0), n_codes=8, width=4, n_steps=400, batch_size=32, learning_rate=5e-3, n_samples=20
+        betas=(0.1, 30.0), n_codes=8, width=32, n_steps=400, batch_size=32, learning_rate=5e-3, n_samples=20
     )
     found = beta_vae_spectrum(settings=settings)
     assert int(found["latents kept, beta 0.1"].ours) >= 1

@@ -35,11 +35,11 @@ NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpectrumSettings:
-    """How the VAEs are made, trained and measured; hidden layers have eight times ``width`` units."""
+    """How the VAEs are made, trained and measured."""
 
     betas: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 20.0, 30.0, 100.0)
     n_codes: int = 100
-    width: int = 64
+    width: int = 512
     n_steps: int = 4000
     batch_size: int = 128
     learning_rate: float = 1e-3
@@ -50,7 +50,7 @@ FULL = SpectrumSettings()
 QUICK = SpectrumSettings(
     betas=(0.03, 0.1, 0.3, 1.0, 3.0, 10.0),
     n_codes=30,
-    width=16,
+    width=128,
     n_steps=1500,
     batch_size=64,
     learning_rate=4e-3,
@@ -93,7 +93,7 @@ def beta_vae_spectrum(
     started = time.perf_counter()
     digits = bundled_digits() if data is None else mnist_digits(data)[0]
     x = digits.images.reshape(len(digits), -1) / 255
-    spectra = _spectra(x, chosen, device, seed, progress)
+    spectra = {beta: _spectrum(x, beta, chosen, device, seed, progress) for beta in chosen.betas}
     return FigureResult(
         name="beta-vae-spectrum",
         title="How many latents does a beta-VAE keep?",
@@ -133,38 +133,43 @@ def n_kept(sorted_entropy: FloatArray) -> int:
     return len(sorted_entropy) if sorted_entropy[0] > limit else 0
 
 
-def _spectra(
-    x: FloatArray, settings: SpectrumSettings, device: str, seed: int, progress: bool | None
-) -> dict[float, ManifoldAnalysis]:
-    """Train the models of all betas side by side, and measure the decoder of each."""
-    from unbraid.models import train
+def _spectrum(
+    x: FloatArray, beta: float, settings: SpectrumSettings, device: str, seed: int, progress: bool | None
+) -> ManifoldAnalysis:
+    import torch
+    from torch import Tensor, nn
+    from torch.distributions import Independent, Normal
 
-    models = train(
-        "beta_vae",
-        x.astype(np.float32),
-        seeds=seed,
-        beta=settings.betas,
-        n_codes=settings.n_codes,
-        width=settings.width,
-        n_steps=settings.n_steps,
-        batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
+    from unbraid.models.mlp import MlpDecoder, MlpEncoder
+    from unbraid.models.objectives import Loss, vae_loss
+    from unbraid.models.training import Schedule, seeded, train
+
+    rows = torch.as_tensor(x).float().to(device)
+    n_codes = settings.n_codes
+    with seeded(seed):
+        encoder = MlpEncoder(x.shape[1], n_codes, width=settings.width)
+        decoder = MlpDecoder(x.shape[1], n_codes, width=settings.width)
+        vae = nn.ModuleList([encoder, decoder]).to(device)
+        prior = Independent(Normal(torch.zeros(n_codes, device=device), 1.0), 1)
+
+        def loss_of_rows(chosen: Tensor) -> Loss:
+            batch = rows[chosen.to(device)]
+            posterior = encoder(batch)
+            return vae_loss(batch, posterior, decoder(posterior.rsample()), prior, beta=beta)
+
+        schedule = Schedule(
+            n_steps=settings.n_steps, batch_size=settings.batch_size, learning_rate=settings.learning_rate
+        )
+        train(vae, loss_of_rows, len(rows), schedule, progress=progress)
+    return analyze(
+        decoder.mean,
+        latent_dim=n_codes,
+        n_samples=settings.n_samples,
+        dtype="float32",
         device=device,
-        precision="float32",
+        seed=seed,
         progress=progress,
     )
-    return {
-        beta: analyze(
-            models[m].decoder,
-            latent_dim=settings.n_codes,
-            n_samples=settings.n_samples,
-            dtype="float32",
-            device=device,
-            seed=seed,
-            progress=progress,
-        )
-        for m, beta in enumerate(settings.betas)
-    }
 
 
 def _lines(spectra: dict[float, ManifoldAnalysis]) -> tuple[Line, ...]:
