@@ -1,14 +1,16 @@
-"""Images a second of many VAEs trained as one program, against one model at a time in a plain loop, in the same run.
+"""Images a second of many VAEs trained as one program, of every family, in the same run as a plain loop of one model.
 
     python benchmarks/ensemble.py                               # 8 small models on this machine's processor
     python benchmarks/ensemble.py --device cuda                 # 64 models of the published architecture on a GPU
     python benchmarks/ensemble.py --device cuda --arrays-only   # the same where only NumPy and torch are there
 
+Also: the peak of memory beside what was reckoned before, and how far a member is from the same model trained alone.
 Data are binary pictures, kept where the models are. "One at a time" is the same engine with an ensemble of one; the
 plain loop is what one would write by hand: torch's own layers, an eager step, Adam with its defaults.
 """
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -40,17 +42,38 @@ def squares(n_rows, side, seed=0):
     return (255 * (rows[:, None, :, None] & columns[:, None, None, :])).astype(np.uint8)
 
 
-def settings_of(given, n_models, data):
+class Squares:
+    """Pictures with a factor, which only the conditioned VAE looks at."""
+
+    factor_sizes = (4,)
+
+    def __init__(self, n_rows, side):
+        self.pictures = squares(n_rows, side)
+
+    def __len__(self):
+        return len(self.pictures)
+
+    def observations(self, index):
+        """Pictures of these rows."""
+        return self.pictures[index]
+
+    def factors(self, index):
+        """The factor of these rows."""
+        return np.asarray(index)[:, None] % 4
+
+
+def settings_of(given, model, n_models, data):
     from unbraid.models.ensemble._settings import Settings, member_strengths
 
-    seeds, strengths = member_strengths(given.model, {}, range(n_models))
+    seeds, strengths = member_strengths(model, {}, range(n_models))
     return Settings(
-        model=given.model,
+        model=model,
         data="squares",
         n_rows=len(data),
-        shape=data.shape[1:],
+        shape=data.pictures.shape[1:],
         seeds=seeds,
         strengths=strengths,
+        places=((-3.0, -1.0, 1.0, 3.0),) if model == "conditioned_vae" else (),
         width=given.width,
         judge_width=min(1000, 32 * given.width),
         batch_size=given.batch,
@@ -67,10 +90,23 @@ def clock(device):
     return time.process_time()
 
 
+def empty(device):
+    """Give back the memory of earlier engines."""
+    gc.collect()
+    if device == "cuda":
+        import torch
+
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        return torch.cuda.memory_allocated()
+    return None
+
+
 def time_engine(settings, source, given, steps):
     """Seconds of a step, after the first ones, and the losses at the end."""
     from unbraid.models.ensemble._engine import Engine
 
+    empty(given.device)
     started = time.perf_counter()
     engine = Engine(settings, source, device=given.device)
     engine.advance()
@@ -114,9 +150,9 @@ def time_plain(data, given, steps):
     from torch.nn.functional import binary_cross_entropy_with_logits
 
     torch.manual_seed(0)
-    encoder, decoder = plain_network(given, data.shape[-1])
+    encoder, decoder = plain_network(given, given.side)
     optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], lr=1e-4)
-    kept = torch.as_tensor(data, device=given.device)
+    kept = torch.as_tensor(data.pictures, device=given.device)
 
     def step():
         x = kept[torch.randint(len(kept), (given.batch,), device=given.device)].float() / 255
@@ -146,44 +182,108 @@ def leave_out_the_rest():
     sys.modules["unbraid"] = package
 
 
-def run(given):
-    import torch
+def rates(given, seconds):
+    return {
+        "seconds_per_step": seconds,
+        "images_per_second": given.models * given.batch / seconds,
+        "gpu_seconds_per_model_of_300000_steps": 300_000 * seconds / given.models,
+    }
 
-    from unbraid.models.ensemble._source import Source
 
-    data = squares(given.rows, given.side)
-    source = Source(data, device=given.device)
-    settings = settings_of(given, given.models, data)
+def beside_the_plain_loop(given, data, source):
+    """Many beta-VAEs, one in the same engine, and one by hand."""
+    settings = settings_of(given, "beta_vae", given.models, data)
     many, start_up, losses = time_engine(settings, source, given, given.steps)
-    peak = torch.cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else None
-    alone = replace(settings, seeds=settings.seeds[:1], strengths=tuple((n, v[:1]) for n, v in settings.strengths))
-    one, _, _ = time_engine(alone, source, given, given.steps)
+    one, _, _ = time_engine(settings.only([0]), source, given, given.steps)
     plain = time_plain(data, given, given.steps)
-    each = given.models * given.batch
     return {
         "models": given.models,
-        "model": given.model,
+        "model": "beta_vae",
         "batch": given.batch,
         "side": given.side,
         "width": given.width,
-        "seconds_per_step": many,
-        "images_per_second": each / many,
+        **rates(given, many),
         "one_model_images_per_second": given.batch / one,
         "plain_loop_images_per_second": given.batch / plain,
         "times_one_model": given.models * one / many,
         "times_plain_loop": given.models * plain / many,
-        "gpu_seconds_per_model_of_300000_steps": 300_000 * many / given.models,
         "start_up_seconds": start_up,
-        "peak_gib": peak,
         "losses_after": losses,
     } | ({"targets": TARGETS} if given.device == "cuda" else {})
+
+
+def family(given, model, data, source):
+    """Many models of one family: their rate, and their memory beside what was reckoned."""
+    import torch
+
+    from unbraid.models.ensemble._memory import member_bytes
+
+    settings = settings_of(given, model, given.models, data)
+    reckoned = given.models * member_bytes(settings)
+    before = empty(given.device)
+    seconds, start_up, losses = time_engine(settings, source, given, max(1, given.steps // 3))
+    line = {"model": model, **rates(given, seconds), "start_up_seconds": start_up, "losses_after": losses}
+    line["reckoned_gib"] = reckoned / 2**30
+    if given.device == "cuda":
+        peak, held = (f() - before for f in (torch.cuda.max_memory_allocated, torch.cuda.max_memory_reserved))
+        line |= {"peak_gib": peak / 2**30, "held_gib": held / 2**30, "times_reckoned": peak / reckoned}
+    return line
+
+
+def alone(given, model, precision, data, source, n_steps=50):
+    """How far the last of four members is from the same model trained alone, beside how far training moved it."""
+    import torch
+
+    from unbraid.models.ensemble._engine import Engine
+
+    settings = replace(settings_of(given, model, 4, data), precision=precision)
+    losses, ends = [], []
+    for part in (settings, settings.only([3])):
+        empty(given.device)
+        engine = Engine(part, source, device=given.device)
+        start = weights_of_last(engine)
+        losses.append([engine.advance()[0, -1].item() for _ in range(n_steps)])
+        ends.append(weights_of_last(engine))
+        del engine
+    off, moved = ends[0] - ends[1], ends[1] - start
+    apart = np.abs(np.array(losses[0]) / np.array(losses[1]) - 1)
+    return {
+        "model": model,
+        "precision": precision,
+        "loss_apart_after_1_10_and_50_steps": [float(apart[: k + 1].max()) for k in (0, 9, 49)],
+        "weights_apart_by_movement": (torch.linalg.norm(off) / torch.linalg.norm(moved)).item(),
+        "largest_difference_of_a_weight": off.abs().max().item(),
+        "largest_movement_of_a_weight": moved.abs().max().item(),
+    }
+
+
+def weights_of_last(engine):
+    import torch
+
+    return torch.cat([parameter[-1].detach().flatten() for parameter in engine.network.parameters()])
+
+
+def lines_of(given):
+    """What is measured, by name, one after the other."""
+    from unbraid.models.ensemble._names import STRENGTHS
+    from unbraid.models.ensemble._source import Source
+
+    data = Squares(given.rows, given.side)
+    source = Source(data, device=given.device)
+    models = STRENGTHS if given.model == "all" else [given.model]
+    if given.model == "all":
+        yield "beta_vae", beside_the_plain_loop(given, data, source)
+        for model, precision in (("beta_vae", "float32"), ("beta_vae", "bfloat16"), ("factor_vae", "float32")):
+            yield f"member against alone, {model}, {precision}", alone(given, model, precision, data, source)
+    for model in models:
+        yield f"family {model}", family(given, model, data, source)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--arrays-only", action="store_true", help="do not import the package, only NumPy and torch")
-    parser.add_argument("--model", default="beta_vae")
+    parser.add_argument("--model", default="all", help="one family only")
     parser.add_argument("--models", type=int)
     parser.add_argument("--width", type=int)
     parser.add_argument("--side", type=int)
@@ -197,16 +297,16 @@ def main():
         setattr(given, name, getattr(given, name) or value)
     if given.arrays_only:
         leave_out_the_rest()
-    line = run(given)
-    print(json.dumps(line, indent=1), flush=True)
     where = machine()
     if given.device == "cuda":
         import torch
 
         where |= {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
-    known = json.loads(given.output.read_text()) if given.output.exists() else {}
-    known[f"{given.device}, {given.model}"] = {"machine": where, **line}
-    given.output.write_text(json.dumps(known, indent=1) + "\n")
+    for name, line in lines_of(given):
+        print(json.dumps({name: line}), flush=True)
+        known = json.loads(given.output.read_text()) if given.output.exists() else {}
+        known[f"{given.device}, {name}"] = {"machine": where, **line}
+        given.output.write_text(json.dumps(known, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -77,6 +77,34 @@ def test_bad_input(capsys, tmp_path, options, message):
     assert not list(tmp_path.glob("new/*"))
 
 
+def test_members_that_diverge_are_named_and_the_others_kept(capsys, tmp_path):
+    options = [*SMALL, "--seeds", "0,1,2", "--steps", "3", "--at-once", "2", "--out", str(tmp_path / "run")]
+    code, out, err = run_cli(capsys, "train", *options, "--strength", "beta=1e39,1,2")
+    assert code == 0, err
+    assert [line.partition(" loss")[0] for line in out.splitlines()] == [
+        "member 0: diverged at step 1; it has no codes",
+        "member 1:",
+        "member 2:",
+    ]
+    made = sorted(path.name for path in (tmp_path / "run").iterdir())
+    assert made == [
+        *("codes_1.npz", "codes_2.npz", "decoder.py", "group_0", "group_1", "groups.json"),
+        *("traversals_1.png", "traversals_2.png"),
+    ]
+    assert "codes_1.npz" in err
+    code, _, err = run_cli(capsys, "manifold", f"{tmp_path / 'run' / 'decoder.py'}:member_2", "--latent-dim", "3")
+    assert code == 0, err
+
+
+def test_nothing_is_written_for_a_single_member_that_diverges(capsys, tmp_path):
+    code, _, err = run_cli(
+        capsys, "train", *SMALL, "--steps", "1", "--strength", "beta=1e39", "--out", str(tmp_path / "run")
+    )
+    assert code == 2
+    assert "the model diverged, at step 1: its loss was not finite; train with a smaller learning_rate" in err
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["ensemble.pt"]
+
+
 def test_out_must_be_a_folder(capsys, tmp_path):
     (tmp_path / "file").write_text("here")
     code, _, err = run_cli(capsys, "train", *SMALL, "--out", str(tmp_path / "file"))

@@ -112,5 +112,5 @@ def test_bad_schedule(options):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is here")
 def test_no_gpu():
-    with pytest.raises(ValueError, match="device must be 'cpu' here, got 'cuda': this torch sees no GPU"):
+    with pytest.raises(ValueError, match="device 'cuda' is not there: torch sees no CUDA card"):
         trained(device="cuda")

@@ -26,7 +26,7 @@ PUBLISHED: dict[str, Any] = {
 }
 #: Rows that are encoded for ``codes_N.npz``.
 N_ENCODED = 10_000
-DECODER_FILE = '''"""The trained decoders, for `unbraid manifold decoder.py:member_0 --latent-dim {n_codes}`."""
+DECODER_FILE = '''"""The trained decoders, for `unbraid manifold decoder.py:member_{first} --latent-dim {n_codes}`."""
 
 from pathlib import Path
 
@@ -52,11 +52,14 @@ def train(
     batch: int | None = None,
     learning_rate: float | None = None,
     checkpoint_every: int = 1000,
+    tensorboard: Path | None = None,
     device: str = "cpu",
+    at_once: int | None = None,
 ) -> None:
     """Train VAEs on data with known factors: one, or many at once.
 
-    Writes to the folder: `ensemble.pt` (a checkpoint; the same command goes on from it), and for each member `N` its
+    Writes to the folder: `ensemble.pt` (a checkpoint; the same command goes on from it; `group_N/ensemble.pt` where not
+    all members fit in memory at once), and for each member `N` its
     codes and factors, `codes_N.npz`, for `unbraid score`, and a picture of what each code does, `traversals_N.png`;
     and `decoder.py` for `unbraid manifold`.
 
@@ -98,8 +101,12 @@ def train(
         Of Adam.
     checkpoint_every
         Steps between two checkpoints.
+    tensorboard
+        Folder for the losses of each member, for TensorBoard.
     device
         `cpu` or `cuda`.
+    at_once
+        Members trained side by side; the others follow in groups. By default as many as fit in memory.
     """
     require_torch("training")
     from unbraid.models import encode_all
@@ -115,18 +122,25 @@ def train(
         seeds=[_whole("seeds", one) for one in seeds.split(",")],
         out=out,
         checkpoint_every=checkpoint_every,
+        tensorboard=tensorboard,
         device=device,
+        at_once=at_once,
         **sizes,
         **strengths,
     )
     total, distortion, rate = ensemble.history[-1].tolist()
-    for m, rep in enumerate(encode_all(ensemble, dataset, n=min(N_ENCODED, len(dataset)))):
+    trained = [m for m, step in enumerate(ensemble.diverged) if step is None]
+    reps = encode_all(ensemble.only(trained or [0]), dataset, n=min(N_ENCODED, len(dataset)))
+    for m, rep in zip(trained, reps, strict=True):
         save(rep, out / f"codes_{m}.npz")
         _draw(ensemble[m], rep.codes, out / f"traversals_{m}.png")
-        print(f"member {m}: loss {total[m]:.1f}, distortion {distortion[m]:.1f}, rate {rate[m]:.1f}")
-    members = "\n".join(f"member_{m} = ensemble[{m}].decoder" for m in range(len(ensemble)))
-    write_text(out / "decoder.py", DECODER_FILE.format(n_codes=sizes["n_codes"], members=members))
-    print(f"wrote {out}; next: unbraid score {out / 'codes_0.npz'}", file=sys.stderr)
+    for m, step in enumerate(ensemble.diverged):
+        how = f"loss {total[m]:.1f}, distortion {distortion[m]:.1f}, rate {rate[m]:.1f}"
+        print(f"member {m}: {how if step is None else f'diverged at step {step}; it has no codes'}")
+    members = "\n".join(f"member_{m} = ensemble[{m}].decoder" for m in trained)
+    text = DECODER_FILE.format(n_codes=sizes["n_codes"], first=trained[0], members=members)
+    write_text(out / "decoder.py", text)
+    print(f"wrote {out}; next: unbraid score {out / f'codes_{trained[0]}.npz'}", file=sys.stderr)
 
 
 def _draw(member: Any, codes: Any, path: Path) -> None:

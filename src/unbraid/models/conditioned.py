@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from unbraid._torch import torch_device
 from unbraid._typing import FloatArray, IntArray
 from unbraid._validation import check_at_least
 from unbraid.models.networks import VAE
@@ -60,7 +61,7 @@ def train_conditioned_vae(
         app. D. https://arxiv.org/abs/2408.07016
     """
     check_at_least("n_codes", n_codes, len(places))
-    check_device(device)
+    torch_device(device)
     x = torch.as_tensor(pictures, device=device)
     y = torch.as_tensor(factors, device=device)
     with seeded(seed):
@@ -95,11 +96,3 @@ def decode(model: VAE, codes: FloatArray) -> NDArray[np.float32]:
 
 def _parts(rows: NDArray[Any]) -> list[NDArray[Any]]:
     return [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
-
-
-def check_device(device: str) -> None:
-    """Raise unless torch can compute there."""
-    if device == "cuda" and not torch.cuda.is_available():
-        raise ValueError(
-            "device must be 'cpu' here, got 'cuda': this torch sees no GPU; install a CUDA build of torch."
-        )

@@ -169,4 +169,4 @@ def factor_prior(factors: Tensor, places: Sequence[Sequence[float]], n_codes: in
     mean = torch.zeros(*factors.shape[:-1], n_codes, device=factors.device)
     for k, values in enumerate(places):
         mean[..., k] = torch.tensor(values, device=factors.device)[factors[..., k]]
-    return Independent(Normal(mean, torch.ones_like(mean)), 1)
+    return Independent(Normal(mean, torch.ones_like(mean), validate_args=False), 1, validate_args=False)

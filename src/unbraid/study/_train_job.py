@@ -71,16 +71,18 @@ class TrainJob:
         rows = drawn_rows(len(dataset), min(study.rows, len(dataset)), study.seed)
         write_factors(self.store, factors_name(self.plan, self.ensemble.dataset), dataset, rows)
         trained = self._trained(dataset)
-        codes, rates = _encoded(trained, dataset, rows)
+        whole = [number for number, step in enumerate(trained.diverged) if step is None]
+        codes, rates = _encoded(trained.only(whole), dataset, rows) if whole else ((), ())
+        for number, one, rate in zip(whole, codes, rates, strict=True):
+            write_codes(self.store, members[number], one, rate)
         losses = trained.history[-1, 0].tolist()
         seconds = (time.perf_counter() - started) / len(members)
-        made = []
-        for model, one, rate, loss in zip(members, codes, rates, losses, strict=True):
-            problem = "" if np.isfinite(one).all() else "training diverged: the codes are not finite."
-            if not problem:
-                write_codes(self.store, model, one, rate)
-            made.append(model_row(model, loss, problem, seconds))
-        self.store.add_rows(made)
+        self.store.add_rows(
+            [
+                model_row(model, loss, "" if step is None else f"training diverged at step {step}.", seconds)
+                for model, loss, step in zip(members, losses, trained.diverged, strict=True)
+            ]
+        )
 
     def _trained(self, dataset: Any) -> Any:
         from unbraid.models import train
@@ -137,8 +139,7 @@ def _encoded(trained: Any, dataset: Any, rows: IntArray) -> tuple[FloatArray, Fl
         part = rows[start : start + CHUNK]
         mean, deviation = trained.posterior(np.asarray(dataset.observations(part)))
         codes[:, start : start + CHUNK] = mean
-        with np.errstate(all="ignore"):  # of a model that diverged; its row says so
-            rates += gaussian_rate(mean, deviation).sum(axis=1) / len(rows)
+        rates += gaussian_rate(mean, deviation).sum(axis=1) / len(rows)
     return codes, rates
 
 

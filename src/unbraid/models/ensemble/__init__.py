@@ -2,11 +2,12 @@
 
 from unbraid.models.ensemble._checkpoint import load_checkpoint, save_checkpoint
 from unbraid.models.ensemble._engine import Engine
+from unbraid.models.ensemble._loop import Run, train_ensemble
 from unbraid.models.ensemble._networks import EnsembleVAE
 from unbraid.models.ensemble._settings import Settings
 from unbraid.models.ensemble._source import Source
 from unbraid.models.ensemble._trained import TrainedEnsemble, load_ensemble
-from unbraid.models.ensemble._training import Run, train, train_ensemble
+from unbraid.models.ensemble._training import train
 
 __all__ = [
     "Engine",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -9,9 +11,9 @@ from torch import Tensor
 from torch.distributions import Independent, Normal
 
 from unbraid.models.ensemble._losses import LOSSES, Situation, judge_loss
-from unbraid.models.ensemble._networks import EnsembleVAE
+from unbraid.models.ensemble._networks import NEVER, EnsembleVAE
 from unbraid.models.ensemble._settings import Settings
-from unbraid.models.ensemble._source import Source, as_numbers
+from unbraid.models.ensemble._source import Batches, as_numbers
 from unbraid.models.ensemble._streams import Purpose, normal, random_rows, uniform
 from unbraid.models.objectives import factor_prior
 
@@ -39,10 +41,14 @@ class Inputs(NamedTuple):
     keys: Tensor
 
 
+Objective = Callable[[Inputs], tuple[Tensor, Tensor]]
+
+
 class Engine:
     """The networks of an ensemble, their optimizer, and how far they are.
 
-    On a GPU a step is compiled and recorded once as a CUDA graph, then replayed.
+    On a GPU a step is compiled and recorded once as a CUDA graph, then replayed. Members share no number, so that one
+    whose loss is no longer finite harms no other; ``diverged`` has the step at which that was first seen.
 
     Args:
         settings: What to train.
@@ -52,15 +58,17 @@ class Engine:
     """
 
     def __init__(
-        self, settings: Settings, source: Source, *, device: str = "cpu", compiled: bool | None = None
+        self, settings: Settings, source: Batches, *, device: str = "cpu", compiled: bool | None = None
     ) -> None:
         self.settings, self.source, self.device = settings, source, device
-        self.network = EnsembleVAE(settings).to(device)
+        with torch.device(device):
+            self.network = EnsembleVAE(settings)
         self.seeds = torch.tensor(settings.seeds, device=device)
         self.strengths = {name: torch.tensor(values, device=device) for name, values in settings.strengths}
         on_gpu = torch.device(device).type == "cuda"
         self.optimizer = _optimizer(self.network, settings.learning_rate, fused=on_gpu)
         self.step = 0
+        self.diverged = torch.full((len(settings.seeds),), NEVER, device=device)
         self._recorded: _Recorded | None = None
         if on_gpu if compiled is None else compiled:
             self._record()
@@ -68,17 +76,28 @@ class Engine:
     def advance(self) -> Tensor:
         """Make one step; returns total, distortion and rate of each member, ``[3, n_models]``."""
         inputs = self._inputs()
-        losses = self._eager(inputs) if self._recorded is None else self._recorded.replay(inputs)
+        recorded = self._recorded
+        losses = self.make_step(inputs, self.objective) if recorded is None else recorded.replay(inputs)
         self.step += 1
         return losses
 
+    def check_weights(self) -> None:
+        """Note members whose weights are not finite, which their next loss would show."""
+        self._note(self.network.is_finite(), self.diverged.new_tensor(self.step))
+
     def state(self) -> dict[str, Any]:
         """Return everything that a run needs to go on, as tensors and numbers."""
-        return {"step": self.step, "network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()}
+        return {
+            "step": self.step,
+            "network": self.network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "diverged": self.diverged,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what :meth:`state` returned."""
         self.step = state["step"]
+        self.diverged.copy_(state["diverged"])
         self.network.load_state_dict(state["network"])
         if self._recorded is None:
             self.optimizer.load_state_dict(state["optimizer"])
@@ -130,18 +149,25 @@ class Engine:
             keys=uniform(seeds, Purpose.SHUFFLE, self.step, codes) if settings.has_judge else noise,
         )
 
-    def _eager(self, inputs: Inputs) -> Tensor:
+    def make_step(self, inputs: Inputs, objective: Objective) -> Tensor:
+        """Learn from one batch for each member, and note who diverges, all without leaving the device."""
         self.optimizer.zero_grad()
-        total, losses = self.objective(inputs)
+        total, losses = objective(inputs)
         total.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
+        self._note(losses.isfinite().all(dim=0), inputs.step + 1)
         return losses
+
+    def _note(self, is_finite: Tensor, step: Tensor) -> None:
+        is_new = ~is_finite & (self.diverged == NEVER)
+        self.diverged.copy_(torch.where(is_new, step.to(self.diverged.dtype), self.diverged))
 
     def _record(self) -> None:
         """Compile the step, run it a few times, record it, and put everything back to the start."""
         start = {name: value.clone() for name, value in self.network.state_dict().items()}
         self._recorded = _Recorded(self, self._inputs())
         self.network.load_state_dict(start)
+        self.diverged.fill_(NEVER)
         for moments in self.optimizer.state.values():
             for value in moments.values():
                 value.zero_()
@@ -152,24 +178,22 @@ class _Recorded:
 
     def __init__(self, engine: Engine, inputs: Inputs) -> None:
         self.inputs = Inputs(*(value.clone() for value in inputs))
-        objective = torch.compile(engine.objective)
-
-        def step() -> Tensor:
-            engine.optimizer.zero_grad()
-            total, losses = objective(self.inputs)
-            total.backward()  # type: ignore[no-untyped-call]
-            engine.optimizer.step()
-            return losses
-
-        beside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        # What was compiled for other ensembles is dropped: after a few variants torch would go on without compiling.
+        torch.compiler.reset()
+        objective = torch.compile(engine.objective, dynamic=False)
+        # What lies in store from drawing the weights, or later from the first steps, is of no use to another stream.
+        torch.cuda.empty_cache()
+        beside = _stream(engine.device)
         beside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(beside):
             for _ in range(N_WARM_UP):
-                step()
+                engine.make_step(self.inputs, objective)
         torch.cuda.current_stream().wait_stream(beside)
+        engine.optimizer.zero_grad()
+        torch.cuda.empty_cache()
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
-            self.losses = step()
+            self.losses = engine.make_step(self.inputs, objective)
 
     def replay(self, inputs: Inputs) -> Tensor:
         """Make the step with other inputs."""
@@ -177,6 +201,12 @@ class _Recorded:
             place.copy_(value)
         self.graph.replay()
         return self.losses
+
+
+@cache
+def _stream(device: str) -> torch.cuda.Stream:
+    """Return the stream of the first steps, always the same: cuBLAS keeps memory for each."""
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 def _optimizer(network: EnsembleVAE, learning_rate: float, *, fused: bool) -> torch.optim.Optimizer:

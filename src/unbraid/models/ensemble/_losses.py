@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import torch
 from torch import Tensor
 from torch.distributions import Distribution
 
@@ -92,4 +93,7 @@ LOSSES: Mapping[str, Callable[[Situation], Loss]] = {
 def judge_loss(judge: Callable[[Tensor], Tensor], z: Tensor, keys: Tensor) -> Tensor:
     """Return what the discriminators are trained for, one number for each model."""
     codes = z.detach()
-    return discriminator_loss(judge(codes), judge(shuffle_codes(codes, keys)))
+    # One pass for both: weights of this size cost more to read than rows to multiply.
+    found = judge(torch.cat([codes, shuffle_codes(codes, keys)], dim=1))
+    together, shuffled = found.chunk(2, dim=1)
+    return discriminator_loss(together, shuffled)

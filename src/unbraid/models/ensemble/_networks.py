@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import torch
@@ -14,6 +15,8 @@ from unbraid.models.ensemble._layers import Convolution, Dense, Upconvolution
 from unbraid.models.ensemble._settings import Settings
 from unbraid.models.ensemble._streams import Purpose, uniform
 
+#: Instead of the step at which a member diverged, for one that did not.
+NEVER = -1
 MAX_HALVINGS, SMALLEST_SIDE = 4, 4
 
 
@@ -36,6 +39,24 @@ class EnsembleVAE(nn.Module):
     def precision(self) -> torch.dtype:
         """What products are computed in; weights and losses are always float32."""
         return torch.bfloat16 if self.settings.precision == "bfloat16" else torch.float32
+
+    def is_finite(self) -> Tensor:
+        """Whether all weights of a member are, ``[n_models]``."""
+        return torch.stack([p.flatten(1).isfinite().all(dim=1) for p in self.parameters()]).all(dim=0)
+
+    def only(self, members: Sequence[int]) -> EnsembleVAE:
+        """Return some of the networks, as they are."""
+        chosen = torch.as_tensor(members)
+        part = EnsembleVAE(self.settings.only(members))
+        part.load_state_dict({name: value[chosen.to(value.device)] for name, value in self.state_dict().items()})
+        return part.to(next(self.parameters()).device)
+
+    @classmethod
+    def joined(cls, settings: Settings, states: Sequence[dict[str, Tensor]]) -> EnsembleVAE:
+        """Return the networks of ``settings``, of which ``states`` hold a few each, in order."""
+        whole = cls(settings)
+        whole.load_state_dict({name: torch.cat([state[name] for state in states]) for name in states[0]})
+        return whole
 
     def encode(self, x: Tensor) -> Distribution:
         r"""Return the posteriors :math:`q(z \mid x)`: independent Gaussians."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from unbraid._validation import check_at_least, check_choice
@@ -65,6 +65,14 @@ class Settings:
     def has_judge(self) -> bool:
         """Whether the model comes with a discriminator."""
         return self.model == "factor_vae"
+
+    def only(self, members: Sequence[int]) -> Settings:
+        """Return the settings of some members."""
+        return replace(
+            self,
+            seeds=tuple(self.seeds[m] for m in members),
+            strengths=tuple((name, tuple(values[m] for m in members)) for name, values in self.strengths),
+        )
 
     def to_json(self) -> str:
         """Return everything as JSON."""

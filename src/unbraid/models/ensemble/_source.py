@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -22,6 +22,16 @@ N_FINGERPRINT = 16
 DEFAULT_MEMORY = 8 * 2**30
 #: Largest distance from a whole number of 255ths that counts as rounding.
 LARGEST_LOSS = 1e-3
+
+
+class Batches(Protocol):
+    """What a step asks of its data."""
+
+    def batch(self, rows: Tensor) -> Tensor:
+        """Return rows ``[n_models, n]`` as data ``[n_models, n, *shape]``."""
+
+    def factors(self, rows: Tensor) -> Tensor:
+        """Return the factors of rows, ``[n_models, n, n_factors]``."""
 
 
 class Source:
@@ -42,6 +52,7 @@ class Source:
             raise ValueError("data must have at least one row, got 0.")
         first = self._fetch(np.arange(min(self.n_rows, N_FINGERPRINT)))
         self.shape = tuple(int(side) for side in first.shape[1:])
+        self._factors: Tensor | None = None
         self.resident = self._copied(memory, as_bytes=_are_bytes(first))
 
     def describe(self) -> str:
@@ -62,8 +73,10 @@ class Source:
         """Return the factors of rows, ``[n_models, n, n_factors]``."""
         if isinstance(self.data, np.ndarray):
             raise ValueError("data must be a data set with factors for this model, got an array.")
-        found = np.asarray(self.data.factors(rows.flatten().cpu().numpy()))
-        return torch.as_tensor(found, dtype=torch.int64, device=self.device).reshape(*rows.shape, -1)
+        if self._factors is None:
+            found = np.asarray(self.data.factors(np.arange(self.n_rows)))
+            self._factors = torch.as_tensor(found, dtype=torch.int64, device=self.device)
+        return self._factors[rows]
 
     def _fetch(self, rows: IntArray) -> AnyArray:
         found = np.asarray(self.data[rows] if isinstance(self.data, np.ndarray) else self.data.observations(rows))

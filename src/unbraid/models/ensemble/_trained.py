@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +15,8 @@ from torch.distributions import Bernoulli
 
 from unbraid._typing import AnyArray, FloatArray
 from unbraid.models.ensemble._checkpoint import load_checkpoint
-from unbraid.models.ensemble._networks import EnsembleVAE
+from unbraid.models.ensemble._groups import load_layout
+from unbraid.models.ensemble._networks import NEVER, EnsembleVAE
 from unbraid.models.ensemble._settings import Settings
 from unbraid.models.ensemble._source import as_numbers
 from unbraid.models.ensemble._streams import Purpose, normal
@@ -29,10 +31,12 @@ class TrainedEnsemble:
     Attributes:
         network: Their encoders and decoders.
         history: Total loss, distortion and rate of each member, every 50 steps, ``(n_entries, 3, n_models)``.
+        diverged: For each member the step, counted from 1, at which its loss was first seen not to be finite, or None.
     """
 
-    def __init__(self, network: EnsembleVAE, history: Tensor) -> None:
+    def __init__(self, network: EnsembleVAE, history: Tensor, diverged: tuple[int | None, ...] | None = None) -> None:
         self.network, self.history = network, history
+        self.diverged: tuple[int | None, ...] = diverged or (None,) * len(self)
 
     def __len__(self) -> int:
         return len(self.settings.seeds)
@@ -41,17 +45,13 @@ class TrainedEnsemble:
         n_models = len(self)
         if not -n_models <= member < n_models:
             raise IndexError(f"member must be below {n_models}, the size of the ensemble, got {member}.")
-        number = member % n_models
-        settings = self.settings
-        alone = EnsembleVAE(
-            replace(
-                settings,
-                seeds=(settings.seeds[number],),
-                strengths=tuple((name, (values[number],)) for name, values in settings.strengths),
-            )
-        )
-        alone.load_state_dict({name: value[number : number + 1] for name, value in self.network.state_dict().items()})
-        return TrainedEnsemble(alone.to(self.device).eval(), self.history[..., number : number + 1])
+        return self.only([member % n_models])
+
+    def only(self, members: Sequence[int]) -> TrainedEnsemble:
+        """Return some of the members as an ensemble, such as ``ensemble.only([0, 2])``."""
+        chosen = list(members)
+        network = self.network.only(chosen).eval()
+        return TrainedEnsemble(network, self.history[..., chosen], tuple(self.diverged[m] for m in chosen))
 
     @property
     def settings(self) -> Settings:
@@ -70,6 +70,7 @@ class TrainedEnsemble:
             raise ValueError(
                 f"an ensemble of {len(self)} has no single decoder; take a member first, ensemble[0].decoder."
             )
+        self._check_trained()
         return MeanDecoder(self.network)
 
     def encode(self, x: AnyArray, *, sample: bool = False, seed: int = 0, first_row: int = 0) -> FloatArray:
@@ -91,6 +92,7 @@ class TrainedEnsemble:
     @torch.no_grad()
     def posterior(self, x: AnyArray) -> tuple[FloatArray, FloatArray]:
         """Return means and deviations of the posteriors of data, each ``(n_models, n, n_codes)``."""
+        self._check_trained()
         settings = self.settings
         if tuple(x.shape[1:]) != settings.shape:
             raise ValueError(
@@ -107,10 +109,26 @@ class TrainedEnsemble:
     @torch.no_grad()
     def decode(self, codes: FloatArray) -> NDArray[np.float32]:
         """Return the mean data of codes ``(n_models, n, n_codes)``, ``(n_models, n, *shape)``."""
+        self._check_trained()
         given = torch.as_tensor(codes, dtype=torch.float32, device=self.device)
         step = max(1, ROWS_AT_ONCE // len(self))
         parts = [mean_of(self.network, part).cpu() for part in torch.split(given, step, dim=1)]
         return cast("NDArray[np.float32]", torch.cat(parts, dim=1).numpy())
+
+    def _check_trained(self) -> None:
+        """Raise if a member has no codes to give."""
+        lost = {m: step for m, step in enumerate(self.diverged) if step is not None}
+        if not lost:
+            return
+        if len(lost) == len(self):
+            what = "the model" if len(self) == 1 else "every model"
+            raise ValueError(
+                f"{what} diverged, at step {min(lost.values())}: its loss was not finite; train with a smaller "
+                "learning_rate or strength."
+            )
+        kept = [m for m in range(len(self)) if m not in lost]
+        which = ", ".join(f"{m} (step {step})" for m, step in lost.items())
+        raise ValueError(f"members {which} diverged: their loss was not finite; give ensemble.only({kept}).")
 
     def _noise(self, seed: int, first_row: int, n_rows: int) -> Tensor:
         """Return noise that depends on seed and row alone: each row is a step of the stream."""
@@ -140,11 +158,24 @@ def load_ensemble(folder: str | Path, *, device: str = "cpu") -> TrainedEnsemble
     """Return the models that were trained with ``out=folder``, as far as their last checkpoint.
 
     Raises:
-        ValueError: No checkpoint there, or a damaged one.
+        ValueError: No checkpoint there, one that is damaged, or groups of members that were not trained yet.
     """
-    settings, state = load_checkpoint(folder, device=device)
+    layout = load_layout(Path(folder))
+    if layout is None:
+        settings, state = load_checkpoint(folder, device=device)
+        parts = [state]
+    else:
+        settings = layout.settings
+        parts = [load_checkpoint(place, device=device)[1] for place in layout.folders(Path(folder), trained=True)]
     if torch.device(device).type == "cpu":
         settings = replace(settings, precision="float32")
-    network = EnsembleVAE(settings).to(device)
-    network.load_state_dict(state["network"])
-    return TrainedEnsemble(network.eval(), state["history"])
+    return joined(settings, parts, device=device)
+
+
+def joined(settings: Settings, states: Sequence[dict[str, Any]], *, device: str) -> TrainedEnsemble:
+    """Return one ensemble of members whose states are in parts, with as much history as all parts have."""
+    network = EnsembleVAE.joined(settings, [state["network"] for state in states]).to(device).eval()
+    n_entries = min(len(state["history"]) for state in states)
+    history = torch.cat([state["history"][:n_entries].cpu() for state in states], dim=-1)
+    steps = torch.cat([state["diverged"].cpu() for state in states]).tolist()
+    return TrainedEnsemble(network, history, tuple(None if step == NEVER else int(step) for step in steps))

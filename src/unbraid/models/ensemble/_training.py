@@ -1,102 +1,27 @@
-"""Training an ensemble from start, or from where it stopped, to a number of steps."""
+"""Training many models: what is asked for becomes settings, a source of data and a run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
-from unbraid._progress import track
 from unbraid._torch import torch_device
 from unbraid._typing import AnyArray
 from unbraid._validation import check_at_least
-from unbraid.models.ensemble._checkpoint import FILE_NAME, check_same, load_checkpoint, save_checkpoint
-from unbraid.models.ensemble._engine import Engine
+from unbraid.models.ensemble._loop import Run, train_ensemble
+from unbraid.models.ensemble._memory import free_bytes
 from unbraid.models.ensemble._settings import Settings, member_strengths
-from unbraid.models.ensemble._source import Source
+from unbraid.models.ensemble._source import DEFAULT_MEMORY, Source
 from unbraid.models.ensemble._trained import TrainedEnsemble
 
 if TYPE_CHECKING:
     from unbraid.data import FactorDataset
 
-#: Steps between two entries of the history.
-HISTORY_EVERY = 50
 #: As many codes as the published models have.
 N_CODES = 10
 #: Between the prior means of neighbouring values of a factor, in deviations of the prior.
 PLACE_DISTANCE = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """How long to train, and where to keep it.
-
-    Attributes:
-        n_steps: Steps from the start, those made before a break included.
-        folder: Where checkpoints go; nothing is written without.
-        checkpoint_every: Steps between two.
-        progress: Show a bar; by default when standard error is a terminal.
-    """
-
-    n_steps: int
-    folder: Path | None = None
-    checkpoint_every: int = 1000
-    progress: bool | None = None
-
-    def __post_init__(self) -> None:
-        check_at_least("n_steps", self.n_steps, 1)
-        check_at_least("checkpoint_every", self.checkpoint_every, 1)
-
-
-def train_ensemble(settings: Settings, source: Source, run: Run, *, device: str = "cpu") -> TrainedEnsemble:
-    """Train all members, going on from the checkpoint in the folder where there is one.
-
-    Raises:
-        ValueError: A checkpoint of other settings, or not enough memory.
-    """
-    try:
-        engine = Engine(settings, source, device=device)
-        history = _resume(engine, run)
-        _advance(engine, run, history)
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        raise ValueError(_smaller(settings)) from error
-    return TrainedEnsemble(engine.network.eval(), torch.stack(history) if history else torch.empty(0, 3, 1))
-
-
-def _resume(engine: Engine, run: Run) -> list[Tensor]:
-    if run.folder is None or not (run.folder / FILE_NAME).exists():
-        return []
-    settings, state = load_checkpoint(run.folder, device=engine.device)
-    check_same(run.folder, settings, engine.settings)
-    history = list(state.pop("history").cpu())
-    engine.restore(state)
-    return history
-
-
-def _advance(engine: Engine, run: Run, history: list[Tensor]) -> None:
-    with track(run.n_steps, run.progress, doing="training") as bar:
-        for _ in range(engine.step):
-            bar.advance()
-        while engine.step < run.n_steps:
-            losses = engine.advance()
-            bar.advance()
-            if engine.step % HISTORY_EVERY == 0 or engine.step == 1:
-                history.append(losses.cpu().clone())
-                total, distortion, rate = history[-1].mean(dim=1).tolist()
-                bar.tell(f"loss {total:.1f}, distortion {distortion:.1f}, rate {rate:.1f}")
-            if run.folder is not None and (engine.step % run.checkpoint_every == 0 or engine.step == run.n_steps):
-                kept = torch.stack(history) if history else torch.empty(0)
-                save_checkpoint(run.folder, engine.settings, {**engine.state(), "history": kept})
-
-
-def _smaller(settings: Settings) -> str:
-    n_models, size = len(settings.seeds), settings.batch_size
-    cure = f"{(n_models + 1) // 2} models at a time" if n_models > 1 else f"batch_size={max(1, size // 2)}"
-    return f"{n_models} models with batches of {size} do not fit in memory; try {cure}."
 
 
 def train(
@@ -113,8 +38,10 @@ def train(
     places: Sequence[Sequence[float]] = (),
     out: str | Path | None = None,
     checkpoint_every: int = 1000,
+    tensorboard: str | Path | None = None,
     device: str = "cpu",
     precision: str | None = None,
+    at_once: int | None = None,
     progress: bool | None = None,
     **strengths: float | Sequence[float],
 ) -> TrainedEnsemble:
@@ -140,8 +67,11 @@ def train(
         out: Folder for checkpoints. A run that is there already goes on where it stopped, bit for bit on the same
             machine; one with other settings is refused.
         checkpoint_every: Steps between two checkpoints.
+        tensorboard: Folder for the losses of each member as TensorBoard reads them; needs the package tensorboard.
         device: ``"cpu"`` or ``"cuda"``; there the step is compiled and recorded as a CUDA graph.
         precision: Of products: ``"float32"``, by default on a CPU, or ``"bfloat16"``, by default on a GPU.
+        at_once: Members that are trained side by side; the others follow in groups. By default as many as fit in
+            the memory that is free at the start, going by what a step is reckoned to take.
         progress: Show a progress bar on standard error; by default when that is a terminal.
         strengths: Those of the model: ``beta``; ``gamma``, ``capacity`` and ``capacity_steps``; ``off_diagonal`` and
             ``diagonal``. One number, or one for each member.
@@ -155,7 +85,7 @@ def train(
     """
     torch_device(device)
     numbers, columns = member_strengths(model, strengths, seeds)
-    source = Source(data, device=device)
+    source = Source(data, device=device, memory=min(DEFAULT_MEMORY, free_bytes(device) // 2))
     is_picture = len(source.shape) == 3
     settings = Settings(
         model=model,
@@ -175,11 +105,12 @@ def train(
     )
     run = Run(
         n_steps=n_steps,
-        folder=None if out is None else _folder(out),
+        folder=None if out is None else _folder("out", out),
         checkpoint_every=checkpoint_every,
+        tensorboard=None if tensorboard is None else _folder("tensorboard", tensorboard),
         progress=progress,
     )
-    return train_ensemble(settings, source, run, device=device)
+    return train_ensemble(settings, source, run, device=device, at_once=at_once)
 
 
 def _places(
@@ -202,10 +133,10 @@ def _places(
     return tuple(tuple(float(value) for value in values) for values in given)
 
 
-def _folder(out: str | Path) -> Path:
+def _folder(argument: str, out: str | Path) -> Path:
     """Return the folder, made now so that nobody learns after hours that it cannot be."""
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ValueError(f"out {str(out)!r} cannot be a folder to write to: {error.strerror}.") from error
+        raise ValueError(f"{argument} {str(out)!r} cannot be a folder to write to: {error.strerror}.") from error
     return Path(out)

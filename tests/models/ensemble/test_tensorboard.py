@@ -1,0 +1,53 @@
+import sys
+
+import numpy as np
+import pytest
+import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from dots import Dots
+from unbraid.models import train
+from unbraid.models.ensemble._tensorboard import loss_board
+
+SMALL = {"n_codes": 4, "width": 4, "batch_size": 16, "learning_rate": 1e-3}
+
+
+def read(folder):
+    events = EventAccumulator(str(folder))
+    events.Reload()
+    return {name: [(event.step, event.value) for event in events.Scalars(name)] for name in events.Tags()["scalars"]}
+
+
+@pytest.mark.parametrize("at_once", [2, 1])
+def test_losses_can_be_read_back(tmp_path, at_once):
+    found = train("beta_vae", Dots(), seeds=[0, 1], n_steps=100, tensorboard=tmp_path, at_once=at_once, **SMALL)
+    for m in (0, 1):
+        written = read(tmp_path / f"member_{m}")
+        assert list(written) == ["loss", "distortion", "rate"]
+        for k, name in enumerate(written):
+            steps, values = zip(*written[name], strict=True)
+            assert steps == (1, 50, 100)
+            np.testing.assert_array_equal(np.float32(values), found.history[:, k, m])
+
+
+def test_what_was_written_after_the_last_checkpoint_is_void(tmp_path):
+    for values in ({1: 5.0, 50: 4.0, 100: 3.0}, {100: 2.0, 150: 1.0}):
+        with loss_board(tmp_path) as board:
+            of_both = board.of([0, 3])
+            for step, value in values.items():
+                of_both.write(step, torch.full((3, 2), value))
+    assert read(tmp_path / "member_3")["loss"] == [(1, 5.0), (50, 4.0), (100, 2.0), (150, 1.0)]
+
+
+def test_says_how_to_get_tensorboard(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(ValueError, match=r"tensorboard needs its own package, .* run pip install 'unbraid\[tensorboa"):
+        train("vae", Dots(), n_steps=1, tensorboard=tmp_path, out=tmp_path / "run", **SMALL)
+    assert not list(tmp_path.glob("run/*"))
+
+
+def test_nothing_is_written_unasked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    train("vae", Dots(), n_steps=1, **SMALL)
+    assert not list(tmp_path.iterdir())
