@@ -266,6 +266,7 @@ def weights_of_last(engine):
 def lines_of(given):
     """What is measured, by name, one after the other."""
     from unbraid.models.ensemble._names import STRENGTHS
+
     from unbraid.models.ensemble._source import Source
 
     data = Squares(given.rows, given.side)
