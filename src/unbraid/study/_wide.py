@@ -232,6 +232,6 @@ def _failed(failed: pd.DataFrame, found: pd.DataFrame, sizes: set[int], values: 
     both = failed[["model", *name, "n_rows"]].merge(columns, on=name, suffixes=("", "_column"))
     both = both[(both["n_rows"] == both["n_rows_column"]) | ~both["n_rows"].isin(sizes)]
     missing = values.isna().to_numpy()
-    places = values.index.get_indexer(both["model"]), values.columns.get_indexer(both["column"])
+    places = values.index.get_indexer(pd.Index(both["model"])), values.columns.get_indexer(pd.Index(both["column"]))
     lost = both[missing[places]].drop_duplicates(["model", "column"])
     return lost.groupby("column").size().reindex(values.columns, fill_value=0)
