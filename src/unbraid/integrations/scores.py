@@ -86,7 +86,7 @@ class RepresentationScores:
         keys, arrivals = self._rng.random(len(z)), np.arange(self.n_seen, self.n_seen + len(z))
         self.n_seen += len(z)
         chosen = keys < self._limit
-        self._append(z[chosen].copy(), v[chosen].copy(), keys[chosen], arrivals[chosen])
+        self._append(z[chosen], v[chosen], keys[chosen], arrivals[chosen])
         if self.max_rows is not None and len(self) > self.max_rows:
             self._thin(self.max_rows)
 
