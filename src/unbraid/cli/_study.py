@@ -210,12 +210,11 @@ def report(*, store: str, out: Path, study: str | None = None, tables: Path | No
     if tables is not None:
         tables.mkdir(parents=True, exist_ok=True)
     state = study_state(_there(store), study)
-    rows = state.table()
+    analysis = analyse(state.table())
     spec = state.plan.study
-    write_text(out, study_page(rows, name=spec.name, about=spec.about))
+    write_text(out, study_page(analysis, name=spec.name, about=spec.about))
     print(f"wrote {out}", file=sys.stderr)
     if tables is not None:
-        analysis = analyse(rows)
         written = [*analysis.to_csv(tables), *analysis.to_latex(tables)]
         print(f"wrote {len(written)} tables to {tables}", file=sys.stderr)
 

@@ -16,6 +16,8 @@ from unbraid.study import State, Store, Study, estimate_cost, load_study, look, 
 from unbraid.study._spec import Training
 
 MINI_DATA, MINI_ROWS, MINI_SEEDS = "sprites_mini", 3000, 2
+#: Of 3000 rows, so that the smallest sample still has 300.
+LEAST_SHARE = 0.1
 MINI_TRAINING = Training(steps=1200, codes=6, width=8, batch=32, learning_rate=2e-3, together=12)
 
 
@@ -27,13 +29,8 @@ def scaled(study: Study, scale: Scale) -> Study:
     check_choice("scale", scale, get_args(Scale))
     if scale == "full":
         return study
-    share = MINI_ROWS / study.rows
-    tasks = tuple(
-        replace(group, train=tuple(_share(size, study.rows) for size in group.train))
-        for group in study.tasks
-        if not group.only
-    )
-    sizes = tuple(max(200, round(share * size)) for size in study.scores.rows)
+    tasks = tuple(replace(group, train=_shares(group.train)) for group in study.tasks if not group.only)
+    rows = tuple(round(MINI_ROWS * share) for share in _shares(study.score_rows))
     return replace(
         study,
         name=f"{study.name}-mini",
@@ -41,14 +38,14 @@ def scaled(study: Study, scale: Scale) -> Study:
         rows=MINI_ROWS,
         seeds=MINI_SEEDS,
         training=MINI_TRAINING,
-        scores=replace(study.scores, rows=tuple(dict.fromkeys(min(MINI_ROWS, size) for size in sizes))),
+        scores=replace(study.scores, rows=rows),
         tasks=tasks,
     )
 
 
-def _share(size: float, n_rows: int) -> float:
-    """Return a training size as a share of the rows that are not kept for testing, at most all of them."""
-    return size if size <= 1 else min(1.0, size / (0.7 * n_rows))
+def _shares(sizes: tuple[float, ...]) -> tuple[float, ...]:
+    """Return sizes as shares of the largest, none so small that nothing can be learned."""
+    return tuple(max(LEAST_SHARE, size / max(sizes)) for size in sizes)
 
 
 def run_scaled(
