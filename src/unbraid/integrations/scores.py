@@ -40,7 +40,7 @@ class RepresentationScores:
         >>> len(scores), scores.n_seen
         (500, 1000)
         >>> {name: round(value, 2) for name, value in scores.compute().items()}
-        {'mig': 0.99, 'r2': 1.0}
+        {'mig': 1.0, 'r2': 1.0}
     """
 
     def __init__(

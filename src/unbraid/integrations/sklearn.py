@@ -79,7 +79,7 @@ def scorer(metric: str, *, seed: int = 0, **options: Any) -> Scorer:
         >>> from sklearn.model_selection import cross_val_score
         >>> factors = np.random.default_rng(0).integers(0, 4, (300, 2))
         >>> x = factors * [1.0, 2.0]
-        >>> scores = cross_val_score(PCA(2), x, factors, scoring=scorer("mig"), cv=3)
+        >>> scores = cross_val_score(PCA(2), x, factors, scoring=scorer("r2"), cv=3)
         >>> bool((scores > 0.9).all())
         True
     """
