@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -42,21 +43,25 @@ def test_what_is_reckoned_is_what_training_takes():
     assert 0.7 < float(run.stdout) < 2
 
 
+#: Encoder and decoder of VECTORS: 50 numbers, two hidden layers of 16, 3 codes with two numbers each.
+N_WEIGHTS = (51 * 16 + 17 * 16 + 17 * 6) + (4 * 16 + 17 * 16 + 17 * 50)
+
+
+def bytes_of_batch(batch_size):
+    return member_bytes(replace(VECTORS, batch_size=batch_size))
+
+
 def test_weights_gradients_and_moments_are_counted():
-    n_weights = (
-        2 * (50 * 16 + 16) // 2 + (16 * 16 + 16) + (16 * 6 + 6) + (3 * 16 + 16) + (16 * 16 + 16) + (16 * 50 + 50)
-    )
-    one = Settings(**{name: getattr(VECTORS, name) for name in VECTORS.__slots__} | {"batch_size": 1})
-    assert 4 * 4 * n_weights <= member_bytes(one) < 1.5 * 4 * 4 * n_weights
+    assert 4 * 4 * N_WEIGHTS <= bytes_of_batch(1) < 1.5 * 4 * 4 * N_WEIGHTS
 
 
 def test_grows_with_the_batch_by_what_a_step_keeps():
-    def of(batch):
-        return member_bytes(Settings(**{n: getattr(VECTORS, n) for n in VECTORS.__slots__} | {"batch_size": batch}))
-
     # Of each row at least the data, what goes into each layer, and what comes out last.
     kept = 4 * (50 + 16 + 16 + 3 + 16 + 16 + 50)
-    assert 1 < (of(4000) - of(2000)) / 2000 / kept < 4
+    for_a_row = (bytes_of_batch(4000) - bytes_of_batch(2000)) / 2000
+    assert 1 < for_a_row / kept < 4
+    # While these are alive, so are the weights and both moments of the step before.
+    assert bytes_of_batch(2000) - 2000 * for_a_row >= 3 * 4 * N_WEIGHTS
 
 
 def test_as_many_groups_as_fit(monkeypatch):
