@@ -9,7 +9,7 @@ from unbraid.audit import Case
 
 WIDTH, HEIGHT, EDGE = 112, 76, 10
 N_ROWS = 500
-#: Influences below this share of a code's variance are rounding.
+#: Influences below this share of a code's deviation are rounding.
 LEAST = 1e-6
 
 
