@@ -32,8 +32,10 @@ benchmarks: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/explicitness.py
 	$(BIN)/python benchmarks/forest_depth.py
 	$(BIN)/python benchmarks/sage_values.py
+	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/dependent.py
 	$(BIN)/python benchmarks/ensemble.py
+	$(BIN)/python benchmarks/downstream.py
 	$(BIN)/python benchmarks/readme.py
 
 $(VENV)/installed: pyproject.toml constraints.txt

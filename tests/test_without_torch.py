@@ -70,3 +70,19 @@ print([name for name in {HEAVY} if name in sys.modules])
     done = run_python(code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+def test_tasks_are_solved_and_the_network_says_what_to_install():
+    code = """
+import numpy as np
+from unbraid import Representation
+from unbraid.downstream import solve_all
+codes = np.random.default_rng(0).normal(size=(60, 2))
+table = solve_all(Representation(codes, {"v": codes[:, 0]}), tasks=["factors"], predictors=["mlp", "linear"])
+print(table.failure.tolist(), table.value.round(3).tolist())
+"""
+    done = run_python(NO_TORCH + code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == (
+        "[\"the mlp predictor needs torch, which is not installed; run pip install 'unbraid[torch]'.\", ''] [nan, 1.0]"
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,6 +23,19 @@ def require_torch(purpose: str, *, extra: str = "torch") -> None:
         raise ValueError(
             f"{purpose} needs torch, which is not installed; run pip install 'unbraid[{extra}]'."
         ) from error
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Let torch add up in one thread meanwhile: in several, the last digits depend on how many there are."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def require_flows(purpose: str) -> None:

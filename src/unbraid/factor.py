@@ -64,6 +64,19 @@ class Factor:
         labels = None if self.labels is None else self.labels[rows]
         return replace(self, numbers=self.numbers[rows], labels=labels)
 
+    def as_classes(self) -> Factor:
+        """Return the factor with its values as classes.
+
+        Raises:
+            ValueError: It takes too many values for that.
+        """
+        if self.kind is FactorKind.CATEGORICAL:
+            return self
+        if self.labels is None:
+            raise ValueError(f"factor {self.name!r} takes too many values to be classes; ask for it as a number.")
+        numbers = np.where(self.labels >= 0, self.labels, np.nan).astype(np.float64)
+        return replace(self, kind=FactorKind.CATEGORICAL, numbers=numbers, period=None)
+
     def targets(self, rows: IntArray) -> FloatArray:
         """Return what a regression should predict on labelled ``rows``, ``(n_rows, n_targets)``.
 

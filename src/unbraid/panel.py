@@ -155,6 +155,28 @@ def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
     return [metric for name, metric in METRICS.items() if name in wanted]
 
 
+def metric_options(
+    metrics: str | Iterable[str],
+    *,
+    n_bins: int = 20,
+    binning: Binning = "robust",
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Return every option that each metric would be computed with, defaults included, as plain data.
+
+    Two calls of :func:`evaluate` whose options agree here give the same number.
+
+    Raises:
+        ValueError: An unknown metric or option.
+
+    Example:
+        >>> metric_options("mig", n_bins=8)["mig"]["n_bins"]
+        8
+    """
+    groups = _plan(resolve_metrics(metrics), {"n_bins": n_bins, "binning": binning}, options or {})
+    return _options_of(groups)
+
+
 def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[str, ...]]:
     """Return the metrics to try; the default leaves out what the input cannot support, and says so."""
     chosen = resolve_metrics(metrics)
@@ -346,14 +368,16 @@ def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) 
         "factor_kinds": [str(factor.kind) for factor in rep.factors],
         "factor_levels": [len(factor.levels) or None for factor in rep.factors],
         "dead_codes": [name for name, active in zip(rep.code_names, rep.active, strict=True) if not active],
-        "options": {
-            name: {**plain_options(group.options), **rest}
-            for group in groups
-            for name, (_, rest) in group.metrics.items()
-        },
+        "options": _options_of(groups),
         "confidence": CONFIDENCE,
         "seconds": round(seconds, 3),
         "seconds_by_evidence": [[group.source.name, round(group.seconds, 3)] for group in groups],
+    }
+
+
+def _options_of(groups: list[_Group]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {**plain_options(group.options), **rest} for group in groups for name, (_, rest) in group.metrics.items()
     }
 
 

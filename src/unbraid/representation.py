@@ -110,6 +110,10 @@ class Representation:
         _check_names("names", tuple(factor.name for factor in chosen), len(chosen))
         return self._with(self.codes, tuple(chosen))
 
+    def with_factors_as_classes(self) -> Representation:
+        """Take every factor's values for classes, whatever its kind."""
+        return self._with(self.codes, tuple(factor.as_classes() for factor in self.factors))
+
     def _with(self, codes: FloatArray, factors: tuple[Factor, ...]) -> Representation:
         """Build without checking again: rows and columns come from a checked representation."""
         other = Representation.__new__(Representation)

@@ -13,10 +13,10 @@ from unbraid.report._charts import (
     WIDTH,
     ChartGroup,
     Series,
-    _nice,
     line_chart,
     matrix_chart,
     plane_chart,
+    round_marks,
 )
 from unbraid.report._figure_page import FigurePage
 
@@ -66,8 +66,8 @@ def test_a_constant_line_has_a_scale():
 
 
 def test_ticks_are_round():
-    assert [text for _, text in _nice(-3.1, 0.7)] == ["\u22123", "\u22122", "\u22121", "0"]
-    assert [text for _, text in _nice(0.0, 0.05)] == ["0", "0.01", "0.02", "0.03", "0.04", "0.05"]
+    assert [text for _, text in round_marks(-3.1, 0.7)] == ["\u22123", "\u22122", "\u22121", "0"]
+    assert [text for _, text in round_marks(0.0, 0.05)] == ["0", "0.01", "0.02", "0.03", "0.04", "0.05"]
 
 
 def test_shades_are_shares_of_the_top():

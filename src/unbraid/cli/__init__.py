@@ -15,6 +15,7 @@ from unbraid.cli._manifold import manifold
 from unbraid.cli._metrics import metrics
 from unbraid.cli._reproduce import reproduce
 from unbraid.cli._score import score
+from unbraid.cli._study import study
 from unbraid.cli._train import train
 
 app = App(
@@ -35,6 +36,7 @@ app.command(audit)
 app.command(manifold)
 app.command(reproduce)
 app.command(train)
+app.command(study)
 app.command(data)
 
 

@@ -8,6 +8,7 @@ from unbraid.cli._reproduce_dci_es import run_dci_es_table1
 from unbraid.cli._reproduce_dependent_mnist import run_dependent_mnist
 from unbraid.cli._reproduce_iwo import run_iwo_table1
 from unbraid.cli._reproduce_manifolds import run_beta_vae_spectrum, run_digits_flows, run_moons, run_torus
+from unbraid.cli._reproduce_studies import run_iwo_study, run_thesis_study
 from unbraid.cli._table import print_rows
 from unbraid.reproduce import REPRODUCTIONS
 
@@ -39,3 +40,5 @@ reproduce.command(run_moons, name="moons")
 reproduce.command(run_torus, name="torus")
 reproduce.command(run_digits_flows, name="digits-flows")
 reproduce.command(run_beta_vae_spectrum, name="beta-vae-spectrum")
+reproduce.command(run_thesis_study, name="thesis-study")
+reproduce.command(run_iwo_study, name="iwo-study")

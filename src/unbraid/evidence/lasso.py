@@ -40,6 +40,20 @@ def lasso_weights(
     return _path(codes, targets, strengths[: chosen + 1])[-1]
 
 
+def lasso_on_gram(gram: FloatArray, moment: FloatArray, *, strength: float) -> FloatArray:
+    """Fit one Lasso for each target from averages of products alone, so that they can serve many fits.
+
+    Args:
+        gram: Of the centred codes with each other, divided by the rows, ``(n_codes, n_codes)``.
+        moment: Of the codes with the targets, ``(n_codes, n_targets)``.
+        strength: Weight of the absolute coefficients.
+
+    Returns:
+        Coefficients, ``(n_codes, n_targets)``.
+    """
+    return _descend(gram, moment, np.zeros_like(moment), strength)
+
+
 def _strengths(codes: FloatArray, targets: FloatArray) -> FloatArray:
     """Return strengths from the one that silences every code down to a thousandth of it."""
     strongest = float(np.abs(codes.T @ targets).max()) / len(codes)

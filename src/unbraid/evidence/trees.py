@@ -81,12 +81,12 @@ class FittedTrees:
 
 def forest_importance(rep: Representation, options: ForestOptions, rng: np.random.Generator) -> Importance:
     """Fit a forest for each factor."""
-    return fit_importance(rep, partial(_fit, partial(_fit_forest, options), options.importance), rng=rng)
+    return fit_importance(rep, partial(_fit, partial(fit_forest, options), options.importance), rng=rng)
 
 
 def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.random.Generator) -> Importance:
     """Fit boosted trees for each factor."""
-    return fit_importance(rep, partial(_fit, partial(_fit_boosting, options), options.importance), rng=rng)
+    return fit_importance(rep, partial(_fit, partial(fit_boosting, options), options.importance), rng=rng)
 
 
 def _fit(
@@ -112,7 +112,8 @@ def _permutation_weights(
     return np.maximum(drops, 0.0)
 
 
-def _fit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
+def fit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
+    """Grow a forest for one factor."""
     if options.forest == "random" and task.factor.is_numeric:
         depth = options.max_depth or -1
         settings = {
@@ -152,7 +153,8 @@ def _scikit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> Fitted
     )
 
 
-def _fit_boosting(options: BoostingOptions, task: ProbeTask, seed: int) -> FittedTrees:
+def fit_boosting(options: BoostingOptions, task: ProbeTask, seed: int) -> FittedTrees:
+    """Boost trees for one factor."""
     settings = {"num_leaves": options.n_leaves, "learning_rate": options.learning_rate, "min_data_in_leaf": 5}
     return _lightgbm(task, seed, settings, options.n_rounds)
 

@@ -35,6 +35,7 @@ from unbraid.metrics._modularity import modularity
 from unbraid.metrics._orthogonality import iwo, iwr, orthogonality
 from unbraid.metrics._r2 import r2
 from unbraid.metrics._sap import sap
+from unbraid.metrics._udr import UDR, udr
 from unbraid.metrics._z_diff import z_diff
 from unbraid.metrics._z_min_var import z_min_var
 from unbraid.metrics._z_scores import z1, z2
@@ -43,6 +44,7 @@ __all__ = [
     "DCI",
     "DCIES",
     "METRICS",
+    "UDR",
     "Cost",
     "Dependent",
     "Identifiability",
@@ -83,6 +85,7 @@ __all__ = [
     "sap",
     "task_explicitness",
     "total_correlation",
+    "udr",
     "wasserstein_correlation",
     "z1",
     "z2",

@@ -48,7 +48,7 @@ def encode_all(
     """Encode a data set with all members of an ensemble in one pass; returns one representation for each."""
     from unbraid.representation import Representation
 
-    rows = _rows(len(dataset), n, seed)
+    rows = drawn_rows(len(dataset), n, seed)
     codes = np.empty((len(ensemble), len(rows), ensemble.settings.n_codes))
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
@@ -60,7 +60,8 @@ def encode_all(
     return [Representation(one, factors, names=names, kinds=kinds) for one in codes]
 
 
-def _rows(n_rows: int, n: int | None, seed: int) -> IntArray:
+def drawn_rows(n_rows: int, n: int | None, seed: int) -> IntArray:
+    """Return ``n`` of ``n_rows`` rows, drawn without replacement and sorted, or all of them where ``n`` is None."""
     if n is None:
         return np.arange(n_rows)
     check_at_least("n", n, 1)

@@ -145,8 +145,8 @@ def line_chart(
     kept = [np.isfinite(one.y) for one in series]
     across = [np.log10(one.x[k]) if log_x else one.x[k] for one, k in zip(series, kept, strict=True)]
     heights = [one.y[k] for one, k in zip(series, kept, strict=True)]
-    low_x, high_x = _ends(np.concatenate(across))
-    low_y, high_y = _ends(np.concatenate(heights), margin=0.04)
+    low_x, high_x = ends(np.concatenate(across))
+    low_y, high_y = ends(np.concatenate(heights), margin=0.04)
     to_x = (WIDTH - LEFT - RIGHT) / (high_x - low_x)
     to_y = (HEIGHT - TOP - BOTTOM) / (high_y - low_y)
 
@@ -165,7 +165,7 @@ def line_chart(
         for one, k, xs, ys in zip(series, kept, across, heights, strict=True)
     )
     powers = [(float(p), f"{10.0**p:g}") for p in range(math.ceil(low_x - 1e-9), math.floor(high_x + 1e-9) + 1)]
-    x_marks = powers if log_x else _nice(low_x, high_x)
+    x_marks = powers if log_x else round_marks(low_x, high_x)
     return LineChart(
         title=title,
         caption=caption,
@@ -173,7 +173,7 @@ def line_chart(
         y_label=y_label,
         series=drawn,
         x_ticks=tuple(Tick(place(value, low_y)[0], text) for value, text in x_marks),
-        y_ticks=tuple(Tick(place(low_x, value)[1], text) for value, text in _nice(low_y, high_y)),
+        y_ticks=tuple(Tick(place(low_x, value)[1], text) for value, text in round_marks(low_y, high_y)),
     )
 
 
@@ -227,18 +227,19 @@ def _block_means(matrix: FloatArray) -> FloatArray:
     return means
 
 
-def _ends(values: FloatArray, margin: float = 0.0) -> tuple[float, float]:
+def ends(values: FloatArray, margin: float = 0.0) -> tuple[float, float]:
+    """Return the ends of an axis that holds all values, with a margin as a share of their range."""
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     if high <= low:
         low, high = low - 0.5, high + 0.5
     return low - margin * (high - low), high + margin * (high - low)
 
 
-def _nice(low: float, high: float, most: int = 7) -> list[tuple[float, str]]:
+def round_marks(low: float, high: float, most: int = 7) -> list[tuple[float, str]]:
     """Return round values between two ends.
 
     Example:
-        >>> _nice(0.0, 20.0)
+        >>> round_marks(0.0, 20.0)
         [(0.0, '0'), (5.0, '5'), (10.0, '10'), (15.0, '15'), (20.0, '20')]
     """
     rough = (high - low) / most

@@ -76,6 +76,11 @@ class Grid:
     rows: tuple[GridRow, ...]
     left_out: str = ""
 
+    @property
+    def n_cells(self) -> int:
+        """How many numbers it shows."""
+        return len(self.rows) * len(self.columns)
+
 
 def make_cell(value: float, top: float | None) -> Cell:
     """Return a cell shaded in proportion to ``top``; no colour without it."""

@@ -16,9 +16,12 @@ from unbraid.reproduce._manifold_parts import digits_parts, moons_parts, spectru
 from unbraid.reproduce._mnist_parts import mnist_parts
 from unbraid.reproduce._moons import MoonsSettings, moons
 from unbraid.reproduce._reproduction import Reproduction
+from unbraid.reproduce._studies import iwo_study, thesis_study
+from unbraid.reproduce._study_parts import study_parts
 from unbraid.reproduce._torus import TorusSettings, torus
 
 MNIST = "a folder with MNIST in IDX format (--data)"
+THESIS = "Bjøru (2021), The importance of disentanglement when learning representations, NTNU, Fig. E.1"
 REPRODUCTIONS: dict[str, Reproduction] = {
     reproduction.name: reproduction
     for reproduction in (
@@ -92,6 +95,26 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             run=beta_vae_spectrum,
             parts=spectrum_parts,
         ),
+        Reproduction(
+            name="thesis-study",
+            title="1800 models: which scores agree with each other, and with downstream tasks",
+            paper=THESIS,
+            cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
+            run=thesis_study,
+            quick={"scale": "mini"},
+            full={"scale": "full"},
+            parts=study_parts,
+        ),
+        Reproduction(
+            name="iwo-study",
+            title="2160 models: which scores tell how well factors can be predicted from codes",
+            paper="Geyer et al. (2024), Measuring Orthogonality, Tables 2, 3, 4, 5 and 7; arXiv:2407.03728",
+            cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
+            run=iwo_study,
+            quick={"scale": "mini"},
+            full={"scale": "full"},
+            parts=study_parts,
+        ),
     )
 }
 
@@ -124,7 +147,9 @@ __all__ = [
     "dependent_cosine",
     "dependent_mnist",
     "digits_flows",
+    "iwo_study",
     "iwo_table1",
     "moons",
+    "thesis_study",
     "torus",
 ]

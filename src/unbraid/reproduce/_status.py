@@ -41,7 +41,10 @@ def how_run(outcome: Outcome) -> str:
     if run.result is None:
         return f"Not run: {run.reason.rstrip('.')}."
     took = f", {run.seconds:.0f} s of processor time" if run.seconds else ""
-    return f"{run.mode.capitalize()} settings{took}."
+    told = [f"{run.mode.capitalize()} settings{took}."]
+    if not outcome.parts:
+        told += [*run.result.get("notes", ()), "So nothing is compared."]
+    return " ".join(told)
 
 
 def number(value: float | None) -> str:

@@ -6,15 +6,15 @@ import pandas as pd
 import pyarrow as pa
 
 #: What a row is a measurement of.
-SCORE, TASK, AGREEMENT = "score", "task", "agreement"
+SCORE, TASK, AGREEMENT, MODEL = "score", "task", "agreement", "model"
 
 #: Columns of the table.
 #:
 #: ``key`` is a hash of everything that produced the row; ``model`` of what made the codes. ``dataset``, ``family``,
 #: ``strength`` (a number; NaN for a family without) and ``seed`` say which model it is. ``kind`` is ``"score"``,
-#: ``"task"`` or ``"agreement"`` (with other models); ``name`` is the metric's or the task's, ``predictor`` what solved
-#: a task. ``factor`` is empty in the row for the whole; ``n_rows`` are the rows scored or learned from. ``value`` is
-#: NaN where ``failure`` gives a reason.
+#: ``"task"``, ``"agreement"`` (with other models) or ``"model"`` (its loss after training); ``name`` is the metric's
+#: or the task's, ``predictor`` what solved a task. ``factor`` is empty in the row for the whole; ``n_rows`` are the
+#: rows scored or learned from. ``value`` is NaN where ``failure`` gives a reason.
 SCHEMA = pa.schema(
     [
         ("key", pa.string()),

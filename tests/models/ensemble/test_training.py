@@ -12,8 +12,8 @@ import torch
 import unbraid
 from dots import Dots
 from unbraid.models import encode, encode_all, load_models, train
+from unbraid.models._strengths import STRENGTHS
 from unbraid.models.ensemble import Engine, Settings, Source
-from unbraid.models.ensemble._names import STRENGTHS
 
 SMALL = {"n_codes": 4, "width": 4, "batch_size": 16, "learning_rate": 1e-3}
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from unbraid._validation import check_at_least, check_choice
-from unbraid.models.ensemble._names import STRENGTHS
+from unbraid.models._strengths import STRENGTHS
 
 #: Of Table D.3.
 JUDGE_WIDTH = 1000

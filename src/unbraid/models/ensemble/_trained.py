@@ -72,7 +72,6 @@ class TrainedEnsemble:
             )
         return MeanDecoder(self.network)
 
-    @torch.no_grad()
     def encode(self, x: AnyArray, *, sample: bool = False, seed: int = 0, first_row: int = 0) -> FloatArray:
         """Return the codes of data for every member, ``(n_models, n, n_codes)``.
 
@@ -82,18 +81,28 @@ class TrainedEnsemble:
             seed: Of that draw.
             first_row: Number of the first row; a draw depends on the row's number and not on who encodes it with which.
         """
+        mean, deviation = self.posterior(x)
+        if not sample:
+            return mean
+        noise = self._noise(seed, first_row, len(x)).double().cpu().numpy()
+        drawn: FloatArray = mean + noise * deviation
+        return drawn
+
+    @torch.no_grad()
+    def posterior(self, x: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """Return means and deviations of the posteriors of data, each ``(n_models, n, n_codes)``."""
         settings = self.settings
         if tuple(x.shape[1:]) != settings.shape:
             raise ValueError(
                 f"data must have rows of shape {settings.shape}, as in training, got {tuple(x.shape[1:])}."
             )
-        parts = []
+        found = np.empty((2, len(self), len(x), settings.n_codes))
         for start in range(0, len(x), step := max(1, ROWS_AT_ONCE // len(self))):
             rows = as_numbers(torch.as_tensor(np.ascontiguousarray(x[start : start + step])).to(self.device)).float()
             posterior = self.network.encode(rows.expand(len(self), *rows.shape))
-            noise = self._noise(seed, first_row + start, len(rows)) if sample else 0.0
-            parts.append((posterior.mean + noise * posterior.stddev).double().cpu())
-        return torch.cat(parts, dim=1).numpy() if parts else np.empty((len(self), 0, settings.n_codes))
+            found[0, :, start : start + step] = posterior.mean.cpu()
+            found[1, :, start : start + step] = posterior.stddev.cpu()
+        return found[0], found[1]
 
     @torch.no_grad()
     def decode(self, codes: FloatArray) -> NDArray[np.float32]:

@@ -178,9 +178,9 @@ function showFactors() {
   said.textContent = `${choices.length - left.size} of ${choices.length} factors shown.`;
 }
 
-const maps = [...document.querySelectorAll("#map-list .map")];
-const pick = document.querySelector("[data-pick]");
-if (pick) {
+// A choice between maps names the list they are in.
+for (const pick of document.querySelectorAll("[data-pick]")) {
+  const maps = [...document.getElementById(pick.dataset.pick).querySelectorAll(".map")];
   const show = () => maps.forEach((map) => map.classList.toggle("off", map.id !== pick.value));
   pick.addEventListener("change", show);
   show();
@@ -188,7 +188,7 @@ if (pick) {
 
 const order = document.querySelector("[data-order]");
 if (order) {
-  const bodies = maps.map((map) => map.querySelector("tbody"));
+  const bodies = [...document.querySelectorAll("#map-list .map tbody")];
   const given = bodies.map((body) => [...body.rows]);
   order.addEventListener("change", () => {
     bodies.forEach((body, index) => {

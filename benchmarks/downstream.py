@@ -1,0 +1,106 @@
+"""Time of downstream tasks by each predictor, and of agreement between all pairs of many models.
+
+    python benchmarks/downstream.py          # prints, and writes benchmarks/downstream.json
+
+Tasks: 10 000 rows of procedural sprites, codes that are a bent mix of the five factors. Agreement: 50 models of ten
+codes each, the same factors turned another way in each; beside it scikit-learn's Lasso for some pairs, scaled up to
+all. Beside the seconds on the clock stand those of the processor: read these where other work runs on the machine.
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from measure import machine
+from unbraid import Representation
+from unbraid.data import sample_rows, sprites
+from unbraid.downstream import PREDICTORS, pictures_of, solve
+from unbraid.metrics import udr
+
+N_MODELS, N_CODES, PEER_PAIRS = 50, 10, 20
+
+
+def timed(name, work):
+    """Seconds of one piece of work, and what it found."""
+    work_started, clock_started = time.process_time(), time.perf_counter()
+    found = work()
+    clock, processor = time.perf_counter() - clock_started, time.process_time() - work_started
+    print(f"{name:<60}{clock:8.2f} s   {processor:8.2f} s of the processor", flush=True)
+    return {"name": name, "seconds": clock, "processor_seconds": processor}, found
+
+
+def bent_sprites(n_rows):
+    """Codes that carry all factors of sprites, none of them alone."""
+    data, rng = sprites(), np.random.default_rng(0)
+    rows = sample_rows(data, n_rows, rng=0)
+    shape, scale, turn, x, y = (data.factors(rows) / (np.array(data.factor_sizes) - 1)).T
+    told = np.column_stack([shape, scale, np.cos(2 * np.pi * turn), np.sin(2 * np.pi * turn), x, y]) * 2 - 1
+    codes = np.tanh(told @ rng.normal(size=(6, N_CODES)))
+    rep = Representation(codes, data.factors(rows), names=data.factor_names, kinds=data.factor_kinds)
+    return rep, pictures_of(data, rows)
+
+
+def time_tasks(n_rows):
+    rep, pictures = bent_sprites(n_rows)
+    small, some = bent_sprites(200)
+    lines = []
+    for name, row in PREDICTORS.items():
+        tasks = ["factors", "position_polar", *(["segmentation"] if row.finds_masks else [])]
+        for task in tasks:
+            solve(small, task, predictor=name, pictures=some)  # imports are not what is timed
+            line, result = timed(
+                f"{task} by {name}, N={n_rows}",
+                lambda task=task, name=name: solve(rep, task, predictor=name, pictures=pictures),
+            )
+            lines.append(line | {"value": result.value, "blind": result.blind})
+    return lines
+
+
+def turned_models(n_rows):
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(n_rows, N_CODES))
+    return [factors @ np.linalg.qr(rng.normal(size=(N_CODES, N_CODES)))[0] for _ in range(N_MODELS)]
+
+
+def one_by_one(models):
+    """Lasso of one model's codes on another's, for a few pairs."""
+    from sklearn.linear_model import Lasso
+    from sklearn.preprocessing import StandardScaler
+
+    scaled = [StandardScaler().fit_transform(codes) for codes in models[: PEER_PAIRS + 1]]
+    return [Lasso(alpha=0.1).fit(scaled[0], other) for other in scaled[1:]]
+
+
+def time_agreement(n_rows):
+    models = turned_models(n_rows)
+    udr(models[:2])
+    size = f"{N_MODELS} models, L={N_CODES}, N={n_rows}"
+    lines = [
+        timed(f"udr by {method}, all pairs of {size}", lambda m=method: udr(models, method=m))[0]
+        for method in ("lasso", "spearman")
+    ]
+    peer, _ = timed(f"scikit-learn's Lasso, {PEER_PAIRS} pairs", lambda: one_by_one(models))
+    n_pairs = N_MODELS * (N_MODELS - 1)
+    all_pairs = peer["processor_seconds"] * n_pairs / PEER_PAIRS
+    ratio = all_pairs / lines[0]["processor_seconds"]
+    print(f"{n_pairs} pairs one by one would take {all_pairs:.1f} s: {ratio:.0f} times as long")
+    return [*lines, peer | {"all_pairs_processor_seconds": all_pairs, "times_as_long": ratio}]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--output", type=Path, default=Path(__file__).with_suffix(".json"))
+    given = parser.parse_args()
+    lines = [*time_agreement(given.rows), *time_tasks(given.rows)]
+    given.output.write_text(json.dumps({"machine": machine(), "rows": lines}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

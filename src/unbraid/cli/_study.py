@@ -1,0 +1,287 @@
+"""``unbraid study``."""
+
+from __future__ import annotations
+
+import json as jsons
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from cyclopts import App
+
+from unbraid._files import write_text
+from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._table import print_rows
+
+if TYPE_CHECKING:
+    from unbraid.study import State
+
+study = App(
+    name="study",
+    help=(
+        "Studies: train or load many models, score each, solve tasks on their codes, correlate.\n\n"
+        "A study is a short file; `unbraid study show mini` prints one to start from. Results go to a store, a folder "
+        "or a URL. Running a study again does only what is missing, so a run may be stopped at any time, killed, or "
+        "shared between machines."
+    ),
+    help_format="markdown",
+    version_flags=(),
+)
+#: Exit status of a run that ended with failures in its table.
+SOME_FAILED = 1
+
+
+def show_list() -> None:
+    """List the studies that come with the package.
+
+    Examples:
+        unbraid study list
+    """
+    from unbraid.study import load_study, make_plan, ready_studies
+
+    rows = []
+    for name in ready_studies():
+        plan = make_plan(load_study(name))
+        n_numbers = sum(1 for _ in plan.wanted(set()))
+        rows.append([name, len(plan.models), len(plan.ensembles), n_numbers, plan.study.about.strip()])
+    print_rows(["name", "models", "programs", "numbers", "about"], rows, wrap=("about",))
+
+
+def show(name: str, /) -> None:
+    """Print a study file, to start one's own from.
+
+    Examples:
+        unbraid study show mini > my.yaml
+
+    Parameters
+    ----------
+    name
+        Of a study that comes with the package, or a file.
+    """
+    from unbraid.study import load_study, study_text
+
+    load_study(name)
+    print(study_text(name), end="")
+
+
+def run(
+    study: str,
+    /,
+    *,
+    store: str,
+    engine: Literal["local", "ray"] = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    data: Path | None = None,
+    yes: bool = False,
+) -> None:
+    """Run a study, or what is missing of it.
+
+    Says first what it will cost. Ends with status 1 if some models or scores failed; `study status` says which and why,
+    and running again tries them again.
+
+    Examples:
+        unbraid study run mini --store mini
+
+        unbraid study run my.yaml --store s3://bucket/my --engine ray --address auto
+
+    Parameters
+    ----------
+    study
+        A file, or the name of a study that comes with the package.
+    store
+        Folder for the results, or a URL that fsspec knows.
+    engine
+        `local`: processes on this machine; `ray`: a Ray cluster.
+    workers
+        Jobs at the same time; as many as there are cores by default.
+    address
+        Of the Ray cluster, `host:port` of its head or `auto`; by default one is started on this machine.
+    data
+        Folder with the files of official data sets.
+    yes
+        Start even if it is going to be long.
+    """
+    from unbraid.study import Store, estimate_cost, load_study, look, make_plan, run_study
+
+    plan = make_plan(load_study(study))
+    place = Store(store)
+    cost = estimate_cost(look(plan, place))
+    print(cost.sentence(workers), file=sys.stderr)
+    if cost.is_large and not yes:
+        raise ValueError(f"study {study!r} is large; give --yes to start it all the same.")
+    state = run_study(plan.study, place, engine=engine, workers=workers, address=address, data_folder=data)
+    _print_state(state)
+    named = f"--store {store}"
+    print(f"next: unbraid study report {named} --out report.html; unbraid study table {named}", file=sys.stderr)
+    if state.failed_models or state.missing:
+        sys.exit(SOME_FAILED)
+
+
+def status(*, store: str, study: str | None = None, json: str | None = None) -> None:
+    """Say how far a study is, what failed and why.
+
+    Examples:
+        unbraid study status --store mini
+
+    Parameters
+    ----------
+    store
+        Where its results are.
+    study
+        Which, where the store has several.
+    json
+        Write it as JSON, to a file or `-`.
+    """
+    from unbraid.study import study_state
+
+    path = json_file(json)
+    state = study_state(_there(store), study)
+    if json is None:
+        _print_state(state)
+        return
+    text = jsons.dumps(state.summary(), indent=2)
+    if path is None:
+        print(text)
+    else:
+        write_text(path, f"{text}\n")
+
+
+def table(*, store: str, study: str | None = None, csv: Path | None = None, wide: bool = False) -> None:
+    """Print the numbers of a study, or write them as CSV.
+
+    Examples:
+        unbraid study table --store mini --csv mini.csv
+
+        unbraid study table --store mini --wide
+
+    Parameters
+    ----------
+    store
+        Where its results are.
+    study
+        Which, where the store has several.
+    csv
+        File to write to, instead of printing.
+    wide
+        A line for each model and a column for each number, instead of a line for each number.
+    """
+    from unbraid.study import study_table
+    from unbraid.study import wide as widened
+
+    if csv is not None:
+        check_writable("csv", csv)
+    rows = study_table(_there(store), study)
+    shown = rows.drop(columns=["key", "version"])
+    if wide:
+        side_by_side = widened(rows)
+        shown = side_by_side.about.join(side_by_side.values).reset_index()
+    text = shown.to_csv(index=False)
+    if csv is None:
+        print(text, end="")
+    else:
+        write_text(csv, text)
+        print(f"wrote {len(shown)} lines to {csv}", file=sys.stderr)
+
+
+def report(*, store: str, out: Path, study: str | None = None, tables: Path | None = None) -> None:
+    """Write the report of a study: correlations of scores with each other and with tasks, and what they mean.
+
+    Examples:
+        unbraid study report --store mini --out report.html
+
+        unbraid study report --store mini --out report.html --tables tables
+
+    Parameters
+    ----------
+    store
+        Where its results are.
+    out
+        HTML file to write.
+    study
+        Which, where the store has several.
+    tables
+        Folder to also write every table to, as CSV, and the correlations as LaTeX.
+    """
+    from unbraid.report import study_page
+    from unbraid.study import analyse, study_state
+
+    check_writable("out", out)
+    if tables is not None:
+        tables.mkdir(parents=True, exist_ok=True)
+    state = study_state(_there(store), study)
+    rows = state.table()
+    spec = state.plan.study
+    write_text(out, study_page(rows, name=spec.name, about=spec.about))
+    print(f"wrote {out}", file=sys.stderr)
+    if tables is not None:
+        analysis = analyse(rows)
+        written = [*analysis.to_csv(tables), *analysis.to_latex(tables)]
+        print(f"wrote {len(written)} tables to {tables}", file=sys.stderr)
+
+
+def clean(*, store: str, yes: bool = False) -> None:
+    """Remove what no study of a store asks for any more: codes, models and rows of earlier versions of a study.
+
+    Says what would go; with `--yes` it goes. No run may be using the store.
+
+    Examples:
+        unbraid study clean --store mini
+
+    Parameters
+    ----------
+    store
+        Which.
+    yes
+        Remove it.
+    """
+    from unbraid.study import Store, find_leftovers, remove_leftovers
+
+    place = Store(_there(store))
+    found = find_leftovers(place)
+    print(
+        f"{len(found.files)} files ({found.n_bytes / 1e6:.1f} MB), {found.n_rows} rows and {len(found.damaged)} "
+        f"damaged shards are not asked for by any study in {store}."
+    )
+    if yes:
+        remove_leftovers(place, found)
+        print("removed", file=sys.stderr)
+    elif found.files or found.n_rows or found.damaged:
+        print("give --yes to remove them", file=sys.stderr)
+
+
+def show_tasks() -> None:
+    """List the tasks that can be solved on codes, and what solves them.
+
+    Examples:
+        unbraid study tasks
+    """
+    from unbraid.downstream import PREDICTORS, TASKS
+
+    print_rows(["task", "what is predicted", "needs"], [[task.name, task.says, task.needs] for task in TASKS.values()])
+    print("factor:NAME is the factor NAME alone; predictors are", ", ".join(PREDICTORS), file=sys.stderr)
+
+
+def _there(store: str) -> str:
+    """Raise if a folder that should hold results is not there, rather than make an empty one."""
+    if "://" not in store and not Path(store).is_dir():
+        raise ValueError(f"store {store!r} is not there; `unbraid study run NAME --store {store}` makes it.")
+    return store
+
+
+def _print_state(state: State) -> None:
+    summary = state.summary()
+    rows = [[what, one["wanted"], one["done"], one["failed"], one["missing"]] for what, one in summary["parts"].items()]
+    print_rows([f"study {summary['study']}", "wanted", "done", "failed", "missing"], rows)
+    for reason in summary["failures"]:
+        print(f"\n{reason['count']} failed, such as {reason['example']}: {reason['why']}")
+
+
+study.command(show_list, name="list")
+study.command(show)
+study.command(show_tasks, name="tasks")
+study.command(run)
+study.command(status)
+study.command(table)
+study.command(report)
+study.command(clean)

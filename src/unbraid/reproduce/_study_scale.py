@@ -1,0 +1,89 @@
+"""Published studies as they were, and the same in small."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, get_args
+
+from msgspec.structs import replace
+
+from unbraid._validation import check_choice
+from unbraid.reproduce._studies import Scale
+from unbraid.study import State, Store, Study, estimate_cost, load_study, look, make_plan, run_study
+from unbraid.study._spec import Training
+
+MINI_DATA, MINI_ROWS, MINI_SEEDS = "sprites_mini", 3000, 2
+MINI_TRAINING = Training(steps=1200, codes=6, width=8, batch=32, learning_rate=2e-3, together=12)
+
+
+def scaled(study: Study, scale: Scale) -> Study:
+    """Return a published study, or the same questions asked of small models of small sprites.
+
+    In small, every family has its published strengths, two seeds each; tasks that need other data are left out.
+    """
+    check_choice("scale", scale, get_args(Scale))
+    if scale == "full":
+        return study
+    share = MINI_ROWS / study.rows
+    tasks = tuple(
+        replace(group, train=tuple(_share(size, study.rows) for size in group.train))
+        for group in study.tasks
+        if not group.only
+    )
+    sizes = tuple(max(200, round(share * size)) for size in study.scores.rows)
+    return replace(
+        study,
+        name=f"{study.name}-mini",
+        data=(MINI_DATA,),
+        rows=MINI_ROWS,
+        seeds=MINI_SEEDS,
+        training=MINI_TRAINING,
+        scores=replace(study.scores, rows=tuple(dict.fromkeys(min(MINI_ROWS, size) for size in sizes))),
+        tasks=tasks,
+    )
+
+
+def _share(size: float, n_rows: int) -> float:
+    """Return a training size as a share of the rows that are not kept for testing, at most all of them."""
+    return size if size <= 1 else min(1.0, size / (0.7 * n_rows))
+
+
+def run_scaled(
+    name: str,
+    scale: Scale,
+    *,
+    store: str | Path | None,
+    yes: bool,
+    workers: int | None = None,
+    progress: bool | None = None,
+    **engine: Any,
+) -> State:
+    """Run a study that comes with the package at some scale.
+
+    Args:
+        name: Which.
+        scale: ``"mini"`` or ``"full"``.
+        store: Where results go; in small, a temporary folder by default.
+        yes: Start even if it is going to be long.
+        workers: Jobs at the same time.
+        progress: Show a bar.
+        engine: ``engine``, ``address`` and ``data_folder``, as for :func:`unbraid.study.run_study`.
+
+    Raises:
+        ValueError: A full study without a store, or a long one without ``yes``.
+    """
+    study = scaled(load_study(name), scale)
+    if store is None and scale == "full":
+        raise ValueError(f"store is needed for the full {name} study; give a folder or a URL to keep it in.")
+    place: AbstractContextManager[str] = tempfile.TemporaryDirectory() if store is None else nullcontext(str(store))
+    with place as folder:
+        cost = estimate_cost(look(make_plan(study), Store(folder)))
+        if cost.is_large and not yes:
+            raise ValueError(
+                f"the {scale} {name} study is large; say yes (--yes) to start it. {cost.sentence(workers)}"
+            )
+        n_workers = workers or max(1, os.cpu_count() or 1)
+        return run_study(study, folder, workers=n_workers, progress=progress, **engine)

@@ -1,0 +1,70 @@
+"""The job that compares models of one setting with each other."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from unbraid.metrics import udr
+from unbraid.study._codes import read_codes, sample_rows
+from unbraid.study._keys import content_key
+from unbraid.study._measure_job import measured_row
+from unbraid.study._plan import Measurement, Model, Plan
+from unbraid.study._store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementJob:
+    """Compare every two models that differ in their seed only (UDR), and add a row for each.
+
+    Attributes:
+        store: Where codes are, and where rows go to.
+        plan: The study.
+        group: The models.
+        measurements: The methods.
+    """
+
+    store: Store
+    plan: Plan
+    group: tuple[Model, ...]
+    measurements: tuple[Measurement, ...]
+    kind: str = "agreement"
+    gpus: float = 0.0
+    may_race: bool = True
+
+    @property
+    def key(self) -> str:
+        """Hash of models and methods."""
+        return content_key([one.key for one in self.measurements])
+
+    @property
+    def label(self) -> str:
+        """What is compared, in words."""
+        first = self.group[0]
+        return f"comparing {len(self.group)} {first.family} on {first.dataset}"
+
+    def run(self) -> None:
+        """Compare, and write rows."""
+        spec, seed = self.plan.study.agreement, self.plan.study.seed
+        assert spec is not None
+        read = [read_codes(self.store, model) for model in self.group]
+        rows = sample_rows(min(len(codes) for codes, _ in read), spec.rows, seed)
+        codes = [one[rows] for one, _ in read]
+        rates = [rate for _, rate in read]
+        for measurement in self.measurements:
+            started = time.perf_counter()
+            how: dict[str, Any] = {"method": measurement.name.removeprefix("udr_"), "variant": spec.variant}
+            known = [rate for rate in rates if rate is not None]
+            found = udr(codes, rates=known if len(known) == len(rates) else None, **how)
+            seconds = time.perf_counter() - started
+            self.store.add_rows(
+                [
+                    self._row(model, measurement, len(rows), float(value), seconds)
+                    for model, value in zip(self.group, found.per_model, strict=True)
+                ]
+            )
+
+    def _row(self, model: Model, measurement: Measurement, n_rows: int, value: float, seconds: float) -> dict[str, Any]:
+        row = measured_row(model, measurement, n_rows=n_rows)
+        return {**row, "value": value, "seconds": seconds / len(self.group)}

@@ -1,0 +1,50 @@
+"""Corrections of p-values for many tests."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from unbraid._typing import FloatArray
+from unbraid._validation import check_choice
+
+Correction = Literal["holm", "fdr_bh", "none"]
+CORRECTIONS: dict[str, str] = {
+    "holm": "Holm's correction: the chance of a single false finding among all tests stays below the level",
+    "fdr_bh": "Benjamini and Hochberg's correction: of what is called significant, the expected share of false "
+    "findings stays below the level",
+    "none": "no correction for many tests",
+}
+
+
+def corrected(p: FloatArray, correct: Correction) -> FloatArray:
+    """Return p-values corrected for all tests among them; NaN is no test and stays.
+
+    Args:
+        p: Any shape.
+        correct: ``"holm"`` (1979): the i-th smallest of m times m − i + 1, never below those before it;
+            ``"fdr_bh"`` (Benjamini and Hochberg, 1995): times m / i, never above those after it; ``"none"``.
+
+    Example:
+        >>> corrected(np.array([0.01, 0.04, 0.03]), "holm").round(6).tolist()
+        [0.03, 0.06, 0.06]
+        >>> corrected(np.array([0.01, 0.04, 0.03]), "fdr_bh").round(6).tolist()
+        [0.03, 0.04, 0.04]
+    """
+    check_choice("correct", correct, CORRECTIONS)
+    tested = np.isfinite(p)
+    result = np.full(p.shape, np.nan)
+    if correct == "none" or not tested.any():
+        return p
+    result[tested] = _holm(p[tested]) if correct == "holm" else false_discovery_control(p[tested])
+    return result
+
+
+def _holm(p: FloatArray) -> FloatArray:
+    order = np.argsort(p, kind="stable")
+    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    result = np.empty_like(p)
+    result[order] = np.minimum(raised, 1.0)
+    return result

@@ -1,0 +1,161 @@
+"""What the rest of a study is going to take, from speeds measured beforehand."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from unbraid.data import DATASETS, load_dataset
+from unbraid.downstream import check_task
+from unbraid.metrics import METRICS
+from unbraid.study._plan import Ensemble, Measurement, Plan
+from unbraid.study._rows import AGREEMENT, SCORE
+from unbraid.study._spec import Study
+from unbraid.study._speeds import (
+    AGREEMENT_SECONDS,
+    CPU_MULTIPLICATIONS,
+    GPU_MULTIPLICATIONS,
+    ROWS_MEASURED,
+    SCORE_SECONDS,
+    START_SECONDS,
+    TASK_SECONDS,
+)
+from unbraid.study._state import State
+
+#: Beyond these a run asks to be confirmed.
+LARGE_GPU_HOURS, LARGE_CORE_HOURS, LARGE_GIGABYTES = 1.0, 2.0, 20.0
+#: Kept for each parameter of a model: itself and two moments, in single precision.
+BYTES_PER_PARAMETER = 12
+#: What a row of the table takes in its shard.
+BYTES_PER_ROW = 60
+#: Parts of a task that has one for each factor.
+N_FACTORS = 6
+#: Pictures of official data sets, whose files are not opened for an estimate.
+PUBLISHED_SHAPE = (3, 64, 64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What is still to be done.
+
+    Attributes:
+        n_models: To train.
+        n_numbers: To measure.
+        gpu_hours: Of one H200.
+        core_hours: Of one core.
+        gigabytes: That the store grows by.
+    """
+
+    n_models: int
+    n_numbers: int
+    gpu_hours: float
+    core_hours: float
+    gigabytes: float
+
+    @property
+    def is_large(self) -> bool:
+        """Whether somebody should say yes first."""
+        return (
+            self.gpu_hours > LARGE_GPU_HOURS or self.core_hours > LARGE_CORE_HOURS or self.gigabytes > LARGE_GIGABYTES
+        )
+
+    def sentence(self, workers: int | None = None) -> str:
+        """Say it in words."""
+        n_workers = workers or os.cpu_count() or 1
+        gpu = f"{_hours(self.gpu_hours)} of an H200 and " if self.gpu_hours else ""
+        return (
+            f"To do: {self.n_models} models to train, {self.n_numbers} numbers to measure; about {gpu}"
+            f"{_hours(self.core_hours)} of one core ({_hours(self.core_hours / n_workers)} on {n_workers}), "
+            f"{self.gigabytes:.2g} GB in the store."
+        )
+
+
+def estimate_cost(state: State) -> Cost:
+    """Return what a study still takes, by the speeds that were measured on one machine: right within a few times.
+
+    Args:
+        state: What is there already.
+    """
+    plan, study = state.plan, state.plan.study
+    ensembles = [one for one in plan.ensembles if any(model.key not in state.encoded for model in one.members)]
+    n_models = sum(len(one.members) for one in ensembles)
+    multiplications = sum(_multiplications(study, one) for one in ensembles)
+    on_gpu = study.training.device.startswith("cuda")
+    counted = Counter(one for _, _, one in state.missing)
+    measuring = sum(count * _seconds(plan, one) for one, count in counted.items())
+    training = 0.0 if on_gpu else multiplications / CPU_MULTIPLICATIONS + START_SECONDS["cpu"] * len(ensembles)
+    gpu = multiplications / GPU_MULTIPLICATIONS + START_SECONDS["cuda"] * len(ensembles) if on_gpu else 0.0
+    return Cost(
+        n_models=n_models,
+        n_numbers=len(state.missing),
+        gpu_hours=gpu / 3600,
+        core_hours=(training + measuring) / 3600,
+        gigabytes=(sum(_bytes(study, one) for one in ensembles) + BYTES_PER_ROW * len(state.missing)) / 1e9,
+    )
+
+
+def network_multiplications(width: int, shape: tuple[int, ...]) -> float:
+    """Return the multiplications of one picture through encoder and decoder, of four convolutions and one layer each.
+
+    Example:
+        >>> round(network_multiplications(32, (1, 64, 64)) / 1e6, 1)
+        16.3
+    """
+    channels, side, _ = shape
+    sides = [side / 2, side / 4, side / 8, side / 16]
+    channels_in, channels_out = (channels, width, width, 2 * width), (width, width, 2 * width, 2 * width)
+    layers = [16 * s * s * a * b for s, a, b in zip(sides, channels_in, channels_out, strict=True)]
+    return 2 * (sum(layers) + sides[-1] ** 2 * 2 * width * 8 * width)
+
+
+def network_parameters(width: int, shape: tuple[int, ...]) -> float:
+    """Return the parameters of encoder and decoder, but biases."""
+    channels, side, _ = shape
+    last = (side / 16) ** 2 * 2 * width * 8 * width
+    return 2 * (16 * (channels * width + width**2 + 2 * width**2 + 4 * width**2) + last)
+
+
+def _multiplications(study: Study, ensemble: Ensemble) -> float:
+    """Return those of training; a step goes through a network three times, there and twice back."""
+    how = study.training
+    pictures = len(ensemble.members) * how.steps * how.batch
+    return 3 * pictures * network_multiplications(how.width, _shape(ensemble.dataset))
+
+
+def _bytes(study: Study, ensemble: Ensemble) -> float:
+    how = study.training
+    model = BYTES_PER_PARAMETER * network_parameters(how.width, _shape(ensemble.dataset))
+    return len(ensemble.members) * (model + 4 * study.rows * how.codes)
+
+
+def _shape(dataset: str) -> tuple[int, ...]:
+    return PUBLISHED_SHAPE if DATASETS[dataset].files else load_dataset(dataset).observation_shape
+
+
+def _seconds(plan: Plan, one: Measurement) -> float:
+    """Return the time of one measurement on one model; scores that share what is gathered share its time."""
+    study = plan.study
+    if one.kind == AGREEMENT:
+        return AGREEMENT_SECONDS * len(study.seed_list)
+    if one.kind == SCORE:
+        source = METRICS[one.name].source
+        beside = [other.name for other in plan.measurements if other.kind == SCORE and other.n_rows == one.n_rows]
+        sharing = sum(METRICS[name].source is source for name in beside)
+        times = 1 + study.scores.intervals * source.n_replicates / 2 + study.scores.nulls * source.n_nulls
+        return _at(SCORE_SECONDS[source.name], one.n_rows) * times / sharing
+    n_train = one.train if one.train > 1 else one.train * study.rows
+    n_parts = len(check_task(one.name).parts) or N_FACTORS
+    return n_parts * _at(TASK_SECONDS[one.predictor], n_train)
+
+
+def _at(measured: tuple[float, float], n_rows: float) -> float:
+    """Return seconds at some number of rows, on the line through two that were measured."""
+    (small, large), (few, many) = measured, ROWS_MEASURED
+    return max(small * min(1.0, n_rows / few), small + (large - small) * (n_rows - few) / (many - few))
+
+
+def _hours(hours: float) -> str:
+    unit: Literal["h", "min", "s"] = "h" if hours >= 1 else "min" if hours * 60 >= 1 else "s"
+    return f"{hours * {'h': 1, 'min': 60, 's': 3600}[unit]:.2g} {unit}"

@@ -1,0 +1,202 @@
+"""Where a study keeps what it makes: a folder, or any URL that fsspec knows."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import fsspec
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from unbraid._files import write_atomically
+from unbraid._typing import AnyArray
+from unbraid.study._keys import content_key
+from unbraid.study._rows import SCHEMA, empty_table
+
+RESULTS = "results"
+#: Shards above which they are merged into one: each costs a reader a tenth of a millisecond or more.
+MERGE_ABOVE = 200
+#: How often a table is read again when shards are merged by another run meanwhile.
+TRIES = 20
+
+
+class Store:
+    """A folder of results: what is there is complete, and nothing is changed once it is there.
+
+    Files have names that depend on what made them, and are written under another name first. So several runs may share
+    a store, and a run that is killed leaves nothing that the next would trip over.
+
+    Args:
+        url: A folder, or a URL such as ``s3://bucket/study``.
+
+    Raises:
+        ValueError: The place cannot be made or reached.
+    """
+
+    def __init__(self, url: str | Path) -> None:
+        self.url = str(url)
+        try:
+            self._files, self._root = fsspec.core.url_to_fs(self.url)
+            self._files.makedirs(self._root, exist_ok=True)
+        except (OSError, ValueError, ImportError) as error:
+            raise ValueError(f"store {self.url!r} cannot be a folder to write to: {error}.") from error
+
+    def __reduce__(self) -> tuple[type[Store], tuple[str]]:
+        return Store, (self.url,)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder on this machine, or ``None`` for one elsewhere."""
+        return Path(self._root) if self._is_local else None
+
+    @cached_property
+    def _is_local(self) -> bool:
+        return isinstance(self._files, fsspec.implementations.local.LocalFileSystem)
+
+    def path(self, name: str) -> str:
+        """Return the full path of a file."""
+        return f"{self._root}/{name}"
+
+    def has(self, name: str) -> bool:
+        """Tell whether a file is there; what is there is whole."""
+        return bool(self._files.exists(self.path(name)))
+
+    def names(self, folder: str) -> set[str]:
+        """Return the files below a folder, their paths from there on."""
+        start = f"{self.path(folder)}/"
+        if self._is_local:
+            return {
+                os.path.relpath(os.path.join(at, name), start)
+                for at, _, names in os.walk(start)
+                for name in names
+                if not name.startswith(".")
+            }
+        found = self._files.find(start) if self._files.exists(start) else []
+        return {str(path).removeprefix("/").removeprefix(start.removeprefix("/")) for path in found}
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file, all of it or nothing."""
+        path = self.path(name)
+        self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
+        if self._is_local:
+            write_atomically(path, lambda file: file.write(content))
+        else:
+            self._files.pipe_file(path, content)  # one request: object stores show all of it or nothing
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file."""
+        return bytes(self._files.cat_file(self.path(name)))
+
+    def delete(self, name: str) -> None:
+        """Delete a file or a folder, if it is there."""
+        with suppress(FileNotFoundError):
+            self._files.rm(self.path(name), recursive=True)
+
+    def size(self, name: str) -> int:
+        """Return the size of a file in bytes."""
+        return int(self._files.size(self.path(name)))
+
+    def write_arrays(self, name: str, **arrays: AnyArray) -> None:
+        """Write arrays as ``.npz``."""
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, **arrays)
+        self.write(name, buffer.getvalue())
+
+    def read_arrays(self, name: str) -> dict[str, AnyArray]:
+        """Return what :meth:`write_arrays` wrote."""
+        with np.load(io.BytesIO(self.read(name)), allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
+
+    def add_rows(self, rows: list[dict[str, Any]]) -> None:
+        """Add rows to the table as one shard, named after what they are: the same rows again replace it."""
+        if not rows:
+            return
+        table = pa.Table.from_pylist(rows, schema=SCHEMA)
+        name = content_key([[row["key"], row["factor"], bool(row["failure"])] for row in rows])
+        self._write_shard(f"{name}.parquet", table)
+
+    def table(self) -> pd.DataFrame:
+        """Return all rows, each measurement once: a value rather than a failure where both are there."""
+        for _ in range(TRIES):
+            shards = self._shards()
+            try:
+                return self._query(shards)
+            except (duckdb.Error, OSError):
+                if shards == self._shards():
+                    break  # nobody merged one away between listing and reading: one is damaged
+        return self._query([shard for shard in self._shards() if self._is_whole(shard)])
+
+    def damaged(self) -> list[str]:
+        """Return shards that cannot be read; :meth:`table` does without them."""
+        return [shard for shard in self._shards() if not self._is_whole(shard)]
+
+    def merge(self, *, above: int = MERGE_ABOVE) -> None:
+        """Put small shards into one, where there are many; another run may read or merge meanwhile."""
+        shards = self._shards()
+        if len(shards) <= above:
+            return
+        whole = [shard for shard in shards if self._is_whole(shard)]
+        try:
+            table = pa.Table.from_pandas(self._query(whole), schema=SCHEMA, preserve_index=False)
+        except (duckdb.Error, OSError):
+            return  # another run is merging the same
+        merged = f"{content_key(whole)}.parquet"
+        self._write_shard(merged, table)
+        for shard in whole:
+            self.delete(f"{RESULTS}/{shard}")
+
+    def replace_rows(self, table: pa.Table) -> None:
+        """Make these the only rows; no run may be using the store."""
+        shards = self._shards()
+        kept = f"{content_key(table['key'].to_pylist())}.parquet"
+        if len(table):
+            self._write_shard(kept, table)
+        for shard in shards:
+            if shard != kept or not len(table):
+                self.delete(f"{RESULTS}/{shard}")
+
+    def _shards(self) -> list[str]:
+        return sorted(name for name in self.names(RESULTS) if name.endswith(".parquet"))
+
+    def _write_shard(self, name: str, table: pa.Table) -> None:
+        buffer = io.BytesIO()
+        pq.write_table(table, buffer, compression="zstd")
+        self.write(f"{RESULTS}/{name}", buffer.getvalue())
+
+    def _is_whole(self, shard: str) -> bool:
+        try:
+            pq.read_schema(io.BytesIO(self.read(f"{RESULTS}/{shard}")))
+        except (pa.ArrowInvalid, OSError):
+            return False
+        return True
+
+    def _query(self, shards: Iterable[str]) -> pd.DataFrame:
+        paths = [self._address(shard) for shard in shards]
+        if not paths:
+            return empty_table()
+        with duckdb.connect() as database:
+            if not self._is_local:
+                database.register_filesystem(self._files)
+            found: pd.DataFrame = database.execute(
+                """
+                select * exclude (place) from (
+                    select *, row_number() over (partition by key, factor order by failure != '', failure) as place
+                    from read_parquet(?)
+                ) where place = 1 order by dataset, family, strength, seed, kind, name, predictor, n_rows, factor, key
+                """,
+                [paths],
+            ).df()
+            return found
+
+    def _address(self, shard: str) -> str:
+        path = self.path(f"{RESULTS}/{shard}")
+        return path if self._is_local else str(self._files.unstrip_protocol(path))

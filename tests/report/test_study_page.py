@@ -1,0 +1,182 @@
+import re
+
+import numpy as np
+import pytest
+
+from study_tables import row, study, table, task
+from unbraid.report import study_page
+from unbraid.report._study_charts import scatters, sizes, strengths
+from unbraid.report._study_maps import cell_says, group_maps, main_maps
+from unbraid.report._study_panels import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Trace, make_panel
+from unbraid.report._study_words import findings, opening
+from unbraid.study import analyse
+
+
+@pytest.fixture(scope="module")
+def found():
+    return analyse(study(datasets=("dots", "cars")), n_bootstrap=100)
+
+
+def test_opens_with_the_strongest_relation(found):
+    best = found.with_tasks["pearson"].tidy().iloc[0]
+    text = opening(found)
+    assert f"is mig with size/linear@100 (r = \u2212{abs(best['r']):.2f}, interval \u2212{abs(best['low']):.2f}" in text
+    assert "4 of 6 pairs are significant after Holm's correction at a level of 0.05." in text
+
+
+def test_findings_say_what_predicts_what_and_what_does_not(found):
+    text = " ".join(findings(found))
+    assert "The score most strongly related to each task: mig for size/linear@100 and shape/linear@100." in text
+    assert "Models that score high do worse at size/linear@100." in text
+    assert "Not significant after Holm's correction: 2 pairs" in text
+    assert "Without any significant relation: irs." in text
+    assert "irs agrees least with the others" in text
+    assert "No correlation within the families clearly contradicts" in text
+    assert "irs at 100 rows (rank correlation" in text
+
+
+def test_findings_point_out_families_that_contradict_the_whole():
+    rows = []
+    for place, family in enumerate(("a", "b", "c")):
+        for k, step in enumerate(np.linspace(-1, 1, 12)):
+            about = {"family": family, "seed": k}
+            rows.append(row(f"{family}{k}", 4 * place + step, **about))
+            rows.append(task(f"{family}{k}", 4 * place - step + 0.1 * np.cos(40 * step), **about))
+    found = analyse(table(rows), n_bootstrap=20)
+    text = " ".join(findings(found))
+    assert (
+        "1 pair where families clearly contradict the whole. mig \u00d7 shape/linear@100: +0.93 over all models" in text
+    )
+    assert "which comes from differences between families." in text
+
+
+def test_a_score_that_is_better_when_lower_is_not_held_against_models():
+    rows = []
+    for k in range(20):
+        rows += [row(f"m{k}", float(k), "total_correlation", seed=k), task(f"m{k}", 1.0 - k / 20, seed=k)]
+    page = study_page(table(rows), name="Lower", n_bootstrap=20)
+    assert "do worse at" not in page
+    assert "Here: total_correlation." in page
+
+
+def test_ranks_that_differ_are_pointed_out():
+    x = np.arange(20.0)
+    rows = [r for k in range(20) for r in (row(f"m{k}", x[k], seed=k), task(f"m{k}", float(np.exp(x[k])), seed=k))]
+    text = " ".join(findings(analyse(table(rows), n_bootstrap=20)))
+    assert "for 1 pair, most so for mig \u00d7 shape/linear@100: Pearson 0.5" in text
+    assert "Spearman 1.00" in text
+    assert "Every pair is significant" in text
+
+
+def test_cells_say_everything(found):
+    one = found.with_tasks["pearson"]
+    at = one.at("mig", "task:shape/linear@100")
+    assert cell_says(at).startswith(f"r {at.r:.3f} ({at.low:.3f} to {at.high:.3f}), p ")
+    assert cell_says(at).endswith(", n 120")
+    assert cell_says(found.between_scores["pearson"].at("mig", "mig")) == "r 1.000 (1.000 to 1.000), n 120"
+    assert one.entries()[one.r.index.get_loc("mig")][0] == at
+
+
+def test_maps_mark_what_is_significant(found):
+    grid = main_maps(found)["with_tasks"][0]
+    texts = {r.name: [cell.text for cell in r.cells] for r in grid.rows}
+    assert grid.columns == ("shape/linear@100", "size/linear@100")
+    assert texts["mig"][0].endswith("*")
+    assert not texts["irs"][0].endswith("*")
+    assert [cell.is_negative for cell in grid.rows[1].cells] == [False, True]
+
+
+def test_groups_beyond_what_the_page_can_carry_are_named(found):
+    whole, nothing = group_maps(found, 0)
+    assert len(whole) == 2 * (3 + 2 + 3)
+    assert nothing == ""
+    some, left_out = group_maps(found, 6700 - 12)
+    assert [grid.title for grid in some] == ["Within beta_vae, Pearson", "Within dip_vae, Pearson"]
+    assert "heavy: within factor_vae, Pearson, within cars, Pearson, within dots, Pearson and 11 more." in left_out
+
+
+def test_scatter_plots_are_bounded_and_say_so():
+    rng = np.random.default_rng(0)
+    rows = [r for k in range(400) for r in (row(f"m{k}", rng.normal(), seed=k), task(f"m{k}", rng.normal(), seed=k))]
+    drawn = scatters(analyse(table(rows), n_bootstrap=0))
+    assert [len(trace.spots) for trace in drawn.panels[0].traces] == [240]
+    assert drawn.left_out == "Each plot shows 240 of 400 models, picked evenly; r is that of all."
+    tips = [spot.tip for spot in drawn.panels[0].traces[0].spots]
+    assert tips[0].startswith("beta_vae 1, seed 0 (m0): ")
+    assert tips[-1].startswith("beta_vae 1, seed 399 (m399): ")
+
+
+def test_charts_against_strength_and_size(found):
+    by_data = strengths(found)
+    assert [group.title for group in by_data] == ["cars", "dots"]
+    spots = by_data[0].panels[0].traces[0].spots
+    assert len(spots) == 4
+    assert [panel.title for panel in by_data[0].panels][:3] == ["irs", "mig", "udr_lasso"]
+    line = found.strengths.query("dataset == 'cars' and family == 'beta_vae' and column == 'irs'").iloc[0]
+    assert spots[0].tip.startswith(f"beta_vae 1: {line['mean']:.3f}".replace("-", "\u2212"))
+    settled = sizes(found).panels[0]
+    assert [tick.text for tick in settled.x_ticks] == ["100", "1,000"]
+
+
+def test_a_panel_keeps_everything_inside():
+    trace = Trace(style=0, x=np.array([-1.0, 5]), y=np.array([2.0, 2]), spread=np.array([1.0, 0]), tips=["a", "b"])
+    drawn = make_panel([trace], title="t", caption="", x_label="x")
+    for spot in drawn.traces[0].spots:
+        assert LEFT <= spot.x <= WIDTH - RIGHT
+        assert TOP <= spot.y <= HEIGHT
+    low, high = drawn.traces[0].spots[0].whisker
+    assert TOP <= high < low <= HEIGHT
+    assert drawn.traces[0].spots[1].whisker is None
+
+
+def test_names_from_the_data_stay_text():
+    rows = study()
+    rows["family"] = rows["family"].replace("dip_vae", "<b>dip</b>")
+    rows.loc[rows["failure"].notna(), "failure"] = "<script>alert(1)</script>"
+    page = study_page(rows, name="<i>Study</i>", about="<u>x</u>", n_bootstrap=20)
+    assert "<script>alert" not in page
+    assert not re.search(r"<b>dip|<i>Study|<u>x", page)
+    assert "&lt;b&gt;dip" in page
+
+
+def test_failures_are_named_with_their_reason(found):
+    page = study_page(found, name="Dots")
+    assert "codes must vary, got 10 constant columns." in page
+    assert "1 model, such as dots-beta_va" in page
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [row("a", None, failure="No.")],
+        [row("a", 0.5)],
+        [task("a", 0.5)],
+        [row("a", np.nan, failure="No."), task("a", 0.5)],
+    ],
+)
+def test_the_smallest_study_has_a_page(rows):
+    page = study_page(table(rows), name="Small")
+    assert "What was run" in page
+    assert "to correlate" in page or "could be correlated" in page
+
+
+def test_a_large_study_stays_light():
+    rng = np.random.default_rng(0)
+    families = ["beta_vae", "beta_tc_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "annealed_vae"]
+    rows = []
+    for k in range(252):
+        about = {"family": families[k % 6], "strength": 2.0 ** (k // 6 % 6), "seed": 1000 + k}
+        model = f"{k:032x}"
+        for j in range(26):
+            rows.append(row(model, rng.normal(), f"dci_forest.disentanglement_{j}", **about))
+        for j in range(24):
+            rows.append(task(model, rng.normal(), f"position_polar_{j}", n_rows=100_000, **about))
+    page = study_page(table(rows), name="Large", n_bootstrap=5)
+    assert len(page.encode()) < 1_500_000
+    assert "Shown: the 24 of 26 rows with the largest correlation" in page
+    assert "Not on this page, which would get heavy" in page
+
+
+def test_options_after_the_analysis_are_refused(found):
+    with pytest.raises(TypeError, match="options must be given where the analysis is made, got seed after it"):
+        study_page(found, name="Dots", seed=1)

@@ -1,0 +1,83 @@
+"""Estimates: of the size they should be, from numbers that were measured, and as the documentation says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from unbraid.metrics import METRICS
+from unbraid.study import Store, estimate_cost, load_study, look, make_plan
+from unbraid.study._cost import Cost, network_multiplications
+from unbraid.study._speeds import (
+    AGREEMENT_SECONDS,
+    CPU_MULTIPLICATIONS,
+    GPU_MULTIPLICATIONS,
+    SCORE_SECONDS,
+    TASK_SECONDS,
+)
+
+ROOT = Path(__file__).parents[2]
+MEASURED = json.loads((ROOT / "benchmarks" / "study.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def costs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("empty")
+    return {name: estimate_cost(look(make_plan(load_study(name)), Store(folder))) for name in ("mini", "thesis", "iwo")}
+
+
+def test_speeds_are_those_measured():
+    speeds = MEASURED["speeds"]
+    for name, seconds in SCORE_SECONDS.items():
+        assert list(seconds) == pytest.approx(speeds["scores"][name], rel=0.06)
+    for name, seconds in TASK_SECONDS.items():
+        assert list(seconds) == pytest.approx(speeds["tasks"][name], rel=0.06)
+    assert pytest.approx(speeds["agreement_of_a_pair"], rel=0.06) == AGREEMENT_SECONDS
+
+
+def test_every_kind_of_evidence_has_a_speed():
+    assert {metric.source.name for metric in METRICS.values()} == set(SCORE_SECONDS)
+
+
+def test_the_speed_of_training_is_that_measured():
+    gpu = json.loads((ROOT / "benchmarks" / "ensemble.json").read_text())["cuda, beta_vae"]
+    assert 3 * gpu["images_per_second"] * network_multiplications(32, (1, 64, 64)) == pytest.approx(
+        GPU_MULTIPLICATIONS, rel=0.05
+    )
+    mini = load_study("mini")
+    n_pictures = MEASURED["mini"]["models"] * mini.training.steps * mini.training.batch
+    multiplications = 3 * n_pictures * network_multiplications(mini.training.width, (1, 32, 32))
+    assert multiplications / MEASURED["mini"]["training_seconds"] == pytest.approx(CPU_MULTIPLICATIONS, rel=0.25)
+
+
+@pytest.mark.parametrize(("name", "gpu", "core", "gigabytes"), [("thesis", 19, 97, 32), ("iwo", 23, 20, 21)])
+def test_the_documentation_says_what_the_estimate_says(costs, name, gpu, core, gigabytes):
+    cost = costs[name]
+    assert (round(cost.gpu_hours), round(cost.core_hours), round(cost.gigabytes)) == (gpu, core, gigabytes)
+    text = (ROOT / "docs" / "scale.md").read_text()
+    assert all(f"{number} {unit}" in text for number, unit in ((gpu, "h"), (core, "h"), (gigabytes, "GB")))
+    assert f"{cost.n_numbers:,}".replace(",", " ") in text
+
+
+def test_only_long_studies_ask_to_be_confirmed(costs):
+    assert costs["thesis"].is_large
+    assert not costs["mini"].is_large
+    assert not costs["mini"].gpu_hours
+
+
+def test_a_cost_is_said_in_words():
+    cost = Cost(n_models=3, n_numbers=40, gpu_hours=0.5, core_hours=2.0, gigabytes=1.5)
+    assert cost.sentence(4) == (
+        "To do: 3 models to train, 40 numbers to measure; about 30 min of an H200 and 2 h of one core "
+        "(30 min on 4), 1.5 GB in the store."
+    )
+
+
+def test_what_is_done_costs_nothing(tmp_path):
+    plan = make_plan(load_study("mini"))
+    before = estimate_cost(look(plan, Store(tmp_path)))
+    for model in plan.ensembles[0].members:
+        Store(tmp_path).write(model.codes, b"")
+    after = estimate_cost(look(plan, Store(tmp_path)))
+    assert before.n_models - after.n_models == len(plan.ensembles[0].members)
+    assert after.core_hours < before.core_hours

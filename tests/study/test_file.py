@@ -1,0 +1,99 @@
+"""Study files: what is read, and what is said of those that are wrong."""
+
+import pytest
+
+from unbraid.study import load_study, parse_study, ready_studies
+from unbraid.study._plan import make_plan
+
+GOOD = """\
+name: small
+data: [sprites_mini]
+rows: 500
+models:
+  - {family: beta_vae, strengths: {beta: [1, 4]}}
+  - family: vae
+seeds: 2
+training: {steps: 10, learning_rate: 1e-3}
+scores: {metrics: [mig, dci_linear], rows: [500, 100]}
+tasks:
+  - {tasks: [factors], predictors: [linear]}
+"""
+
+
+def test_a_study_says_what_it_said_in_yaml():
+    study = parse_study(GOOD)
+    assert study.seed_list == (0, 1)
+    assert study.models[0].settings() == [{"beta": 1.0}, {"beta": 4.0}]
+    assert study.models[1].settings() == [{}]
+    assert study.score_rows == (500, 100)
+    assert study.training.batch == 64
+
+
+def test_numbers_that_yaml_takes_for_text_are_numbers():
+    assert parse_study(GOOD).training.learning_rate == 0.001
+
+
+@pytest.mark.parametrize(
+    ("name", "n_models", "n_scores", "n_tasks"), [("thesis", 1800, 15, 12), ("iwo", 2160, 7, 3), ("mini", 36, 17, 12)]
+)
+def test_ready_studies_have_the_published_sizes(name, n_models, n_scores, n_tasks):
+    plan = make_plan(load_study(name))
+    assert len(plan.models) == len({model.key for model in plan.models}) == n_models
+    scores = {one.name for one in plan.measurements if one.kind == "score"}
+    solved = {(one.name, one.predictor) for one in plan.measurements_of(plan.models[0]) if one.kind == "task"}
+    assert (len(scores), len(solved)) == (n_scores, n_tasks)
+
+
+def test_the_studies_that_come_along_are_listed():
+    assert ready_studies() == ["iwo", "mini", "thesis"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("seeds: 2", "seed_count: 2", r"line 7: unknown key 'seed_count'; did you mean 'seeds'|line 7: unknown key"),
+        ("seeds: 2", "seeds: many", "line 7: seeds has the wrong type"),
+        ("seeds: 2", "seeds: 0", "line 7: seeds must be a number above 0"),
+        ("seeds: 2", "seeds: [1, 1]", "line 7: seeds must be"),
+        ("[sprites_mini]", "[sprites_mimi]", "line 2: .*sprites_mini"),
+        ("name: small\n", "about: x\n", "line 1: name is missing"),
+        ("steps: 10", "steps: -1", r"line 8: training.steps must be above 0, got -1"),
+        ("steps: 10", "step: 10", "line 8: unknown key 'step'.*steps"),
+        ("beta: [1, 4]", "betta: [1, 4]", "line 5: beta_vae has no strength 'betta'; it has beta"),
+        ("beta: [1, 4]", "beta: []", "line 5: strengths of beta_vae must be lists of equal length"),
+        ("beta: [1, 4]", "beta: [1, x]", "line 5: .*wrong type"),
+        ("family: vae", "family: veil", "line 6: .*'veil'"),
+        ("[mig, dci_linear]", "[mig, dci_liner]", "line 9: Unknown metric 'dci_liner'.*dci_linear"),
+        ("rows: [500, 100]", "rows: [5000]", "line 9: scores.rows must be at most rows, 500, got 5000"),
+        ("tasks: [factors]", "tasks: [factor]", "line 11: .*factors"),
+        ("predictors: [linear]", "predictors: [liner]", "line 11: .*linear"),
+        ("seeds: 2", "seeds: 2\nseeds: 3", "line 8: 'seeds' is given twice"),
+        ("seeds: 2", "seeds: [2", "line"),
+        ("data: [sprites_mini]", "data: []", "data is missing"),
+        ("seeds: 2", "seeds: 2\nrepresentations: {folder: .}", "not both"),
+        ("seeds: 2", "seeds: 2\nagreement: {methods: [ridge]}", "line 8: .*lasso"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(old, new, says):
+    assert old in GOOD
+    with pytest.raises(ValueError, match=says) as caught:
+        parse_study(GOOD.replace(old, new, 1), source="my.yaml")
+    assert str(caught.value).startswith("my.yaml")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "just words", "- a\n- b"])
+def test_what_is_no_study_is_refused(text):
+    with pytest.raises(ValueError, match="is not a study"):
+        parse_study(text)
+
+
+def test_an_unknown_study_is_told_from_a_file():
+    with pytest.raises(ValueError, match=r"study must be a file, or one of iwo, mini, thesis, got 'minni'.*mini"):
+        load_study("minni")
+
+
+def test_options_of_metrics_are_checked():
+    text = GOOD.replace("scores: {", "scores: {options: {mig: {n_bin: 3}}, ")
+    with pytest.raises(ValueError, match=r"line 9: options for mig must be among .*'n_bin'"):
+        parse_study(text)

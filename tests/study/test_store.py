@@ -1,0 +1,140 @@
+"""The store: nothing lost, nothing twice, nothing half."""
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unbraid.study._keys import content_key
+from unbraid.study._store import RESULTS, Store
+
+
+@pytest.fixture(params=["folder", "memory"])
+def store(request, tmp_path):
+    return Store(tmp_path / "store" if request.param == "folder" else f"memory://{tmp_path.name}")
+
+
+def row(number, *, value=0.5, failure="", factor=""):
+    return {
+        "key": content_key(number),
+        "model": "m",
+        "dataset": "d",
+        "family": "f",
+        "strength": 1.0,
+        "seed": number,
+        "kind": "score",
+        "name": "mig",
+        "predictor": "",
+        "factor": factor,
+        "n_rows": 10,
+        "value": None if failure else value,
+        "failure": failure,
+        "version": "1",
+    }
+
+
+def test_rows_come_back(store):
+    store.add_rows([row(0, value=0.25), row(1)])
+    table = store.table()
+    assert table["value"].tolist() == [0.25, 0.5]
+    assert pd.isna(table["low"]).all()
+
+
+def test_an_empty_store_has_an_empty_table(store):
+    assert len(store.table()) == 0
+    assert "value" in store.table()
+
+
+def test_the_same_rows_again_are_there_once(store):
+    store.add_rows([row(0)])
+    store.add_rows([row(0)])
+    store.add_rows([row(0), row(1)])
+    assert store.table()["seed"].tolist() == [0, 1]
+
+
+def test_a_value_counts_more_than_a_failure_whichever_came_first(store):
+    store.add_rows([row(0, failure="no")])
+    store.add_rows([row(0)])
+    store.add_rows([row(1)])
+    store.add_rows([row(1, failure="no")])
+    assert store.table()["failure"].tolist() == ["", ""]
+
+
+def test_rows_of_factors_are_rows_of_their_own(store):
+    store.add_rows([row(0), row(0, factor="x"), row(0, factor="y")])
+    assert store.table()["factor"].tolist() == ["", "x", "y"]
+
+
+def test_merging_changes_nothing_but_the_number_of_files(store):
+    for number in range(7):
+        store.add_rows([row(number, value=number / 7)])
+    store.add_rows([row(3, failure="no")])
+    before = store.table()
+    store.merge(above=3)
+    pd.testing.assert_frame_equal(store.table(), before)
+    assert len(store.names(RESULTS)) == 1
+    store.merge(above=3)
+    assert len(store.names(RESULTS)) == 1
+
+
+def test_few_shards_are_left_alone(store):
+    store.add_rows([row(0)])
+    store.merge()
+    assert len(store.names(RESULTS)) == 1
+
+
+def test_a_torn_shard_costs_its_own_rows_only(store):
+    store.add_rows([row(0)])
+    store.write(f"{RESULTS}/torn.parquet", b"PAR1 and then the power went")
+    assert store.table()["seed"].tolist() == [0]
+    assert store.damaged() == ["torn.parquet"]
+
+
+def test_others_may_write_and_merge_while_one_reads(tmp_path):
+    store = Store(tmp_path)
+    n_rows, failed = 60, []
+
+    def write(start):
+        try:
+            for number in range(start, n_rows, 2):
+                store.add_rows([row(number)])
+                if number % 10 == start:
+                    store.merge(above=5)
+        except Exception as error:  # shown by the assertion below
+            failed.append(error)
+
+    threads = [threading.Thread(target=write, args=(start,)) for start in range(2)]
+    for thread in threads:
+        thread.start()
+    counts = [len(store.table()) for _ in range(10)]
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert counts == sorted(counts)
+    assert sorted(store.table()["seed"]) == list(range(n_rows))
+
+
+def test_arrays_come_back(store):
+    store.write_arrays("a/b.npz", codes=np.arange(6.0).reshape(2, 3))
+    assert store.has("a/b.npz")
+    assert np.array_equal(store.read_arrays("a/b.npz")["codes"], np.arange(6.0).reshape(2, 3))
+    assert store.names("a") == {"b.npz"}
+
+
+def test_deleting_what_is_not_there_is_no_error(store):
+    store.write("a/b", b"x")
+    store.delete("a/b")
+    store.delete("a/b")
+    assert not store.has("a/b")
+
+
+def test_a_store_where_a_file_is_is_refused(tmp_path):
+    (tmp_path / "taken").write_text("x")
+    with pytest.raises(ValueError, match="cannot be a folder to write to"):
+        Store(tmp_path / "taken")
+
+
+def test_an_unknown_protocol_is_refused():
+    with pytest.raises(ValueError, match="store 'nowhere://x' cannot be"):
+        Store("nowhere://x")
