@@ -102,6 +102,7 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
             run=thesis_study,
             quick={"scale": "mini"},
+            full={"scale": "full"},
             parts=thesis_parts,
         ),
         Reproduction(
@@ -111,6 +112,7 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
             run=iwo_study,
             quick={"scale": "mini"},
+            full={"scale": "full"},
             parts=iwo_study_parts,
         ),
     )

@@ -22,6 +22,7 @@ class Reproduction:
         cost: What a full run takes, in words.
         run: Runs it; its own options, its own result with ``to_dict``.
         quick: Options of ``run`` for a quick run.
+        full: Options of ``run`` for a full run, where they are not its defaults.
         parts: From the plain data of a result, its tables and figures with our number beside the paper's.
         needs: What a run needs that is not there by itself, in words; empty for nothing.
     """
@@ -32,5 +33,6 @@ class Reproduction:
     cost: str
     run: Callable[..., Any]
     quick: Mapping[str, Any] = field(default_factory=lambda: {"quick": True})
+    full: Mapping[str, Any] = field(default_factory=dict)
     parts: Callable[[Mapping[str, Any]], Sequence[Part]] = _no_parts
     needs: str = ""

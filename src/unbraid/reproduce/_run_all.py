@@ -147,7 +147,8 @@ def _run(
     digits = data if reproduction.needs or not quick else None
     given = {"data": digits, "device": device, "progress": progress}
     known = inspect.signature(reproduction.run).parameters
-    options = {key: value for key, value in given.items() if key in known} | (dict(reproduction.quick) if quick else {})
+    own = reproduction.quick if quick else reproduction.full
+    options = {key: value for key, value in given.items() if key in known} | dict(own)
     started = time.process_time()
     try:
         result = reproduction.run(**options).to_dict()

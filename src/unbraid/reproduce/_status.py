@@ -41,8 +41,10 @@ def how_run(outcome: Outcome) -> str:
     if run.result is None:
         return f"Not run: {run.reason.rstrip('.')}."
     took = f", {run.seconds:.0f} s of processor time" if run.seconds else ""
-    said = f"{run.mode.capitalize()} settings{took}."
-    return said if outcome.parts else " ".join([said, *run.result.get("notes", ())])
+    told = [f"{run.mode.capitalize()} settings{took}."]
+    if not outcome.parts:
+        told += [*run.result.get("notes", ()), "So nothing is compared."]
+    return " ".join(told)
 
 
 def number(value: float | None) -> str:
