@@ -233,5 +233,5 @@ def _failed(failed: pd.DataFrame, found: pd.DataFrame, sizes: set[int], values: 
     both = both[(both["n_rows"] == both["n_rows_column"]) | ~both["n_rows"].isin(sizes)]
     missing = values.isna().to_numpy()
     places = values.index.get_indexer(pd.Index(both["model"])), values.columns.get_indexer(pd.Index(both["column"]))
-    lost = both[missing[places]].drop_duplicates(["model", "column"])
+    lost = both.loc[missing[places]].drop_duplicates(["model", "column"])
     return lost.groupby("column").size().reindex(values.columns, fill_value=0)
