@@ -59,9 +59,10 @@ class Sleeper(FileJob):
 
 @dataclass(frozen=True, kw_only=True)
 class Follower(FileJob):
-    """Waits for a file of another job: it ends only if that one runs beside it."""
+    """Waits for a file of another job: it ends only if that one runs beside it, and some seconds later."""
 
     file: str
+    rest: float = 0.0
 
     def work(self):
         limit = time.monotonic() + 120
@@ -69,6 +70,7 @@ class Follower(FileJob):
             if time.monotonic() > limit:
                 raise ValueError(f"{self.file} did not come.")
             time.sleep(0.02)
+        time.sleep(self.rest)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,7 +85,7 @@ class TestReports:
         assert len({pid for job in jobs for pid in job.starts()} - {os.getpid()}) == 2
 
     def test_jobs_are_reported_in_the_order_in_which_they_end(self, engine, tmp_path):
-        engine.submit(Follower(name="slow", folder=str(tmp_path), file="quick.done"))
+        engine.submit(Follower(name="slow", folder=str(tmp_path), file="quick.done", rest=0.5))
         engine.submit(Sleeper(name="quick", folder=str(tmp_path)))
         assert [engine.wait().job.key, engine.wait().job.key] == ["quick", "slow"]
 
