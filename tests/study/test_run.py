@@ -124,6 +124,18 @@ def test_another_store_gets_the_same_numbers_whatever_the_order(trained, tmp_pat
     pd.testing.assert_frame_equal(values(other), values(state))
 
 
+def test_a_store_elsewhere_gets_the_same_numbers(trained, tmp_path):
+    state, _, _ = trained
+    store = Store(f"memory://{tmp_path.name}")
+    assert store.folder is None
+    other, _ = run(TRAINED, store)
+    pd.testing.assert_frame_equal(values(other), values(state))
+    assert any(name.endswith("ensemble.pt") for name in store.names("models"))
+    again, engine = run(TRAINED.replace("rows: 400", "rows: 300").replace("[400, 100]", "[300]"), store)
+    assert [job.kind for job in engine.ran].count("train") == 1  # encodes again; the models are there
+    assert not again.missing
+
+
 def test_an_option_changes_the_rows_of_its_metric_only(given, tmp_path):
     store = Store(tmp_path / "store")
     run(given, store)

@@ -184,7 +184,9 @@ def table(*, store: str, study: str | None = None, csv: Path | None = None, wide
         print(f"wrote {len(shown)} lines to {csv}", file=sys.stderr)
 
 
-def report(*, store: str, out: Path, study: str | None = None, tables: Path | None = None) -> None:
+def report(
+    *, store: str, out: Path = Path("report.html"), study: str | None = None, tables: Path | None = None
+) -> None:
     """Write the report of a study: correlations of scores with each other and with tasks, and what they mean.
 
     Examples:

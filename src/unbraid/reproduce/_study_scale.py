@@ -18,7 +18,7 @@ from unbraid.study._spec import Training
 MINI_DATA, MINI_ROWS, MINI_SEEDS = "sprites_mini", 3000, 2
 #: Of 3000 rows, so that the smallest sample still has 300.
 LEAST_SHARE = 0.1
-MINI_TRAINING = Training(steps=1200, codes=6, width=8, batch=32, learning_rate=2e-3, together=12)
+MINI_TRAINING = Training(steps=1200, codes=6, width=8, judge=64, batch=32, learning_rate=2e-3, together=12)
 
 
 def scaled(study: Study, scale: Scale) -> Study:

@@ -78,7 +78,7 @@ def _check_family(family: Family) -> None:
 
 def _check_numbers(study: Study, at: At) -> None:
     _positive("rows", study.rows, at, ".rows")
-    for name in ("steps", "codes", "width", "batch", "learning_rate", "together", "gpus"):
+    for name in ("steps", "codes", "width", "judge", "batch", "learning_rate", "together", "gpus"):
         _positive(f"training.{name}", getattr(study.training, name), at, f".training.{name}")
     if not study.training.device.startswith(("cpu", "cuda")):
         raise ValueError(f"{at('.training.device')}: device must be cpu or cuda, got {study.training.device!r}.")

@@ -49,6 +49,7 @@ class Training(_Part, frozen=True, kw_only=True):
         steps: Of Adam.
         codes: Dimensions of the codes.
         width: Channels of the first convolution.
+        judge: Units of each hidden layer of the discriminator of ``factor_vae``.
         batch: Rows of a step, for each model.
         learning_rate: Of Adam.
         together: Models trained as one program.
@@ -59,6 +60,7 @@ class Training(_Part, frozen=True, kw_only=True):
     steps: int = 300_000
     codes: int = 10
     width: int = 32
+    judge: int = 1000
     batch: int = 64
     learning_rate: float = 1e-4
     together: int = 50

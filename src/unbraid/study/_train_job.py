@@ -96,6 +96,7 @@ class TrainJob:
                 n_steps=how.steps,
                 n_codes=how.codes,
                 width=how.width,
+                judge_width=how.judge,
                 batch_size=how.batch,
                 learning_rate=how.learning_rate,
                 out=folder,

@@ -11,7 +11,7 @@ from unbraid._typing import AnyArray
 from unbraid._validation import check_at_least
 from unbraid.models.ensemble._loop import Run, train_ensemble
 from unbraid.models.ensemble._memory import free_bytes
-from unbraid.models.ensemble._settings import Settings, member_strengths
+from unbraid.models.ensemble._settings import JUDGE_WIDTH, Settings, member_strengths
 from unbraid.models.ensemble._source import DEFAULT_MEMORY, Source
 from unbraid.models.ensemble._trained import TrainedEnsemble
 
@@ -32,6 +32,7 @@ def train(
     n_steps: int = 300_000,
     n_codes: int = N_CODES,
     width: int = 32,
+    judge_width: int = JUDGE_WIDTH,
     batch_size: int = 64,
     learning_rate: float = 1e-4,
     network: str | None = None,
@@ -60,6 +61,7 @@ def train(
         n_steps: Steps from the start; 300 000 for the published models.
         n_codes: Dimensions of the codes.
         width: Channels of the first convolution; hidden layers have eight times as many units.
+        judge_width: Units of each hidden layer of the discriminator of ``factor_vae``.
         batch_size: Rows of a step for each member, drawn with replacement.
         learning_rate: Of Adam.
         network: ``"conv"`` for pictures of even sides, ``"mlp"`` for anything; by default the first for pictures.
@@ -99,6 +101,7 @@ def train(
         likelihood="bernoulli" if is_picture else "gaussian",
         n_codes=n_codes,
         width=width,
+        judge_width=judge_width,
         batch_size=batch_size,
         learning_rate=learning_rate,
         precision=precision or ("bfloat16" if device.startswith("cuda") else "float32"),
