@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import t as student
 
 from unbraid._score import Score
+from unbraid._statistics import student_quantile, student_two_sided
 from unbraid._typing import FloatArray
 from unbraid._validation import check_choice
 from unbraid.metrics import METRICS
@@ -119,8 +119,8 @@ def _difference(metric: str, one: tuple[str, Report], other: tuple[str, Report])
     error, freedom = _unpaired_error(a.replicates, b.replicates) if obstacle else _paired_error(a, b)
     if freedom < FEWEST_REPLICATES - 1:
         return replace(plain, note="not tested: too few replicates")
-    p = 1.0 if same else 0.0 if error == 0 else float(2 * student.sf(size / error, freedom))
-    reach = float(student.ppf(1 - LEVEL / 2, freedom)) * error
+    p = 1.0 if same else 0.0 if error == 0 else float(student_two_sided(size / error, freedom))
+    reach = student_quantile(1 - LEVEL / 2, freedom) * error
     low, high = METRICS[metric].bounds
     ends = np.clip([plain.value - reach, plain.value + reach], low - high, high - low)
     return replace(plain, low=float(ends[0]), high=float(ends[1]), paired=not obstacle, p_value=p, note=obstacle)

@@ -13,13 +13,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 from threadpoolctl import threadpool_limits
 
 from unbraid._dependence import dependence_note, dependence_notes
 from unbraid._notes import representation_notes, score_notes
 from unbraid._progress import Progress, track
 from unbraid._score import Score
+from unbraid._statistics import student_quantile
 from unbraid._typing import FloatArray
 from unbraid._validation import check_at_least, did_you_mean
 from unbraid._version import __version__
@@ -356,7 +356,7 @@ def _replicates(group: _Group, name: str) -> FloatArray:
 
 def _reach(values: FloatArray) -> float:
     """How far a 95 % interval reaches to either side, by Student's t."""
-    return float(student.ppf(0.5 + CONFIDENCE / 2, len(values) - 1) * values.std(ddof=1))
+    return float(student_quantile(0.5 + CONFIDENCE / 2, len(values) - 1) * values.std(ddof=1))
 
 
 def _in_order(values: dict[int, dict[str, float]], name: str) -> FloatArray:

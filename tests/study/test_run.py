@@ -195,12 +195,15 @@ def test_training_that_fails_costs_its_models_only(tmp_path):
 
 def test_a_model_that_diverges_is_named_and_the_others_are_measured(tmp_path):
     text = TRAINED.replace("beta: [1, 4]", "beta: [1, 1e300]")  # beyond what single precision holds
-    state, _ = run(text, Store(tmp_path / "store"))
+    store = Store(tmp_path / "store")
+    state, _ = run(text, store)
     strengths = {model.strength for model in state.plan.models if model.key in state.failed_models}
     assert strengths == {1e300}
     assert all("diverged" in reason for reason in state.failed_models.values())
     assert not state.missing
     assert len(state.table().query("kind == 'agreement'")) == 2
+    _, engine = run(text, store)
+    assert engine.ran == []  # the same seed would diverge again
 
 
 def test_a_full_disk_is_a_reason_and_not_the_end(given, tmp_path, monkeypatch):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from scipy.stats import t as student
 
+from unbraid._statistics import student_quantile
 from unbraid._typing import FloatArray
 from unbraid.audit._candidate import Candidate, Outcome
 from unbraid.audit._cases import IDENTITY, MIXED, NOISE, Case
@@ -155,7 +155,7 @@ def _reach(values: FloatArray) -> float:
     """How far a 95 % interval of the mean reaches to either side, by Student's t; nowhere from an infinite mean."""
     if not np.isfinite(values).all():
         return 0.0
-    quantile = student.ppf(0.5 + CONFIDENCE / 2, len(values) - 1)
+    quantile = student_quantile(0.5 + CONFIDENCE / 2, len(values) - 1)
     return float(quantile * values.std(ddof=1) / np.sqrt(len(values)))
 
 

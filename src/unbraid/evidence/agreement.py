@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.stats import rankdata
 
+from unbraid._statistics import average_ranks
 from unbraid._typing import BoolArray, FloatArray, IntArray
 from unbraid._validation import check_choice
 from unbraid.evidence.lasso import lasso_on_gram
@@ -72,7 +72,7 @@ def agreement(
     kept = [codes[:, which] for codes, which in zip(codes_of_models, informative, strict=True)]
     counts = np.array([part.shape[1] for part in kept])
     if options.method == "spearman":
-        kept = [rankdata(part, axis=0) for part in kept]
+        kept = [average_ranks(part) for part in kept]
     stacked = np.hstack([standardise(part)[0] for part in kept])
     products = stacked.T @ stacked / len(stacked)
     if options.method == "spearman":

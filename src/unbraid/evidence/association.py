@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.stats import rankdata
 
+from unbraid._statistics import average_ranks
 from unbraid._typing import BoolArray, FloatArray, IntArray
 from unbraid._validation import check_choice
 from unbraid.evidence.splits import holdout
@@ -74,8 +74,8 @@ def _explained(codes: FloatArray, factor: Factor, correlation: Correlation) -> F
     rows = np.flatnonzero(factor.labelled)
     x, targets = codes[rows], factor.targets(rows)
     if correlation == "spearman":
-        x = rankdata(x, axis=0)
-        targets = rankdata(targets, axis=0) if targets.shape[1] == 1 else targets
+        x = average_ranks(x)
+        targets = average_ranks(targets) if targets.shape[1] == 1 else targets
     x = x - x.mean(axis=0)
     left, values, _ = np.linalg.svd(targets - targets.mean(axis=0), full_matrices=False)
     left = left[:, values > 1e-9 * values[0]]

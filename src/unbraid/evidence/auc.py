@@ -1,8 +1,8 @@
 """Area under the ROC curve, for many scores at once."""
 
 import numpy as np
-from scipy.stats import rankdata
 
+from unbraid._statistics import average_ranks
 from unbraid._typing import FloatArray, IntArray
 
 
@@ -17,7 +17,7 @@ def auc_by_level(scores: FloatArray, labels: IntArray) -> FloatArray:
         ``(n_levels,)``; NaN for a level with no row, or all rows.
     """
     n_samples, n_levels = scores.shape
-    ranks = rankdata(scores, axis=0)
+    ranks = average_ranks(scores)
     members = np.bincount(labels, minlength=n_levels).astype(float)
     own = np.bincount(labels, weights=ranks[np.arange(n_samples), labels], minlength=n_levels)
     pairs = members * (n_samples - members)

@@ -44,8 +44,7 @@ def thesis_study(
     from unbraid.reproduce._thesis_study import thesis_tables
 
     how: dict[str, Any] = {"engine": engine, "address": address, "data_folder": data_folder}
-    state = run_scaled("thesis", scale, store=store, yes=yes, workers=workers, progress=progress, **how)
-    return thesis_tables(state, scale)
+    return run_scaled("thesis", scale, thesis_tables, store=store, yes=yes, workers=workers, progress=progress, **how)
 
 
 def iwo_study(
@@ -71,5 +70,4 @@ def iwo_study(
     from unbraid.reproduce._study_scale import run_scaled
 
     how: dict[str, Any] = {"engine": engine, "address": address, "data_folder": data_folder}
-    state = run_scaled("iwo", scale, store=store, yes=yes, workers=workers, progress=progress, **how)
-    return iwo_tables(state, scale)
+    return run_scaled("iwo", scale, iwo_tables, store=store, yes=yes, workers=workers, progress=progress, **how)

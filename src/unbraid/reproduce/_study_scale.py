@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, get_args
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from unbraid._validation import check_choice
 from unbraid.reproduce._studies import Scale
+from unbraid.reproduce._study_result import StudyTables
 from unbraid.study import State, Store, Study, estimate_cost, load_study, look, make_plan, run_study
 from unbraid.study._spec import Training
 
@@ -51,18 +53,20 @@ def _shares(sizes: tuple[float, ...]) -> tuple[float, ...]:
 def run_scaled(
     name: str,
     scale: Scale,
+    tables: Callable[[State, Scale], StudyTables],
     *,
     store: str | Path | None,
     yes: bool,
     workers: int | None = None,
     progress: bool | None = None,
     **engine: Any,
-) -> State:
-    """Run a study that comes with the package at some scale.
+) -> StudyTables:
+    """Run a study that comes with the package at some scale, and read the paper's tables off it.
 
     Args:
         name: Which.
         scale: ``"mini"`` or ``"full"``.
+        tables: Reads them off.
         store: Where results go; in small, a temporary folder by default.
         yes: Start even if it is going to be long.
         workers: Jobs at the same time.
@@ -83,4 +87,4 @@ def run_scaled(
                 f"the {scale} {name} study is large; say yes (--yes) to start it. {cost.sentence(workers)}"
             )
         n_workers = workers or max(1, os.cpu_count() or 1)
-        return run_study(study, folder, workers=n_workers, progress=progress, **engine)
+        return tables(run_study(study, folder, workers=n_workers, progress=progress, **engine), scale)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
 from unbraid._typing import FloatArray
 from unbraid._validation import check_choice
@@ -38,7 +37,7 @@ def corrected(p: FloatArray, correct: Correction) -> FloatArray:
     result = np.full(p.shape, np.nan)
     if correct == "none" or not tested.any():
         return p
-    result[tested] = _holm(p[tested]) if correct == "holm" else false_discovery_control(p[tested])
+    result[tested] = _holm(p[tested]) if correct == "holm" else _benjamini_hochberg(p[tested])
     return result
 
 
@@ -48,3 +47,9 @@ def _holm(p: FloatArray) -> FloatArray:
     result = np.empty_like(p)
     result[order] = np.minimum(raised, 1.0)
     return result
+
+
+def _benjamini_hochberg(p: FloatArray) -> FloatArray:
+    from scipy.stats import false_discovery_control  # slow to import
+
+    return np.asarray(false_discovery_control(p), dtype=np.float64)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
 
+from unbraid._statistics import student_two_sided
 from unbraid._typing import FloatArray, IntArray
 from unbraid._validation import check_at_least, check_choice
 from unbraid.study._correct import Correction
@@ -110,7 +110,7 @@ def p_values(r: FloatArray, n: IntArray) -> FloatArray:
     freedom = np.maximum(n - 2, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(r) * np.sqrt(freedom / (1 - r**2))
-    p = np.asarray(2 * student.sf(t, freedom))
+    p = student_two_sided(t, freedom)
     return np.where((n >= FEWEST) & np.isfinite(r), p, np.nan)
 
 

@@ -9,7 +9,7 @@ from unbraid._progress import Progress, track
 from unbraid.study._agreement_job import AgreementJob
 from unbraid.study._job import Engine, Finished, Job
 from unbraid.study._measure_job import MeasureJob, measured_row
-from unbraid.study._plan import Ensemble, Measurement, Model, Plan
+from unbraid.study._plan import DIVERGED, Ensemble, Measurement, Model, Plan
 from unbraid.study._state import State, look
 from unbraid.study._store import MERGE_ABOVE, Store
 from unbraid.study._train_job import TrainJob, model_row
@@ -69,7 +69,8 @@ class _Run:
     def first(self) -> list[Job]:
         """Return the jobs that need not wait for others."""
         self.encoded = set(self.state.encoded)
-        trains = [one for one in self.plan.ensembles if any(m.key not in self.encoded for m in one.members)]
+        settled = self.encoded | {key for key, why in self.state.failed_models.items() if why.startswith(DIVERGED)}
+        trains = [one for one in self.plan.ensembles if any(model.key not in settled for model in one.members)]
         self.training = {model.key for ensemble in trains for model in ensemble.members}
         ready = [model for model in self.plan.models if model.key not in self.training]
         return [*(self._train(one) for one in trains), *self._measure(ready), *self._compare()]

@@ -19,8 +19,3 @@ def content_key(*parts: Any) -> str:
     """
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
-
-
-def joined_key(first: str, second: str) -> str:
-    """Return a hash of two hashes: quicker than :func:`content_key` where there are a hundred thousand."""
-    return hashlib.sha256(f"{first}/{second}".encode()).hexdigest()[:LENGTH]

@@ -11,10 +11,12 @@ from msgspec import to_builtins
 
 from unbraid._version import __version__
 from unbraid.panel import metric_options
-from unbraid.study._keys import content_key, joined_key
+from unbraid.study._keys import content_key
 from unbraid.study._rows import AGREEMENT, MODEL, SCORE, TASK
 from unbraid.study._spec import Family, Study
 
+#: How the reason begins for a model that would fail again however often it is tried.
+DIVERGED = "training diverged"
 #: Raised when training the same settings gives other models than before.
 TRAINING = 1
 
@@ -101,7 +103,7 @@ class Measurement:
 
     def on(self, model: Model) -> str:
         """Return the key of this measurement on a model."""
-        return joined_key(model.key, self.key)
+        return f"{model.key}-{self.key}"
 
 
 @dataclass(frozen=True)
@@ -160,11 +162,16 @@ class Plan:
             if model.key not in failed:
                 for measurement in self.measurements_of(model):
                     yield measurement.on(model), model, measurement
+        for group, measurement in self.comparisons(failed):
+            for model in group:
+                yield measurement.on(model), model, measurement
+
+    def comparisons(self, failed: set[str]) -> Iterator[tuple[tuple[Model, ...], Measurement]]:
+        """Yield which models are compared with each other, and how, without those that cannot be measured."""
         for group in self.settings:
             present = tuple(model for model in group if model.key not in failed)
             for measurement in self.agreements(present) if len(present) > 1 else ():
-                for model in present:
-                    yield measurement.on(model), model, measurement
+                yield present, measurement
 
     @property
     def rows_key(self) -> str:
@@ -174,7 +181,7 @@ class Plan:
 
 def model_row_key(model: Model) -> str:
     """Return the key of the row that says whether a model was made."""
-    return joined_key(model.key, MODEL)
+    return f"{model.key}-{MODEL}"
 
 
 def make_plan(study: Study) -> Plan:

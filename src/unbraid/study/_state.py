@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,26 +26,26 @@ class State:
 
     Attributes:
         plan: What it asks for.
-        found: All rows of the store.
+        store: Where it is.
+        failures: Why measurements that were tried have no value, by key.
         encoded: Keys of models whose codes can be read.
     """
 
     plan: Plan
-    found: pd.DataFrame
+    store: Store
+    failures: Mapping[str, str]
     encoded: frozenset[str]
 
     @cached_property
     def failed_models(self) -> dict[str, str]:
         """Models that could not be made, with the reason."""
-        rows = self.found[(self.found["kind"] == MODEL) & (self.found["failure"] != "")]
-        failed = dict(zip(rows["model"], rows["failure"], strict=True))
-        return {m.key: failed[m.key] for m in self.plan.models if m.key in failed and m.key not in self.encoded}
+        lost = [model for model in self.plan.models if model.key not in self.encoded]
+        return {m.key: self.failures[key] for m in lost if (key := model_row_key(m)) in self.failures}
 
     @cached_property
     def done(self) -> frozenset[str]:
         """Keys of measurements that have a value."""
-        whole = self.found[(self.found["failure"] == "") & (self.found["factor"] == "")]
-        return frozenset(whole["key"])
+        return self.store.done()
 
     @cached_property
     def wanted(self) -> list[tuple[str, Model, Measurement]]:
@@ -56,44 +57,49 @@ class State:
         """Measurements without a value."""
         return [one for one in self.wanted if one[0] not in self.done]
 
-    @cached_property
-    def failures(self) -> dict[str, str]:
-        """Why measurements have no value, by key; those not tried are not here."""
-        rows = self.found[(self.found["failure"] != "") & ~self.found["key"].isin(self.done)]
-        return dict(zip(rows["key"], rows["failure"], strict=True))
-
     def summary(self) -> dict[str, Any]:
         """Return counts of what is wanted, done, failed and missing, and the reasons of failures, as plain data."""
-        models = self.plan.models
-        parts = {"models": _counts(len(models), len(self.encoded), len(self.failed_models))}
-        for kind, title in TITLES.items():
-            wanted = [key for key, _, one in self.wanted if one.kind == kind]
-            if wanted:
-                n_done = sum(key in self.done for key in wanted)
-                parts[title] = _counts(len(wanted), n_done, sum(key in self.failures for key in wanted))
-        return {"study": self.plan.study.name, "parts": parts, "failures": self._reasons()}
+        present = [model for model in self.plan.models if model.key not in self.failed_models]
+        of_dataset = Counter(model.dataset for model in present)
+        tally = self.store.tally([model.key for model in present])
+        wanted, done = Counter[str](), Counter[str]()
+        for one in self.plan.measurements:
+            for dataset in one.only or of_dataset:
+                wanted[one.kind] += of_dataset[dataset]
+                done[one.kind] += tally.get((one.key, dataset), 0)
+        for group, one in self.plan.comparisons(set(self.failed_models)):
+            wanted[one.kind] += len(group)
+            done[one.kind] += tally.get((one.key, group[0].dataset), 0)
+        told = list(self._told())
+        failed = Counter(kind for kind, _, _ in told)
+        parts = {"models": _counts(len(self.plan.models), len(self.encoded), len(self.failed_models))}
+        parts |= {TITLES[kind]: _counts(n, done[kind], failed[kind]) for kind, n in wanted.items() if n}
+        return {"study": self.plan.study.name, "parts": parts, "failures": _by_reason(told)}
 
-    def _reasons(self) -> list[dict[str, Any]]:
-        """Return each reason once, the most frequent first, with an example."""
-        told = [
-            (self.failed_models[model.key], model.label)
-            for model in self.plan.models
-            if model.key in self.failed_models
-        ]
-        told += [
-            (self.failures[key], " ".join(filter(None, (one.name, one.predictor, "of", model.label))))
-            for key, model, one in self.missing
-            if key in self.failures
-        ]
-        examples = dict(reversed(told))
-        counted = Counter(reason for reason, _ in told)
-        return [{"why": why, "count": count, "example": examples[why]} for why, count in counted.most_common()]
+    def _told(self) -> Iterator[tuple[str, str, str]]:
+        """Yield what failed: its kind, the reason, and what it is in words."""
+        for model in self.plan.models:
+            if model.key in self.failed_models:
+                yield MODEL, self.failed_models[model.key], model.label
+        if not self.failures:
+            return
+        for key, model, one in self.plan.wanted(set(self.failed_models)):
+            if key in self.failures:
+                words = (one.name, one.predictor, "of", model.label)
+                yield one.kind, self.failures[key], " ".join(filter(None, words))
 
     def table(self) -> pd.DataFrame:
-        """Return the rows that belong to the study, each measurement once."""
+        """Read the rows that belong to the study, each measurement once."""
         keys = {key for key, _, _ in self.wanted} | {model_row_key(model) for model in self.plan.models}
-        rows = self.found[self.found["key"].isin(keys)]
-        return rows.drop_duplicates(IDENTITY, ignore_index=True)
+        found = self.store.table()
+        return found[found["key"].isin(keys)].drop_duplicates(IDENTITY, ignore_index=True)
+
+
+def _by_reason(told: list[tuple[str, str, str]]) -> list[dict[str, Any]]:
+    """Return each reason once, the most frequent first, with an example."""
+    examples = {why: example for _, why, example in reversed(told)}
+    counted = Counter(why for _, why, _ in told)
+    return [{"why": why, "count": count, "example": examples[why]} for why, count in counted.most_common()]
 
 
 def _counts(wanted: int, done: int, failed: int) -> dict[str, int]:
@@ -104,4 +110,4 @@ def look(plan: Plan, store: Store) -> State:
     """Return how far a study is."""
     files = store.names("codes")
     encoded = {model.key for model in plan.models if model.file or model.codes.removeprefix("codes/") in files}
-    return State(plan, store.table(), frozenset(encoded))
+    return State(plan, store, store.failures(), frozenset(encoded))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import fsspec
@@ -27,6 +27,24 @@ RESULTS = "results"
 MERGE_ABOVE = 200
 #: How often a table is read again when shards are merged by another run meanwhile.
 TRIES = 20
+EVERY_ROW_ONCE = """
+    select * exclude (place) from (
+        select *, row_number() over (partition by key, factor order by failure != '', failure) as place
+        from read_parquet(?)
+    ) where place = 1 order by dataset, family, strength, seed, kind, name, predictor, n_rows, factor, key
+"""
+KEYS_WITH_VALUES = "select distinct key from read_parquet(?) where factor = '' and failure = ''"
+KEYS_WITHOUT = """
+    with shards as (from read_parquet(?) where factor = ''),
+    lost as (select key, min(failure) as failure from shards where failure != '' group by key)
+    select key, failure from lost anti join (select key from shards where failure = '') using (key)
+"""
+#: A key is that of the model, a hyphen and that of the measurement.
+TALLY = """
+    select split_part(key, '-', 2) as measurement, dataset, count(distinct key)
+    from read_parquet(?) where factor = '' and failure = '' and model in (select unnest(?)) group by all
+"""
+Read = TypeVar("Read")
 
 
 class Store:
@@ -126,14 +144,20 @@ class Store:
 
     def table(self) -> pd.DataFrame:
         """Return all rows, each measurement once: a value rather than a failure where both are there."""
-        for _ in range(TRIES):
-            shards = self._shards()
-            try:
-                return self._query(shards)
-            except (duckdb.Error, OSError):
-                if shards == self._shards():
-                    break  # nobody merged one away between listing and reading: one is damaged
-        return self._query([shard for shard in self._shards() if self._is_whole(shard)])
+        return self._reading(self._rows)
+
+    def done(self) -> frozenset[str]:
+        """Return the keys of measurements that have a value."""
+        return self._reading(lambda shards: frozenset(key for (key,) in self._answers(KEYS_WITH_VALUES, shards)))
+
+    def failures(self) -> dict[str, str]:
+        """Return why measurements that were tried have no value, by key."""
+        return self._reading(lambda shards: dict(self._answers(KEYS_WITHOUT, shards)))
+
+    def tally(self, models: Sequence[str]) -> dict[tuple[str, str], int]:
+        """Count values by measurement and data set, of some models: quicker than to look at every key."""
+        counted = self._reading(lambda shards: self._answers(TALLY, shards, list(models)))
+        return {(measurement, dataset): count for measurement, dataset, count in counted}
 
     def damaged(self) -> list[str]:
         """Return shards that cannot be read; :meth:`table` does without them."""
@@ -146,7 +170,7 @@ class Store:
             return
         whole = [shard for shard in shards if self._is_whole(shard)]
         try:
-            table = pa.Table.from_pandas(self._query(whole), schema=SCHEMA, preserve_index=False)
+            table = pa.Table.from_pandas(self._rows(whole), schema=SCHEMA, preserve_index=False)
         except (duckdb.Error, OSError):
             return  # another run is merging the same
         merged = f"{content_key(whole)}.parquet"
@@ -179,24 +203,37 @@ class Store:
             return False
         return True
 
-    def _query(self, shards: Iterable[str]) -> pd.DataFrame:
-        paths = [self._address(shard) for shard in shards]
-        if not paths:
+    def _reading(self, read: Callable[[list[str]], Read]) -> Read:
+        """Return what is read from all shards, or from all but damaged ones."""
+        for _ in range(TRIES):
+            shards = self._shards()
+            try:
+                return read(shards)
+            except (duckdb.Error, OSError):
+                if shards == self._shards():
+                    break  # nobody merged one away between listing and reading: one is damaged
+        return read([shard for shard in self._shards() if self._is_whole(shard)])
+
+    def _rows(self, shards: list[str]) -> pd.DataFrame:
+        if not shards:
             return empty_table()
+        with self._database() as database:
+            found: pd.DataFrame = database.execute(EVERY_ROW_ONCE, [self._addresses(shards)]).df()
+        return found
+
+    def _answers(self, question: str, shards: list[str], *more: list[str]) -> list[Any]:
+        if not shards:
+            return []
+        with self._database() as database:
+            return database.execute(question, [self._addresses(shards), *more]).fetchall()
+
+    @contextmanager
+    def _database(self) -> Iterator[duckdb.DuckDBPyConnection]:
         with duckdb.connect() as database:
             if not self._is_local:
                 database.register_filesystem(self._files)
-            found: pd.DataFrame = database.execute(
-                """
-                select * exclude (place) from (
-                    select *, row_number() over (partition by key, factor order by failure != '', failure) as place
-                    from read_parquet(?)
-                ) where place = 1 order by dataset, family, strength, seed, kind, name, predictor, n_rows, factor, key
-                """,
-                [paths],
-            ).df()
-            return found
+            yield database
 
-    def _address(self, shard: str) -> str:
-        path = self.path(f"{RESULTS}/{shard}")
-        return path if self._is_local else str(self._files.unstrip_protocol(path))
+    def _addresses(self, shards: list[str]) -> list[str]:
+        paths = [self.path(f"{RESULTS}/{shard}") for shard in shards]
+        return paths if self._is_local else [str(self._files.unstrip_protocol(path)) for path in paths]

@@ -21,7 +21,7 @@ from unbraid.data import load_dataset
 from unbraid.models._encode import CHUNK, drawn_rows
 from unbraid.models._rates import gaussian_rate
 from unbraid.study._codes import factors_name, write_codes, write_factors
-from unbraid.study._plan import Ensemble, Model, Plan, model_row_key
+from unbraid.study._plan import DIVERGED, Ensemble, Model, Plan, model_row_key
 from unbraid.study._rows import MODEL
 from unbraid.study._store import Store
 
@@ -79,7 +79,7 @@ class TrainJob:
         seconds = (time.perf_counter() - started) / len(members)
         self.store.add_rows(
             [
-                model_row(model, loss, "" if step is None else f"training diverged at step {step}.", seconds)
+                model_row(model, loss, "" if step is None else f"{DIVERGED} at step {step}.", seconds)
                 for model, loss, step in zip(members, losses, trained.diverged, strict=True)
             ]
         )
