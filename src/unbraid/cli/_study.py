@@ -5,9 +5,9 @@ from __future__ import annotations
 import json as jsons
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from unbraid._files import write_text
 from unbraid.cli._outputs import check_writable, json_file
@@ -118,7 +118,12 @@ def run(
         sys.exit(SOME_FAILED)
 
 
-def status(*, store: str, study: str | None = None, json: str | None = None) -> None:
+def status(
+    *,
+    store: str,
+    study: str | None = None,
+    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+) -> None:
     """Say how far a study is, what failed and why.
 
     Examples:

@@ -64,9 +64,17 @@ class Store:
         self.url = str(url)
         try:
             self._files, self._root = fsspec.core.url_to_fs(self.url)
-            self._files.makedirs(self._root, exist_ok=True)
         except (OSError, ValueError, ImportError) as error:
             raise ValueError(f"store {self.url!r} cannot be a folder to write to: {error}.") from error
+        if self._is_local:
+            self._check_place(Path(self._root))
+
+    def _check_place(self, place: Path) -> None:
+        """Raise unless the folder is there or can be made; it is made with the first file."""
+        there = next(folder for folder in (place, *place.parents) if folder.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK):
+            why = "not writable" if there.is_dir() else "not a folder"
+            raise ValueError(f"store {self.url!r} cannot be a folder to write to: {str(there)!r} is {why}.")
 
     def __reduce__(self) -> tuple[type[Store], tuple[str]]:
         return Store, (self.url,)
