@@ -17,6 +17,7 @@ from unbraid.reproduce._study_result import StudyTables
 from unbraid.study import State, Store, Study, estimate_cost, load_study, look, make_plan, run_study
 from unbraid.study._spec import Training
 
+SMALL = "In small, with small models of small sprites, two seeds each:"
 MINI_DATA, MINI_ROWS, MINI_SEEDS = "sprites_mini", 3000, 2
 #: Of 3000 rows, so that the smallest sample still has 300.
 LEAST_SHARE = 0.1
@@ -36,6 +37,7 @@ def scaled(study: Study, scale: Scale) -> Study:
     return replace(
         study,
         name=f"{study.name}-mini",
+        about=f"{SMALL} {study.about}",
         data=(MINI_DATA,),
         rows=MINI_ROWS,
         seeds=MINI_SEEDS,
