@@ -16,6 +16,7 @@ from unbraid.study._spec import Study
 from unbraid.study._speeds import (
     AGREEMENT_SECONDS,
     CPU_MULTIPLICATIONS,
+    FACTOR_VAE_TIMES,
     GPU_MULTIPLICATIONS,
     ROWS_MEASURED,
     SCORE_SECONDS,
@@ -121,7 +122,8 @@ def _multiplications(study: Study, ensemble: Ensemble) -> float:
     """Return those of training; a step goes through a network three times, there and twice back."""
     how = study.training
     pictures = len(ensemble.members) * how.steps * how.batch
-    return 3 * pictures * network_multiplications(how.width, _shape(ensemble.dataset))
+    times = FACTOR_VAE_TIMES if ensemble.family == "factor_vae" and how.device.startswith("cuda") else 1.0
+    return 3 * times * pictures * network_multiplications(how.width, _shape(ensemble.dataset))
 
 
 def _bytes(study: Study, ensemble: Ensemble) -> float:
