@@ -8,6 +8,8 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile --con
 # One thread for each worker, and none that spins while it waits.
 export OMP_NUM_THREADS = 1
 export OMP_WAIT_POLICY = PASSIVE
+# Tests start dozens of processes; without kept bytecode each would compile again what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint types docs benchmarks clean
 
