@@ -91,7 +91,6 @@ def _means(
 def _single(cells: pd.DataFrame) -> list[StudyLine]:
     """Return every correlation over the strengths of a data set and family (Table 3)."""
     found = cells.set_index(["dataset", "family", "row", "column"])["r"]
-    columns = [(task, score) for task in PREDICTORS for score in _columns("Table 3")]
     return [
         StudyLine(
             table="Table 3",
@@ -101,8 +100,8 @@ def _single(cells: pd.DataFrame) -> list[StudyLine]:
             paper=paper,
             ours=_value(found, (DATASETS[dataset], FAMILIES[group], SCORES[score], PREDICTORS[task])),
         )
-        for (dataset, group), row in TABLE_3.items()
-        for (task, score), paper in zip(columns, row, strict=True)
+        for (task, dataset, group), row in TABLE_3.items()
+        for score, paper in zip(_columns("Table 3"), row, strict=True)
     ]
 
 
