@@ -5,7 +5,7 @@ import pytest
 
 import unbraid as ub
 from unbraid import METRICS, Representation
-from unbraid.panel import resolve_metrics
+from unbraid._asked import resolve_metrics
 from worlds import random_factors, standardised
 
 FACTORS = random_factors(4, 5, 6, n_samples=800)

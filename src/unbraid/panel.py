@@ -8,46 +8,31 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from unbraid._asked import Group, options_of, plain_options, plan_groups, resolve_metrics
 from unbraid._dependence import dependence_note, dependence_notes
 from unbraid._notes import representation_notes, score_notes
 from unbraid._progress import Progress, track
 from unbraid._score import Score
 from unbraid._statistics import student_quantile
 from unbraid._typing import FloatArray
-from unbraid._validation import check_at_least, did_you_mean
+from unbraid._validation import check_at_least
 from unbraid._version import __version__
 from unbraid.evidence.discretise import Binning
 from unbraid.evidence.factor_dependence import FactorDependence, factor_dependence
-from unbraid.metrics import METRICS, Metric, Source
+from unbraid.metrics import Metric
 from unbraid.representation import Representation, as_representation, check_n_factors
 from unbraid.result import LAYOUT, Report
 
 CONFIDENCE = 0.95
 REPLICATE_DECIMALS = 9
 POINT, REPLICATE, NULL = range(3)
-
-
-@dataclass(slots=True, eq=False)
-class _Group:
-    """Metrics that read the same evidence, and what has been computed for them."""
-
-    source: Source
-    options: Any
-    metrics: dict[str, tuple[Metric, dict[str, Any]]] = field(default_factory=dict)
-    points: dict[str, Score] = field(default_factory=dict)
-    replicates: dict[int, dict[str, float]] = field(default_factory=dict)
-    nulls: dict[int, dict[str, float]] = field(default_factory=dict)
-    errors: dict[str, str] = field(default_factory=dict)
-    spread_error: str | None = None
-    scale: float = 1.0
-    seconds: float = 0.0
 
 
 def evaluate(
@@ -108,7 +93,7 @@ def evaluate(
     chosen, notes = _choose(metrics, rep)
     failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
     shared = {"n_bins": n_bins, "binning": binning}
-    groups = _plan([metric for metric in chosen if metric.name not in failures], shared, options or {})
+    groups = plan_groups([metric for metric in chosen if metric.name not in failures], shared, options or {})
     started = time.perf_counter()
     tasks = [task for group in groups for task in _tasks(group, rep, seed, intervals, nulls)]
     tested: list[FactorDependence | None] = []
@@ -133,51 +118,6 @@ def evaluate(
     )
 
 
-def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
-    """Return the table rows behind names, family names or ``"default"``, each once, in the table's order."""
-    names = [part.strip() for part in metrics.split(",")] if isinstance(metrics, str) else list(metrics)
-    families = {metric.family for metric in METRICS.values()}
-    wanted = set()
-    for name in names:
-        if name == "all":
-            wanted |= set(METRICS)
-        elif name == "default":
-            wanted |= {name for name, metric in METRICS.items() if metric.in_default}
-        elif name in METRICS:
-            wanted.add(name)
-        elif name in families:
-            wanted |= {metric.name for metric in METRICS.values() if metric.family == name}
-        else:
-            raise ValueError(
-                f"Unknown metric {name!r}{did_you_mean(name, [*METRICS, *families])}; see `unbraid metrics`."
-            )
-    if not wanted:
-        raise ValueError("metrics must name at least one metric, got none; see `unbraid metrics`.")
-    return [metric for name, metric in METRICS.items() if name in wanted]
-
-
-def metric_options(
-    metrics: str | Iterable[str],
-    *,
-    n_bins: int = 20,
-    binning: Binning = "robust",
-    options: Mapping[str, Mapping[str, Any]] | None = None,
-) -> dict[str, dict[str, Any]]:
-    """Return every option that each metric would be computed with, defaults included, as plain data.
-
-    Two calls of :func:`evaluate` whose options agree here give the same number.
-
-    Raises:
-        ValueError: An unknown metric or option.
-
-    Example:
-        >>> metric_options("mig", n_bins=8)["mig"]["n_bins"]
-        8
-    """
-    groups = _plan(resolve_metrics(metrics), {"n_bins": n_bins, "binning": binning}, options or {})
-    return _options_of(groups)
-
-
 def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[str, ...]]:
     """Return the metrics to try; the default leaves out what the input cannot support, and says so."""
     chosen = resolve_metrics(metrics)
@@ -198,37 +138,7 @@ def _unsupported(metric: Metric, rep: Representation) -> str | None:
     return None
 
 
-def _plan(metrics: list[Metric], shared: dict[str, Any], options: Mapping[str, Mapping[str, Any]]) -> list[_Group]:
-    """Group metrics by the evidence they share."""
-    _check_options(options, metrics)
-    groups: dict[Any, _Group] = {}
-    for metric in metrics:
-        given = {**options.get(metric.family, {}), **options.get(metric.name, {})}
-        evidence, rest = metric.split_options({**shared, **given})
-        group = groups.setdefault((metric.source.name, evidence), _Group(metric.source, evidence))
-        group.metrics[metric.name] = (metric, rest)
-    return list(groups.values())
-
-
-def _check_options(options: Mapping[str, Mapping[str, Any]], metrics: list[Metric]) -> None:
-    """Raise on an option that no metric asked for would read: it would change nothing, silently."""
-    asked = {name for metric in metrics for name in (metric.name, metric.family)}
-    for name, given in options.items():
-        if name not in asked:
-            raise ValueError(
-                f"options names {name!r}, which is not among the metrics asked for{did_you_mean(name, asked)}."
-            )
-        takes = [key for metric in metrics if name in (metric.name, metric.family) for key in metric.option_names]
-        for key, value in given.items():
-            if key not in takes:
-                known = ", ".join(dict.fromkeys(takes)) or "none"
-                raise ValueError(f"options for {name} must be among {known}, got {key!r}{did_you_mean(key, takes)}.")
-            for metric in metrics:
-                if name in (metric.name, metric.family):
-                    metric.check_score_option(key, value)
-
-
-def _tasks(group: _Group, rep: Representation, seed: int, intervals: bool, nulls: bool) -> list[Callable[[], None]]:
+def _tasks(group: Group, rep: Representation, seed: int, intervals: bool, nulls: bool) -> list[Callable[[], None]]:
     """Return the work of one group, in pieces that do not depend on each other or on their order."""
     key = zlib.crc32(f"{group.source.name} {plain_options(group.options)}".encode())
 
@@ -255,7 +165,7 @@ def _run(tasks: list[Callable[[], None]], workers: int, bar: Progress) -> None:
             bar.advance()
 
 
-def _point(group: _Group, rep: Representation, rng: np.random.Generator, redraws: np.random.Generator | None) -> None:
+def _point(group: Group, rep: Representation, rng: np.random.Generator, redraws: np.random.Generator | None) -> None:
     started = time.perf_counter()
     try:
         evidence = group.source.gather(rep, group.options, rng)
@@ -276,7 +186,7 @@ def _point(group: _Group, rep: Representation, rng: np.random.Generator, redraws
             group.spread_error = _reason(error)
 
 
-def _resample(group: _Group, rep: Representation, rng: np.random.Generator) -> None:
+def _resample(group: Group, rep: Representation, rng: np.random.Generator) -> None:
     assert group.source.resample is not None
     try:
         tables = group.source.resample(rep, group.options, n_resamples=group.source.n_replicates, rng=rng)
@@ -285,7 +195,7 @@ def _resample(group: _Group, rep: Representation, rng: np.random.Generator) -> N
         group.spread_error = _reason(error)
 
 
-def _replicate(group: _Group, rep: Representation, index: int, rng: np.random.Generator) -> None:
+def _replicate(group: Group, rep: Representation, index: int, rng: np.random.Generator) -> None:
     """Gather again on a random half; its spread around the whole is the standard error of the whole."""
     n_rows = rep.n_samples // 2
     if group.source.max_replicate_rows is not None:
@@ -298,7 +208,7 @@ def _replicate(group: _Group, rep: Representation, index: int, rng: np.random.Ge
         group.spread_error = _reason(error)
 
 
-def _null(group: _Group, rep: Representation, index: int, rng: np.random.Generator) -> None:
+def _null(group: Group, rep: Representation, index: int, rng: np.random.Generator) -> None:
     limit = group.source.max_replicate_rows
     if limit is not None and rep.n_samples > limit:
         rep = rep.take(np.sort(rng.permutation(rep.n_samples)[:limit]))
@@ -309,11 +219,11 @@ def _null(group: _Group, rep: Representation, index: int, rng: np.random.Generat
         group.spread_error = _reason(error)
 
 
-def _light(group: _Group) -> Any:
+def _light(group: Group) -> Any:
     return group.options if group.source.lighten is None else group.source.lighten(group.options)
 
 
-def _values(group: _Group, evidence: Any) -> dict[str, float]:
+def _values(group: Group, evidence: Any) -> dict[str, float]:
     """Score what can be scored; a metric that fails costs the others of its group nothing."""
     values = {}
     for name, (metric, rest) in group.metrics.items():
@@ -328,7 +238,7 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
-def _finish(group: _Group, name: str, dependence: FactorDependence | None) -> Score:
+def _finish(group: Group, name: str, dependence: FactorDependence | None) -> Score:
     """Add interval, null and notes to a point score."""
     metric, score = group.metrics[name][0], group.points[name]
     values, nulls = _in_order(group.replicates, name), _in_order(group.nulls if metric.has_null else {}, name)
@@ -346,7 +256,7 @@ def _finish(group: _Group, name: str, dependence: FactorDependence | None) -> Sc
     return replace(finished, notes=(*score.notes, *added))
 
 
-def _replicates(group: _Group, name: str) -> FloatArray:
+def _replicates(group: Group, name: str) -> FloatArray:
     """Return replicates by index, drawn towards their mean until they scatter as the score of all rows does."""
     indices = range(group.source.n_replicates)
     drawn: FloatArray = np.array([group.replicates.get(index, {}).get(name, np.nan) for index in indices])
@@ -364,7 +274,7 @@ def _in_order(values: dict[int, dict[str, float]], name: str) -> FloatArray:
     return np.array([values[index][name] for index in sorted(values) if name in values[index]])
 
 
-def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) -> dict[str, Any]:
+def _meta(rep: Representation, groups: list[Group], seed: int, seconds: float) -> dict[str, Any]:
     return {
         "layout": LAYOUT,
         "unbraid": __version__,
@@ -380,30 +290,8 @@ def _meta(rep: Representation, groups: list[_Group], seed: int, seconds: float) 
         "factor_kinds": [str(factor.kind) for factor in rep.factors],
         "factor_levels": [len(factor.levels) or None for factor in rep.factors],
         "dead_codes": [name for name, active in zip(rep.code_names, rep.active, strict=True) if not active],
-        "options": _options_of(groups),
+        "options": options_of(groups),
         "confidence": CONFIDENCE,
         "seconds": round(seconds, 3),
         "seconds_by_evidence": [[group.source.name, round(group.seconds, 3)] for group in groups],
     }
-
-
-def _options_of(groups: list[_Group]) -> dict[str, dict[str, Any]]:
-    return {
-        name: {**plain_options(group.options), **rest} for group in groups for name, (_, rest) in group.metrics.items()
-    }
-
-
-def plain_options(options: Any) -> dict[str, Any]:
-    """Return options as plain data."""
-    return {item.name: _plain_value(getattr(options, item.name)) for item in fields(options)}
-
-
-def _plain_value(value: Any) -> Any:
-    """Return settings within settings as theirs; a callable by the name of its type, the same in every run."""
-    if isinstance(value, str | int | float | bool | None):
-        return value
-    if isinstance(value, tuple):
-        return [_plain_value(part) for part in value]
-    if is_dataclass(value):
-        return {"type": type(value).__name__, **plain_options(value)}
-    return type(value).__name__

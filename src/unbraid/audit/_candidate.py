@@ -9,12 +9,12 @@ from zlib import crc32
 
 import numpy as np
 
+from unbraid._asked import resolve_metrics
 from unbraid._score import Score
 from unbraid._typing import AnyArray, FloatArray
 from unbraid._validation import check_choice
 from unbraid.audit._truth import Should, Truth, expectation
 from unbraid.metrics import Invariance, Metric, Property, Source
-from unbraid.panel import resolve_metrics
 from unbraid.representation import Representation, check_n_factors
 
 #: A score, or the sentence that says why there is none.

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from unbraid._asked import resolve_metrics
 from unbraid.cli._inputs import distinct_names, read_all
 from unbraid.cli._outputs import check_outputs, json_file
 from unbraid.cli._table import print_comparison, print_report
 from unbraid.comparison import Comparison, compare
 from unbraid.evidence.discretise import Binning
-from unbraid.panel import evaluate, resolve_metrics
+from unbraid.panel import evaluate
 from unbraid.representation import Representation
 from unbraid.result import Report
 from unbraid.storage import load

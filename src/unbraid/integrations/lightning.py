@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from unbraid._asked import resolve_metrics
 from unbraid._codes_of import codes_of
 from unbraid._validation import check_at_least
 from unbraid.integrations.scores import RepresentationScores
-from unbraid.panel import resolve_metrics
 
 try:
     from lightning.pytorch import Callback

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from unbraid._asked import resolve_metrics
 from unbraid._typing import AnyArray, FloatArray, IntArray
 from unbraid._validation import check_at_least, to_array
 from unbraid.metrics import METRICS
-from unbraid.panel import evaluate, resolve_metrics
+from unbraid.panel import evaluate
 from unbraid.representation import Representation
 from unbraid.result import Report
 

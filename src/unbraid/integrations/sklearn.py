@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from unbraid._asked import resolve_metrics
 from unbraid._codes_of import codes_of
 from unbraid.metrics import METRICS
-from unbraid.panel import evaluate, resolve_metrics
+from unbraid.panel import evaluate
 
 
 @dataclass(frozen=True, kw_only=True)

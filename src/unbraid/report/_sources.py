@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from unbraid._asked import plain_options
 from unbraid.metrics import METRICS
-from unbraid.panel import plain_options
 from unbraid.result import Report
 
 UNNAMED = "a representation"

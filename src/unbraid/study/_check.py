@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from unbraid._asked import metric_options
 from unbraid._validation import check_choice
 from unbraid.data import DATASETS
 from unbraid.downstream import check_predictor, check_task
 from unbraid.models._strengths import STRENGTHS
-from unbraid.panel import metric_options
 from unbraid.study._spec import Family, Study
 
 #: Returns the place of a part of the file, in words.

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from unbraid._asked import metric_options
 from unbraid._version import __version__
-from unbraid.panel import metric_options
 from unbraid.study._keys import content_key
 from unbraid.study._rows import AGREEMENT, MODEL, SCORE, TASK
 from unbraid.study._spec import Family, Study
