@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -17,30 +18,12 @@ if TYPE_CHECKING:
 
 #: Scores beyond which each has a line instead of a column.
 MOST_COLUMNS = 6
-Json = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 
 
-def run_thesis_study(
-    *,
-    scale: Scale = "mini",
-    store: str | None = None,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
-    data: Path | None = None,
-    yes: bool = False,
-    json: Json = None,
-) -> None:
-    """Reproduce the study of 1800 models of dSprites: how Modularity correlates with fifteen other scores.
-
-    Trains six families of VAEs with six strengths each, scores their codes, solves twelve tasks on them, and prints the
-    correlations of Figure E.1 beside the published ones. All others were published as pictures; give a store, and
-    `unbraid study report` draws ours.
-
-    Examples:
-        unbraid reproduce thesis-study --scale mini
-
-        unbraid reproduce thesis-study --scale full --store thesis --data ~/data --yes
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How a published study is run.
 
     Parameters
     ----------
@@ -53,7 +36,7 @@ def run_thesis_study(
     workers
         Jobs at the same time.
     address
-        Of the Ray cluster.
+        Of the Ray cluster, `host:port` of its head or `auto`.
     data
         Folder with the files of official data sets.
     yes
@@ -61,67 +44,63 @@ def run_thesis_study(
     json
         Write everything as JSON, to a file or `-`.
     """
-    options: dict[str, Any] = {"engine": engine, "workers": workers, "address": address, "data_folder": data}
-    _run(thesis_study, scale, store, yes, json, options)
+
+    scale: Scale = "mini"
+    store: str | None = None
+    engine: EngineName = "local"
+    workers: int | None = None
+    address: str | None = None
+    data: Path | None = None
+    yes: bool = False
+    json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
 
 
-def run_iwo_study(
-    *,
-    scale: Scale = "mini",
-    store: str | None = None,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
-    data: Path | None = None,
-    yes: bool = False,
-    json: Json = None,
-) -> None:
+AS_USUAL = How()
+
+
+def run_thesis_study(*, how: How = AS_USUAL) -> None:
+    """Reproduce the study of 1800 models of dSprites: how Modularity correlates with fifteen other scores.
+
+    Trains six families of VAEs with six strengths each, scores their codes, solves twelve tasks on them, and prints the
+    correlations of Figure E.1 beside the published ones. All others were published as pictures; give a store, and
+    `unbraid study report` draws ours.
+
+    For example:
+        unbraid reproduce thesis-study --scale mini
+
+        unbraid reproduce thesis-study --scale full --store thesis --data ~/data --yes
+    """
+    _run(thesis_study, how)
+
+
+def run_iwo_study(*, how: How = AS_USUAL) -> None:
     """Reproduce the study of orthogonality against downstream tasks (arXiv:2407.03728, Tables 2, 3, 4, 5 and 7).
 
     Trains six families of VAEs with six strengths each on six data sets, scores their codes, predicts the factors from
-    them with three predictors, and prints the correlations beside the published ones.
+    them with three predictors, and prints the correlations beside the published ones; in small, Tables 2a and 7.
 
-    Examples:
+    For example:
         unbraid reproduce iwo-study --scale mini
 
         unbraid reproduce iwo-study --scale full --store iwo --data ~/data --engine ray --address auto --yes
-
-    Parameters
-    ----------
-    scale
-        `mini`: small models of small sprites, two seeds, Tables 2a and 7; `full`: the published study.
-    store
-        Where results go, and are found again by the next run; in small, a temporary folder by default.
-    engine
-        `local`: processes on this machine; `ray`: a Ray cluster.
-    workers
-        Jobs at the same time.
-    address
-        Of the Ray cluster.
-    data
-        Folder with the files of official data sets.
-    yes
-        Start even if it is going to be long.
-    json
-        Write everything as JSON, to a file or `-`.
     """
-    options: dict[str, Any] = {"engine": engine, "workers": workers, "address": address, "data_folder": data}
-    _run(iwo_study, scale, store, yes, json, options)
+    _run(iwo_study, how)
 
 
-def _run(
-    study: "Callable[..., StudyTables]",
-    scale: Scale,
-    store: str | None,
-    yes: bool,
-    json: str | None,
-    options: dict[str, Any],
-) -> None:
-    target = json_file(json)
+def _run(study: "Callable[..., StudyTables]", how: How) -> None:
+    target = json_file(how.json)
     if target is not None:
         check_writable("json", target)
-    tables = study(scale=scale, store=store, yes=yes, **options)
-    if json == "-":
+    tables = study(
+        scale=how.scale,
+        store=how.store,
+        yes=how.yes,
+        engine=how.engine,
+        workers=how.workers,
+        address=how.address,
+        data_folder=how.data,
+    )
+    if how.json == "-":
         print(tables.to_json())
     else:
         _print_tables(tables)
@@ -132,8 +111,8 @@ def _run(
     if target is not None:
         tables.to_json(target)
         print(f"wrote {target}", file=sys.stderr)
-    if store is not None:
-        print(f"next: unbraid study report --store {store} --out report.html", file=sys.stderr)
+    if how.store is not None:
+        print(f"next: unbraid study report --store {how.store} --out report.html", file=sys.stderr)
 
 
 def _print_tables(tables: "StudyTables") -> None:
