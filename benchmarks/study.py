@@ -25,10 +25,10 @@ import numpy as np
 
 import unbraid as ub
 from measure import machine
+from stores import NAMES, finished_store
 from unbraid.downstream import PREDICTORS, solve
 from unbraid.metrics import METRICS, udr
-from unbraid.study import Store, load_study, look, make_plan
-from unbraid.study._plan import model_row_key
+from unbraid.study import Store, study_state
 from unbraid.study._speeds import ROWS_MEASURED
 from worlds import dsprites_like
 
@@ -36,9 +36,8 @@ OUT = Path(__file__).with_name("study.json")
 TARGETS = {"status_seconds": 2.0, "mini_seconds": 600.0}
 #: Models of the store whose status is timed.
 N_MODELS = 10_000
-
-
-NAMES = ["shape", "scale", "orientation", "x", "y"]
+#: How often the command is timed.
+REPEATS = 7
 
 
 def speeds():
@@ -76,53 +75,30 @@ def _timed(work, rep):
 
 
 def status():
-    """Seconds to say how far a study of 10 000 models is, all of them measured."""
-    study = load_study("thesis")
-    seeds = N_MODELS // (6 * 6) + 1
-    plan = make_plan(_with(study, seeds=seeds))
+    """Seconds to say how far a study of 10 000 models is, all of them measured: the command, and the work in it."""
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(folder)
-        for number, model in enumerate(plan.models):
-            rows = [_row(model, model_row_key(model), "model")]
-            rows += [_row(model, one.on(model), one.kind, one) for one in plan.measurements_of(model)]
-            store.add_rows(rows)
-            if number % 200 == 199:
-                store.merge()
-        for ensemble in plan.ensembles:
-            for model in ensemble.members:
-                store.write(model.codes, b"")
+        plan, n_rows = finished_store(folder, N_MODELS)
         started = time.perf_counter()
-        summary = look(make_plan(plan.study), store).summary()
-        seconds = time.perf_counter() - started
-        n_shards = len(store.names("results"))
+        summary = study_state(folder).summary()
+        work = time.perf_counter() - started
+        command = [sys.executable, "-m", "unbraid", "study", "status", "--store", folder]
+        commands = [_clock(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(REPEATS)]
+        n_shards = len(Store(folder).names("results"))
     return {
         "models": len(plan.models),
-        "numbers": sum(p["done"] for p in summary["parts"].values()),
+        "numbers": sum(part["done"] for part in summary["parts"].values()),
+        "rows": n_rows,
         "shards": n_shards,
-        "seconds": seconds,
+        "seconds_of_work": work,
+        "status_seconds": float(np.median(commands)),
+        "status_seconds_range": [min(commands), max(commands)],
     }
 
 
-def _with(study, **changes):
-    import msgspec
-
-    return msgspec.structs.replace(study, **changes)
-
-
-def _row(model, key, kind, one=None):
-    return {
-        **model.columns(),
-        "key": key,
-        "kind": kind,
-        "name": one.name if one else "loss",
-        "predictor": one.predictor if one else "",
-        "factor": "",
-        "n_rows": one.n_rows if one else 0,
-        "value": 0.5,
-        "failure": "",
-        "seconds": 1.0,
-        "version": "0",
-    }
+def _clock(work):
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
 
 
 def mini():

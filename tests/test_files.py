@@ -1,9 +1,10 @@
+import errno
 import os
 import stat
 
 import pytest
 
-from unbraid._files import write_atomically, write_text
+from unbraid._files import DiskFullError, write_atomically, write_text
 
 
 def test_writes_utf_8_and_returns_the_path(tmp_path):
@@ -49,6 +50,20 @@ def test_a_failing_rename_leaves_the_old_file_and_nothing_else(tmp_path, monkeyp
     monkeypatch.setattr(os, "replace", busy)
     with pytest.raises(PermissionError, match="in use"):
         write_text(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_named_and_the_old_file_stays(tmp_path, reason):
+    path = write_text(tmp_path / "a.txt", "old")
+
+    def write(file):
+        file.write(b"half")
+        raise OSError(reason, os.strerror(reason))
+
+    with pytest.raises(DiskFullError, match=r"a.txt' cannot be written: .*; make room there and run it again\.$"):
+        write_atomically(path, write)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

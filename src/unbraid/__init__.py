@@ -1,20 +1,43 @@
 """Measure learned representations: how separated, compact and explicit the factors are in a model's codes."""
 
-import pandas as pd
+from typing import TYPE_CHECKING
 
-from unbraid import audit, manifold, metrics, models
-from unbraid._differences import Difference
-from unbraid._report_file import read_reports
-from unbraid._score import Score
+from unbraid._lazy import on_first_use
 from unbraid._version import __version__
-from unbraid.comparison import Comparison, compare
-from unbraid.factor import Factor, FactorKind, make_factor
-from unbraid.metrics import METRICS
-from unbraid.models import encode
-from unbraid.panel import evaluate
-from unbraid.representation import Representation
-from unbraid.result import Report
-from unbraid.storage import load, save
+
+if TYPE_CHECKING:
+    from unbraid import audit, manifold, metrics, models
+    from unbraid._differences import Difference
+    from unbraid._report_file import read_reports
+    from unbraid._score import Score
+    from unbraid.comparison import Comparison, compare
+    from unbraid.factor import Factor, FactorKind, make_factor
+    from unbraid.metrics import METRICS
+    from unbraid.metrics._listing import list_metrics
+    from unbraid.models import encode
+    from unbraid.panel import evaluate
+    from unbraid.representation import Representation
+    from unbraid.result import Report
+    from unbraid.storage import load, save
+else:
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "._differences": ["Difference"],
+            "._report_file": ["read_reports"],
+            "._score": ["Score"],
+            ".comparison": ["Comparison", "compare"],
+            ".factor": ["Factor", "FactorKind", "make_factor"],
+            ".metrics": ["METRICS"],
+            ".metrics._listing": ["list_metrics"],
+            ".models": ["encode"],
+            ".panel": ["evaluate"],
+            ".representation": ["Representation"],
+            ".result": ["Report"],
+            ".storage": ["load", "save"],
+        },
+        modules=["audit", "manifold", "metrics", "models"],
+    )
 
 __all__ = [
     "METRICS",
@@ -39,20 +62,3 @@ __all__ = [
     "read_reports",
     "save",
 ]
-
-
-def list_metrics() -> pd.DataFrame:
-    """Return a table of the metrics: what each measures, what it needs and what it costs."""
-    rows = [
-        {
-            "metric": metric.name,
-            "title": metric.title,
-            "measures": ", ".join(metric.measures),
-            "needs": "codes" if metric.min_factors == 0 else f"codes and {metric.min_factors}+ factors",
-            "direction": "higher is better" if metric.higher_is_better else "lower is better",
-            "cost": str(metric.cost),
-            "question": metric.summary,
-        }
-        for metric in METRICS.values()
-    ]
-    return pd.DataFrame(rows).set_index("metric")

@@ -1,10 +1,31 @@
 """Writing files so that a reader never sees half of one."""
 
+import errno
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+#: What systems say when there is no room: on the disk, or for this user.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+
+class DiskFullError(OSError):
+    """There is no room left where a file should go."""
+
+
+@contextmanager
+def naming_full_disks(path: str | Path) -> Iterator[None]:
+    """Say which file had no room, instead of only that something had none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        why = f"path {str(path)!r} cannot be written: {os.strerror(error.errno)}"
+        raise DiskFullError(f"{why}; make room there and run it again.") from error
 
 
 def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> Path:
@@ -19,28 +40,37 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> P
 
     Raises:
         ValueError: The folder does not exist or cannot be written to, or ``path`` is a device or a folder.
+        DiskFullError: There is no room; what was at ``path`` before is still there.
     """
     target = Path(path)
     place = Path(os.path.realpath(target))  # a link stays a link; what it points to is replaced
     if place.exists() and not place.is_file():
         raise ValueError(f"path {str(target)!r} cannot be written: it is not a regular file.")
+    with naming_full_disks(target):
+        _write_beside_and_move(target, place, write)
+    return target
+
+
+def _write_beside_and_move(target: Path, place: Path, write: Callable[[BinaryIO], object]) -> None:
     try:
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
     except OSError as error:
+        if error.errno in NO_ROOM:
+            raise
         raise ValueError(
             f"path {str(target)!r} cannot be written: {error.strerror}; give a file in a folder that exists."
         ) from error
+    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, place)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(place)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
-    return target
 
 
 def write_text(path: str | Path, text: str) -> Path:

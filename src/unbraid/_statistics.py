@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+import scipy
 
 from unbraid._typing import AnyArray, FloatArray
 
@@ -17,7 +17,7 @@ def student_quantile(p: float, freedom: float) -> float:
         >>> round(student_quantile(0.975, 4), 3)
         2.776
     """
-    return float(stdtrit(freedom, p))
+    return float(scipy.special.stdtrit(freedom, p))
 
 
 def student_two_sided(t: Any, freedom: Any) -> FloatArray:
@@ -27,7 +27,7 @@ def student_two_sided(t: Any, freedom: Any) -> FloatArray:
         >>> round(float(student_two_sided(2.776, 4)), 3)
         0.05
     """
-    return np.asarray(2 * stdtr(freedom, -np.abs(t)), dtype=np.float64)
+    return np.asarray(2 * scipy.special.stdtr(freedom, -np.abs(t)), dtype=np.float64)
 
 
 def average_ranks(columns: AnyArray) -> FloatArray:

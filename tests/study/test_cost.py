@@ -90,5 +90,5 @@ def test_what_is_done_costs_nothing(tmp_path):
 def test_a_large_store_says_how_far_it_is_at_once():
     status = MEASURED["status"]
     assert status["models"] > 10_000
-    assert status["seconds"] < MEASURED["targets"]["status_seconds"]
+    assert status["status_seconds"] < MEASURED["targets"]["status_seconds"]
     assert MEASURED["mini"]["mini_seconds"] < MEASURED["targets"]["mini_seconds"]

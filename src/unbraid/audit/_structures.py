@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from unbraid._typing import AnyArray, IntArray
 
@@ -42,7 +42,7 @@ def _correlated(rng: np.random.Generator, n_rows: int) -> IntArray:
     size = len(SIZES)
     covariance = np.full((size, size), CORRELATION) + (1 - CORRELATION) * np.eye(size)
     normal = rng.standard_normal((n_rows, size)) @ np.linalg.cholesky(covariance).T
-    return np.floor(ndtr(normal) * SIZES).astype(np.int64)
+    return np.floor(scipy.special.ndtr(normal) * SIZES).astype(np.int64)
 
 
 def _copied(rng: np.random.Generator, n_rows: int) -> IntArray:

@@ -8,16 +8,6 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from unbraid._version import __version__
-from unbraid.cli._audit import audit
-from unbraid.cli._compare import compare
-from unbraid.cli._data import data
-from unbraid.cli._demo import demo
-from unbraid.cli._manifold import manifold
-from unbraid.cli._metrics import metrics
-from unbraid.cli._reproduce import reproduce
-from unbraid.cli._score import score
-from unbraid.cli._study import study
-from unbraid.cli._train import train
 
 app = App(
     name="unbraid",
@@ -30,21 +20,18 @@ app = App(
     console=Console(),
     error_console=Console(stderr=True),
 )
-app.command(demo)
-app.command(score)
-app.command(compare)
-app.command(metrics)
-app.command(audit)
-app.command(manifold)
-app.command(reproduce)
-app.command(train)
-app.command(study)
-app.command(data)
+#: Each is in a module of its own, which is imported when it is asked for, or for the help that lists them all.
+COMMANDS = ("demo", "score", "compare", "metrics", "audit", "manifold", "reproduce", "train", "study", "data")
+for _name in COMMANDS:
+    app.command(f"unbraid.cli._{_name}:{_name}", name=_name)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 when all went well, 2 on bad input."""
     tokens = sys.argv[1:] if arguments is None else list(arguments)
+    if not tokens or tokens[0] not in (*COMMANDS, "--version"):
+        for name in COMMANDS:
+            app[name]
     try:
         app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:

@@ -3,7 +3,7 @@
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from unbraid._typing import FloatArray
 from unbraid._validation import MIN_ROWS, check_at_least, check_choice
@@ -72,7 +72,7 @@ def best_noisy_predictions(scale: float = 1.0) -> FloatArray:
 def _best(n_values: int, is_category: bool, noise: float) -> float:
     values = np.linspace(0, 1, n_values)
     if is_category:
-        reach = ndtr(values[1] / 2 / noise)
+        reach = scipy.special.ndtr(values[1] / 2 / noise)
         return float((2 * reach + (n_values - 2) * (2 * reach - 1)) / n_values)
     seen = np.linspace(-8 * noise, 1 + 8 * noise, 20_001)
     density = np.exp(-(((seen[:, None] - values) / noise) ** 2) / 2) / (np.sqrt(2 * np.pi) * noise * n_values)

@@ -1,7 +1,7 @@
 """Linear probes of one factor: least squares for numbers and angles, softmax regression for categories."""
 
 import numpy as np
-from scipy.special import softmax
+import scipy
 
 from unbraid._typing import FloatArray, IntArray
 from unbraid.evidence.separability import multinomial
@@ -35,4 +35,4 @@ def fit_linear(codes: FloatArray, factor: Factor, rows: IntArray) -> FloatArray:
 def predict_linear(codes: FloatArray, coefficients: FloatArray, factor: Factor) -> FloatArray:
     """Targets of a numeric factor, probabilities of the values of a categorical one."""
     scores = codes @ coefficients[:-1] + coefficients[-1]
-    return np.asarray(scores if factor.is_numeric else softmax(scores, axis=1))
+    return np.asarray(scores if factor.is_numeric else scipy.special.softmax(scores, axis=1))

@@ -1,7 +1,7 @@
 """Logistic probes: all one-versus-rest classifiers of a factor in one batched Newton iteration."""
 
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from unbraid._typing import FloatArray, IntArray
 
@@ -78,7 +78,7 @@ def _quasi_newton(design: FloatArray, labels: IntArray, start: FloatArray, penal
             gradient += p.T @ design[rows]
         return loss, gradient.ravel()
 
-    found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    found = scipy.optimize.minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200})
     fitted: FloatArray = found.x.reshape(start.shape)
     return fitted
 

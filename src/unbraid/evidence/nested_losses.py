@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.special import log_softmax
+import scipy
 
 from unbraid._typing import FloatArray, IntArray
 from unbraid.evidence.logistic import decision
@@ -75,7 +74,7 @@ def _attainable_loss(w: FloatArray, targets: FloatArray) -> float:
         left = (target - _mean_along(target, fitted))[:, None]
     else:
         left = targets - cross_fitted(terms, targets, n_folds=N_FOLDS, held_to_range=True)
-    nearest = np.asarray(cKDTree(w).query(w, k=2)[1])[:, 1]
+    nearest = np.asarray(scipy.spatial.cKDTree(w).query(w, k=2)[1])[:, 1]
     between = 0.5 * float(((left - left[nearest]) ** 2).sum(axis=1).mean())
     return min(between, float((left**2).sum(axis=1).mean()))
 
@@ -118,7 +117,7 @@ def _errors(predicted: FloatArray, factor: Factor, rows: IntArray, loss: str) ->
         return wrong
     # Regressed indicators separate the classes; a softmax on top turns them into probabilities.
     coefficients = multinomial(predicted, truth, len(factor.levels))
-    log_p = log_softmax(decision(predicted, coefficients), axis=1)
+    log_p = scipy.special.log_softmax(decision(predicted, coefficients), axis=1)
     surprise: FloatArray = -log_p[np.arange(len(truth)), truth]
     return surprise
 

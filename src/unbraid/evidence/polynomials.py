@@ -9,7 +9,7 @@ from math import comb
 from typing import TypeAlias
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from unbraid._typing import FloatArray, IntArray
 
@@ -144,5 +144,5 @@ def _solver(gram: FloatArray, penalty: float) -> Solve:
     """Factorise once, solve for many right-hand sides."""
     shifted = gram + penalty * np.eye(len(gram))
     shifted[0, 0] = gram[0, 0]
-    factor = cho_factor(shifted)
-    return lambda moment: np.asarray(cho_solve(factor, moment), dtype=np.float64)
+    factor = scipy.linalg.cho_factor(shifted)
+    return lambda moment: np.asarray(scipy.linalg.cho_solve(factor, moment), dtype=np.float64)

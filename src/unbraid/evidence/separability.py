@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.special import log_softmax
+import scipy
 
 from unbraid._typing import FloatArray, IntArray
 from unbraid._validation import check_choice
@@ -77,7 +77,7 @@ def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.r
         fit = one_vs_rest if options.classifier == "one_vs_rest" else multinomial
         scores = decision(x_judged, fit(x, labels[train], n_levels))
         if options.classifier == "multinomial":
-            scores = log_softmax(scores, axis=1)
+            scores = scipy.special.log_softmax(scores, axis=1)
         areas.append(float(np.nanmean(auc_by_level(scores, labels[judged]))))
     return Separation(auc=np.array(areas))
 
@@ -120,7 +120,7 @@ def _removed_share(factor: Factor, x: FloatArray, train: IntArray, x_judged: Flo
     n_levels = len(factor.levels)
     seen = np.bincount(factor.labels[train], minlength=n_levels)
     log_prior = np.log(np.maximum(seen, 1e-9) / seen.sum())
-    log_p = log_softmax(decision(x_judged, multinomial(x, factor.labels[train], n_levels)), axis=1)
+    log_p = scipy.special.log_softmax(decision(x_judged, multinomial(x, factor.labels[train], n_levels)), axis=1)
     truth = factor.labels[judged]
     blind = -float(log_prior[truth].mean())
     return 1 + float(log_p[np.arange(len(truth)), truth].mean()) / blind

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from unbraid._score import Score
 from unbraid.evidence.association import Association, Correlation, CorrelationOptions, correlations
@@ -42,7 +42,7 @@ def mcc(codes: Any, factors: Any = None, *, correlation: Correlation = "pearson"
 def mcc_score(association: Association) -> Score:
     """MCC of a matrix of absolute correlations."""
     matrix = association.matrix
-    code, factor = linear_sum_assignment(matrix, maximize=True)
+    code, factor = scipy.optimize.linear_sum_assignment(matrix, maximize=True)
     per_factor = np.zeros(matrix.shape[1])
     per_factor[factor] = matrix[code, factor]
     notes = () if len(factor) == matrix.shape[1] else ("Fewer codes than factors: those left over count 0.",)

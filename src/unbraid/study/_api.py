@@ -9,8 +9,6 @@ import msgspec
 import pandas as pd
 
 from unbraid._validation import check_choice
-from unbraid.study._drive import run_plan
-from unbraid.study._engines import make_engine
 from unbraid.study._file import load_study, parse_study
 from unbraid.study._plan import make_plan
 from unbraid.study._spec import Representations, Study
@@ -45,6 +43,9 @@ def run_study(
     Raises:
         ValueError: Not a study, or a store or cluster that cannot be reached.
     """
+    from unbraid.study._drive import run_plan  # what jobs need takes a while to import, and only a run needs it
+    from unbraid.study._engines import make_engine
+
     plan = make_plan(study if isinstance(study, Study) else load_study(study))
     place = store if isinstance(store, Store) else Store(store)
     runner = make_engine(engine, workers=workers, address=address)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from unbraid._files import DiskFullError
 from unbraid._progress import Progress, track
 from unbraid.study._agreement_job import AgreementJob
 from unbraid.study._job import Engine, Finished, Job
@@ -27,13 +29,17 @@ def run_plan(plan: Plan, store: Store, engine: Engine, *, data_folder: str = "",
 
     Returns:
         How far the study is afterwards; what failed is in its table, with reasons.
+
+    Raises:
+        DiskFullError: There is no room left, not even for reasons; what was finished is in the store.
     """
     run = _Run(plan, store, data_folder, look(plan, store))
     jobs = run.first()
     if jobs:
         with engine, track(run.n_expected(jobs), progress, doing=f"study {plan.study.name}") as bar:
             _work(run, engine, jobs, bar)
-    store.merge()
+    with suppress(DiskFullError):  # small shards are as good, only slower to read
+        store.merge()
     return look(plan, store)
 
 
@@ -47,11 +53,16 @@ def _work(run: _Run, engine: Engine, jobs: list[Job], bar: Progress) -> None:
         n_open, n_done = n_open - 1, n_done + 1
         bar.advance()
         bar.tell(finished.job.label if finished.error is None else f"failed: {finished.job.label}")
-        for job in run.after(finished):
+        try:
+            following = run.after(finished)
+            if n_done % MERGE_ABOVE == 0:
+                run.store.merge()
+        except DiskFullError as error:
+            stopped = f"store {run.store.url!r} is full, so the run was stopped; what was finished is in it"
+            raise DiskFullError(f"{stopped}: make room and run it again.") from error
+        for job in following:
             engine.submit(job)
             n_open += 1
-        if n_done % MERGE_ABOVE == 0:
-            run.store.merge()
 
 
 @dataclass

@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unbraid._files import write_atomically
+from unbraid._files import naming_full_disks, write_atomically
 from unbraid._typing import AnyArray
 from unbraid.study._keys import content_key
 from unbraid.study._rows import SCHEMA, empty_table
@@ -34,11 +34,8 @@ EVERY_ROW_ONCE = """
     ) where place = 1 order by dataset, family, strength, seed, kind, name, predictor, n_rows, factor, key
 """
 KEYS_WITH_VALUES = "select distinct key from read_parquet(?) where factor = '' and failure = ''"
-KEYS_WITHOUT = """
-    with shards as (from read_parquet(?) where factor = ''),
-    lost as (select key, min(failure) as failure from shards where failure != '' group by key)
-    select key, failure from lost anti join (select key from shards where failure = '') using (key)
-"""
+FAILURES = "select key, min(failure) from read_parquet(?) where factor = '' and failure != '' group by key"
+KEYS_THAT_HAVE_VALUES = f"{KEYS_WITH_VALUES} and key in (select unnest(?))"
 #: A key is that of the model, a hyphen and that of the measurement.
 TALLY = """
     select split_part(key, '-', 2) as measurement, dataset, count(distinct key)
@@ -101,7 +98,7 @@ class Store:
         start = f"{self.path(folder)}/"
         if self._is_local:
             return {
-                os.path.relpath(os.path.join(at, name), start)
+                os.path.join(at, name)[len(start) :]
                 for at, _, names in os.walk(start)
                 for name in names
                 if not name.startswith(".")
@@ -112,7 +109,8 @@ class Store:
     def write(self, name: str, content: bytes) -> None:
         """Write a file, all of it or nothing."""
         path = self.path(name)
-        self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
+        with naming_full_disks(path):
+            self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
         if self._is_local:
             write_atomically(path, lambda file: file.write(content))
         else:
@@ -160,7 +158,7 @@ class Store:
 
     def failures(self) -> dict[str, str]:
         """Return why measurements that were tried have no value, by key."""
-        return self._reading(lambda shards: dict(self._answers(KEYS_WITHOUT, shards)))
+        return self._reading(self._failures)
 
     def tally(self, models: Sequence[str]) -> dict[tuple[str, str], int]:
         """Count values by measurement and data set, of some models: quicker than to look at every key."""
@@ -228,6 +226,14 @@ class Store:
         with self._database() as database:
             found: pd.DataFrame = database.execute(EVERY_ROW_ONCE, [self._addresses(shards)]).df()
         return found
+
+    def _failures(self, shards: list[str]) -> dict[str, str]:
+        """Look for failures first: mostly there are few, and to find none takes no look at the keys."""
+        failed = dict(self._answers(FAILURES, shards))
+        made_good = self._answers(KEYS_THAT_HAVE_VALUES, shards, list(failed)) if failed else []
+        for (key,) in made_good:
+            del failed[key]
+        return failed
 
     def _answers(self, question: str, shards: list[str], *more: list[str]) -> list[Any]:
         if not shards:

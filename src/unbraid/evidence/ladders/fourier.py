@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from unbraid._typing import FloatArray, IntArray
 from unbraid._validation import check_at_least
@@ -139,8 +139,9 @@ def _best_ridges(
     penalty[0] = 0.0
     best, lowest = [right[:, :0]] * len(moments), np.full(len(moments), np.inf)
     for strength in STRENGTHS:
-        factored = cho_factor(block + np.diag(strength * penalty + 1e-10 * block[0, 0]), check_finite=False)
-        for k, weights in enumerate(np.split(cho_solve(factored, right, check_finite=False), ends, axis=1)):
+        ridged = block + np.diag(strength * penalty + 1e-10 * block[0, 0])
+        solved = scipy.linalg.cho_solve(scipy.linalg.cho_factor(ridged, check_finite=False), right, check_finite=False)
+        for k, weights in enumerate(np.split(solved, ends, axis=1)):
             loss = _squared_error(validation[:, : size + 1] @ weights, factors[k], rows)
             if loss < lowest[k]:
                 best[k], lowest[k] = weights, loss

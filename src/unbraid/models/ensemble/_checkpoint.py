@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ def save_checkpoint(folder: Path, settings: Settings, state: dict[str, Any]) -> 
     """Write settings and state to ``folder``, which is made if it is not there."""
     folder.mkdir(parents=True, exist_ok=True)
     content = {"settings": settings.to_json(), **state}
-    return write_atomically(folder / FILE_NAME, lambda file: torch.save(content, file))
+    buffer = io.BytesIO()
+    torch.save(content, buffer)  # to a file, it would not say why that could not be written
+    return write_atomically(folder / FILE_NAME, lambda file: file.write(buffer.getbuffer()))
 
 
 def load_checkpoint(folder: str | Path, *, device: str = "cpu") -> tuple[Settings, dict[str, Any]]:

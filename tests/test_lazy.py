@@ -1,0 +1,71 @@
+"""What a package lends is imported when it is used, and a quick command pays for little."""
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import unbraid
+import unbraid.report
+import unbraid.study
+
+#: Packages whose names are imported on first use.
+LAZY = [unbraid, unbraid.report, unbraid.study]
+
+
+def modules_after(code):
+    """What a fresh interpreter has imported once it ran some code."""
+    code = f"import sys\n{code}\nprint('modules:', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("modules:")[2].split())
+
+
+def promised(package):
+    """What type checkers are told a package has, and which module each name is from."""
+    tree = ast.parse(Path(package.__file__).read_text())
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    return {name.name: node.module for node in block.body for name in node.names}
+
+
+@pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
+def test_every_name_is_there_and_is_what_type_checkers_are_told(package):
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+        assert name in dir(package)
+    for name, module in promised(package).items():
+        there = (
+            import_module(f"{module}.{name}") if module == package.__name__ else getattr(import_module(module), name)
+        )
+        assert getattr(package, name) is there
+        assert name in package.__all__
+
+
+@pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
+def test_a_name_that_is_not_there_is_an_error(package):
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'nonsense'"):
+        package.nonsense  # noqa: B018
+
+
+def test_the_package_alone_imports_nothing_else():
+    found = modules_after("import unbraid; unbraid.__version__")
+    assert not found & {"numpy", "pandas", "scipy", "duckdb"}
+
+
+def test_a_name_brings_what_it_needs_and_no_more():
+    found = modules_after("import unbraid; unbraid.Score")
+    assert "unbraid._score" in found
+    assert not found & {"pandas", "unbraid.metrics", "unbraid.study"}
+
+
+def test_the_command_line_says_its_version_without_loading_a_command():
+    code = "from unbraid.cli import main\ntry: main(['--version'])\nexcept SystemExit: pass"
+    assert not modules_after(code) & {"numpy", "pandas"}
+
+
+def test_status_of_a_study_loads_neither_special_functions_nor_what_jobs_need(tmp_path):
+    code = "from unbraid.study import Store, look, make_plan, load_study\n"
+    code += f"look(make_plan(load_study('mini')), Store({str(tmp_path / 'store')!r})).summary()"
+    assert not modules_after(code) & {"scipy.special", "scipy.optimize", "sklearn", "torch", "unbraid.study._drive"}
