@@ -112,6 +112,22 @@ def test_the_knee_of_beta_vaes_is_judged_by_its_spectra():
     assert part((5, 2, 0), -0.1).n_agree == 3  # those kept move the data less and less
 
 
+@pytest.mark.parametrize(("pixels", "n_numbers"), [("28 by 28", 2), ("8 by 8", 0)])
+def test_flows_of_small_digits_are_held_against_words_and_not_numbers(pixels, n_numbers):
+    correlation = {"GLOW-like": (1.8, 1.9), "GIN": (1.5, ""), "cINN": (1.7, ""), "wavelet": (0.6, 0.5)}
+    rows = [(f"total correlation, nats per latent, {name}", *pair) for name, pair in correlation.items()]
+    for name, entropy, shared in (("C", 3, 3), ("M", 1, 2), ("D", 0, 1)):
+        rows.append((f"wavelet, mean entropy in set {name} (9 latents)", entropy, ""))
+        rows.append((f"wavelet, mean mutual information in set {name}", shared, ""))
+    rows += [("sorted spectra, GIN less cINN, mean gap in nats", 0.1, "comparable")]
+    rows += [("rank correlation of GIN's deviations and entropies", 0.9, "only weakly correlated")]
+    lines = [{"what": what, "ours": ours, "paper": paper} for what, ours, paper in rows]
+    result = {"rows": lines, "meta": {"pixels": pixels}}
+    flows, gin = REPRODUCTIONS["digits-flows"].parts(result)
+    assert (flows.colour, len(flows.checks)) == (Colour.GREEN, 4 + n_numbers)
+    assert (gin.colour, gin.n_agree) == (Colour.AMBER, 1)
+
+
 def test_runs_are_kept_as_they_end_and_read_back_the_same(tmp_path):
     runs = list(run_all([toy(), toy("other", None)], folder=tmp_path))
     assert [run.reason for run in runs] == ["", "torch is not installed."]
@@ -128,6 +144,10 @@ def test_quick_is_quick_and_missing_data_is_no_failure():
     assert judge(toy(), missing).colour is Colour.GREY
     (given,) = run_all([toy(needs="a folder with MNIST")], data="mnist")
     assert given.result is not None
+    (small,) = run_all([toy(needs="a folder with MNIST")], quick=True)
+    assert small.result is not None  # on data that comes along
+    (also,) = run_all([toy(quick_needs="a folder with MNIST")], quick=True)
+    assert also.reason == "needs a folder with MNIST"
 
 
 def test_what_is_not_finite_is_kept_as_null_and_differs(tmp_path):
@@ -169,13 +189,15 @@ def test_the_command_makes_both_pages_again_from_what_was_kept(tmp_path, capsys)
 def test_the_command_runs_what_it_is_told_to(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(REPRODUCTIONS, "moons", toy("moons"))
     folder = tmp_path / "results"
-    code, out, err = run_cli(capsys, "reproduce", "--all", "--quick", "--only", "moons,digits-flows", "--json", folder)
+    code, out, err = run_cli(
+        capsys, "reproduce", "--all", "--quick", "--only", "moons,dependent-mnist", "--json", folder
+    )
     assert code == 0
     assert "red: moons. Quick settings." in err
-    assert "grey: digits-flows. Not run: needs a folder with MNIST in IDX format (--data)." in err
+    assert "grey: dependent-mnist. Not run: needs a folder with MNIST in IDX format (--data)." in err
     assert [line.split()[:2] for line in out.splitlines()[1:] if line[:1].strip()] == [
+        ["grey", "dependent-mnist"],
         ["red", "moons"],
-        ["grey", "digits-flows"],
     ]
     assert json.loads((folder / "moons.json").read_text())["result"]["ours"] == 0.25
 

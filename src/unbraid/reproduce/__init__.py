@@ -61,6 +61,7 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             run=dependent_mnist,
             parts=mnist_parts,
             needs=MNIST,
+            quick_needs=MNIST,
         ),
         Reproduction(
             name="moons",

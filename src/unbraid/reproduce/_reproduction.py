@@ -24,7 +24,8 @@ class Reproduction:
         quick: Options of ``run`` for a quick run.
         full: Options of ``run`` for a full run, where they are not its defaults.
         parts: From the plain data of a result, its tables and figures with our number beside the paper's.
-        needs: What a run needs that is not there by itself, in words; empty for nothing.
+        needs: What a full run needs that is not there by itself, in words; empty for nothing.
+        quick_needs: The same for a quick run.
     """
 
     name: str
@@ -36,3 +37,4 @@ class Reproduction:
     full: Mapping[str, Any] = field(default_factory=dict)
     parts: Callable[[Mapping[str, Any]], Sequence[Part]] = _no_parts
     needs: str = ""
+    quick_needs: str = ""

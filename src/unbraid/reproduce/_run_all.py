@@ -141,10 +141,11 @@ def _run(
     reproduction: Reproduction, *, quick: bool, data: str | Path | None, device: str, progress: bool | None
 ) -> Run:
     mode: Mode = "quick" if quick else "full"
-    if reproduction.needs and data is None:
-        return Run(name=reproduction.name, mode=mode, reason=f"needs {reproduction.needs}")
+    needs = reproduction.quick_needs if quick else reproduction.needs
+    if needs and data is None:
+        return Run(name=reproduction.name, mode=mode, reason=f"needs {needs}")
     # Quick settings are made for digits that come along; where those will do, they are used.
-    digits = data if reproduction.needs or not quick else None
+    digits = data if needs or not quick else None
     given = {"data": digits, "device": device, "progress": progress}
     known = inspect.signature(reproduction.run).parameters
     own = reproduction.quick if quick else reproduction.full
