@@ -10,8 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.distributions import Transform, constraints
-from zuko.transforms import CouplingTransform, DependentTransform, MonotonicAffineTransform, MonotonicRQSTransform
+from zuko.transforms import DependentTransform, MonotonicAffineTransform, MonotonicRQSTransform
 from zuko.utils import unpack
+
+from unbraid.models.flows._split import Split
 
 #: A coupling multiplies by no more than this, and by no less than one over it.
 MOST_SCALE = 10.0
@@ -31,8 +33,6 @@ class Coupling(nn.Module):
         shapes: Shapes of the parameters of one entry.
     """
 
-    stays: Tensor
-
     def __init__(
         self,
         stays: Tensor,
@@ -41,7 +41,7 @@ class Coupling(nn.Module):
         shapes: tuple[tuple[int, ...], ...],
     ) -> None:
         super().__init__()
-        self.register_buffer("stays", stays)
+        self.split = Split(stays)
         self.bijection, self.shapes = bijection, shapes
         self.n_each = sum(math.prod(shape) for shape in shapes)
         n_stay = int(stays.sum())
@@ -49,8 +49,7 @@ class Coupling(nn.Module):
 
     def forward(self, context: Tensor | None = None) -> Transform:
         """Return the bijection under a context."""
-        transform: Transform = CouplingTransform(partial(self._given, context), self.stays)
-        return transform
+        return self.split.coupling(partial(self._given, context))
 
     def _given(self, context: Tensor | None, x: Tensor) -> Transform:
         # Entries come last, so that the channels of an image stay channels.

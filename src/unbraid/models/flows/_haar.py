@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.distributions import Transform, constraints
-from zuko.transforms import CouplingTransform
 
 from unbraid.models.flows._mixing import Chain
+from unbraid.models.flows._split import Split
 
 
 class HaarTransform(Transform):
@@ -69,21 +69,18 @@ class DetailsGivenAverage(nn.Module):
         size: Entries in all.
     """
 
-    is_average: Tensor
-
     def __init__(self, flow: Chain, n_average: int, size: int) -> None:
         super().__init__()
         self.flow = flow
-        self.register_buffer("is_average", torch.arange(size) < n_average)
+        self.split = Split(torch.arange(size) < n_average)
 
     def forward(self, context: Tensor | None = None) -> Transform:
         """Return the bijection; only the average is context here."""
-        transform: Transform = CouplingTransform(self.flow, self.is_average)
-        return transform
+        return self.split.coupling(self.flow)
 
     def set_from(self, x: Tensor, context: Tensor | None = None) -> None:
         """Set normalisations from data."""
-        self.flow.set_from(x[..., ~self.is_average], x[..., self.is_average])
+        self.flow.set_from(x[..., self.split.moves], x[..., self.split.stays])
 
 
 class AverageAlone(nn.Module):
@@ -95,21 +92,18 @@ class AverageAlone(nn.Module):
         size: Entries in all.
     """
 
-    is_detail: Tensor
-
     def __init__(self, flow: Chain, n_average: int, size: int) -> None:
         super().__init__()
         self.flow = flow
-        self.register_buffer("is_detail", torch.arange(size) >= n_average)
+        self.split = Split(torch.arange(size) >= n_average)
 
     def forward(self, context: Tensor | None = None) -> Transform:
         """Return the bijection; the context does not matter, nor do the details."""
-        transform: Transform = CouplingTransform(lambda details: self.flow(), self.is_detail)
-        return transform
+        return self.split.coupling(lambda details: self.flow())
 
     def set_from(self, x: Tensor, context: Tensor | None = None) -> None:
         """Set normalisations from data."""
-        self.flow.set_from(x[..., ~self.is_detail])
+        self.flow.set_from(x[..., self.split.moves])
 
 
 def _stack(*images: Tensor) -> Tensor:
