@@ -210,5 +210,8 @@ def test_a_full_disk_is_one_sentence_and_no_half_file(tmp_path, capsys, monkeypa
     monkeypatch.setattr(os, "fsync", full_disk)
     code, _, err = run_cli(capsys, "score", path, "--metrics", "mig", "--json", tmp_path / "out.json")
     assert code == 2
-    assert err.splitlines()[-1] == "unbraid: [Errno 28] No space left on device"
+    out = str(tmp_path / "out.json")
+    assert err.splitlines()[-1] == (
+        f"unbraid: path {out!r} cannot be written: No space left on device; make room there and run it again."
+    )
     assert list(tmp_path.iterdir()) == [path]
