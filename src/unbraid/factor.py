@@ -15,7 +15,7 @@ from unbraid._validation import check_choice, to_array
 
 MAX_LEVELS = 256
 MAX_CATEGORIES = 1000
-LEAVE_OUT = "leave it out by naming the others, with --only in the shell or only=[...] in Python"
+DROP = "drop it before scoring, by naming the others: --only in the shell, only=[...] in Python"
 
 
 class FactorKind(StrEnum):
@@ -235,9 +235,9 @@ def _categorical(column: pd.Series[Any], numbers: FloatArray | None, name: str) 
 
 def _check_levels(n_levels: int, name: str) -> None:
     if n_levels == 0:
-        raise ValueError(f"factor {name!r} has no labelled row; {LEAVE_OUT}.")
+        raise ValueError(f"factor {name!r} has no labelled row; {DROP}.")
     if n_levels == 1:
-        raise ValueError(f"factor {name!r} takes one value only, its entropy is zero; {LEAVE_OUT}.")
+        raise ValueError(f"factor {name!r} takes one value only; {DROP}.")
 
 
 def _period(distinct: FloatArray, repeats: bool, name: str) -> float:

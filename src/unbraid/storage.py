@@ -191,8 +191,8 @@ def _plain_data(source: Path) -> Iterator[None]:
         if "pickle" in str(error):
             raise ValueError(
                 f"path {str(source)!r} is not a NumPy file of plain numbers or text; "
-                "Python objects (pickles) are never loaded: save arrays of numbers, or of text with .astype(str), "
-                "where columns of numbers become numbers again, or write a .csv."
+                "Python objects (pickles) are never loaded; save labels that mix numbers and text with "
+                ".astype(str), or as .csv."
             ) from error
         raise ValueError(f"path {str(source)!r} is damaged or not a NumPy file: {_first_line(error)}") from error
 
