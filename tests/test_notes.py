@@ -69,6 +69,23 @@ def test_the_period_of_an_angle_is_told(values, kind, words):
     assert words in notes_of(values, kind=kind)
 
 
+@pytest.mark.parametrize(
+    ("values", "kind", "words"),
+    [
+        (DEGREES, "circular:6.283185307", "f (57 of 2π)?"),
+        (np.deg2rad(DEGREES), "circular:360", "f (0.017 of 360)?"),
+        (DEGREES / 360, "circular", "f (0.16 of 2π)?"),
+    ],
+)
+def test_a_period_that_does_not_suit_the_values_is_asked_about(values, kind, words):
+    assert "is it the right one: " + words in notes_of(values, kind=kind)
+
+
+@pytest.mark.parametrize(("values", "kind"), [(DEGREES, "circular:360"), (DEGREES / 3, "circular:360")])
+def test_a_period_that_may_suit_the_values_is_not(values, kind):
+    assert "right one" not in notes_of(values, kind=kind)
+
+
 def test_whole_numbers_that_were_read_as_ordered_are_told():
     notes = notes_of(np.arange(1000) % 5, name="digit")
     assert "Whole numbers were read as ordered: digit." in notes
@@ -88,6 +105,14 @@ def test_whole_numbers_that_were_read_as_ordered_are_told():
 )
 def test_numbers_that_were_declared_or_not_read_as_ordered_are_not(values, kind):
     assert "ordered" not in notes_of(values, kind=kind)
+
+
+def test_rows_that_leave_one_value_or_none_do_not_stop_the_notes():
+    columns = {"angle": np.arange(1000) % 8.0, "turn": np.arange(1000) % 8.0}
+    columns["turn"][:10] = columns["angle"][:10] = np.nan
+    rep = Representation(RNG.standard_normal((1000, 2)), columns, kinds={"turn": "circular"})
+    assert "Factors were read as" in " ".join(representation_notes(rep.take(np.arange(10))))
+    assert "Factors were read as" in " ".join(representation_notes(rep.take(np.arange(16, 900, 8))))
 
 
 def test_swapped_codes_and_factors_are_asked_about():

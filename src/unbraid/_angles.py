@@ -43,7 +43,10 @@ def angle_kind(name: str, values: FloatArray, *, repeats: bool) -> str | None:
     """
     if not (NAMES & set(re.split(r"[^a-z]+", name.lower())) or _fills_a_turn(values)):
         return None
-    period = period_of(np.unique(values), repeats=repeats)
+    distinct = np.unique(values)
+    if len(distinct) < 2:
+        return None
+    period = period_of(distinct, repeats=repeats)
     if period is None:
         return "circular:360"
     return "circular" if period == RADIANS else f"circular:{period:g}"

@@ -10,6 +10,7 @@ from unbraid.representation import Representation
 
 FEW_ROWS_A_VALUE = 10
 HIGH_NULL = 0.1
+FEW_TURNS, MANY_TURNS = 0.25, 1.5
 
 
 def representation_notes(rep: Representation) -> tuple[str, ...]:
@@ -59,11 +60,24 @@ def _kinds(rep: Representation) -> list[str]:
     if not rep.factors:
         return ["No factors were given: only label-free metrics apply, and they cannot tell what the codes mean."]
     kinds = [f"{factor.name} {factor.kind}{_period(factor)}" for factor in rep.factors]
-    return [f"Factors were read as: {_some(kinds, most=20)}.", *_undeclared(rep)]
+    return [f"Factors were read as: {_some(kinds, most=20)}.", *_periods(rep), *_undeclared(rep)]
 
 
 def _period(factor: Factor) -> str:
     return "" if factor.period is None else f" (period {period_text(factor.period)})"
+
+
+def _periods(rep: Representation) -> list[str]:
+    """Ask about periods that the values fill several times over, or hardly at all."""
+    doubtful = []
+    for factor in rep.factors:
+        if factor.period is not None and factor.labelled.any():
+            turns = float(np.ptp(factor.numbers[factor.labelled])) / factor.period
+            if not FEW_TURNS <= turns <= MANY_TURNS:
+                doubtful.append(f"{factor.name} ({turns:.2g} of {period_text(factor.period)})")
+    if not doubtful:
+        return []
+    return [f"Values span far more or less than a period; is it the right one: {_some(doubtful)}?"]
 
 
 def _undeclared(rep: Representation) -> list[str]:
@@ -71,7 +85,7 @@ def _undeclared(rep: Representation) -> list[str]:
     names: dict[str, str] = {}
     angles: dict[str, str] = {}
     for factor in rep.factors:
-        if factor.inferred and factor.is_numeric:
+        if factor.inferred and factor.is_numeric and factor.labelled.any():
             values = factor.numbers[factor.labelled]
             kind = angle_kind(factor.name, values, repeats=factor.labels is not None)
             if kind is not None:
