@@ -252,8 +252,9 @@ def test_transposed_arrays_are_told_from_those_that_miss_rows(turn, advice):
         Representation(*turn(np.column_stack([codes, codes[:, :2]]), factors))
 
 
-def test_more_codes_than_rows_are_no_transposition():
-    assert Representation(np.random.default_rng(0).normal(size=(6, 50)), [0, 1, 2] * 2).n_codes == 50
+@pytest.mark.parametrize("n_codes", [6, 50])
+def test_as_many_codes_as_rows_or_more_are_no_transposition(n_codes):
+    assert Representation(np.random.default_rng(0).normal(size=(6, n_codes)), [0, 1, 2] * 2).n_codes == n_codes
 
 
 @pytest.mark.parametrize("path", ["codes.npz", Path("codes.npz")])
