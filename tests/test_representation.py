@@ -325,7 +325,7 @@ def test_refuses_codes_that_cannot_be_scored(change, sentence):
         ({"names": ["a", "b", "a"]}, ValueError, "names must differ from each other, got 'a' more than once"),
         ({"code_names": ["a", "a", "b"]}, ValueError, "code_names must differ from each other, got 'a' more than once"),
         ({"only": ["factor_3"]}, ValueError, "factor 'factor_3' is not one of factor_0, factor_1, factor_2"),
-        ({"only": "factor_1"}, TypeError, r"only must be several factor names, such as \['factor_1'\], got 'factor_1'"),
+        ({"only": "factor_1"}, TypeError, r"must be a list of names, such as \['factor_1'\], got 'factor_1'"),
         ({"kinds": "ordinal"}, TypeError, "kinds must be one kind for each factor, .*, got 'ordinal'"),
         ({"kinds": ["ordinal"]}, ValueError, "one entry for each of the 3 factors, got 1"),
         ({"kinds": {"f": "ordinal"}}, ValueError, "kinds names factor 'f', which is not one of factor_0"),

@@ -199,6 +199,12 @@ def test_columns_that_are_not_there_are_told_with_the_option(tmp_path, columns, 
         load(path, **columns)
 
 
+def test_a_table_of_codes_alone_is_told_how_to_get_labels(tmp_path):
+    pd.DataFrame(small_world()[0], columns=["code_0", "code_1", "code_2"]).to_csv(tmp_path / "table.csv", index=False)
+    with pytest.raises(ValueError, match=r"all of them are codes: add columns of labels, .* with --factors"):
+        load(tmp_path / "table.csv")
+
+
 def test_a_table_without_a_header_is_recognised(tmp_path):
     with pytest.raises(
         ValueError, match=r"table\.csv' seems to have no header, as its first line holds .*; put a line"

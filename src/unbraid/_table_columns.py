@@ -67,12 +67,18 @@ def _no_match(part: str, left: Sequence[str], names: Sequence[str], source: Path
             f"path {str(source)!r} seems to have no header, as its first line holds {_some(names, most=3)}; "
             "put a line of column names above it, such as code_0,code_1,factor_size."
         )
-    example = ",".join(left[:2] if argument == "code_columns" else left[-1:])
-    cure = f"--{argument.replace('_', '-')} {example} in the shell or {argument}={example!r} in Python"
     return (
         f"{argument} {part!r} matches no column of {str(source)!r}, which has {_some(names, most=MOST_NAMES)}"
-        f"{did_you_mean(part, left)}; name columns or patterns that are there, as in {cure}."
+        f"{did_you_mean(part, left)}; {_cure(argument, left)}."
     )
+
+
+def _cure(argument: str, left: Sequence[str]) -> str:
+    if not left:
+        return "all of them are codes: add columns of labels, or give labels as .npy with --factors"
+    example = ",".join(left[:2] if argument == "code_columns" else left[-1:])
+    option = argument.replace("_", "-")
+    return f"name those to take, as in --{option} {example} in the shell or {argument}={example!r} in Python"
 
 
 def _are_numbers(names: Sequence[str]) -> bool:

@@ -208,7 +208,7 @@ def _chosen(wanted: Iterable[str] | None, names: tuple[str, ...]) -> tuple[str, 
     if wanted is None:
         return names
     if isinstance(wanted, str):
-        raise TypeError(f"only must be several factor names, such as [{wanted!r}], got {wanted!r}.")
+        raise TypeError(f"factors to keep must be a list of names, such as [{wanted!r}], got {wanted!r}.")
     chosen = tuple(wanted)
     for name in chosen:
         if name not in names:
