@@ -102,10 +102,44 @@ def test_only_categorical_factors_are_not_numeric():
         (np.linspace(0, 6, 50), "circular", 2 * np.pi),
         (values_each(8, 32) * 45.0, "circular:720", 720.0),
         ([0.0, 1.0, 5.0] * 8, "circular:24", 24.0),
+        (values_each(360, 720), "circular", 360.0),
+        (values_each(361, 722), "circular", 360.0),
+        (values_each(37, 74) * 10.0 - 180, "circular", 360.0),
+        (values_each(365, 730), "circular", 365.0),
+        (values_each(7, 28), "circular", 7.0),
+        (np.linspace(0, 2 * np.pi, 40)[values_each(40, 80)], "circular", 2 * np.pi),
+        (np.linspace(0, 2 * np.pi, 40, endpoint=False)[values_each(40, 80)], "circular", 2 * np.pi),
+        (np.random.default_rng(0).uniform(-np.pi, np.pi, 500).astype(np.float32), "circular", 2 * np.pi),
+        (np.random.default_rng(0).uniform(0, 360, 500), "circular:360", 360.0),
     ],
 )
 def test_period_is_given_or_closes_an_even_circle_or_is_two_pi(values, kind, period):
     assert make_factor(values, name="f", kind=kind).period == pytest.approx(period)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.random.default_rng(0).uniform(0, 360, 500),
+        np.round(np.random.default_rng(0).uniform(0, 360, 500)),
+        np.random.default_rng(0).uniform(0, 24, 500),
+        np.arange(0, 360),
+        [0, 10, 30] * 4,
+    ],
+    ids=["degrees", "whole degrees with gaps", "hours", "each degree once", "gaps"],
+)
+def test_an_angle_of_unknown_period_is_refused(values):
+    low, high = min(values), max(values)
+    sentence = f"'f' is declared circular without a period, .* from {low:g} to {high:g}, .* 'circular:360'"
+    with pytest.raises(ValueError, match=sentence):
+        make_factor(values, name="f", kind="circular")
+
+
+@pytest.mark.parametrize("values", [["a", "b"] * 4, [0, 1] * 4, [1, 2, 3] * 4, [0.1, 0.2, 0.3, 0.4]])
+def test_a_factor_knows_whether_its_kind_was_inferred(values):
+    found = make_factor(values, name="f")
+    assert found.inferred
+    assert not make_factor(values, name="f", kind=str(found.kind).replace("continuous", "circular")).inferred
 
 
 def test_targets_of_an_angle_are_its_cosine_and_sine():
@@ -135,7 +169,8 @@ def test_take_keeps_the_levels_that_are_left_out():
         (["a"] * 8, None, r"factor 'f' takes one value only; drop it"),
         ([True] * 8, None, r"factor 'f' takes one value only; drop it"),
         ([1, 1, np.nan] * 4, "circular", r"factor 'f' takes one value only; drop it"),
-        ([np.nan] * 8, None, r"factor 'f' has no labelled row"),
+        ([1] * 8, None, r"by naming the others: --only in the shell, only=\[...\] in Python"),
+        ([np.nan] * 8, None, r"factor 'f' has no labelled row; drop it before scoring, by naming the others"),
         ([None] * 8, "ordinal", r"factor 'f' has no labelled row"),
         (["a", "b"] * 4, "ordinal", r"factor 'f' is declared ordinal but holds text such as 'a'"),
         (["a", "b"] * 4, "circular:360", r"factor 'f' is declared circular but holds text such as 'a'"),

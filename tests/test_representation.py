@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -217,6 +220,77 @@ def test_select_factors_refuses_unknown_and_repeated_names(wanted, sentence):
         Representation(*halves(), names=["a", "b", "c"]).select_factors(wanted)
 
 
+def test_only_keeps_what_it_names_and_looks_at_nothing_else():
+    codes, factors = halves()
+    factors[:, 1] = 7
+    rep = Representation(codes, factors, names=["a", "b", "c"], kinds=["categorical", None, "ordinal"], only=["c", "a"])
+    assert rep.factor_names == ("c", "a")
+    assert [factor.kind for factor in rep.factors] == ["ordinal", "categorical"]
+
+
+def test_only_chooses_among_factor_objects():
+    codes, factors = halves()
+    made = [make_factor(factors[:, k], name=name) for k, name in enumerate("ab")]
+    assert Representation(codes, made, only=["b"]).factors == (made[1],)
+
+
+@pytest.mark.parametrize(
+    ("turn", "advice"),
+    [
+        (lambda codes, factors: (codes.T, factors.T), "shapes (5, 40) and (3, 40); both look transposed: give codes.T"),
+        (lambda codes, factors: (codes.T, factors), "shapes (5, 40) and (40, 3); the codes look transposed"),
+        (lambda codes, factors: (codes, factors.T), "shapes (40, 5) and (3, 40); the factors look transposed"),
+        (lambda codes, factors: (codes[:, :4].T, codes[:, :4].T), "shapes (4, 40) and (4, 40); both look transposed"),
+        (lambda codes, factors: (codes[:, :3].T, factors), "at least 4 rows, got 3; rows are samples"),
+        (lambda codes, factors: (codes, factors[:39]), "the same number of rows, got 40 and 39."),
+        (lambda codes, factors: (codes[:, :3], factors[:2]), "the same number of rows, got 40 and 2."),
+    ],
+)
+def test_transposed_arrays_are_told_from_those_that_miss_rows(turn, advice):
+    codes, factors = halves()
+    with pytest.raises(ValueError, match=re.escape(advice)):
+        Representation(*turn(np.column_stack([codes, codes[:, :2]]), factors))
+
+
+@pytest.mark.parametrize("n_codes", [6, 50])
+def test_as_many_codes_as_rows_or_more_are_no_transposition(n_codes):
+    assert Representation(np.random.default_rng(0).normal(size=(6, n_codes)), [0, 1, 2] * 2).n_codes == n_codes
+
+
+@pytest.mark.parametrize("path", ["codes.npz", Path("codes.npz")])
+def test_a_path_in_place_of_arrays_is_told_how_to_be_read(path):
+    with pytest.raises(TypeError, match=r"got the path 'codes.npz'; read it first, with unbraid.load\('codes.npz'\)"):
+        ub.evaluate(path)
+    with pytest.raises(
+        TypeError, match=r"factors must be labels, got the path 'codes.npz'; .* numpy.load\('codes.npz'"
+    ):
+        ub.evaluate(halves()[0], path)
+
+
+def test_evaluate_takes_what_a_representation_takes():
+    codes, factors = small_world()
+    given = {
+        "names": ["shape", "size", "angle"],
+        "kinds": {"shape": "categorical", "angle": "circular:8"},
+        "code_names": ["x", "y", "z"],
+        "only": ["shape", "angle"],
+    }
+    quick = {"metrics": "r2", "nulls": False, "intervals": False}
+    report = ub.evaluate(codes, factors, **given, **quick)
+    assert report.meta["factor_names"] == ["shape", "angle"]
+    assert report.meta["factor_kinds"] == ["categorical", "circular"]
+    assert report.meta["code_names"] == ["x", "y", "z"]
+    assert report["r2"].value == ub.evaluate(Representation(codes, factors, **given), **quick)["r2"].value
+
+
+@pytest.mark.parametrize(
+    "given", [{"names": ["a", "b", "c"]}, {"kinds": [None] * 3}, {"code_names": "xyz"}, {"only": []}]
+)
+def test_a_representation_brings_its_own_names_and_kinds(given):
+    with pytest.raises(TypeError, match=f"{next(iter(given))} must be left out when codes is a Representation"):
+        ub.evaluate(Representation(*halves()), **given)
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -250,6 +324,8 @@ def test_refuses_codes_that_cannot_be_scored(change, sentence):
         ({"names": ["a", "b"]}, ValueError, "names must have 3 entries, got 2"),
         ({"names": ["a", "b", "a"]}, ValueError, "names must differ from each other, got 'a' more than once"),
         ({"code_names": ["a", "a", "b"]}, ValueError, "code_names must differ from each other, got 'a' more than once"),
+        ({"only": ["factor_3"]}, ValueError, "factor 'factor_3' is not one of factor_0, factor_1, factor_2"),
+        ({"only": "factor_1"}, TypeError, r"must be a list of names, such as \['factor_1'\], got 'factor_1'"),
         ({"kinds": "ordinal"}, TypeError, "kinds must be one kind for each factor, .*, got 'ordinal'"),
         ({"kinds": ["ordinal"]}, ValueError, "one entry for each of the 3 factors, got 1"),
         ({"kinds": {"f": "ordinal"}}, ValueError, "kinds names factor 'f', which is not one of factor_0"),

@@ -106,8 +106,12 @@ def test_csv_file_holds_the_table(tmp_path):
     assert frame.loc["z_diff", "note"] == "failed: factors must have at least two columns for z_diff, got 1."
 
 
-def test_prints_as_its_table():
-    lines = repr(make_report()).splitlines()
+def test_prints_as_its_table_and_its_notes():
+    report = make_report()
+    table, *rest = repr(report).split("\n\n")
+    lines = table.splitlines()
     assert len(lines) == 2 + 3
     assert "0.500" in lines[2]
+    assert report.notes
+    assert rest == ["\n".join(f"note: {note}" for note in report.notes)]
     assert "nan" not in repr(make_report(scores={})).lower()

@@ -138,7 +138,112 @@ def test_column_patterns_pick_codes_and_factors(tmp_path):
     frame.to_csv(tmp_path / "table.csv", index=False)
     rep = load(tmp_path / "table.csv", code_columns="z?", factor_columns="v_*")
     assert rep.code_names == ("z0", "z1")
-    assert rep.factor_names == ("size",)
+    assert rep.factor_names == ("v_size",)
+
+
+def odd_table(folder, *, header=True):
+    codes, factors = small_world()
+    frame = pd.DataFrame({"z0": codes[:, 0], "z1": codes[:, 1], "tilt, x": codes[:, 2], "w[1]": codes[:, 0]})
+    frame["shape"] = np.array(["square", "heart", "ellipse"])[factors[:, 0]]
+    frame["size"], frame["factor_turn"] = factors[:, 1], factors[:, 2]
+    frame.to_csv(folder / "table.csv", index=False, header=header)
+    return folder / "table.csv"
+
+
+@pytest.mark.parametrize(
+    ("code_columns", "factor_columns", "codes", "factors"),
+    [
+        ("z0,z1", "shape, size", ("z0", "z1"), ("shape", "size")),
+        ("z*", "s*", ("z0", "z1"), ("shape", "size")),
+        ("z1,w[1],z*", "factor_*,shape", ("z1", "w[1]", "z0"), ("turn", "shape")),
+        ("*", "shape,size,factor_turn", ("z0", "z1", "tilt, x", "w[1]"), ("shape", "size", "turn")),
+        ("z*,size", "s*", ("z0", "z1", "size"), ("shape",)),
+        (["z0", "tilt, x"], ["size"], ("z0", "tilt, x"), ("size",)),
+        ("z?", "factor_turn", ("z0", "z1"), ("turn",)),
+    ],
+)
+def test_columns_are_names_and_patterns_and_names_stay_whole(tmp_path, code_columns, factor_columns, codes, factors):
+    rep = load(odd_table(tmp_path), code_columns=code_columns, factor_columns=factor_columns)
+    assert rep.code_names == codes
+    assert rep.factor_names == factors
+
+
+def test_a_column_with_a_comma_may_be_named_whole(tmp_path):
+    rep = load(odd_table(tmp_path), code_columns="z*", factor_columns="tilt, x")
+    assert rep.factor_names == ("tilt, x",)
+
+
+def test_names_that_would_become_one_without_their_prefix_keep_it(tmp_path):
+    codes, factors = small_world()
+    frame = pd.DataFrame({"z0": codes[:, 0], "z1": codes[:, 1], "a": factors[:, 0], "factor_a": factors[:, 1]})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    assert load(tmp_path / "table.csv", code_columns="z*", factor_columns="*a").factor_names == ("a", "factor_a")
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        (
+            {},
+            r"code_columns 'code_\*' matches no column .* as in --code-columns z0,z1 .* code_columns='z0,z1' in Python",
+        ),
+        ({"code_columns": "z*"}, r"factor_columns 'factor_\*' .*, as in --factor-columns turn in the shell"),
+        ({"code_columns": "z0,z2"}, "code_columns 'z2' matches no column of .* which has z0, z1, tilt, x"),
+        ({"code_columns": "z*", "factor_columns": "shape,sise"}, "factor_columns 'sise' .*; did you mean 'size'"),
+    ],
+)
+def test_columns_that_are_not_there_are_told_with_the_option(tmp_path, columns, sentence):
+    path = odd_table(tmp_path)
+    path.write_text(path.read_text().replace("factor_turn", "turn", 1))
+    with pytest.raises(ValueError, match=sentence):
+        load(path, **columns)
+
+
+def test_a_table_of_codes_alone_is_told_how_to_get_labels(tmp_path):
+    pd.DataFrame(small_world()[0], columns=["code_0", "code_1", "code_2"]).to_csv(tmp_path / "table.csv", index=False)
+    with pytest.raises(ValueError, match=r"all of them are codes: add columns of labels, .* with --factors"):
+        load(tmp_path / "table.csv")
+
+
+def test_a_table_without_a_header_is_recognised(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"table\.csv' seems to have no header, as its first line holds .*; put a line"
+    ):
+        load(odd_table(tmp_path, header=False))
+
+
+def test_a_header_of_numbers_as_pandas_writes_it_is_one(tmp_path):
+    codes, factors = small_world()
+    pd.DataFrame(np.column_stack([codes, factors])).to_csv(tmp_path / "table.csv", index=False)
+    with pytest.raises(ValueError, match=r"code_columns 'code_\*' matches no column .* which has 0, 1, 2"):
+        load(tmp_path / "table.csv")
+    rep = load(tmp_path / "table.csv", code_columns="0,1,2", factor_columns="3,4,5")
+    np.testing.assert_allclose(rep.codes, codes)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "npy", "csv", "parquet"])
+def test_only_spares_a_file_whose_other_factors_are_constant(tmp_path, suffix):
+    codes, factors = small_world()
+    frame = pd.DataFrame(codes, columns=["code_0", "code_1", "code_2"])
+    frame["factor_factor_0"], frame["factor_factor_1"] = factors[:, 0], 1
+    np.savez(tmp_path / "codes.npz", codes=codes, factors=frame.iloc[:, 3:])
+    np.save(tmp_path / "codes.npy", codes)
+    np.save(tmp_path / "labels.npy", frame.iloc[:, 3:])
+    frame.to_csv(tmp_path / "codes.csv", index=False)
+    frame.to_parquet(tmp_path / "codes.parquet", index=False)
+    labels = tmp_path / "labels.npy" if suffix == "npy" else None
+    with pytest.raises(ValueError, match="'factor_1' takes one value only; drop it before scoring"):
+        load(tmp_path / f"codes.{suffix}", labels)
+    assert load(tmp_path / f"codes.{suffix}", labels, only=["factor_0"]).factor_names == ("factor_0",)
+
+
+def test_objects_saved_as_the_message_says_are_read(tmp_path):
+    codes, _ = small_world()
+    labels = np.array([["a", 1.5], ["b", 2.5], ["c", 3.5]] * 40, dtype=object)
+    with pytest.raises(ValueError, match=r"never loaded; save labels that mix .* with \.astype\(str\), or as \.csv"):
+        load(save_npz(tmp_path, codes, labels))
+    rep = load(save_npz(tmp_path, codes, labels.astype(str)))
+    assert [factor.kind for factor in rep.factors] == ["categorical", "ordinal"]
 
 
 @pytest.mark.parametrize("key", ["codes", "factors", "factor_names"])
@@ -290,7 +395,7 @@ def test_a_missing_file_names_its_neighbour(tmp_path):
 
 def test_npy_codes_need_a_file_of_factors(tmp_path):
     np.save(tmp_path / "codes.npy", small_world()[0])
-    with pytest.raises(ValueError, match=r"factors must be given when codes come from 'codes\.npy'"):
+    with pytest.raises(ValueError, match=r"codes come from 'codes\.npy': .* with --factors labels\.npy in the shell"):
         load(tmp_path / "codes.npy")
     with pytest.raises(ValueError, match=r"factors '.*label\.npy' is not a file"):
         load(tmp_path / "codes.npy", tmp_path / "label.npy")

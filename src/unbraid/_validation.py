@@ -1,6 +1,7 @@
 """Checks that turn what a user gives into what the library works on, or say what is wrong."""
 
 import difflib
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,6 +24,9 @@ def to_array(values: Any) -> AnyArray:
 
 def check_codes(codes: Any) -> FloatArray:
     """Return ``codes`` as a finite float matrix, or say what is wrong with it."""
+    if isinstance(codes, str | os.PathLike):
+        path = os.fspath(codes)
+        raise TypeError(f"codes must be numbers, got the path {path!r}; read it first, with unbraid.load({path!r}).")
     try:
         array = to_array(codes)
     except ValueError as error:
@@ -32,7 +36,8 @@ def check_codes(codes: Any) -> FloatArray:
     n_samples, n_codes = array.shape
     if n_samples < MIN_ROWS:
         raise ValueError(
-            f"codes must have at least {MIN_ROWS} rows, got {n_samples}; no score means anything on fewer."
+            f"codes must have at least {MIN_ROWS} rows, got {n_samples}; "
+            + ("no score means anything on fewer." if n_codes < MIN_ROWS else "rows are samples: are they transposed?")
         )
     if n_codes < 2:
         raise ValueError(

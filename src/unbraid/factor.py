@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from unbraid._angles import period_of
 from unbraid._typing import BoolArray, FloatArray, IntArray
 from unbraid._validation import check_choice, to_array
 
 MAX_LEVELS = 256
 MAX_CATEGORIES = 1000
+DROP = "drop it before scoring, by naming the others: --only in the shell, only=[...] in Python"
 
 
 class FactorKind(StrEnum):
@@ -40,6 +42,7 @@ class Factor:
             when the factor takes too many values to be read as labels.
         levels: The distinct values, in order, as text.
         period: Length of the circle of a circular factor.
+        inferred: Whether the kind follows from the values, not from a declaration.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Factor:
     labels: IntArray | None
     levels: tuple[str, ...]
     period: float | None = None
+    inferred: bool = False
 
     @property
     def labelled(self) -> BoolArray:
@@ -102,8 +106,9 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
     2. numbers that repeat (at most 256 distinct values, at least two rows a value): ordinal;
     3. other numbers: continuous.
 
-    Circular is never guessed: say ``"circular"`` (evenly spaced values close their own circle,
-    others have period 2π) or ``"circular:360"`` to give the period.
+    Circular is never guessed: say ``"circular:360"``, with the period, or ``"circular"`` where the values leave no
+    doubt about it. Evenly spaced values that repeat close their own circle (0, 45, ..., 315 have period 360), others
+    must fit into one turn of 2π, which is then the period.
 
     Args:
         values: One-dimensional; NaN, None or an empty string means "not labelled".
@@ -111,8 +116,8 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
         kind: A :class:`FactorKind`, or ``None`` to infer it.
 
     Raises:
-        ValueError: One value only, text in a numeric factor, or a categorical factor
-            with so many values that it cannot be one.
+        ValueError: One value only, text in a numeric factor, a circular factor whose period is in doubt, or a
+            categorical factor with so many values that it cannot be one.
     """
     column = _as_series(values)
     wanted, period = _parse_kind(kind, name)
@@ -122,26 +127,27 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
     if numbers is None and wanted not in (None, FactorKind.CATEGORICAL):
         raise ValueError(f"factor {name!r} is declared {wanted} but holds text such as {_first(column)!r}.")
     if numbers is None or wanted is FactorKind.CATEGORICAL:
-        return _categorical(column, numbers, name)
+        return replace(_categorical(column, numbers, name), inferred=wanted is None)
     distinct, labels = _labels(numbers, name)
     _check_levels(len(distinct), name)
-    inferred = wanted or _infer_kind(len(distinct), int((labels >= 0).sum()), column)
-    if inferred is FactorKind.CATEGORICAL:
-        return _categorical(column, numbers, name)
-    repeats = len(distinct) <= MAX_LEVELS and 2 * len(distinct) <= (labels >= 0).sum()
-    discrete = inferred is not FactorKind.CONTINUOUS and repeats
-    if inferred is FactorKind.ORDINAL and not discrete:
+    found = wanted or _infer_kind(len(distinct), int((labels >= 0).sum()), column)
+    if found is FactorKind.CATEGORICAL:
+        return replace(_categorical(column, numbers, name), inferred=True)
+    repeats = bool(2 * len(distinct) <= (labels >= 0).sum())
+    discrete = found is not FactorKind.CONTINUOUS and repeats and len(distinct) <= MAX_LEVELS
+    if found is FactorKind.ORDINAL and not discrete:
         raise ValueError(
             f"factor {name!r} is declared ordinal but takes {len(distinct)} distinct values in "
             f"{len(numbers)} rows; declare it continuous."
         )
     return Factor(
         name=name,
-        kind=inferred,
+        kind=found,
         numbers=numbers,
         labels=labels if discrete else None,
         levels=_level_names(distinct) if discrete else (),
-        period=(period or _period(distinct, discrete)) if inferred is FactorKind.CIRCULAR else None,
+        period=(period or _period(distinct, repeats, name)) if found is FactorKind.CIRCULAR else None,
+        inferred=wanted is None,
     )
 
 
@@ -229,16 +235,19 @@ def _categorical(column: pd.Series[Any], numbers: FloatArray | None, name: str) 
 
 def _check_levels(n_levels: int, name: str) -> None:
     if n_levels == 0:
-        raise ValueError(f"factor {name!r} has no labelled row; drop it before scoring.")
+        raise ValueError(f"factor {name!r} has no labelled row; {DROP}.")
     if n_levels == 1:
-        raise ValueError(f"factor {name!r} takes one value only; drop it before scoring, its entropy is zero.")
+        raise ValueError(f"factor {name!r} takes one value only; {DROP}.")
 
 
-def _period(distinct: FloatArray, discrete: bool) -> float:
-    steps = np.diff(distinct)
-    if discrete and np.allclose(steps, steps[0], rtol=1e-3):
-        return float(distinct[-1] - distinct[0] + steps.mean())
-    return 2 * np.pi
+def _period(distinct: FloatArray, repeats: bool, name: str) -> float:
+    period = period_of(distinct, repeats=repeats)
+    if period is None:
+        raise ValueError(
+            f"factor {name!r} is declared circular without a period, and its values, from {distinct[0]:g} to "
+            f"{distinct[-1]:g}, do not fit into 2π; give the period too, such as 'circular:360' for degrees."
+        )
+    return period
 
 
 def _first(column: pd.Series[Any]) -> object:

@@ -6,7 +6,7 @@ import os
 import platform
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from functools import partial
@@ -39,6 +39,10 @@ def evaluate(
     codes: Any,
     factors: Any = None,
     *,
+    names: Iterable[str] | None = None,
+    kinds: Sequence[str | None] | Mapping[str, str] | None = None,
+    code_names: Iterable[str] | None = None,
+    only: Iterable[str] | None = None,
     metrics: str | Iterable[str] = "default",
     seed: int = 0,
     n_jobs: int | None = None,
@@ -61,6 +65,11 @@ def evaluate(
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, or ``None`` for label-free metrics only.
+        names: Factor names. This and the next three are as :class:`~unbraid.Representation` takes them, and left out
+            where ``codes`` is one.
+        kinds: Factor kinds: ``{"azimuth": "circular:360", "shape": "categorical"}``, or one for each factor.
+        code_names: Code names.
+        only: Names of the factors to score; the others are left out.
         metrics: ``"default"`` for all that the input supports but the dearest, ``"all"``, or names; a family name gives
             all its scores.
         seed: Same seed, same numbers, for any ``n_jobs``.
@@ -78,6 +87,7 @@ def evaluate(
 
     Raises:
         ValueError: Bad input, an unknown metric or option.
+        TypeError: A file name in place of codes, or names and kinds beside a representation that has its own.
 
     Example:
         >>> import numpy as np
@@ -86,7 +96,7 @@ def evaluate(
         >>> report["mig"].low > 0.9 > report["mig"].null
         True
     """
-    rep = as_representation(codes, factors)
+    rep = as_representation(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only)
     check_at_least("seed", seed, 0)
     workers = os.cpu_count() or 1 if n_jobs is None else n_jobs
     check_at_least("n_jobs", workers, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ class Representation:
         kinds: Factor kinds, as a sequence with ``None`` for "infer", or a mapping from name to kind.
             See :func:`~unbraid.factor.make_factor` for the rule.
         code_names: Code names; taken from the frame when it has them.
+        only: Names of the factors to keep, in this order; the others are not even looked at.
 
     Raises:
         ValueError: Anything a metric could not work with; the message says what and where.
@@ -54,16 +56,13 @@ class Representation:
         names: Iterable[str] | None = None,
         kinds: Sequence[str | None] | Mapping[str, str] | None = None,
         code_names: Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
     ) -> None:
         self.codes = check_codes(codes)
         self.code_names = _code_names(codes, code_names, self.n_codes)
-        self.factors = _factors(factors, names, kinds)
-        for factor in self.factors:
-            if len(factor.numbers) != self.n_samples:
-                raise ValueError(
-                    "codes and factors must have the same number of rows, "
-                    f"got {self.n_samples} and {len(factor.numbers)}."
-                )
+        columns = _columns(factors)
+        _check_rows(self.codes.shape, columns)
+        self.factors = _factors(columns, names, kinds, only)
         self.active = check_active(active_codes(self.codes))
         self.memo = {}
 
@@ -123,13 +122,7 @@ class Representation:
     def select_factors(self, names: Iterable[str]) -> Representation:
         """Keep only the named factors, in the order given."""
         by_name = {factor.name: factor for factor in self.factors}
-        chosen = []
-        for name in names:
-            if name not in by_name:
-                raise ValueError(f"factor {name!r} is not one of {', '.join(by_name)}{did_you_mean(name, by_name)}.")
-            chosen.append(by_name[name])
-        _check_names("names", tuple(factor.name for factor in chosen), len(chosen))
-        return self._with(self.codes, tuple(chosen))
+        return self._with(self.codes, tuple(by_name[name] for name in _chosen(names, tuple(by_name))))
 
     def with_factors_as_classes(self) -> Representation:
         """Take every factor's values for classes, whatever its kind."""
@@ -150,13 +143,23 @@ class Representation:
         return f"Representation({self.n_samples} rows, {self.n_codes} codes; factors: {factors or 'none'})"
 
 
-def as_representation(codes: Any, factors: Any = None) -> Representation:
-    """Return a representation from the two leading arguments of every metric."""
-    if isinstance(codes, Representation):
-        if factors is not None:
-            raise TypeError("factors must be left out when codes is a Representation, got both.")
-        return codes
-    return Representation(codes, factors)
+def as_representation(codes: Any, factors: Any = None, **given: Any) -> Representation:
+    """Return a representation from the two leading arguments of every metric.
+
+    Args:
+        codes: An array, or a representation as it is.
+        factors: Left out where ``codes`` is a representation.
+        given: What else :class:`Representation` takes; ``None``, or left out where ``codes`` is one.
+    """
+    if not isinstance(codes, Representation):
+        return Representation(codes, factors, **given)
+    extra = [name for name, value in {"factors": factors, **given}.items() if value is not None]
+    if extra:
+        raise TypeError(
+            f"{' and '.join(extra)} must be left out when codes is a Representation, which has its own; "
+            "give them to Representation or load."
+        )
+    return codes
 
 
 def as_labelled(codes: Any, factors: Any = None, *, metric: str, min_factors: int = 1) -> Representation:
@@ -184,26 +187,71 @@ def _code_names(codes: Any, given: Iterable[str] | None, n_codes: int) -> tuple[
 
 
 def _factors(
-    factors: Any, names: Iterable[str] | None, kinds: Sequence[str | None] | Mapping[str, str] | None
+    columns: dict[str, Any],
+    names: Iterable[str] | None,
+    kinds: Sequence[str | None] | Mapping[str, str] | None,
+    only: Iterable[str] | None,
 ) -> tuple[Factor, ...]:
-    columns = _columns(factors)
     if columns and all(isinstance(column, Factor) for column in columns.values()):
         if names is not None or kinds is not None:
             raise TypeError("names and kinds must be left out when factors are Factor objects, which have their own.")
-        return tuple(columns.values())
+        return tuple(columns[name] for name in _chosen(only, tuple(columns)))
     labels = tuple(str(name) for name in (columns if names is None else names))
     _check_names("names", labels, len(columns))
-    wanted = _kinds(kinds, labels)
-    return tuple(
-        make_factor(column, name=name, kind=kind)
-        for column, name, kind in zip(columns.values(), labels, wanted, strict=True)
-    )
+    by_name = dict(zip(labels, zip(columns.values(), _kinds(kinds, labels), strict=True), strict=True))
+    chosen = ((name, *by_name[name]) for name in _chosen(only, labels))
+    return tuple(make_factor(column, name=name, kind=kind) for name, column, kind in chosen)
+
+
+def _chosen(wanted: Iterable[str] | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names wanted, all by default, or say which is not there."""
+    if wanted is None:
+        return names
+    if isinstance(wanted, str):
+        raise TypeError(f"factors to keep must be a list of names, such as [{wanted!r}], got {wanted!r}.")
+    chosen = tuple(wanted)
+    for name in chosen:
+        if name not in names:
+            raise ValueError(f"factor {name!r} is not one of {', '.join(names)}{did_you_mean(name, names)}.")
+    _check_names("names", chosen, len(chosen))
+    return chosen
+
+
+def _check_rows(codes: tuple[int, ...], columns: dict[str, Any]) -> None:
+    """Raise unless every column is as long as the codes, and both have samples as rows."""
+    n_samples, n_codes = codes
+    for column in columns.values():
+        try:
+            n_rows = len(column.numbers if isinstance(column, Factor) else column)
+        except TypeError:  # no column at all, which the factor to be made of it will say
+            continue
+        advice = _transposed(codes, (n_rows, len(columns)))
+        if advice:
+            shapes = f"{(n_samples, n_codes)} and {(n_rows, len(columns))}"
+            raise ValueError(f"codes and factors must have a row for each sample, got shapes {shapes}; {advice}.")
+        if n_rows != n_samples:
+            raise ValueError(f"codes and factors must have the same number of rows, got {n_samples} and {n_rows}.")
+
+
+def _transposed(codes: tuple[int, ...], factors: tuple[int, ...]) -> str | None:
+    """Return what to do about shapes that fit once turned, or ``None`` where they fit or turning does not help."""
+    wide_codes, wide_factors = codes[1] > codes[0], factors[1] > factors[0]
+    if wide_codes and wide_factors and codes[1] == factors[1]:
+        return "both look transposed: give codes.T and factors.T"
+    if wide_codes and codes[1] == factors[0]:
+        return "the codes look transposed: give codes.T"
+    if wide_factors and factors[1] == codes[0]:
+        return "the factors look transposed: give factors.T"
+    return None
 
 
 def _columns(factors: Any) -> dict[str, Any]:
     """Return factor columns by name, whatever they came in."""
     if factors is None:
         return {}
+    if isinstance(factors, str | os.PathLike):
+        path = os.fspath(factors)
+        raise TypeError(f"factors must be labels, got the path {path!r}; read it first, with numpy.load({path!r}).")
     if isinstance(factors, Mapping):
         return {str(name): column for name, column in factors.items()}
     if hasattr(factors, "columns"):

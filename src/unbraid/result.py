@@ -107,7 +107,10 @@ class Report(Mapping[str, Score]):
         return write_text(path, render_page(self))
 
     def __repr__(self) -> str:
-        return self.table().to_string(float_format=lambda value: f"{value:.3f}", na_rep="")
+        """Return what the shell prints: the scores, what they say together, and the notes."""
+        table = self.table().to_string(float_format=lambda value: f"{value:.3f}", na_rep="")
+        notes = "\n".join(f"note: {note}" for note in self.notes)
+        return "\n\n".join(part for part in (table, *self.says, notes) if part)
 
     def _repr_html_(self) -> str:
         """Show the scores as a table in a notebook."""

@@ -2,9 +2,8 @@
 
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid._files import write_atomically
+from unbraid._table_columns import PREFIX, pick_columns, short_names
 from unbraid._typing import AnyArray
 from unbraid._validation import did_you_mean
 from unbraid.representation import Representation
@@ -23,9 +23,10 @@ def load(
     path: str | Path,
     factors: str | Path | None = None,
     *,
-    code_columns: str = "code_*",
-    factor_columns: str = "factor_*",
+    code_columns: str | Sequence[str] = "code_*",
+    factor_columns: str | Sequence[str] = "factor_*",
     kinds: Sequence[str | None] | Mapping[str, str] | None = None,
+    only: Iterable[str] | None = None,
 ) -> Representation:
     """Read a representation from a file.
 
@@ -34,9 +35,11 @@ def load(
             ``code_names``; ``.csv`` or ``.parquet`` with one column for each code and factor; or ``.npy`` codes.
         factors: Labels as ``.npy``. The second file when ``path`` is ``.npy``; otherwise, labels to take in place of
             the factors in ``path``, such as those of a task.
-        code_columns: Shell pattern that picks the code columns of a table.
-        factor_columns: Shell pattern that picks the factor columns of a table.
+        code_columns: Which columns of a table are codes: names and shell patterns, separated by commas or as a list.
+        factor_columns: Which are factors. A column that is named outright goes where it is named, one that matches
+            both is a code. The prefix ``factor_`` is taken off the names.
         kinds: Factor kinds, over those in the file.
+        only: Names of the factors to keep; the others may be anything, such as constant.
 
     Raises:
         ValueError: The file is missing, damaged, or does not hold what it should.
@@ -49,12 +52,12 @@ def load(
         raise ValueError(f"path {str(source)!r} is empty.")
     labels = None if factors is None else _read_labels(Path(factors))
     if suffix == ".npz":
-        return _from_npz(source, labels, kinds)
+        return _from_npz(source, labels, kinds, only)
     if suffix == ".npy":
-        return _from_npy(source, labels, kinds)
+        return _from_npy(source, labels, kinds, only)
     if suffix in (".csv", ".parquet"):
         frame = _read_table(source, suffix)
-        return _from_frame(frame, source, code_columns, factor_columns, labels, kinds)
+        return _from_frame(frame, source, code_columns, factor_columns, labels, kinds, only)
     raise ValueError(f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}.")
 
 
@@ -95,7 +98,7 @@ def _check_second_file(representation: Representation, suffix: str, factors: str
         raise ValueError(f"factors must be a .npy file for labels that are there, got {str(factors)!r}.")
 
 
-def _from_npz(source: Path, labels: AnyArray | None, kinds: Any) -> Representation:
+def _from_npz(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[str] | None) -> Representation:
     with _plain_data(source), source.open("rb") as file:
         archive = np.load(file, allow_pickle=False)
         found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
@@ -115,6 +118,7 @@ def _from_npz(source: Path, labels: AnyArray | None, kinds: Any) -> Representati
         names=names,
         kinds=wanted,
         code_names=_texts(arrays.get("code_names")),
+        only=only,
     )
 
 
@@ -154,10 +158,13 @@ def _restore_numbers(factors: AnyArray | None, kinds: Any, names: list[str] | No
     return columns
 
 
-def _from_npy(source: Path, labels: AnyArray | None, kinds: Any) -> Representation:
+def _from_npy(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[str] | None) -> Representation:
     if labels is None:
-        raise ValueError(f"factors must be given when codes come from {source.name!r}: a second .npy file.")
-    return Representation(read_npy(source), _restore_numbers(labels, kinds, None), kinds=kinds)
+        raise ValueError(
+            f"factors must be given when codes come from {source.name!r}: name a second .npy file, "
+            "with --factors labels.npy in the shell or factors='labels.npy' in Python."
+        )
+    return Representation(read_npy(source), _restore_numbers(labels, kinds, None), kinds=kinds, only=only)
 
 
 def _read_labels(source: Path) -> AnyArray:
@@ -184,7 +191,8 @@ def _plain_data(source: Path) -> Iterator[None]:
         if "pickle" in str(error):
             raise ValueError(
                 f"path {str(source)!r} is not a NumPy file of plain numbers or text; "
-                "Python objects (pickles) are never loaded."
+                "Python objects (pickles) are never loaded; save labels that mix numbers and text with "
+                ".astype(str), or as .csv."
             ) from error
         raise ValueError(f"path {str(source)!r} is damaged or not a NumPy file: {_first_line(error)}") from error
 
@@ -199,34 +207,25 @@ def _read_table(source: Path, suffix: str) -> pd.DataFrame:
 def _from_frame(
     frame: pd.DataFrame,
     source: Path,
-    code_columns: str,
-    factor_columns: str,
+    code_columns: str | Sequence[str],
+    factor_columns: str | Sequence[str],
     given: AnyArray | None,
     kinds: Any,
+    only: Iterable[str] | None,
 ) -> Representation:
     frame.columns = pd.Index([str(name) for name in frame.columns])
-    codes = _columns(frame, source, "code_columns", code_columns)
+    wanted = factor_columns if given is None else None
+    codes, factors = pick_columns(frame, source, codes=code_columns, factors=wanted)
     bad = [name for name in codes if len(frame) and not pd.api.types.is_numeric_dtype(frame[name].dtype)]
     if bad:
-        raise ValueError(f"codes must be numbers, got text in column {bad[0]!r} of {str(source)!r}.")
-    if given is not None:
-        return Representation(frame[codes], _restore_numbers(given, kinds, None), kinds=kinds)
-    factors = _columns(frame, source, "factor_columns", factor_columns, besides=codes)
-    prefix = factor_columns[:-1] if factor_columns.endswith("*") else ""
-    labels = {name.removeprefix(prefix) or name: frame[name] for name in factors}
-    return Representation(frame[codes], labels, kinds=kinds)
-
-
-def _columns(
-    frame: pd.DataFrame, source: Path, argument: str, pattern: str, *, besides: Sequence[str] = ()
-) -> list[str]:
-    found = [name for name in frame.columns if fnmatchcase(name, pattern) and name not in besides]
-    if not found:
         raise ValueError(
-            f"{argument} {pattern!r} matches no column of {str(source)!r}, which has {', '.join(frame.columns)}; "
-            "give a pattern that does."
+            f"codes must be numbers, got text in column {bad[0]!r} of {str(source)!r}; "
+            "leave it out of code_columns (--code-columns)."
         )
-    return found
+    if given is not None:
+        return Representation(frame[codes], _restore_numbers(given, kinds, None), kinds=kinds, only=only)
+    labels = {short: frame[name] for short, name in zip(short_names(factors), factors, strict=True)}
+    return Representation(frame[codes], labels, kinds=kinds, only=only)
 
 
 def _write_npz(representation: Representation, file: Any) -> None:
@@ -250,7 +249,7 @@ def _factor_matrix(representation: Representation) -> AnyArray:
 def _to_frame(representation: Representation) -> pd.DataFrame:
     prefix = "" if all(name.startswith("code_") for name in representation.code_names) else "code_"
     codes = {f"{prefix}{name}": representation.codes[:, j] for j, name in enumerate(representation.code_names)}
-    factors = {f"factor_{name}": column for name, column in _factor_columns(representation).items()}
+    factors = {f"{PREFIX}{name}": column for name, column in _factor_columns(representation).items()}
     return pd.DataFrame({**codes, **factors})
 
 

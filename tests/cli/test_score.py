@@ -188,6 +188,49 @@ def test_a_pair_of_npy_files_is_scored(tmp_path, capsys):
     assert list(found["mig"]["per_factor"]) == ["factor_0", "factor_1", "factor_2"]
 
 
+def test_two_npy_files_are_told_how_to_say_which_holds_the_labels(tmp_path, capsys):
+    codes, factors = small_world()
+    pair = tmp_path / "c.npy", tmp_path / "f.npy"
+    np.save(pair[0], codes)
+    np.save(pair[1], factors)
+    code, out, err = run_cli(capsys, "score", *pair)
+    assert (code, out) == (2, "")
+    assert f"if 'f.npy' holds them, `unbraid score {pair[0]} --factors {pair[1]}`" in err
+    code, _, err = run_cli(capsys, "score", pair[0])
+    assert code == 2
+    assert "--factors labels.npy" in err
+    assert run_cli(capsys, "score", *pair, "--factors", pair[1], "--metrics", "mig")[0] == 0
+
+
+def test_only_drops_a_constant_factor_as_the_message_says(tmp_path, capsys):
+    codes, factors = small_world()
+    path = save_npz(tmp_path, codes, factors * [1, 0, 1])
+    assert "drop it before scoring, by naming the others: --only" in run_cli(capsys, "score", path)[2]
+    found = scores(capsys, path, "--only", "shape,angle", "--metrics", "mig")
+    assert list(found["mig"]["per_factor"]) == ["shape", "angle"]
+
+
+def test_columns_are_named_from_the_command_line(tmp_path, capsys):
+    codes, factors = small_world()
+    frame = pd.DataFrame({"x": codes[:, 0], "y": codes[:, 1], "shape": factors[:, 0], "size": factors[:, 1]})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    table = tmp_path / "table.csv"
+    found = scores(capsys, table, "--code-columns", "x,y", "--factor-columns", "s*", "--metrics", "mig")["mig"]
+    assert list(found["per_factor"]) == ["shape", "size"]
+    assert "--code-columns x,y in the shell" in run_cli(capsys, "score", table)[2]
+
+
+def test_an_angle_in_degrees_needs_its_period(tmp_path, capsys):
+    angle = np.random.default_rng(0).uniform(0, 360, 300)
+    codes = np.column_stack([np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))])
+    path = save_npz(tmp_path, codes, angle[:, None], factor_names=["azimuth"])
+    bare = ("--metrics", "r2", "--no-intervals", "--no-nulls")
+    code, _, err = run_cli(capsys, "score", path, *bare, "--kinds", "azimuth=circular")
+    assert code == 2
+    assert "such as 'circular:360' for degrees" in err
+    assert scores(capsys, path, *bare, "--kinds", "azimuth=circular:360")["r2"]["value"] > 0.99
+
+
 def test_without_factors_only_label_free_metrics_run(tmp_path, capsys):
     path = save(Representation(small_world()[0]), tmp_path / "codes.npz")
     code, out, err = run_cli(capsys, "score", path, "--json", "-")

@@ -1,4 +1,4 @@
-"""Several files to score: what to call each, and all of them read before any is scored."""
+"""Files to score: what to call each, and all of them read before any is scored."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -28,6 +28,16 @@ def distinct_names(files: Sequence[Path]) -> list[str]:
         if len(seen) == len(names):
             return names
         depths = [depth + (seen[name] > 1) for depth, name in zip(depths, names, strict=True)]
+
+
+def check_pair(files: Sequence[Path], factors: Path | None) -> None:
+    """Raise where two `.npy` files are given, which may be codes and their labels, without saying which are labels."""
+    if factors is None and len(files) == 2 and all(file.suffix.lower() == ".npy" for file in files):
+        codes, labels = files
+        raise ValueError(
+            f"factors must be given when codes come from {codes.name!r}: if {labels.name!r} holds them, "
+            f"`unbraid score {codes} --factors {labels}`."
+        )
 
 
 def read_all(files: Sequence[Path], read: Callable[[Path], Representation]) -> list[Representation]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from unbraid._asked import resolve_metrics
-from unbraid.cli._inputs import distinct_names, read_all
+from unbraid.cli._inputs import check_pair, distinct_names, read_all
 from unbraid.cli._outputs import check_outputs, json_file
 from unbraid.cli._table import print_comparison, print_report
 from unbraid.comparison import Comparison, compare
@@ -41,8 +41,9 @@ def score(
     """Score a representation: how well its codes separate the factors, and how sure that is.
 
     FILE is `.npz` with arrays `codes` and `factors` (optional `factor_names`, `factor_kinds`, `code_names`), `.csv` or
-    `.parquet` with `code_*` and `factor_*` columns, or `.npy` codes with `--factors`. NaN in a factor means "not
-    labelled". Without factors only label-free metrics run. Give several files to see their scores side by side.
+    `.parquet` with `code_*` and `factor_*` columns (or those you name), or `.npy` codes with `--factors`. NaN in a
+    factor means "not labelled". Without factors only label-free metrics run. Give several files to see their scores
+    side by side.
 
     Examples:
         unbraid score codes.npz --report report.html
@@ -50,6 +51,8 @@ def score(
         unbraid score codes.npz --metrics mig,dci_forest --json -
 
         unbraid score table.csv --kinds angle=circular:360,shape=categorical
+
+        unbraid score table.csv --code-columns 'z*' --factor-columns shape,size,azimuth
 
         unbraid score codes.npy --factors labels.npy --option dci_forest.n_trees=100
 
@@ -90,18 +93,19 @@ def score(
     report
         Write a self-contained HTML page.
     code_columns
-        Pattern of the code columns of a table.
+        Columns of a table that are codes: names and patterns, separated by commas.
     factor_columns
-        Pattern of the factor columns of a table.
+        Columns of a table that are factors, in the same way.
     """
     files = [file, *others]
     check_outputs([*files, *([factors] if factors else [])], json, csv, report)
     resolve_metrics(metrics)
     names, given = distinct_names(files), _pairs("kinds", kinds)
+    check_pair(files, factors)
+    kept = None if only is None else [part.strip() for part in only.split(",")]
 
     def read(path: Path) -> Representation:
-        rep = load(path, factors, code_columns=code_columns, factor_columns=factor_columns, kinds=given)
-        return rep if only is None else rep.select_factors(part.strip() for part in only.split(","))
+        return load(path, factors, code_columns=code_columns, factor_columns=factor_columns, kinds=given, only=kept)
 
     results = {
         name: evaluate(

@@ -38,6 +38,6 @@ def example(n_samples: int = 3000, *, seed: int = 0) -> Representation:
     return Representation(
         np.stack(list(codes.values()), axis=1),
         {"shape": SHAPES[shape], "size": size, "angle": angle, "x": x, "y": y},
-        kinds={"angle": "circular:360"},
+        kinds={"size": "ordinal", "angle": "circular:360"},
         code_names=codes,
     )
