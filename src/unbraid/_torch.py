@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from unbraid._install import pip_install
+
 if TYPE_CHECKING:
     import torch
 
@@ -20,9 +22,7 @@ def require_torch(purpose: str, *, extra: str = "torch") -> None:
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        raise ValueError(
-            f"{purpose} needs torch, which is not installed; run pip install 'unbraid[{extra}]'."
-        ) from error
+        raise ValueError(f"{purpose} needs torch, which is not installed; run {pip_install(extra)}.") from error
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def require_flows(purpose: str) -> None:
     try:
         import zuko  # noqa: F401
     except ImportError as error:
-        raise ValueError(f"{purpose} needs zuko, which is not installed; run pip install 'unbraid[train]'.") from error
+        raise ValueError(f"{purpose} needs zuko, which is not installed; run {pip_install('train')}.") from error
 
 
 def torch_device(device: str) -> torch.device:

@@ -108,7 +108,7 @@ def train(
     at_once
         Members trained side by side; the others follow in groups. By default as many as fit in memory.
     """
-    require_torch("training")
+    require_torch("training", extra="train")
     from unbraid.models import encode_all
     from unbraid.models import train as train_many
 

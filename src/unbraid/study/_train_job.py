@@ -64,7 +64,7 @@ class TrainJob:
 
     def run(self) -> None:
         """Train, encode, and write models, codes and factors."""
-        require_torch("training the models of a study")
+        require_torch("training the models of a study", extra="train")
         started = time.perf_counter()
         study, members = self.plan.study, self.ensemble.members
         dataset = load_dataset(self.ensemble.dataset, self.data_folder or None)
