@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from unbraid._install import pip_install
@@ -22,7 +23,20 @@ def require_torch(purpose: str, *, extra: str = "torch") -> None:
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        raise ValueError(f"{purpose} needs torch, which is not installed; run {pip_install(extra)}.") from error
+        raise ValueError(without_torch(purpose, extra=extra)) from error
+
+
+def without_torch(purpose: str, *, extra: str = "torch") -> str:
+    """Return the sentence for where torch is not installed."""
+    return f"{purpose} needs torch, which is not installed; run {pip_install(extra)}."
+
+
+def has_torch() -> bool:
+    """Tell whether torch is installed, without the seconds that importing it takes."""
+    try:
+        return find_spec("torch") is not None
+    except ImportError:
+        return False
 
 
 @contextmanager
