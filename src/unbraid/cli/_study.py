@@ -104,13 +104,13 @@ def run(
         Start even if it is going to be long.
     """
     from unbraid.study import Store, estimate_cost, load_study, look, make_plan, run_study
-    from unbraid.study._needs import check_needs
+    from unbraid.study._needs import check_torch
 
     plan = make_plan(load_study(study))
     place = Store(store)
     before = look(plan, place)
     if address is None:
-        check_needs(before)
+        check_torch(before)
     cost = estimate_cost(before)
     print(cost.sentence(workers), file=sys.stderr)
     if cost.is_large and not yes:

@@ -143,8 +143,8 @@ def _collapsed(analysis: Analysis) -> Iterator[str]:
     where = listing([f"{line['collapsed']} {line['family']} on {line['dataset']}" for line in lines], 4)
     compared = any(name.startswith("udr_") for name in analysis.models.scores)
     yield (
-        f"{int(runs['collapsed'].sum()):,} of {count(len(analysis.models.about), 'model')} collapsed, with codes that are "
-        f"all constant: {where}. They have no scores and no tasks, so correlations and means leave them out"
+        f"{int(runs['collapsed'].sum()):,} of {count(len(analysis.models.about), 'model')} collapsed, all their codes "
+        f"constant: {where}. They have no scores and no tasks, so correlations and means leave them out"
         + ("; compared with other models, they agree with none and count 0." if compared else ".")
     )
 

@@ -42,7 +42,7 @@ def run_study(
         How far the study is afterwards; ``.table()`` are its numbers, what failed among them with reasons.
 
     Raises:
-        ValueError: Not a study, a store or cluster that cannot be reached, or models to train and no torch.
+        ValueError: Not a study, a store or cluster that cannot be reached, or torch, data or a GPU that it needs and that are not there.
     """
     from unbraid.study._drive import run_plan  # what jobs need takes a while to import, and only a run needs it
     from unbraid.study._engines import make_engine
@@ -52,7 +52,7 @@ def run_study(
     place = store if isinstance(store, Store) else Store(store)
     runner = make_engine(engine, workers=workers, address=address)
     if address is None:  # machines of a cluster elsewhere say themselves what they lack
-        check_needs(look(plan, place))
+        check_needs(look(plan, place), data_folder=str(data_folder or ""))
     keep_study(plan.study, place)
     return run_plan(plan, place, runner, data_folder=str(data_folder or ""), progress=progress)
 
