@@ -86,3 +86,15 @@ print(table.failure.tolist(), table.value.round(3).tolist())
     assert done.returncode == 0, done.stderr
     sentence = f"the mlp predictor needs torch, which is not installed; run {pip_install('torch')}."
     assert done.stdout.strip() == f"{[sentence, '']} [nan, 1.0]"
+
+
+def test_a_study_that_trains_is_refused_at_once(tmp_path):
+    code = """
+from unbraid.cli import main
+main(["study", "run", "mini", "--store", sys.argv[1]])
+"""
+    done = run_python(NO_TORCH + code, tmp_path / "store")
+    assert (done.returncode, done.stdout) == (2, "")
+    sentence = "unbraid: training the models of study 'mini' needs torch, which is not installed; run "
+    assert done.stderr == f"{sentence}{pip_install('train')}.\n"
+    assert not (tmp_path / "store").exists()

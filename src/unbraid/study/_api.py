@@ -42,7 +42,7 @@ def run_study(
         How far the study is afterwards; ``.table()`` are its numbers, what failed among them with reasons.
 
     Raises:
-        ValueError: Not a study, a store or cluster that cannot be reached, or torch, data or a GPU that it needs and that are not there.
+        ValueError: Not a study, a store or cluster that cannot be reached, or no torch, data or GPU that it needs.
     """
     from unbraid.study._drive import run_plan  # what jobs need takes a while to import, and only a run needs it
     from unbraid.study._engines import make_engine

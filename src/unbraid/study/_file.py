@@ -175,7 +175,8 @@ def _check_twice(node: yaml.Node, source: str) -> None:
 
 
 def _problem(error: yaml.YAMLError) -> str:
-    return str(getattr(error, "problem", None) or error).rstrip(".")
+    problem = str(getattr(error, "problem", None) or error).rstrip(".")
+    return f"{problem}; indent with spaces" if r"'\t'" in problem else problem
 
 
 def _place(source: str, mark: Any) -> str:

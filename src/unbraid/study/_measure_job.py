@@ -19,7 +19,7 @@ from unbraid.result import Report
 from unbraid.study._codes import factors_name, read_representation, sample_rows
 from unbraid.study._keys import content_key
 from unbraid.study._plan import Measurement, Model, Plan
-from unbraid.study._rows import COLLAPSED, NOTHING_TO_MEASURE, SCORE, TASK
+from unbraid.study._rows import NOTHING_TO_MEASURE, SCORE, TASK
 from unbraid.study._store import Store
 
 
@@ -75,12 +75,7 @@ class MeasureJob:
         asked = {*wanted, *(METRICS[name].family for name in wanted)}
         if spec.classes:
             rep = rep.with_factors_as_classes()
-        try:
-            part = rep.take(sample_rows(rep.n_samples, n_rows, self.plan.study.seed)) if n_rows < rep.n_samples else rep
-        except CollapsedError:
-            why = f"{COLLAPSED} all codes of these {n_rows} rows are constant, so there is nothing to measure."
-            yield from (self._row(one, n_rows=n_rows, failure=why) for one in wanted.values())
-            return
+        part = rep if n_rows >= rep.n_samples else rep.take(sample_rows(rep.n_samples, n_rows, self.plan.study.seed))
         report = evaluate(
             part,
             metrics=list(wanted),
