@@ -93,7 +93,7 @@ def span(seconds: float) -> str:
 
     Example:
         >>> span(4.6), span(75), span(3700), span(200_000)
-        ('5 s', '1 min 15 s', '1 h 2 min', '2 d 8 h')
+        ('5 s', '1 min 15 s', '1 h 1 min', '2 d 7 h')
     """
     whole = round(seconds)
     for size, unit, smaller, below in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
