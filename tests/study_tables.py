@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from unbraid.study._rows import SCHEMA
+from unbraid.study._rows import NOTHING_TO_MEASURE, SCHEMA
 
 
 def row(model, value, name="mig", **changes):
@@ -78,4 +78,14 @@ def study(*, families=("beta_vae", "factor_vae", "dip_vae"), n_strengths=4, n_se
     failed = (found["name"] == "irs") & (found["n_rows"] == 1000)
     first = found.index[failed][0]
     found.loc[first, ["value", "failure"]] = [np.nan, "codes must vary, got 10 constant columns."]
+    return found
+
+
+def study_with_collapsed_models(**options):
+    """The same, but that the first two models of ``dip_vae`` collapsed: no scores, no tasks, an agreement of 0."""
+    found = study(**options)
+    lost = sorted(found.loc[found["family"] == "dip_vae", "model"].unique())[:2]
+    of_lost = found["model"].isin(lost)
+    found.loc[of_lost & (found["kind"] == "agreement"), "value"] = 0.0
+    found.loc[of_lost & (found["kind"] != "agreement"), ["value", "failure"]] = [np.nan, NOTHING_TO_MEASURE]
     return found

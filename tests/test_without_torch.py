@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 from small import save_npz
+from unbraid._install import pip_install
 
 HEAVY = ("torch", "lightgbm", "matplotlib")
 
@@ -56,7 +57,7 @@ unbraid.metrics.dci_es(rep, ladder="forest")
     done = run_python(NO_TORCH + code, save_npz(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == (
-        "the mlp ladder needs torch, which is not installed: pip install 'unbraid[torch]', or choose "
+        f"the mlp ladder needs torch, which is not installed; run {pip_install('torch')}, or choose "
         "ladder='forest', 'fourier' or 'linear'."
     )
 
@@ -83,6 +84,17 @@ print(table.failure.tolist(), table.value.round(3).tolist())
 """
     done = run_python(NO_TORCH + code)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == (
-        "[\"the mlp predictor needs torch, which is not installed; run pip install 'unbraid[torch]'.\", ''] [nan, 1.0]"
-    )
+    sentence = f"the mlp predictor needs torch, which is not installed; run {pip_install('torch')}."
+    assert done.stdout.strip() == f"{[sentence, '']} [nan, 1.0]"
+
+
+def test_a_study_that_trains_is_refused_at_once(tmp_path):
+    code = """
+from unbraid.cli import main
+main(["study", "run", "mini", "--store", sys.argv[1]])
+"""
+    done = run_python(NO_TORCH + code, tmp_path / "store")
+    assert (done.returncode, done.stdout) == (2, "")
+    sentence = "unbraid: training the models of study 'mini' needs torch, which is not installed; run "
+    assert done.stderr == f"{sentence}{pip_install('train')}.\n"
+    assert not (tmp_path / "store").exists()

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, when somebody is there to see it."""
+"""Progress on standard error: a bar, when somebody is there to see it, or lines for a file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
+
+#: A bar or nothing; ``None`` is a bar on a terminal; ``"lines"``: now and then a line.
+Show = bool | Literal["lines"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +25,20 @@ class Progress:
     tell: Callable[[str], object]
 
 
+def bar_or_lines() -> Show:
+    """Return what a long command shows: a bar on a terminal, lines where standard error is a file or a pipe."""
+    return True if sys.stderr.isatty() else "lines"
+
+
 @contextmanager
-def track(total: int, show: bool | None, *, doing: str = "scoring") -> Iterator[Progress]:
+def track(total: int, show: Show, *, doing: str = "scoring") -> Iterator[Progress]:
     """Yield a bar of ``total`` steps, or a silent one; ``None`` shows it when standard error is a terminal."""
+    if show == "lines":
+        from unbraid._progress_lines import Lines
+
+        with Lines(total, doing) as lines:
+            yield Progress(lines.advance, lines.tell)
+        return
     if not (sys.stderr.isatty() if show is None else show):
         yield Progress(lambda: None, lambda words: None)
         return

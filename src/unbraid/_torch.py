@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from unbraid._install import pip_install
 
 if TYPE_CHECKING:
     import torch
@@ -20,9 +23,20 @@ def require_torch(purpose: str, *, extra: str = "torch") -> None:
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        raise ValueError(
-            f"{purpose} needs torch, which is not installed; run pip install 'unbraid[{extra}]'."
-        ) from error
+        raise ValueError(without_torch(purpose, extra=extra)) from error
+
+
+def without_torch(purpose: str, *, extra: str = "torch") -> str:
+    """Return the sentence for where torch is not installed."""
+    return f"{purpose} needs torch, which is not installed; run {pip_install(extra)}."
+
+
+def has_torch() -> bool:
+    """Tell whether torch is installed, without the seconds that importing it takes."""
+    try:
+        return find_spec("torch") is not None
+    except ImportError:
+        return False
 
 
 @contextmanager
@@ -48,7 +62,7 @@ def require_flows(purpose: str) -> None:
     try:
         import zuko  # noqa: F401
     except ImportError as error:
-        raise ValueError(f"{purpose} needs zuko, which is not installed; run pip install 'unbraid[train]'.") from error
+        raise ValueError(f"{purpose} needs zuko, which is not installed; run {pip_install('train')}.") from error
 
 
 def torch_device(device: str) -> torch.device:

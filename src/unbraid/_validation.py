@@ -56,10 +56,14 @@ def check_codes(codes: Any) -> FloatArray:
     return floats
 
 
+class CollapsedError(ValueError):
+    """All codes are constant: they carry nothing that could be scored."""
+
+
 def check_active(active: BoolArray) -> BoolArray:
     """Return which codes vary, or say that none does."""
     if not active.any():
-        raise ValueError(
+        raise CollapsedError(
             f"codes must vary, got {len(active)} constant columns; the model has collapsed, there is nothing to score."
         )
     return active

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from small import run_cli
+from unbraid._install import pip_install
 
 SOURCE = """
 import torch
@@ -152,7 +153,7 @@ def test_bad_input_exits_with_a_sentence(capsys, module, tmp_path, monkeypatch, 
         ("model.py", "decoder must be MODULE.py:NAME, got 'model.py'."),
         ("missing.py:decoder", "there is no file 'missing.py'."),
         ("bad.py:decoder", "cannot be loaded: SyntaxError: "),
-        ("notorch.py:decoder", "Run pip install 'unbraid[torch]'."),
+        ("notorch.py:decoder", f"Run {pip_install('torch')}."),
         ("text.txt:decoder", "'text.txt' is not a Python file, which ends in .py."),
     ],
 )

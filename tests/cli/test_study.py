@@ -85,7 +85,7 @@ def test_status_counts_what_is_done(capsys, store):
 def test_running_again_says_that_there_is_nothing_to_do(capsys, folder, store):
     status, _, err = call(capsys, "run", folder / "study.yaml", "--store", store)
     assert status == 0
-    assert "0 models to train, 0 numbers to measure" in err
+    assert "To do: nothing;" in err
 
 
 def test_table_is_csv_on_standard_output_or_in_a_file(capsys, store, tmp_path):
@@ -129,8 +129,31 @@ def test_failures_are_named_and_the_exit_status_tells(capsys, folder, tmp_path):
     (tmp_path / "lost.yaml").write_text(text.replace("tasks: [factors,", "tasks: ['factor:z',"))
     status, out, _ = call(capsys, "run", tmp_path / "lost.yaml", "--store", tmp_path / "store", "--workers", "1")
     assert status == 1
-    assert "12 failed, such as factor:z linear of clean" in out
+    assert "12 failed when last tried, such as factor:z linear of clean" in out
     assert "must name one of the factors x, y" in out
+
+
+def test_a_run_into_a_file_says_now_and_then_how_far_it_is(capsys, folder, tmp_path):
+    _, _, err = call(capsys, "run", folder / "study.yaml", "--store", tmp_path / "store", "--workers", "1")
+    lines = err.splitlines()
+    assert lines[0].startswith("To do: 0 models to train, 72 numbers to measure")
+    assert lines[1] == "study dots: 0 of 18 steps"  # twelve models to measure, six settings to compare
+    assert lines[-1].startswith("next: ")
+
+
+def test_failures_read_as_those_of_the_last_try(capsys, folder, tmp_path):
+    text = (folder / "study.yaml").read_text().replace("tasks: [factors,", "tasks: ['factor:z',")
+    (tmp_path / "lost.yaml").write_text(text)
+    call(capsys, "run", tmp_path / "lost.yaml", "--store", tmp_path / "store", "--workers", "1")
+    _, out, _ = call(capsys, "status", "--store", tmp_path / "store")
+    assert "12 failed when last tried" in out
+    assert out.endswith("The next run, or one that is going on, tries again what failed.\n")
+
+
+def test_the_report_counts_the_numbers_that_the_run_announced(capsys, store, tmp_path):
+    call(capsys, "report", "--store", store, "--out", tmp_path / "r.html", "--tables", tmp_path / "tables")
+    runs = list(csv.DictReader(io.StringIO((tmp_path / "tables" / "runs.csv").read_text())))
+    assert sum(int(run["numbers"]) for run in runs) == 72
 
 
 @pytest.mark.parametrize(

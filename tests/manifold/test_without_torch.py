@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from unbraid._install import pip_install
+
 CODE = """
 import sys
 
@@ -35,6 +37,6 @@ def test_without_torch(tmp_path):
     assert done.returncode == 0, done.stderr
     sentence = (
         "decoder must be given as Jacobians here, since torch, which differentiates it, is not installed; "
-        "run pip install 'unbraid[torch]'."
+        f"run {pip_install('torch')}."
     )
     assert done.stdout.splitlines() == ["0.0", sentence, sentence]

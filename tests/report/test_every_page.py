@@ -8,6 +8,8 @@ import pytest
 import torch
 
 import unbraid as ub
+from study_tables import study_with_collapsed_models
+from unbraid.report import study_page
 from unbraid.report._charts import ChartGroup, Series, line_chart, matrix_chart
 from unbraid.reproduce import REPRODUCTIONS, Line, iwo_table1
 from unbraid.reproduce._figure import FigureResult
@@ -16,7 +18,7 @@ from unbraid.reproduce._status_html import render_status
 
 pytestmark = pytest.mark.browser
 
-KINDS = ("score", "comparison", "audit", "manifold", "figure", "reproduction")
+KINDS = ("score", "comparison", "audit", "manifold", "figure", "reproduction", "study")
 MOST_BYTES = 1_500_000
 
 
@@ -57,6 +59,7 @@ def pages(tmp_path_factory):
     run = Run(name="iwo-table1", mode="own", result=json.loads(table.to_json()))
     outcomes = [judge(REPRODUCTIONS["iwo-table1"], run), judge(REPRODUCTIONS["moons"], Run(name="moons", mode="full"))]
     (folder / "reproduction.html").write_text(render_status(outcomes), encoding="utf-8")
+    (folder / "study.html").write_text(study_page(study_with_collapsed_models(), name="A study"), encoding="utf-8")
     report.to_html(folder / "score.html")
     ub.compare({"one": report, "two": report}).to_html(folder / "comparison.html")
     audit.to_html(folder / "audit.html")

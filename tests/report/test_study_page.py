@@ -1,6 +1,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from study_tables import row, study, table, task
@@ -8,7 +9,7 @@ from unbraid.report import study_page
 from unbraid.report._study_charts import scatters, sizes, strengths
 from unbraid.report._study_maps import cell_says, group_maps, main_maps
 from unbraid.report._study_panels import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Trace, make_panel
-from unbraid.report._study_words import findings, opening
+from unbraid.report._study_words import findings, in_words, opening
 from unbraid.study import analyse
 
 
@@ -21,7 +22,36 @@ def test_opens_with_the_strongest_relation(found):
     best = found.with_tasks["pearson"].tidy().iloc[0]
     text = opening(found)
     assert f"is mig with size/linear@100 (r = \u2212{abs(best['r']):.2f}, interval \u2212{abs(best['low']):.2f}" in text
+    assert "Here size/linear@100 is the task size, solved by a linear model that learned from 100 rows. 4 of" in text
     assert "4 of 6 pairs are significant after Holm's correction at a level of 0.05." in text
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        ("mig", ""),
+        ("task:factor:shape/mlp@50%", "Here factor:shape/mlp@50% is the factor shape, told by a small network that "),
+        ("task:factor:shape/mlp@50%", "learned from 50% of the most rows that its data set has to learn from. "),
+        (
+            "task:position_polar/boosting@1000",
+            "the task position_polar, solved by boosted trees that learned from 1,000",
+        ),
+    ],
+)
+def test_a_column_of_a_task_is_said_in_words(column, says):
+    assert says in in_words(column)
+    assert bool(in_words(column)) is bool(says)
+
+
+def test_numbers_are_counted_once_and_factors_on_top():
+    whole = study()
+    parts = whole[whole["name"] == "mig"].assign(factor="x", key=lambda rows: rows["key"] + "x")
+    loss = (
+        whole[whole["name"] == "irs"].drop_duplicates("model").assign(kind="model", name="loss", n_rows=0, failure=None)
+    )
+    loss = loss.assign(key=loss["key"] + "loss", value=1.0)
+    found = analyse(pd.concat([whole, parts, loss]), n_bootstrap=0, progress=False)
+    assert found.runs["numbers"].sum() == len(whole) - 1  # one failed
 
 
 def test_findings_say_what_predicts_what_and_what_does_not(found):

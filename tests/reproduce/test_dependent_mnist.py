@@ -9,6 +9,7 @@ import pytest
 
 from idx import random_digits, write_part
 from small import run_cli
+from unbraid._install import pip_install
 from unbraid.cli import main
 from unbraid.data import ColouredDigits, Digits, bundled_digits, coloured_digits
 from unbraid.reproduce import PAPER_LINES, dependent_mnist
@@ -158,5 +159,5 @@ def test_says_how_to_get_torch(capsys, monkeypatch):
     assert (code, out) == (2, "")
     assert err == (
         "unbraid: dependent-mnist, which trains a network, needs torch, which is not installed; "
-        "run pip install 'unbraid[torch]'.\n"
+        f"run {pip_install('torch')}.\n"
     )

@@ -77,6 +77,13 @@ def test_a_cost_is_said_in_words():
     )
 
 
+def test_little_is_said_without_many_digits_and_nothing_as_nothing():
+    cost = Cost(n_models=0, n_numbers=4, gpu_hours=0, core_hours=1e-6, gigabytes=1e-9)
+    assert cost.sentence(2).endswith("about 1 s of one core (1 s on 2), less than 0.01 GB in the store.")
+    done = Cost(n_models=0, n_numbers=0, gpu_hours=0, core_hours=0, gigabytes=0)
+    assert done.sentence().startswith("To do: nothing;")
+
+
 def test_what_is_done_costs_nothing(tmp_path):
     plan = make_plan(load_study("mini"))
     before = estimate_cost(look(plan, Store(tmp_path)))

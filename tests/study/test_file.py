@@ -72,6 +72,17 @@ def test_the_studies_that_come_along_are_listed():
         ("data: [sprites_mini]", "data: []", "data is missing"),
         ("seeds: 2", "seeds: 2\nrepresentations: {folder: .}", "not both"),
         ("seeds: 2", "seeds: 2\nagreement: {methods: [ridge]}", "line 8: .*lasso"),
+        ("seeds: 2", "seeds: two", "expected a whole number or a list, got text; write lists in brackets"),
+        ("[mig, dci_linear]", "mig", r"scores.metrics has the wrong type: expected a list, got text; .* \[a, b\]"),
+        ("beta: [1, 4]", "beta: [1, x]", r"models\[0\].strengths\[1\] has the wrong type: expected a number, got text"),
+        ("beta: [1, 4]", "beta: [1, -4]", "line 5: beta of beta_vae must be 0 or more, got -4"),
+        ("beta: [1, 4]", "beta: .inf", "line 5: beta of beta_vae must be 0 or more, got inf"),
+        ("name: small", "name: ../small", "line 1: name must be of letters, .* got '../small'"),
+        ("name: small", "name: .hidden", "line 1: name must be of letters"),
+        ("tasks: [factors]", "tasks: ['factor:hue']", "line 11: factor of sprites_mini must be one of shape, .*'hue'"),
+        ("predictors: [linear]", "train: [351]", "line 11: train must be at most 350, .* got 351"),
+        ("predictors: [linear]", "train: [2.5]", "line 11: train must be whole numbers of rows or shares"),
+        ("seeds: 2", "\tseeds: 2", "line 7: .*; indent with spaces"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(old, new, says):

@@ -11,7 +11,7 @@ from study.inline_engine import InlineEngine
 from unbraid import Representation
 from unbraid.metrics import mig
 from unbraid.storage import save
-from unbraid.study import Store, make_plan, parse_study, study_state
+from unbraid.study import Store, estimate_cost, look, make_plan, parse_study, study_state
 from unbraid.study._api import keep_study
 from unbraid.study._clean import find_leftovers, remove_leftovers
 from unbraid.study._drive import run_plan
@@ -191,6 +191,30 @@ def test_training_that_fails_costs_its_models_only(tmp_path):
     assert [job.kind for job in engine.ran].count("train") == 1
     assert not state.failed_models
     assert not state.missing
+
+
+def test_what_is_tried_again_is_estimated_with_all_its_numbers(tmp_path):
+    store = Store(tmp_path / "store")
+    fresh = estimate_cost(look(make_plan(parse_study(TRAINED)), store))
+    assert (fresh.n_models, fresh.n_numbers) == (4, N_NUMBERS)
+    state, _ = run(TRAINED, store, fail=lambda job: "torch is not there." if job.kind == "train" else None)
+    assert len(state.failed_models) == 4
+    assert estimate_cost(state) == fresh
+    parts = state.summary()["parts"]
+    assert parts["models"] == {"wanted": 4, "done": 0, "failed": 4, "missing": 0}
+    assert sum(part["missing"] for part in parts.values()) == N_NUMBERS
+    assert [reason["again"] for reason in state.summary()["failures"]] == [True]
+
+
+def test_what_diverged_is_neither_estimated_nor_tried_whatever_failed_before(tmp_path):
+    text = TRAINED.replace("beta: [1, 4]", "beta: [1e300, 1e301]")
+    store = Store(tmp_path / "store")
+    run(text, store, fail=lambda job: "a worker died.")  # by the alphabet before what comes next
+    state, _ = run(text, store)
+    cost = estimate_cost(state)
+    assert (cost.n_models, cost.n_numbers) == (0, 0)
+    assert [reason["again"] for reason in state.summary()["failures"]] == [False]
+    assert run(text, store)[1].ran == []
 
 
 def test_a_model_that_diverges_is_named_and_the_others_are_measured(tmp_path):

@@ -61,6 +61,14 @@ def test_a_value_counts_more_than_a_failure_whichever_came_first(store):
     assert store.table()["failure"].tolist() == ["", ""]
 
 
+@pytest.mark.parametrize("final", ["training diverged at step 3.", "collapsed: all codes are constant."])
+def test_a_reason_that_is_final_counts_more_than_one_of_an_earlier_run(store, final):
+    store.add_rows([row(0, failure="a worker died."), row(1)])  # first by the alphabet
+    store.add_rows([row(0, failure=final)])
+    assert store.failures() == {content_key(0): final}
+    assert sorted(store.table()["failure"]) == ["", final]
+
+
 def test_rows_of_factors_are_rows_of_their_own(store):
     store.add_rows([row(0), row(0, factor="x"), row(0, factor="y")])
     assert store.table()["factor"].tolist() == ["", "x", "y"]

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from unbraid._install import pip_install
 from unbraid._validation import did_you_mean
 
 
@@ -48,7 +49,7 @@ def _run(path: Path, address: str) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         missing_torch = isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "torch"
-        cure = " Run pip install 'unbraid[torch]'." if missing_torch else ""
+        cure = f" Run {pip_install('torch')}." if missing_torch else ""
         raise ValueError(f"decoder {address!r} cannot be loaded: {_described(error)}{cure}") from error
     finally:
         sys.path.remove(str(path.resolve().parent))

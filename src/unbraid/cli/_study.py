@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import App, Parameter
 
 from unbraid._files import write_text
+from unbraid._progress import bar_or_lines
 from unbraid.cli._outputs import check_writable, json_file
 from unbraid.cli._table import print_rows
 
@@ -77,8 +78,8 @@ def run(
 ) -> None:
     """Run a study, or what is missing of it.
 
-    Says first what it will cost. Ends with status 1 if some models or scores failed; `study status` says which and why,
-    and running again tries them again.
+    Says first what it will cost, or what this machine lacks. Ends with status 1 if some models or scores failed;
+    `study status` says which and why, and running again tries them again. Training needs torch.
 
     Examples:
         unbraid study run mini --store mini
@@ -103,14 +104,26 @@ def run(
         Start even if it is going to be long.
     """
     from unbraid.study import Store, estimate_cost, load_study, look, make_plan, run_study
+    from unbraid.study._needs import check_torch
 
     plan = make_plan(load_study(study))
     place = Store(store)
-    cost = estimate_cost(look(plan, place))
+    before = look(plan, place)
+    if address is None:
+        check_torch(before)
+    cost = estimate_cost(before)
     print(cost.sentence(workers), file=sys.stderr)
     if cost.is_large and not yes:
         raise ValueError(f"study {study!r} is large; give --yes to start it all the same.")
-    state = run_study(plan.study, place, engine=engine, workers=workers, address=address, data_folder=data)
+    state = run_study(
+        plan.study,
+        place,
+        engine=engine,
+        workers=workers,
+        address=address,
+        data_folder=data,
+        progress=bar_or_lines(),
+    )
     _print_state(state)
     named = f"--store {store}"
     print(f"next: unbraid study report {named} --out report.html; unbraid study table {named}", file=sys.stderr)
@@ -169,7 +182,8 @@ def table(*, store: str, study: str | None = None, csv: Path | None = None, wide
     csv
         File to write to, instead of printing.
     wide
-        A line for each model and a column for each number, instead of a line for each number.
+        A line for each model and a column for each number, instead of a line for each number. The column
+        `task:factor:shape/forest@2800` is the factor shape, predicted by a forest that learned from 2800 rows.
     """
     from unbraid.study import study_table
     from unbraid.study import wide as widened
@@ -279,8 +293,17 @@ def _print_state(state: State) -> None:
     summary = state.summary()
     rows = [[what, one["wanted"], one["done"], one["failed"], one["missing"]] for what, one in summary["parts"].items()]
     print_rows([f"study {summary['study']}", "wanted", "done", "failed", "missing"], rows)
+    collapsed = summary["collapsed"]
+    if collapsed["count"]:
+        print(
+            f"\n{collapsed['count']} collapsed, such as {collapsed['example']}: all codes are constant, so there is "
+            "nothing to score or to solve tasks with."
+        )
     for reason in summary["failures"]:
-        print(f"\n{reason['count']} failed, such as {reason['example']}: {reason['why']}")
+        again = "" if reason["again"] else " It would do so again, and is left."
+        print(f"\n{reason['count']} failed when last tried, such as {reason['example']}: {reason['why']}{again}")
+    if any(reason["again"] for reason in summary["failures"]):
+        print("\nThe next run, or one that is going on, tries again what failed.")
 
 
 study.command(show_list, name="list")

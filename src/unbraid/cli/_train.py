@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from unbraid import data as sets
 from unbraid._files import write_atomically, write_text
+from unbraid._progress import bar_or_lines
 from unbraid._torch import require_torch
 from unbraid.storage import save
 
@@ -108,7 +109,7 @@ def train(
     at_once
         Members trained side by side; the others follow in groups. By default as many as fit in memory.
     """
-    require_torch("training")
+    require_torch("training", extra="train")
     from unbraid.models import encode_all
     from unbraid.models import train as train_many
 
@@ -125,6 +126,7 @@ def train(
         tensorboard=tensorboard,
         device=device,
         at_once=at_once,
+        progress=bar_or_lines(),
         **sizes,
         **strengths,
     )

@@ -128,16 +128,21 @@ def load_dataset(name: str, folder: str | Path | None = None) -> FactorDataset:
     entry = DATASETS[name]
     if not entry.files:
         return entry.read()
-    root = data_folder(folder)
+    first = check_files(name, folder)[0]
+    whole = len(entry.files) == 1 and (first.name == entry.files[0].name or first.is_dir())
+    return entry.read(first if whole else first.parent)
+
+
+def check_files(name: str, folder: str | Path | None = None) -> list[Path]:
+    """Return which files of a data set are there, none for one that needs none; or say how to get them."""
+    entry, root = DATASETS[name], data_folder(folder)
     found = [find_file(entry, file, root) for file in entry.files]
     present = [path for path in found if path is not None]
-    if not present:
+    if entry.files and not present:
         raise ValueError(
             f"{name} is not in the data folder; run `unbraid data fetch {name}`, or {by_hand(entry, root)}."
         )
-    first = present[0]
-    whole = len(entry.files) == 1 and (first.name == entry.files[0].name or first.is_dir())
-    return entry.read(first if whole else first.parent)
+    return present
 
 
 def by_hand(entry: DatasetEntry, folder: Path) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from unbraid._install import pip_install
 from unbraid._typing import ByteArray
 from unbraid.data._images import ImageGrid, PackedGrid, grid_order
 from unbraid.data._mpi3d_labels import KINDS as MPI3D_KINDS
@@ -51,7 +52,7 @@ def read_shapes3d(path: Path) -> ImageGrid:
     try:
         import h5py
     except ImportError as error:
-        raise ValueError("shapes3d needs h5py, which is not installed; run pip install 'unbraid[train]'.") from error
+        raise ValueError(f"shapes3d needs h5py, which is not installed; run {pip_install('train')}.") from error
     try:
         with h5py.File(path, "r") as file:
             missing = [name for name in ("images", "labels") if name not in file]

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from unbraid._install import pip_install
+
 
 @contextmanager
 def torch_needed() -> Iterator[None]:
@@ -14,5 +16,5 @@ def torch_needed() -> Iterator[None]:
             raise
         raise ValueError(
             "decoder must be given as Jacobians here, since torch, which differentiates it, is not installed; "
-            "run pip install 'unbraid[torch]'."
+            f"run {pip_install('torch')}."
         ) from error

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from unbraid._install import pip_install
 from unbraid._typing import FloatArray
 from unbraid._validation import check_at_least, check_choice
 from unbraid.representation import Representation
@@ -94,7 +95,7 @@ def _solve_nested(rep: Representation, options: SubspaceOptions, rng: np.random.
             raise
         raise ValueError(
             "solver must be 'fast' here, got 'nested': it needs torch, which is not installed; "
-            "run pip install 'unbraid[torch]'."
+            f"run {pip_install('torch')}."
         ) from error
     return nested_subspaces(rep, options, rng)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from unbraid._asked import resolve_metrics
 from unbraid._codes_of import codes_of
+from unbraid._install import pip_install
 from unbraid._validation import check_at_least
 from unbraid.integrations.scores import RepresentationScores
 
@@ -18,7 +19,7 @@ except ImportError:
         from pytorch_lightning import Callback  # type: ignore[assignment]
     except ImportError as error:
         raise ImportError(
-            "ScoresCallback needs Lightning, which is not installed; run pip install 'unbraid[lightning]'."
+            f"ScoresCallback needs Lightning, which is not installed; run {pip_install('lightning')}."
         ) from error
 
 Reader = Callable[[Any, Any], tuple[Any, Any]]

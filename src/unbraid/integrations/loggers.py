@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from unbraid._install import pip_install
 from unbraid._validation import check_choice
 from unbraid.report import render_page
 from unbraid.result import Report
-
-CURE = "which is not installed; run pip install 'unbraid[{extra}]'"
 
 
 def numbers(report: Report, prefix: str = "unbraid/") -> Iterator[tuple[str, float]]:
@@ -58,7 +57,7 @@ def to_mlflow(report: Report, *, step: int | None = None, prefix: str = "unbraid
     try:
         import mlflow
     except ImportError as error:
-        raise ValueError(f"to='mlflow' needs mlflow, {CURE.format(extra='mlflow')}.") from error
+        raise ValueError(f"to='mlflow' needs mlflow, which is not installed; run {pip_install('mlflow')}.") from error
     if mlflow.active_run() is None:
         raise ValueError("to='mlflow' needs an active run; log within `with mlflow.start_run():`.")
     mlflow.log_metrics(dict(numbers(report, prefix)), step=step)
@@ -73,7 +72,7 @@ def to_wandb(
     try:
         import wandb
     except ImportError as error:
-        raise ValueError(f"to='wandb' needs wandb, {CURE.format(extra='wandb')}.") from error
+        raise ValueError(f"to='wandb' needs wandb, which is not installed; run {pip_install('wandb')}.") from error
     run = wandb.run if run is None else run
     if run is None:
         raise ValueError("to='wandb' needs a run; call wandb.init() first.")

@@ -28,7 +28,7 @@ def train(model: str, data: Any, *, seeds: int | Sequence[int] = 0, **options: A
     Raises:
         ValueError: No torch, an unknown model or option, or data that do not fit.
     """
-    require_torch("training")
+    require_torch("training", extra="train")
     from unbraid.models.ensemble import train as train_many
 
     return train_many(model, data, seeds=seeds, **options)

@@ -71,6 +71,7 @@ def study_context(analysis: Analysis, *, name: str, about: str) -> dict[str, Any
         "pairs": pairs(analysis),
         "n_pairs": 0 if found is None else len(found.tidy()),
         "level": f"{analysis.level:g}",
+        "collapsed": int(analysis.runs["collapsed"].sum()),
         "runs": analysis.runs.to_dict("records"),
         "failures": failures(analysis),
         "n_failures": len(analysis.failures),

@@ -14,6 +14,13 @@ from unbraid.study._groups import TIMES
 from unbraid.study._matrix import Correlations, single_pairs
 from unbraid.study._wide import TASK_MARK
 
+#: What solves tasks, as a noun.
+PREDICTOR_WORDS = {
+    "linear": "a linear model",
+    "boosting": "boosted trees",
+    "forest": "a random forest",
+    "mlp": "a small network",
+}
 #: A score is called unsettled where so few models keep their order at the smallest size.
 UNSETTLED = 0.9
 #: Pearson's and Spearman's coefficients that differ by as much are pointed out.
@@ -38,8 +45,9 @@ def coefficient(value: float) -> str:
 def facts(analysis: Analysis) -> list[tuple[str, str]]:
     """Return what was run, as label and text."""
     about, runs = analysis.models.about, analysis.runs
+    collapsed = int(runs["collapsed"].sum())
     return [
-        ("Models", f"{len(about):,}"),
+        ("Models", f"{len(about):,}" + (f", {collapsed:,} collapsed" if collapsed else "")),
         ("Families", f"{about['family'].nunique():,}"),
         ("Data sets", f"{about['dataset'].nunique():,}"),
         ("Scores", f"{len(analysis.models.scores):,}"),
@@ -59,11 +67,29 @@ def opening(analysis: Analysis) -> str:
         return f"No two columns could be correlated over {count(len(analysis.models.values), 'model')}."
     clear = int((tidy["p_corrected"] < analysis.level).sum())
     what = "a score and a task" if analysis.with_tasks else "two scores"
+    told = in_words(str(tidy.iloc[0]["column"]))
     return (
-        f"The strongest relation between {what} is {relation(tidy.iloc[0], found)}. "
+        f"The strongest relation between {what} is {relation(tidy.iloc[0], found)}. {told}"
         f"{clear:,} of {count(found.n_tests, 'pair')} {'is' if clear == 1 else 'are'} significant "
         f"{after(found)} at a level of {analysis.level:g}."
     )
+
+
+def in_words(column: str) -> str:
+    """Say what a task's column stands for; nothing for a score.
+
+    Example:
+        >>> in_words("task:factor:shape/forest@2800")
+        'Here factor:shape/forest@2800 is the factor shape, told by a random forest that learned from 2,800 rows. '
+    """
+    if not column.startswith(TASK_MARK):
+        return ""
+    name, _, size = bare(column).rpartition("@")
+    task, _, predictor = name.rpartition("/")
+    factor = task.removeprefix("factor:")
+    what = f"the task {task}, solved" if factor == task else f"the factor {factor}, told"
+    rows = f"{int(size):,} rows" if size.isdecimal() else f"{size} of the most rows that its data set has to learn from"
+    return f"Here {bare(column)} is {what} by {PREDICTOR_WORDS.get(predictor, predictor)} that learned from {rows}. "
 
 
 def after(found: Correlations) -> str:
@@ -98,6 +124,7 @@ def findings(analysis: Analysis) -> list[str]:
     if found is None or found.tidy()["r"].isna().all():
         return []
     return [
+        *_collapsed(analysis),
         *_predictors(analysis),
         *_without_relation(analysis, found),
         *_disagreements(analysis),
@@ -106,6 +133,20 @@ def findings(analysis: Analysis) -> list[str]:
         *_unsettled(analysis),
         *found.notes,
     ]
+
+
+def _collapsed(analysis: Analysis) -> Iterator[str]:
+    runs = analysis.runs[analysis.runs["collapsed"] > 0]
+    if runs.empty:
+        return
+    lines = runs.to_dict("records")
+    where = listing([f"{line['collapsed']} {line['family']} on {line['dataset']}" for line in lines], 4)
+    compared = any(name.startswith("udr_") for name in analysis.models.scores)
+    yield (
+        f"{int(runs['collapsed'].sum()):,} of {count(len(analysis.models.about), 'model')} collapsed, all their codes "
+        f"constant: {where}. They have no scores and no tasks, so correlations and means leave them out"
+        + ("; compared with other models, they agree with none and count 0." if compared else ".")
+    )
 
 
 def _predictors(analysis: Analysis) -> Iterator[str]:

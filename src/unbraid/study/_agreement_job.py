@@ -6,6 +6,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from unbraid._typing import AnyArray
+from unbraid._validation import CollapsedError
 from unbraid.metrics import udr
 from unbraid.study._codes import read_codes, sample_rows
 from unbraid.study._keys import content_key
@@ -48,9 +52,11 @@ class AgreementJob:
         """Compare, and write rows."""
         spec, seed = self.plan.study.agreement, self.plan.study.seed
         assert spec is not None
-        read = [read_codes(self.store, model) for model in self.group]
-        rows = sample_rows(min(len(codes) for codes, _ in read), spec.rows, seed)
-        codes = [one[rows] for one, _ in read]
+        read = [self._read(model) for model in self.group]
+        rows = sample_rows(
+            min((len(codes) for codes, _ in read if codes is not None), default=spec.rows), spec.rows, seed
+        )
+        codes = [np.zeros((len(rows), 2)) if one is None else one[rows] for one, _ in read]
         rates = [rate for _, rate in read]
         for measurement in self.measurements:
             started = time.perf_counter()
@@ -64,6 +70,13 @@ class AgreementJob:
                     for model, value in zip(self.group, found.per_model, strict=True)
                 ]
             )
+
+    def _read(self, model: Model) -> tuple[AnyArray | None, AnyArray | None]:
+        """Return codes and what each tells; none for a file in which all are constant: it agrees with no other."""
+        try:
+            return read_codes(self.store, model)
+        except CollapsedError:
+            return None, None
 
     def _row(self, model: Model, measurement: Measurement, n_rows: int, value: float, seconds: float) -> dict[str, Any]:
         row = measured_row(model, measurement, n_rows=n_rows)

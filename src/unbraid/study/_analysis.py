@@ -17,7 +17,8 @@ from unbraid.study._correlate import correlations
 from unbraid.study._groups import GROUPINGS, By, Grouped, cell_correlations, grouped_correlations
 from unbraid.study._matrix import METHODS, Correlations, Method
 from unbraid.study._profiles import against_strength, convergence
-from unbraid.study._wide import Wide, check_table, mean_over_seeds, wide
+from unbraid.study._rows import MODEL, NOTHING_TO_MEASURE
+from unbraid.study._wide import Wide, check_table, has_failed, mean_over_seeds, wide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,7 +28,8 @@ class Analysis:
     Attributes:
         models: Scores and tasks, a line for each model.
         settings: The same averaged over seeds, a line for each data set, family and strength.
-        runs: Models, strengths, seeds, numbers and failures of each data set and family.
+        runs: Models, how many of them collapsed, strengths, seeds, numbers and failures of each data set and family.
+            A number is of a whole model: a score, a task or an agreement. Those of single factors come on top.
         failures: What failed and why, most frequent first, with one of the models it happened to.
         between_scores: Scores with scores, over models; empty with fewer than two scores.
         with_tasks: Scores with tasks, over models; empty without tasks.
@@ -181,20 +183,23 @@ def _one_method(models: Wide, settings: Wide, options: dict[str, Any]) -> dict[s
 
 
 def _runs(rows: pd.DataFrame) -> pd.DataFrame:
-    failed = rows["failure"] != ""
-    groups = rows.assign(failed=failed).groupby(["dataset", "family"], sort=True)
+    counted = rows["value"].notna() & (rows["factor"] == "") & (rows["kind"] != MODEL)
+    constant = rows["failure"] == NOTHING_TO_MEASURE
+    rows = rows.assign(counted=counted, failed=has_failed(rows), collapsed=rows["model"].where(constant))
+    groups = rows.groupby(["dataset", "family"], sort=True)
     found = groups.agg(
         models=("model", "nunique"),
+        collapsed=("collapsed", "nunique"),
         strengths=("strength", "nunique"),
         seeds=("seed", "nunique"),
-        numbers=("value", "count"),
+        numbers=("counted", "sum"),
         failures=("failed", "sum"),
     )
     return found.reset_index()
 
 
 def _failures(rows: pd.DataFrame) -> pd.DataFrame:
-    failed = rows[rows["failure"] != ""].rename(columns={"failure": "reason"}).sort_values(["model", "n_rows"])
+    failed = rows[has_failed(rows)].rename(columns={"failure": "reason"}).sort_values(["model", "n_rows"])
     groups = failed.groupby(["kind", "name", "reason"], sort=True)
     found = groups.agg(rows=("model", "size"), models=("model", "nunique"), example=("model", "first")).reset_index()
     return found.sort_values(["rows", "kind", "name", "reason"], ascending=[False, True, True, True]).reset_index(

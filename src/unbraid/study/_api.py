@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 import pandas as pd
 
+from unbraid._progress import Show
 from unbraid._validation import check_choice
 from unbraid.study._file import load_study, parse_study
 from unbraid.study._plan import make_plan
@@ -24,7 +25,7 @@ def run_study(
     workers: int | None = None,
     address: str | None = None,
     data_folder: str | Path | None = None,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> State:
     """Train, score and compare whatever a study asks for and its store lacks.
 
@@ -35,20 +36,23 @@ def run_study(
         workers: Jobs at the same time; by default as many as there are cores.
         address: Of the Ray cluster; by default one is started here.
         data_folder: Where files of data sets are; by default ``UNBRAID_DATA`` or ``~/.cache/unbraid/data``.
-        progress: Show a bar on standard error; by default when that is a terminal.
+        progress: Show a bar on standard error, by default when that is a terminal; or ``"lines"``: now and then a line.
 
     Returns:
         How far the study is afterwards; ``.table()`` are its numbers, what failed among them with reasons.
 
     Raises:
-        ValueError: Not a study, or a store or cluster that cannot be reached.
+        ValueError: Not a study, a store or cluster that cannot be reached, or no torch, data or GPU that it needs.
     """
     from unbraid.study._drive import run_plan  # what jobs need takes a while to import, and only a run needs it
     from unbraid.study._engines import make_engine
+    from unbraid.study._needs import check_needs
 
     plan = make_plan(study if isinstance(study, Study) else load_study(study))
     place = store if isinstance(store, Store) else Store(store)
     runner = make_engine(engine, workers=workers, address=address)
+    if address is None:  # machines of a cluster elsewhere say themselves what they lack
+        check_needs(look(plan, place), data_folder=str(data_folder or ""))
     keep_study(plan.study, place)
     return run_plan(plan, place, runner, data_folder=str(data_folder or ""), progress=progress)
 

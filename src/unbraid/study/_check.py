@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 from functools import partial
 
 from unbraid._asked import metric_options
 from unbraid._validation import check_choice
-from unbraid.data import DATASETS
+from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import check_predictor, check_task
+from unbraid.downstream._split import TEST_SHARE
 from unbraid.models._strengths import STRENGTHS
-from unbraid.study._spec import Family, Study
+from unbraid.study._spec import Family, Study, Tasks
 
+#: What a study can be called, as its store has a file of that name.
+NAME = re.compile(r"\w[\w .-]*")
+#: How tasks begin that are one factor.
+FACTOR_TASK = "factor:"
 #: Returns the place of a part of the file, in words.
 At = Callable[[str], str]
 
@@ -22,6 +29,10 @@ def check_study(study: Study, at: At) -> None:
     Raises:
         ValueError: With the line and the cure.
     """
+    if not NAME.fullmatch(study.name):
+        raise ValueError(
+            f"{at('.name')}: name must be of letters, digits, spaces and . _ -, as it names a file, got {study.name!r}."
+        )
     _check_source(study, at)
     for number, name in enumerate(study.data):
         _within(at, f".data[{number}]", partial(check_choice, "data", name, DATASETS))
@@ -37,11 +48,10 @@ def check_study(study: Study, at: At) -> None:
         for name in group.predictors:
             _within(at, f".tasks[{number}].predictors", partial(check_predictor, name))
         for size in group.train:
-            if size <= 0 or (size > 1 and size != int(size)):
-                place = at(f".tasks[{number}].train")
-                raise ValueError(f"{place}: train must be whole numbers of rows or shares up to 1, got {size}.")
+            _within(at, f".tasks[{number}].train", partial(_check_train, study, size))
         for name in group.only if study.data else ():
             _within(at, f".tasks[{number}].only", partial(check_choice, "only", name, study.data))
+        _within(at, f".tasks[{number}].tasks", partial(_check_factors, study, group))
     if study.agreement is not None:
         for name in study.agreement.methods:
             _within(at, ".agreement", partial(check_choice, "methods", name, ("lasso", "spearman")))
@@ -71,9 +81,33 @@ def _check_family(family: Family) -> None:
     for name in family.strengths:
         if name not in known:
             raise ValueError(f"{family.family} has no strength {name!r}; it has {', '.join(known) or 'none'}.")
+    for name, value in family.strengths.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            if not 0 <= one < math.inf:
+                raise ValueError(f"{name} of {family.family} must be 0 or more, got {one:g}.")
     lists = {name: len(value) for name, value in family.strengths.items() if isinstance(value, tuple)}
     if len(set(lists.values())) > 1 or 0 in lists.values():
         raise ValueError(f"strengths of {family.family} must be lists of equal length, got {lists}.")
+
+
+def _check_train(study: Study, size: float) -> None:
+    """Raise unless a task can learn from so many rows; how many given files have is not known yet."""
+    if size <= 0 or (size > 1 and size != int(size)):
+        raise ValueError(f"train must be whole numbers of rows or shares up to 1, got {size:g}.")
+    most = study.rows - round(TEST_SHARE * study.rows)
+    if size > most and size > 1 and study.representations is None:
+        raise ValueError(
+            f"train must be at most {most}, what is left of {study.rows} rows after those to judge on, got {size:g}."
+        )
+
+
+def _check_factors(study: Study, group: Tasks) -> None:
+    """Raise on a task of a factor that a data set lacks, as far as these are known without their files."""
+    asked = [name.removeprefix(FACTOR_TASK) for name in group.tasks if name.startswith(FACTOR_TASK)]
+    for dataset in (group.only or study.data) if asked else ():
+        if not DATASETS[dataset].files:
+            for name in asked:
+                check_choice(f"factor of {dataset}", name, load_dataset(dataset).factor_names)
 
 
 def _check_numbers(study: Study, at: At) -> None:

@@ -27,6 +27,8 @@ from unbraid.study._state import State
 
 #: Beyond these a run asks to be confirmed.
 LARGE_GPU_HOURS, LARGE_CORE_HOURS, LARGE_GIGABYTES = 1.0, 2.0, 20.0
+#: What is said of stores that hardly grow.
+SMALL_GIGABYTES = 0.01
 #: Kept for each parameter of a model: itself and two moments, in single precision.
 BYTES_PER_PARAMETER = 12
 #: What a row of the table takes in its shard.
@@ -64,12 +66,14 @@ class Cost:
 
     def sentence(self, workers: int | None = None) -> str:
         """Say it in words."""
+        if not self.n_models and not self.n_numbers:
+            return "To do: nothing; every model is there and every number measured, or known not to exist."
         n_workers = workers or os.cpu_count() or 1
         gpu = f"{_hours(self.gpu_hours)} of an H200 and " if self.gpu_hours else ""
         return (
             f"To do: {self.n_models} models to train, {self.n_numbers} numbers to measure; about {gpu}"
             f"{_hours(self.core_hours)} of one core ({_hours(self.core_hours / n_workers)} on {n_workers}), "
-            f"{self.gigabytes:.2g} GB in the store."
+            f"{_gigabytes(self.gigabytes)} in the store."
         )
 
 
@@ -80,20 +84,20 @@ def estimate_cost(state: State) -> Cost:
         state: What is there already.
     """
     plan, study = state.plan, state.plan.study
-    ensembles = [one for one in plan.ensembles if any(model.key not in state.encoded for model in one.members)]
+    ensembles = state.to_train
     n_models = sum(len(one.members) for one in ensembles)
     multiplications = sum(_multiplications(study, one) for one in ensembles)
     on_gpu = study.training.device.startswith("cuda")
-    counted = Counter(one for _, _, one in state.missing)
+    counted = Counter(one for _, _, one in state.to_measure)
     measuring = sum(count * _seconds(plan, one) for one, count in counted.items())
     training = 0.0 if on_gpu else multiplications / CPU_MULTIPLICATIONS + START_SECONDS["cpu"] * len(ensembles)
     gpu = multiplications / GPU_MULTIPLICATIONS + START_SECONDS["cuda"] * len(ensembles) if on_gpu else 0.0
     return Cost(
         n_models=n_models,
-        n_numbers=len(state.missing),
+        n_numbers=len(state.to_measure),
         gpu_hours=gpu / 3600,
         core_hours=(training + measuring) / 3600,
-        gigabytes=(sum(_bytes(study, one) for one in ensembles) + BYTES_PER_ROW * len(state.missing)) / 1e9,
+        gigabytes=(sum(_bytes(study, one) for one in ensembles) + BYTES_PER_ROW * len(state.to_measure)) / 1e9,
     )
 
 
@@ -158,6 +162,11 @@ def _at(measured: tuple[float, float], n_rows: float) -> float:
     return max(small * min(1.0, n_rows / few), small + (large - small) * (n_rows - few) / (many - few))
 
 
+def _gigabytes(size: float) -> str:
+    return f"{size:.2g} GB" if size >= SMALL_GIGABYTES else f"less than {SMALL_GIGABYTES:g} GB"
+
+
 def _hours(hours: float) -> str:
+    hours = max(hours, 1 / 3600)  # nobody waits for less than a second
     unit: Literal["h", "min", "s"] = "h" if hours >= 1 else "min" if hours * 60 >= 1 else "s"
     return f"{hours * {'h': 1, 'min': 60, 's': 3600}[unit]:.2g} {unit}"

@@ -7,17 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from unbraid._files import DiskFullError
-from unbraid._progress import Progress, track
+from unbraid._progress import Progress, Show, track
 from unbraid.study._agreement_job import AgreementJob
 from unbraid.study._job import Engine, Finished, Job
 from unbraid.study._measure_job import MeasureJob, measured_row
-from unbraid.study._plan import DIVERGED, Ensemble, Measurement, Model, Plan
+from unbraid.study._plan import Ensemble, Measurement, Model, Plan
 from unbraid.study._state import State, look
 from unbraid.study._store import MERGE_ABOVE, Store
 from unbraid.study._train_job import TrainJob, model_row
 
 
-def run_plan(plan: Plan, store: Store, engine: Engine, *, data_folder: str = "", progress: bool | None = None) -> State:
+def run_plan(plan: Plan, store: Store, engine: Engine, *, data_folder: str = "", progress: Show = None) -> State:
     """Make and measure whatever a store lacks.
 
     Args:
@@ -25,7 +25,7 @@ def run_plan(plan: Plan, store: Store, engine: Engine, *, data_folder: str = "",
         store: Where results are and go to.
         engine: What runs the jobs.
         data_folder: Where files of data sets are; empty for the usual place.
-        progress: Show a bar on standard error; by default when that is a terminal.
+        progress: Show a bar on standard error, by default when that is a terminal; or ``"lines"``: now and then a line.
 
     Returns:
         How far the study is afterwards; what failed is in its table, with reasons.
@@ -51,8 +51,8 @@ def _work(run: _Run, engine: Engine, jobs: list[Job], bar: Progress) -> None:
     while n_open:
         finished = engine.wait()
         n_open, n_done = n_open - 1, n_done + 1
-        bar.advance()
         bar.tell(finished.job.label if finished.error is None else f"failed: {finished.job.label}")
+        bar.advance()
         try:
             following = run.after(finished)
             if n_done % MERGE_ABOVE == 0:
@@ -80,8 +80,7 @@ class _Run:
     def first(self) -> list[Job]:
         """Return the jobs that need not wait for others."""
         self.encoded = set(self.state.encoded)
-        settled = self.encoded | {key for key, why in self.state.failed_models.items() if why.startswith(DIVERGED)}
-        trains = [one for one in self.plan.ensembles if any(model.key not in settled for model in one.members)]
+        trains = self.state.to_train
         self.training = {model.key for ensemble in trains for model in ensemble.members}
         ready = [model for model in self.plan.models if model.key not in self.training]
         return [*(self._train(one) for one in trains), *self._measure(ready), *self._compare()]
@@ -117,7 +116,7 @@ class _Run:
     def _measure(self, models: Iterable[Model]) -> list[Job]:
         jobs: list[Job] = []
         for model in models:
-            missing = tuple(one for one in self.plan.measurements_of(model) if one.on(model) not in self.state.done)
+            missing = tuple(one for one in self.plan.measurements_of(model) if one.on(model) not in self.state.settled)
             if missing and model.key in self.encoded:
                 jobs.append(
                     MeasureJob(
@@ -144,7 +143,7 @@ class _Run:
             missing = [
                 one
                 for one in self.plan.agreements(present)
-                if any(one.on(model) not in self.state.done for model in present)
+                if any(one.on(model) not in self.state.settled for model in present)
             ]
             if missing:
                 jobs.append(AgreementJob(store=self.store, plan=self.plan, group=present, measurements=tuple(missing)))

@@ -17,6 +17,16 @@ from unbraid.study._spec import Study
 
 #: Where the studies that come with the package are.
 READY = files("unbraid.study") / "ready"
+#: What msgspec calls kinds of values, and what people do.
+KINDS_IN_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "null": "nothing",
+    "array": "a list",
+    "object": "keys with values",
+}
 
 
 def ready_studies() -> list[str]:
@@ -100,8 +110,24 @@ def _explained(message: str, at: Callable[[str], str]) -> str:
     missing = re.search(r"missing required field `(.+)`", words)
     if missing:
         return f"{at(path)}: {missing.group(1)} is missing."
-    got = words.replace("`", "").replace("Expected", "expected").replace("array", "list").replace("object", "keys")
-    return f"{at(path)}: {path.lstrip('.') or 'the file'} has the wrong type: {got}."
+    named = path.lstrip(".").replace("[...]", "") or "the file"
+    return f"{at(path)}: {named} has the wrong type: {_in_words(words)}."
+
+
+def _in_words(types: str) -> str:
+    """Return msgspec's words on types in those of people who write YAML, with how to write a list.
+
+    Example:
+        >>> _in_words("Expected `array`, got `str`")
+        'expected a list, got text; write lists in brackets, [a, b], also of one'
+    """
+    got = re.sub(r"`([^`]+)`", lambda found: " or ".join(map(_kind, found.group(1).split(" | "))), types)
+    cure = "; write lists in brackets, [a, b], also of one" if "a list, got" in got else ""
+    return got.replace("Expected", "expected") + cure
+
+
+def _kind(name: str) -> str:
+    return KINDS_IN_WORDS.get(name, name)
 
 
 def _keys_at(path: str) -> list[str]:
@@ -149,7 +175,8 @@ def _check_twice(node: yaml.Node, source: str) -> None:
 
 
 def _problem(error: yaml.YAMLError) -> str:
-    return str(getattr(error, "problem", None) or error).rstrip(".")
+    problem = str(getattr(error, "problem", None) or error).rstrip(".")
+    return f"{problem}; indent with spaces" if r"'\t'" in problem else problem
 
 
 def _place(source: str, mark: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from unbraid._validation import CollapsedError
 from unbraid._version import __version__
 from unbraid.data import load_dataset
 from unbraid.downstream import Pictures, check_task, pictures_of, solve_all
@@ -18,7 +19,7 @@ from unbraid.result import Report
 from unbraid.study._codes import factors_name, read_representation, sample_rows
 from unbraid.study._keys import content_key
 from unbraid.study._plan import Measurement, Model, Plan
-from unbraid.study._rows import SCORE, TASK
+from unbraid.study._rows import NOTHING_TO_MEASURE, SCORE, TASK
 from unbraid.study._store import Store
 
 
@@ -55,7 +56,11 @@ class MeasureJob:
 
     def run(self) -> None:
         """Measure, and write rows."""
-        rep = read_representation(self.store, self.model, factors_name(self.plan, self.model.dataset))
+        try:
+            rep = read_representation(self.store, self.model, factors_name(self.plan, self.model.dataset))
+        except CollapsedError:
+            self.store.add_rows([self._row(one, failure=NOTHING_TO_MEASURE) for one in self.measurements])
+            return
         for n_rows in sorted({one.n_rows for one in self.measurements if one.kind == SCORE}):
             wanted = {one.name: one for one in self.measurements if one.kind == SCORE and one.n_rows == n_rows}
             self.store.add_rows(list(self._scores(rep, n_rows, wanted)))
@@ -108,8 +113,8 @@ class MeasureJob:
         labels = self.store.read_arrays(factors_name(self.plan, self.model.dataset))
         return pictures_of(load_dataset(self.model.dataset, self.data_folder or None), labels["rows"])
 
-    def _row(self, measurement: Measurement, n_rows: int = 0) -> dict[str, Any]:
-        return measured_row(self.model, measurement, n_rows=n_rows)
+    def _row(self, measurement: Measurement, *, n_rows: int = 0, failure: str = "") -> dict[str, Any]:
+        return measured_row(self.model, measurement, n_rows=n_rows, failure=failure)
 
 
 def measured_row(model: Model, measurement: Measurement, *, n_rows: int = 0, failure: str = "") -> dict[str, Any]:

@@ -15,8 +15,6 @@ from unbraid.study._keys import content_key
 from unbraid.study._rows import AGREEMENT, MODEL, SCORE, TASK
 from unbraid.study._spec import Family, Study
 
-#: How the reason begins for a model that would fail again however often it is tried.
-DIVERGED = "training diverged"
 #: Raised when training the same settings gives other models than before.
 TRAINING = 1
 

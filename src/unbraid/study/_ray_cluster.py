@@ -7,6 +7,7 @@ import os
 import socket
 from typing import Any
 
+from unbraid._install import pip_install
 from unbraid.study._worker import TRIES
 from unbraid.study._worker_process import changed_environment
 
@@ -23,7 +24,7 @@ def import_ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise ValueError("engine 'ray' needs Ray, which is not installed; run pip install 'unbraid[ray]'.") from error
+        raise ValueError(f"engine 'ray' needs Ray, which is not installed; run {pip_install('ray')}.") from error
     return ray
 
 

@@ -7,6 +7,12 @@ import pyarrow as pa
 
 #: What a row is a measurement of.
 SCORE, TASK, AGREEMENT, MODEL = "score", "task", "agreement", "model"
+#: How the reason begins for a model that would fail again however often it is tried.
+DIVERGED = "training diverged"
+#: How the reason begins for a number that is not there because codes are constant: nothing failed, or is tried again.
+COLLAPSED = "collapsed:"
+#: The reason for every number of a model whose codes are all constant.
+NOTHING_TO_MEASURE = f"{COLLAPSED} all codes are constant, so there is nothing to measure."
 
 #: Columns of the table.
 #:
@@ -14,7 +20,8 @@ SCORE, TASK, AGREEMENT, MODEL = "score", "task", "agreement", "model"
 #: ``strength`` (a number; NaN for a family without) and ``seed`` say which model it is. ``kind`` is ``"score"``,
 #: ``"task"``, ``"agreement"`` (with other models) or ``"model"`` (its loss after training); ``name`` is the metric's
 #: or the task's, ``predictor`` what solved a task. ``factor`` is empty in the row for the whole; ``n_rows`` are the
-#: rows scored or learned from. ``value`` is NaN where ``failure`` gives a reason.
+#: rows scored or learned from. ``value`` is NaN where ``failure`` gives a reason, which begins with ``"collapsed:"``
+#: where nothing failed but codes are constant.
 SCHEMA = pa.schema(
     [
         ("key", pa.string()),

@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from unbraid.study._plan import Measurement, Model, Plan, model_row_key
-from unbraid.study._rows import AGREEMENT, MODEL, SCORE, TASK
+from unbraid.study._plan import Ensemble, Measurement, Model, Plan, model_row_key
+from unbraid.study._rows import AGREEMENT, COLLAPSED, DIVERGED, MODEL, NOTHING_TO_MEASURE, SCORE, TASK
 from unbraid.study._store import Store
 
 #: What a summary calls the kinds of measurements.
@@ -43,6 +43,23 @@ class State:
         return {m.key: self.failures[key] for m in lost if (key := model_row_key(m)) in self.failures}
 
     @cached_property
+    def lost(self) -> frozenset[str]:
+        """Models that diverged: they would do so again, so nobody tries."""
+        return frozenset(key for key, why in self.failed_models.items() if why.startswith(DIVERGED))
+
+    @cached_property
+    def to_train(self) -> list[Ensemble]:
+        """What the next run trains: the programs with a model that neither has codes nor is lost."""
+        settled = self.encoded | self.lost
+        return [one for one in self.plan.ensembles if any(model.key not in settled for model in one.members)]
+
+    @cached_property
+    def collapsed(self) -> list[Model]:
+        """Models whose codes are all constant."""
+        found = {key.partition("-")[0] for key, why in self.failures.items() if why == NOTHING_TO_MEASURE}
+        return [model for model in self.plan.models if model.key in found]
+
+    @cached_property
     def done(self) -> frozenset[str]:
         """Keys of measurements that have a value."""
         return self.store.done()
@@ -53,13 +70,26 @@ class State:
         return list(self.plan.wanted(set(self.failed_models)))
 
     @cached_property
+    def settled(self) -> frozenset[str]:
+        """Keys of measurements that have a value, or can have none because codes are constant."""
+        return self.done | {key for key, why in self.failures.items() if why.startswith(COLLAPSED)}
+
+    @cached_property
     def missing(self) -> list[tuple[str, Model, Measurement]]:
-        """Measurements without a value."""
-        return [one for one in self.wanted if one[0] not in self.done]
+        """Measurements without a value, of models that are there or were never tried."""
+        return [one for one in self.wanted if one[0] not in self.settled]
+
+    @cached_property
+    def to_measure(self) -> list[tuple[str, Model, Measurement]]:
+        """What the next run measures, if every model that it trains comes out well."""
+        return [one for one in self.plan.wanted(set(self.lost)) if one[0] not in self.settled]
 
     def summary(self) -> dict[str, Any]:
-        """Return counts of what is wanted, done, failed and missing, and the reasons of failures, as plain data."""
-        present = [model for model in self.plan.models if model.key not in self.failed_models]
+        """Return counts of what is wanted, done, failed and missing, and the reasons of failures, as plain data.
+
+        Numbers of models that diverged or collapsed are not wanted; those of models that are tried again are missing.
+        """
+        present = [model for model in self.plan.models if model.key not in self.lost]
         of_dataset = Counter(model.dataset for model in present)
         tally = self.store.tally([model.key for model in present])
         wanted, done = Counter[str](), Counter[str]()
@@ -67,17 +97,26 @@ class State:
             for dataset in one.only or of_dataset:
                 wanted[one.kind] += of_dataset[dataset]
                 done[one.kind] += tally.get((one.key, dataset), 0)
-        for group, one in self.plan.comparisons(set(self.failed_models)):
+        for group, one in self.plan.comparisons(set(self.lost)):
             wanted[one.kind] += len(group)
+        for group, one in self.plan.comparisons(set(self.failed_models)):
             done[one.kind] += tally.get((one.key, group[0].dataset), 0)
         told = list(self._told())
+        wanted -= Counter(kind for kind, why, _ in told if why.startswith(COLLAPSED))
+        told = [one for one in told if not one[1].startswith(COLLAPSED)]
         failed = Counter(kind for kind, _, _ in told)
         parts = {"models": _counts(len(self.plan.models), len(self.encoded), len(self.failed_models))}
         parts |= {TITLES[kind]: _counts(n, done[kind], failed[kind]) for kind, n in wanted.items() if n}
-        return {"study": self.plan.study.name, "parts": parts, "failures": _by_reason(told)}
+        collapsed = {"count": len(self.collapsed), "example": self.collapsed[0].label if self.collapsed else ""}
+        return {
+            "study": self.plan.study.name,
+            "parts": parts,
+            "collapsed": collapsed,
+            "failures": _by_reason(told),
+        }
 
     def _told(self) -> Iterator[tuple[str, str, str]]:
-        """Yield what failed: its kind, the reason, and what it is in words."""
+        """Yield what has no value and a reason for it: its kind, the reason, and what it is in words."""
         for model in self.plan.models:
             if model.key in self.failed_models:
                 yield MODEL, self.failed_models[model.key], model.label
@@ -96,10 +135,13 @@ class State:
 
 
 def _by_reason(told: list[tuple[str, str, str]]) -> list[dict[str, Any]]:
-    """Return each reason once, the most frequent first, with an example."""
+    """Return each reason once, the most frequent first, with an example and whether it is tried again."""
     examples = {why: example for _, why, example in reversed(told)}
     counted = Counter(why for _, why, _ in told)
-    return [{"why": why, "count": count, "example": examples[why]} for why, count in counted.most_common()]
+    return [
+        {"why": why, "count": count, "example": examples[why], "again": not why.startswith(DIVERGED)}
+        for why, count in counted.most_common()
+    ]
 
 
 def _counts(wanted: int, done: int, failed: int) -> dict[str, int]:

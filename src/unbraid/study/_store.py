@@ -20,21 +20,26 @@ import pyarrow.parquet as pq
 from unbraid._files import naming_full_disks, write_atomically
 from unbraid._typing import AnyArray
 from unbraid.study._keys import content_key
-from unbraid.study._rows import SCHEMA, empty_table
+from unbraid.study._rows import COLLAPSED, DIVERGED, SCHEMA, empty_table
 
 RESULTS = "results"
 #: Shards above which they are merged into one: each costs a reader a tenth of a millisecond or more.
 MERGE_ABOVE = 200
 #: How often a table is read again when shards are merged by another run meanwhile.
 TRIES = 20
-EVERY_ROW_ONCE = """
+#: A value counts more than a reason, and a reason that is final more than others: these may be of earlier runs.
+RANK = f"case when failure = '' then 0 when regexp_matches(failure, '^({DIVERGED}|{COLLAPSED})') then 1 else 2 end"
+EVERY_ROW_ONCE = f"""
     select * exclude (place) from (
-        select *, row_number() over (partition by key, factor order by failure != '', failure) as place
+        select *, row_number() over (partition by key, factor order by {RANK}, failure) as place
         from read_parquet(?)
     ) where place = 1 order by dataset, family, strength, seed, kind, name, predictor, n_rows, factor, key
 """
 KEYS_WITH_VALUES = "select distinct key from read_parquet(?) where factor = '' and failure = ''"
-FAILURES = "select key, min(failure) from read_parquet(?) where factor = '' and failure != '' group by key"
+FAILURES = f"""
+    select key, arg_min(failure, ({RANK}, failure)) from read_parquet(?)
+    where factor = '' and failure != '' group by key
+"""
 KEYS_THAT_HAVE_VALUES = f"{KEYS_WITH_VALUES} and key in (select unnest(?))"
 #: A key is that of the model, a hyphen and that of the measurement.
 TALLY = """

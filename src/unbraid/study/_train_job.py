@@ -21,8 +21,8 @@ from unbraid.data import load_dataset
 from unbraid.models._encode import CHUNK, drawn_rows
 from unbraid.models._rates import gaussian_rate
 from unbraid.study._codes import factors_name, write_codes, write_factors
-from unbraid.study._plan import DIVERGED, Ensemble, Model, Plan, model_row_key
-from unbraid.study._rows import MODEL
+from unbraid.study._plan import Ensemble, Model, Plan, model_row_key
+from unbraid.study._rows import DIVERGED, MODEL
 from unbraid.study._store import Store
 
 CHECKPOINT = "ensemble.pt"
@@ -64,7 +64,7 @@ class TrainJob:
 
     def run(self) -> None:
         """Train, encode, and write models, codes and factors."""
-        require_torch("training the models of a study")
+        require_torch("training the models of a study", extra="train")
         started = time.perf_counter()
         study, members = self.plan.study, self.ensemble.members
         dataset = load_dataset(self.ensemble.dataset, self.data_folder or None)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from unbraid._validation import check_choice
 from unbraid.metrics import METRICS
-from unbraid.study._rows import AGREEMENT, MODEL, SCORE, TASK
+from unbraid.study._rows import AGREEMENT, COLLAPSED, MODEL, SCORE, TASK
 
 NEEDED = (
     *("model", "dataset", "family", "strength", "seed", "kind", "name", "predictor", "factor"),
@@ -34,7 +34,7 @@ class Wide:
         about: For each line its ``dataset``, ``family``, ``strength`` and ``seed``; or, averaged over seeds,
             ``n_models`` instead of the seed.
         counts: For each column how many models have a value (``values``), ``failed``, or have none for another reason
-            (``absent``).
+            (``absent``), such as codes that are all constant.
         per: What a line is: ``"model"`` or ``"strength"``.
     """
 
@@ -109,7 +109,7 @@ def wide(
     about = rows.drop_duplicates("model")[["model", *ABOUT]].sort_values([*ABOUT, "model"]).set_index("model")
     values = found.pivot(index="model", columns="column", values="value").reindex(about.index)[_in_order(found)]
     values.columns.name = None
-    failed = _failed(rows[rows["failure"] != ""], found, set(worked["n_rows"]), values)
+    failed = _failed(rows[has_failed(rows)], found, set(worked["n_rows"]), values)
     counts = pd.DataFrame({"values": values.notna().sum(), "failed": failed})
     counts = counts.assign(absent=len(values) - counts["values"] - counts["failed"])
     result = Wide(values=values, about=about, counts=counts, per="model")
@@ -158,6 +158,11 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
             f"{cell['model']!r} at {cell['n_rows']} rows; keep the rows of one version."
         )
     return rows
+
+
+def has_failed(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Tell which rows of a checked table are failures; that codes are constant is a finding and none."""
+    return (rows["failure"] != "") & ~rows["failure"].str.startswith(COLLAPSED)
 
 
 def column_names(rows: pd.DataFrame) -> pd.Series[str]:

@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from unbraid._install import pip_install
 from unbraid._typing import FloatArray, IntArray
 from unbraid._validation import check_at_least, check_choice
 from unbraid.evidence.ladders.base import Climb, Probe, Task
@@ -85,7 +86,7 @@ class MLPLadder:
             from unbraid.evidence.ladders._network import climb_networks
         except ModuleNotFoundError as error:
             raise ValueError(
-                "the mlp ladder needs torch, which is not installed: pip install 'unbraid[torch]', or choose "
+                f"the mlp ladder needs torch, which is not installed; run {pip_install('torch')}, or choose "
                 "ladder='forest', 'fourier' or 'linear'."
             ) from error
         axes = self._axes(task, rng)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unbraid._progress import Progress, track
+from unbraid._progress import Progress, Show, track
 from unbraid._validation import check_at_least
 from unbraid.models.ensemble._checkpoint import FILE_NAME, check_same, load_checkpoint, save_checkpoint
 from unbraid.models.ensemble._engine import Engine
@@ -41,7 +41,7 @@ class Run:
     folder: Path | None = None
     checkpoint_every: int = 1000
     tensorboard: Path | None = None
-    progress: bool | None = None
+    progress: Show = None
 
     def __post_init__(self) -> None:
         check_at_least("n_steps", self.n_steps, 1)

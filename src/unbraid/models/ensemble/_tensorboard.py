@@ -9,6 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
+from unbraid._install import pip_install
+
 #: What a history holds of each member, in its order.
 PARTS = ("loss", "distortion", "rate")
 
@@ -60,6 +62,6 @@ def _writer_class() -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise ValueError(
-            "tensorboard needs its own package, which is not installed; run pip install 'unbraid[tensorboard]'."
+            f"tensorboard needs its own package, which is not installed; run {pip_install('tensorboard')}."
         ) from error
     return SummaryWriter

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unbraid._progress import Show
 from unbraid._torch import torch_device
 from unbraid._typing import AnyArray
 from unbraid._validation import check_at_least
@@ -43,7 +44,7 @@ def train(
     device: str = "cpu",
     precision: str | None = None,
     at_once: int | None = None,
-    progress: bool | None = None,
+    progress: Show = None,
     **strengths: float | Sequence[float],
 ) -> TrainedEnsemble:
     r"""Train VAEs of one family, as many as there are seeds or strengths, in one program.
@@ -74,7 +75,8 @@ def train(
         precision: Of products: ``"float32"``, by default on a CPU, or ``"bfloat16"``, by default on a GPU.
         at_once: Members that are trained side by side; the others follow in groups. By default as many as fit in
             the memory that is free at the start, going by what a step is reckoned to take.
-        progress: Show a progress bar on standard error; by default when that is a terminal.
+        progress: Show a progress bar on standard error, by default when that is a terminal; ``"lines"``: a line now and
+            then.
         strengths: Those of the model: ``beta``; ``gamma``, ``capacity`` and ``capacity_steps``; ``off_diagonal`` and
             ``diagonal``. One number, or one for each member.
 
