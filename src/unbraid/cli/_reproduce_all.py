@@ -41,7 +41,7 @@ def run_everything(
     Parameters
     ----------
     quick
-        Small settings: about ten minutes of processor time in all.
+        Small settings: seven minutes of one core, and two studies of some ten minutes each on two cores.
     only
         Comma-separated names, instead of everything that `--list` shows.
     data

@@ -21,8 +21,8 @@ TORUS_REASON = (
 #: Nats per latent of larger or smaller pictures are another question.
 PUBLISHED_PIXELS = "28 by 28"
 DIGITS_REASON = (
-    "The paper trains for 235 000 steps on 240 000 digits of EMNIST; ours see fewer digits for far fewer steps. Total "
-    "correlations are still falling there, and GIN's deviations still go with its entropies."
+    "The paper trains for 235 000 steps on 240 000 digits of EMNIST; ours see far fewer digits, of which more steps "
+    "only learn by heart, and GIN's deviations still go with its entropies."
 )
 SPECTRUM_REASON = (
     "At the largest beta that keeps any latent, the one that is left hardly moves the picture; the paper does not say "
