@@ -83,6 +83,10 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
 
 
 def did_you_mean(value: str, choices: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'`` for the nearest choice, to go on a sentence, or nothing if none is near."""
-    close = difflib.get_close_matches(str(value), list(choices), n=1)
-    return f"; did you mean {close[0]!r}" if close else ""
+    """Return ``; did you mean 'x'`` for the nearest choice, to go on a sentence, or nothing if none is near.
+
+    Small and capital letters count as the same.
+    """
+    by_lower = {str(choice).lower(): choice for choice in choices}
+    close = difflib.get_close_matches(str(value).lower(), list(by_lower), n=1)
+    return f"; did you mean {by_lower[close[0]]!r}" if close else ""
