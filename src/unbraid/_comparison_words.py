@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from types import MappingProxyType
 
 from unbraid._differences import LEVEL, Difference
-from unbraid._score import Score
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
 
 MOST_PAIRS = 3
 #: How many times as many scores one of two must win to be called mostly better.
 MOSTLY = 3
-#: Nulls that are nearer than this cannot turn a verdict round.
-NULLS_DIFFER = 0.05
-MOST_TURNED = 3
-NO_REPORTS: Mapping[str, Mapping[str, Score]] = MappingProxyType({})
 
 
-def verdict(
-    names: Sequence[str], differences: Sequence[Difference], reports: Mapping[str, Mapping[str, Score]] = NO_REPORTS
-) -> tuple[str, ...]:
+def verdict(names: Sequence[str], differences: Sequence[Difference], caveats: Sequence[str] = ()) -> tuple[str, ...]:
     """Say which is better: a sentence for each pair, or for each representation where there are many pairs.
 
-    With the reports, also where the order is that of their nulls.
+    Then the caveats, then what "sure" means.
     """
     if len(names) < 2:
         return ()
@@ -36,7 +28,7 @@ def verdict(
         said = [pair_verdict(items) for items in pairs]
     else:
         said = [_standing(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
-    return (*said, *_turned_by_chance(differences, reports), *_method(differences))
+    return (*said, *caveats, *_method(differences))
 
 
 def pair_verdict(items: Sequence[Difference]) -> str:
@@ -103,29 +95,6 @@ def _won_and_lost(name: str, differences: Sequence[Difference]) -> tuple[int, in
     sure = [item for item in differences if item.sure and name in (item.first, item.second)]
     won = sum(item.better == name for item in sure)
     return won, len(sure) - won
-
-
-def _turned_by_chance(differences: Sequence[Difference], reports: Mapping[str, Mapping[str, Score]]) -> tuple[str, ...]:
-    """Say at which scores the one that is surely ahead owes it to its null, above which the other has come further."""
-    found = [said for item in differences if item.sure and reports and (said := _turned(item, reports))]
-    rest = len(found) - MOST_TURNED
-    return (*found[:MOST_TURNED], *([f"The same holds for {rest} more."] if rest > 0 else []))
-
-
-def _turned(item: Difference, reports: Mapping[str, Mapping[str, Score]]) -> str:
-    metric, ahead = METRICS[item.metric], str(item.better)
-    behind = item.second if ahead == item.first else item.first
-    first, second = (reports[name][item.metric] for name in (ahead, behind))
-    if first.null is None or second.null is None or metric.source.label_free or not metric.has_null:
-        return ""
-    sign = 1 if metric.higher_is_better else -1
-    head_start = sign * (first.null - second.null)
-    if not head_start >= NULLS_DIFFER or not head_start > sign * (first.value - second.value):
-        return ""
-    return (
-        f"Mind the nulls of {item.metric}: {ahead} has {first.value:.2f} where chance alone gives it {first.null:.2f}, "
-        f"{behind} {second.value:.2f} where it gives {second.null:.2f}; measured from chance, {behind} is ahead."
-    )
 
 
 def _method(differences: Sequence[Difference]) -> tuple[str, ...]:

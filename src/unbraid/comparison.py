@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from unbraid._comparison_caveats import caveats
 from unbraid._comparison_words import verdict
 from unbraid._differences import Difference, find_differences
 from unbraid._files import write_text
@@ -49,7 +50,7 @@ class Comparison(Mapping[str, Report]):
     @property
     def verdict(self) -> tuple[str, ...]:
         """Which is better, at what, and how sure that is, in sentences; nothing where there is one report only."""
-        return verdict(list(self), self.differences, self.reports)
+        return verdict(list(self), self.differences, caveats(self.reports, self.differences))
 
     def differences_table(self) -> pd.DataFrame:
         """One row for each :class:`~unbraid.Difference`, its attributes as columns."""

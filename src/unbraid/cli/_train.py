@@ -58,9 +58,10 @@ def train(
 ) -> None:
     """Train VAEs on data with known factors: one, or many at once.
 
-    Writes to the folder: `ensemble.pt` (a checkpoint; the same command goes on from it, and says so; `group_N/ensemble.pt`
-    where not all members fit in memory at once), and for each member `N` its codes and factors, `codes_N.npz`, for
-    `unbraid score`, and a picture of what each code does, `traversals_N.png`; and `decoder.py` for `unbraid manifold`.
+    Writes to the folder: `ensemble.pt` (a checkpoint; the same command goes on from it, and says so;
+    `group_N/ensemble.pt` where not all members fit in memory at once), and for each member `N` its codes and factors,
+    `codes_N.npz`, for `unbraid score`, and a picture of what each code does, `traversals_N.png`; and `decoder.py` for
+    `unbraid manifold`.
 
     Models and their strengths: `vae`; `beta_vae` (beta); `annealed_vae` (gamma, capacity, capacity_steps); `factor_vae`
     (gamma); `beta_tcvae` (beta); `dip_vae_i` and `dip_vae_ii` (off_diagonal, diagonal); `conditioned_vae` (beta).
