@@ -76,7 +76,9 @@ def test_only_the_first_three_are_told():
 def test_means_over_other_numbers_of_codes_are_told(metric):
     reports = {"a": report({metric: (0.9, 0.3)}, 4), "b": report({metric: (0.8, 0.3)}, 10)}
     (told,) = caveats(reports, [ahead(metric)])
-    assert told.startswith(f"Mind the numbers of codes (a 4, b 10): {metric} averages over codes")
+    assert told == (
+        f"Mind the numbers of codes (a 4, b 10): codes that carry nothing count in the mean over codes of {metric}."
+    )
     assert caveats(reports, [ahead(metric, sure=False)]) == ()
     same = {name: report({metric: (0.9, 0.3)}, 4) for name in ("a", "b")}
     assert caveats(same, [ahead(metric)]) == ()

@@ -60,6 +60,4 @@ def _other_numbers_of_codes(reports: Mapping[str, Report], sure: Sequence[Differ
         return []
     counted = ", ".join(f"{name} {number}" for name, number in numbers.items())
     names = " and ".join(dict.fromkeys(item.metric for item in found))
-    return [
-        f"Mind the numbers of codes ({counted}): {names} averages over codes, so that codes that carry nothing count too."
-    ]
+    return [f"Mind the numbers of codes ({counted}): codes that carry nothing count in the mean over codes of {names}."]

@@ -9,7 +9,6 @@ from rich.table import Table
 from unbraid._score import Score
 from unbraid.comparison import Comparison
 from unbraid.metrics import METRICS
-from unbraid.report._summary import opening
 from unbraid.result import Report
 
 PLAIN_WIDTH = 160
@@ -32,6 +31,8 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
 
 def print_report(report: Report) -> None:
     """Print scores with intervals and nulls, then failures, then the words that the page opens with."""
+    from unbraid.report._summary import opening  # pages are not loaded for tables that have none
+
     rows = [
         [marked(name), f"{score.value:.3f}", _interval(score), null_text(score)]
         for name, score in report.scores.items()
