@@ -1,10 +1,12 @@
 """A sure difference may be one of nulls, or of the number of codes, and the comparison says so."""
 
+import numpy as np
 import pytest
 
-from unbraid import Report, Score
-from unbraid._comparison_caveats import caveats
+from unbraid import METRICS, Report, Score, evaluate
+from unbraid._comparison_caveats import MEANS_OVER_CODES, caveats
 from unbraid._differences import Difference
+from unbraid.metrics import Cost
 
 
 def report(scores, n_codes=3):
@@ -72,15 +74,26 @@ def test_only_the_first_three_are_told():
     ]
 
 
-@pytest.mark.parametrize("metric", ["modularity", "irs"])
-def test_means_over_other_numbers_of_codes_are_told(metric):
+@pytest.mark.parametrize("metric", MEANS_OVER_CODES)
+def test_a_lead_of_fewer_codes_in_a_mean_over_codes_is_told(metric):
     reports = {"a": report({metric: (0.9, 0.3)}, 4), "b": report({metric: (0.8, 0.3)}, 10)}
     (told,) = caveats(reports, [ahead(metric)])
     assert told == (
         f"Mind the numbers of codes (a 4, b 10): codes that carry nothing count in the mean over codes of {metric}."
     )
     assert caveats(reports, [ahead(metric, sure=False)]) == ()
+    assert caveats(reports, [ahead(metric, better="b")]) == ()
     same = {name: report({metric: (0.9, 0.3)}, 4) for name in ("a", "b")}
     assert caveats(same, [ahead(metric)]) == ()
     other = {name: report({"mig": (0.9, 0.3)}, number) for name, number in (("a", 4), ("b", 10))}
     assert caveats(other, [ahead("mig")]) == ()
+
+
+def test_means_over_codes_are_those_that_codes_of_noise_pull_down():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 6, (1000, 3))
+    codes = factors + 0.1 * rng.normal(size=factors.shape)
+    with_noise = np.hstack([codes, rng.normal(size=(1000, 6))])
+    quick = [m.name for m in METRICS.values() if m.in_default and m.cost in (Cost.INSTANT, Cost.QUICK)]
+    scores = [evaluate(z, factors, metrics=quick, intervals=False, nulls=False, n_jobs=1) for z in (codes, with_noise)]
+    assert {name for name in quick if scores[0][name].value - scores[1][name].value > 0.3} == set(MEANS_OVER_CODES)

@@ -16,7 +16,7 @@ NULLS_DIFFER = 0.05
 LEAST_ROOM = 0.05
 MOST_TURNED = 3
 #: Scores that are means over the codes, so that a code that carries nothing pulls them down.
-MEANS_OVER_CODES = ("modularity", "irs")
+MEANS_OVER_CODES = ("irs", "mig_sup", "modularity", "infomec.modularity")
 
 
 def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
@@ -25,13 +25,12 @@ def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) ->
     turned = [said for item in sure if (said := _turned_by_null(reports, item))]
     rest = len(turned) - MOST_TURNED
     more = [f"The same holds for {rest} more."] if rest > 0 else []
-    return (*turned[:MOST_TURNED], *more, *_other_numbers_of_codes(reports, sure))
+    return (*turned[:MOST_TURNED], *more, *_fewer_codes(reports, sure))
 
 
 def _turned_by_null(reports: Mapping[str, Report], item: Difference) -> str:
     """Say that the one behind came further from its own null to the best; nothing where the order stands."""
-    ahead = str(item.better)
-    behind = item.second if ahead == item.first else item.first
+    ahead, behind = _in_order(item)
     first, second = (reports[name].scores[item.metric] for name in (ahead, behind))
     if first.null is None or second.null is None or abs(first.null - second.null) < NULLS_DIFFER:
         return ""
@@ -53,11 +52,20 @@ def _from_chance(metric: Metric, score: Score) -> float:
     return 1 - (best - score.value) / room
 
 
-def _other_numbers_of_codes(reports: Mapping[str, Report], sure: Sequence[Difference]) -> list[str]:
-    found = [item for item in sure if item.metric in MEANS_OVER_CODES]
-    numbers = {name: reports[name].meta["n_codes"] for item in found for name in (item.first, item.second)}
-    if len(set(numbers.values())) < 2:
-        return []
-    counted = ", ".join(f"{name} {number}" for name, number in numbers.items())
-    names = " and ".join(dict.fromkeys(item.metric for item in found))
-    return [f"Mind the numbers of codes ({counted}): codes that carry nothing count in the mean over codes of {names}."]
+def _fewer_codes(reports: Mapping[str, Report], sure: Sequence[Difference]) -> list[str]:
+    """Say at which means over codes the one ahead has fewer codes, none of which need be better."""
+    found = []
+    for item in sure:
+        ahead, behind = _in_order(item)
+        if item.metric in MEANS_OVER_CODES and reports[ahead].meta["n_codes"] < reports[behind].meta["n_codes"]:
+            found.append(item)
+    names = dict.fromkeys(name for item in found for name in (item.first, item.second))
+    counted = ", ".join(f"{name} {reports[name].meta['n_codes']}" for name in names)
+    metrics = ", ".join(dict.fromkeys(item.metric for item in found))
+    said = f"Mind the numbers of codes ({counted}): codes that carry nothing count in the mean over codes of {metrics}."
+    return [said] if found else []
+
+
+def _in_order(item: Difference) -> tuple[str, str]:
+    """Return which is ahead and which behind."""
+    return (item.first, item.second) if item.better == item.first else (item.second, item.first)

@@ -79,7 +79,9 @@ def print_legend(metrics: Iterable[str], *, nulls: bool) -> None:
     if any(not METRICS[metric].higher_is_better for metric in metrics):
         lines.append(f"{LOWER}: lower is better; for all others, higher.")
     if nulls:
-        lines.append("null: the same once the factors are shuffled, so what chance scores (without labels, the codes).")
+        lines.append(
+            "null: what chance scores, from shuffled factors (shuffled codes, for scores that need no labels)."
+        )
     if lines:
         print("\n" + "\n".join(lines))
 
