@@ -40,9 +40,9 @@ def print_report(report: Report) -> None:
     rows += [[name, "failed", reason, ""] for name, reason in report.failures.items()]
     print_rows(["metric", "value", "95 % interval", "null"], rows, wrap=("95 % interval",))
     print_legend(report.scores, nulls=has_nulls([report]))
-    print(f"\n{opening(report).verdict}")
-    for sentence in report.says:
-        print(f"\n{sentence}")
+    for sentence in (opening(report).verdict, *report.says):
+        if sentence:
+            print(f"\n{sentence}")
 
 
 def print_comparison(comparison: Comparison) -> None:
