@@ -54,3 +54,25 @@ def test_shows_itself_with_a_column_for_each(compared):
 
 def test_writes_a_page(compared, tmp_path):
     assert "</html>" in compared.to_html(tmp_path / "out.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (("a", "b"), "reports must be one dictionary of reports by name, such as .* got Report and Report"),
+        (("a",), "reports must be one dictionary of reports by name, .* got Report"),
+        ((["a", "b"],), "reports must be one dictionary of reports by name, .* got list"),
+        (({"x": "a", "y": 1},), "reports must hold what evaluate returns, got int for 'y'"),
+    ],
+)
+def test_reports_without_names_are_refused_in_a_sentence(given, sentence):
+    factors = np.random.default_rng(0).integers(0, 4, (100, 2))
+    report = ub.evaluate(factors + 0.0, factors, metrics="mig", intervals=False, nulls=False, n_jobs=1)
+
+    def filled(part):
+        if isinstance(part, dict):
+            return {name: filled(one) for name, one in part.items()}
+        return [filled(one) for one in part] if isinstance(part, list) else report if isinstance(part, str) else part
+
+    with pytest.raises(TypeError, match=sentence):
+        ub.compare(*(filled(part) for part in given))

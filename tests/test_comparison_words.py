@@ -37,6 +37,23 @@ def test_neither_is_better_throughout():
     )
 
 
+def test_one_that_wins_three_times_as_often_is_mostly_better():
+    won = [apart(metric, better="b", sure=True) for metric in ("mig", "sap", "mcc")]
+    lost = [apart(metric, better="a", sure=True) for metric in ("r2", "irs")]
+    assert verdict(["a", "b"], [*won, lost[0], apart("iwo", better="a")])[0] == (
+        "b is mostly better than a: surely better at 3 of 5 scores (compactness 3 of 3), "
+        "surely worse at 1 of 5 scores (explicitness 1 of 1); the other 1 could be chance."
+    )
+    assert verdict(["a", "b"], won + lost)[0].startswith("Neither a nor b is better throughout")
+
+
+def test_caveats_stand_between_the_verdict_and_its_method():
+    said = verdict(["a", "b"], [apart("mig", better="b", sure=True)], ["But."])
+    assert said[0].startswith("b is surely better")
+    assert said[1] == "But."
+    assert said[2].startswith("Sure means")
+
+
 def test_nothing_is_sure_or_tested_or_shared():
     assert verdict(["a", "b"], [apart("mig", better="b")])[0] == (
         "No difference between a and b is sure: the only one tested could be chance."

@@ -10,6 +10,7 @@ from unbraid._score import Score
 from unbraid._validation import did_you_mean
 from unbraid.evidence.discretise import Binning
 from unbraid.metrics import METRICS, Metric, Source
+from unbraid.metrics._names import families, unknown_metric
 
 
 @dataclass(slots=True, eq=False)
@@ -31,7 +32,7 @@ class Group:
 def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
     """Return the table rows behind names, family names or ``"default"``, each once, in the table's order."""
     names = [part.strip() for part in metrics.split(",")] if isinstance(metrics, str) else list(metrics)
-    families = {metric.family for metric in METRICS.values()}
+    by_family = families()
     wanted = set()
     for name in names:
         if name == "all":
@@ -40,12 +41,10 @@ def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
             wanted |= {name for name, metric in METRICS.items() if metric.in_default}
         elif name in METRICS:
             wanted.add(name)
-        elif name in families:
-            wanted |= {metric.name for metric in METRICS.values() if metric.family == name}
+        elif name in by_family:
+            wanted |= set(by_family[name])
         else:
-            raise ValueError(
-                f"Unknown metric {name!r}{did_you_mean(name, [*METRICS, *families])}; see `unbraid metrics`."
-            )
+            raise ValueError(unknown_metric(name))
     if not wanted:
         raise ValueError("metrics must name at least one metric, got none; see `unbraid metrics`.")
     return [metric for name, metric in METRICS.items() if name in wanted]

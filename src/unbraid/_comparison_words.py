@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from unbraid._differences import LEVEL, Difference
@@ -10,10 +10,15 @@ from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
 
 MOST_PAIRS = 3
+#: How many times as many scores one of two must win to be called mostly better.
+MOSTLY = 3
 
 
-def verdict(names: Sequence[str], differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say which is better: a sentence for each pair, or for each representation where there are many pairs."""
+def verdict(names: Sequence[str], differences: Sequence[Difference], caveats: Sequence[str] = ()) -> tuple[str, ...]:
+    """Say which is better: a sentence for each pair, or for each representation where there are many pairs.
+
+    Then the caveats, then what "sure" means.
+    """
     if len(names) < 2:
         return ()
     pairs = [list(group) for _, group in groupby(differences, key=lambda item: (item.first, item.second))]
@@ -23,7 +28,7 @@ def verdict(names: Sequence[str], differences: Sequence[Difference]) -> tuple[st
         said = [pair_verdict(items) for items in pairs]
     else:
         said = [_standing(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
-    return (*said, *_method(differences))
+    return (*said, *caveats, *_method(differences))
 
 
 def pair_verdict(items: Sequence[Difference]) -> str:
@@ -37,13 +42,23 @@ def pair_verdict(items: Sequence[Difference]) -> str:
         return f"No difference between {first} and {second} is sure: {_all_of(len(tested))} could be chance."
     rest = len(tested) - sum(map(len, won.values()))
     tail = f"; the other {rest} could be chance." if rest else "."
-    if all(won.values()):
-        return (
-            f"Neither {first} nor {second} is better throughout: {first} is surely better at "
-            f"{_share(won[first], tested)}, {second} at {_share(won[second], tested)}{tail}"
-        )
-    ahead, behind = (first, second) if won[first] else (second, first)
-    return f"{ahead} is surely better than {behind} at {_share(won[ahead], tested)} and surely worse at none{tail}"
+    ahead, behind = sorted((first, second), key=lambda name: -len(won[name]))
+    if len(won[behind]) * MOSTLY <= len(won[ahead]):
+        return f"{_better_at(ahead, behind, won, tested)}{tail}"
+    return (
+        f"Neither {first} nor {second} is better throughout: {first} is surely better at "
+        f"{_share(won[first], tested)}, {second} at {_share(won[second], tested)}{tail}"
+    )
+
+
+def _better_at(ahead: str, behind: str, won: Mapping[str, Sequence[Difference]], tested: Sequence[Difference]) -> str:
+    """Say at what one of two is better, and at how much less the other is."""
+    if not won[behind]:
+        return f"{ahead} is surely better than {behind} at {_share(won[ahead], tested)} and surely worse at none"
+    return (
+        f"{ahead} is mostly better than {behind}: surely better at {_share(won[ahead], tested)}, "
+        f"surely worse at {_share(won[behind], tested)}"
+    )
 
 
 def _all_of(n: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from unbraid._score import Score
 from unbraid._typing import FloatArray
-from unbraid._validation import did_you_mean
+from unbraid._validation import did_you_mean, did_you_mean_file
 from unbraid.evidence.factor_dependence import FactorDependence
 from unbraid.metrics import METRICS
 from unbraid.result import LAYOUT, Report
@@ -84,17 +84,27 @@ def read_reports(path: str | Path) -> dict[str, Report]:
     """
     file = Path(path)
     if not file.is_file():
-        raise ValueError(f"path {str(path)!r} is not a file.")
+        raise ValueError(f"path {str(path)!r} is not a file{did_you_mean_file(file)}.")
     try:
         data = msgspec.json.decode(file.read_bytes())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a report: it does not hold JSON ({error}).") from error
+        raise ValueError(f"{path} is not a report: it does not hold JSON{_not_json(file, error)}.") from error
     several = isinstance(data, dict) and isinstance(data.get("reports"), dict)
     parts = list(data["reports"].items()) if several else [("", data)]
     if not parts:
         raise ValueError(f"{path} holds no report.")
     found = [(name, _report(part, f"{path}{f', report {name!r},' if name else ''}")) for name, part in parts]
     return {name or report.meta["name"]: report for name, report in found}
+
+
+def _not_json(file: Path, error: Exception) -> str:
+    """Say why; of a file that may hold codes, what to do with it."""
+    if file.suffix.lower() == ".json":
+        return f" ({error})"
+    return (
+        f"; score it first, `unbraid score {file} --json {file.with_suffix('.json')}`, or score and compare files of "
+        "codes at once, `unbraid score A B`"
+    )
 
 
 def _report(data: Any, where: str) -> Report:

@@ -3,6 +3,7 @@
 import difflib
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from unbraid._typing import AnyArray, BoolArray, FloatArray
 
 MIN_ROWS = 4
+#: How much of two file names, less their suffixes, must agree for one to be a slip of the other.
+SAME_FILE = 0.7
 
 
 def to_array(values: Any) -> AnyArray:
@@ -92,6 +95,22 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
 
 
 def did_you_mean(value: str, choices: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'`` for the nearest choice, to go on a sentence, or nothing if none is near."""
-    close = difflib.get_close_matches(str(value), list(choices), n=1)
-    return f"; did you mean {close[0]!r}" if close else ""
+    """Return ``; did you mean 'x'`` for the nearest choice, to go on a sentence, or nothing if none is near.
+
+    Small and capital letters count as the same.
+    """
+    by_lower = {str(choice).lower(): choice for choice in choices}
+    close = difflib.get_close_matches(str(value).lower(), list(by_lower), n=1)
+    return f"; did you mean {by_lower[close[0]]!r}" if close else ""
+
+
+def did_you_mean_file(path: Path) -> str:
+    """Return ``; did you mean 'x'`` for a file beside ``path`` whose name is near, or nothing.
+
+    Suffixes count only among names that are near without: all files of one kind would look alike.
+    """
+    if not path.parent.is_dir():
+        return ""
+    files = [item for item in path.parent.iterdir() if item.is_file()]
+    near = difflib.get_close_matches(path.stem.lower(), {item.stem.lower() for item in files}, cutoff=SAME_FILE)
+    return did_you_mean(path.name, [item.name for item in files if item.stem.lower() in near])

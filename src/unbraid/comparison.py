@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from unbraid._comparison_caveats import caveats
 from unbraid._comparison_words import verdict
 from unbraid._differences import Difference, find_differences
 from unbraid._files import write_text
@@ -49,7 +50,7 @@ class Comparison(Mapping[str, Report]):
     @property
     def verdict(self) -> tuple[str, ...]:
         """Which is better, at what, and how sure that is, in sentences; nothing where there is one report only."""
-        return verdict(list(self), self.differences)
+        return verdict(list(self), self.differences, caveats(self.reports, self.differences))
 
     def differences_table(self) -> pd.DataFrame:
         """One row for each :class:`~unbraid.Difference`, its attributes as columns."""
@@ -92,7 +93,7 @@ class Comparison(Mapping[str, Report]):
         return self.table()["value"].unstack("representation")[list(self)].loc[self.metrics].to_string(na_rep="")
 
 
-def compare(reports: Mapping[str, Report], *, against: str | None = None) -> Comparison:
+def compare(reports: Mapping[str, Report], *unnamed: Report, against: str | None = None) -> Comparison:
     """Put reports of several representations side by side: which is better, at what, and are we sure.
 
     Where two reports are about the same rows (the same factors in the same order) with the same seed and options, their
@@ -101,13 +102,15 @@ def compare(reports: Mapping[str, Report], *, against: str | None = None) -> Com
     a note says why. All tests of the comparison are counted together by Holm's rule.
 
     Args:
-        reports: By the name that tables and pages should call each representation.
+        reports: By the name that tables and pages should call each representation, ``{"vae": ..., "flow": ...}``.
+        unnamed: None: reports without names are refused, as sentences about them could not be told apart.
         against: Compare the others with this one only, instead of every two.
 
     Returns:
         A :class:`~unbraid.Comparison`: differences, a verdict in sentences, a table, JSON, CSV and a page.
 
     Raises:
+        TypeError: Reports that are not in a dictionary by name.
         ValueError: No report, or ``against`` names none.
 
     Example:
@@ -121,6 +124,21 @@ def compare(reports: Mapping[str, Report], *, against: str | None = None) -> Com
         >>> side_by_side.differences[0].paired
         True
     """
+    _check_named(reports, unnamed)
     if not reports:
         raise ValueError("reports must hold at least one report, got none.")
     return Comparison(reports=dict(reports), against=against)
+
+
+def _check_named(reports: Any, unnamed: tuple[Any, ...]) -> None:
+    """Raise unless there is one dictionary, and it holds reports; a report alone is a mapping too, of scores."""
+    given = [type(one).__name__ for one in (reports, *unnamed)]
+    named = not unnamed and isinstance(reports, Mapping) and not isinstance(reports, Report)
+    if not named:
+        raise TypeError(
+            f"reports must be one dictionary of reports by name, such as compare({{'vae': a, 'flow': b}}), "
+            f"got {' and '.join(given)}."
+        )
+    odd = next((name for name, one in reports.items() if not isinstance(one, Report)), None)
+    if odd is not None:
+        raise TypeError(f"reports must hold what evaluate returns, got {type(reports[odd]).__name__} for {odd!r}.")

@@ -27,6 +27,9 @@ NUMBERS = re.compile(r"\[\n[\s\d.eE+,-]*?(?:null[\s\d.eE+,-]*?)*\n *\]")
 class Report(Mapping[str, Score]):
     """Scores by name; behaves like a read-only dictionary of them.
 
+    A family such as ``dci_linear`` has several scores, each under a name of its own: ``dci_linear.completeness``. Its
+    bare name is a ``KeyError`` that names them.
+
     Attributes:
         scores: The scores that could be computed, in the order asked for.
         failures: For each metric that could not, the reason.
@@ -46,6 +49,10 @@ class Report(Mapping[str, Score]):
     def __getitem__(self, name: str) -> Score:
         if name in self.failures:
             raise KeyError(f"{name} could not be scored: {self.failures[name]}")
+        if name not in self.scores:
+            from unbraid.metrics._names import missing_score
+
+            raise KeyError(missing_score(name, [*self.scores, *self.failures]))
         return self.scores[name]
 
     def __iter__(self) -> Iterator[str]:

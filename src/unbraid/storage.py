@@ -13,7 +13,7 @@ import pandas as pd
 from unbraid._files import write_atomically
 from unbraid._table_columns import PREFIX, pick_columns, short_names
 from unbraid._typing import AnyArray
-from unbraid._validation import did_you_mean
+from unbraid._validation import did_you_mean, did_you_mean_file
 from unbraid.representation import Representation
 
 NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names")
@@ -47,7 +47,7 @@ def load(
     source = Path(path)
     suffix = source.suffix.lower()
     if not source.is_file():
-        raise ValueError(f"path {str(source)!r} is not a file{_neighbour(source)}.")
+        raise ValueError(f"path {str(source)!r} is not a file{did_you_mean_file(source)}.")
     if source.stat().st_size == 0:
         raise ValueError(f"path {str(source)!r} is empty.")
     labels = None if factors is None else _read_labels(Path(factors))
@@ -169,7 +169,7 @@ def _from_npy(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[
 
 def _read_labels(source: Path) -> AnyArray:
     if not source.is_file():
-        raise ValueError(f"factors {str(source)!r} is not a file{_neighbour(source)}.")
+        raise ValueError(f"factors {str(source)!r} is not a file{did_you_mean_file(source)}.")
     return read_npy(source)
 
 
@@ -273,8 +273,3 @@ def _kind_text(factor: Any) -> str:
 def _first_line(error: Exception) -> str:
     lines = str(error).splitlines()
     return (lines[0] if lines else type(error).__name__).rstrip(".") + "."
-
-
-def _neighbour(path: Path) -> str:
-    folder = path.parent if path.parent.is_dir() else None
-    return did_you_mean(path.name, [item.name for item in folder.iterdir() if item.is_file()]) if folder else ""

@@ -88,6 +88,8 @@ FILES = {
 ARGUMENTS = {
     "--metrics migg": "Unknown metric 'migg'; did you mean 'mig'",
     "--metrics mig,,sap": "Unknown metric ''",
+    "--metrics dci": "did you mean one of 'dci_linear', 'dci_forest', 'dci_boosting', 'dci_es'",
+    "--metrics udr": "'udr' is not a metric of the panel: it needs the codes of two or more models",
     "--metrics dci_forest.complete": "Unknown metric 'dci_forest.complete'; did you mean 'dci_forest.completeness'",
     "--bins 1": "n_bins must be at least 2, got 1",
     "--bins -3": "n_bins must be at least 2, got -3",
@@ -177,9 +179,17 @@ def test_an_option_in_place_of_the_json_file_is_refused(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["score"], '"score" parameter --file requires an argument'),
+        (["score"], "`unbraid score` needs FILE: the representation to score. See `unbraid score --help`."),
+        (["train"], "`unbraid train` needs --out: folder to write to; made if it is not there."),
+        (["train", "--ou", "x"], "Did you mean --out instead of --ou?"),
+        (["study", "run"], "needs STUDY: a file, or the name of a study"),
+        (["score", "a.npz", "--bins"], '"score" parameter --bins requires an argument. See `unbraid score --help`.'),
         (["scores"], 'Unknown command "scores"'),
-        (["metrics", "--yaml"], "Unknown option: --yaml"),
+        (["nothing"], "See `unbraid --help`."),
+        (["study", "nothing"], "See `unbraid study --help`."),
+        (["study", "run", "--nonsense"], "See `unbraid study run --help`."),
+        (["demo", "a", "b"], "`unbraid demo` takes no 'a', 'b'. See `unbraid demo --help`."),
+        (["metrics", "--yaml"], "Unknown option: --yaml. See `unbraid metrics --help`."),
         (["score", "a.npz", "--metrics", "mig", "b.npz"], "a.npz: path 'a.npz' is not a file"),
     ],
 )
@@ -192,6 +202,21 @@ def test_four_rows_are_scored_or_refused_but_never_crash(tmp_path, capsys):
     assert code == 0
     assert out.splitlines()[1].split()[0] == "mig"
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("asked", "suggested"),
+    {"code.npz": "codes.npz", "Codes.npz": "codes.npz", "codes.nzp": "codes.npz", "codes.csv": "codes.npz"}.items(),
+)
+def test_a_file_whose_name_is_near_is_suggested(tmp_path, capsys, asked, suggested):
+    save_npz(tmp_path)
+    assert_refused(*run_cli(capsys, "score", tmp_path / asked), f"is not a file; did you mean {suggested!r}.")
+
+
+@pytest.mark.parametrize("asked", ["does.npz", "nope.npz", "z.npz", "nowhere/codes.npz"])
+def test_a_file_that_only_ends_alike_is_not_suggested(tmp_path, capsys, asked):
+    save_npz(tmp_path)
+    assert_refused(*run_cli(capsys, "score", tmp_path / asked), f"{asked}' is not a file.")
 
 
 @pytest.mark.parametrize("case", ["two rows", "cut npz"])

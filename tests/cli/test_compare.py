@@ -36,6 +36,22 @@ def test_says_which_is_better_and_how_sure(folder, capsys):
     assert "3 tests counted together (Holm). The rows are the same, so that differences are paired." in said
 
 
+def test_nulls_and_directions_are_shown(tmp_path, capsys):
+    from unbraid import evaluate
+
+    codes, factors = small_world()
+    for name, z in (("plain", codes), ("turned", codes[:, ::-1])):
+        report = evaluate(z, factors, metrics="modularity,total_correlation", n_jobs=1)
+        report.to_json(tmp_path / f"{name}.json")
+    _, out, _ = run_cli(capsys, "compare", tmp_path / "plain.json", tmp_path / "turned.json")
+    table, legend, _ = out.split("\n\n")
+    header, modularity, correlation = table.splitlines()
+    assert header.split()[:5] == ["metric", "first", "null", "second", "null"]
+    assert modularity.split()[6] == f"{report['modularity'].null:.3f}"
+    assert correlation.startswith("total_correlation ↓  plain ")
+    assert "↓: lower is better" in legend
+
+
 def test_equal_representations_are_never_sure(folder, capsys):
     _, out, _ = run_cli(capsys, "compare", folder / "sharp.json", folder / "again.json")
     assert "No difference between sharp and again is sure: each of the 3 tested could be chance." in out
@@ -95,6 +111,9 @@ def test_scoring_several_files_says_the_same_as_comparing_their_reports(tmp_path
         (("sharp.json", "sharp.json"), "files must differ from each other"),
         (("sharp.json", "nothing.json"), "nothing.json' is not a file"),
         (("sharp.json", "table.csv"), "table.csv is not a report: it does not hold JSON"),
+        (("codes.npz", "sharp.json"), "score it first, `unbraid score codes.npz --json codes.json`, or score and"),
+        (("sharp.json", "broken.json"), "broken.json is not a report: it does not hold JSON (JSON is malformed"),
+        (("sharp.json", "blured.json"), "path 'blured.json' is not a file; did you mean 'blurred.json'"),
         (("sharp.json", "other.json"), "other.json is not a report; give what `unbraid score FILE --json OUT` writes"),
         (("sharp.json", "old.json"), "old.json was written by unbraid 0.0.1 in layout 1"),
         (("sharp.json", "blurred.json", "--against", "sharpp"), "against must be one of sharp, blurred, got 'sharpp'"),
@@ -104,6 +123,8 @@ def test_scoring_several_files_says_the_same_as_comparing_their_reports(tmp_path
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(folder, capsys, monkeypatch, arguments, sentence):
     (folder / "table.csv").write_text("a,b\n1,2\n")
+    save_npz(folder)
+    (folder / "broken.json").write_text('{"a": x}')
     (folder / "other.json").write_text('{"a": 1}')
     (folder / "old.json").write_text('{"scores": {}, "meta": {"unbraid": "0.0.1"}}')
     before = {path: path.read_bytes() for path in folder.iterdir()}

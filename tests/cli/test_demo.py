@@ -1,3 +1,4 @@
+from html import escape
 from pathlib import Path
 
 from small import run_cli
@@ -11,11 +12,16 @@ def test_scores_the_example_and_ends_with_the_path_of_the_page(tmp_path, capsys)
     lines = out.splitlines()
     assert code == 0
     assert lines[-1] == f"Report: {tmp_path / 'demo page.html'}"
-    assert [line.split()[0] for line in lines[1:-2]] == IN_DEFAULT
+    table, legend, said, _ = out.split("\n\n")
+    assert [line.split()[0] for line in table.splitlines()[1:]] == IN_DEFAULT
+    assert "orthogonality ↓ " in table
+    assert legend.startswith("↓: lower is better; for all others, higher.\nnull: ")
+    assert said.startswith("This representation is ")
     assert "failed" not in out
     assert "1 of 8 codes never change and carry nothing: dead." in err
     page = Path(lines[-1].removeprefix("Report: ")).read_text()
     assert "</html>" in page
+    assert escape(said.partition(".")[0]) in page
     assert all(name in page for name in IN_DEFAULT)
 
 

@@ -34,6 +34,10 @@ def pair(z):
     return z, z
 
 
+def picky(z):
+    raise RuntimeError("never")
+
+
 number = 3
 """
 
@@ -98,6 +102,11 @@ def test_flat_images_and_prior_file(capsys, module, tmp_path):
     assert "Images along z0" in page.read_text(encoding="utf-8")
 
 
+def test_words_of_the_table_are_explained(capsys, module):
+    out = run(capsys, module, "decoder", "--latent-dim", 3, "--samples", 10)[1]
+    assert "Active: moves the data, however little, at every sample. Effective dimension: how many" in out
+
+
 def test_only_the_top_is_printed(capsys, module):
     _, out, _ = run(capsys, module, "decoder", "--latent-dim", 3, "--samples", 5, "--top", 1)
     assert "... and 2 more" in out
@@ -114,7 +123,17 @@ def test_help_teaches(capsys):
 
 
 BAD = [
-    (("decoder",), "latent_dim must be given"),
+    (
+        ("decoder",),
+        "latent_dim must be given (--latent-dim), or a prior that tells how many latents there are: samples of them "
+        "(--prior), or a mixture.",
+    ),
+    (
+        ("decoder", "--latent-dim", 5),
+        "It accepts 3 latents: is latent_dim (--latent-dim, or the columns of --prior) 3?",
+    ),
+    (("frozen", "--latent-dim", 2), "It accepts 3 latents"),
+    (("picky", "--latent-dim", 3), "RuntimeError: never. Wrap it, for example as"),
     (("decodr", "--latent-dim", 3), "has no 'decodr'; did you mean 'decoder'."),
     (("broken", "--latent-dim", 3), "cannot be made: RuntimeError: no weights."),
     (("pair", "--latent-dim", 3), "decoder must return one tensor, got a tuple of 2; wrap it"),

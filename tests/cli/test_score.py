@@ -20,9 +20,12 @@ def scores(capsys, *arguments):
 
 def test_prints_a_table_to_standard_output(tmp_path, capsys):
     code, out, err = run_cli(capsys, "score", save_npz(tmp_path), *QUICK)
-    header, *rows = out.splitlines()
+    table, legend, said = out.split("\n\n")
+    header, *rows = table.splitlines()
     assert code == 0
     assert header.split() == ["metric", "value", "95", "%", "interval", "null"]
+    assert legend == "null: what chance scores, from shuffled factors (shuffled codes, for scores that need no labels)."
+    assert said.startswith("This representation is good at compactness (each factor sits in one code).")
     assert [row.split()[0] for row in rows] == ["mig", "sap"]
     assert all(line.startswith("note: ") for line in err.splitlines())
     assert "shape ordinal, size ordinal, angle ordinal" in err

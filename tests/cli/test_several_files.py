@@ -30,15 +30,16 @@ def outputs(folder):
 
 def test_prints_a_column_of_values_and_intervals_for_each_file(files, capsys):
     code, out, err = run_cli(capsys, "score", *files, *QUICK)
-    table, verdict = out.split("\n\n")
+    table, legend, verdict = out.split("\n\n")
     header, *rows = table.splitlines()
     assert code == 0
     assert verdict.startswith("plain.npz is surely better than mixed.npz at 2 of 2 scores (compactness 2 of 2)")
-    assert header.split() == ["metric", "plain.npz", "mixed.npz"]
+    assert header.split() == ["metric", "plain.npz", "null", "mixed.npz", "null"]
+    assert legend.startswith("null: what chance scores, from shuffled factors")
     assert [row.split()[0] for row in rows] == ["mig", "sap"]
     data = json.loads(run_cli(capsys, "score", *files, *QUICK, "--json", "-")[1])["reports"]
     cells = [data[name]["scores"]["mig"] for name in ("plain.npz", "mixed.npz")]
-    expected = " ".join(f"{s['value']:.3f} [{s['low']:.3f}, {s['high']:.3f}]" for s in cells)
+    expected = " ".join(f"{s['value']:.3f} [{s['low']:.3f}, {s['high']:.3f}] {s['null']:.3f}" for s in cells)
     assert " ".join(rows[0].split()[1:]) == expected
     assert err.count("note: Factors were read as") == 1
 

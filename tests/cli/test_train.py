@@ -57,6 +57,11 @@ def test_same_command_goes_on_and_another_is_refused(capsys, folder):
     assert code == 0, err
     assert [line.partition(":")[0] for line in out.splitlines()] == ["member 0", "member 1"]
     assert unbraid.models.load_models(folder).settings.seeds == (0, 1)
+    assert f"note: {folder} held this run already: it went on from step 60; its codes, pictures and decoder.py" in err
+    _, _, err = run_cli(
+        capsys, "train", *SMALL, "--seeds", "0,1", "--strength", "beta=1,8", "--steps", "61", "--out", str(folder)
+    )
+    assert "held this run already: nothing was left to train" in err
 
 
 @pytest.mark.parametrize(
@@ -93,6 +98,7 @@ def test_members_that_diverge_are_named_and_the_others_kept(capsys, tmp_path):
         *("traversals_1.png", "traversals_2.png"),
     ]
     assert "codes_1.npz" in err
+    assert "held this run" not in err
     code, _, err = run_cli(capsys, "manifold", f"{tmp_path / 'run' / 'decoder.py'}:member_2", "--latent-dim", "3")
     assert code == 0, err
 

@@ -1,11 +1,14 @@
 """Jacobians of decoders of every kind, and what is said of decoders that cannot be differentiated."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from decoders import DOUBLE, network
+from unbraid.evidence import _autodiff
 from unbraid.evidence.jacobians import all_jacobians, decoder_jacobians, gram_matrices, precomputed
 from unbraid.evidence.priors import Latents, draw_latents
 
@@ -283,3 +286,20 @@ def test_device_and_type_of_a_module_are_kept():
     found = decoder_jacobians(network().float(), Latents(z=np.zeros((3, 4))))
     assert found.decoder.dtype == torch.float32
     assert next(iter(found.chunks())).jacobian.dtype == np.float32
+
+
+@pytest.mark.parametrize("category", [DeprecationWarning, FutureWarning])
+def test_a_warning_of_torch_about_itself_is_kept_quiet_and_no_other(monkeypatch, category):
+    def loads_rules(text):
+        def make_dual(tensor, tangent):
+            warnings.warn(text, category, stacklevel=1)
+
+        monkeypatch.setattr(_autodiff.forward_ad, "make_dual", make_dual)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loads_rules("`torch.jit.script` is deprecated. Please switch to `torch.compile` or `torch.export`.")
+        _autodiff._start_forward_mode()
+        loads_rules("something else is deprecated")
+        with pytest.raises(category, match="something else"):
+            _autodiff._start_forward_mode()

@@ -8,6 +8,7 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from unbraid._version import __version__
+from unbraid.cli._refusal import refusal
 
 app = App(
     name="unbraid",
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        _fail(f"{error} See `unbraid --help`.")
+        _fail(refusal(error))
     except KeyboardInterrupt:
         print("unbraid: stopped", file=sys.stderr)
         sys.exit(130)

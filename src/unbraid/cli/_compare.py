@@ -12,7 +12,7 @@ from unbraid._files import write_text
 from unbraid._report_file import read_reports
 from unbraid.cli._inputs import distinct_names
 from unbraid.cli._outputs import check_outputs, json_file
-from unbraid.cli._table import print_rows, print_verdict
+from unbraid.cli._table import has_nulls, marked, null_text, print_legend, print_rows, print_verdict
 from unbraid.comparison import Comparison
 from unbraid.comparison import compare as put_together
 from unbraid.result import Report
@@ -65,17 +65,23 @@ def compare(
 
 def print_differences(compared: Comparison) -> None:
     """Print a row for each pair and score, then the verdict."""
-    header = ["metric", "first", "second", "difference", "95 % interval", "p (Holm)", "better", "sure"]
-    print_rows(header, [_row(compared, item) for item in compared.differences])
+    nulls = has_nulls(compared.values())
+    values = ["first", "null", "second", "null"] if nulls else ["first", "second"]
+    header = ["metric", *values, "difference", "95 % interval", "p (Holm)", "better", "sure"]
+    print_rows(header, [_row(compared, item, nulls=nulls) for item in compared.differences])
+    print_legend((item.metric for item in compared.differences), nulls=nulls)
     print_verdict(compared)
 
 
-def _row(compared: Comparison, item: Difference) -> list[str]:
-    values = (f"{name} {compared[name][item.metric].value:.3f}" for name in (item.first, item.second))
+def _row(compared: Comparison, item: Difference, *, nulls: bool) -> list[str]:
+    values = []
+    for name in (item.first, item.second):
+        score = compared[name][item.metric]
+        values += [f"{name} {score.value:.3f}", *([null_text(score)] if nulls else [])]
     interval = "" if item.low is None or item.high is None else f"[{item.low:+.3f}, {item.high:+.3f}]"
     p = "" if item.adjusted is None else f"{item.adjusted:.3g}" if item.adjusted >= 1e-4 else "<0.0001"
     sure = "sure" if item.sure else "unsure" if item.p_value is not None else "not tested"
-    return [item.metric, *values, f"{item.value:+.3f}", interval, p, item.better or "equal", sure]
+    return [marked(item.metric), *values, f"{item.value:+.3f}", interval, p, item.better or "equal", sure]
 
 
 def _read(files: tuple[Path, ...]) -> dict[str, Report]:

@@ -13,6 +13,11 @@ from unbraid.cli._table import print_rows
 from unbraid.manifold import ManifoldAnalysis
 from unbraid.storage import read_npy
 
+ACTIVE = (
+    "Active: moves the data, however little, at every sample. Effective dimension: how many latents that move it "
+    "equally far\nwould share the movement as these do; latents that hardly move it are active, and hardly count in it."
+)
+
 
 def manifold(
     decoder: str,
@@ -150,6 +155,7 @@ def print_analysis(found: ManifoldAnalysis, top: int) -> None:
         ["total entropy", f"{found.total_entropy:.3f} ± {found.total_entropy_error:.3f} nats"],
     ]
     print_rows(["quantity", "value"], headlines)
+    print(f"\n{ACTIVE}")
 
 
 def _read_prior(path: Path) -> Any:

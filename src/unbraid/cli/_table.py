@@ -1,16 +1,19 @@
 """Tables on a terminal, and plain ones in a pipe."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 from unbraid._score import Score
 from unbraid.comparison import Comparison
+from unbraid.metrics import METRICS
 from unbraid.result import Report
 
 PLAIN_WIDTH = 160
+#: Marks a score of which less is better.
+LOWER = "↓"
 
 
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap: Sequence[str] = ()) -> None:
@@ -27,21 +30,31 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
 
 
 def print_report(report: Report) -> None:
-    """Print scores with intervals and nulls, then failures, then what the scores say together."""
-    rows: list[list[str]] = []
-    for name, score in report.scores.items():
-        null = "" if score.null is None else f"{score.null:.3f}"
-        rows.append([name, f"{score.value:.3f}", _interval(score), null])
+    """Print scores with intervals and nulls, then failures, then the words that the page opens with."""
+    from unbraid.report._summary import opening  # pages are not loaded for tables that have none
+
+    rows = [
+        [marked(name), f"{score.value:.3f}", _interval(score), null_text(score)]
+        for name, score in report.scores.items()
+    ]
     rows += [[name, "failed", reason, ""] for name, reason in report.failures.items()]
     print_rows(["metric", "value", "95 % interval", "null"], rows, wrap=("95 % interval",))
-    for sentence in report.says:
-        print(f"\n{sentence}")
+    print_legend(report.scores, nulls=has_nulls([report]))
+    for sentence in (opening(report).verdict, *report.says):
+        if sentence:
+            print(f"\n{sentence}")
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print a column of values with intervals for each report, then failures, what each says, and which is better."""
-    rows = [[metric, *(_cell(report, metric) for report in comparison.values())] for metric in comparison.metrics]
-    print_rows(["metric", *comparison], rows)
+    """Print values, intervals and nulls of each report, then failures, what each says, and which is better."""
+    nulls = has_nulls(comparison.values())
+    header = ["metric", *(part for name in comparison for part in ([name, "null"] if nulls else [name]))]
+    rows = [
+        [marked(metric), *(part for report in comparison.values() for part in _cells(report, metric, nulls=nulls))]
+        for metric in comparison.metrics
+    ]
+    print_rows(header, rows)
+    print_legend(comparison.metrics, nulls=nulls)
     for name, report in comparison.items():
         for metric, reason in report.failures.items():
             print(f"\n{name}: {metric} failed: {reason}")
@@ -55,10 +68,41 @@ def print_verdict(comparison: Comparison) -> None:
     print("".join(f"\n{sentence}" for sentence in comparison.verdict))
 
 
-def _cell(report: Report, metric: str) -> str:
-    if metric in report.scores:
-        return f"{report.scores[metric].value:.3f} {_interval(report.scores[metric])}".rstrip()
-    return "failed" if metric in report.failures else ""
+def marked(metric: str) -> str:
+    """Return the name of a metric, with a sign where lower is better."""
+    return metric if METRICS[metric].higher_is_better else f"{metric} {LOWER}"
+
+
+def print_legend(metrics: Iterable[str], *, nulls: bool) -> None:
+    """Explain the sign of :func:`marked`, where there is one, and what a null is, where there are some."""
+    lines = []
+    if any(not METRICS[metric].higher_is_better for metric in metrics):
+        lines.append(f"{LOWER}: lower is better; for all others, higher.")
+    if nulls:
+        lines.append(
+            "null: what chance scores, from shuffled factors (shuffled codes, for scores that need no labels)."
+        )
+    if lines:
+        print("\n" + "\n".join(lines))
+
+
+def has_nulls(reports: Iterable[Report]) -> bool:
+    """Tell whether any score has a null."""
+    return any(score.null is not None for report in reports for score in report.scores.values())
+
+
+def null_text(score: Score) -> str:
+    """Return what shuffled factors score, or nothing where that was not computed."""
+    return "" if score.null is None else f"{score.null:.3f}"
+
+
+def _cells(report: Report, metric: str, *, nulls: bool) -> list[str]:
+    score = report.scores.get(metric)
+    if score is None:
+        text, null = "failed" if metric in report.failures else "", ""
+    else:
+        text, null = f"{score.value:.3f} {_interval(score)}".rstrip(), null_text(score)
+    return [text, null] if nulls else [text]
 
 
 def _interval(score: Score) -> str:

@@ -59,10 +59,10 @@ def train(
 ) -> None:
     """Train VAEs on data with known factors: one, or many at once.
 
-    Writes to the folder: `ensemble.pt` (a checkpoint; the same command goes on from it; `group_N/ensemble.pt` where not
-    all members fit in memory at once), and for each member `N` its
-    codes and factors, `codes_N.npz`, for `unbraid score`, and a picture of what each code does, `traversals_N.png`;
-    and `decoder.py` for `unbraid manifold`.
+    Writes to the folder: `ensemble.pt` (a checkpoint; the same command goes on from it, and says so;
+    `group_N/ensemble.pt` where not all members fit in memory at once), and for each member `N` its codes and factors,
+    `codes_N.npz`, for `unbraid score`, and a picture of what each code does, `traversals_N.png`; and `decoder.py` for
+    `unbraid manifold`.
 
     Models and their strengths: `vae`; `beta_vae` (beta); `annealed_vae` (gamma, capacity, capacity_steps); `factor_vae`
     (gamma); `beta_tcvae` (beta); `dip_vae_i` and `dip_vae_ii` (off_diagonal, diagonal); `conditioned_vae` (beta).
@@ -113,6 +113,7 @@ def train(
     from unbraid.models import encode_all
     from unbraid.models import train as train_many
 
+    before = _steps_so_far(out)
     given = {"n_steps": steps, "n_codes": codes, "width": width, "batch_size": batch, "learning_rate": learning_rate}
     sizes = (TINY if preset == "tiny" else PUBLISHED) | {name: one for name, one in given.items() if one is not None}
     strengths = dict(_strength(text) for text in strength)
@@ -142,7 +143,26 @@ def train(
     members = "\n".join(f"member_{m} = ensemble[{m}].decoder" for m in trained)
     text = DECODER_FILE.format(n_codes=sizes["n_codes"], first=trained[0], members=members)
     write_text(out / "decoder.py", text)
+    if before:
+        print(f"note: {_went_on(out, before, sizes['n_steps'])}", file=sys.stderr)
     print(f"wrote {out}; next: unbraid score {out / f'codes_{trained[0]}.npz'}", file=sys.stderr)
+
+
+def _steps_so_far(out: Path) -> list[int]:
+    """Return how far the runs are that the folder holds, one for each group of members."""
+    from unbraid.models.ensemble import load_checkpoint
+
+    files = [out / "ensemble.pt", *sorted(out.glob("group_*/ensemble.pt"))]
+    return [int(load_checkpoint(file.parent)[1]["step"]) for file in files if file.is_file()]
+
+
+def _went_on(out: Path, before: list[int], n_steps: int) -> str:
+    """Say that a folder held this run, from where it went on, and what was written over."""
+    how = f"it went on from step {min(before)}" if min(before) < n_steps else "nothing was left to train"
+    return (
+        f"{out} held this run already: {how}; its codes, pictures and decoder.py were written anew. "
+        "For a new run give another folder."
+    )
 
 
 def _draw(member: Any, codes: Any, path: Path) -> None:

@@ -26,9 +26,12 @@ DETACHED = (
 
 
 def _start_forward_mode() -> None:
-    """Let torch load its forward rules, which warns of a deprecation of its own the first time."""
+    """Let torch load its forward rules, which warns of a deprecation of its own the first time.
+
+    Which category the warning is of depends on the version of torch.
+    """
     with warnings.catch_warnings(), forward_ad.dual_level():
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.filterwarnings("ignore", message=r"`torch\.jit\.")
         forward_ad.make_dual(torch.zeros(1), torch.zeros(1))  # type: ignore[no-untyped-call]
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from unbraid._validation import check_choice, did_you_mean
 from unbraid.evidence import _autodiff
 from unbraid.evidence._activations import bytes_per_row
+from unbraid.evidence._latent_width import accepted_width
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 PROBE_ROWS = 3
@@ -173,9 +174,14 @@ def _decode(call: Any, rows: Tensor) -> Tensor:
         with torch.no_grad():
             output = call(rows.clone())
     except Exception as error:
-        raise ValueError(
-            f"decoder must accept a batch of latents of shape {shape}, but it failed: {_first_line(error)} "
+        width = accepted_width(call, rows, str(error))
+        cure = (
             "Wrap it, for example as lambda z: decoder(z.reshape(len(z), 8, 4, 4)) or torch.vmap(decoder)."
+            if width is None
+            else f"It accepts {width} latents: is latent_dim (--latent-dim, or the columns of --prior) {width}?"
+        )
+        raise ValueError(
+            f"decoder must accept a batch of latents of shape {shape}, but it failed: {_first_line(error)} {cure}"
         ) from error
     if isinstance(output, tuple | list | dict):
         raise TypeError(

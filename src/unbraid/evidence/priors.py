@@ -96,7 +96,10 @@ def _standard_normal(prior: str | None, n_samples: int, latent_dim: int | None, 
     if prior not in (None, "normal"):
         raise ValueError(f"prior must be 'normal', samples or a GaussianMixture, got {prior!r}.")
     if latent_dim is None:
-        raise ValueError("latent_dim must be given; only samples or a mixture tell how many latents there are.")
+        raise ValueError(
+            "latent_dim must be given (--latent-dim), or a prior that tells how many latents there are: samples of "
+            "them (--prior), or a mixture."
+        )
     check_at_least("latent_dim", latent_dim, 1)
     check_at_least("n_samples", n_samples, MIN_SAMPLES)
     return rng.standard_normal((n_samples, latent_dim))

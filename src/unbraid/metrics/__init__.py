@@ -1,4 +1,4 @@
-"""Metrics: arrays in, a :class:`~unbraid.Score` out."""
+"""Metrics: arrays in, a :class:`~unbraid.Score` out; of a family such as ``dci_linear``, a named tuple of them."""
 
 from unbraid.metrics._catalogue import METRICS
 from unbraid.metrics._dci import (

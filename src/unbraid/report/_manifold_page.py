@@ -96,8 +96,8 @@ def opening(analysis: ManifoldAnalysis) -> str:
     active = analysis.n_active
     top = [f"z{i}" for i in analysis.order[: min(NAMED, active)]]
     sentences = [
-        f"{active:,} of {count(analysis.latent_dim, 'latent')} move the data, most of all {listing(top)}; together "
-        f"they move it as {number(analysis.effective_dimension)} equal ones would."
+        f"{active:,} of {count(analysis.latent_dim, 'latent')} move the data at all, {listing(top)} the most; "
+        f"together they move it as {number(analysis.effective_dimension)} equal ones would."
     ]
     if active > 1:
         shared = analysis.total_correlation_per_latent
