@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from unbraid.study import load_study, make_plan
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SAYS = {
     "score_codes.py": ("MIG 0.", "wrote report.html"),
@@ -20,6 +22,12 @@ def test_every_example_is_tested_and_listed():
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert scripts == set(SAYS)
     assert all(f"]({name})" in listed for name in scripts)
+
+
+def test_the_study_for_a_gpu_shares_one_card_between_two_programs():
+    plan = make_plan(load_study(EXAMPLES / "gpu_study.yaml"))
+    assert (len(plan.models), len(plan.ensembles), plan.study.training.gpus) == (36, 3, 0.5)
+    assert "](gpu_study.yaml)" in (EXAMPLES / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", SAYS)
