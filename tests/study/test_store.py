@@ -2,9 +2,11 @@
 
 import threading
 
+import fsspec
 import numpy as np
 import pandas as pd
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from unbraid.study._keys import content_key
 from unbraid.study._store import RESULTS, Store
@@ -39,6 +41,37 @@ def test_rows_come_back(store):
     table = store.table()
     assert table["value"].tolist() == [0.25, 0.5]
     assert pd.isna(table["low"]).all()
+
+
+class KeepsLists(MemoryFileSystem):
+    """As object stores do: what was listed once is not looked at again until told to."""
+
+    protocol, cachable = "keepslists", False
+    lists: dict
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.lists = {}
+
+    def find(self, path, **options):
+        return self.lists.setdefault(path, super().find(path, **options))
+
+    def exists(self, path, **options):
+        return self.lists.setdefault(("exists", path), super().exists(path, **options))
+
+    def invalidate_cache(self, path=None):
+        self.lists.clear()
+
+
+def test_what_another_process_writes_is_seen_where_file_systems_keep_lists(tmp_path):
+    fsspec.register_implementation("keepslists", KeepsLists, clobber=True)
+    here, elsewhere = Store(f"keepslists://{tmp_path.name}"), Store(f"keepslists://{tmp_path.name}")
+    assert here.names(RESULTS) == set()
+    assert not here.has("codes/a.npz")
+    elsewhere.add_rows([row(0)])
+    elsewhere.write("codes/a.npz", b"1")
+    assert len(here.names(RESULTS)) == 1
+    assert here.has("codes/a.npz")
 
 
 def test_an_empty_store_has_an_empty_table(store):

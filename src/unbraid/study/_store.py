@@ -96,6 +96,7 @@ class Store:
 
     def has(self, name: str) -> bool:
         """Tell whether a file is there; what is there is whole."""
+        self._look_again()
         return bool(self._files.exists(self.path(name)))
 
     def names(self, folder: str) -> set[str]:
@@ -108,8 +109,13 @@ class Store:
                 for name in names
                 if not name.startswith(".")
             }
+        self._look_again()
         found = self._files.find(start) if self._files.exists(start) else []
         return {str(path).removeprefix("/").removeprefix(start.removeprefix("/")) for path in found}
+
+    def _look_again(self) -> None:
+        """Forget what was listed before: other processes write too, and file systems far away keep their lists."""
+        self._files.invalidate_cache()
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file, all of it or nothing."""
