@@ -1,6 +1,8 @@
-# make demo   score the embedded example and write report.html
-# make test   lint, types, documentation, tests; everything CI runs
-# make docs   build the documentation site into site/
+# make demo        score the embedded example and write report.html
+# make test        lint, types, documentation, tests; everything CI runs
+# make docs        build the documentation site into site/
+# make benchmarks  measure again what the documentation says of speed (an hour or more)
+# make help        print this
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,10 +13,13 @@ export OMP_WAIT_POLICY = PASSIVE
 # Tests start dozens of processes; without kept bytecode each would compile again what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types docs benchmarks clean
+.PHONY: help demo test lint types docs benchmarks clean
 
 demo: $(VENV)/installed
 	$(BIN)/unbraid demo --report report.html
+
+help:
+	@sed -n 's/^# make /make /p' Makefile
 
 test: lint types docs
 	$(BIN)/python -m pytest -n 2 --dist worksteal
