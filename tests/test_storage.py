@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import unbraid
 from small import save_npz, small_world
 from unbraid import Representation, load, save
 
@@ -475,3 +476,31 @@ def test_a_second_file_is_asked_for_where_it_belongs(tmp_path, path, factors, me
     with pytest.raises(ValueError, match=message):
         save(Representation(*small_world()), tmp_path / path, factors and tmp_path / factors)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_was_read_says_how_to_read_it_again(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("z0,z1,size,angle,same\n" + "".join(f"{k},{-k},{k % 3},{k % 8 * 45},1\n" for k in range(48)))
+    rep = load(
+        path,
+        code_columns="z*",
+        factor_columns=["size", "angle", "same"],
+        kinds={"angle": "circular:360"},
+        only=iter(["size", "angle"]),
+    )
+    again = eval(rep.source, {"ub": unbraid})
+    assert [(f.name, f.kind, f.period) for f in again.factors] == [(f.name, f.kind, f.period) for f in rep.factors]
+    assert np.array_equal(again.codes, rep.codes)
+    assert "code_columns" in rep.source
+    assert load(save(rep, tmp_path / "a.npz")).source == f"ub.load({str(tmp_path / 'a.npz')!r})"
+    assert (
+        rep.take(np.arange(9)).source == rep.select_factors(["size"]).source == Representation(rep.codes).source == ""
+    )
+
+
+def test_two_files_are_both_named(tmp_path):
+    rep = Representation(np.random.default_rng(0).normal(size=(9, 2)), np.arange(9) % 3)
+    codes = save(rep, tmp_path / "c.npy", tmp_path / "f.npy")
+    again = eval(load(codes, tmp_path / "f.npy").source, {"ub": unbraid})
+    assert np.array_equal(again.codes, rep.codes)
+    assert again.n_factors == 1

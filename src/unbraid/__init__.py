@@ -6,7 +6,7 @@ from unbraid._lazy import on_first_use
 from unbraid._version import __version__
 
 if TYPE_CHECKING:
-    from unbraid import audit, manifold, metrics, models
+    from unbraid import audit, data, manifold, metrics, models
     from unbraid._differences import Difference
     from unbraid._report_file import read_reports
     from unbraid._score import Score
@@ -36,7 +36,7 @@ else:
             ".result": ["Report"],
             ".storage": ["load", "save"],
         },
-        modules=["audit", "manifold", "metrics", "models"],
+        modules=["audit", "data", "manifold", "metrics", "models"],
     )
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "__version__",
     "audit",
     "compare",
+    "data",
     "encode",
     "evaluate",
     "list_metrics",

@@ -293,6 +293,7 @@ def _meta(rep: Representation, groups: list[Group], seed: int, seconds: float) -
         "seed": seed,
         "n_samples": rep.n_samples,
         "rows_key": rep.rows_key,
+        "source": rep.source,
         "n_codes": rep.n_codes,
         "n_factors": rep.n_factors,
         "code_names": list(rep.code_names),

@@ -39,7 +39,7 @@ class Representation:
         ['categorical', 'categorical']
     """
 
-    __slots__ = ("active", "code_names", "codes", "factors", "memo")
+    __slots__ = ("active", "code_names", "codes", "factors", "memo", "source")
 
     codes: FloatArray
     factors: tuple[Factor, ...]
@@ -47,6 +47,8 @@ class Representation:
     active: BoolArray
     #: What has been derived from the codes alone, for whoever asks again; shared by copies that keep the codes.
     memo: dict[object, Any]
+    #: Python that makes the same again, with ``ub`` for the package; empty where that is not known.
+    source: str
 
     def __init__(
         self,
@@ -65,6 +67,7 @@ class Representation:
         self.factors = _factors(columns, names, kinds, only)
         self.active = check_active(active_codes(self.codes))
         self.memo = {}
+        self.source = ""
 
     @property
     def n_samples(self) -> int:
@@ -136,6 +139,7 @@ class Representation:
         kept = codes is self.codes
         other.active = self.active if kept else active_codes(codes)
         other.memo = self.memo if kept else {}
+        other.source = ""
         return other
 
     def __repr__(self) -> str:

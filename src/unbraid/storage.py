@@ -16,6 +16,7 @@ from unbraid._typing import AnyArray
 from unbraid._validation import did_you_mean, did_you_mean_file
 from unbraid.representation import Representation
 
+CODE_COLUMNS, FACTOR_COLUMNS = "code_*", f"{PREFIX}*"
 NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names")
 
 
@@ -23,12 +24,12 @@ def load(
     path: str | Path,
     factors: str | Path | None = None,
     *,
-    code_columns: str | Sequence[str] = "code_*",
-    factor_columns: str | Sequence[str] = "factor_*",
+    code_columns: str | Sequence[str] = CODE_COLUMNS,
+    factor_columns: str | Sequence[str] = FACTOR_COLUMNS,
     kinds: Sequence[str | None] | Mapping[str, str] | None = None,
     only: Iterable[str] | None = None,
 ) -> Representation:
-    """Read a representation from a file.
+    """Read a representation from a file; how it was read is its ``source``.
 
     Args:
         path: ``.npz`` with ``codes``, ``factors`` and optional ``factor_names``, ``factor_kinds``,
@@ -44,7 +45,21 @@ def load(
     Raises:
         ValueError: The file is missing, damaged, or does not hold what it should.
     """
-    source = Path(path)
+    kept = only if only is None or isinstance(only, str) else list(only)
+    rep = _read(Path(path), factors, code_columns, factor_columns, kinds, kept)
+    given = {"factors": factors, "code_columns": code_columns, "factor_columns": factor_columns}
+    rep.source = _call(path, **given, kinds=kinds, only=kept)
+    return rep
+
+
+def _read(
+    source: Path,
+    factors: str | Path | None,
+    code_columns: str | Sequence[str],
+    factor_columns: str | Sequence[str],
+    kinds: Any,
+    only: Iterable[str] | None,
+) -> Representation:
     suffix = source.suffix.lower()
     if not source.is_file():
         raise ValueError(f"path {str(source)!r} is not a file{did_you_mean_file(source)}.")
@@ -59,6 +74,17 @@ def load(
         frame = _read_table(source, suffix)
         return _from_frame(frame, source, code_columns, factor_columns, labels, kinds, only)
     raise ValueError(f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}.")
+
+
+def _call(path: str | Path, **given: Any) -> str:
+    """Return the call that reads the same again, with what is not the default."""
+    usual = {"code_columns": CODE_COLUMNS, "factor_columns": FACTOR_COLUMNS}
+    named = [
+        f"{name}={str(value)!r}" if isinstance(value, Path) else f"{name}={value!r}"
+        for name, value in given.items()
+        if value is not None and value != usual.get(name)
+    ]
+    return f"ub.load({', '.join([repr(str(path)), *named])})"
 
 
 def save(representation: Representation, path: str | Path, factors: str | Path | None = None) -> Path:

@@ -35,9 +35,11 @@ def example(n_samples: int = 3000, *, seed: int = 0) -> Representation:
         "noise": 30 * noise[:, 6],
         "dead": np.zeros(n_samples),
     }
-    return Representation(
+    rep = Representation(
         np.stack(list(codes.values()), axis=1),
         {"shape": SHAPES[shape], "size": size, "angle": angle, "x": x, "y": y},
         kinds={"size": "ordinal", "angle": "circular:360"},
         code_names=codes,
     )
+    rep.source = f"ub.data.example(n_samples={n_samples}, seed={seed})"
+    return rep

@@ -67,7 +67,7 @@ def call(report: Report) -> str:
     lines = [
         f"import unbraid as ub  # version {report.meta['unbraid']}",
         "",
-        'rep = ub.load("codes.npz")  # the codes and factors scored here',
+        f"rep = {_source(report)}",
         "report = ub.evaluate(",
         "    rep,",
         *(f"    {argument}," for argument in arguments),
@@ -75,6 +75,12 @@ def call(report: Report) -> str:
         'report.to_html("report.html")',
     ]
     return "\n".join(lines)
+
+
+def _source(report: Report) -> str:
+    """Return Python that makes the same input, where that is known."""
+    known = report.meta.get("source")
+    return _literal_text(known) if known else 'ub.load("codes.npz")  # the codes and factors scored here'
 
 
 def _address(text: str) -> str:
@@ -95,7 +101,10 @@ def _metrics(report: Report) -> str:
 
 def _literal(value: Any) -> str:
     """Write a value as Python with double quotes, where it has none of its own."""
-    text = repr(value)
+    return _literal_text(repr(value))
+
+
+def _literal_text(text: str) -> str:
     return text if '"' in text else text.replace("'", '"')
 
 
