@@ -33,6 +33,17 @@ def test_the_call_gives_the_same_numbers_again(arguments, monkeypatch, tmp_path)
     assert scope["report"].meta["name"] == report.meta["name"]
 
 
+def test_the_call_makes_the_example_and_reads_files_by_their_name(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    ub.save(ub.Representation(CODES, FACTORS), "mine.npz")
+    for rep, how in ((ub.data.example(300), "ub.data.example("), (ub.load("mine.npz"), 'ub.load("mine.npz")')):
+        report = ub.evaluate(rep, metrics=["mig"], progress=False, n_jobs=1)
+        assert f"rep = {how}" in call(report)
+        scope: dict[str, ub.Report] = {}
+        exec(call(report), scope)
+        assert scope["report"].table().equals(report.table())
+
+
 def test_default_metrics_are_called_default(make_report):
     names = [name for name, metric in METRICS.items() if metric.min_factors <= 2 and metric.in_default]
     assert 'metrics="default"' in call(make_report({name: Score(value=0.5) for name in names}))
