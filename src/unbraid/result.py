@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid._files import write_text
+from unbraid._finding import Finding
 from unbraid._score import Score
 from unbraid._typing import FloatArray
 from unbraid.evidence.factor_dependence import FactorDependence
@@ -34,6 +35,7 @@ class Report(Mapping[str, Score]):
         notes: What concerns the representation as a whole.
         dependence: Which factors depend on each other; ``None`` where that was not tested.
         meta: What was scored and how: sizes, names, options, seed, versions, seconds.
+        findings: How the codes hold the factors, where the evidence shows it: rotated, spread, copied, lost and so on.
     """
 
     scores: Mapping[str, Score]
@@ -42,6 +44,7 @@ class Report(Mapping[str, Score]):
     notes: tuple[str, ...]
     meta: Mapping[str, Any]
     dependence: FactorDependence | None = None
+    findings: tuple[Finding, ...] = ()
 
     def __getitem__(self, name: str) -> Score:
         if name in self.failures:
@@ -85,6 +88,7 @@ class Report(Mapping[str, Score]):
             "scores": {name: self._score_dict(name, score) for name, score in self.scores.items()},
             "failures": dict(self.failures),
             "notes": list(self.notes),
+            "findings": [asdict(finding) for finding in self.findings],
             "dependence": None if self.dependence is None else asdict(self.dependence),
             "meta": dict(self.meta),
         }
