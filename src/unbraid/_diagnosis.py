@@ -2,8 +2,9 @@
 
 A factor is *held* by the codes that a good probe of it leans on. Factors that share a code belong together, and how
 many factors and codes a group has says what happened to it: one and one is a code of its own, one factor in several
-codes is spread or copied, several factors in as many codes are rotated or mixed. Nothing is said of what no probe
-reads well, of codes in which no factor is found at all, and of codes that are as they should be.
+codes is spread or copied, several factors in as many codes are rotated or mixed. Nothing is said of where factors are
+that no probe reads well, of factors that share codes but depend on each other in the data, of codes in which no factor
+is found at all, and of codes that are as they should be.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from unbraid.result import Report
 READ_WELL, RIGHT_ANGLES = 0.9, 0.9
 #: An axis with less weight is not counted.
 LEAST_WEIGHT = 0.05
-#: Copies: the best code alone predicts this share of what all do; others tell, and predict, these shares of what it does.
+#: Copies: the best code alone predicts this share of what all do; others tell, and predict, these shares of its own.
 ALONE, TELLS_AS_MUCH, PREDICTS_AS_MUCH = 0.8, 0.75, 0.5
 #: A factor is read in part below this; lost if no probe beats a guess and, within the interval, none is above this.
 IN_PART, HARDLY = 0.7, 0.3
@@ -77,13 +78,15 @@ def _groups(structure: Structure) -> list[_Group]:
         joined = [group for group in groups if group[1] & set(codes)]
         groups = [group for group in groups if group not in joined]
         groups.append(({k}.union(*(g[0] for g in joined)), set(codes).union(*(g[1] for g in joined))))
-    return [_Group(factors=tuple(sorted(f)), codes=tuple(sorted(c))) for f, c in sorted(groups, key=lambda g: min(g[0]))]
+    return [
+        _Group(factors=tuple(sorted(f)), codes=tuple(sorted(c))) for f, c in sorted(groups, key=lambda g: min(g[0]))
+    ]
 
 
 def _describe(report: Report, structure: Structure, group: _Group) -> list[Finding]:
     if len(group.factors) == 1:
         return _one_factor(report, structure, group) if len(group.codes) > 1 else []
-    return [_several_factors(report, structure, group)]
+    return [] if _depends(report, set(_names(report, group)[0])) else [_several_factors(report, structure, group)]
 
 
 def _one_factor(report: Report, structure: Structure, group: _Group) -> list[Finding]:
@@ -130,8 +133,7 @@ def _is_turned(report: Report, structure: Structure, group: _Group) -> bool:
     readable = bool((structure.by_line[list(group.factors)] >= READ_WELL).all())
     mixed = all(_holds(structure, group, j) > 1 for j in group.codes)
     spread = all(len(structure.holders[k]) > 1 for k in group.factors)
-    names = {report.meta["factor_names"][k] for k in group.factors}
-    return readable and mixed and spread and _n_axes(report, group) == len(group.codes) and not _depends(report, names)
+    return readable and mixed and spread and _n_axes(report, group) == len(group.codes)
 
 
 def _holds(structure: Structure, group: _Group, j: int) -> int:
@@ -237,8 +239,8 @@ def _empty(report: Report, structure: Structure) -> list[Finding]:
     verb, word = ("carries", "The code") if len(names) == 1 else ("carry", f"{len(names)} codes,")
     comma = "" if len(names) == 1 else ","
     says = (
-        f"{word} {quoted(names, MOST_NAMES)}{comma} {verb} none of the factors: noise, or something that is not "
-        "labelled."
+        f"{word} {quoted(names, MOST_NAMES)}{comma} {verb} none of the factors: noise, or about something "
+        "that is not labelled."
     )
     return [Finding(kind=FindingKind.EMPTY, says=says, codes=names)]
 
@@ -262,7 +264,8 @@ def _own(report: Report, structure: Structure, faults: Sequence[Finding]) -> lis
         return []
     factors, codes = zip(*named, strict=True)
     placed = listing([f"“{factor}” in “{code}”" for factor, code in named], MOST_NAMES)
-    says = f"{placed} {'has' if len(named) == 1 else 'have'} a code to {'itself' if len(named) == 1 else 'themselves'}."
+    who = "One factor has a code to itself" if len(named) == 1 else f"{len(named)} factors have a code to themselves"
+    says = f"{who}: {placed}."
     return [Finding(kind=FindingKind.OWN, says=says, factors=factors, codes=codes)]
 
 

@@ -61,8 +61,8 @@ class _NeededMeta(msgspec.Struct, kw_only=True):
 def read_reports(path: str | Path) -> dict[str, Report]:
     """Read what ``unbraid score --json`` or ``to_json`` wrote: one report, or several side by side.
 
-    Numbers, intervals, replicates, notes, findings and reasons come back as they were. The matrices behind the scores are not in
-    the file, so a page made from it has no maps and curves.
+    Numbers, intervals, replicates, notes, findings and reasons come back as they were. The matrices behind the scores
+    are not in the file, so a page made from it has no maps and curves.
 
     Args:
         path: A ``.json`` file.

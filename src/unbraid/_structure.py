@@ -146,11 +146,11 @@ def _silent(report: Report, counted: str | None, alone: FloatArray | None) -> Bo
     if counted is None:
         return np.zeros(report.meta["n_codes"], dtype=bool)
     mi = report.scores[counted].evidence[INFORMATION]
-    told = mi > _chance_information(report, counted)
+    told: BoolArray = mi > _chance_information(report, counted)
     if alone is not None:
         numeric = np.array([kind != "categorical" for kind in report.meta["factor_kinds"]])
-        told |= numeric & (alone > BEYOND_LUCK**2 / report.meta["n_samples"])
-    quiet: BoolArray = ~told.any(axis=1)
+        told = told | numeric & (alone > BEYOND_LUCK**2 / report.meta["n_samples"])
+    quiet: BoolArray = np.logical_not(told.any(axis=1))
     return quiet
 
 

@@ -65,7 +65,7 @@ def test_all_clear_of_chance_is_said(make_report):
 
 def test_without_intervals_or_nulls_the_paragraph_says_so(make_report):
     words = opening(make_report({"mig": Score(value=0.5)}))
-    assert "no chance level was computed" in words.verdict
+    assert "no chance level was computed" in words.numbers
     assert "not compared with chance" in words.caution
 
 

@@ -19,7 +19,7 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
     console = Console(width=None if terminal else _plain_width(header, rows, wrap))
     table = Table(box=None if not terminal else Table().box, header_style="bold", pad_edge=False)
     for name in header:
-        numeric = name in ("value", "null", "difference", "p (Holm)")
+        numeric = name in ("value", "chance", "difference", "p (Holm)")
         table.add_column(name, justify="right" if numeric else "left", no_wrap=name not in wrap, overflow="fold")
     for row in rows:
         table.add_row(*(_escape(str(cell)) for cell in row))
@@ -27,13 +27,15 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
 
 
 def print_report(report: Report) -> None:
-    """Print scores with intervals and nulls, then failures, then what the scores say together."""
+    """Print scores with intervals and chance, then failures, then what was found and what the scores say together."""
     rows: list[list[str]] = []
     for name, score in report.scores.items():
         null = "" if score.null is None else f"{score.null:.3f}"
         rows.append([name, f"{score.value:.3f}", _interval(score), null])
     rows += [[name, "failed", reason, ""] for name, reason in report.failures.items()]
-    print_rows(["metric", "value", "95 % interval", "null"], rows, wrap=("95 % interval",))
+    print_rows(["metric", "value", "95 % interval", "chance"], rows, wrap=("95 % interval",))
+    if report.findings:
+        print("\n" + "\n".join(finding.says for finding in report.findings))
     for sentence in report.says:
         print(f"\n{sentence}")
 

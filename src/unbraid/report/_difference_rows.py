@@ -11,6 +11,10 @@ from unbraid._differences import Difference
 from unbraid.comparison import Comparison
 from unbraid.metrics import METRICS
 from unbraid.report._format import EN_DASH, MISSING, clip, count, exact, number
+from unbraid.report._standing import progress
+
+#: Chance levels closer than this are alike.
+LEAST_APART = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +24,7 @@ class DifferenceRow:
     Attributes:
         title: Of the score.
         note: Why it is not paired or not tested, or empty.
+        chance: What chance scores for either, where that differs so much that it may be the reason; else empty.
         value: First minus second, as text.
         interval: As text, or empty.
         ahead: Name of the better one, or a dash.
@@ -32,6 +37,7 @@ class DifferenceRow:
 
     title: str
     note: str
+    chance: str
     value: str
     interval: str
     ahead: str
@@ -55,16 +61,19 @@ class DifferenceTable:
 def difference_tables(compared: Comparison) -> tuple[DifferenceTable, ...]:
     """Return a table for each pair, surest differences as they come in the order of the scores."""
     pairs = groupby(compared.differences, key=lambda item: (item.first, item.second))
-    return tuple(_table(first, second, list(items)) for (first, second), items in pairs)
+    return tuple(_table(first, second, list(items), compared) for (first, second), items in pairs)
 
 
-def _table(first: str, second: str, items: Sequence[Difference]) -> DifferenceTable:
+def _table(first: str, second: str, items: Sequence[Difference], compared: Comparison) -> DifferenceTable:
     n_sure = sum(item.sure for item in items)
+    rows = tuple(_row(item, reach, compared) for item, reach in zip(items, _reaches(items), strict=True))
+    n_doubtful = sum(bool(row.chance) for row in rows)
+    doubtful = f", {n_doubtful} of them to be read with care: chance differs" if n_doubtful else ""
     return DifferenceTable(
         first=clip(first),
         second=clip(second),
-        says=f"{n_sure} of {count(len(items), 'difference')} sure",
-        rows=tuple(_row(item, reach) for item, reach in zip(items, _reaches(items), strict=True)),
+        says=f"{n_sure} of {count(len(items), 'difference')} sure{doubtful}",
+        rows=rows,
     )
 
 
@@ -81,7 +90,7 @@ def _size(item: Difference) -> float:
     )
 
 
-def _row(item: Difference, reach: float) -> DifferenceRow:
+def _row(item: Difference, reach: float, compared: Comparison) -> DifferenceRow:
     metric = METRICS[item.metric]
     interval = "" if item.low is None or item.high is None else f"{number(item.low)} {EN_DASH} {number(item.high)}"
     word = "sure" if item.sure else "unsure" if item.p_value is not None else "not tested"
@@ -92,6 +101,7 @@ def _row(item: Difference, reach: float) -> DifferenceRow:
     return DifferenceRow(
         title=metric.title,
         note=item.note,
+        chance=chance_hint(item, compared),
         value=number(item.value),
         interval=interval,
         ahead=MISSING if item.better is None else clip(item.better),
@@ -101,6 +111,21 @@ def _row(item: Difference, reach: float) -> DifferenceRow:
         bar=bar,
         tip=_tip(metric.title, item, interval, word),
     )
+
+
+def chance_hint(item: Difference, compared: Comparison) -> str:
+    """Say what chance scores for either, where a sure difference shrinks by half or turns round once it is counted."""
+    metric, names = METRICS[item.metric], (item.first, item.second)
+    first, second = (compared[name].scores[item.metric] for name in names)
+    places = progress(metric, first), progress(metric, second)
+    if not item.sure or first.null is None or second.null is None or places[0] is None or places[1] is None:
+        return ""
+    lead = places[0] - places[1] if item.better == item.first else places[1] - places[0]
+    if abs(first.null - second.null) < LEAST_APART or lead > abs(item.value) / 2:
+        return ""
+    chance = f"chance alone scores {number(first.null)} for {clip(item.first)} and {number(second.null)} for "
+    turned = f"; from chance (0) to best (1) they are at {places[0]:.2f} and {places[1]:.2f}"
+    return f"read with care: {chance}{clip(item.second)}{turned}"
 
 
 def _place(difference: float, reach: float, higher_is_better: bool) -> float:

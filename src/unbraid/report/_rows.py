@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from unbraid._ceilings import ceiling
 from unbraid._score import Score
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
@@ -32,6 +33,7 @@ class ScoreRow:
         strip: The drawing, where the value can be drawn.
         tip: Everything in one line, for hovering.
         failure: Why there is no score.
+        limit: How high the score can get with these factors, and why, where that is not all the way.
     """
 
     name: str
@@ -48,6 +50,7 @@ class ScoreRow:
     strip: Strip | None = None
     tip: str = ""
     failure: str = ""
+    limit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +68,7 @@ class ScoreGroup:
 
 def score_groups(report: Report) -> list[ScoreGroup]:
     """Group scores and failures by their first property, in the order of the properties."""
-    rows = {name: _score_row(name, score) for name, score in report.scores.items()}
+    rows = {name: _score_row(name, score, report) for name, score in report.scores.items()}
     rows |= {name: _failed_row(name, reason) for name, reason in report.failures.items()}
     groups = []
     for prop in Property:
@@ -75,7 +78,7 @@ def score_groups(report: Report) -> list[ScoreGroup]:
     return groups
 
 
-def _score_row(name: str, score: Score) -> ScoreRow:
+def _score_row(name: str, score: Score, report: Report) -> ScoreRow:
     metric = METRICS[name]
     return ScoreRow(
         name=name,
@@ -91,7 +94,13 @@ def _score_row(name: str, score: Score) -> ScoreRow:
         direction="" if metric.higher_is_better else "lower is better",
         strip=make_strip(metric, score),
         tip=score_tip(metric.title, score),
+        limit=_limit(name, score, report),
     )
+
+
+def _limit(name: str, score: Score, report: Report) -> str:
+    top = ceiling(name, score.value, report.meta)
+    return "" if top is None else f"at most about {top.value:.2f} here: {top.why}"
 
 
 def score_tip(title: str, score: Score) -> str:
