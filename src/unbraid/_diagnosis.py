@@ -249,7 +249,8 @@ def _dead(report: Report) -> tuple[Finding, ...]:
     names = tuple(report.meta["dead_codes"])
     if not names:
         return ()
-    says = f"{quoted(names, MOST_NAMES)} never change{'s' if len(names) == 1 else ''}."
+    one = len(names) == 1
+    says = f"{'The code' if one else 'The codes'} {quoted(names, MOST_NAMES)} never change{'s' if one else ''}."
     return (Finding(kind=FindingKind.DEAD, says=says, codes=names),)
 
 

@@ -30,6 +30,11 @@ def test_the_word_of_the_panel_on_chance_stands():
     assert standing(MIG, Score(value=0.5, low=0.4, high=0.6, null=0.3, beats_chance=True)) is Standing.BETTER
 
 
+def test_a_difference_that_no_digit_shows_is_none():
+    assert standing(MIG, Score(value=0.0, low=0.0, high=0.0, null=0.0004)) is Standing.SAME
+    assert standing(MIG, Score(value=0.0, low=0.0, high=0.0, null=0.004)) is Standing.WORSE
+
+
 def test_lower_is_better_turns_the_comparison_round():
     assert standing(TC, Score(value=2.0, low=1.9, high=2.1, null=0.1)) is Standing.WORSE
     assert standing(TC, Score(value=0.1, low=0.0, high=0.2, null=0.1)) is Standing.SAME

@@ -65,8 +65,8 @@ def code_grid(report: Report) -> Grid | None:
         key="by-code",
         title="Code by code",
         caption="Each row is a code, each column a score that is given code by code. A dash: the score leaves the "
-        "code out, because it never changes or because no factor needs it. DCI counts a code by "
-        "how much factors need it, so that whatever one has that hardly matters, it hardly counts.",
+        "code out, because it never changes or because no factor needs it. DCI weighs each "
+        "code by how much factors need it: the value of one that none needs, however high, does not count.",
         corner="code by score",
         columns=tuple(METRICS[n].title + ("" if METRICS[n].higher_is_better else " (lower is better)") for n in found),
         rows=rows,

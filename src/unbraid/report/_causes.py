@@ -63,8 +63,8 @@ def weak_axes(low: Metric, report: Report) -> list[str]:
     if not found:
         return []
     return [
-        f"{low.title} counts every axis alike, also the last one of {listing(found)}, whose weight is given; an axis "
-        "of so little weight may be an error of the fit."
+        f"{low.title} counts every axis alike, also the last one of {listing(found)}, which has the weight given; an "
+        "axis of so little weight may be an error of the fit."
     ]
 
 

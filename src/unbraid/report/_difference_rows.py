@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
+
 from unbraid._differences import Difference
+from unbraid._finding import FindingKind
 from unbraid.comparison import Comparison
 from unbraid.metrics import METRICS
 from unbraid.report._format import EN_DASH, MISSING, clip, count, exact, number
-from unbraid.report._standing import progress
+from unbraid.report._standing import Standing, progress, standing
 
 #: Chance levels closer than this are alike.
 LEAST_APART = 0.05
@@ -24,7 +27,7 @@ class DifferenceRow:
     Attributes:
         title: Of the score.
         note: Why it is not paired or not tested, or empty.
-        chance: What chance scores for either, where that differs so much that it may be the reason; else empty.
+        care: Why a sure difference is to be read with care: chance, or codes that carry no factor; else empty.
         value: First minus second, as text.
         interval: As text, or empty.
         ahead: Name of the better one, or a dash.
@@ -37,7 +40,7 @@ class DifferenceRow:
 
     title: str
     note: str
-    chance: str
+    care: str
     value: str
     interval: str
     ahead: str
@@ -67,8 +70,8 @@ def difference_tables(compared: Comparison) -> tuple[DifferenceTable, ...]:
 def _table(first: str, second: str, items: Sequence[Difference], compared: Comparison) -> DifferenceTable:
     n_sure = sum(item.sure for item in items)
     rows = tuple(_row(item, reach, compared) for item, reach in zip(items, _reaches(items), strict=True))
-    n_doubtful = sum(bool(row.chance) for row in rows)
-    doubtful = f", {n_doubtful} of them to be read with care: chance differs" if n_doubtful else ""
+    n_doubtful = sum(bool(row.care) for row in rows)
+    doubtful = f", {n_doubtful} of them to be read with care" if n_doubtful else ""
     return DifferenceTable(
         first=clip(first),
         second=clip(second),
@@ -101,7 +104,7 @@ def _row(item: Difference, reach: float, compared: Comparison) -> DifferenceRow:
     return DifferenceRow(
         title=metric.title,
         note=item.note,
-        chance=chance_hint(item, compared),
+        care=chance_hint(item, compared) or empty_codes_hint(item, compared),
         value=number(item.value),
         interval=interval,
         ahead=MISSING if item.better is None else clip(item.better),
@@ -115,17 +118,41 @@ def _row(item: Difference, reach: float, compared: Comparison) -> DifferenceRow:
 
 def chance_hint(item: Difference, compared: Comparison) -> str:
     """Say what chance scores for either, where a sure difference shrinks by half or turns round once it is counted."""
-    metric, names = METRICS[item.metric], (item.first, item.second)
-    first, second = (compared[name].scores[item.metric] for name in names)
-    places = progress(metric, first), progress(metric, second)
-    if not item.sure or first.null is None or second.null is None or places[0] is None or places[1] is None:
+    metric = METRICS[item.metric]
+    first, second = (compared[name].scores[item.metric] for name in (item.first, item.second))
+    if not item.sure or metric.source.label_free or first.null is None or second.null is None:
         return ""
-    lead = places[0] - places[1] if item.better == item.first else places[1] - places[0]
-    if abs(first.null - second.null) < LEAST_APART or lead > abs(item.value) / 2:
+    ahead, behind = (first, second) if item.better == item.first else (second, first)
+    if standing(metric, ahead) in (Standing.SAME, Standing.WORSE):
+        return (
+            f"read with care: {clip(item.better or '')} is ahead, and yet no better than chance ({number(ahead.null)})"
+        )
+    places = progress(metric, ahead), progress(metric, behind)
+    if abs(first.null - second.null) < LEAST_APART or places[0] is None or places[1] is None:
         return ""
-    chance = f"chance alone scores {number(first.null)} for {clip(item.first)} and {number(second.null)} for "
-    turned = f"; from chance (0) to best (1) they are at {places[0]:.2f} and {places[1]:.2f}"
-    return f"read with care: {chance}{clip(item.second)}{turned}"
+    if places[0] - places[1] > abs(item.value) / 2:
+        return ""
+    chance = f"chance alone scores {number(first.null)} for {clip(item.first)}, {number(second.null)} for "
+    how = "hardly ahead" if places[0] > places[1] else "not ahead"
+    return f"read with care: {chance}{clip(item.second)}; from chance to best, {clip(item.better or '')} is {how}"
+
+
+def empty_codes_hint(item: Difference, compared: Comparison) -> str:
+    """Say that codes which carry no factor put one behind, where it would be ahead without them."""
+    if not item.sure or item.better is None:
+        return ""
+    loser = item.second if item.better == item.first else item.first
+    ahead, behind = compared[item.better].scores[item.metric], compared[loser].scores[item.metric]
+    empty = {name for f in compared[loser].findings if f.kind is FindingKind.EMPTY for name in f.codes}
+    if not empty or behind.per_code is None:
+        return ""
+    others = behind.per_code[[name not in empty for name in compared[loser].meta["code_names"]]]
+    mean = float(others[np.isfinite(others)].mean()) if np.isfinite(others).any() else math.nan
+    if not (mean >= ahead.value if METRICS[item.metric].higher_is_better else mean <= ahead.value):
+        return ""
+    return (
+        f"read with care: {clip(loser)} has {count(len(empty), 'code')} without a factor, its others average {mean:.2f}"
+    )
 
 
 def _place(difference: float, reach: float, higher_is_better: bool) -> float:

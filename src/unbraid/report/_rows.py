@@ -8,6 +8,7 @@ from unbraid._ceilings import ceiling
 from unbraid._score import Score
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
+from unbraid.report._causes import weak_axes
 from unbraid.report._format import EN_DASH, MISSING, exact, number
 from unbraid.report._standing import Standing, remark, standing
 from unbraid.report._strip import Strip, make_strip
@@ -33,7 +34,7 @@ class ScoreRow:
         strip: The drawing, where the value can be drawn.
         tip: Everything in one line, for hovering.
         failure: Why there is no score.
-        limit: How high the score can get with these factors, and why, where that is not all the way.
+        limit: What keeps the score from the best of its range, whatever the codes, where something does.
     """
 
     name: str
@@ -100,7 +101,8 @@ def _score_row(name: str, score: Score, report: Report) -> ScoreRow:
 
 def _limit(name: str, score: Score, report: Report) -> str:
     top = ceiling(name, score.value, report.meta)
-    return "" if top is None else f"at most about {top.value:.2f} here: {top.why}"
+    said = [] if top is None else [f"At most about {top.value:.2f} with one code for each factor: {top.why}."]
+    return " ".join([*said, *weak_axes(METRICS[name], report)])
 
 
 def score_tip(title: str, score: Score) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -235,16 +236,15 @@ def _still_there(report: Report, factors: IntArray) -> str:
     read = np.max([column for column in found if column is not None], axis=0) if found else None
     if read is None or read[factors].min() < READ_WELL:
         return ""
-    return f" The weakest can be read out all the same: the best probe gets {read[factors].min():.2f} or more of each."
+    least, of = math.floor(100 * read[factors].min()) / 100, "it" if len(factors) == 1 else "each"
+    return f" That is not for want of information: the best probe reads at least {least:.2f} of {of}."
 
 
 def _ceilings(report: Report) -> list[str]:
     """Say which scores cannot reach the best of their range with these factors."""
-    tops = {name: ceiling(name, score.value, report.meta) for name, score in report.scores.items()}
-    parts = [f"{spoken(METRICS[name].title)} about {top.value:.2f}" for name, top in tops.items() if top is not None]
+    found = [(METRICS[name], score) for name, score in report.scores.items()]
+    known = [(m, ceiling(m.name, s.value, report.meta)) for m, s in found if standing(m, s) is not Standing.SAME]
+    parts = [f"{top.value:.2f} for {spoken(metric.title)}" for metric, top in known if top is not None]
     if not parts:
         return []
-    most = listing(parts)
-    return [
-        f"With one code for each of these factors, some scores cannot reach 1, however good the codes: {most} at most."
-    ]
+    return [f"Not all scores can reach 1 here; perfect codes, one for each factor, get about {listing(parts)}."]
