@@ -6,7 +6,7 @@ import pytest
 import unbraid as ub
 from unbraid._diagnosis import diagnose
 from unbraid._report_file import read_reports
-from unbraid._structure import fewest, find_structure
+from unbraid._structure import fewest, find_structure, holders
 
 METRICS = ["mig", "sap", "dci_linear", "dci_forest", "iwo"]
 
@@ -217,6 +217,13 @@ def test_the_fewest_codes_leave_out_what_hardly_counts():
     assert fewest(np.array([0.1, 0.62, 0.28])) == (1, 2)
     assert fewest(np.r_[0.8, np.full(20, 0.01)]) == (0,)
     assert fewest(np.zeros(3)) == ()
+
+
+def test_trees_show_the_codes_of_a_factor_only_where_they_read_nearly_all():
+    importance = {"dci_linear": np.array([[1.0], [0.0]]), "dci_forest": np.array([[0.5], [0.5]])}
+    for by_line, by_trees, expected in [(0.1, 0.8, ()), (0.1, 0.95, (0, 1)), (0.92, 0.95, (0,)), (0.6, 0.62, ())]:
+        read = {"dci_linear": np.array([by_line]), "dci_forest": np.array([by_trees])}
+        assert holders(0, importance, read) == expected
 
 
 def test_names_are_those_of_the_user():

@@ -67,8 +67,8 @@ def find_structure(report: Report) -> Structure | None:
     read = {name: _from_guess(report, name) for name in names}
     best = np.max(list(read.values()), axis=0)
     by_line = read.get(LINE, np.full(len(best), np.nan))
-    holders = tuple(_holders(k, importance, read) for k in range(len(best)))
-    held = [k for k, codes in enumerate(holders) if codes]
+    held_by = tuple(holders(k, importance, read) for k in range(len(best)))
+    held = [k for k, codes in enumerate(held_by) if codes]
     n_codes = report.meta["n_codes"]
     largest = np.max([matrix[:, held].max(axis=1) for matrix in importance.values()], axis=0) if held else None
     counted = next((name for name, score in report.scores.items() if INFORMATION in score.evidence), None)
@@ -79,8 +79,8 @@ def find_structure(report: Report) -> Structure | None:
         by_line=by_line,
         reach=_reach(report, names),
         lost=np.all([matrix.sum(axis=0) == 0 for matrix in importance.values()], axis=0),
-        holders=holders,
-        suspected=_suspected(holders, importance, read),
+        holders=held_by,
+        suspected=_suspected(held_by, importance, read),
         largest=np.zeros(n_codes) if largest is None else largest,
         silent=_silent(report, counted, alone),
         share=None if mi is None else mi / np.maximum(mi.max(axis=0), 1e-12),
@@ -119,7 +119,7 @@ def _from_guess(report: Report, name: str) -> FloatArray:
     return corrected
 
 
-def _holders(k: int, importance: dict[str, FloatArray], read: dict[str, FloatArray]) -> tuple[int, ...]:
+def holders(k: int, importance: dict[str, FloatArray], read: dict[str, FloatArray]) -> tuple[int, ...]:
     """Return the codes of one factor: from a line where that does as well as any, else from the best trees."""
     best = max(read, key=lambda name: read[name][k])
     if LINE in read and read[LINE][k] >= max(READ_BY_LINE, read[best][k] - AS_GOOD):
@@ -128,9 +128,9 @@ def _holders(k: int, importance: dict[str, FloatArray], read: dict[str, FloatArr
 
 
 def _suspected(
-    holders: tuple[tuple[int, ...], ...], importance: dict[str, FloatArray], read: dict[str, FloatArray]
+    held_by: tuple[tuple[int, ...], ...], importance: dict[str, FloatArray], read: dict[str, FloatArray]
 ) -> frozenset[int]:
-    leaned_on = [fewest(importance[max(read, key=lambda n: read[n][k])][:, k]) for k, h in enumerate(holders) if not h]
+    leaned_on = [fewest(importance[max(read, key=lambda n: read[n][k])][:, k]) for k, h in enumerate(held_by) if not h]
     return frozenset(j for codes in leaned_on for j in codes)
 
 

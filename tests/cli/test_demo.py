@@ -15,9 +15,10 @@ def test_scores_the_example_and_ends_with_the_path_of_the_page(tmp_path, capsys)
     assert [line.split()[0] for line in table] == IN_DEFAULT
     assert found == [
         "2 factors have a code to themselves: “shape” in “shape” and “size” in “size”.",
-        "“angle”, an angle, takes two codes, “angle_cos” and “angle_sin”, as cosine and sine do: neither tells it alone.",
-        "“x” and “y” are rotated into 2 codes, “place_a” and “place_b”: together these hold just these factors, at right "
-        "angles to each other, but none is about one of them alone.",
+        "“angle”, an angle, takes two codes, “angle_cos” and “angle_sin”, as cosine and sine do: neither "
+        "tells it alone.",
+        "“x” and “y” are rotated into 2 codes, “place_a” and “place_b”: together these hold just these factors, at "
+        "right angles to each other, but none is about one of them alone.",
         "The code “noise” carries none of the factors: noise, or about something that is not labelled.",
         "The code “dead” never changes.",
     ]
