@@ -63,7 +63,7 @@ def test_table_keeps_its_columns_when_empty(changes):
 
 def test_json_has_one_layout():
     data = json.loads(make_report().to_json())
-    assert list(data) == ["scores", "failures", "notes", "dependence", "meta"]
+    assert list(data) == ["scores", "failures", "notes", "findings", "dependence", "meta"]
     expected = {
         "value": 0.5,
         "low": 0.4,

@@ -32,7 +32,7 @@ def main() -> None:
         )
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            page = browser.new_page(viewport={"width": 1000, "height": 1180}, color_scheme="light")
+            page = browser.new_page(viewport={"width": 1000, "height": 1080}, color_scheme="light")
             page.goto(path.as_uri())
             page.screenshot(path=TARGET)
             browser.close()

@@ -8,6 +8,7 @@ from unbraid._version import __version__
 if TYPE_CHECKING:
     from unbraid import audit, data, manifold, metrics, models
     from unbraid._differences import Difference
+    from unbraid._finding import Finding, FindingKind
     from unbraid._report_file import read_reports
     from unbraid._score import Score
     from unbraid.comparison import Comparison, compare
@@ -24,6 +25,7 @@ else:
         __name__,
         {
             "._differences": ["Difference"],
+            "._finding": ["Finding", "FindingKind"],
             "._report_file": ["read_reports"],
             "._score": ["Score"],
             ".comparison": ["Comparison", "compare"],
@@ -45,6 +47,8 @@ __all__ = [
     "Difference",
     "Factor",
     "FactorKind",
+    "Finding",
+    "FindingKind",
     "Report",
     "Representation",
     "Score",

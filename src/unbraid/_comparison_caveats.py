@@ -5,67 +5,66 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from unbraid._differences import Difference
-from unbraid._score import Score
-from unbraid.metrics import METRICS, Metric
+from unbraid._finding import FindingKind
+from unbraid._standing import Standing, progress, standing
+from unbraid.metrics import METRICS
 from unbraid.result import Report
 
-#: Nulls that are nearer than this cannot turn a verdict round.
-NULLS_DIFFER = 0.05
-#: A null as near as this to the best possible leaves nothing to measure.
-LEAST_ROOM = 0.05
-MOST_TURNED = 3
-#: Scores that are means over the codes, so that a code that carries nothing pulls them down.
-MEANS_OVER_CODES = ("irs", "mig_sup", "modularity", "infomec.modularity")
+#: Chance levels closer than this are alike.
+LEAST_APART = 0.05
+#: How many are told in words; a page has all of them.
+MOST_TOLD = 3
 
 
 def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say at which scores the one that is surely ahead owes it to its null, or to its number of codes."""
-    sure = [item for item in differences if item.sure]
-    turned = [said for item in sure if (said := _turned_by_null(reports, item))]
-    rest = len(turned) - MOST_TURNED
-    more = [f"The same holds for {rest} more."] if rest > 0 else []
-    return (*turned[:MOST_TURNED], *more, *_fewer_codes(reports, sure))
+    """Say which sure differences are to be read with care, and why; the first of them only."""
+    found = [(item.metric, said) for item in differences if (said := caveat(reports, item))]
+    told = [f"Read {metric} with care: {said}." for metric, said in found[:MOST_TOLD]]
+    others = [metric for metric, _ in found[MOST_TOLD:]]
+    return (*told, f"The like holds for {', '.join(others)}.") if others else tuple(told)
 
 
-def _turned_by_null(reports: Mapping[str, Report], item: Difference) -> str:
-    """Say that the one behind came further from its own null to the best; nothing where the order stands."""
-    ahead, behind = _in_order(item)
-    first, second = (reports[name].scores[item.metric] for name in (ahead, behind))
-    if first.null is None or second.null is None or abs(first.null - second.null) < NULLS_DIFFER:
+def caveat(reports: Mapping[str, Report], item: Difference) -> str:
+    """Say why a sure difference is to be read with care: chance, or codes that carry no factor; else nothing."""
+    if not item.sure or item.better is None:
         return ""
-    if not _from_chance(METRICS[item.metric], first) < _from_chance(METRICS[item.metric], second):
+    return _owed_to_chance(reports, item) or _owed_to_empty_codes(reports, item)
+
+
+def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
+    """Say what chance scores for either, where a difference shrinks by half or turns round once it is counted."""
+    metric = METRICS[item.metric]
+    first, second = (reports[name].scores[item.metric] for name in (item.first, item.second))
+    if metric.source.label_free or first.null is None or second.null is None:
         return ""
+    ahead, behind = (first, second) if item.better == item.first else (second, first)
+    if standing(metric, ahead) in (Standing.SAME, Standing.WORSE):
+        return f"{item.better} is ahead, and yet no better than chance ({ahead.null:.3f})"
+    places = progress(metric, ahead), progress(metric, behind)
+    if abs(first.null - second.null) < LEAST_APART or places[0] is None or places[1] is None:
+        return ""
+    if places[0] - places[1] > abs(item.value) / 2:
+        return ""
+    how = "hardly ahead" if places[0] > places[1] else "not ahead"
     return (
-        f"Mind the nulls of {item.metric}: {ahead} has {first.value:.2f} where chance alone gives it {first.null:.2f}, "
-        f"{behind} {second.value:.2f} where it gives {second.null:.2f}; "
-        f"on the way from chance to the best, {behind} is ahead."
+        f"chance alone scores {first.null:.2f} for {item.first}, {second.null:.2f} for {item.second}; "
+        f"from chance to best, {item.better} is {how}"
     )
 
 
-def _from_chance(metric: Metric, score: Score) -> float:
-    """Return how far a score is from chance (0) to the best possible (1); NaN where there is no such scale."""
-    best = metric.bounds[metric.higher_is_better]
-    room = math.nan if score.null is None else best - score.null
-    if metric.source.label_free or not metric.has_null or not math.isfinite(room) or abs(room) < LEAST_ROOM:
-        return math.nan
-    return 1 - (best - score.value) / room
-
-
-def _fewer_codes(reports: Mapping[str, Report], sure: Sequence[Difference]) -> list[str]:
-    """Say at which means over codes the one ahead has fewer codes, none of which need be better."""
-    found = []
-    for item in sure:
-        ahead, behind = _in_order(item)
-        if item.metric in MEANS_OVER_CODES and reports[ahead].meta["n_codes"] < reports[behind].meta["n_codes"]:
-            found.append(item)
-    names = dict.fromkeys(name for item in found for name in (item.first, item.second))
-    counted = ", ".join(f"{name} {reports[name].meta['n_codes']}" for name in names)
-    metrics = ", ".join(dict.fromkeys(item.metric for item in found))
-    said = f"Mind the numbers of codes ({counted}): codes that carry nothing count in the mean over codes of {metrics}."
-    return [said] if found else []
-
-
-def _in_order(item: Difference) -> tuple[str, str]:
-    """Return which is ahead and which behind."""
-    return (item.first, item.second) if item.better == item.first else (item.second, item.first)
+def _owed_to_empty_codes(reports: Mapping[str, Report], item: Difference) -> str:
+    """Say that codes which carry no factor put one behind, where it would be ahead without them."""
+    loser = item.second if item.better == item.first else item.first
+    ahead, behind = (reports[name].scores[item.metric] for name in (str(item.better), loser))
+    empty = {name for found in reports[loser].findings if found.kind is FindingKind.EMPTY for name in found.codes}
+    if not empty or behind.per_code is None:
+        return ""
+    others = behind.per_code[[name not in empty for name in reports[loser].meta["code_names"]]]
+    mean = float(others[np.isfinite(others)].mean()) if np.isfinite(others).any() else math.nan
+    if not (mean >= ahead.value if METRICS[item.metric].higher_is_better else mean <= ahead.value):
+        return ""
+    codes = "1 code" if len(empty) == 1 else f"{len(empty)} codes"
+    return f"{loser} has {codes} without a factor, its others average {mean:.2f}"

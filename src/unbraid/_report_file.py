@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from unbraid._finding import Finding
 from unbraid._score import Score
 from unbraid._typing import FloatArray
 from unbraid._validation import did_you_mean, did_you_mean_file
@@ -38,6 +39,7 @@ class _SavedReport(msgspec.Struct, kw_only=True):
     notes: list[str]
     dependence: FactorDependence | None
     meta: dict[str, Any]
+    findings: tuple[Finding, ...] = ()
 
 
 class _NeededMeta(msgspec.Struct, kw_only=True):
@@ -59,8 +61,8 @@ class _NeededMeta(msgspec.Struct, kw_only=True):
 def read_reports(path: str | Path) -> dict[str, Report]:
     """Read what ``unbraid score --json`` or ``to_json`` wrote: one report, or several side by side.
 
-    Numbers, intervals, replicates, notes and reasons come back as they were. The matrices behind the scores are not in
-    the file, so a page made from it has no maps and curves.
+    Numbers, intervals, replicates, notes, findings and reasons come back as they were. The matrices behind the scores
+    are not in the file, so a page made from it has no maps and curves.
 
     Args:
         path: A ``.json`` file.
@@ -128,6 +130,7 @@ def _report(data: Any, where: str) -> Report:
         interval_methods={name: score.interval for name, score in saved.scores.items() if score.interval is not None},
         notes=tuple(saved.notes),
         dependence=saved.dependence,
+        findings=saved.findings,
         meta=meta,
     )
 

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from unbraid._asked import Group, options_of, plain_options, plan_groups, resolve_metrics
 from unbraid._dependence import dependence_note, dependence_notes
+from unbraid._diagnosis import diagnose
 from unbraid._notes import representation_notes, score_notes
 from unbraid._progress import Progress, track
 from unbraid._score import Score
@@ -60,7 +61,7 @@ def evaluate(
     repeated on random halves of the rows) and a null: what the same codes score once the factors are shuffled
     (for label-free metrics: once every code is shuffled on its own). A metric that fails leaves a
     reason and does not stop the others. Every two factors are tested for dependence, and scores that it misleads
-    say so.
+    say so. ``findings`` say in sentences how the codes hold the factors, as far as the evidence shows it.
 
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
@@ -118,7 +119,7 @@ def evaluate(
     (dependence,) = tested
     scores = {name: _finish(group, name, dependence) for name in names for group in groups if name in group.points}
     methods = {name: group.source.interval_method for group in groups for name in group.points} if intervals else {}
-    return Report(
+    report = Report(
         scores=scores,
         failures={name: failures[name] for name in names if name in failures},
         interval_methods={name: methods[name] for name in scores if name in methods},
@@ -126,6 +127,7 @@ def evaluate(
         dependence=dependence,
         meta={"name": name, **_meta(rep, groups, seed, time.perf_counter() - started)},
     )
+    return replace(report, findings=diagnose(report))
 
 
 def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[str, ...]]:

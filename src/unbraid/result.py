@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid._files import write_text
+from unbraid._finding import Finding
 from unbraid._score import Score
 from unbraid._typing import FloatArray
 from unbraid.evidence.factor_dependence import FactorDependence
@@ -37,6 +38,7 @@ class Report(Mapping[str, Score]):
         notes: What concerns the representation as a whole.
         dependence: Which factors depend on each other; ``None`` where that was not tested.
         meta: What was scored and how: sizes, names, options, seed, versions, seconds.
+        findings: How the codes hold the factors, where the evidence shows it: rotated, spread, copied, lost and so on.
     """
 
     scores: Mapping[str, Score]
@@ -45,6 +47,7 @@ class Report(Mapping[str, Score]):
     notes: tuple[str, ...]
     meta: Mapping[str, Any]
     dependence: FactorDependence | None = None
+    findings: tuple[Finding, ...] = ()
 
     def __getitem__(self, name: str) -> Score:
         if name in self.failures:
@@ -92,6 +95,7 @@ class Report(Mapping[str, Score]):
             "scores": {name: self._score_dict(name, score) for name, score in self.scores.items()},
             "failures": dict(self.failures),
             "notes": list(self.notes),
+            "findings": [asdict(finding) for finding in self.findings],
             "dependence": None if self.dependence is None else asdict(self.dependence),
             "meta": dict(self.meta),
         }
@@ -114,10 +118,11 @@ class Report(Mapping[str, Score]):
         return write_text(path, render_page(self))
 
     def __repr__(self) -> str:
-        """Return what the shell prints: the scores, what they say together, and the notes."""
+        """Return what the shell prints: the scores, what was found, what the scores say together, and the notes."""
         table = self.table().to_string(float_format=lambda value: f"{value:.3f}", na_rep="")
+        found = "\n".join(f"- {finding.says}" for finding in self.findings)
         notes = "\n".join(f"note: {note}" for note in self.notes)
-        return "\n\n".join(part for part in (table, *self.says, notes) if part)
+        return "\n\n".join(part for part in (table, found, *self.says, notes) if part)
 
     def _repr_html_(self) -> str:
         """Show the scores as a table in a notebook."""

@@ -46,7 +46,7 @@ def test_nulls_and_directions_are_shown(tmp_path, capsys):
     _, out, _ = run_cli(capsys, "compare", tmp_path / "plain.json", tmp_path / "turned.json")
     table, legend, _ = out.split("\n\n")
     header, modularity, correlation = table.splitlines()
-    assert header.split()[:5] == ["metric", "first", "null", "second", "null"]
+    assert header.split()[:5] == ["metric", "first", "chance", "second", "chance"]
     assert modularity.split()[6] == f"{report['modularity'].null:.3f}"
     assert correlation.startswith("total_correlation ↓  plain ")
     assert "↓: lower is better" in legend

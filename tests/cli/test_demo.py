@@ -12,11 +12,20 @@ def test_scores_the_example_and_ends_with_the_path_of_the_page(tmp_path, capsys)
     lines = out.splitlines()
     assert code == 0
     assert lines[-1] == f"Report: {tmp_path / 'demo page.html'}"
-    table, legend, said, _ = out.split("\n\n")
+    table, legend, said, found, _ = out.split("\n\n")
     assert [line.split()[0] for line in table.splitlines()[1:]] == IN_DEFAULT
     assert "orthogonality ↓ " in table
-    assert legend.startswith("↓: lower is better; for all others, higher.\nnull: ")
+    assert legend.startswith("↓: lower is better; for all others, higher.\nchance: ")
     assert said.startswith("This representation is ")
+    assert found.splitlines() == [
+        "- 2 factors have a code to themselves: “shape” in “shape” and “size” in “size”.",
+        "- “angle”, an angle, takes two codes, “angle_cos” and “angle_sin”, as cosine and sine do: neither "
+        "tells it alone.",
+        "- “x” and “y” are rotated into 2 codes, “place_a” and “place_b”: together these hold just these factors, at "
+        "right angles to each other, but none is about one of them alone.",
+        "- The code “noise” carries none of the factors: noise, or about something that is not labelled.",
+        "- The code “dead” never changes.",
+    ]
     assert "failed" not in out
     assert "1 of 8 codes never change and carry nothing: dead." in err
     page = Path(lines[-1].removeprefix("Report: ")).read_text()

@@ -23,8 +23,8 @@ def test_prints_a_table_to_standard_output(tmp_path, capsys):
     table, legend, said = out.split("\n\n")
     header, *rows = table.splitlines()
     assert code == 0
-    assert header.split() == ["metric", "value", "95", "%", "interval", "null"]
-    assert legend == "null: what chance scores, from shuffled factors (shuffled codes, for scores that need no labels)."
+    assert header.split() == ["metric", "value", "95", "%", "interval", "chance"]
+    assert legend.startswith("chance: what the same codes score ")
     assert said.startswith("This representation is good at compactness (each factor sits in one code).")
     assert [row.split()[0] for row in rows] == ["mig", "sap"]
     assert all(line.startswith("note: ") for line in err.splitlines())
@@ -43,7 +43,7 @@ def test_json_to_standard_output_is_only_json_in_the_documented_layout(tmp_path,
     code, out, err = run_cli(capsys, "score", save_npz(tmp_path), *QUICK, "--json", "-")
     data = json.loads(out)
     assert code == 0
-    assert list(data) == ["scores", "failures", "notes", "dependence", "meta"]
+    assert list(data) == ["scores", "failures", "notes", "findings", "dependence", "meta"]
     assert list(data["scores"]) == ["mig", "sap"]
     mig = data["scores"]["mig"]
     assert set(mig) >= {"value", "low", "high", "null", "interval", "per_factor", "per_code", "notes"}

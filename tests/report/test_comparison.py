@@ -1,11 +1,14 @@
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from unbraid import METRICS, Score, compare
+from unbraid._finding import Finding, FindingKind
 from unbraid.report import render_comparison
+from unbraid.report._difference_rows import difference_tables
 from unbraid.report._format import EN_DASH, MISSING
 
 EVIL = "</title><img src=x onerror=alert(1)>"
@@ -49,6 +52,54 @@ def test_every_metric_has_a_cell_for_every_representation(reports):
     assert "<b>failed</b>" in row
     assert 'data-tip="too few rows."' in row
     assert page.count('<tr id="score-') == 3
+
+
+def test_chance_stands_under_each_interval(reports):
+    row = render_comparison(reports).split('id="score-mig"')[1].split("</tr>")[0]
+    assert row.count("<small>chance 0.100</small>") == 1
+
+
+def spread(value, null, **more):
+    draws = value + 0.002 * np.array([-1.0, 1.0, -0.5, 0.5, 0.0])
+    return Score(value=value, low=value - 0.01, high=value + 0.01, null=null, replicates=draws, **more)
+
+
+def care(first, second, **more):
+    """Return the hint beside the difference of two scores of modularity."""
+    compared = compare({"a": first, "b": second})
+    ((row,),) = [table.rows for table in difference_tables(compared)]
+    assert row.sure
+    return row.care
+
+
+def test_a_sure_lead_that_chance_explains_is_to_be_read_with_care(make_report):
+    clear = make_report({"modularity": spread(0.808, 0.3)})
+    lucky = make_report({"modularity": spread(0.89, 0.66)})
+    assert care(lucky, clear) == (
+        "read with care: chance alone scores 0.66 for a, 0.30 for b; from chance to best, a is not ahead"
+    )
+    assert care(make_report({"modularity": spread(0.89, 0.3)}), clear) == ""
+    assert care(make_report({"modularity": spread(0.97, 0.66)}), clear) == ""
+    assert "ahead, and yet no better than chance (0.988)" in care(
+        make_report({"modularity": spread(0.99, 0.988)}), clear
+    )
+    page = render_comparison({"a": lucky, "b": clear})
+    assert "1 of 1 difference sure, 1 of them to be read with care" in page
+
+
+def test_a_lead_over_codes_that_carry_nothing_is_to_be_read_with_care(make_report):
+    full = make_report({"irs": spread(0.6, 0.1, per_code=np.array([0.6, 0.6, 0.6]))})
+    part = make_report({"irs": spread(0.4, 0.1, per_code=np.array([0.9, 0.9, 0.1]))})
+    empty = Finding(kind=FindingKind.EMPTY, says="It is.", codes=("z2",))
+    assert care(full, part) == ""
+    told = care(full, replace(part, findings=(empty,)))
+    assert told == "read with care: b has 1 code without a factor, its others average 0.90"
+
+
+def test_findings_are_told_of_each(make_report):
+    found = Finding(kind=FindingKind.ROTATED, says="They are <rotated>.", factors=("shape", "size"), codes=("z0", "z1"))
+    page = render_comparison({"a": replace(make_report({"mig": Score(value=0.5)}), findings=(found,))})
+    assert "<li>They are &lt;rotated&gt;.</li>" in page
 
 
 def test_a_metric_that_one_report_was_not_asked_for_is_a_dash(make_report):

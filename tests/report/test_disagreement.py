@@ -1,6 +1,9 @@
 from dataclasses import replace
 
+import numpy as np
+
 from unbraid import METRICS, Score
+from unbraid._finding import Finding, FindingKind
 from unbraid.audit._cases import CASES
 from unbraid.evidence.factor_dependence import FactorDependence, FactorPair
 from unbraid.report._disagreement import FLATTERING, HARSH, disagreements, explain
@@ -50,14 +53,70 @@ def test_dependence_is_blamed_only_where_it_was_found(make_report):
     assert "Factors depend on each other here, which misleads Mutual information gap" in told
 
 
-def test_known_faults_of_the_audit_are_given(make_report):
-    report = make_report({"mig": scored(0.1), "mcc": scored(0.9)}, factor_levels=[3, 40])
-    told = why(report)
-    assert "A known reason for Mutual information gap to be low: twenty bins cannot hold" in told
+def test_known_faults_of_the_audit_are_given_only_where_their_reason_was_found(make_report):
+    report = make_report({"mig": scored(0.1), "mcc": scored(0.9)})
+    assert "A known reason" not in why(report)
+    copied = Finding(kind=FindingKind.COPIED, says="It is.", factors=("shape",), codes=("z0", "z1"))
+    told = why(replace(report, findings=(copied,)))
     assert "A known reason for Mean correlation coefficient to be high: it matches one code" in told
-    few = make_report({"mig": scored(0.1), "mcc": scored(0.9)})
-    assert "twenty bins" not in why(few)
+
+
+def test_bins_are_blamed_only_where_a_factor_has_more_values(make_report):
+    few = {"dcimig": scored(0.1), "z_diff": scored(0.9)}
+    options = {"dcimig": {"n_bins": 20}}
+    assert "bins" not in why(make_report(few, options=options, factor_levels=[3, 20]))
+    told = why(make_report(few, options=options, factor_levels=[3, 21]))
+    assert "DCIMIG cuts each code into 20 bins, fewer than the values of “size” (21)." in told
+
+
+def test_the_ceiling_of_the_lower_score_is_given(make_report):
+    report = make_report({"sap": scored(0.1), "mcc": scored(0.9)}, factor_kinds=["categorical"] * 2)
+    assert "predictability cannot exceed about 0.67 here" in why(report)
+    assert "cannot exceed" not in why(make_report({"sap": scored(0.1), "mcc": scored(0.9)}))
+
+
+def test_the_cause_comes_before_what_is_known_of_the_scores(make_report):
+    low = replace(scored(0.1), per_factor=np.array([0.02, 0.9]))
+    high = replace(scored(0.9), per_factor=np.array([0.88, 0.92]))
+    spread = Finding(kind=FindingKind.SPREAD, says="It is.", factors=("shape",), codes=("z0", "z1"))
+    told = why(replace(make_report({"mig": low, "mcc": high}, factor_levels=[40, 40]), findings=(spread,)))
+    assert (
+        "The cause: “shape” is spread over 2 codes. Mutual information gap is 0.02 on average for “shape” and 0.90 for "
+        "“size”; Mean correlation coefficient is 0.88 and 0.92." in told
+    )
+    assert told.index("The cause") < told.index("cannot exceed")
+
+
+def test_a_finding_that_the_score_does_not_show_is_not_its_cause(make_report):
+    low = replace(scored(0.1), per_factor=np.array([0.1, 0.1]))
+    spread = Finding(kind=FindingKind.SPREAD, says="It is.", factors=("shape",), codes=("z0", "z1"))
+    told = why(replace(make_report({"mig": low, "mcc": scored(0.9)}), findings=(spread,)))
+    assert "The cause" not in told
+
+
+def test_a_rotation_of_every_factor_is_the_cause_for_scores_that_notice_it(make_report):
+    turned = Finding(kind=FindingKind.ROTATED, says="They are.", factors=("shape", "size"), codes=("z0", "z1"))
+    report = replace(make_report({"mig": scored(0.1), "mcc": scored(0.9)}), findings=(turned,))
+    assert "The cause: “shape” and “size” are rotated, which Mutual information gap takes for a loss." in why(report)
+    blind = replace(make_report({"infomec.explicitness": scored(0.1), "r2": scored(0.9)}), findings=(turned,))
+    assert "The cause" not in why(blind)
+
+
+def test_codes_that_mix_or_carry_nothing_lower_scores_given_code_by_code(make_report):
+    low = replace(scored(0.1), per_code=np.array([0.9, 0.9, 0.05]))
+    empty = Finding(kind=FindingKind.EMPTY, says="It is.", codes=("z2",))
+    told = why(replace(make_report({"irs": low, "z_diff": scored(0.9)}), findings=(empty,)))
+    assert "The cause: “z2” carries no factor. Interventional robustness is 0.05 on average for “z2” and 0.90" in told
+    assert "A known reason for Interventional robustness to be low: it is a mean over codes" in told
+
+
+def test_axes_of_little_weight_explain_overlap_that_importance_does_not_see(make_report):
+    weights = np.array([[1.0, 0.994], [np.nan, 0.006]])
+    overlap = Score(value=0.6, low=0.59, high=0.61, null=1.0)
+    iwo = Score(value=0.95, low=0.94, high=0.96, null=0.0, evidence={"axis_weights": weights})
+    told = why(make_report({"iwo": iwo, "orthogonality": overlap}))
+    assert "also the last one of “size” (0.006)" in told
 
 
 def test_the_cases_asked_for_exist():
-    assert {*FLATTERING, *HARSH, "many_values/identity", "continuous/identity"} <= set(CASES)
+    assert {*FLATTERING, *HARSH, "continuous/identity"} <= set(CASES)

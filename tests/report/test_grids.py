@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from unbraid import Score
+from unbraid._finding import Finding, FindingKind
 from unbraid.report._breakdown import code_grid, factor_grid
 from unbraid.report._grid import main_column_order, make_cell, strongest_rows
 from unbraid.report._heatmap import MAX_CELLS, MAX_CODES, MAX_FACTORS, code_code_map, code_factor_maps
@@ -88,6 +91,22 @@ def test_no_maps_without_evidence(make_report):
     report = make_report({"mig": Score(value=0.5)})
     assert code_factor_maps(report) == []
     assert (code_code_map(report), factor_grid(report), code_grid(report)) == (None, None, None)
+
+
+def test_codes_without_a_factor_are_marked(make_report):
+    empty = Finding(kind=FindingKind.EMPTY, says="It is.", codes=("z1",))
+    score = Score(value=0.5, per_code=np.array([0.9, 1.0, np.nan]))
+    report = replace(make_report({"irs": score}, dead_codes=["z2"]), findings=(empty,))
+    assert [row.remark for row in code_grid(report).rows] == ["", "carries no factor", "never changes"]
+
+
+def test_rows_and_columns_where_lower_is_better_say_so(make_report):
+    overlap = Score(value=0.0, per_factor=np.zeros(2))
+    between = Score(value=0.1, per_code=np.zeros(3))
+    report = make_report({"orthogonality": overlap, "mig": Score(value=1.0, per_factor=np.ones(2))})
+    assert [row.remark for row in factor_grid(report).rows] == ["lower is better", ""]
+    (column,) = code_grid(make_report({"code_mutual_information": between})).columns
+    assert column.endswith("(lower is better)")
 
 
 def test_factor_by_factor(make_report):

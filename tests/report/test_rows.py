@@ -23,6 +23,13 @@ def test_a_row_holds_the_numbers_of_its_score(make_report):
     assert row.direction == ""
 
 
+def test_what_keeps_a_score_from_the_best_is_said_beside_it(make_report):
+    named = {"sap": Score(value=0.6), "mcc": Score(value=0.6)}
+    rows = rows_of(make_report(named, factor_kinds=["categorical"] * 2))
+    assert rows["sap"].limit.startswith("At most about 0.67 with one code for each factor: a code that knows nothing")
+    assert rows["mcc"].limit == rows_of(make_report(named))["sap"].limit == ""
+
+
 def test_what_is_missing_is_a_dash(make_report):
     row = rows_of(make_report({"mig": Score(value=0.5)}))["mig"]
     assert (row.interval, row.null, row.keys[1:]) == ("\u2013", "\u2013", ("", ""))

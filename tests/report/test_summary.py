@@ -1,9 +1,11 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from unbraid import METRICS, Score
+from unbraid._finding import Finding, FindingKind
 from unbraid.metrics._metric import Property
 from unbraid.report._summary import opening
 from unbraid.report._verdict import MEANING, verdicts
@@ -65,7 +67,7 @@ def test_all_clear_of_chance_is_said(make_report):
 
 def test_without_intervals_or_nulls_the_paragraph_says_so(make_report):
     words = opening(make_report({"mig": Score(value=0.5)}))
-    assert "no chance level was computed" in words.verdict
+    assert "no chance level was computed" in words.numbers
     assert "not compared with chance" in words.caution
 
 
@@ -136,3 +138,64 @@ def test_each_score_counts_under_its_first_property_only(make_report):
     report = make_report({"jemmig": scored(0.8)})
     assert METRICS["jemmig"].measures[0] is Property.MODULARITY
     assert [verdict.n_scores for verdict in verdicts(report)] == [1, 0, 0, 0, 0]
+
+
+def test_factors_that_cannot_be_told_apart_share_their_place(make_report):
+    parts = {"per_factor": np.array([0.700, 0.705, 0.95])}
+    report = make_report(
+        {"mig": scored(0.78, **parts), "sap": scored(0.78, **parts)},
+        factors=("x", "y", "size"),
+        factor_levels=[3] * 3,
+        factor_kinds=["ordinal"] * 3,
+    )
+    caution = opening(report).caution
+    assert "“x” and “y” come out weakest (mean 0.70 over the 2 scores" in caution
+    assert "“size” strongest (0.95)" in caution
+
+
+def test_no_factor_is_weakest_within_the_uncertainty(make_report):
+    parts = {"per_factor": np.array([0.5, 0.7])}
+    wide = make_report({"mig": scored(0.6, reach=0.1, **parts), "sap": scored(0.6, reach=0.1, **parts)})
+    narrow = make_report({"mig": scored(0.6, reach=0.01, **parts), "sap": scored(0.6, reach=0.01, **parts)})
+    assert "weakest" not in opening(wide).caution
+    assert "weakest" in opening(narrow).caution
+
+
+def test_weak_factors_that_can_be_read_are_not_taken_for_lost(make_report):
+    parts = {"per_factor": np.array([0.2, 0.8])}
+    scores = {"mig": scored(0.5, **parts), "sap": scored(0.5, **parts)}
+    read = {"dci_linear.informativeness": scored(0.96, per_factor=np.array([0.938, 0.98]))}
+    assert "not for want of information: the best probe reads at least 0.93 of it." in (
+        opening(make_report(scores | read)).caution
+    )
+    lost = {"dci_linear.informativeness": scored(0.5, per_factor=np.array([0.1, 0.98]))}
+    assert "want of information" not in opening(make_report(scores | lost)).caution
+
+
+def test_findings_stand_as_they_were_found(make_report):
+    found = Finding(kind=FindingKind.DEAD, says="The code “z0” never changes.", codes=("z0",))
+    assert opening(replace(make_report({"mig": scored(0.5)}), findings=(found,))).findings == (found.says,)
+
+
+def test_codes_that_stand_out_in_their_dependence_are_named_with_their_factor(make_report):
+    matrix = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.1], [0.1, 0.1, 0.0]])
+    score = scored(0.4, null=0.05, evidence={"code_mutual_information": matrix})
+    report = make_report({"code_mutual_information": score})
+    assert opening(report).verdict.startswith(
+        "The codes depend on each other: Mutual information between codes is 0.400"
+    )
+    assert ", most of all “z0” and “z1”." in opening(report).verdict
+    circle = Finding(kind=FindingKind.CIRCLE, says="It does.", factors=("shape",), codes=("z0", "z1"))
+    told = opening(replace(report, findings=(circle,))).verdict
+    assert ", most of all “z0” and “z1”, the codes of “shape”." in told
+    even = scored(0.4, null=0.05, evidence={"code_mutual_information": np.full((3, 3), 0.4)})
+    assert "most of all" not in opening(make_report({"code_mutual_information": even})).verdict
+
+
+def test_what_perfect_codes_would_score_is_said_unless_the_score_is_chance(make_report):
+    kinds = {"factor_kinds": ["categorical"] * 2}
+    assert "perfect codes, one for each factor, get about 0.67 for Separated attribute predictability." in (
+        opening(make_report({"sap": scored(0.6)}, **kinds)).numbers
+    )
+    assert "perfect" not in opening(make_report({"sap": scored(0.0)}, **kinds)).numbers
+    assert "perfect" not in opening(make_report({"sap": scored(0.6)})).numbers

@@ -59,8 +59,8 @@ REASONS = (
     Reason(
         metrics=("z_diff", "z_min_var"),
         cases=MIXTURES,
-        says="It asks which code stands stillest when a factor is fixed. A classifier can tell that although every "
-        "code moves with several factors, as long as the pattern differs from factor to factor.",
+        says="Which factor is fixed can be told although every code moves with several factors, as long as the "
+        "pattern of movement differs from factor to factor.",
         source=f"{SEPLIARSKAIA}; {ZAIDI}",
     ),
     Reason(

@@ -66,7 +66,7 @@ def compare(
 def print_differences(compared: Comparison) -> None:
     """Print a row for each pair and score, then the verdict."""
     nulls = has_nulls(compared.values())
-    values = ["first", "null", "second", "null"] if nulls else ["first", "second"]
+    values = ["first", "chance", "second", "chance"] if nulls else ["first", "second"]
     header = ["metric", *values, "difference", "95 % interval", "p (Holm)", "better", "sure"]
     print_rows(header, [_row(compared, item, nulls=nulls) for item in compared.differences])
     print_legend((item.metric for item in compared.differences), nulls=nulls)

@@ -22,7 +22,7 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
     console = Console(width=None if terminal else _plain_width(header, rows, wrap))
     table = Table(box=None if not terminal else Table().box, header_style="bold", pad_edge=False)
     for name in header:
-        numeric = name in ("value", "null", "difference", "p (Holm)")
+        numeric = name in ("value", "chance", "difference", "p (Holm)")
         table.add_column(name, justify="right" if numeric else "left", no_wrap=name not in wrap, overflow="fold")
     for row in rows:
         table.add_row(*(_escape(str(cell)) for cell in row))
@@ -30,7 +30,7 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
 
 
 def print_report(report: Report) -> None:
-    """Print scores with intervals and nulls, then failures, then the words that the page opens with."""
+    """Print scores with intervals and chance, then failures, then the words that the page opens with, and findings."""
     from unbraid.report._summary import opening  # pages are not loaded for tables that have none
 
     rows = [
@@ -38,17 +38,20 @@ def print_report(report: Report) -> None:
         for name, score in report.scores.items()
     ]
     rows += [[name, "failed", reason, ""] for name, reason in report.failures.items()]
-    print_rows(["metric", "value", "95 % interval", "null"], rows, wrap=("95 % interval",))
+    print_rows(["metric", "value", "95 % interval", "chance"], rows, wrap=("95 % interval",))
     print_legend(report.scores, nulls=has_nulls([report]))
-    for sentence in (opening(report).verdict, *report.says):
-        if sentence:
-            print(f"\n{sentence}")
+    if verdict := opening(report).verdict:
+        print(f"\n{verdict}")
+    if report.findings:
+        print("\n" + "\n".join(f"- {finding.says}" for finding in report.findings))
+    for sentence in report.says:
+        print(f"\n{sentence}")
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print values, intervals and nulls of each report, then failures, what each says, and which is better."""
+    """Print values, intervals and chance of each report, then failures, what each says, and which is better."""
     nulls = has_nulls(comparison.values())
-    header = ["metric", *(part for name in comparison for part in ([name, "null"] if nulls else [name]))]
+    header = ["metric", *(part for name in comparison for part in ([name, "chance"] if nulls else [name]))]
     rows = [
         [marked(metric), *(part for report in comparison.values() for part in _cells(report, metric, nulls=nulls))]
         for metric in comparison.metrics
@@ -80,7 +83,7 @@ def print_legend(metrics: Iterable[str], *, nulls: bool) -> None:
         lines.append(f"{LOWER}: lower is better; for all others, higher.")
     if nulls:
         lines.append(
-            "null: what chance scores, from shuffled factors (shuffled codes, for scores that need no labels)."
+            "chance: what the same codes score once the factors are shuffled; for scores without labels, the codes."
         )
     if lines:
         print("\n" + "\n".join(lines))

@@ -7,7 +7,7 @@ import numpy as np
 from unbraid._typing import FloatArray
 from unbraid.metrics import METRICS
 from unbraid.report._format import clip
-from unbraid.report._grid import Grid, GridRow, make_cell, make_rows, strongest_rows
+from unbraid.report._grid import Grid, GridRow, code_remarks, make_cell, make_rows, strongest_rows
 from unbraid.result import Report
 
 MAX_CODES, MAX_FACTORS = 64, 60
@@ -23,6 +23,7 @@ def factor_grid(report: Report) -> Grid | None:
     rows = tuple(
         GridRow(
             name=METRICS[name].title,
+            remark="" if METRICS[name].higher_is_better else "lower is better",
             cells=tuple(make_cell(float(value), _top(name, values)) for value in values[: len(shown)]),
         )
         for name, values in found.items()
@@ -31,7 +32,7 @@ def factor_grid(report: Report) -> Grid | None:
         key="by-factor",
         title="Factor by factor",
         caption="Each row is a score, each column a factor. A column that is low throughout is a factor that the "
-        "codes carry badly.",
+        "codes carry badly; where lower is better, the other way round.",
         corner="score by factor",
         columns=tuple(clip(name) for name in shown),
         rows=rows,
@@ -47,10 +48,10 @@ def code_grid(report: Report) -> Grid | None:
     matrix = np.stack(list(found.values()), axis=1)
     tops = [_top(name, values) for name, values in found.items()]
     unit = [top is not None for top in tops]
-    names, dead = report.meta["code_names"], set(report.meta["dead_codes"])
+    names = report.meta["code_names"]
     kept = strongest_rows(matrix[:, unit] if any(unit) else matrix, MAX_CODES)
     shown = [names[j] for j in kept]
-    plain = make_rows(matrix[kept], shown, top=None, remarks=["never changes" if n in dead else "" for n in shown])
+    plain = make_rows(matrix[kept], shown, top=None, remarks=code_remarks(report, shown))
     rows = tuple(
         GridRow(
             name=row.name,
@@ -64,9 +65,10 @@ def code_grid(report: Report) -> Grid | None:
         key="by-code",
         title="Code by code",
         caption="Each row is a code, each column a score that is given code by code. A dash: the score leaves the "
-        "code out, because it never changes or because no factor needs it.",
+        "code out, because it never changes or because no factor needs it. DCI weighs each "
+        "code by how much factors need it: the value of one that none needs, however high, does not count.",
         corner="code by score",
-        columns=tuple(METRICS[name].title for name in found),
+        columns=tuple(METRICS[n].title + ("" if METRICS[n].higher_is_better else " (lower is better)") for n in found),
         rows=rows,
         left_out=f"Shown: the {len(shown)} of {len(names):,} codes with the largest entry."
         if len(shown) < len(names)

@@ -28,11 +28,13 @@ class Entry:
     Attributes:
         value: As text.
         interval: As text, or empty.
+        chance: What shuffled factors score, as text, or empty.
         tip: Everything in one line, for hovering.
     """
 
     value: str
     interval: str = ""
+    chance: str = ""
     tip: str = ""
 
 
@@ -56,6 +58,7 @@ class Portrait:
         anchor: Where it is on the page.
         facts: What was scored.
         verdict: What it is good and bad at.
+        findings: How its codes hold the factors.
         says: What scores say together.
         doubts: What to distrust.
     """
@@ -64,6 +67,7 @@ class Portrait:
     anchor: str
     facts: str
     verdict: str
+    findings: tuple[str, ...]
     says: tuple[str, ...]
     doubts: tuple[Doubt, ...]
 
@@ -93,13 +97,14 @@ def render_comparison(reports: Mapping[str, Report]) -> str:
 
 
 def _portrait(place: int, name: str, report: Report) -> Portrait:
-    meta = report.meta
+    meta, words = report.meta, opening(report)
     facts = [count(meta["n_samples"], "row"), count(meta["n_codes"], "code"), count(meta["n_factors"], "factor")]
     return Portrait(
         name=name,
         anchor=f"representation-{place + 1}",
         facts=", ".join([*facts, f"seed {meta['seed']}"]),
-        verdict=opening(report).verdict,
+        verdict=words.verdict,
+        findings=words.findings,
         says=report.says,
         doubts=(*failure_doubts(report), *general_doubts(report)),
     )
@@ -131,5 +136,6 @@ def _entry(name: str, who: str, report: Report) -> Entry:
     return Entry(
         value=number(score.value),
         interval=interval_text(score),
+        chance="" if score.null is None else number(score.null),
         tip=f"{clip(who)}: {score_tip(METRICS[name].title, score)}",
     )

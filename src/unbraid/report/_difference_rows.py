@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from unbraid._comparison_caveats import caveat
 from unbraid._differences import Difference
 from unbraid.comparison import Comparison
 from unbraid.metrics import METRICS
@@ -20,6 +21,7 @@ class DifferenceRow:
     Attributes:
         title: Of the score.
         note: Why it is not paired or not tested, or empty.
+        care: Why a sure difference is to be read with care: chance, or codes that carry no factor; else empty.
         value: First minus second, as text.
         interval: As text, or empty.
         ahead: Name of the better one, or a dash.
@@ -32,6 +34,7 @@ class DifferenceRow:
 
     title: str
     note: str
+    care: str
     value: str
     interval: str
     ahead: str
@@ -55,16 +58,19 @@ class DifferenceTable:
 def difference_tables(compared: Comparison) -> tuple[DifferenceTable, ...]:
     """Return a table for each pair, surest differences as they come in the order of the scores."""
     pairs = groupby(compared.differences, key=lambda item: (item.first, item.second))
-    return tuple(_table(first, second, list(items)) for (first, second), items in pairs)
+    return tuple(_table(first, second, list(items), compared) for (first, second), items in pairs)
 
 
-def _table(first: str, second: str, items: Sequence[Difference]) -> DifferenceTable:
+def _table(first: str, second: str, items: Sequence[Difference], compared: Comparison) -> DifferenceTable:
     n_sure = sum(item.sure for item in items)
+    rows = tuple(_row(item, reach, compared) for item, reach in zip(items, _reaches(items), strict=True))
+    n_doubtful = sum(bool(row.care) for row in rows)
+    doubtful = f", {n_doubtful} of them to be read with care" if n_doubtful else ""
     return DifferenceTable(
         first=clip(first),
         second=clip(second),
-        says=f"{n_sure} of {count(len(items), 'difference')} sure",
-        rows=tuple(_row(item, reach) for item, reach in zip(items, _reaches(items), strict=True)),
+        says=f"{n_sure} of {count(len(items), 'difference')} sure{doubtful}",
+        rows=rows,
     )
 
 
@@ -81,8 +87,8 @@ def _size(item: Difference) -> float:
     )
 
 
-def _row(item: Difference, reach: float) -> DifferenceRow:
-    metric = METRICS[item.metric]
+def _row(item: Difference, reach: float, compared: Comparison) -> DifferenceRow:
+    metric, care = METRICS[item.metric], caveat(compared, item)
     interval = "" if item.low is None or item.high is None else f"{number(item.low)} {EN_DASH} {number(item.high)}"
     word = "sure" if item.sure else "unsure" if item.p_value is not None else "not tested"
     bar = None
@@ -92,6 +98,7 @@ def _row(item: Difference, reach: float) -> DifferenceRow:
     return DifferenceRow(
         title=metric.title,
         note=item.note,
+        care=f"read with care: {care}" if care else "",
         value=number(item.value),
         interval=interval,
         ahead=MISSING if item.better is None else clip(item.better),

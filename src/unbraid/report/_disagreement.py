@@ -1,30 +1,37 @@
-"""Where scores about one property disagree, and why they may: from what the table of metrics says of each."""
+"""Where scores about one property disagree, and why: what was found in the codes, then how the scores differ."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from unbraid._dependence import distrusted
+from unbraid._finding import FindingKind
 from unbraid._score import Score
+from unbraid._standing import progress, progress_range
 from unbraid.audit._reasons import reason
 from unbraid.metrics import Invariance, Metric
 from unbraid.metrics._metric import Property
+from unbraid.report._causes import causes, limits, weak_axes
 from unbraid.report._format import listing, spoken
-from unbraid.report._standing import progress, progress_range
 from unbraid.report._verdict import MEANING, Verdict, scores_of
 from unbraid.result import Report
 
 #: How far apart, from chance to best, intervals must lie to speak of a marked disagreement.
 MARKED_SPREAD = 0.4
+INFORMATION = "information"
 CHANGES = {
     Invariance.SCALING: "stretching a code",
     Invariance.WARPING: "bending a code",
     Invariance.ROTATION: "turning the codes",
 }
-#: Cases of the audit that show how a score comes out too high, and too low.
-FLATTERING = ("independent/mixed", "independent/duplicated", "independent/bent_copy", "angles/cosines_pair")
-HARSH = ("independent/noise_code", "independent/jitter", "independent/outlier")
-MANY_VALUES = 20
+#: Cases of the audit that show how a score comes out too high or too low, and what must have been found to name them.
+FLATTERING = {
+    "independent/mixed": (FindingKind.ROTATED, FindingKind.MIXED),
+    "independent/duplicated": (FindingKind.COPIED,),
+    "independent/bent_copy": (FindingKind.COPIED,),
+}
+HARSH = {"independent/noise_code": (FindingKind.EMPTY,)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,14 +71,17 @@ def explain(found: Disagreement, report: Report, judged: list[Verdict]) -> str:
     """Say what the two scores ask, and in which respects they differ that may have set them apart."""
     low, high = found.low[0], found.high[0]
     asked = [f"{metric.title} ({place:.2f}) asks: {metric.summary}" for metric, place in (found.low, found.high)]
+    caused = [*causes(low, high, report), *limits(low, report), *weak_axes(low, report)]
     reasons = [
+        *caused,
         *_misled(low, high, report),
         *_also_counts(low, high, judged),
         *_also_counts(high, low, judged),
         *_blind(low, high),
         *_blind(high, low),
-        *_known(low, (*_cases_of_factors(report), *HARSH), "low"),
-        *_known(high, FLATTERING, "high"),
+        *_few_bins(low, report),
+        *_known(low, _cases(HARSH, report) if caused else [*_cases(HARSH, report), *_cases_of_factors(report)], "low"),
+        *_known(high, _cases(FLATTERING, report), "high"),
     ]
     return f"{str(found.about).capitalize()}. {' '.join(asked)} {' '.join(reasons)}".rstrip()
 
@@ -107,14 +117,28 @@ def _blind(metric: Metric, other: Metric) -> list[str]:
     return [f"{metric.title} does not notice {listing(parts)}, {spoken(other.title)} does."]
 
 
+def _cases(known: Mapping[str, tuple[FindingKind, ...]], report: Report) -> list[str]:
+    """Return the cases of the audit whose fault was found here."""
+    here = {finding.kind for finding in report.findings}
+    return [case for case, kinds in known.items() if here & set(kinds)]
+
+
 def _cases_of_factors(report: Report) -> list[str]:
     """Return the cases of the audit that this report's factors resemble."""
-    levels, kinds = report.meta["factor_levels"], report.meta["factor_kinds"]
-    many = ["many_values/identity"] if any(n and n > MANY_VALUES for n in levels) else []
-    return many + (["continuous/identity"] if "continuous" in kinds else [])
+    return ["continuous/identity"] if "continuous" in report.meta["factor_kinds"] else []
 
 
-def _known(metric: Metric, cases: tuple[str, ...], what: str) -> list[str]:
+def _few_bins(low: Metric, report: Report) -> list[str]:
+    """Say which factors have more values than a code has bins, for scores that count and have no other ceiling."""
+    n_bins = report.meta["options"].get(low.name, {}).get("n_bins", 0)
+    columns = zip(report.meta["factor_names"], report.meta["factor_levels"], strict=True)
+    many = [f"“{name}” ({levels})" for name, levels in columns if levels and levels > n_bins]
+    if low.source.name != INFORMATION or low.name == "mig" or not n_bins or not many:
+        return []
+    return [f"{low.title} cuts each code into {n_bins} bins, fewer than the values of {listing(many)}."]
+
+
+def _known(metric: Metric, cases: Sequence[str], what: str) -> list[str]:
     """Say what the audit has found of a score that makes it come out so."""
     found = next((told for case in cases if (told := reason(metric.name, case))), "")
     return [f"A known reason for {metric.title} to be {what}: {found[0].lower()}{found[1:]}"] if found else []

@@ -1,7 +1,8 @@
 """Numbers and lists, as the page writes them."""
 
 import math
-from collections.abc import Sequence
+
+from unbraid._words import listing as listing
 
 EN_DASH, MINUS = "\u2013", "\u2212"
 MISSING = EN_DASH
@@ -34,19 +35,6 @@ def short(value: float) -> str:
 def exact(value: float | None) -> str:
     """Write a number with all its digits, as the JSON has it; empty when there is none."""
     return "" if value is None or not math.isfinite(value) else repr(float(value))
-
-
-def listing(items: Sequence[str], most: int = 6) -> str:
-    """Join words as a sentence does, cutting a long list short.
-
-    Example:
-        >>> listing(["a", "b", "c"]), listing(["a", "b", "c", "d"], most=2)
-        ('a, b and c', 'a, b and 2 more')
-    """
-    shown = list(items[:most])
-    if len(items) > most:
-        shown.append(f"{len(items) - most} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else ""
 
 
 def spoken(title: str) -> str:

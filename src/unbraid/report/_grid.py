@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unbraid._finding import FindingKind
 from unbraid._typing import FloatArray, IntArray
 from unbraid.report._format import MISSING, clip, short
+from unbraid.result import Report
 
 DARK_FROM = 65
 
@@ -88,6 +90,13 @@ def make_cell(value: float, top: float | None) -> Cell:
         return Cell(text=MISSING if np.isnan(value) else short(float(value)))
     shade = None if top is None else round(100 * min(1.0, abs(float(value)) / top)) if top > 0 else 0
     return Cell(text=short(float(value)), exact=f"{value:.6g}", shade=shade, is_negative=bool(value < 0))
+
+
+def code_remarks(report: Report, names: Sequence[str]) -> list[str]:
+    """Say after the names of codes which never change, and which carry no factor."""
+    dead = set(report.meta["dead_codes"])
+    empty = {name for finding in report.findings if finding.kind is FindingKind.EMPTY for name in finding.codes}
+    return ["never changes" if name in dead else "carries no factor" if name in empty else "" for name in names]
 
 
 def make_rows(

@@ -9,7 +9,7 @@ import numpy as np
 from unbraid._typing import FloatArray, IntArray
 from unbraid.metrics import METRICS
 from unbraid.report._format import MINUS, clip
-from unbraid.report._grid import Grid, largest, make_rows, strongest_rows
+from unbraid.report._grid import Grid, code_remarks, largest, make_rows, strongest_rows
 from unbraid.result import Report
 
 MAX_CODES, MAX_FACTORS, MAX_CELLS, FEWEST_CODES = 64, 60, 1600, 12
@@ -131,7 +131,6 @@ def _code_factor_grid(report: Report, found: _Map) -> Grid:
     names, factors = report.meta["code_names"], report.meta["factor_names"]
     columns = strongest_rows(found.matrix.T, MAX_FACTORS)
     codes = strongest_rows(found.matrix, max(FEWEST_CODES, min(MAX_CODES, MAX_CELLS // len(columns))))
-    dead = set(report.meta["dead_codes"])
     shown = [names[j] for j in codes]
     cut = [
         _left_out(len(codes), len(names), "codes", "entry"),
@@ -147,7 +146,7 @@ def _code_factor_grid(report: Report, found: _Map) -> Grid:
             _part(found.matrix, codes, columns),
             shown,
             top=found.top,
-            remarks=["never changes" if name in dead else "" for name in shown],
+            remarks=code_remarks(report, shown),
         ),
         left_out=" ".join(part for part in cut if part),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from unbraid._diagnosis import READ_WELL, RIGHT_ANGLES
+from unbraid._structure import MOST_OF_IT
 from unbraid.report._breakdown import code_grid, factor_grid
 from unbraid.report._curves import loss_grid, make_curves, weight_grid
 from unbraid.report._dependence import dependence_view
@@ -61,6 +63,7 @@ def page_context(report: Report) -> dict[str, Any]:
         "meaning": MEANING,
         "levels": LEVELS,
         "marked_spread": MARKED_SPREAD,
+        "rotation_rules": (READ_WELL, RIGHT_ANGLES, MOST_OF_IT),
         "data": carried(report.to_json()),
     }
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from unbraid._ceilings import ceiling
 from unbraid._score import Score
+from unbraid._standing import Standing, remark, standing
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
+from unbraid.report._causes import weak_axes
 from unbraid.report._format import EN_DASH, MISSING, exact, number
-from unbraid.report._standing import Standing, remark, standing
 from unbraid.report._strip import Strip, make_strip
 from unbraid.result import Report
 
@@ -32,6 +34,7 @@ class ScoreRow:
         strip: The drawing, where the value can be drawn.
         tip: Everything in one line, for hovering.
         failure: Why there is no score.
+        limit: What keeps the score from the best of its range, whatever the codes, where something does.
     """
 
     name: str
@@ -48,6 +51,7 @@ class ScoreRow:
     strip: Strip | None = None
     tip: str = ""
     failure: str = ""
+    limit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +69,7 @@ class ScoreGroup:
 
 def score_groups(report: Report) -> list[ScoreGroup]:
     """Group scores and failures by their first property, in the order of the properties."""
-    rows = {name: _score_row(name, score) for name, score in report.scores.items()}
+    rows = {name: _score_row(name, score, report) for name, score in report.scores.items()}
     rows |= {name: _failed_row(name, reason) for name, reason in report.failures.items()}
     groups = []
     for prop in Property:
@@ -75,7 +79,7 @@ def score_groups(report: Report) -> list[ScoreGroup]:
     return groups
 
 
-def _score_row(name: str, score: Score) -> ScoreRow:
+def _score_row(name: str, score: Score, report: Report) -> ScoreRow:
     metric = METRICS[name]
     return ScoreRow(
         name=name,
@@ -91,7 +95,14 @@ def _score_row(name: str, score: Score) -> ScoreRow:
         direction="" if metric.higher_is_better else "lower is better",
         strip=make_strip(metric, score),
         tip=score_tip(metric.title, score),
+        limit=_limit(name, score, report),
     )
+
+
+def _limit(name: str, score: Score, report: Report) -> str:
+    top = ceiling(name, score.value, report.meta)
+    said = [] if top is None else [f"At most about {top.value:.2f} with one code for each factor: {top.why}."]
+    return " ".join([*said, *weak_axes(METRICS[name], report)])
 
 
 def score_tip(title: str, score: Score) -> str:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from unbraid._ceilings import ceiling
 from unbraid._dependence import distrusted
+from unbraid._score import Score
+from unbraid._standing import Standing, standing
+from unbraid._typing import IntArray
+from unbraid._words import quoted
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
 from unbraid.report._disagreement import Disagreement, disagreements, explain
 from unbraid.report._format import count, listing, number, spoken
-from unbraid.report._standing import Standing, standing
 from unbraid.report._verdict import AT_CHANCE, LEVELS, MEANING, NOT_SCORED, Verdict, scores_of, verdicts
 from unbraid.result import Report
 
-NOTABLE_GAP = 0.15
+NOTABLE_GAP, LEAST_TIE = 0.15, 0.02
+#: How well a probe must read a factor to say that it is there.
+READ_WELL = 0.9
+#: How much more than any other pair two codes must tell about each other to be named.
+STANDS_OUT = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,12 +33,16 @@ class Opening:
 
     Attributes:
         verdict: What the representation is good and bad at.
+        findings: Where that comes from: how the codes hold the factors.
+        numbers: The same as numbers: the middle scores, and how high some can get at all.
         caution: How far to trust that: chance, scores that disagree, factors that differ.
         disagreements: For each property whose scores disagree markedly, what they ask and why they may.
     """
 
     verdict: str
     caution: str
+    numbers: str = ""
+    findings: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
 
 
@@ -38,7 +51,6 @@ def opening(report: Report) -> Opening:
     if not report.scores:
         return Opening(verdict="Nothing could be scored; the reasons are below.", caution="")
     judged, apart = verdicts(report), disagreements(report)
-    verdict = [*_levels(judged), *_scale(judged, report), *_independence(report), *_unscored(judged, report)]
     caution = [
         *_dependence(report),
         *_one_factor(judged, report),
@@ -48,7 +60,9 @@ def opening(report: Report) -> Opening:
         *_factors(report),
     ]
     return Opening(
-        verdict=" ".join(verdict),
+        verdict=" ".join([*_levels(judged), *_independence(report), *_unscored(judged, report)]),
+        findings=tuple(finding.says for finding in report.findings),
+        numbers=" ".join([*_scale(judged, report), *_ceilings(report)]),
         caution=" ".join(caution),
         disagreements=tuple(explain(item, report, judged) for item in apart),
     )
@@ -79,7 +93,7 @@ def _scale(judged: list[Verdict], report: Report) -> list[str]:
         return []
     with_null = any(score.null is not None for score in report.scores.values())
     zero = "what shuffled factors score" if with_null else "the worst possible (no chance level was computed)"
-    return [f"On a scale from 0, {zero}, to 1, the best possible, the middle score is {listing(parts)}."]
+    return [f"On a scale from 0, {zero}, to 1, the best of its range, the middle score is {listing(parts)}."]
 
 
 def _independence(report: Report) -> list[str]:
@@ -90,10 +104,28 @@ def _independence(report: Report) -> list[str]:
         if where is Standing.WORSE
     ]
     if worse:
-        return [f"The codes depend on each other: {worse[0]}."]
+        return [f"The codes depend on each other: {worse[0]}{_closest(report)}."]
     if any(where is not Standing.UNKNOWN for *_, where in found):
         return ["The codes cannot be told from independent ones."]
     return []
+
+
+def _closest(report: Report) -> str:
+    """Name the two codes that tell most about each other, where they stand out, and the factor that both hold."""
+    score = report.scores.get("code_mutual_information")
+    matrix = None if score is None else score.evidence.get("code_mutual_information")
+    names = [name for name in report.meta["code_names"] if name not in set(report.meta["dead_codes"])]
+    if matrix is None or len(names) != len(matrix) or len(matrix) < 3:
+        return ""
+    rows, columns = np.triu_indices(len(matrix), 1)
+    pairs = matrix[rows, columns]
+    first = int(pairs.argmax())
+    if pairs[first] < STANDS_OUT * np.delete(pairs, first).max():
+        return ""
+    both = {names[rows[first]], names[columns[first]]}
+    shared = next((item for item in report.findings if len(item.factors) == 1 and both <= set(item.codes)), None)
+    why = "" if shared is None else f", the codes of {quoted(shared.factors)}"
+    return f", most of all {quoted([names[rows[first]], names[columns[first]]])}{why}"
 
 
 def _unscored(judged: list[Verdict], report: Report) -> list[str]:
@@ -164,20 +196,55 @@ def _disagreements(found: list[Disagreement]) -> list[str]:
 
 
 def _factors(report: Report) -> list[str]:
-    """Name the weakest and strongest factor, where they differ."""
-    columns = [
-        score.per_factor
+    """Name the weakest and strongest factors, where they differ; those that cannot be told apart together."""
+    found = {
+        name: score
         for name, score in report.scores.items()
-        if score.per_factor is not None and METRICS[name].higher_is_better and METRICS[name].bounds == (0.0, 1.0)
-    ]
-    table = np.array([column for column in columns if np.isfinite(column).all()])
+        if score.per_factor is not None
+        and METRICS[name].higher_is_better
+        and METRICS[name].bounds == (0.0, 1.0)
+        and np.isfinite(score.per_factor).all()
+    }
+    table = np.array([score.per_factor for score in found.values()])
     if len(table) < 2 or table.shape[1] < 2:
         return []
     means, names = table.mean(axis=0), report.meta["factor_names"]
-    low, high = int(means.argmin()), int(means.argmax())
-    if means[high] - means[low] < NOTABLE_GAP:
+    tie = _uncertainty(list(found.values()))
+    if means.max() - means.min() < max(NOTABLE_GAP, 2 * tie):
         return []
+    low, high = (np.flatnonzero(np.abs(means - end) <= tie) for end in (means.min(), means.max()))
+    weakest, strongest = (quoted([names[k] for k in part]) for part in (low, high))
+    verb = "comes" if len(low) == 1 else "come"
     return [
-        f"Of the factors, “{names[low]}” comes out weakest (mean {means[low]:.2f} over the {len(table)} scores "
-        f"that are given factor by factor) and “{names[high]}” strongest ({means[high]:.2f})."
+        f"Of the factors, {weakest} {verb} out weakest (mean {means[low].mean():.2f} over the {len(table)} scores from "
+        f"0 to 1 that are given factor by factor) and {strongest} strongest ({means[high].mean():.2f})."
+        f"{_still_there(report, low)}"
     ]
+
+
+def _uncertainty(scores: list[Score]) -> float:
+    """How far the mean of a factor over scores may be off: the interval of a mean over factors, widened to one."""
+    reaches = [(s.high - s.low) / 2 for s in scores if s.low is not None and s.high is not None]
+    first = scores[0].per_factor
+    assert first is not None
+    return max(LEAST_TIE, float(np.sqrt(len(first)) * np.mean(reaches))) if reaches else LEAST_TIE
+
+
+def _still_there(report: Report, factors: IntArray) -> str:
+    """Add that the weakest factors are not lost, where probes read them."""
+    found = [s.per_factor for n, s in report.scores.items() if n.endswith(".informativeness")]
+    read = np.max([column for column in found if column is not None], axis=0) if found else None
+    if read is None or read[factors].min() < READ_WELL:
+        return ""
+    least, of = math.floor(100 * read[factors].min()) / 100, "it" if len(factors) == 1 else "each"
+    return f" That is not for want of information: the best probe reads at least {least:.2f} of {of}."
+
+
+def _ceilings(report: Report) -> list[str]:
+    """Say which scores cannot reach the best of their range with these factors."""
+    found = [(METRICS[name], score) for name, score in report.scores.items()]
+    known = [(m, ceiling(m.name, s.value, report.meta)) for m, s in found if standing(m, s) is not Standing.SAME]
+    parts = [f"{top.value:.2f} for {spoken(metric.title)}" for metric, top in known if top is not None]
+    if not parts:
+        return []
+    return [f"Not all scores can reach 1 here; perfect codes, one for each factor, get about {listing(parts)}."]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from unbraid._score import Score
+from unbraid._standing import Standing, progress, standing
 from unbraid.metrics import METRICS, Metric
 from unbraid.metrics._metric import Property
-from unbraid.report._standing import Standing, progress, standing
 from unbraid.result import Report
 
 MEANING = {

@@ -8,6 +8,8 @@ from unbraid._score import Score
 from unbraid.metrics import Metric
 
 LEAST_ROOM = 0.05
+#: Differences smaller than the last digit shown are none.
+LAST_DIGIT = 1e-3
 
 
 class Standing(StrEnum):
@@ -32,6 +34,8 @@ def standing(metric: Metric, score: Score) -> Standing:
         return Standing.UNKNOWN
     above, below = score.low > null, score.high < null
     better, worse = (above, below) if metric.higher_is_better else (below, above)
+    if worse and abs(score.value - null) < LAST_DIGIT:
+        return Standing.SAME
     if worse:
         return Standing.WORSE
     return Standing.BETTER if better and score.beats_chance is not False else Standing.SAME

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from unbraid import METRICS, Score
-from unbraid.report._standing import Standing, progress, progress_range, remark, standing
+from unbraid._standing import Standing, progress, progress_range, remark, standing
 
 MIG, TC = METRICS["mig"], METRICS["total_correlation"]
 
@@ -28,6 +28,11 @@ def test_the_word_of_the_panel_on_chance_stands():
     assert standing(MIG, Score(value=0.5, low=0.4, high=0.6, null=0.3, beats_chance=False)) is Standing.SAME
     assert standing(MIG, Score(value=0.5, low=0.4, high=0.6, null=0.7, beats_chance=False)) is Standing.WORSE
     assert standing(MIG, Score(value=0.5, low=0.4, high=0.6, null=0.3, beats_chance=True)) is Standing.BETTER
+
+
+def test_a_difference_that_no_digit_shows_is_none():
+    assert standing(MIG, Score(value=0.0, low=0.0, high=0.0, null=0.0004)) is Standing.SAME
+    assert standing(MIG, Score(value=0.0, low=0.0, high=0.0, null=0.004)) is Standing.WORSE
 
 
 def test_lower_is_better_turns_the_comparison_round():

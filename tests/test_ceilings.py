@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+import unbraid as ub
+from unbraid._ceilings import ceiling
+
+
+def perfect_codes(levels, kinds, *, noise=0.01):
+    """Return a report on codes that are the factors, but for a little noise."""
+    rng = np.random.default_rng(0)
+    factors = np.stack([rng.integers(size, size=3000) for size in levels], axis=1)
+    rep = ub.Representation(factors + noise * rng.standard_normal(factors.shape), factors, kinds=kinds)
+    names = ["sap", "r2", "explicitness", "mig"]
+    return ub.evaluate(rep, metrics=names, intervals=False, nulls=False, n_jobs=1, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("levels", "kind", "expected"),
+    [
+        ([3, 3], "categorical", {"sap": 2 / 3, "r2": 1 / 2, "explicitness": 5 / 6}),
+        ([5, 2], "categorical", {"sap": 0.65, "r2": 5 / 8, "explicitness": 0.9}),
+        ([6, 6], "ordinal", {"explicitness": 0.8}),
+        ([40, 40], "ordinal", {"mig": np.log(20) / np.log(40)}),
+    ],
+)
+def test_perfect_codes_score_the_ceiling_and_no_more(levels, kind, expected):
+    report = perfect_codes(levels, [kind] * 2)
+    for name, most in expected.items():
+        found = ceiling(name, report[name].value, report.meta)
+        assert found.value == pytest.approx(most)
+        assert report[name].value == pytest.approx(most, abs=0.04)
+
+
+def test_scores_that_can_reach_the_best_have_none():
+    report = perfect_codes([6, 6], ["ordinal"] * 2)
+    assert [name for name in report if ceiling(name, report[name].value, report.meta)] == ["explicitness"]
+
+
+def test_a_score_above_it_shows_that_it_does_not_hold():
+    meta = {"factor_kinds": ["categorical"], "factor_levels": [3], "options": {}}
+    assert ceiling("r2", 0.5, meta).value == pytest.approx(0.5)
+    assert ceiling("r2", 0.9, meta) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("explicitness", {"classifier": "multinomial"}), ("mig", {"n_bins": 40}), ("mig", {"normalise_by": "code"})],
+)
+def test_options_that_lift_it(name, options):
+    meta = {"factor_kinds": ["ordinal"], "factor_levels": [40], "options": {}}
+    assert ceiling(name, 0.5, meta) is not None
+    assert ceiling(name, 0.5, meta | {"options": {name: options}}) is None
+
+
+def test_normalised_explicitness_has_its_own():
+    meta = {"factor_kinds": ["ordinal"], "factor_levels": [6], "options": {"explicitness": {"normalised": True}}}
+    assert ceiling("explicitness", 0.3, meta).value == pytest.approx(0.6)
+
+
+def test_no_factors_no_ceiling():
+    assert ceiling("sap", 0.5, {"factor_kinds": [], "factor_levels": [], "options": {}}) is None

@@ -1,0 +1,234 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import unbraid as ub
+from unbraid._diagnosis import diagnose
+from unbraid._report_file import read_reports
+from unbraid._structure import fewest, find_structure, holders
+
+METRICS = ["mig", "sap", "dci_linear", "dci_forest", "iwo"]
+
+
+def turn(degrees):
+    angle = np.deg2rad(degrees)
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+
+def world(n_rows=700, n_factors=3, *, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng, rng.uniform(-1, 1, (n_rows, n_factors))
+
+
+def judge(codes, factors, *, noise=0.03, metrics=METRICS, seed=0, **more):
+    """Return the report on codes with a little noise."""
+    codes = codes + noise * np.random.default_rng(seed + 1).standard_normal(codes.shape)
+    rep = ub.Representation(codes, factors, **more)
+    few_trees = {"dci_forest": {"n_trees": 10}} if "dci_forest" in metrics else {}
+    return ub.evaluate(rep, metrics=metrics, options=few_trees, n_jobs=1, progress=False)
+
+
+def found(report):
+    """Return kind, factors and codes of each finding, names cut down to their numbers."""
+    return [
+        (str(item.kind), "".join(n[-1] for n in item.factors), "".join(n[-1] for n in item.codes))
+        for item in report.findings
+    ]
+
+
+def test_aligned_codes_have_nothing_to_find():
+    _, factors = world()
+    assert found(judge(factors, factors)) == []
+
+
+@pytest.mark.parametrize("degrees", [15, 45])
+def test_two_factors_rotated(degrees):
+    _, factors = world()
+    codes = factors.copy()
+    codes[:, :2] = factors[:, :2] @ turn(degrees)
+    report = judge(codes, factors)
+    assert found(report) == [("own code", "2", "2"), ("rotated", "01", "01")]
+    assert report.findings[0].says == "One factor has a code to itself: “factor_2” in “code_2”."
+    assert report.findings[1].says == (
+        "“factor_0” and “factor_1” are rotated into 2 codes, “code_0” and “code_1”: together these hold just these "
+        "factors, at right angles to each other, but none is about one of them alone."
+    )
+
+
+def test_a_slight_turn_is_let_pass():
+    _, factors = world()
+    codes = factors.copy()
+    codes[:, :2] = factors[:, :2] @ turn(4)
+    assert found(judge(codes, factors)) == []
+
+
+@pytest.mark.parametrize(("n_factors", "seed"), [(2, 0), (2, 1), (2, 2), (3, 3), (5, 4)])
+def test_any_rotation_of_all_factors(n_factors, seed):
+    rng, factors = world(600, n_factors, seed=10 * seed)
+    turned = factors @ np.linalg.qr(rng.normal(size=(n_factors, n_factors)))[0]
+    names = "".join(map(str, range(n_factors)))
+    report = judge(turned, factors)
+    largest = np.abs(report["dci_linear.completeness"].evidence["importance"]).max()
+    assert found(report) == ([("rotated", names, names)] if largest < 0.9 else [])
+
+
+def test_a_skewed_mixture_is_no_rotation():
+    _, factors = world()
+    mix = np.array([[1.0, 0.9, 0.0], [0.4, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    report = judge(factors @ mix.T, factors)
+    assert found(report) == [("own code", "2", "2"), ("mixed", "01", "01")]
+    assert "not at right angles" in report.findings[1].says
+
+
+def test_nothing_is_said_of_codes_shared_by_factors_that_depend_on_each_other():
+    _, factors = world()
+    factors[:, 1] = 0.9 * factors[:, 0] + 0.4 * factors[:, 1]
+    codes = factors.copy()
+    codes[:, :2] = factors[:, :2] @ turn(40)
+    report = judge(codes, factors)
+    assert report.dependence.dependent_pairs
+    assert found(report) == []
+
+
+def test_codes_of_dependent_factors_are_neither_copies_nor_mixed():
+    _, factors = world(500)
+    factors[:, 1] = factors[:, 0] + 0.05 * factors[:, 1]
+    assert found(judge(factors, factors, noise=0.01)) == []
+
+
+def test_an_angle_in_cosine_and_sine():
+    _, factors = world()
+    angle = np.pi * factors[:, 0]
+    codes = np.column_stack([np.cos(angle), np.sin(angle), factors[:, 1:]])
+    report = judge(codes, np.column_stack([angle, factors[:, 1:]]), kinds=["circular", "continuous", "continuous"])
+    assert found(report) == [("own code", "12", "23"), ("circle", "0", "01")]
+
+
+def test_copies_of_an_angle_are_not_cosine_and_sine():
+    _, factors = world()
+    angle = np.pi * factors[:, 0]
+    codes = np.column_stack([angle, angle, factors[:, 1:]])
+    report = judge(codes, np.column_stack([angle, factors[:, 1:]]), kinds=["circular", "continuous", "continuous"])
+    assert "circle" not in [kind for kind, *_ in found(report)]
+
+
+def test_a_category_spread_over_indicators():
+    rng, factors = world()
+    shape = rng.integers(3, size=len(factors))
+    report = judge(
+        np.column_stack([np.eye(3)[shape], factors]),
+        np.column_stack([shape, factors]),
+        kinds=["categorical"] + ["continuous"] * 3,
+    )
+    assert found(report) == [("own code", "123", "345"), ("spread", "0", "012")]
+
+
+def test_codes_without_a_factor():
+    rng, factors = world(1000)
+    report = judge(np.column_stack([factors, rng.normal(size=(1000, 2))]), factors)
+    assert found(report) == [("own code", "012", "012"), ("empty code", "", "34")]
+
+
+def test_a_dead_code_and_a_lost_factor():
+    _, factors = world()
+    codes = np.column_stack([factors[:, :2] + 0.03, np.ones(len(factors))])
+    report = judge(codes, factors, noise=0.0)
+    assert found(report) == [("own code", "01", "01"), ("lost", "2", ""), ("dead code", "", "2")]
+
+
+def test_a_factor_that_no_line_reads():
+    _, factors = world()
+    squared = np.column_stack([factors[:, 0] ** 2, factors[:, 1:]])
+    report = judge(factors, squared, noise=0.0)
+    assert found(report) == [("own code", "12", "12"), ("curved", "0", "")]
+    assert "a line 0.0" in report.findings[1].says
+
+
+def test_a_factor_that_is_read_in_part():
+    rng, factors = world(1000)
+    codes = factors.copy()
+    codes[:, 0] += 0.6 * rng.standard_normal(1000)
+    assert found(judge(codes, factors)) == [("own code", "12", "12"), ("partly", "0", "")]
+
+
+def test_a_code_that_a_half_read_factor_needs_is_not_its_factors_own():
+    _, factors = world(400)
+    codes = np.column_stack([factors[:, 0] * np.sign(factors[:, 1]), factors[:, 1:]])
+    report = judge(codes, factors)
+    assert ("own code", "2", "2") in found(report)
+
+
+@pytest.mark.parametrize("bend", [1, 3])
+def test_copies_straight_or_bent(bend):
+    _, factors = world()
+    report = judge(np.column_stack([factors, factors[:, 0] ** bend]), factors)
+    assert found(report) == [("own code", "12", "12"), ("copied", "0", "03")]
+
+
+def test_two_factors_in_one_code():
+    rng = np.random.default_rng(0)
+    factors = np.stack([rng.integers(size, size=900) for size in (3, 8, 5)], axis=1)
+    codes = np.column_stack([10.0 * factors[:, 0] + factors[:, 1], factors[:, 2]])
+    assert ("packed", "01", "0") in found(judge(codes, factors))
+
+
+@pytest.mark.parametrize(("n_rows", "seed"), [(60, 0), (60, 1), (60, 2), (600, 3)])
+def test_nothing_is_found_in_noise(n_rows, seed):
+    rng, factors = world(n_rows, seed=seed)
+    assert found(judge(rng.normal(size=(n_rows, 5)), factors)) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_rows_claim_nothing_that_is_not_so(seed):
+    rng, factors = world(60, seed=seed)
+    report = judge(np.column_stack([factors, rng.normal(size=(60, 3))]), factors, noise=0.3, seed=seed)
+    assert {kind for kind, *_ in found(report)} <= {"own code", "empty code"}
+
+
+def test_without_probes_only_dead_codes_are_named():
+    _, factors = world(200)
+    codes = np.column_stack([factors[:, :2] @ turn(45), np.zeros(200)])
+    assert found(judge(codes, factors, noise=0.0, metrics=["mig", "sap"])) == [("dead code", "", "2")]
+    assert find_structure(judge(codes, factors, metrics=["mig"])) is None
+
+
+def test_findings_are_written_read_back_and_do_not_need_the_evidence(tmp_path):
+    _, factors = world(300, 2)
+    report = judge(factors @ turn(45), factors)
+    report.to_json(tmp_path / "report.json")
+    (again,) = read_reports(tmp_path / "report.json").values()
+    assert report.findings
+    assert again.findings == report.findings
+    assert diagnose(again) == ()
+
+
+def test_a_report_from_before_there_were_findings_is_still_read(tmp_path):
+    _, factors = world(200, 2)
+    report = judge(factors, factors, metrics=["mig"])
+    text = report.to_json().replace('  "findings": [],\n', "")
+    assert "findings" not in text
+    (tmp_path / "old.json").write_text(text)
+    assert next(iter(read_reports(tmp_path / "old.json").values())).findings == ()
+
+
+def test_the_fewest_codes_leave_out_what_hardly_counts():
+    assert fewest(np.array([0.9, 0.1])) == (0,)
+    assert fewest(np.array([0.1, 0.62, 0.28])) == (1, 2)
+    assert fewest(np.r_[0.8, np.full(20, 0.01)]) == (0,)
+    assert fewest(np.zeros(3)) == ()
+
+
+def test_trees_show_the_codes_of_a_factor_only_where_they_read_nearly_all():
+    importance = {"dci_linear": np.array([[1.0], [0.0]]), "dci_forest": np.array([[0.5], [0.5]])}
+    for by_line, by_trees, expected in [(0.1, 0.8, ()), (0.1, 0.95, (0, 1)), (0.92, 0.95, (0,)), (0.6, 0.62, ())]:
+        read = {"dci_linear": np.array([by_line]), "dci_forest": np.array([by_trees])}
+        assert holders(0, importance, read) == expected
+
+
+def test_names_are_those_of_the_user():
+    _, factors = world(600, 2)
+    codes = factors @ turn(45)
+    report = judge(codes, {"x": factors[:, 0], "y": factors[:, 1]}, code_names=["a", "b"])
+    assert report.findings[0].says.startswith("“x” and “y” are rotated into 2 codes, “a” and “b”")
+    assert replace(report, findings=()).findings == ()
