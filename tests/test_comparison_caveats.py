@@ -92,4 +92,4 @@ def test_clean_codes_beside_noise_are_not_called_worse_than_a_rotation():
     metrics = ["modularity", "dci_linear"]
     reports = [evaluate(codes, factors, metrics=metrics, progress=False) for codes in (turned, beside_noise)]
     verdict = compare(dict(zip(("turned", "clean"), reports, strict=True))).verdict
-    assert any("clean has 6 codes without a factor, its others average 0.9" in one for one in verdict)
+    assert any("clean has 6 codes without a factor, its others average 1.00" in one for one in verdict)
