@@ -218,3 +218,20 @@ class TestWeights:
             ValueError, match=r"more than twice as many labelled rows as columns .* 'v', got 12 rows and 8"
         ):
             solve(normal(8, n_samples=12), normal(1, n_samples=12)[:, 0])
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_an_axis_that_only_makes_up_for_a_tilt_is_no_axis(seed):
+    """Noisy copies of three whole numbers: directional regression offers a second axis for some, which is none."""
+    factors = np.random.default_rng(seed).integers(0, 6, (2000, 3))
+    codes = factors + 0.1 * np.random.default_rng(seed + 100).normal(size=factors.shape)
+    found = fast_subspaces.fast_subspaces(Representation(codes, factors), OPTIONS, np.random.default_rng(0))
+    assert [one.basis.shape[1] for one in found] == [1, 1, 1]
+    assert np.abs([one.basis[k, 0] for k, one in enumerate(found)]) == pytest.approx(np.ones(3), abs=1e-4)
+
+
+def test_a_second_axis_of_little_weight_is_kept_if_it_is_there():
+    z = normal(3, n_samples=5000)
+    found = solve(z, z[:, 0] + 0.09 * z[:, 1] ** 2)
+    assert found.basis.shape[1] == 2
+    assert found.losses[1] / found.losses[0] == pytest.approx(0.016, abs=2e-3)

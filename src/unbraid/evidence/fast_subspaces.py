@@ -22,6 +22,8 @@ N_SLICES = 10
 N_STEPS = 6
 SMALL_GAIN = 2e-3
 SMALL_REST = 0.02
+SMALL_WEIGHT = 0.02
+NEGLIGIBLE = 3e-4
 NEARLY_ALL = 0.9
 MAX_ROWS = 30_000
 MAX_TERMS = 200
@@ -67,11 +69,20 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     single_codes = np.linalg.pinv(unwhiten)
     single_codes = single_codes / np.maximum(np.linalg.norm(single_codes, axis=0), 1e-12)
     axes = _find_axes(x, targets, slices, single_codes, options.max_rank, rng)
-    axes = order_axes(x, targets, axes)
-    losses, rank, floor = nested_losses(x @ axes, factor, rows, options.loss, rng)
+
+    def judged(axes: FloatArray) -> tuple[FloatArray, FloatArray, int, float]:
+        ordered = order_axes(x, targets, axes)
+        return ordered, *nested_losses(x @ ordered, factor, rows, options.loss, rng)
+
+    axes, losses, rank, floor = judged(axes)
     if 0 < rank < axes.shape[1]:
-        axes = order_axes(x, targets, refine(x, targets, axes[:, :rank])[0])
-        losses, rank, floor = nested_losses(x @ axes, factor, rows, options.loss, rng)
+        axes, losses, rank, floor = judged(refine(x, targets, axes[:, :rank])[0])
+    # A last axis that tells little may only make up for a tilt of the others, which alone would have none.
+    while rank > 1 and losses[rank - 1] - losses[rank] < SMALL_WEIGHT * losses[0]:
+        fewer = judged(refine(x, targets, axes[:, : rank - 1])[0])
+        if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + NEGLIGIBLE * losses[0]:
+            break
+        axes, losses, rank, floor = fewer
     return Subspace(basis=np.linalg.qr(unwhiten @ axes)[0][:, :rank], losses=losses[: rank + 1], floor=floor)
 
 
