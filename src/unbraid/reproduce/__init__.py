@@ -67,7 +67,7 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             name="moons",
             title="Three flows of two moons: same density, different latents",
             paper=f"{PAPER}, Fig. 1",
-            cost="many minutes on a CPU, about one with --quick; torch and zuko",
+            cost="a quarter of an hour on a CPU, about a minute with --quick; torch and zuko",
             run=moons,
             parts=moons_parts,
         ),
