@@ -23,7 +23,9 @@ ABOUT_FACTORS = (
     *LAYOUT,
     FindingKind.PACKED,
     FindingKind.COPIED,
-    *(FindingKind(k) for k in ("curved", "partly", "lost")),
+    FindingKind.CURVED,
+    FindingKind.PARTLY,
+    FindingKind.LOST,
 )
 ABOUT_CODES = (FindingKind.ROTATED, FindingKind.MIXED, FindingKind.PACKED, FindingKind.EMPTY)
 
