@@ -235,3 +235,19 @@ def test_a_second_axis_of_little_weight_is_kept_if_it_is_there():
     found = solve(z, z[:, 0] + 0.09 * z[:, 1] ** 2)
     assert found.basis.shape[1] == 2
     assert found.losses[1] / found.losses[0] == pytest.approx(0.016, abs=2e-3)
+
+
+@pytest.mark.parametrize(("n_codes", "n_samples"), [(20, 1000), (50, 1000), (50, 3000), (100, 600)])
+def test_among_many_codes_of_noise_no_axis_is_found(n_codes, n_samples):
+    for seed in (1, 2):
+        codes = normal(n_codes, seed, n_samples)
+        found = solve(codes, np.random.default_rng(seed + 10).integers(0, 6, n_samples))
+        assert found.basis.shape == (n_codes, 0)
+        assert len(found.losses) == 1
+
+
+def test_a_weak_factor_among_many_codes_is_found():
+    codes = normal(50, n_samples=3000)
+    found = solve(codes, codes[:, 0] + 2 * normal(1, 5, 3000)[:, 0])  # a fifth of it can be known
+    assert smallest_cosine(found.basis, np.eye(50)[:, :1]) > 0.9
+    assert found.losses[-1] / found.losses[0] == pytest.approx(0.8, abs=0.05)

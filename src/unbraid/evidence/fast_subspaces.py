@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -24,6 +25,7 @@ SMALL_GAIN = 2e-3
 SMALL_REST = 0.02
 SMALL_WEIGHT = 0.02
 NEGLIGIBLE = 3e-4
+LUCK = 12.0  # an axis chosen among L codes explains up to about 7 L / N of a factor that they know nothing of
 NEARLY_ALL = 0.9
 MAX_ROWS = 30_000
 MAX_TERMS = 200
@@ -51,7 +53,8 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     along these axes is fitted, and axes and function are improved together by Gauss-Newton steps; axes still
     missing show in what is left and are added. Axes are then turned so that the first few explain most, and
     weighed by the cross-fitted loss with the first, the first two, and so on. At most 30 000 rows are used, and a
-    code space of over 250 dimensions is first cut down to the most telling ones.
+    code space of over 250 dimensions is first cut down to the most telling ones. Where they
+    explain no more than luck may among so many codes, axes must also predict rows that they were not chosen on.
     """
     rows = np.flatnonzero(factor.labelled)
     if len(rows) <= 2 * codes.shape[1]:
@@ -83,7 +86,32 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
         if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + NEGLIGIBLE * losses[0]:
             break
         axes, losses, rank, floor = fewer
+    doubtful = 1 - losses[rank] / losses[0] < LUCK * x.shape[1] / len(x)
+    if rank and doubtful and not _holds_on_other_rows(x, factor, rows, slices, single_codes, options, rng):
+        rank = 0
     return Subspace(basis=np.linalg.qr(unwhiten @ axes)[0][:, :rank], losses=losses[: rank + 1], floor=floor)
+
+
+def _holds_on_other_rows(
+    x: FloatArray,
+    factor: Factor,
+    rows: IntArray,
+    slices: IntArray,
+    single_codes: FloatArray,
+    options: SubspaceOptions,
+    rng: np.random.Generator,
+) -> bool:
+    """Tell whether axes found on one half of the rows predict the factor on the other, either way round.
+
+    Among many codes some axis fits the rows it was chosen on by luck, and cross-fitting a curve along it does not help.
+    """
+    targets = scaled_targets(factor, rows)
+    for part, other in itertools.permutations(np.array_split(rng.permutation(len(x)), 2)):
+        axes = _find_axes(x[part], targets[part], slices[part], single_codes, options.max_rank, rng)
+        ordered = order_axes(x[part], targets[part], axes)
+        if nested_losses(x[other] @ ordered, factor, rows[other], options.loss, rng)[1]:
+            return True
+    return False
 
 
 def scaled_targets(factor: Factor, rows: IntArray) -> FloatArray:
