@@ -45,14 +45,14 @@ DIFFERENCES = Source(
     gather=group_differences,
     options=GroupOptions,
     n_replicates=10,
-    n_nulls=3,
+    n_nulls=19,
 )
 VARIANCES = Source(
     name="variances",
     gather=group_variances,
     options=GroupOptions,
     n_replicates=10,
-    n_nulls=3,
+    n_nulls=19,
 )
 CONDITIONAL = Source(
     name="conditional", gather=conditional_spread, options=ConditionalOptions, n_replicates=10, n_nulls=5
