@@ -49,7 +49,7 @@ def remark(metric: Metric, score: Score) -> str:
     if metric.source.label_free:
         words = {Standing.SAME: "as independent codes", Standing.WORSE: "codes depend on each other"}
     else:
-        words = {Standing.SAME: "not told from chance", Standing.WORSE: "below chance"}
+        words = {Standing.SAME: "not told from chance", Standing.WORSE: "worse than chance"}
     return words.get(where, "")
 
 

@@ -45,14 +45,14 @@ DIFFERENCES = Source(
     gather=group_differences,
     options=GroupOptions,
     n_replicates=10,
-    n_nulls=19,
+    n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few do not tell how far they reach
 )
 VARIANCES = Source(
     name="variances",
     gather=group_variances,
     options=GroupOptions,
     n_replicates=10,
-    n_nulls=19,
+    n_nulls=3,
 )
 CONDITIONAL = Source(
     name="conditional", gather=conditional_spread, options=ConditionalOptions, n_replicates=10, n_nulls=5

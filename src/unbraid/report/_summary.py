@@ -193,8 +193,8 @@ def _chance(report: Report) -> list[str]:
     if same:
         sentences.append(f"{len(same)} of {total} cannot be told from chance: {listing(same)}.")
     if worse:
-        verb = "lies" if len(worse) == 1 else "lie"
-        sentences.append(f"{len(worse)} of {total} {verb} below chance: {listing(worse)}.")
+        verb = "is" if len(worse) == 1 else "are"
+        sentences.append(f"{len(worse)} of {total} {verb} worse than chance: {listing(worse)}.")
     return sentences
 
 
