@@ -59,3 +59,28 @@ def test_normalised_explicitness_has_its_own():
 
 def test_no_factors_no_ceiling():
     assert ceiling("sap", 0.5, {"factor_kinds": [], "factor_levels": [], "options": {}}) is None
+
+
+@pytest.mark.parametrize(("levels", "rows"), [(8, 1000), (8, 4000), (20, 1000)])
+def test_infoe_of_perfect_codes_is_its_ceiling(levels, rows):
+    factors = np.random.default_rng(0).integers(levels, size=(rows, 2))
+    report = ub.evaluate(factors + 0.0, factors, metrics="infomec", intervals=False, nulls=False, n_jobs=1)
+    score = report["infomec.explicitness"].value
+    assert ceiling("infomec.explicitness", score, report.meta).value == pytest.approx(score, abs=0.02)
+
+
+def test_infoe_of_perfect_circles_has_another():
+    steps = np.random.default_rng(0).integers(12, size=(2000, 2))
+    angles = 2 * np.pi * steps / 12
+    codes = np.hstack([np.cos(angles), np.sin(angles)])
+    report = ub.evaluate(
+        codes, steps, kinds=["circular:12"] * 2, metrics="infomec", intervals=False, nulls=False, n_jobs=1
+    )
+    score = report["infomec.explicitness"].value
+    assert ceiling("infomec.explicitness", score, report.meta).value == pytest.approx(score, abs=0.03)
+
+
+def test_infoe_of_continuous_factors_and_of_two_values_reaches_the_best():
+    for kind, levels in (("continuous", None), ("categorical", 2)):
+        meta = {"factor_kinds": [kind], "factor_levels": [levels], "options": {}, "n_samples": 500}
+        assert ceiling("infomec.explicitness", 0.5, meta) is None

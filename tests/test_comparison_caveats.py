@@ -93,3 +93,30 @@ def test_clean_codes_beside_noise_are_not_called_worse_than_a_rotation():
     reports = [evaluate(codes, factors, metrics=metrics, progress=False) for codes in (turned, beside_noise)]
     verdict = compare(dict(zip(("turned", "clean"), reports, strict=True))).verdict
     assert any("clean has 6 codes without a factor, its others average 1.00" in one for one in verdict)
+
+
+def test_scores_over_other_factors_do_not_rank_models():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 4, (300, 2))
+    a, b, c = (
+        evaluate(factors + 0.0, factors, names=names, kinds=kinds, metrics="mig", n_jobs=1, progress=False)
+        for names, kinds in ((["x", "y"], None), (["x", "z"], None), (["x", "y"], ["categorical", None]))
+    )
+    first = compare({"a": a, "b": b}).verdict[0]
+    assert first == (
+        "a and b were scored over different factors (x ordinal and y ordinal; x ordinal and z ordinal): scores over "
+        "different factors do not rank models, so what follows compares numbers only."
+    )
+    assert "different factors" in compare({"a": a, "c": c}).verdict[0]
+    assert "different factors" not in " ".join(compare({"a": a, "again": a}).verdict)
+    assert "and so were 1 more of the pairs" in compare({"a": a, "b": b, "c": c}, against="a").verdict[0]
+
+
+def test_a_lead_with_a_wide_interval_is_not_told_from_chance():
+    wide = Score(value=0.9, low=0.2, high=1.0, null=0.5)
+    reports = {"a": report({}), "b": report({"modularity": (0.6, 0.5)})}
+    reports["a"] = Report(
+        scores={"modularity": wide}, failures={}, interval_methods={}, notes=(), meta=reports["a"].meta
+    )
+    (told,) = caveats(reports, [ahead("modularity", 0.3)])
+    assert told == "Read modularity with care: a is ahead, and yet not told from chance (0.500)."

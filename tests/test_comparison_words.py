@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from unbraid._comparison_words import verdict
 from unbraid._differences import Difference
 
@@ -78,3 +80,21 @@ def test_many_representations_are_ranked():
     assert said[0] == "d: surely better 3 times, surely worse 0 times, of 3 comparisons."
     assert said[1] == "a: surely better 0 times, surely worse once, of 3 comparisons."
     assert len(said) == 5
+
+
+def test_equal_scores_are_called_equal():
+    same = [replace(apart(metric), value=0.0) for metric in ("mig", "sap")]
+    assert verdict(["a", "b"], same)[0] == "a and b are equal at each of the 2 tested."
+    assert verdict(["a", "b"], [*same, apart("r2", better="a")])[0] == (
+        "No difference between a and b is sure: 2 are equal and 1 could be chance."
+    )
+    won = apart("mcc", better="a", sure=True)
+    assert verdict(["a", "b"], [won, *same])[0].endswith("surely worse at none; the other 2 are equal.")
+    assert verdict(["a", "b"], [won, same[0], apart("r2", better="a")])[0].endswith(
+        "surely worse at none; of the others, 1 is equal and 1 could be chance."
+    )
+
+
+def test_what_chance_keeps_from_being_tested_is_not_said_to_lack_intervals():
+    item = apart("total_correlation", tested=False, note="not tested: chance alone scores 0.001 and 0.303")
+    assert verdict(["a", "b"], [item])[0].endswith("could be tested: chance alone differs.")

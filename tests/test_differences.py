@@ -1,10 +1,12 @@
 """Differences: never sure of nothing, surer when paired, honest about many tests."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import unbraid as ub
-from unbraid._differences import find_differences, holm
+from unbraid._differences import difference_word, find_differences, holm
 
 METRICS = "mig,sap,r2"
 
@@ -239,3 +241,48 @@ def test_dci_es_judges_representations_of_any_width_on_the_same_rows():
     options = {"metrics": "dci_es.informativeness", "options": {"dci_es": {"ladder": "linear"}}}
     a, b = (score(z, factors, **options)["dci_es.informativeness"].replicates for z in (codes, wide))
     np.testing.assert_array_equal(a, b)
+
+
+def label_free(n_codes, *, rows=500, nulls=True, mix=0.0):
+    codes = np.random.default_rng(n_codes).standard_normal((rows, n_codes))
+    codes[:, 1] += mix * codes[:, 0]
+    return ub.evaluate(codes, metrics="total_correlation,wasserstein_correlation", n_jobs=1, nulls=nulls)
+
+
+def test_independent_codes_are_not_worse_for_being_many():
+    few, many = label_free(3), label_free(30)
+    found = find_differences({"few": few, "many": many})
+    assert [(item.p_value, item.better, item.equal, item.sure) for item in found] == [(None, None, False, False)] * 2
+    assert found[0].note.startswith("not tested: chance alone scores 0.0")
+    assert found[0].note.endswith("with 3 and 30 codes")
+    said = ub.compare({"few": few, "many": many}).verdict
+    assert said[0] == "No difference between few and many could be tested: chance alone differs."
+    assert said[1].startswith("Not tested between few and many: total_correlation, wasserstein_correlation, as chance")
+
+
+def test_codes_that_depend_are_worse_whatever_their_number():
+    found = find_differences({"tied": label_free(4, mix=3.0), "free": label_free(3)})
+    assert found[0].better == "free"
+    assert found[0].sure
+
+
+def test_as_many_codes_and_rows_are_tested_and_other_rows_without_chance_are_not():
+    assert all(item.p_value is not None for item in find_differences({"a": label_free(4), "b": label_free(4, mix=0.1)}))
+    apart = find_differences({"a": label_free(4, nulls=False), "b": label_free(4, rows=400, nulls=False)})
+    assert {item.note for item in apart} == {
+        "not tested: chance alone may differ, which was not computed, with 500 and 400 rows"
+    }
+
+
+@pytest.mark.parametrize(
+    ("nudge", "jitter", "word"),
+    [(0.0, 0.0, "equal"), (1e-4, 1.5e-4, "equal"), (2e-4, 1e-2, "unsure"), (2e-4, 0.0, "sure")],
+)
+def test_equal_to_the_digits_shown_is_equal(pair, nudge, jitter, word):
+    one = pair[0]
+    score = one["r2"]
+    drawn = score.replicates + nudge + jitter * np.linspace(-1, 1, len(score.replicates))
+    other = replace(one, scores={"r2": replace(score, value=score.value + nudge, replicates=drawn)})
+    (item,) = find_differences({"a": replace(one, scores={"r2": score}), "b": other})
+    assert difference_word(item) == word
+    assert item.equal is (item.better is None) is (word == "equal")

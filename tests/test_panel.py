@@ -6,6 +6,8 @@ import pytest
 import unbraid as ub
 from unbraid import METRICS, Representation
 from unbraid._asked import resolve_metrics
+from unbraid._standing import Standing, standing
+from unbraid.panel import _beyond
 from worlds import random_factors, standardised
 
 FACTORS = random_factors(4, 5, 6, n_samples=800)
@@ -161,7 +163,7 @@ class TestNulls:
             claims += sum(bool(score.beats_chance) for score in report.values())
             assert report["modularity"].null > 0.2
             for score in report.values():
-                assert score.beats_chance or any("No better than chance" in note for note in score.notes)
+                assert score.beats_chance or any("Cannot be told from chance" in note for note in score.notes)
         assert claims <= 3
 
     def test_signal_scores_above_its_null(self):
@@ -169,6 +171,31 @@ class TestNulls:
         for name in ("mig", "sap", "z_min_var", "r2"):
             assert report[name].low > report[name].null, name
             assert report[name].beats_chance is True
+
+    def test_every_score_at_chance_has_the_note_also_where_lower_is_better(self):
+        noise = np.random.default_rng(0).standard_normal((800, 4))
+        report = ub.evaluate(noise, FACTORS, metrics=["mig", "iwo", "orthogonality"], n_jobs=1)
+        same = [name for name, score in report.items() if standing(ub.METRICS[name], score) is Standing.SAME]
+        noted = [name for name, score in report.items() if any("Cannot be told" in note for note in score.notes)]
+        assert "orthogonality" in same
+        assert noted == same
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_best_possible_beats_a_null_that_scatters_but_never_gets_there(self, seed):
+        """Continuous factors that hang together: shuffled ones score 0.3 to 0.95 in z_diff, and never 1."""
+        drawn = np.random.default_rng(1).standard_normal((2000, 3))
+        drawn[:, 1] = 0.8 * drawn[:, 0] + 0.6 * drawn[:, 1]
+        score = ub.evaluate(drawn, drawn, metrics=["z_diff"], seed=seed, n_jobs=1)["z_diff"]
+        assert score.value == pytest.approx(1.0, abs=0.01)
+        assert score.null > 0.3
+        assert score.beats_chance
+
+    def test_of_few_shuffles_being_beyond_all_is_not_enough(self):
+        nulls = np.array([0.1, 0.9, 0.5])
+        assert not _beyond(0.95, nulls, 0.45)
+        many = np.tile(nulls, 7)
+        assert _beyond(0.95, many, 0.45)
+        assert not _beyond(0.85, many, 0.35)
 
     def test_null_of_label_free_metrics_shuffles_the_codes(self):
         copied = np.column_stack([CODES[:, 0], CODES[:, 0] + 0.1 * CODES[:, 3]])

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unbraid._differences import Difference
+from unbraid._differences import CHANCE_DIFFERS, Difference
 from unbraid._finding import FindingKind
-from unbraid._standing import Standing, progress, standing
+from unbraid._standing import Standing, no_better, progress, standing
+from unbraid._words import listing
 from unbraid.metrics import METRICS
 from unbraid.result import Report
 
@@ -27,6 +28,46 @@ def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) ->
     return (*told, f"The like holds for {', '.join(others)}.") if others else tuple(told)
 
 
+def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
+    """Say which scores were not tested because chance differs with the number of codes or rows, and what it scores."""
+    found: dict[str, list[str]] = {}
+    for item in differences:
+        if item.note.startswith(CHANCE_DIFFERS):
+            found.setdefault(f"{item.first} and {item.second}", []).append(item.metric)
+    return tuple(
+        f"Not tested between {pair}: {', '.join(metrics)}, as chance alone differs with the number of codes or rows; "
+        "read each beside its own chance."
+        for pair, metrics in found.items()
+    )
+
+
+def unlike(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
+    """Say that scores over different factors do not rank models, where the factors have other names or kinds."""
+    pairs = dict.fromkeys((item.first, item.second) for item in differences if not _label_free(item))
+    apart = [pair for pair in pairs if _factors(reports[pair[0]]) != _factors(reports[pair[1]])]
+    if not apart:
+        return ()
+    first, second = apart[0]
+    others = f", and so were {len(apart) - 1} more of the pairs" if len(apart) > 1 else ""
+    return (
+        f"{first} and {second} were scored over different factors ({_told(reports[first])}; {_told(reports[second])})"
+        f"{others}: scores over different factors do not rank models, so what follows compares numbers only.",
+    )
+
+
+def _label_free(item: Difference) -> bool:
+    return METRICS[item.metric].source.label_free
+
+
+def _factors(report: Report) -> tuple[tuple[object, ...], ...]:
+    return tuple(tuple(report.meta.get(key, ())) for key in ("factor_names", "factor_kinds"))
+
+
+def _told(report: Report) -> str:
+    """Name the factors, with their kinds."""
+    return listing([f"{name} {kind}" for name, kind in zip(*_factors(report), strict=True)], MOST_TOLD) or "none"
+
+
 def caveat(reports: Mapping[str, Report], item: Difference) -> str:
     """Say why a sure difference is to be read with care: chance, or codes that carry no factor; else nothing."""
     if not item.sure or item.better is None:
@@ -42,7 +83,8 @@ def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
         return ""
     ahead, behind = (first, second) if item.better == item.first else (second, first)
     if standing(metric, ahead) in (Standing.SAME, Standing.WORSE):
-        return f"{item.better} is ahead, and yet no better than chance ({ahead.null:.3f})"
+        how = "no better than" if no_better(metric, ahead) else "not told from"
+        return f"{item.better} is ahead, and yet {how} chance ({ahead.null:.3f})"
     places = progress(metric, ahead), progress(metric, behind)
     if abs(first.null - second.null) < LEAST_APART or places[0] is None or places[1] is None:
         return ""

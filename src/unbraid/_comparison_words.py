@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from unbraid._differences import LEVEL, Difference
+from unbraid._differences import CHANCE_DIFFERS, LEVEL, Difference
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
 
@@ -36,12 +36,18 @@ def pair_verdict(items: Sequence[Difference]) -> str:
     first, second = items[0].first, items[0].second
     tested = [item for item in items if item.p_value is not None]
     if not tested:
-        return f"No difference between {first} and {second} could be tested: the scores have no intervals."
+        no_intervals = any(not item.note.startswith(CHANCE_DIFFERS) for item in items)
+        why = "the scores have no intervals" if no_intervals else "chance alone differs"
+        return f"No difference between {first} and {second} could be tested: {why}."
     won = {name: [item for item in tested if item.sure and item.better == name] for name in (first, second)}
+    n_equal = sum(item.equal for item in tested)
+    rest = len(tested) - sum(map(len, won.values())) - n_equal
+    if n_equal == len(tested):
+        return f"{first} and {second} are equal at {_all_of(n_equal)}."
     if not any(won.values()):
-        return f"No difference between {first} and {second} is sure: {_all_of(len(tested))} could be chance."
-    rest = len(tested) - sum(map(len, won.values()))
-    tail = f"; the other {rest} could be chance." if rest else "."
+        told = f"{n_equal} {_are(n_equal)} equal and {rest}" if n_equal else _all_of(rest)
+        return f"No difference between {first} and {second} is sure: {told} could be chance."
+    tail = _tail(rest, n_equal)
     ahead, behind = sorted((first, second), key=lambda name: -len(won[name]))
     if len(won[behind]) * MOSTLY <= len(won[ahead]):
         return f"{_better_at(ahead, behind, won, tested)}{tail}"
@@ -59,6 +65,19 @@ def _better_at(ahead: str, behind: str, won: Mapping[str, Sequence[Difference]],
         f"{ahead} is mostly better than {behind}: surely better at {_share(won[ahead], tested)}, "
         f"surely worse at {_share(won[behind], tested)}"
     )
+
+
+def _tail(rest: int, n_equal: int) -> str:
+    """Say what the scores that nobody surely wins are: equal, or perhaps chance."""
+    if rest and n_equal:
+        return f"; of the others, {n_equal} {_are(n_equal)} equal and {rest} could be chance."
+    if n_equal:
+        return f"; the other {n_equal} {_are(n_equal)} equal."
+    return f"; the other {rest} could be chance." if rest else "."
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
 
 
 def _all_of(n: int) -> str:

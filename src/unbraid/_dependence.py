@@ -39,7 +39,10 @@ def dependence_notes(dependence: FactorDependence | None, names: Sequence[str]) 
         missing = [name for name in better if name not in set(names)]
         advice = f" Read {', '.join(better)} instead" if better else ""
         if missing:
-            advice += '; to score them, add "dependent" to the metrics'
+            advice += (
+                '; to score them, add "dependent" to the metrics: --metrics default,dependent '
+                '(in Python, metrics="default,dependent")'
+            )
         notes.append(
             f"Dependence of factors misleads {', '.join(doubted[:MOST_NAMES])}.{advice}{'.' if advice else ''}"
         )

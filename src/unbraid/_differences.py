@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -9,6 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from unbraid._score import Score
+from unbraid._standing import LAST_DIGIT
 from unbraid._statistics import student_quantile, student_two_sided
 from unbraid._typing import FloatArray
 from unbraid._validation import check_choice
@@ -19,6 +21,9 @@ LEVEL = 0.05
 FEWEST_REPLICATES = 3
 #: Two scores closer than this differ by rounding alone.
 ROUNDING = 1e-8
+#: Label-free scores are not tested where chance levels lie apart by more than this share of the difference.
+OWED_TO_CHANCE = 0.1
+CHANCE_DIFFERS = "not tested: chance alone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +40,8 @@ class Difference:
         paired: Whether both were resampled on the same rows, so that chance common to both cancels.
         p_value: Chance of a difference as large or larger, were there none.
         adjusted: The same after Holm's correction for all differences of the comparison.
-        better: The one that is ahead, in the direction that the score calls better; ``None`` where they are equal.
+        better: The one that is ahead, in the direction that the score calls better; ``None`` where they are equal: to
+            rounding, or to the digits shown with an interval that narrow.
         sure: Whether ``adjusted`` is below 0.05.
         note: Why it is not paired or not tested, where that is so.
     """
@@ -52,6 +58,18 @@ class Difference:
     better: str | None = None
     sure: bool = False
     note: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """Whether neither is ahead, and that can be said."""
+        return self.better is None and math.isfinite(self.value) and not self.note.startswith(CHANCE_DIFFERS)
+
+
+def difference_word(item: Difference) -> str:
+    """Return one word or two for how sure a difference is; equal ones need no test."""
+    if item.sure or item.equal:
+        return "sure" if item.sure else "equal"
+    return "not tested" if item.p_value is None else "unsure"
 
 
 def find_differences(reports: Mapping[str, Report], *, against: str | None = None) -> tuple[Difference, ...]:
@@ -99,8 +117,15 @@ def _judged(found: list[Difference]) -> tuple[Difference, ...]:
     tested = [place for place, item in enumerate(found) if item.p_value is not None]
     adjusted = holm([p for item in found if (p := item.p_value) is not None])
     for place, p in zip(tested, adjusted, strict=True):
-        found[place] = replace(found[place], adjusted=float(p), sure=bool(p < LEVEL))
+        item = replace(found[place], adjusted=float(p), sure=bool(p < LEVEL))
+        found[place] = replace(item, better=None) if not item.sure and _shown_as_zero(item) else item
     return tuple(found)
+
+
+def _shown_as_zero(item: Difference) -> bool:
+    """Tell whether difference and interval are zero to the digits shown, for a score between limits."""
+    ends = [abs(end) for end in (item.value, item.low, item.high) if end is not None]
+    return math.isfinite(METRICS[item.metric].bounds[1]) and max(ends) < LAST_DIGIT / 2
 
 
 def _difference(metric: str, one: tuple[str, Report], other: tuple[str, Report]) -> Difference:
@@ -115,6 +140,8 @@ def _difference(metric: str, one: tuple[str, Report], other: tuple[str, Report])
     plain = replace(plain, better=None if same else ahead)
     if a.replicates is None or b.replicates is None:
         return replace(plain, note="not tested: a score has no interval")
+    if not same and (reason := _owed_to_chance(metric, report, second_report)):
+        return replace(plain, better=None, note=reason)
     obstacle = _why_unpaired(metric, report, second_report)
     error, freedom = _unpaired_error(a.replicates, b.replicates) if obstacle else _paired_error(a, b)
     if freedom < FEWEST_REPLICATES - 1:
@@ -124,6 +151,20 @@ def _difference(metric: str, one: tuple[str, Report], other: tuple[str, Report])
     low, high = METRICS[metric].bounds
     ends = np.clip([plain.value - reach, plain.value + reach], low - high, high - low)
     return replace(plain, low=float(ends[0]), high=float(ends[1]), paired=not obstacle, p_value=p, note=obstacle)
+
+
+def _owed_to_chance(metric: str, one: Report, other: Report) -> str:
+    """Say that chance differs with the number of codes or rows, where a label-free score cannot be compared for it."""
+    sizes = [tuple(r.meta[key] for key in ("n_codes", "n_samples")) for r in (one, other)]
+    if not METRICS[metric].source.label_free or sizes[0] == sizes[1]:
+        return ""
+    (a, b), what = (r.scores[metric] for r in (one, other)), "codes" if sizes[0][0] != sizes[1][0] else "rows"
+    first, second = (size[what == "rows"] for size in sizes)
+    if a.null is None or b.null is None:
+        return f"{CHANCE_DIFFERS} may differ, which was not computed, with {first} and {second} {what}"
+    if abs(a.null - b.null) <= OWED_TO_CHANCE * abs(a.value - b.value):
+        return ""
+    return f"{CHANCE_DIFFERS} scores {a.null:.3f} and {b.null:.3f} with {first} and {second} {what}"
 
 
 def _why_unpaired(metric: str, one: Report, other: Report) -> str:

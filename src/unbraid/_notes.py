@@ -4,6 +4,7 @@ import numpy as np
 
 from unbraid._angles import angle_kind, period_text
 from unbraid._score import Score
+from unbraid._standing import Standing, standing
 from unbraid.factor import MAX_LEVELS, Factor, FactorKind
 from unbraid.metrics import Metric
 from unbraid.representation import Representation
@@ -23,11 +24,13 @@ def score_notes(metric: Metric, score: Score, spread_error: str | None) -> tuple
     notes = []
     if score.low is None and spread_error is not None:
         notes.append(f"No interval: {spread_error}")
-    if score.null is not None and metric.higher_is_better:
-        if score.beats_chance is False:
-            notes.append(f"No better than chance: shuffled factors score {score.null:.3f}.")
-        elif score.null > HIGH_NULL:
-            notes.append(f"Chance alone scores {score.null:.2f}; read the value against that, not against 0.")
+    where = Standing.UNKNOWN if metric.source.label_free or score.null is None else standing(metric, score)
+    if where is Standing.SAME:
+        notes.append(f"Cannot be told from chance: shuffled factors score {score.null:.3f}.")
+    elif where is Standing.WORSE:
+        notes.append(f"Worse than chance: shuffled factors score {score.null:.3f}.")
+    elif score.null is not None and metric.higher_is_better and score.null > HIGH_NULL:
+        notes.append(f"Chance alone scores {score.null:.2f}; read the value against that, not against 0.")
     return tuple(notes)
 
 

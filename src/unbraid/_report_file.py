@@ -101,8 +101,11 @@ def read_reports(path: str | Path) -> dict[str, Report]:
 
 def _not_json(file: Path, error: Exception) -> str:
     """Say why; of a file that may hold codes, what to do with it."""
-    if file.suffix.lower() == ".json":
+    kind = file.suffix.lower()
+    if kind == ".json":
         return f" ({error})"
+    if kind not in (".npz", ".npy", ".csv", ".parquet"):
+        return "; give the file that `unbraid score FILE --json OUT` wrote, not a page or picture of it"
     return (
         f"; score it first, `unbraid score {file} --json {file.with_suffix('.json')}`, or score and compare files of "
         "codes at once, `unbraid score A B`"

@@ -8,6 +8,8 @@ from unbraid._score import Score
 from unbraid.metrics import Metric
 
 LEAST_ROOM = 0.05
+#: Nearer to chance than this, on the scale from chance to best, is no better than chance.
+NO_BETTER = 0.1
 #: Differences smaller than the last digit shown are none.
 LAST_DIGIT = 1e-3
 
@@ -47,7 +49,7 @@ def remark(metric: Metric, score: Score) -> str:
     if metric.source.label_free:
         words = {Standing.SAME: "as independent codes", Standing.WORSE: "codes depend on each other"}
     else:
-        words = {Standing.SAME: "not told from chance", Standing.WORSE: "below chance"}
+        words = {Standing.SAME: "not told from chance", Standing.WORSE: "worse than chance"}
     return words.get(where, "")
 
 
@@ -66,6 +68,14 @@ def progress(metric: Metric, score: Score) -> float | None:
     if abs(room) < LEAST_ROOM * (abs(best - worst) if math.isfinite(worst) else 1.0) or room * (best - worst) < 0:
         return None
     return min(1.0, max(0.0, (score.value - chance) / room))
+
+
+def no_better(metric: Metric, score: Score) -> bool:
+    """Tell whether the value itself is at chance, not only its interval too wide to tell."""
+    if score.null is not None and abs(score.value - score.null) < LAST_DIGIT:
+        return True
+    place = progress(metric, score)
+    return place is not None and place < NO_BETTER
 
 
 def progress_range(metric: Metric, score: Score) -> tuple[float, float] | None:

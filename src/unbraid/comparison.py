@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from unbraid._comparison_caveats import caveats
+from unbraid._comparison_caveats import caveats, unlike, untested
 from unbraid._comparison_words import verdict
 from unbraid._differences import Difference, find_differences
 from unbraid._files import write_text
@@ -50,7 +50,9 @@ class Comparison(Mapping[str, Report]):
     @property
     def verdict(self) -> tuple[str, ...]:
         """Which is better, at what, and how sure that is, in sentences; nothing where there is one report only."""
-        return verdict(list(self), self.differences, caveats(self.reports, self.differences))
+        read_with_care = (*caveats(self.reports, self.differences), *untested(self.differences))
+        said = verdict(list(self), self.differences, read_with_care)
+        return (*unlike(self.reports, self.differences), *said) if said else ()
 
     def differences_table(self) -> pd.DataFrame:
         """One row for each :class:`~unbraid.Difference`, its attributes as columns."""

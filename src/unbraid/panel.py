@@ -33,6 +33,8 @@ from unbraid.result import LAYOUT, Report
 
 CONFIDENCE = 0.95
 REPLICATE_DECIMALS = 9
+#: With this many shuffles, chance passes all of them once in twenty times.
+ENOUGH_NULLS = 19
 POINT, REPLICATE, NULL = range(3)
 
 
@@ -261,11 +263,18 @@ def _finish(group: Group, name: str, dependence: FactorDependence | None) -> Sco
         low, high = (float(np.clip(end, *metric.bounds)) for end in (score.value - reach, score.value + reach))
         if len(nulls):
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
-            beats_chance = bool(gain > max(reach, _reach(nulls) if len(nulls) >= 3 else 0.0))
+            beats_chance = bool(gain > reach and _beyond(score.value, nulls, gain))
     null = float(nulls.mean()) if len(nulls) else None
     finished = replace(score, low=low, high=high, null=null, beats_chance=beats_chance, replicates=replicates)
     added = (*score_notes(metric, finished, group.spread_error), *dependence_note(metric, dependence))
     return replace(finished, notes=(*score.notes, *added))
+
+
+def _beyond(value: float, nulls: FloatArray, gain: float) -> bool:
+    """Tell whether a value lies outside the scatter of shuffles; of many, beyond every one of them is enough."""
+    if len(nulls) < 3 or gain > _reach(nulls):
+        return True
+    return len(nulls) >= ENOUGH_NULLS and bool(np.all(nulls < value) or np.all(nulls > value))
 
 
 def _replicates(group: Group, name: str) -> FloatArray:

@@ -54,8 +54,10 @@ def test_nulls_and_directions_are_shown(tmp_path, capsys):
 
 def test_equal_representations_are_never_sure(folder, capsys):
     _, out, _ = run_cli(capsys, "compare", folder / "sharp.json", folder / "again.json")
-    assert "No difference between sharp and again is sure: each of the 3 tested could be chance." in out
-    assert out.count("equal") == 3
+    table, said = out.split("\n\n")
+    assert said.startswith("sharp and again are equal at each of the 3 tested.")
+    assert table.count("equal") == 3
+    assert "sure" not in table.partition("\n")[2]
 
 
 def test_other_rows_are_compared_unpaired_with_a_note(folder, capsys):
@@ -112,6 +114,14 @@ def test_scoring_several_files_says_the_same_as_comparing_their_reports(tmp_path
         (("sharp.json", "nothing.json"), "nothing.json' is not a file"),
         (("sharp.json", "table.csv"), "table.csv is not a report: it does not hold JSON"),
         (("codes.npz", "sharp.json"), "score it first, `unbraid score codes.npz --json codes.json`, or score and"),
+        (
+            ("sharp.json", "page.html"),
+            "it does not hold JSON; give the file that `unbraid score FILE --json OUT` wrote",
+        ),
+        (
+            ("sharp.json", "lone.json"),
+            "files must share a score, got mig, sap and r2 in sharp and explicitness in lone;",
+        ),
         (("sharp.json", "broken.json"), "broken.json is not a report: it does not hold JSON (JSON is malformed"),
         (("sharp.json", "blured.json"), "path 'blured.json' is not a file; did you mean 'blurred.json'"),
         (("sharp.json", "other.json"), "other.json is not a report; give what `unbraid score FILE --json OUT` writes"),
@@ -124,6 +134,10 @@ def test_scoring_several_files_says_the_same_as_comparing_their_reports(tmp_path
 def test_bad_input_is_one_sentence_and_nothing_is_written(folder, capsys, monkeypatch, arguments, sentence):
     (folder / "table.csv").write_text("a,b\n1,2\n")
     save_npz(folder)
+    (folder / "page.html").write_text("<!doctype html>")
+    other = json.loads((folder / "short.json").read_text())
+    other["scores"] = {"explicitness": other["scores"]["mig"]}
+    (folder / "lone.json").write_text(json.dumps(other))
     (folder / "broken.json").write_text('{"a": x}')
     (folder / "other.json").write_text('{"a": 1}')
     (folder / "old.json").write_text('{"scores": {}, "meta": {"unbraid": "0.0.1"}}')
@@ -148,4 +162,4 @@ def test_files_of_one_name_are_told_apart_by_their_folders(folder, tmp_path, cap
         (tmp_path / name).mkdir()
         (tmp_path / name / "r.json").write_bytes((folder / "sharp.json").read_bytes())
     _, out, _ = run_cli(capsys, "compare", tmp_path / "x/r.json", tmp_path / "y/r.json")
-    assert "between x/r and y/r" in out
+    assert "x/r and y/r are equal at" in out

@@ -140,3 +140,14 @@ class TestR2:
 
     def test_collinear_codes_are_no_trouble(self):
         assert float(r2(np.hstack([LEVELS, LEVELS, np.zeros((2000, 1))]), FACTORS)) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_mcc_says_how_an_angle_is_correlated():
+    angle = np.random.default_rng(0).uniform(0, 2 * np.pi, 500)
+    codes = np.column_stack([np.cos(angle), np.sin(angle)])
+    circle = mcc(Representation(codes, angle[:, None], names=["turn"], kinds=["circular"]))
+    assert float(circle) == pytest.approx(1.0)
+    assert [note.partition(",")[0] for note in circle.notes] == [
+        "“turn”: an angle is correlated through its cosine and sine together"
+    ]
+    assert mcc(codes, codes).notes == ()

@@ -37,4 +37,4 @@ def test_page_has_the_section(make_report):
     assert '<section id="dependence">' in page
     assert 'href="#dependence"' in page
     assert "Scores that this misleads" in page
-    assert "Some factors depend on each other, which misleads 1 of 1 score." in page
+    assert "But “shape” and “size” depend on each other, which misleads 1 of the 1 score behind this." in page

@@ -54,7 +54,7 @@ def test_scores_at_chance_are_named(make_report):
 def test_below_chance_is_told_apart_from_at_chance(make_report):
     report = make_report({"mig": scored(0.5), "dci_linear.completeness": scored(0.2, null=0.6)})
     caution = opening(report).caution
-    assert "1 of 2 scores lies below chance: DCI completeness (linear)." in caution
+    assert "1 of 2 scores is worse than chance: DCI completeness (linear)." in caution
     assert "cannot be told" not in caution
 
 

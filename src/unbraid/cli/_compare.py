@@ -7,9 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from unbraid._differences import Difference
+from unbraid._differences import Difference, difference_word
 from unbraid._files import write_text
 from unbraid._report_file import read_reports
+from unbraid._words import listing
 from unbraid.cli._inputs import distinct_names
 from unbraid.cli._outputs import check_outputs, json_file
 from unbraid.cli._table import has_nulls, marked, null_text, print_legend, print_rows, print_verdict
@@ -56,6 +57,8 @@ def compare(
     """
     check_outputs(files, json, csv, report)
     compared = put_together(_read(files), against=against)
+    if not compared.differences:
+        raise ValueError(f"files must share a score, got {_scores_of(compared)}; score all with the same --metrics.")
     if json == "-":
         print(compared.to_json())
     else:
@@ -80,8 +83,12 @@ def _row(compared: Comparison, item: Difference, *, nulls: bool) -> list[str]:
         values += [f"{name} {score.value:.3f}", *([null_text(score)] if nulls else [])]
     interval = "" if item.low is None or item.high is None else f"[{item.low:+.3f}, {item.high:+.3f}]"
     p = "" if item.adjusted is None else f"{item.adjusted:.3g}" if item.adjusted >= 1e-4 else "<0.0001"
-    sure = "sure" if item.sure else "unsure" if item.p_value is not None else "not tested"
-    return [marked(item.metric), *values, f"{item.value:+.3f}", interval, p, item.better or "equal", sure]
+    better, word = ("equal", "") if item.equal else (item.better or "", difference_word(item))
+    return [marked(item.metric), *values, f"{item.value:+.3f}", interval, p, better, word]
+
+
+def _scores_of(compared: Comparison) -> str:
+    return " and ".join(f"{listing(list(report), 3) or 'none'} in {name}" for name, report in compared.items())
 
 
 def _read(files: tuple[Path, ...]) -> dict[str, Report]:

@@ -9,7 +9,7 @@ from unbraid._statistics import average_ranks
 from unbraid._typing import BoolArray, FloatArray, IntArray
 from unbraid._validation import check_choice
 from unbraid.evidence.splits import holdout
-from unbraid.factor import Factor
+from unbraid.factor import Factor, FactorKind
 from unbraid.representation import Representation
 
 Correlation = Literal["pearson", "spearman"]
@@ -37,10 +37,12 @@ class Association:
     Attributes:
         matrix: ``(n_codes, n_factors)``; 0 for a dead code.
         active: Which codes vary.
+        angles: Names of the factors that are circular.
     """
 
     matrix: FloatArray
     active: BoolArray
+    angles: tuple[str, ...] = ()
 
 
 def correlations(rep: Representation, options: CorrelationOptions, rng: np.random.Generator) -> Association:
@@ -50,7 +52,8 @@ def correlations(rep: Representation, options: CorrelationOptions, rng: np.rando
     ratio: each is the absolute correlation with the best function of the factor of its kind.
     """
     columns = [np.sqrt(_explained(rep.codes, factor, options.correlation)) for factor in rep.factors]
-    return Association(matrix=np.stack(columns, axis=1), active=rep.active)
+    angles = tuple(factor.name for factor in rep.factors if factor.kind is FactorKind.CIRCULAR)
+    return Association(matrix=np.stack(columns, axis=1), active=rep.active, angles=angles)
 
 
 def predictability(rep: Representation, options: PredictabilityOptions, rng: np.random.Generator) -> Association:

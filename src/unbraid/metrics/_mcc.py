@@ -6,6 +6,7 @@ import numpy as np
 import scipy
 
 from unbraid._score import Score
+from unbraid._words import quoted
 from unbraid.evidence.association import Association, Correlation, CorrelationOptions, correlations
 from unbraid.representation import as_labelled
 
@@ -45,5 +46,12 @@ def mcc_score(association: Association) -> Score:
     code, factor = scipy.optimize.linear_sum_assignment(matrix, maximize=True)
     per_factor = np.zeros(matrix.shape[1])
     per_factor[factor] = matrix[code, factor]
-    notes = () if len(factor) == matrix.shape[1] else ("Fewer codes than factors: those left over count 0.",)
-    return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence={"correlation": matrix}, notes=notes)
+    notes = [] if len(factor) == matrix.shape[1] else ["Fewer codes than factors: those left over count 0."]
+    if association.angles:
+        notes.append(
+            f"{quoted(association.angles)}: an angle is correlated through its cosine and sine together, so that one "
+            "code on its circle is enough for 1, though it does not tell the angle alone."
+        )
+    return Score(
+        value=float(per_factor.mean()), per_factor=per_factor, evidence={"correlation": matrix}, notes=tuple(notes)
+    )

@@ -54,7 +54,9 @@ def dependence_view(report: Report) -> DependenceView | None:
             Doubt(text=reason[0].upper() + reason[1:], about=tuple(titles)) for reason, titles in reasons.items()
         ),
         better=tuple((METRICS[name].title, name, _value(report, name)) for name in better),
-        hint='Those without a value were not run: add "dependent" to the metrics.' if missing else "",
+        hint='Those without a value were not run: add "dependent" to the metrics (--metrics default,dependent).'
+        if missing
+        else "",
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from unbraid._comparison_caveats import caveat
-from unbraid._differences import Difference
+from unbraid._differences import Difference, difference_word
 from unbraid.comparison import Comparison
 from unbraid.metrics import METRICS
 from unbraid.report._format import EN_DASH, MISSING, clip, count, exact, number
@@ -25,7 +25,7 @@ class DifferenceRow:
         value: First minus second, as text.
         interval: As text, or empty.
         ahead: Name of the better one, or a dash.
-        word: How sure that is.
+        word: How sure that is, or that they are equal.
         sure: Whether it is.
         place: Of the dot, in percent; the first is better on the left.
         bar: Start and width of the interval, in percent, where there is one.
@@ -90,7 +90,7 @@ def _size(item: Difference) -> float:
 def _row(item: Difference, reach: float, compared: Comparison) -> DifferenceRow:
     metric, care = METRICS[item.metric], caveat(compared, item)
     interval = "" if item.low is None or item.high is None else f"{number(item.low)} {EN_DASH} {number(item.high)}"
-    word = "sure" if item.sure else "unsure" if item.p_value is not None else "not tested"
+    word = difference_word(item)
     bar = None
     if item.low is not None and item.high is not None:
         ends = sorted(_place(end, reach, metric.higher_is_better) for end in (item.low, item.high))

@@ -16,13 +16,12 @@ from unbraid._words import quoted
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
 from unbraid.report._disagreement import Disagreement, disagreements, explain
+from unbraid.report._exceptions import READ_WELL, exceptions
 from unbraid.report._format import count, listing, number, spoken
-from unbraid.report._verdict import AT_CHANCE, LEVELS, MEANING, NOT_SCORED, Verdict, scores_of, verdicts
+from unbraid.report._verdict import AT_CHANCE, LEVELS, MEANING, NOT_SCORED, NOT_TOLD, Verdict, scores_of, verdicts
 from unbraid.result import Report
 
 NOTABLE_GAP, LEAST_TIE = 0.15, 0.02
-#: How well a probe must read a factor to say that it is there.
-READ_WELL = 0.9
 #: How much more than any other pair two codes must tell about each other to be named.
 STANDS_OUT = 2.0
 
@@ -52,7 +51,6 @@ def opening(report: Report) -> Opening:
         return Opening(verdict="Nothing could be scored; the reasons are below.", caution="")
     judged, apart = verdicts(report), disagreements(report)
     caution = [
-        *_dependence(report),
         *_one_factor(judged, report),
         *_partly_failed(judged),
         *_chance(report),
@@ -60,7 +58,7 @@ def opening(report: Report) -> Opening:
         *_factors(report),
     ]
     return Opening(
-        verdict=" ".join([*_levels(judged), *_independence(report), *_unscored(judged, report)]),
+        verdict=" ".join([*_judged(judged, report), *_independence(report), *_unscored(judged, report)]),
         findings=tuple(finding.says for finding in report.findings),
         numbers=" ".join([*_scale(judged, report), *_ceilings(report)]),
         caution=" ".join(caution),
@@ -68,23 +66,30 @@ def opening(report: Report) -> Opening:
     )
 
 
-def _levels(judged: list[Verdict]) -> list[str]:
+def _judged(judged: list[Verdict], report: Report) -> list[str]:
+    """Say the levels, and at once where dependent factors mislead the scores behind them."""
+    levels, misled = _levels(judged, report), _dependence(report)
+    return [*levels, *(f"But {said}" if levels else f"Note that {said}" for said in misled)]
+
+
+def _levels(judged: list[Verdict], report: Report) -> list[str]:
     parts = []
     for _, word in LEVELS:
-        names = _explained(judged, word)
+        names = _explained(judged, report, word)
         if names:
             parts.append(f"{word} at {listing(names)}")
     joined = ", and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
     sentences = [f"This representation is {joined}."] if parts else []
-    names = _explained(judged, AT_CHANCE)
-    if names:
-        subject = "It" if parts else "This representation"
-        sentences.append(f"{subject} does no better than chance at {listing(names)}.")
+    for level, words in ((AT_CHANCE, "does no better than chance at"), (NOT_TOLD, "cannot be told from chance in")):
+        names = _explained(judged, report, level)
+        if names:
+            sentences.append(f"{'It' if sentences else 'This representation'} {words} {listing(names)}.")
     return sentences
 
 
-def _explained(judged: list[Verdict], level: str) -> list[str]:
-    return [f"{v.about} ({MEANING[v.about]})" for v in judged if v.level == level]
+def _explained(judged: list[Verdict], report: Report, level: str) -> list[str]:
+    """Name the properties judged so, what each means, and what a good one does not hold for."""
+    return [f"{v.about} ({MEANING[v.about]}{exceptions(v, report)})" for v in judged if v.level == level]
 
 
 def _scale(judged: list[Verdict], report: Report) -> list[str]:
@@ -104,7 +109,8 @@ def _independence(report: Report) -> list[str]:
         if where is Standing.WORSE
     ]
     if worse:
-        return [f"The codes depend on each other: {worse[0]}{_closest(report)}."]
+        like = ", as some factors do" if report.dependence is not None and report.dependence.dependent_pairs else ""
+        return [f"The codes depend on each other{like}: {worse[0]}{_closest(report)}."]
     if any(where is not Standing.UNKNOWN for *_, where in found):
         return ["The codes cannot be told from independent ones."]
     return []
@@ -146,10 +152,14 @@ def _names(judged: list[Verdict]) -> str:
 
 
 def _dependence(report: Report) -> list[str]:
+    """Say which factors depend, and how many scores that misleads: nothing above it can be taken at its word."""
     misled = distrusted(report.scores, report.dependence)
-    if not misled:
+    if not misled or report.dependence is None:
         return []
-    return [f"Some factors depend on each other, which misleads {len(misled)} of {count(len(report.scores), 'score')}."]
+    pairs = report.dependence.dependent_pairs
+    who = quoted([pairs[0].first, pairs[0].second]) if len(pairs) == 1 else f"{len(pairs)} pairs of factors"
+    verb = "depend on each other" if len(pairs) == 1 else "depend"
+    return [f"{who} {verb}, which misleads {len(misled)} of the {count(len(report.scores), 'score')} behind this."]
 
 
 def _one_factor(judged: list[Verdict], report: Report) -> list[str]:
@@ -183,8 +193,8 @@ def _chance(report: Report) -> list[str]:
     if same:
         sentences.append(f"{len(same)} of {total} cannot be told from chance: {listing(same)}.")
     if worse:
-        verb = "lies" if len(worse) == 1 else "lie"
-        sentences.append(f"{len(worse)} of {total} {verb} below chance: {listing(worse)}.")
+        verb = "is" if len(worse) == 1 else "are"
+        sentences.append(f"{len(worse)} of {total} {verb} worse than chance: {listing(worse)}.")
     return sentences
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from unbraid._score import Score
-from unbraid._standing import Standing, progress, standing
+from unbraid._standing import NO_BETTER, Standing, progress, standing
 from unbraid.metrics import METRICS, Metric
 from unbraid.metrics._metric import Property
 from unbraid.result import Report
@@ -19,7 +19,7 @@ MEANING = {
     Property.INDEPENDENCE: "the codes do not depend on each other",
 }
 LEVELS = ((0.9, "very good"), (0.7, "good"), (0.4, "middling"), (0.1, "weak"), (0.0, "poor"))
-AT_CHANCE, NOT_SCORED, NO_VERDICT = "at chance", "not scored", "no verdict"
+AT_CHANCE, NOT_TOLD, NOT_SCORED, NO_VERDICT = "at chance", "not told from chance", "not scored", "no verdict"
 DEPENDENT, INDEPENDENT = "dependent", "no dependence seen"
 
 
@@ -79,7 +79,7 @@ def _level(scores: list[tuple[Metric, Score]], labelled: list[tuple[Metric, Scor
         return _independence_level([standing(m, s) for m, s in scores])
     known = [where for m, s in labelled if (where := standing(m, s)) is not Standing.UNKNOWN]
     if known and sum(where is Standing.BETTER for where in known) <= len(known) / 2:
-        return AT_CHANCE
+        return AT_CHANCE if middle is not None and middle < NO_BETTER else NOT_TOLD
     return NO_VERDICT if middle is None else next(word for least, word in LEVELS if middle >= least)
 
 

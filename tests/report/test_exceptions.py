@@ -1,0 +1,102 @@
+"""A good verdict names what it does not hold for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from unbraid import Score, evaluate
+from unbraid._finding import Finding, FindingKind
+from unbraid.evidence.factor_dependence import FactorDependence, FactorPair
+from unbraid.report._summary import opening
+
+FOUR = ("a", "b", "c", "d")
+
+
+def orthogonal(low, *, value=0.95):
+    """IWO of four factors: 1 for every pair but those given."""
+    matrix = np.ones((4, 4)) - np.eye(4)
+    for (i, j), at in low.items():
+        matrix[i, j] = matrix[j, i] = at
+    return Score(value=value, per_factor=matrix.sum(axis=1) / 3, evidence={"iwo": matrix})
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "told"),
+    [
+        ({}, 0.95, "of its own)"),
+        ({(0, 1): 0.02}, 0.8, "of its own, except “a” and “b”, which share one)"),
+        ({(0, 1): 0.7}, 0.95, "of its own, except “a” and “b”, which share some)"),
+        ({(0, 1): 0.7}, 0.8, "of its own)"),
+        ({(0, 3): 0.4, (1, 3): 0.4, (2, 3): 0.4}, 0.8, "of its own, except “d”)"),
+        ({(0, 1): 0.1, (2, 3): 0.3}, 0.8, "of its own, except 2 pairs of factors, most of all “a” and “b”)"),
+        ({(0, 1): 0.02}, 0.5, "of its own)"),  # middling: nothing is claimed of each factor
+    ],
+)
+def test_factors_that_share_directions_are_named(make_report, low, value, told):
+    report = make_report({"iwo": orthogonal(low, value=value)}, factors=FOUR)
+    assert f"(each factor has directions {told}" in opening(report).verdict
+
+
+def test_without_the_matrix_it_says_that_there_are_exceptions(make_report):
+    for low, told in (({(0, 1): 0.02}, ", with exceptions)"), ({}, "of its own)")):
+        report = make_report({"iwo": replace(orthogonal(low, value=0.8), evidence={})}, factors=FOUR)
+        assert told in opening(report).verdict
+
+
+def test_a_factor_that_is_absent_is_no_part_of_what_can_be_read(make_report):
+    values = np.array([1.0, 1.0, 1.0, 0.0])
+    scores = {name: Score(value=0.75, null=0.0, per_factor=values) for name in ("r2", "infomec.explicitness")}
+    assert "can be read out of the codes, except “d”)" in opening(make_report(scores, factors=FOUR)).verdict
+    trees = Score(value=0.99, null=0.0, per_factor=np.array([1.0, 1.0, 1.0, 0.95]))
+    read = make_report({**scores, "dci_forest.informativeness": trees}, factors=FOUR)
+    assert "can be read out of the codes)" in opening(read).verdict
+
+
+def test_values_are_placed_between_chance_and_best(make_report):
+    """0.8 is far for a score whose chance is 0 and near to chance for one of 0.6."""
+    for null, told in ((0.0, "sits in one code)"), (0.6, "sits in one code, except “size”)")):
+        score = Score(value=0.9, null=null, per_factor=np.array([1.0, 0.8]))
+        assert told in opening(make_report({"mig": score})).verdict
+
+
+def test_codes_that_mix_are_named_and_those_without_a_factor_are_not(make_report):
+    score = Score(value=0.8, null=0.0, per_code=np.array([1.0, 0.2, 0.1]))
+    report = make_report({"modularity": score})
+    empty = Finding(kind=FindingKind.EMPTY, says="It is.", codes=("z2",))
+    assert "about one factor, except “z1” and “z2”)" in opening(report).verdict
+    assert "about one factor, except “z1”)" in opening(replace(report, findings=(empty,))).verdict
+
+
+def test_two_factors_in_one_code_are_an_exception_to_orthogonality():
+    factors = np.random.default_rng(0).integers(0, 6, (1000, 4))
+    codes = np.column_stack([factors[:, 0] + factors[:, 1], factors[:, 2], factors[:, 3]])
+    said = opening(evaluate(codes, factors, metrics=["iwo"], n_jobs=1)).verdict
+    assert "except “factor_0” and “factor_1”, which share one" in said
+
+
+def tied(*pairs):
+    found = tuple(FactorPair(first=a, second=b, strength=0.5, p_value=0.001, depends=True) for a, b in pairs)
+    return FactorDependence(pairs=found, level=0.01, n_shuffles=99)
+
+
+def test_dependence_is_told_right_after_the_levels(make_report):
+    scores = {"mig": Score(value=0.95), "total_correlation": Score(value=0.5, low=0.4, high=0.6, null=0.0)}
+    report = replace(make_report(scores), dependence=tied(("shape", "size")))
+    words = opening(report)
+    assert (
+        "(each factor sits in one code). But “shape” and “size” depend on each other, which misleads 2 of the 2 scores "
+        "behind this. The codes depend on each other, as some factors do: Gaussian total correlation" in words.verdict
+    )
+    assert "misleads" not in words.caution
+    more = replace(report, dependence=tied(("shape", "size"), ("shape", "x")))
+    assert "But 2 pairs of factors depend, which misleads" in opening(more).verdict
+
+
+def test_a_wide_interval_around_a_good_value_is_not_called_no_better_than_chance(make_report):
+    wide = Score(value=0.95, low=0.2, high=1.0, null=0.5)
+    said = opening(make_report({"mig": wide})).verdict
+    assert said.startswith("This representation cannot be told from chance in compactness")
+    assert "no better" not in said
+    full = Score(value=1.0, low=1.0, high=1.0, null=0.98, beats_chance=False)
+    assert "cannot be told from chance in orthogonality" in opening(make_report({"iwo": full})).verdict
