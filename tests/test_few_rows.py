@@ -25,12 +25,13 @@ def notes_of(n_rows, *, n_codes=3, n_bins=20, n_unlabelled=0, discrete=False):
     ("world", "words"),
     [
         ({"n_rows": 60}, "Few rows (60): scores are noisy"),
-        ({"n_rows": 199}, "Give at least 200, ten for each code and each bin"),
+        ({"n_rows": 199}, "Give at least 200: ten for each code and each bin"),
         ({"n_rows": 290, "n_codes": 30}, "Give at least 300"),
         ({"n_rows": 290, "n_codes": 30, "discrete": True}, "Few rows (290)"),
         ({"n_rows": 49, "discrete": True}, "Only 49 rows: scores, intervals and findings mean little here."),
         ({"n_rows": 300, "n_unlabelled": 240}, "Few rows (60 with a label for factor_1)"),
         ({"n_rows": 290, "n_bins": 30}, "Give at least 300"),
+        ({"n_rows": 99, "discrete": True}, "Few rows (99)"),
     ],
 )
 def test_few_rows_for_the_codes_or_bins_are_told(world, words):
@@ -39,7 +40,7 @@ def test_few_rows_for_the_codes_or_bins_are_told(world, words):
 
 @pytest.mark.parametrize(
     "world",
-    [{"n_rows": 200}, {"n_rows": 50, "discrete": True}, {"n_rows": 60, "n_bins": 6}, {"n_rows": 300, "n_codes": 30}],
+    [{"n_rows": 200}, {"n_rows": 100, "discrete": True}, {"n_rows": 100, "n_bins": 6}, {"n_rows": 300, "n_codes": 30}],
 )
 def test_enough_rows_are_not(world):
     notes = notes_of(**world)

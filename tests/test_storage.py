@@ -195,7 +195,7 @@ def test_names_that_would_become_one_without_their_prefix_keep_it(tmp_path):
         ),
         (
             {"code_columns": "tu*", "factor_columns": "turn"},
-            r"code_columns 'tu\*' matches only columns of .* taken as factors already, by factor_columns: turn; name each",
+            r"code_columns 'tu\*' matches only columns of .* taken as factors already, by factor_columns: turn; name",
         ),
         ({"code_columns": "z0,z2"}, "code_columns 'z2' matches no column of .* which has z0, z1, tilt, x"),
         ({"code_columns": "z*", "factor_columns": "shape,sise"}, "factor_columns 'sise' .*; did you mean 'size'"),

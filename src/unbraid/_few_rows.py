@@ -3,8 +3,9 @@
 from unbraid.factor import FactorKind
 from unbraid.representation import Representation
 
-#: Held-out probes refuse fewer rows than the first; below the second, no score is worth reading.
-FEWEST_ROWS, MEANINGLESS_BELOW = 10, 50
+#: Held-out probes refuse fewer rows than the first; below the second, no score is worth reading; below the third, all
+#: are noisy, whatever the codes and factors.
+FEWEST_ROWS, MEANINGLESS_BELOW, FEW_BELOW = 10, 50, 100
 ROWS_A_CODE = ROWS_A_BIN = 10
 
 
@@ -18,9 +19,9 @@ def check_rows(rep: Representation) -> None:
 
 
 def few_rows_note(rep: Representation, n_bins: int) -> list[str]:
-    """Say when rows are fewer than ten for each code, or for each bin that continuous numbers are cut into."""
+    """Say when rows are fewer than a hundred, or than ten for each code or each bin of a continuous factor."""
     binned = any(factor.kind is FactorKind.CONTINUOUS for factor in rep.factors)
-    wanted = max(ROWS_A_CODE * rep.n_codes, ROWS_A_BIN * n_bins if binned else 0, MEANINGLESS_BELOW)
+    wanted = max(ROWS_A_CODE * rep.n_codes, ROWS_A_BIN * n_bins if binned else 0, FEW_BELOW)
     labelled = {factor.name: int(factor.labelled.sum()) for factor in rep.factors}
     rows = min((rep.n_samples, *labelled.values()))
     scarce = next((name for name, count in labelled.items() if count == rows), "")
@@ -31,5 +32,5 @@ def few_rows_note(rep: Representation, n_bins: int) -> list[str]:
         return [f"Only {rows} rows{where}: scores, intervals and findings mean little here. Give at least {wanted}."]
     return [
         f"Few rows ({rows}{where}): scores are noisy, and even perfect codes may score far from the best. "
-        f"Give at least {wanted}, ten for each code and each bin of a continuous factor."
+        f"Give at least {wanted}: ten for each code and each bin of a continuous factor, and never fewer than {FEW_BELOW}."
     ]

@@ -71,7 +71,7 @@ def _no_match(part: str, left: Sequence[str], names: Sequence[str], source: Path
     if taken and left:
         taken_as, by = ("codes", "code_columns") if argument == "factor_columns" else ("factors", "factor_columns")
         return (
-            f"{argument} {part!r} matches only columns of {str(source)!r} that are taken as {taken_as} already, by {by}: "
+            f"{argument} {part!r} matches only columns of {str(source)!r} taken as {taken_as} already, by {by}: "
             f"{_some(taken, most=3)}; name each column in one of the two."
         )
     return (
