@@ -32,5 +32,5 @@ def few_rows_note(rep: Representation, n_bins: int) -> list[str]:
         return [f"Only {rows} rows{where}: scores, intervals and findings mean little here. Give at least {wanted}."]
     return [
         f"Few rows ({rows}{where}): scores are noisy, and even perfect codes may score far from the best. "
-        f"Give at least {wanted}: ten for each code and each bin of a continuous factor, and never fewer than {FEW_BELOW}."
+        f"Give at least {wanted}: ten for each code and each bin of a continuous factor, at least {FEW_BELOW}."
     ]

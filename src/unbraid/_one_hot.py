@@ -45,6 +45,6 @@ def _run_length(factors: tuple[Factor, ...]) -> int:
         total = total + factor.numbers
         if (total == 1).all():
             return count
-        if not (total <= 1).all():  # two at once, or a row that is not labelled
+        if not (total <= 1).all():  # more factors can only add to it; a row that is not labelled stays so
             return 0
     return 0
