@@ -213,7 +213,8 @@ class TestFailures:
         assert "failed: factors must have" in report.table().loc["z_diff", "note"]
 
     def test_a_probe_short_of_rows_fails_alone(self):
-        report = ub.evaluate(CODES[:8], FACTORS[:8] % 2, metrics=["mig", "r2"])
+        factors = np.where(np.arange(40) < 8, FACTORS[:40, 0] % 2, np.nan)
+        report = ub.evaluate(CODES[:40], factors, metrics=["mig", "r2"])
         assert "mig" in report
         assert "needs at least 10" in report.failures["r2"]
 
@@ -247,7 +248,10 @@ class TestNotes:
         factors[0, 2] = 99
         notes = " ".join(ub.evaluate(codes, factors, metrics=["mig"]).notes)
         assert "1 of 5 codes never change and carry nothing: code_4." in notes
-        assert "Not labelled everywhere, so scored on the rows that are: factor_1 (100 rows)." in notes
+        assert (
+            "Not labelled everywhere, so scored on the rows that are: factor_1 (100 of 800 rows without a label)."
+            in notes
+        )
         assert "Fewer than 10 rows for some value" in notes
 
     def test_kinds_are_told_so_that_a_wrong_guess_is_seen(self):

@@ -189,6 +189,14 @@ def test_names_that_would_become_one_without_their_prefix_keep_it(tmp_path):
             r"code_columns 'code_\*' matches no column .* as in --code-columns z0,z1 .* code_columns='z0,z1' in Python",
         ),
         ({"code_columns": "z*"}, r"factor_columns 'factor_\*' .*, as in --factor-columns turn in the shell"),
+        (
+            {"code_columns": "turn,z0", "factor_columns": "turn"},
+            "factor_columns 'turn' matches only columns of .* taken as codes already, by code_columns: turn; name each",
+        ),
+        (
+            {"code_columns": "tu*", "factor_columns": "turn"},
+            r"code_columns 'tu\*' matches only columns of .* taken as factors already, by factor_columns: turn; name",
+        ),
         ({"code_columns": "z0,z2"}, "code_columns 'z2' matches no column of .* which has z0, z1, tilt, x"),
         ({"code_columns": "z*", "factor_columns": "shape,sise"}, "factor_columns 'sise' .*; did you mean 'size'"),
     ],
@@ -339,7 +347,11 @@ def test_an_empty_file_is_refused(tmp_path, name):
         ("codes.csv", "code_0,code_1,label\n1,2,3\n", r"factor_columns 'factor_\*' matches no column .* code_1, label"),
         ("codes.csv", "z0,z1,factor_a\n1,2,3\n", r"code_columns 'code_\*' matches no column .* which has z0, z1"),
         ("codes.csv", "code_0,code_1,factor_a\n1,two,3\n", "codes must be numbers, got text in column 'code_1'"),
-        ("codes.csv", "code_0,code_1,factor_a\n" + "1,,3\n" * 5, r"codes must be finite, .* columns \[1\]"),
+        (
+            "codes.csv",
+            "code_0,code_1,factor_a\n" + "1,,3\n" * 5,
+            r"codes must be finite, .* in 5 of 5 rows, in 'code_1'",
+        ),
         ("codes.txt", "hello", r"must end in \.npz, \.csv, \.parquet or \.npy, got '\.txt'"),
         ("codes", "hello", r"must end in \.npz, \.csv, \.parquet or \.npy, got ''"),
     ],

@@ -3,6 +3,8 @@
 import numpy as np
 
 from unbraid._angles import angle_kind, period_text
+from unbraid._few_rows import few_rows_note
+from unbraid._one_hot import one_hot_notes
 from unbraid._score import Score
 from unbraid._standing import Standing, standing
 from unbraid.factor import MAX_LEVELS, Factor, FactorKind
@@ -14,9 +16,10 @@ HIGH_NULL = 0.1
 FEW_TURNS, MANY_TURNS = 0.25, 1.5
 
 
-def representation_notes(rep: Representation) -> tuple[str, ...]:
-    """Notes about the representation as a whole."""
-    return (*_swapped(rep), *_dead_codes(rep), *_unlabelled(rep), *_thin_factors(rep), *_kinds(rep))
+def representation_notes(rep: Representation, n_bins: int = 20) -> tuple[str, ...]:
+    """Notes about the representation as a whole, whose continuous numbers are cut into ``n_bins``."""
+    about_rows = (*few_rows_note(rep, n_bins), *_unlabelled(rep), *_thin_factors(rep))
+    return (*_swapped(rep), *_dead_codes(rep), *about_rows, *one_hot_notes(rep), *_kinds(rep))
 
 
 def score_notes(metric: Metric, score: Score, spread_error: str | None) -> tuple[str, ...]:
@@ -43,7 +46,7 @@ def _dead_codes(rep: Representation) -> list[str]:
 
 def _unlabelled(rep: Representation) -> list[str]:
     missing = [(factor.name, int((~factor.labelled).sum())) for factor in rep.factors]
-    parts = [f"{name} ({count} rows)" for name, count in missing if count]
+    parts = [f"{name} ({count} of {rep.n_samples} rows without a label)" for name, count in missing if count]
     return [f"Not labelled everywhere, so scored on the rows that are: {_some(parts)}."] if parts else []
 
 

@@ -67,6 +67,13 @@ def _no_match(part: str, left: Sequence[str], names: Sequence[str], source: Path
             f"path {str(source)!r} seems to have no header, as its first line holds {_some(names, most=3)}; "
             "put a line of column names above it, such as code_0,code_1,factor_size."
         )
+    taken = [name for name in names if name not in left and fnmatchcase(name, part)]
+    if taken and left:
+        taken_as, by = ("codes", "code_columns") if argument == "factor_columns" else ("factors", "factor_columns")
+        return (
+            f"{argument} {part!r} matches only columns of {str(source)!r} taken as {taken_as} already, by {by}: "
+            f"{_some(taken, most=3)}; name each column in one of the two."
+        )
     return (
         f"{argument} {part!r} matches no column of {str(source)!r}, which has {_some(names, most=MOST_NAMES)}"
         f"{did_you_mean(part, left)}; {_cure(argument, left)}."

@@ -2,15 +2,18 @@
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unbraid._typing import AnyArray, BoolArray, FloatArray
+from unbraid._words import listing
 
 MIN_ROWS = 4
+#: Beyond these, fits overflow, underflow or take all values for one; no score needs codes of that size.
+LARGEST_CODE, LEAST_SPREAD = 1e30, 1e-9
 #: How much of two file names, less their suffixes, must agree for one to be a slip of the other.
 SAME_FILE = 0.7
 
@@ -27,6 +30,13 @@ def to_array(values: Any) -> AnyArray:
 
 def check_codes(codes: Any) -> FloatArray:
     """Return ``codes`` as a finite float matrix, or say what is wrong with it."""
+    floats = check_matrix(codes)
+    check_values(floats, [f"code_{j}" for j in range(floats.shape[1])])
+    return floats
+
+
+def check_matrix(codes: Any) -> FloatArray:
+    """Return ``codes`` as a float matrix, or say why that cannot be."""
     if isinstance(codes, str | os.PathLike):
         path = os.fspath(codes)
         raise TypeError(f"codes must be numbers, got the path {path!r}; read it first, with unbraid.load({path!r}).")
@@ -40,7 +50,11 @@ def check_codes(codes: Any) -> FloatArray:
     if n_samples < MIN_ROWS:
         raise ValueError(
             f"codes must have at least {MIN_ROWS} rows, got {n_samples}; "
-            + ("no score means anything on fewer." if n_codes < MIN_ROWS else "rows are samples: are they transposed?")
+            + (
+                "rows are samples, and a score needs hundreds."
+                if n_codes < MIN_ROWS
+                else "rows are samples: are they transposed?"
+            )
         )
     if n_codes < 2:
         raise ValueError(
@@ -49,14 +63,38 @@ def check_codes(codes: Any) -> FloatArray:
     if np.iscomplexobj(array):
         raise ValueError(f"codes must be real numbers, got {array.dtype}; give real and imaginary parts as two codes.")
     try:
-        floats = np.ascontiguousarray(array, dtype=np.float64)
+        return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"codes must be numbers, got {array.dtype}: {error}.") from error
-    finite = np.isfinite(floats.min(axis=0)) & np.isfinite(floats.max(axis=0))
+
+
+def check_values(codes: FloatArray, names: Sequence[str]) -> None:
+    """Raise unless all codes are finite and of a size that can be computed with."""
+    low, high = codes.min(axis=0), codes.max(axis=0)
+    finite = np.isfinite(low) & np.isfinite(high)
     if not finite.all():
-        columns = np.flatnonzero(~finite)[:10].tolist()
-        raise ValueError(f"codes must be finite, got NaN or inf in columns {columns}; drop those rows or columns.")
-    return floats
+        n_rows = int((~np.isfinite(codes)).any(axis=1).sum())
+        raise ValueError(
+            f"codes must be finite, got NaN or inf in {n_rows} of {len(codes)} rows, in "
+            f"{_named(names, ~finite)}; drop those rows or codes."
+        )
+    sizes = np.maximum(-low, high)
+    too_large = sizes > LARGEST_CODE
+    if too_large.any():
+        raise ValueError(
+            f"codes must be at most {LARGEST_CODE:g} in size, got {sizes.max():.2g} in {_named(names, too_large)}; "
+            "divide by a constant, which changes no score that compares codes with factors."
+        )
+    spread = float((high - low).max())
+    if 0 < spread < LEAST_SPREAD:
+        raise ValueError(
+            f"codes must spread over at least {LEAST_SPREAD:g}, got {spread:.2g} at most; "
+            "multiply by a constant, which changes no score that compares codes with factors."
+        )
+
+
+def _named(names: Sequence[str], wanted: BoolArray) -> str:
+    return listing([repr(name) for name, is_wanted in zip(names, wanted, strict=True) if is_wanted])
 
 
 class CollapsedError(ValueError):

@@ -15,6 +15,8 @@ from unbraid._validation import check_choice, to_array
 
 MAX_LEVELS = 256
 MAX_CATEGORIES = 1000
+#: Trees work in single precision, where squares of larger numbers overflow.
+LARGEST_NUMBER = 1e15
 DROP = "drop it before scoring, by naming the others: --only in the shell, only=[...] in Python"
 
 
@@ -130,6 +132,7 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
         return replace(_categorical(column, numbers, name), inferred=wanted is None)
     distinct, labels = _labels(numbers, name)
     _check_levels(len(distinct), name)
+    _check_size(distinct, name)
     found = wanted or _infer_kind(len(distinct), int((labels >= 0).sum()), column)
     if found is FactorKind.CATEGORICAL:
         return replace(_categorical(column, numbers, name), inferred=True)
@@ -238,6 +241,15 @@ def _check_levels(n_levels: int, name: str) -> None:
         raise ValueError(f"factor {name!r} has no labelled row; {DROP}.")
     if n_levels == 1:
         raise ValueError(f"factor {name!r} takes one value only; {DROP}.")
+
+
+def _check_size(distinct: FloatArray, name: str) -> None:
+    largest = max(-distinct[0], distinct[-1])
+    if largest > LARGEST_NUMBER:
+        raise ValueError(
+            f"factor {name!r} must hold numbers of at most {LARGEST_NUMBER:g} in size, got {largest:.2g}; subtract or "
+            "divide by a constant, or declare it categorical if its numbers are names."
+        )
 
 
 def _period(distinct: FloatArray, repeats: bool, name: str) -> float:

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from unbraid._asked import Group, options_of, plain_options, plan_groups, resolve_metrics
 from unbraid._dependence import dependence_note, dependence_notes
 from unbraid._diagnosis import diagnose
+from unbraid._few_rows import check_rows
 from unbraid._notes import representation_notes, score_notes
 from unbraid._progress import Progress, track
 from unbraid._score import Score
@@ -100,6 +101,7 @@ def evaluate(
         True
     """
     rep = as_representation(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only)
+    check_rows(rep)
     check_at_least("seed", seed, 0)
     workers = os.cpu_count() or 1 if n_jobs is None else n_jobs
     check_at_least("n_jobs", workers, 1)
@@ -125,7 +127,7 @@ def evaluate(
         scores=scores,
         failures={name: failures[name] for name in names if name in failures},
         interval_methods={name: methods[name] for name in scores if name in methods},
-        notes=(*representation_notes(rep), *dependence_notes(dependence, list(scores)), *notes),
+        notes=(*representation_notes(rep, n_bins=n_bins), *dependence_notes(dependence, list(scores)), *notes),
         dependence=dependence,
         meta={"name": name, **_meta(rep, groups, seed, time.perf_counter() - started)},
     )

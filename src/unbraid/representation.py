@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid._typing import AnyArray, BoolArray, FloatArray, IntArray
-from unbraid._validation import active_codes, check_active, check_codes, did_you_mean, to_array
+from unbraid._validation import active_codes, check_active, check_matrix, check_values, did_you_mean, to_array
 from unbraid.factor import Factor, make_factor
 
 
@@ -60,8 +60,9 @@ class Representation:
         code_names: Iterable[str] | None = None,
         only: Iterable[str] | None = None,
     ) -> None:
-        self.codes = check_codes(codes)
+        self.codes = check_matrix(codes)
         self.code_names = _code_names(codes, code_names, self.n_codes)
+        check_values(self.codes, self.code_names)
         columns = _columns(factors)
         _check_rows(self.codes.shape, columns)
         self.factors = _factors(columns, names, kinds, only)

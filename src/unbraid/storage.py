@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid._files import write_atomically
+from unbraid._separators import table_format
 from unbraid._table_columns import PREFIX, pick_columns, short_names
 from unbraid._typing import AnyArray
 from unbraid._validation import did_you_mean, did_you_mean_file
@@ -225,7 +226,10 @@ def _plain_data(source: Path) -> Iterator[None]:
 
 def _read_table(source: Path, suffix: str) -> pd.DataFrame:
     try:
-        return pd.read_csv(source, low_memory=False) if suffix == ".csv" else pd.read_parquet(source)
+        if suffix == ".parquet":
+            return pd.read_parquet(source)
+        sep, decimal = table_format(source)
+        return pd.read_csv(source, low_memory=False, sep=sep, decimal=decimal)
     except (ValueError, OSError, UnicodeDecodeError) as error:
         raise ValueError(f"path {str(source)!r} cannot be read as {suffix}: {_first_line(error)}") from error
 

@@ -43,8 +43,8 @@ def wrong_keys(folder):
 
 
 FILES = {
-    "NaN codes": (npz(changed(CODES, np.nan)), "codes must be finite, got NaN or inf in columns [1]"),
-    "inf codes": (npz(changed(CODES, np.inf)), "codes must be finite, got NaN or inf in columns [1]"),
+    "NaN codes": (npz(changed(CODES, np.nan)), "codes must be finite, got NaN or inf in 1 of 120 rows, in 'code_1'"),
+    "inf codes": (npz(changed(CODES, np.inf)), "codes must be finite, got NaN or inf in 1 of 120 rows, in 'code_1'"),
     "inf factor": (npz(CODES, changed(FACTORS, np.inf)), "factor 'size' must be finite, or NaN"),
     "mismatched rows": (npz(CODES, FACTORS[:-1]), "must have the same number of rows, got 120 and 119"),
     "one-valued factor": (npz(CODES, FACTORS * [1, 0, 1]), "factor 'size' takes one value only"),
@@ -197,11 +197,22 @@ def test_a_command_line_that_makes_no_sense_is_refused(capsys, arguments, senten
     assert_refused(*run_cli(capsys, *arguments), sentence)
 
 
-def test_four_rows_are_scored_or_refused_but_never_crash(tmp_path, capsys):
-    code, out, err = run_cli(capsys, "score", save_npz(tmp_path, CODES[:4], [[0], [0], [1], [1]]), "--metrics", "mig")
-    assert code == 0
-    assert out.splitlines()[1].split()[0] == "mig"
-    assert "Traceback" not in err
+@pytest.mark.parametrize("n_rows", [4, 9])
+def test_a_handful_of_rows_is_refused(tmp_path, capsys, n_rows):
+    path = save_npz(tmp_path, CODES[:n_rows], np.arange(n_rows)[:, None] % 2)
+    sentence = (
+        f"codes must have at least 10 rows to be evaluated, got {n_rows}: most scores cannot be computed on fewer"
+    )
+    assert_refused(*run_cli(capsys, "score", path, "--metrics", "mig"), sentence)
+
+
+@pytest.mark.parametrize("name", ["out.pdf", "out", "out.json"])
+@pytest.mark.parametrize("command", ["score", "demo"])
+def test_a_report_of_another_kind_than_a_page_is_refused(tmp_path, capsys, command, name):
+    files = [save_npz(tmp_path)] if command == "score" else []
+    sentence = "report must end in .html, as it is a web page, got"
+    assert_refused(*run_cli(capsys, command, *files, "--report", tmp_path / name), sentence)
+    assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize(

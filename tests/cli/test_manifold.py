@@ -150,7 +150,10 @@ BAD = [
     (("decoder", "--latent-dim", 3, "--memory", "much"), "memory must be a size such as '2GiB'"),
     (("decoder", "--latent-dim", 3, "--report", "nowhere/out.html"), "there is no folder 'nowhere'; make it first."),
     (("decoder", "--latent-dim", 3, "--prior", "z.npy"), "prior must be a .npy file, but there is no file 'z.npy'."),
-    (("decoder", "--latent-dim", 3, "--json", "a", "--report", "a"), "report 'a' would overwrite another output"),
+    (
+        ("decoder", "--latent-dim", 3, "--json", "a.html", "--report", "a.html"),
+        "report 'a.html' would overwrite another output",
+    ),
 ]
 
 

@@ -106,7 +106,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, capsys):
     ("bad", "sentence"),
     [
         ("nothing.npz", "nothing.npz: path '{folder}/nothing.npz' is not a file"),
-        ("nan.npz", "nan.npz: codes must be finite, got NaN or inf in columns [0]"),
+        ("nan.npz", "nan.npz: codes must be finite, got NaN or inf in 120 of 120 rows, in 'code_0'"),
         ("text.csv", "text.csv: code_columns 'code_*' matches no column"),
         ("plain.npz", "files must differ from each other, got '{folder}/plain.npz' more than once"),
     ],

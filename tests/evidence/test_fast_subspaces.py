@@ -154,7 +154,7 @@ class TestWeights:
         np.testing.assert_allclose(found.weights[0], 0.25)
         score = iwr_score(found)
         assert score.per_factor[0] == pytest.approx(0.0, abs=1e-9)
-        assert "1 factor(s) cannot be predicted from the codes" in score.notes[0]
+        assert "predicts nothing of “coin”, though other probes may: its weight" in score.notes[0]
 
     def test_one_code_that_is_the_factor_scores_one(self):
         codes = normal(4)

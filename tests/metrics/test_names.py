@@ -7,8 +7,13 @@ import pytest
 
 import unbraid as ub
 from unbraid._asked import resolve_metrics
+from unbraid._score import Score
 from unbraid._validation import did_you_mean
 from unbraid.metrics import METRICS
+from unbraid.metrics._dci import DCI
+from unbraid.metrics._dci_es import DCIES
+from unbraid.metrics._dependent import Dependent
+from unbraid.metrics._infomec import InfoMEC
 from unbraid.metrics._names import BESIDE_THE_PANEL, meant, unknown_metric
 
 
@@ -103,3 +108,18 @@ class TestScoresOfAReport:
 def test_capital_letters_do_not_hide_what_is_near():
     assert did_you_mean("SIZE", ["Size", "shape"]) == "; did you mean 'Size'"
     assert did_you_mean("nothing", ["Size", "shape"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("family", "scores"),
+    [
+        (DCI, "disentanglement, completeness, informativeness"),
+        (DCIES, "disentanglement, completeness, informativeness, explicitness, size"),
+        (InfoMEC, "modularity, compactness, explicitness"),
+        (Dependent, "modularity, compactness, explicitness, minimality, sufficiency"),
+    ],
+)
+def test_a_family_is_not_one_number_and_says_which_it_has(family, scores):
+    several = family(*[Score(value=1.0)] * len(family._fields))
+    with pytest.raises(TypeError, match=rf"^{family.__name__} has {len(several)} scores, .* as in \.\w+: {scores}\.$"):
+        float(several)

@@ -267,7 +267,8 @@ class TestWeights:
         np.testing.assert_allclose(iwr_score(found).per_factor, [0, 1], atol=1e-12)
         for score in (iwo_score, iwr_score, orthogonality_score):
             assert score(found).notes == (
-                "1 factor(s) cannot be predicted from the codes: their weight is spread evenly over all axes.",
+                "The fit of subspaces predicts nothing of “factor_0”, though other probes may: "
+                "its weight is spread evenly over all axes.",
             )
         assert iwr_score(weigh([heard], options, N_CODES)).notes == ()
 

@@ -4,9 +4,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+PAGES = (".html", ".htm")
+
 
 def check_writable(argument: str, path: Path) -> None:
-    """Raise unless a file can be put at ``path``."""
+    """Raise unless a file can be put at ``path``, which is the name of a web page where it is for a report."""
     folder = path.parent
     if path.exists() and not path.is_file():
         kind = "folder" if path.is_dir() else "device"
@@ -17,6 +19,8 @@ def check_writable(argument: str, path: Path) -> None:
         )
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{argument} {str(path)!r} cannot be written: no permission in {str(folder)!r}.")
+    if argument == "report" and path.suffix.lower() not in PAGES:
+        raise ValueError(f"report must end in .html, as it is a web page, got {str(path)!r}; print the page for a PDF.")
 
 
 def check_outputs(inputs: Sequence[Path], json: str | None, csv: Path | None, report: Path | None) -> None:
@@ -24,9 +28,9 @@ def check_outputs(inputs: Sequence[Path], json: str | None, csv: Path | None, re
     taken = [path.resolve() for path in inputs]
     for argument, path in (("report", report), ("csv", csv), ("json", json_file(json))):
         if path is not None:
-            check_writable(argument, path)
             if path.resolve() in taken:
                 raise ValueError(f"{argument} {str(path)!r} would overwrite the input or another output; give another.")
+            check_writable(argument, path)
             taken.append(path.resolve())
 
 

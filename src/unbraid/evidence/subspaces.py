@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -70,21 +70,25 @@ class Subspaces:
         bases: For each factor, a basis of as many axes as have weight, ``(n_codes, rank)``.
         weights: For each factor, the weights of those axes, summing to 1, ``(rank,)``.
         n_codes: Dimensions of code space.
+        factor_names: The factors' names, for notes; none where they are not known.
     """
 
     subspaces: tuple[Subspace, ...]
     bases: tuple[FloatArray, ...]
     weights: tuple[FloatArray, ...]
     n_codes: int
+    factor_names: tuple[str, ...] = ()
 
 
 def factor_subspaces(rep: Representation, options: SubspaceOptions, rng: np.random.Generator) -> Subspaces:
     """Find the subspace of every factor with the solver asked for."""
     if options.solver == "nested":
-        return weigh(_solve_nested(rep, options, rng), options, rep.n_codes)
-    from unbraid.evidence.fast_subspaces import fast_subspaces
+        found = _solve_nested(rep, options, rng)
+    else:
+        from unbraid.evidence.fast_subspaces import fast_subspaces
 
-    return weigh(fast_subspaces(rep, options, rng), options, rep.n_codes)
+        found = fast_subspaces(rep, options, rng)
+    return replace(weigh(found, options, rep.n_codes), factor_names=rep.factor_names)
 
 
 def _solve_nested(rep: Representation, options: SubspaceOptions, rng: np.random.Generator) -> list[Subspace]:

@@ -140,7 +140,8 @@ def _scikit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> Fitted
         "n_jobs": 1,
     }
     if options.forest == "random":
-        shared["max_samples"] = min(1.0, MAX_ROWS_A_TREE / len(task.train))
+        share = MAX_ROWS_A_TREE / len(task.train)
+        shared["max_samples"] = share if share < 1 else None
     if not task.factor.is_numeric:
         kind = ensemble.RandomForestClassifier if options.forest == "random" else ensemble.ExtraTreesClassifier
         model = kind(**shared).fit(task.codes, task.factor.numbers[task.train])

@@ -16,6 +16,7 @@ from unbraid.evidence.trees import (
     boosting_importance,
     forest_importance,
 )
+from unbraid.metrics._families import not_one_number
 from unbraid.representation import as_labelled
 
 
@@ -25,6 +26,9 @@ class DCI(NamedTuple):
     disentanglement: Score
     completeness: Score
     informativeness: Score
+
+    def __float__(self) -> float:
+        raise not_one_number(type(self).__name__, self._fields)
 
 
 def dci_linear(codes: Any, factors: Any = None, *, strength: float = 0.0, rng: np.random.Generator | int = 0) -> DCI:

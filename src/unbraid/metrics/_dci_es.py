@@ -18,6 +18,7 @@ from unbraid.evidence.loss_capacity import LossCapacity, LossCapacityOptions, Wh
 from unbraid.evidence.probe_losses import Loss
 from unbraid.evidence.sage import SageOptions
 from unbraid.metrics._dci import completeness, disentanglement
+from unbraid.metrics._families import not_one_number
 from unbraid.metrics._identifiability import identifiability
 from unbraid.representation import Representation, as_labelled
 
@@ -32,6 +33,9 @@ class DCIES(NamedTuple):
     informativeness: Score
     explicitness: Score
     size: Score
+
+    def __float__(self) -> float:
+        raise not_one_number(type(self).__name__, self._fields)
 
 
 def dci_es(

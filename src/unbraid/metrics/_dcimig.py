@@ -13,6 +13,7 @@ from unbraid.evidence.information import (
     InformationTable,
     information_table,
 )
+from unbraid.metrics._mig import share_of
 from unbraid.metrics._notes import binning_notes
 from unbraid.representation import as_labelled
 
@@ -62,10 +63,11 @@ def dcimig_score(table: InformationTable) -> Score:
     """DCIMIG of a table of mutual information."""
     gaps = gaps_by_best_factor(table.mutual_information)
     kept = gaps.max(axis=0)
+    entropy = table.factor_entropy  # 0 where few rows, drawn again, leave a factor a single value
     return Score(
-        value=float(kept.sum() / table.factor_entropy.sum()),
-        per_factor=kept / table.factor_entropy,
-        per_code=(gaps / table.factor_entropy).max(axis=1),
+        value=float(share_of(kept.sum(), entropy.sum())),
+        per_factor=share_of(kept, entropy),
+        per_code=share_of(gaps, entropy).max(axis=1),
         evidence={"mutual_information": table.mutual_information},
         notes=binning_notes(table),
     )

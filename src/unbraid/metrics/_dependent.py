@@ -10,6 +10,7 @@ from unbraid._typing import FloatArray
 from unbraid.evidence.cross_prediction import CrossPrediction, CrossPredictionOptions, cross_prediction
 from unbraid.evidence.regressors import Predictions, RegressorName
 from unbraid.evidence.variables import ErrorKind, Scaling, check_groups
+from unbraid.metrics._families import not_one_number
 from unbraid.representation import as_labelled
 
 
@@ -21,6 +22,9 @@ class Dependent(NamedTuple):
     explicitness: Score
     minimality: Score
     sufficiency: Score
+
+    def __float__(self) -> float:
+        raise not_one_number(type(self).__name__, self._fields)
 
 
 def dependent(

@@ -19,6 +19,7 @@ from unbraid.evidence.separability import (
     PredictiveOptions,
     predictive_information,
 )
+from unbraid.metrics._families import not_one_number
 from unbraid.metrics._mig import share_of
 from unbraid.metrics._notes import binning_notes, dead_code_notes
 from unbraid.representation import as_labelled
@@ -30,6 +31,9 @@ class InfoMEC(NamedTuple):
     modularity: Score
     compactness: Score
     explicitness: Score
+
+    def __float__(self) -> float:
+        raise not_one_number(type(self).__name__, self._fields)
 
 
 def infomec(

@@ -8,6 +8,7 @@ import numpy as np
 
 from unbraid._score import Score
 from unbraid._typing import FloatArray
+from unbraid._words import quoted
 from unbraid.evidence.subspaces import Loss, Solver, SubspaceOptions, Subspaces, Weights, factor_subspaces, weigh
 from unbraid.metrics._label_free import off_diagonal_mean
 from unbraid.representation import as_labelled
@@ -236,7 +237,16 @@ def _curves(found: Subspaces) -> dict[str, FloatArray]:
 
 
 def _notes(found: Subspaces) -> tuple[str, ...]:
-    silent = sum(subspace.losses[0] <= subspace.losses.min() for subspace in found.subspaces)
+    names = found.factor_names or tuple(f"factor_{k}" for k in range(len(found.subspaces)))
+    silent = [
+        name
+        for name, subspace in zip(names, found.subspaces, strict=True)
+        if subspace.losses[0] <= subspace.losses.min()
+    ]
     if not silent:
         return ()
-    return (f"{silent} factor(s) cannot be predicted from the codes: their weight is spread evenly over all axes.",)
+    whose = "its weight is" if len(silent) == 1 else "their weights are"
+    return (
+        f"The fit of subspaces predicts nothing of {quoted(silent)}, though other probes may: "
+        f"{whose} spread evenly over all axes.",
+    )
