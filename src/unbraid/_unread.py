@@ -44,8 +44,8 @@ def nothing(report: Report, structure: Structure) -> list[Finding]:
     if not (as_noise and quiet and hardly) or any(_leaves_a_trace(report, k) for k in range(len(structure.read))):
         return []
     says = (
-        "No code shows any of the factors: no probe reads more than from shuffled factors, and no code alone tells "
-        "more than chance."
+        f"No code shows any of the factors in these {report.meta['n_samples']} rows: no probe reads more than from "
+        "shuffled factors, and no code alone tells more than chance."
     )
     return [Finding(kind=FindingKind.LOST, says=says, factors=tuple(report.meta["factor_names"]))]
 
@@ -103,7 +103,7 @@ def _fold(report: Report, structure: Structure, name: str, k: int, j: int) -> Fi
     if any(f"{probe}.informativeness" in report.scores for probe in PROBES if probe != LINE):
         says = (
             f"{start}, but not which way: probes read {read} of it by R², since its mean hardly changes with the code, "
-            "as where a sign is lost."
+            "as where a sign is lost. Scores by counts credit it, scores by R² do not."
         )
         return Finding(kind=FindingKind.FOLDED, says=says, factors=(name,), codes=(code,))
     return Finding(
