@@ -105,6 +105,12 @@ def test_few_rows_do_not_show_which_code_mixes():
     assert mixed.says == "Probes of “factor_0” and “factor_1” lean on shared codes, among “code_0” and “code_1”."
 
 
+def test_a_clear_leak_in_few_rows_leaves_a_code_to_nobody():
+    _, factors = world(150, 2)
+    codes = np.column_stack([factors[:, 0] + 0.6 * factors[:, 1], factors[:, 0] + np.sin(40 * factors[:, 1])])
+    assert "own code" not in [kind for kind, *_ in found(judge(codes, factors))]
+
+
 def test_a_small_leak_is_told_and_is_not_called_a_mixture():
     _, factors = world(2000)
     codes = factors.copy()

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from unbraid._finding import Finding, FindingKind
-from unbraid._sharing import Group, about, by_factor, content, depend, leaks, who_is_where
+from unbraid._sharing import LEAK, Group, about, by_factor, by_lines, content, depend, leaks, who_is_where
 from unbraid._structure import Structure, find_structure
 from unbraid._typing import FloatArray
 from unbraid._unread import nothing, unread
@@ -251,7 +251,8 @@ def _is_its_own(report: Report, structure: Structure, k: int, j: int) -> bool:
     others = [i for i in range(len(names)) if i == k or not depend(report, {names[k], names[i]})]
     shares = content(report, structure, others)
     needed = any(j in structure.suspected[i] for i in others)
-    return not needed and (shares is None or about(shares, j, others) == (k,))
+    leak = max((by_lines(report, structure)[j, i] for i in others if i != k), default=0.0)
+    return not needed and leak < LEAK and (shares is None or about(shares, j, others) == (k,))
 
 
 def _names(report: Report, group: Group) -> tuple[tuple[str, ...], tuple[str, ...]]:

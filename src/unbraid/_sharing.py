@@ -36,9 +36,7 @@ def content(report: Report, structure: Structure, factors: Sequence[int]) -> Flo
     if structure.excess is None or BEYOND_LUCK**2 / report.meta["n_samples"] > LEAK:
         return None
     told = -np.expm1(-2 * structure.excess)
-    if structure.alone is not None:
-        told = np.maximum(told, _by_lines(report, structure))
-    told = told[:, list(factors)]
+    told = np.maximum(told, by_lines(report, structure))[:, list(factors)]
     shares: FloatArray = told / np.maximum(told.sum(axis=1, keepdims=True), 1e-12)
     return shares
 
@@ -73,10 +71,8 @@ def who_is_where(report: Report, group: Group, shares: FloatArray) -> tuple[str,
 
 def leaks(report: Report, structure: Structure, held: Sequence[tuple[int, int]]) -> list[str]:
     """Say how much of a code that one factor has to itself is another's after all, by the R² of a line."""
-    if structure.alone is None:
-        return []
     names, codes = report.meta["factor_names"], report.meta["code_names"]
-    linear = _by_lines(report, structure)
+    linear = by_lines(report, structure)
     return [
         f"“{codes[j]}” has a little of “{names[other]}” too ({linear[j, other]:.2f} of its variance)"
         for k, j in held
@@ -92,9 +88,10 @@ def depend(report: Report, names: Collection[str]) -> bool:
     return any(len({pair.first, pair.second} & set(names)) >= least for pair in pairs)
 
 
-def _by_lines(report: Report, structure: Structure) -> FloatArray:
+def by_lines(report: Report, structure: Structure) -> FloatArray:
     """Return R² of single codes beyond luck; 0 for categorical factors, which have accuracies instead."""
-    assert structure.alone is not None
+    if structure.alone is None:
+        return np.zeros((report.meta["n_codes"], report.meta["n_factors"]))
     numeric = np.array([kind != "categorical" for kind in report.meta["factor_kinds"]])
     clear: FloatArray = np.where(
         numeric & (structure.alone > BEYOND_LUCK**2 / report.meta["n_samples"]), structure.alone, 0.0
