@@ -6,7 +6,7 @@ import pytest
 import unbraid as ub
 from unbraid._diagnosis import diagnose
 from unbraid._report_file import read_reports
-from unbraid._structure import fewest, find_structure, holders
+from unbraid._structure import fewest, find_structure, holders, most_by_chance
 
 METRICS = ["mig", "sap", "dci_linear", "dci_forest", "iwo"]
 
@@ -37,9 +37,13 @@ def found(report):
     ]
 
 
-def test_aligned_codes_have_nothing_to_find():
+def test_aligned_codes_are_each_factors_own():
     _, factors = world()
-    assert found(judge(factors, factors)) == []
+    report = judge(factors, factors)
+    assert found(report) == [("own code", "012", "012")]
+    assert report.findings[0].says == (
+        "Each factor has a code to itself: “factor_0” in “code_0”, “factor_1” in “code_1” and “factor_2” in “code_2”."
+    )
 
 
 @pytest.mark.parametrize("degrees", [15, 45])
@@ -60,7 +64,7 @@ def test_a_slight_turn_is_let_pass():
     _, factors = world()
     codes = factors.copy()
     codes[:, :2] = factors[:, :2] @ turn(4)
-    assert found(judge(codes, factors)) == []
+    assert found(judge(codes, factors)) == [("own code", "012", "012")]
 
 
 @pytest.mark.parametrize(("n_factors", "seed"), [(2, 0), (2, 1), (2, 2), (3, 3), (5, 4)])
@@ -70,7 +74,8 @@ def test_any_rotation_of_all_factors(n_factors, seed):
     names = "".join(map(str, range(n_factors)))
     report = judge(turned, factors)
     largest = np.abs(report["dci_linear.completeness"].evidence["importance"]).max()
-    assert found(report) == ([("rotated", names, names)] if largest < 0.9 else [])
+    kinds = [(kind, about, "".join(sorted(codes))) for kind, about, codes in found(report)]
+    assert kinds == [("rotated" if largest < 0.9 else "own code", names, names)]
 
 
 def test_a_skewed_mixture_is_no_rotation():
@@ -81,6 +86,44 @@ def test_a_skewed_mixture_is_no_rotation():
     assert "not at right angles" in report.findings[1].says
 
 
+def test_of_two_codes_only_the_one_that_mixes_is_said_to():
+    _, factors = world(1000)
+    codes = factors.copy()
+    codes[:, 1] += 0.6 * factors[:, 0]
+    report = judge(codes, factors)
+    assert found(report) == [("own code", "2", "2"), ("mixed", "01", "1")]
+    assert report.findings[1].says == "“code_0” is about “factor_0” alone; “code_1” mixes “factor_1” with “factor_0”."
+    bent = np.column_stack([factors[:, 0], factors[:, 1] + factors[:, 0] ** 2])
+    assert "“code_1” mixes “factor_1” with “factor_0”" in judge(bent, factors[:, :2]).findings[0].says
+
+
+def test_few_rows_do_not_show_which_code_mixes():
+    _, factors = world(150)
+    codes = factors.copy()
+    codes[:, 1] += 0.6 * factors[:, 0]
+    (_, mixed) = judge(codes, factors).findings
+    assert mixed.says == "Probes of “factor_0” and “factor_1” lean on shared codes, among “code_0” and “code_1”."
+
+
+def test_a_clear_leak_in_few_rows_leaves_a_code_to_nobody():
+    rng = np.random.default_rng(1403)
+    factors = rng.normal(size=(150, 3))
+    mix = np.array([[0.2, 0.6, -1.7], [0.6, -0.7, 0.8], [0.0, -1.0, -0.1]])
+    codes = factors @ mix.T + 0.8 * rng.normal(size=(150, 3))
+    report = judge(codes, factors, noise=0.0, metrics=["mig", "sap", "dci_linear"])
+    assert find_structure(report).holders[2] == (0,)
+    assert found(report) == []
+
+
+def test_a_small_leak_is_told_and_is_not_called_a_mixture():
+    _, factors = world(2000)
+    codes = factors.copy()
+    codes[:, 1] += 0.2 * factors[:, 0]
+    report = judge(codes, factors)
+    assert found(report) == [("own code", "012", "012")]
+    assert report.findings[0].says.endswith("; “code_1” has a little of “factor_0” too (0.03 of its variance).")
+
+
 def test_nothing_is_said_of_codes_shared_by_factors_that_depend_on_each_other():
     _, factors = world()
     factors[:, 1] = 0.9 * factors[:, 0] + 0.4 * factors[:, 1]
@@ -88,13 +131,13 @@ def test_nothing_is_said_of_codes_shared_by_factors_that_depend_on_each_other():
     codes[:, :2] = factors[:, :2] @ turn(40)
     report = judge(codes, factors)
     assert report.dependence.dependent_pairs
-    assert found(report) == []
+    assert found(report) == [("own code", "2", "2")]
 
 
 def test_codes_of_dependent_factors_are_neither_copies_nor_mixed():
     _, factors = world(500)
     factors[:, 1] = factors[:, 0] + 0.05 * factors[:, 1]
-    assert found(judge(factors, factors, noise=0.01)) == []
+    assert found(judge(factors, factors, noise=0.01)) == [("own code", "2", "2")]
 
 
 def test_an_angle_in_cosine_and_sine():
@@ -111,6 +154,29 @@ def test_copies_of_an_angle_are_not_cosine_and_sine():
     codes = np.column_stack([angle, angle, factors[:, 1:]])
     report = judge(codes, np.column_stack([angle, factors[:, 1:]]), kinds=["circular", "continuous", "continuous"])
     assert "circle" not in [kind for kind, *_ in found(report)]
+
+
+def test_an_angle_in_one_code_is_said_to_sit_there():
+    rng, factors = world(600, 2)
+    angle = 10.0 * rng.integers(36, size=600)
+    report = judge(
+        np.column_stack([angle / 100, factors[:, 1]]),
+        np.column_stack([angle, factors[:, 1]]),
+        kinds=["circular:360", "continuous"],
+    )
+    assert found(report) == [("own code", "1", "1"), ("curved", "0", "0")]
+    assert report.findings[1].says.startswith("“factor_0”, an angle, sits in one code, “code_0”: trees read 1.00")
+    assert "one code cannot follow a circle" in report.findings[1].says
+
+
+def test_numbers_that_are_names_sit_in_one_code_along_no_line():
+    rng, factors = world(600, 2)
+    name = rng.integers(5, size=600)
+    codes = np.column_stack([np.array([3, 0, 4, 1, 2])[name], factors[:, 1]])
+    report = judge(codes, np.column_stack([name, factors[:, 1]]), kinds=["ordinal", "continuous"])
+    assert found(report) == [("own code", "1", "1"), ("curved", "0", "0")]
+    assert "sits in one code, “code_0”" in report.findings[1].says
+    assert "declare it categorical" in report.findings[1].says
 
 
 def test_a_category_spread_over_indicators():
@@ -141,15 +207,56 @@ def test_a_factor_that_no_line_reads():
     _, factors = world()
     squared = np.column_stack([factors[:, 0] ** 2, factors[:, 1:]])
     report = judge(factors, squared, noise=0.0)
-    assert found(report) == [("own code", "12", "12"), ("curved", "0", "")]
+    assert found(report) == [("own code", "12", "12"), ("curved", "0", "0")]
     assert "a line 0.0" in report.findings[1].says
+    assert "categorical" not in report.findings[1].says
+
+
+@pytest.mark.parametrize("fold", [np.abs, np.square])
+def test_a_factor_whose_sign_is_gone_is_not_lost(fold):
+    _, factors = world(1500)
+    report = judge(np.column_stack([fold(factors[:, 0]), factors[:, 1:]]), factors)
+    assert found(report) == [("own code", "12", "12"), ("folded", "0", "0")]
+    assert report.findings[1].says.startswith("“code_0” tells much of “factor_0” (0.")
+    assert "but not which way: probes read 0.0" in report.findings[1].says
+
+
+def test_lines_alone_do_not_say_that_a_sign_is_gone():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(8, size=(2000, 3)).astype(float)
+    codes = np.column_stack([factors[:, 0] + 8 * factors[:, 1], factors[:, 2]])
+    report = judge(codes, factors, metrics=["mig", "sap", "dci_linear"])
+    assert ("curved", "0", "0") in found(report)
+    assert {"lost", "folded"}.isdisjoint(kind for kind, *_ in found(report))
+
+
+def test_a_factor_that_values_but_no_means_show_is_not_called_lost():
+    _, factors = world(700)
+    codes = np.column_stack([factors[:, 0] ** 2, factors[:, 1:]])
+    report = judge(codes, factors, metrics=["dci_linear", "dci_forest", "explicitness"])
+    assert found(report) == [("own code", "12", "12")]
+    blind = judge(codes, factors, metrics=["dci_linear", "dci_forest"])
+    assert found(blind)[1][0] == "lost"
+    assert blind.findings[1].says == "No probe reads “factor_0” out of the codes any better than a blind guess."
 
 
 def test_a_factor_that_is_read_in_part():
     rng, factors = world(1000)
     codes = factors.copy()
     codes[:, 0] += 0.6 * rng.standard_normal(1000)
-    assert found(judge(codes, factors)) == [("own code", "12", "12"), ("partly", "0", "")]
+    report = judge(codes, factors)
+    assert found(report) == [("own code", "12", "12"), ("partly", "0", "0")]
+    assert report.findings[1].says.endswith("of it, from “code_0”), from a code of its own.")
+
+
+def test_two_factors_half_read_from_one_code_and_from_one_each_are_told_apart():
+    rng, factors = world(1500)
+    packed = judge(np.column_stack([factors[:, 0] + factors[:, 1], factors[:, 2]]), factors)
+    assert found(packed) == [("own code", "2", "1"), ("packed", "01", "0"), ("partly", "01", "0")]
+    assert packed.findings[1].says == "What is read of “factor_0” and “factor_1” is in one code, “code_0”."
+    noisy = judge(factors + 0.58 * rng.normal(size=factors.shape), factors)
+    assert found(noisy) == [("partly", "012", "012")]
+    assert noisy.findings[0].says.endswith(", each from a code of its own.")
 
 
 def test_a_code_that_a_half_read_factor_needs_is_not_its_factors_own():
@@ -176,7 +283,25 @@ def test_two_factors_in_one_code():
 @pytest.mark.parametrize(("n_rows", "seed"), [(60, 0), (60, 1), (60, 2), (600, 3)])
 def test_nothing_is_found_in_noise(n_rows, seed):
     rng, factors = world(n_rows, seed=seed)
-    assert found(judge(rng.normal(size=(n_rows, 5)), factors)) == []
+    report = judge(rng.normal(size=(n_rows, 5)), factors)
+    assert found(report) in ([], [("lost", "012", "")])
+    assert n_rows < 600 or report.findings[0].says.startswith("No code shows any of the factors in these 600 rows:")
+
+
+def test_noise_is_not_called_empty_by_lines_alone():
+    rng, factors = world(600)
+    assert found(judge(rng.normal(size=(600, 5)), factors, metrics=["mig", "sap", "dci_linear"])) == []
+
+
+@pytest.mark.parametrize(("rows", "levels"), [(60, 8), (200, 20), (700, 20), (2000, 4)])
+def test_what_independent_columns_share_by_chance(rows, levels):
+    rng = np.random.default_rng(rows)
+    told = []
+    for _ in range(40):
+        table = np.histogram2d(rng.random(rows), rng.integers(levels, size=rows), [20, levels])[0] / rows
+        even = np.outer(table.sum(axis=1), table.sum(axis=0))
+        told.append(float((table[table > 0] * np.log(table[table > 0] / even[table > 0])).sum()))
+    assert max(told) < most_by_chance(rows, 20, levels) < np.mean(told) + 6 * np.std(told)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -2,21 +2,21 @@
 
 A factor is *held* by the codes that a good probe of it leans on. Factors that share a code belong together, and how
 many factors and codes a group has says what happened to it: one and one is a code of its own, one factor in several
-codes is spread or copied, several factors in as many codes are rotated or mixed. Nothing is said of where factors are
-that no probe reads well, of factors that share codes but depend on each other in the data, of codes in which no factor
-is found at all, and of codes that are as they should be.
+codes is spread or copied, several factors in as many codes are rotated or mixed. Nothing is said of factors that share
+codes but depend on each other in the data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from unbraid._finding import Finding, FindingKind
+from unbraid._sharing import LEAK, Group, about, by_factor, by_lines, content, depend, leaks, who_is_where
 from unbraid._structure import Structure, find_structure
 from unbraid._typing import FloatArray
+from unbraid._unread import nothing, unread
 from unbraid._words import listing, quoted
 from unbraid.result import Report
 
@@ -26,21 +26,9 @@ READ_WELL, RIGHT_ANGLES = 0.9, 0.9
 LEAST_WEIGHT = 0.05
 #: Copies: the best code alone predicts this share of what all do; others tell, and predict, these shares of its own.
 ALONE, TELLS_AS_MUCH, PREDICTS_AS_MUCH = 0.8, 0.75, 0.5
-#: A factor is read in part below this; lost if no probe beats a guess and, within the interval, none is above this.
-IN_PART, HARDLY = 0.7, 0.3
-#: What trees must have over a line to say that a factor needs a curve.
-CURVE = 0.2
 #: A code that no probe leans on more than this, and that tells nothing alone, is empty.
 UNUSED = 0.05
 MOST_NAMES = 6
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Group:
-    """Factors that share codes, and those codes, by position."""
-
-    factors: tuple[int, ...]
-    codes: tuple[int, ...]
 
 
 def diagnose(report: Report) -> tuple[Finding, ...]:
@@ -50,26 +38,37 @@ def diagnose(report: Report) -> tuple[Finding, ...]:
         report: With the scores and their evidence; a report read back from a file has none.
 
     Returns:
-        Findings, each with the sentence and the names it is about; none for codes that are as they should be, for
-        noise, and where no probe of all codes (``dci_linear``, ``dci_forest``, ``dci_boosting``) was run.
+        Findings, each with the sentence and the names it is about; none but dead codes where no probe of all codes
+        (``dci_linear``, ``dci_forest``, ``dci_boosting``) was run.
     """
     dead = _dead(report)
     structure = find_structure(report)
-    if structure is None or not structure.shows_something:
+    if structure is None:
         return dead
+    if not structure.shows_something:
+        return (*nothing(report, structure), *dead)
+    groups = _groups(report, structure)
     faults = [
-        *(finding for group in _groups(structure) for finding in _describe(report, structure, group)),
+        *(finding for group in groups for finding in _describe(report, structure, group)),
         *_copies(report, structure),
-        *_curved(report, structure),
-        *_in_part(report, structure),
-        *_lost(report, structure),
+        *unread(report, structure),
         *_empty(report, structure),
         *dead,
     ]
-    return (*_own(report, structure, faults), *faults)
+    return (*_own(report, structure, groups, faults), *faults)
 
 
-def _groups(structure: Structure) -> list[_Group]:
+def _groups(report: Report, structure: Structure) -> list[Group]:
+    """Join factors that share a code, and part them again where each code is about one factor but for leaks."""
+    parted = []
+    for group in _joined(structure):
+        shares = None if len(group.factors) == 1 else content(report, structure, group.factors)
+        apart = None if shares is None or _is_rotated(report, structure, group) else by_factor(group, shares)
+        parted += [group] if apart is None else apart
+    return parted
+
+
+def _joined(structure: Structure) -> list[Group]:
     """Join factors that share a code, directly or through others."""
     groups: list[tuple[set[int], set[int]]] = []
     for k, codes in enumerate(structure.holders):
@@ -78,18 +77,16 @@ def _groups(structure: Structure) -> list[_Group]:
         joined = [group for group in groups if group[1] & set(codes)]
         groups = [group for group in groups if group not in joined]
         groups.append(({k}.union(*(g[0] for g in joined)), set(codes).union(*(g[1] for g in joined))))
-    return [
-        _Group(factors=tuple(sorted(f)), codes=tuple(sorted(c))) for f, c in sorted(groups, key=lambda g: min(g[0]))
-    ]
+    return [Group(factors=tuple(sorted(f)), codes=tuple(sorted(c))) for f, c in sorted(groups, key=lambda g: min(g[0]))]
 
 
-def _describe(report: Report, structure: Structure, group: _Group) -> list[Finding]:
+def _describe(report: Report, structure: Structure, group: Group) -> list[Finding]:
     if len(group.factors) == 1:
         return _one_factor(report, structure, group) if len(group.codes) > 1 else []
-    return [] if _depends(report, set(_names(report, group)[0])) else [_several_factors(report, structure, group)]
+    return [] if depend(report, _names(report, group)[0]) else [_several_factors(report, structure, group)]
 
 
-def _one_factor(report: Report, structure: Structure, group: _Group) -> list[Finding]:
+def _one_factor(report: Report, structure: Structure, group: Group) -> list[Finding]:
     """Say that a factor takes several codes, unless one of them alone would do: then they may be copies."""
     (k,) = group.factors
     factors, codes = _names(report, group)
@@ -106,20 +103,35 @@ def _one_factor(report: Report, structure: Structure, group: _Group) -> list[Fin
     return [Finding(kind=FindingKind.SPREAD, says=says, factors=factors, codes=codes)]
 
 
-def _several_factors(report: Report, structure: Structure, group: _Group) -> Finding:
+def _several_factors(report: Report, structure: Structure, group: Group) -> Finding:
     factors, codes = _names(report, group)
     who, where = _all_or(factors, report.meta["factor_names"], "factors"), quoted(codes, MOST_NAMES)
     if len(codes) == 1:
         says = f"The code {where} alone holds {who}."
         return Finding(kind=FindingKind.PACKED, says=says, factors=factors, codes=codes)
-    angles = _angles(report, group.factors) if _is_turned(report, structure, group) else None
-    if angles is not None and angles >= RIGHT_ANGLES:
+    if _is_rotated(report, structure, group):
         says = (
             f"{_capital(who)} are rotated into {len(codes)} codes, {where}: together these hold just these "
             "factors, at right angles to each other, but none is about one of them alone."
         )
         return Finding(kind=FindingKind.ROTATED, says=says, factors=factors, codes=codes)
+    return _mixed(report, structure, group, who)
+
+
+def _mixed(report: Report, structure: Structure, group: Group, who: str) -> Finding:
+    """Say which codes mix factors: all, or those that do beside codes that are about one."""
+    factors, codes = _names(report, group)
+    where = quoted(codes, MOST_NAMES)
+    turned, shares = _is_turned(report, structure, group), content(report, structure, group.factors)
+    if shares is None and not turned:
+        says = f"Probes of {who} lean on shared codes, among {where}."
+        return Finding(kind=FindingKind.MIXED, says=says, factors=factors, codes=codes)
+    if shares is not None and any(len(about(shares, j, group.factors)) < 2 for j in group.codes):
+        told, mixing = who_is_where(report, group, shares)
+        names = tuple(report.meta["code_names"][j] for j in mixing)
+        return Finding(kind=FindingKind.MIXED, says=f"{told}.", factors=factors, codes=names)
     says = f"{_capital(who)} are mixed in {len(codes)} codes, {where}"
+    angles = _angles(report, group.factors) if turned else None
     if angles is not None:
         says += (
             f", along directions that are not at right angles (importance-weighted orthogonality {angles:.2f}), so "
@@ -128,7 +140,12 @@ def _several_factors(report: Report, structure: Structure, group: _Group) -> Fin
     return Finding(kind=FindingKind.MIXED, says=f"{says}.", factors=factors, codes=codes)
 
 
-def _is_turned(report: Report, structure: Structure, group: _Group) -> bool:
+def _is_rotated(report: Report, structure: Structure, group: Group) -> bool:
+    angles = _angles(report, group.factors) if _is_turned(report, structure, group) else None
+    return angles is not None and angles >= RIGHT_ANGLES
+
+
+def _is_turned(report: Report, structure: Structure, group: Group) -> bool:
     """Tell whether lines read every factor of a group from as many codes as the factors have axes, each mixed."""
     readable = bool((structure.by_line[list(group.factors)] >= READ_WELL).all())
     mixed = all(_holds(structure, group, j) > 1 for j in group.codes)
@@ -136,23 +153,16 @@ def _is_turned(report: Report, structure: Structure, group: _Group) -> bool:
     return readable and mixed and spread and _n_axes(report, group) == len(group.codes)
 
 
-def _holds(structure: Structure, group: _Group, j: int) -> int:
+def _holds(structure: Structure, group: Group, j: int) -> int:
     return sum(j in structure.holders[k] for k in group.factors)
 
 
-def _n_axes(report: Report, group: _Group) -> int | None:
+def _n_axes(report: Report, group: Group) -> int | None:
     score = report.scores.get("iwr") or report.scores.get("iwo")
     weights = None if score is None else score.evidence.get("axis_weights")
     if weights is None:
         return None
     return int((np.nan_to_num(weights[:, list(group.factors)]) >= LEAST_WEIGHT).sum())
-
-
-def _depends(report: Report, names: set[str]) -> bool:
-    """Tell whether one factor depends on any other in the data, or several on each other: sharing is then no fault."""
-    pairs = () if report.dependence is None else report.dependence.dependent_pairs
-    least = 1 if len(names) == 1 else 2
-    return any(len({pair.first, pair.second} & names) >= least for pair in pairs)
 
 
 def _angles(report: Report, factors: Sequence[int]) -> float | None:
@@ -179,7 +189,7 @@ def _copies(report: Report, structure: Structure) -> list[Finding]:
     found = []
     for k, name in enumerate(report.meta["factor_names"]):
         # What one code alone tells of an angle is not known: lines see how far the angle tells the code.
-        if not structure.holders[k] or report.meta["factor_kinds"][k] == "circular" or _depends(report, {name}):
+        if not structure.holders[k] or report.meta["factor_kinds"][k] == "circular" or depend(report, {name}):
             continue
         alone = _alone(report, structure, k)
         alike = (structure.share[:, k] >= TELLS_AS_MUCH) & (alone >= PREDICTS_AS_MUCH * alone.max())
@@ -190,41 +200,6 @@ def _copies(report: Report, structure: Structure) -> list[Finding]:
             says = f"“{name}” is held {len(codes)} times: each of {quoted(codes, MOST_NAMES)} alone tells most of it."
             found.append(Finding(kind=FindingKind.COPIED, says=says, factors=(name,), codes=codes))
     return found
-
-
-def _curved(report: Report, structure: Structure) -> list[Finding]:
-    """Say which factors trees read and a line does not."""
-    found = []
-    for k, name in enumerate(report.meta["factor_names"]):
-        gap = structure.read[k] - structure.by_line[k]
-        if gap >= CURVE + structure.reach and structure.read[k] >= IN_PART:
-            says = (
-                f"“{name}” is there, but not along a line: trees read {structure.read[k]:.2f} of it, a line "
-                f"{structure.by_line[k]:.2f}."
-            )
-            found.append(Finding(kind=FindingKind.CURVED, says=says, factors=(name,)))
-    return found
-
-
-def _in_part(report: Report, structure: Structure) -> list[Finding]:
-    """Say which factors no probe reads well, and how well."""
-    clear = structure.read > structure.reach
-    weak = np.flatnonzero(clear & (structure.read + structure.reach < IN_PART) & ~structure.lost)
-    if not len(weak):
-        return []
-    names = tuple(report.meta["factor_names"][k] for k in weak)
-    shown = listing([f"“{name}” ({structure.read[k]:.2f} of it)" for name, k in zip(names, weak, strict=True)])
-    says = f"The best probe reads only a part of {shown}."
-    return [Finding(kind=FindingKind.PARTLY, says=says, factors=names)]
-
-
-def _lost(report: Report, structure: Structure) -> list[Finding]:
-    gone = structure.lost & (structure.read + structure.reach < HARDLY)
-    names = tuple(name for name, is_gone in zip(report.meta["factor_names"], gone, strict=True) if is_gone)
-    if not names:
-        return []
-    says = f"{quoted(names, MOST_NAMES)} cannot be read out of the codes: no probe beats a blind guess."
-    return [Finding(kind=FindingKind.LOST, says=says, factors=names)]
 
 
 def _empty(report: Report, structure: Structure) -> list[Finding]:
@@ -254,23 +229,33 @@ def _dead(report: Report) -> tuple[Finding, ...]:
     return (Finding(kind=FindingKind.DEAD, says=says, codes=names),)
 
 
-def _own(report: Report, structure: Structure, faults: Sequence[Finding]) -> list[Finding]:
-    """Name the factors that have a code to themselves, where others have not."""
+def _own(report: Report, structure: Structure, groups: Sequence[Group], faults: Sequence[Finding]) -> list[Finding]:
+    """Name the factors that have a code to themselves."""
+    names, codes = report.meta["factor_names"], report.meta["code_names"]
     troubled = {name for finding in faults for name in finding.factors}
-    pairs = [group for group in _groups(structure) if len(group.factors) == len(group.codes) == 1]
-    pairs = [group for group in pairs if not structure.suspected & set(group.codes)]
-    named = [(factor, code) for (factor,), (code,) in (_names(report, group) for group in pairs)]
-    named = [(factor, code) for factor, code in named if factor not in troubled]
-    if not faults or not named:
+    pairs = [(*group.factors, *group.codes) for group in groups if len(group.factors) == len(group.codes) == 1]
+    pairs = [(k, j) for k, j in pairs if names[k] not in troubled and _is_its_own(report, structure, k, j)]
+    if not pairs:
         return []
-    factors, codes = zip(*named, strict=True)
-    placed = listing([f"“{factor}” in “{code}”" for factor, code in named], MOST_NAMES)
-    who = "One factor has a code to itself" if len(named) == 1 else f"{len(named)} factors have a code to themselves"
-    says = f"{who}: {placed}."
-    return [Finding(kind=FindingKind.OWN, says=says, factors=factors, codes=codes)]
+    placed = listing([f"“{names[k]}” in “{codes[j]}”" for k, j in pairs], MOST_NAMES)
+    who = "One factor has a code to itself" if len(pairs) == 1 else f"{len(pairs)} factors have a code to themselves"
+    who = "Each factor has a code to itself" if len(pairs) == len(names) > 1 else who
+    says = "; ".join([f"{who}: {placed}", *leaks(report, structure, pairs)])
+    held = {"factors": tuple(names[k] for k, _ in pairs), "codes": tuple(codes[j] for _, j in pairs)}
+    return [Finding(kind=FindingKind.OWN, says=f"{says}.", **held)]
 
 
-def _names(report: Report, group: _Group) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _is_its_own(report: Report, structure: Structure, k: int, j: int) -> bool:
+    """Tell whether a code is about one factor, as far as counts and lines show, and no half-read one needs it."""
+    names = report.meta["factor_names"]
+    others = [i for i in range(len(names)) if i == k or not depend(report, {names[k], names[i]})]
+    shares = content(report, structure, others)
+    needed = any(j in structure.suspected[i] for i in others)
+    leak = max((by_lines(report, structure)[j, i] for i in others if i != k), default=0.0)
+    return not needed and leak < LEAK and (shares is None or about(shares, j, others) == (k,))
+
+
+def _names(report: Report, group: Group) -> tuple[tuple[str, ...], tuple[str, ...]]:
     factors, codes = report.meta["factor_names"], report.meta["code_names"]
     return tuple(factors[k] for k in group.factors), tuple(codes[j] for j in group.codes)
 

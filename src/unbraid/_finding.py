@@ -15,6 +15,7 @@ class FindingKind(StrEnum):
     SPREAD = "spread"
     COPIED = "copied"
     CURVED = "curved"
+    FOLDED = "folded"
     PARTLY = "partly"
     LOST = "lost"
     EMPTY = "empty code"

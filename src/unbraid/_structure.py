@@ -31,9 +31,16 @@ class Structure:
         reach: How far ``read`` may be off for one factor, by the interval of the mean over factors.
         lost: For which factors no probe beats a blind guess, ``(n_factors,)``.
         holders: For each factor, the codes that its probe leans on; empty where that does not show.
-        suspected: Codes that probes lean on for factors which are read, but not well enough to show their holders.
+        leans: For each factor that is read, but not well enough to show its holders, the codes a line leans on, if each
+            of them tells something alone and no probe does better than the line; else empty.
+        suspected: For each factor without holders, the codes its best probe leans on, a line where that will do.
         largest: The largest importance of each code for any factor that is held, over all probes, ``(n_codes,)``.
-        silent: Which codes tell no more about any factor than chance; none where that was not counted, ``(n_codes,)``.
+        told: Which codes may tell more about which factor than chance, by counts or by lines; ``None`` where nothing
+            was counted, ``(n_codes, n_factors)``.
+        sure: Which codes surely do, ``None`` where nothing was counted, ``(n_codes, n_factors)``.
+        information: What each code alone tells about each factor, in nats; ``None`` where that was not counted.
+        excess: The same, counted from what chance does not exceed, however few rows there are to a cell.
+        entropy: Of each factor, in nats; NaN where not known, ``(n_factors,)``.
         share: What each code alone tells about each factor, as a share of the most that one does; ``None`` where that
             was not counted, ``(n_codes, n_factors)``.
         alone: How well each code alone predicts each factor along a line or by thresholds; ``None`` where unknown.
@@ -45,9 +52,14 @@ class Structure:
     reach: float
     lost: BoolArray
     holders: tuple[tuple[int, ...], ...]
-    suspected: frozenset[int]
+    leans: tuple[tuple[int, ...], ...]
+    suspected: tuple[tuple[int, ...], ...]
     largest: FloatArray
-    silent: BoolArray
+    told: BoolArray | None
+    sure: BoolArray | None
+    information: FloatArray | None
+    excess: FloatArray | None
+    entropy: FloatArray
     share: FloatArray | None
     alone: FloatArray | None
     beats_chance: bool
@@ -56,6 +68,17 @@ class Structure:
     def shows_something(self) -> bool:
         """Whether any factor shows in the codes; in noise, every pattern is luck."""
         return self.beats_chance and bool((~self.lost & (self.read > self.reach)).any())
+
+    @property
+    def silent(self) -> BoolArray:
+        """Which codes tell no more about any factor than chance; none where that was not counted, ``(n_codes,)``."""
+        nobody: BoolArray = np.zeros(len(self.largest), dtype=bool)
+        quiet: BoolArray = nobody if self.told is None else np.logical_not(self.told.any(axis=1))
+        return quiet
+
+    def place(self, k: int) -> tuple[int, ...]:
+        """Return the codes that hold one factor, whole or in part; empty where that does not show."""
+        return self.holders[k] or self.leans[k]
 
 
 def find_structure(report: Report) -> Structure | None:
@@ -74,15 +97,30 @@ def find_structure(report: Report) -> Structure | None:
     counted = next((name for name, score in report.scores.items() if INFORMATION in score.evidence), None)
     mi = None if counted is None else report.scores[counted].evidence[INFORMATION]
     alone = report.scores["sap"].evidence.get("predictability") if "sap" in report.scores else None
+    told = (
+        None
+        if counted is None or mi is None
+        else _by_lines(report, alone) | (mi > _chance_information(report, counted))
+    )
+    excess = None if counted is None or mi is None else np.maximum(mi - _sure_information(report, counted), 0.0)
+    sure = None if excess is None else _by_lines(report, alone) | (excess > 0)
+    reach = _reach(report, names)
     return Structure(
         read=best,
         by_line=by_line,
-        reach=_reach(report, names),
+        reach=reach,
         lost=np.all([matrix.sum(axis=0) == 0 for matrix in importance.values()], axis=0),
         holders=held_by,
+        leans=tuple(
+            () if codes or not best[k] > reach else _leans(k, importance, read, sure) for k, codes in enumerate(held_by)
+        ),
         suspected=_suspected(held_by, importance, read),
         largest=np.zeros(n_codes) if largest is None else largest,
-        silent=_silent(report, counted, alone),
+        told=told,
+        sure=sure,
+        information=mi,
+        excess=excess,
+        entropy=_entropy(report),
         share=None if mi is None else mi / np.maximum(mi.max(axis=0), 1e-12),
         alone=alone,
         beats_chance=any(report.scores[f"{name}.informativeness"].beats_chance is not False for name in names),
@@ -127,11 +165,26 @@ def holders(k: int, importance: dict[str, FloatArray], read: dict[str, FloatArra
     return fewest(importance[best][:, k]) if best != LINE and read[best][k] >= READ_BY_TREES else ()
 
 
+def _line_will_do(k: int, read: dict[str, FloatArray]) -> bool:
+    return LINE in read and bool(read[LINE][k] >= max(scores[k] for scores in read.values()) - AS_GOOD)
+
+
+def _leans(
+    k: int, importance: dict[str, FloatArray], read: dict[str, FloatArray], sure: BoolArray | None
+) -> tuple[int, ...]:
+    """Return the codes of a factor that is read in part, where a line shows them and each tells something alone."""
+    if sure is None or not _line_will_do(k, read):
+        return ()
+    codes = fewest(importance[LINE][:, k])
+    return codes if all(sure[j, k] for j in codes) else ()
+
+
 def _suspected(
     held_by: tuple[tuple[int, ...], ...], importance: dict[str, FloatArray], read: dict[str, FloatArray]
-) -> frozenset[int]:
-    leaned_on = [fewest(importance[max(read, key=lambda n: read[n][k])][:, k]) for k, h in enumerate(held_by) if not h]
-    return frozenset(j for codes in leaned_on for j in codes)
+) -> tuple[tuple[int, ...], ...]:
+    """Return the codes leaned on for factors without holders; trees lean on any, so a line is asked if it will do."""
+    probe = [LINE if _line_will_do(k, read) else max(read, key=lambda n: read[n][k]) for k in range(len(held_by))]
+    return tuple(() if codes else fewest(importance[probe[k]][:, k]) for k, codes in enumerate(held_by))
 
 
 def _reach(report: Report, names: list[str]) -> float:
@@ -141,25 +194,68 @@ def _reach(report: Report, names: list[str]) -> float:
     return max(known) / 2 * float(np.sqrt(report.meta["n_factors"])) if len(known) == len(scores) else 1.0
 
 
-def _silent(report: Report, counted: str | None, alone: FloatArray | None) -> BoolArray:
-    """Tell which codes neither counts in bins nor lines connect with any factor."""
-    if counted is None:
-        return np.zeros(report.meta["n_codes"], dtype=bool)
-    mi = report.scores[counted].evidence[INFORMATION]
-    told: BoolArray = mi > _chance_information(report, counted)
-    if alone is not None:
-        numeric = np.array([kind != "categorical" for kind in report.meta["factor_kinds"]])
-        told = told | numeric & (alone > BEYOND_LUCK**2 / report.meta["n_samples"])
-    quiet: BoolArray = np.logical_not(told.any(axis=1))
-    return quiet
+def _by_lines(report: Report, alone: FloatArray | None) -> BoolArray:
+    """Tell which codes alone a line connects with which factor; it has accuracies for categorical ones, so none."""
+    numeric = np.array([kind != "categorical" for kind in report.meta["factor_kinds"]])
+    nothing: BoolArray = np.zeros((report.meta["n_codes"], len(numeric)), dtype=bool)
+    return nothing if alone is None else numeric & (alone > BEYOND_LUCK**2 / report.meta["n_samples"])
+
+
+def _entropy(report: Report) -> FloatArray:
+    """Return the entropy that the gap in information was divided by, which the gap and its share give."""
+    unknown: FloatArray = np.full(report.meta["n_factors"], np.nan)
+    score = report.scores.get("mig")
+    by_code = report.meta["options"].get("mig", {}).get("normalise_by") == "code"
+    if score is None or score.per_factor is None or INFORMATION not in score.evidence or by_code:
+        return unknown
+    ranked = np.sort(score.evidence[INFORMATION], axis=0)
+    gap = ranked[-1] - ranked[-2]
+    entropy: FloatArray = np.divide(gap, score.per_factor, out=unknown, where=score.per_factor > 1e-6)
+    return entropy
 
 
 def _chance_information(report: Report, counted: str) -> FloatArray:
-    """Return the information that a code independent of the factors rarely exceeds, by the number of filled cells."""
-    rows, bins = report.meta["n_samples"], int(report.meta["options"].get(counted, {}).get("n_bins", 20))
-    levels = np.array([n or bins for n in report.meta["factor_levels"]], dtype=np.float64)
+    """Return the information that a code independent of the factors rarely exceeds, by the number of filled cells.
+
+    With few rows to a cell it exceeds this often: what stays below tells nothing, but not all that lies above tells.
+    """
+    rows, bins, levels = _table_sizes(report, counted)
     cells = bins * levels
     filled = cells * -np.expm1(-rows / cells)
     freedom = np.maximum(filled - bins - levels + 1, 1.0)
     limit: FloatArray = (freedom + BEYOND_LUCK * np.sqrt(2 * freedom)) / (2 * rows)
     return limit
+
+
+def _sure_information(report: Report, counted: str) -> FloatArray:
+    """Return the information beyond which a code is not independent of the factors, also with few rows to a cell."""
+    rows, bins, levels = _table_sizes(report, counted)
+    return np.array([most_by_chance(rows, bins, int(n)) for n in levels])
+
+
+def most_by_chance(rows: int, bins: int, levels: int) -> float:
+    """Return the mutual information in nats that evenly filled, independent columns hardly exceed.
+
+    Each cell has a Poisson number of rows; the sum over cells of its information has the mean and deviation that
+    follow, less the part of both that fixed totals take away.
+
+    Example:
+        >>> round(most_by_chance(2000, 20, 20), 2), round(most_by_chance(200, 20, 20), 2)
+        (0.13, 1.06)
+    """
+    cells = bins * levels
+    expected = rows / cells
+    counts = np.arange(int(expected + 12 * np.sqrt(expected)) + 30)
+    log_chance = counts * np.log(expected) - expected - np.r_[0.0, np.cumsum(np.log(counts[1:]))]
+    chance = np.exp(log_chance)
+    told = counts * np.log(np.maximum(counts, 1) / expected)
+    mean = float(chance @ told)
+    shared = float(chance @ (counts * told)) - expected * mean
+    variance = float(chance @ told**2) - mean**2 - shared**2 / expected
+    return (cells * mean - (bins + levels - 2) / 2 + BEYOND_LUCK * float(np.sqrt(cells * max(variance, 0.0)))) / rows
+
+
+def _table_sizes(report: Report, counted: str) -> tuple[int, int, FloatArray]:
+    bins = int(report.meta["options"].get(counted, {}).get("n_bins", 20))
+    levels = np.array([n or bins for n in report.meta["factor_levels"]], dtype=np.float64)
+    return report.meta["n_samples"], bins, levels

@@ -29,19 +29,25 @@ def test_both_questions_are_given_word_for_word(make_report):
     assert opening(report).disagreements == (told,)
 
 
-def test_what_one_counts_and_the_other_does_not_is_named_with_its_verdict(make_report):
-    report = make_report({"dcimig": scored(0.1), "z_diff": scored(0.95), "r2": scored(0.3)})
+def test_what_only_the_lower_score_counts_is_named_where_the_codes_are_bad_at_it(make_report):
     assert METRICS["dcimig"].measures[1:] == ("explicitness",)
-    assert "also counts explicitness (the factors can be read out of the codes: weak here)." in why(report)
-    bare = make_report({"dcimig": scored(0.1), "z_diff": scored(0.95)})
-    assert "also counts explicitness (the factors can be read out of the codes)." in why(bare)
+    scores = {"dcimig": scored(0.1), "z_diff": scored(0.95)}
+    told = why(make_report({**scores, "r2": scored(0.3)}))
+    assert "also counts explicitness (the factors can be read out of the codes: weak here)." in told
+    assert "also counts" not in why(make_report({**scores, "r2": scored(0.95)}))
+    assert "also counts" not in why(make_report(scores))
 
 
-def test_what_one_is_blind_to_is_named(make_report):
+def test_what_the_higher_score_is_blind_to_is_named_where_it_was_found(make_report):
     low, high = METRICS["dci_linear.completeness"], METRICS["dci_forest.completeness"]
     assert set(high.invariant_to - low.invariant_to) == {"warping"}
+    assert "notice" not in why(make_report({low.name: scored(0.1), high.name: scored(0.9)}))
+    low, high = METRICS["dci_linear.informativeness"], METRICS["r2"]
+    assert set(high.invariant_to - low.invariant_to) == {"rotation"}
     report = make_report({low.name: scored(0.1), high.name: scored(0.9)})
-    assert f"{high.title} does not notice bending a code, DCI completeness (linear) does." in why(report)
+    turned = Finding(kind=FindingKind.ROTATED, says="They are.", factors=("shape",), codes=("z0", "z1"))
+    assert "notice" not in why(report)
+    assert "Linear R² does not notice turning the codes" in why(replace(report, findings=(turned,)))
 
 
 def test_dependence_is_blamed_only_where_it_was_found(make_report):
@@ -116,6 +122,57 @@ def test_axes_of_little_weight_explain_overlap_that_importance_does_not_see(make
     iwo = Score(value=0.95, low=0.94, high=0.96, null=0.0, evidence={"axis_weights": weights})
     told = why(make_report({"iwo": iwo, "orthogonality": overlap}))
     assert "also the last one of “size” (0.006)" in told
+
+
+def test_a_factor_that_is_troubled_but_not_to_blame_is_not_left_out(make_report):
+    low = replace(scored(0.1), per_factor=np.array([0.1, 0.8, 0.9]))
+    kinds = {"shape": FindingKind.CURVED, "size": FindingKind.COPIED}
+    found = tuple(Finding(kind=kind, says="It is.", factors=(name,)) for name, kind in kinds.items())
+    report = make_report(
+        {"explicitness": low, "dci_forest.informativeness": scored(0.9)},
+        factors=("shape", "size", "hue"),
+        factor_kinds=["ordinal"] * 3,
+        factor_levels=[3] * 3,
+    )
+    told = why(replace(report, findings=found))
+    assert "is 0.10 on average for “shape”, 0.80 for “size” and 0.90 for “hue”" in told
+
+
+def test_what_is_said_of_one_factor_is_said_together(make_report):
+    low = replace(scored(0.1), per_factor=np.array([0.1, 0.9]))
+    kinds = (FindingKind.SPREAD, FindingKind.CURVED)
+    found = tuple(Finding(kind=kind, says="It is.", factors=("shape",), codes=("z0", "z1")) for kind in kinds)
+    told = why(replace(make_report({"explicitness": low, "dci_forest.informativeness": scored(0.9)}), findings=found))
+    assert "The cause: “shape” is spread over 2 codes and is not read by a line. " in told
+
+
+def test_noise_is_the_cause_where_only_the_lower_score_counts_it(make_report):
+    report = make_report({"mig": scored(0.1), "dci_linear.completeness": scored(0.9)}, factor_kinds=["continuous"] * 2)
+    assert "where the edges fall" in why(report)
+    partly = Finding(kind=FindingKind.PARTLY, says="They are.", factors=("shape", "size"))
+    told = why(replace(report, findings=(partly,)))
+    assert "The cause: “shape” and “size” are read only in part, and Mutual information gap also counts" in told
+    assert "where the edges fall" not in told
+    both = make_report({"mig": scored(0.1), "mcc": scored(0.9)})
+    assert "The cause" not in why(replace(both, findings=(partly,)))
+
+
+def test_bins_are_no_reason_where_something_else_was_found(make_report):
+    report = make_report({"mig": scored(0.1), "mcc": scored(0.9)}, factor_kinds=["continuous"] * 2)
+    spread = Finding(kind=FindingKind.SPREAD, says="It is.", factors=("shape",), codes=("z0", "z1"))
+    assert "where the edges fall" in why(report)
+    assert "where the edges fall" not in why(replace(report, findings=(spread,)))
+
+
+def test_codes_without_a_factor_have_their_share_in_a_sum_over_codes(make_report):
+    information = np.array([[0.8, 0.0], [0.0, 0.8], [0.2, 0.2]])
+    low = replace(scored(0.5), evidence={"mutual_information": information})
+    report = make_report({"infomec.compactness": low, "dci_linear.completeness": scored(1.0)})
+    empty = Finding(kind=FindingKind.EMPTY, says="It is.", codes=("z2",))
+    assert "The cause" not in why(report)
+    told = why(replace(report, findings=(empty,)))
+    assert "The cause: 1 code carries no factor, but counts in bins find a little" in told
+    assert "together 0.20 of the sum over codes that InfoC compares with" in told
 
 
 def test_the_cases_asked_for_exist():

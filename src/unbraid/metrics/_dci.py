@@ -170,7 +170,7 @@ def completeness(importance: Importance) -> Score:
     matrix = importance.matrix
     used = matrix.sum(axis=0) > 0
     per_factor = np.where(used, 1 - normalised_entropy(matrix.T), 0.0)
-    notes = () if used.all() else (f"{int((~used).sum())} factor(s) that no code predicts score 0.",)
+    notes = () if used.all() else (f"{int((~used).sum())} factor(s) of which this probe reads nothing score 0.",)
     return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence={"importance": matrix}, notes=notes)
 
 

@@ -11,6 +11,7 @@ from unbraid._finding import Finding, FindingKind
 from unbraid._typing import FloatArray
 from unbraid._words import quoted
 from unbraid.metrics import METRICS, Invariance, Metric
+from unbraid.metrics._metric import Property
 from unbraid.report._format import listing, spoken
 from unbraid.result import Report
 
@@ -18,12 +19,15 @@ from unbraid.result import Report
 SHOWS = 0.2
 #: An axis with less weight is one that a factor hardly uses.
 HARDLY_USED = 0.05
+#: Scores that divide by a sum over codes, and the share of it that codes without a factor must have to be blamed.
+SUMS_OVER_CODES, DILUTES = ("infomec.compactness",), 0.1
 LAYOUT = (FindingKind.ROTATED, FindingKind.MIXED, FindingKind.CIRCLE, FindingKind.SPREAD)
 ABOUT_FACTORS = (
     *LAYOUT,
     FindingKind.PACKED,
     FindingKind.COPIED,
     FindingKind.CURVED,
+    FindingKind.FOLDED,
     FindingKind.PARTLY,
     FindingKind.LOST,
 )
@@ -35,14 +39,49 @@ def causes(low: Metric, high: Metric, report: Report) -> list[str]:
     parts = _by_factor(low, report) or _by_code(low, report)
     if parts:
         found, told = parts
-        return [f"The cause: {listing([short(item) for item in found])}. {told}{_unseen(found, high, report)}"]
-    everywhere = [item for item in report.findings if item.kind in LAYOUT]
-    names = {name for item in everywhere for name in item.factors}
+        return [f"The cause: {in_short(found)}. {told}{_unseen(found, high, report)}"]
+    return _everywhere(low, high, report) or _noise(low, high, report) or _diluted(low, report)
+
+
+def _everywhere(low: Metric, high: Metric, report: Report) -> list[str]:
+    """Blame what was found of all factors, so that no factor is left to compare with."""
+    found = [item for item in report.findings if item.kind in LAYOUT]
+    names = {name for item in found for name in item.factors}
     if Invariance.ROTATION in low.invariant_to or names != set(report.meta["factor_names"]):
         return []
     blind = f"; {spoken(high.title)} does not notice" if Invariance.ROTATION in high.invariant_to else ""
-    said = listing([short(item) for item in everywhere])
-    return [f"The cause: {said}, which {spoken(low.title)} takes for a loss{blind}."]
+    return [f"The cause: {in_short(found)}, which {spoken(low.title)} takes for a loss{blind}."]
+
+
+def _noise(low: Metric, high: Metric, report: Report) -> list[str]:
+    """Blame that all factors are read in part on a score that counts how well they are read, if the other does not."""
+    weak = [item for item in report.findings if item.kind is FindingKind.PARTLY]
+    names = {name for item in weak for name in item.factors}
+    if names != set(report.meta["factor_names"]) or Property.EXPLICITNESS not in low.measures:
+        return []
+    if Property.EXPLICITNESS in high.measures:
+        return []
+    return [
+        f"The cause: {in_short(weak)}, and {spoken(low.title)} also counts how much the codes tell of a factor, which "
+        f"{spoken(high.title)} does not."
+    ]
+
+
+def _diluted(low: Metric, report: Report) -> list[str]:
+    """Blame codes without a factor for their share in a sum over codes, which counts in bins never leave at 0."""
+    empty = {name for item in report.findings if item.kind is FindingKind.EMPTY for name in item.codes}
+    mi = report.scores[low.name].evidence.get("mutual_information")
+    if low.name not in SUMS_OVER_CODES or mi is None or not empty:
+        return []
+    is_empty = np.array([name in empty for name in report.meta["code_names"]])
+    share = float(np.mean(mi[is_empty].sum(axis=0) / np.maximum(mi.sum(axis=0), 1e-12)))
+    if share < DILUTES:
+        return []
+    some = "1 code carries" if len(empty) == 1 else f"{len(empty)} codes carry"
+    return [
+        f"The cause: {some} no factor, but counts in bins find a little information by chance in each, together "
+        f"{share:.2f} of the sum over codes that {spoken(low.title)} compares with."
+    ]
 
 
 def limits(low: Metric, report: Report) -> list[str]:
@@ -70,22 +109,31 @@ def weak_axes(low: Metric, report: Report) -> list[str]:
     ]
 
 
-def short(finding: Finding) -> str:
-    """Say a finding in a few words."""
-    who, what = quoted(finding.factors or finding.codes, 4), len(finding.factors or finding.codes)
-    be = "is" if what == 1 else "are"
+def in_short(findings: Sequence[Finding]) -> str:
+    """Say findings in a few words, those about the same names together."""
+    said: dict[str, list[str]] = {}
+    for item in findings:
+        said.setdefault(quoted(item.factors or item.codes, 4), []).append(_short(item))
+    return listing([f"{who} {listing(list(dict.fromkeys(what)))}" for who, what in said.items()])
+
+
+def _short(finding: Finding) -> str:
+    """Say in a few words what is the matter, without the names."""
+    one = len(finding.factors or finding.codes) == 1
+    be = "is" if one else "are"
     return {
-        FindingKind.ROTATED: f"{who} are rotated",
-        FindingKind.MIXED: f"{who} are mixed",
-        FindingKind.PACKED: f"{who} share one code",
-        FindingKind.CIRCLE: f"{who} takes two codes",
-        FindingKind.SPREAD: f"{who} is spread over {len(finding.codes)} codes",
-        FindingKind.COPIED: f"{who} is held {len(finding.codes)} times",
-        FindingKind.CURVED: f"{who} does not lie along a line",
-        FindingKind.PARTLY: f"{who} {be} read only in part",
-        FindingKind.LOST: f"{who} cannot be read out",
-        FindingKind.EMPTY: f"{who} {'carries' if what == 1 else 'carry'} no factor",
-    }.get(finding.kind, who)
+        FindingKind.ROTATED: "are rotated",
+        FindingKind.MIXED: "are mixed",
+        FindingKind.PACKED: "share one code",
+        FindingKind.CIRCLE: "takes two codes",
+        FindingKind.SPREAD: f"is spread over {len(finding.codes)} codes",
+        FindingKind.COPIED: f"is held {len(finding.codes)} times",
+        FindingKind.CURVED: "is not read by a line",
+        FindingKind.FOLDED: "is told, but not which way",
+        FindingKind.PARTLY: f"{be} read only in part",
+        FindingKind.LOST: f"{be} not read by any probe",
+        FindingKind.EMPTY: f"{'carries' if one else 'carry'} no factor",
+    }.get(finding.kind, str(finding.kind))
 
 
 def _by_factor(low: Metric, report: Report) -> tuple[list[Finding], str] | None:
@@ -118,7 +166,12 @@ def _contrast(
     blamed = list(dict.fromkeys(name for _, about in shown for name in about))
     means = (_mean(values, place, part) for part in (blamed, fine))
     here, there = (f"{value if low.higher_is_better else -value:.2f}" for value in means)
-    told = f"{low.title} is {here} on average for {quoted(blamed, 4)} and {there} for {quoted(fine, 4)}"
+    parts = [f"{here} on average for {quoted(blamed, 4)}", f"{there} for {quoted(fine, 4)}"]
+    rest = [name for name in names if name in troubled - set(blamed) and np.isfinite(values[place[name]])]
+    if rest:
+        between = _mean(values, place, rest)
+        parts.insert(1, f"{between if low.higher_is_better else -between:.2f} for {quoted(rest, 4)}")
+    told = f"{low.title} is {listing(parts)}"
     return [item for item, _ in shown], told
 
 

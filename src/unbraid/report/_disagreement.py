@@ -12,7 +12,7 @@ from unbraid._standing import progress, progress_range
 from unbraid.audit._reasons import reason
 from unbraid.metrics import Invariance, Metric
 from unbraid.metrics._metric import Property
-from unbraid.report._causes import causes, limits, weak_axes
+from unbraid.report._causes import ABOUT_FACTORS, causes, limits, weak_axes
 from unbraid.report._format import listing, spoken
 from unbraid.report._verdict import MEANING, Verdict, scores_of
 from unbraid.result import Report
@@ -20,11 +20,8 @@ from unbraid.result import Report
 #: How far apart, from chance to best, intervals must lie to speak of a marked disagreement.
 MARKED_SPREAD = 0.4
 INFORMATION = "information"
-CHANGES = {
-    Invariance.SCALING: "stretching a code",
-    Invariance.WARPING: "bending a code",
-    Invariance.ROTATION: "turning the codes",
-}
+#: Below this place, a property that a score counts as well may be why it is low.
+GOOD = 0.7
 #: Cases of the audit that show how a score comes out too high or too low, and what must have been found to name them.
 FLATTERING = {
     "independent/mixed": (FindingKind.ROTATED, FindingKind.MIXED),
@@ -71,16 +68,17 @@ def explain(found: Disagreement, report: Report, judged: list[Verdict]) -> str:
     """Say what the two scores ask, and in which respects they differ that may have set them apart."""
     low, high = found.low[0], found.high[0]
     asked = [f"{metric.title} ({place:.2f}) asks: {metric.summary}" for metric, place in (found.low, found.high)]
-    caused = [*causes(low, high, report), *limits(low, report), *weak_axes(low, report)]
+    caused = causes(low, high, report)
+    bounded = [*limits(low, report), *weak_axes(low, report)]
+    factors = [] if caused or bounded else _cases_of_factors(report)
     reasons = [
         *caused,
+        *bounded,
         *_misled(low, high, report),
-        *_also_counts(low, high, judged),
-        *_also_counts(high, low, judged),
-        *_blind(low, high),
-        *_blind(high, low),
+        *([] if caused else _also_counts(low, high, judged)),
+        *_blind(high, low, report),
         *_few_bins(low, report),
-        *_known(low, _cases(HARSH, report) if caused else [*_cases(HARSH, report), *_cases_of_factors(report)], "low"),
+        *_known(low, [*_cases(HARSH, report), *factors], "low"),
         *_known(high, _cases(FLATTERING, report), "high"),
     ]
     return f"{str(found.about).capitalize()}. {' '.join(asked)} {' '.join(reasons)}".rstrip()
@@ -99,22 +97,22 @@ def _misled(low: Metric, high: Metric, report: Report) -> list[str]:
     return [f"Factors depend on each other here, which misleads {listing(titles)}."]
 
 
-def _also_counts(metric: Metric, other: Metric, judged: list[Verdict]) -> list[str]:
-    """Name what one score is about and the other is not, and how good the representation is at that."""
-    levels = {verdict.about: verdict.level for verdict in judged if verdict.middle is not None}
-    extra = [prop for prop in metric.measures if prop not in other.measures]
+def _also_counts(low: Metric, high: Metric, judged: list[Verdict]) -> list[str]:
+    """Name what only the lower score is about as well, where the codes are not good at it."""
+    levels = {verdict.about: verdict for verdict in judged if verdict.middle is not None and verdict.middle < GOOD}
+    extra = [prop for prop in low.measures if prop not in high.measures and prop in levels]
     if not extra:
         return []
-    parts = [f"{prop} ({MEANING[prop]}{f': {levels[prop]} here' if prop in levels else ''})" for prop in extra]
-    return [f"{metric.title} also counts {listing(parts)}."]
+    parts = [f"{prop} ({MEANING[prop]}: {levels[prop].level} here)" for prop in extra]
+    return [f"{low.title} also counts {listing(parts)}."]
 
 
-def _blind(metric: Metric, other: Metric) -> list[str]:
-    """Name changes of the codes that one score does not notice and the other does."""
-    parts = [words for change, words in CHANGES.items() if change in metric.invariant_to - other.invariant_to]
-    if not parts:
+def _blind(metric: Metric, other: Metric, report: Report) -> list[str]:
+    """Say that the higher score does not notice a rotation and the lower does, where one was found."""
+    unseen = Invariance.ROTATION in metric.invariant_to - other.invariant_to
+    if not unseen or not any(finding.kind is FindingKind.ROTATED for finding in report.findings):
         return []
-    return [f"{metric.title} does not notice {listing(parts)}, {spoken(other.title)} does."]
+    return [f"{metric.title} does not notice turning the codes, {spoken(other.title)} does."]
 
 
 def _cases(known: Mapping[str, tuple[FindingKind, ...]], report: Report) -> list[str]:
@@ -124,8 +122,9 @@ def _cases(known: Mapping[str, tuple[FindingKind, ...]], report: Report) -> list
 
 
 def _cases_of_factors(report: Report) -> list[str]:
-    """Return the cases of the audit that this report's factors resemble."""
-    return ["continuous/identity"] if "continuous" in report.meta["factor_kinds"] else []
+    """Return the cases of the audit that this report's factors resemble, where nothing is wrong with the codes."""
+    sound = not any(finding.kind in ABOUT_FACTORS for finding in report.findings)
+    return ["continuous/identity"] if sound and "continuous" in report.meta["factor_kinds"] else []
 
 
 def _few_bins(low: Metric, report: Report) -> list[str]:

@@ -247,7 +247,8 @@ def _still_there(report: Report, factors: IntArray) -> str:
     if read is None or read[factors].min() < READ_WELL:
         return ""
     least, of = math.floor(100 * read[factors].min()) / 100, "it" if len(factors) == 1 else "each"
-    return f" That is not for want of information: the best probe reads at least {least:.2f} of {of}."
+    share = "all" if least >= 1 else f"at least {least:.2f}"
+    return f" That is not for want of information: the best probe reads {share} of {of}."
 
 
 def _ceilings(report: Report) -> list[str]:
