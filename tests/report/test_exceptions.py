@@ -100,3 +100,17 @@ def test_a_wide_interval_around_a_good_value_is_not_called_no_better_than_chance
     assert "no better" not in said
     full = Score(value=1.0, low=1.0, high=1.0, null=0.98, beats_chance=False)
     assert "cannot be told from chance in orthogonality" in opening(make_report({"iwo": full})).verdict
+
+
+def test_what_was_found_is_an_exception_whatever_the_scores_say(make_report):
+    rotated = Finding(kind=FindingKind.ROTATED, says="They are.", factors=("a", "b"), codes=("z0", "z1"))
+    circle = Finding(kind=FindingKind.CIRCLE, says="It is.", factors=("c",), codes=("z2", "z3"))
+    dead = Finding(kind=FindingKind.DEAD, says="It is.", codes=("z4",))
+    scores = {
+        "modularity": Score(value=0.9, null=0.0, per_code=np.array([0.9, 0.9, 0.9, 0.9, 0.0])),
+        "mig": Score(value=0.9, null=0.0, per_factor=np.full(4, 0.9)),
+    }
+    report = make_report(scores, factors=FOUR, codes=[f"z{k}" for k in range(5)])
+    said = opening(replace(report, findings=(rotated, circle, dead))).verdict
+    assert "each code is about one factor, except “z0” and “z1”" in said
+    assert "each factor sits in one code, except “a”, “b” and “c”" in said

@@ -24,6 +24,10 @@ READ_WELL = 0.9
 #: Two factors whose orthogonality is below this hardly have a direction that they do not share.
 HARDLY_ANY = 0.25
 
+#: Findings all of whose codes are about several factors, and those all of whose factors sit in several codes.
+SHARED_CODES = (FindingKind.ROTATED, FindingKind.PACKED)
+SEVERAL_CODES = (FindingKind.ROTATED, FindingKind.SPREAD, FindingKind.CIRCLE)
+
 
 def exceptions(verdict: Verdict, report: Report) -> str:
     """Name what a good verdict does not hold for, in words that follow it; nothing where it holds throughout."""
@@ -37,8 +41,17 @@ def exceptions(verdict: Verdict, report: Report) -> str:
     names = report.meta["code_names" if of_codes else "factor_names"]
     known = {Property.MODULARITY: _without_factor, Property.EXPLICITNESS: _read_by_some}.get(verdict.about)
     apart = known(report) if known else set()
-    said = quoted([name for name, at in zip(names, middle, strict=False) if at < least and name not in apart])
+    low = {name for name, at in zip(names, middle, strict=False) if at < least} - apart
+    said = quoted([name for name in names if name in low | _found(report, verdict.about)])
     return f", except {said}" if said else ""
+
+
+def _found(report: Report, about: Property) -> set[str]:
+    """Return the codes that findings say are about several factors, or the factors that sit in several codes."""
+    if about is Property.MODULARITY:
+        return {name for item in report.findings if item.kind in SHARED_CODES for name in item.codes}
+    kinds = SEVERAL_CODES if about is Property.COMPACTNESS else ()
+    return {name for item in report.findings if item.kind in kinds for name in item.factors}
 
 
 def _points(metric: Metric, score: Score, of_codes: bool) -> list[float] | None:
@@ -59,7 +72,8 @@ def _middle(rows: Sequence[list[float] | None]) -> list[float]:
 
 
 def _without_factor(report: Report) -> set[str]:
-    return {name for item in report.findings if item.kind is FindingKind.EMPTY for name in item.codes}
+    kinds = (FindingKind.EMPTY, FindingKind.DEAD)
+    return {name for item in report.findings if item.kind in kinds for name in item.codes}
 
 
 def _read_by_some(report: Report) -> set[str]:
