@@ -6,15 +6,11 @@ import os
 import queue
 import threading
 from collections import defaultdict, deque
-from contextlib import suppress
 
 from unbraid._validation import check_at_least
 from unbraid.study._cards import Cards, visible_cards
 from unbraid.study._job import Finished, Job
 from unbraid.study._worker_process import WorkerProcess
-
-#: Seconds after which a wait begins anew.
-LOOK_UP = 0.5
 
 
 class LocalEngine:
@@ -83,11 +79,7 @@ class LocalEngine:
         """
         if self._n_unreported == 0:
             raise RuntimeError("there is no job to wait for")
-        # A signal that comes just before a wait begins does not end it; so it is a wait of many short ones.
-        finished = None
-        while finished is None:
-            with suppress(queue.Empty):
-                finished = self._finished.get(timeout=LOOK_UP)
+        finished = self._finished.get()
         self._n_unreported -= 1
         return finished
 
