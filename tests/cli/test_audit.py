@@ -31,7 +31,9 @@ def test_many_metrics_are_shown_as_a_score_card(capsys):
 
 
 def test_everything_is_written_that_is_asked_for(capsys, tmp_path):
-    files = {option: tmp_path / f"audit.{option}" for option in ("json", "report", "markdown")}
+    files = {
+        option: tmp_path / f"audit.{end}" for option, end in (("json", "json"), ("report", "html"), ("markdown", "md"))
+    }
     options = [part for option, path in files.items() for part in (f"--{option}", path)]
     code, _, err = run_cli(capsys, "audit", "--metric", "mig", *QUICK, *options)
     assert code == 0

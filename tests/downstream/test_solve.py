@@ -237,7 +237,7 @@ def test_bad_input():
     rep = world(v=(CODES[:, 0], "continuous"))
     with pytest.raises(ValueError, match=r"predictor must be one of linear, .*, got 'forrest'; did you mean 'forest'"):
         solve(rep, "factors", predictor="forrest")
-    with pytest.raises(ValueError, match="codes must be finite, got NaN or inf in columns"):
+    with pytest.raises(ValueError, match="codes must be finite, got NaN or inf in 50 of 50 rows"):
         Representation(np.full((50, 2), np.nan))
     short = Target(name="short", parts=(make_factor(np.arange(20), name="v"),))
     with pytest.raises(

@@ -189,10 +189,13 @@ class TestDeath:
 
 
 DRIVER = """
+    import signal
+
     from jobs_for_engines import Sleeper
     from unbraid.study._local_engine import LocalEngine
 
     if __name__ == "__main__":
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start without one
         with LocalEngine(2) as engine:
             engine.submit(Sleeper(name="quick", folder={folder!r}))
             engine.submit(Sleeper(name="busy", folder={folder!r}, seconds=100.0))

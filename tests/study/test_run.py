@@ -145,8 +145,8 @@ def test_an_option_changes_the_rows_of_its_metric_only(given, tmp_path):
 
 
 def test_a_metric_that_fails_is_named_and_costs_nothing_else(given, tmp_path):
-    # Six rows can be binned, but not split for cross-prediction: its five scores fail on three models.
-    text = given.replace("metrics: [mig, sap]", "metrics: [mig, dependent]").replace("rows: [200]", "rows: [6]")
+    # Twelve rows can be binned, but not split for cross-prediction: its five scores fail on three models.
+    text = given.replace("metrics: [mig, sap]", "metrics: [mig, dependent]").replace("rows: [200]", "rows: [12]")
     state, _ = run(text, Store(tmp_path / "store"))
     failed = state.table().query("failure != ''")
     assert failed["name"].nunique() == 5
