@@ -41,7 +41,7 @@ def run_everything(
     Parameters
     ----------
     quick
-        Small settings: seven minutes of one core, and two studies of some ten minutes each on two cores.
+        Small settings: seven minutes of one core, and two studies of 15 and 30 minutes of processor time on all cores.
     only
         Comma-separated names, instead of everything that `--list` shows.
     data
