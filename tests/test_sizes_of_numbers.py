@@ -40,7 +40,7 @@ def test_codes_that_underflow_are_refused():
 
 
 def test_one_tiny_code_among_others_is_let_in():
-    Representation(FACTORS * [1, 1, 1e-12], FACTORS)
+    assert Representation(FACTORS * [1, 1, 1e-12], FACTORS).active.all()
 
 
 def test_factors_that_overflow_are_refused_by_name_unless_they_are_names():
