@@ -86,10 +86,11 @@ METRICS_BY_FAMILY = {metric.family: metric for metric in METRICS.values()}
 def jobs(only: list[str]) -> dict[str, object]:
     chosen = [name for name in METRICS_BY_FAMILY if not only or name in only]
     work = {name: partial(run_metric, name) for name in chosen}
+    if not only or "panel" in only:
+        work |= {"whole panel, with intervals": run_panel}
     if not only:
         work |= {
             "information, with intervals": run_information,
-            "whole panel, with intervals": run_panel,
             "baseline: mig, pair by pair": plain_mig,
             "baseline: explicitness, value by value": plain_explicitness,
         }
@@ -108,7 +109,7 @@ def profile(name: str, n_rows: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="*", default=list(SIZES))
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="families of metrics, or panel, separated by commas")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     parser.add_argument("--profile", choices=list(METRICS_BY_FAMILY))
     arguments = parser.parse_args()
