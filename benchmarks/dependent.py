@@ -18,7 +18,7 @@ import numpy as np
 
 from measure import machine
 from unbraid.data import cosine_dependence
-from unbraid.evidence.factor_dependence import factor_dependence
+from unbraid.evidence.dependence import factor_dependence
 from unbraid.metrics import dependent
 
 TARGET = 15.0

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from measure import machine
-from unbraid.study._engines import make_engine
+from unbraid.study.engines import make_engine
 
 HERE = Path(__file__).parent
 TARGET = 0.05

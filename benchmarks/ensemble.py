@@ -63,7 +63,7 @@ class Squares:
 
 
 def settings_of(given, model, n_models, data):
-    from unbraid.models.ensemble._settings import Settings, member_strengths
+    from unbraid.models.ensemble.settings import Settings, member_strengths
 
     seeds, strengths = member_strengths(model, {}, range(n_models))
     return Settings(
@@ -104,7 +104,7 @@ def empty(device):
 
 def time_engine(settings, source, given, steps):
     """Seconds of a step, after the first ones, and the losses at the end."""
-    from unbraid.models.ensemble._engine import Engine
+    from unbraid.models.ensemble.engine import Engine
 
     empty(given.device)
     started = time.perf_counter()
@@ -125,7 +125,7 @@ def plain_network(given, side, n_codes=10):
     """The published architecture in torch's own layers, with as many halvings as the picture allows."""
     from torch import nn
 
-    from unbraid.models.ensemble._networks import inner_sizes
+    from unbraid.models.ensemble.networks import inner_sizes
 
     width = given.width
     channels, (height, breadth) = inner_sizes((1, side, side), width)
@@ -216,7 +216,7 @@ def family(given, model, data, source):
     """Many models of one family: their rate, and their memory beside what was reckoned."""
     import torch
 
-    from unbraid.models.ensemble._memory import member_bytes
+    from unbraid.models.ensemble.memory import member_bytes
 
     settings = settings_of(given, model, given.models, data)
     reckoned = given.models * member_bytes(settings)
@@ -234,7 +234,7 @@ def alone(given, model, precision, data, source, n_steps=50):
     """How far the last of four members is from the same model trained alone, beside how far training moved it."""
     import torch
 
-    from unbraid.models.ensemble._engine import Engine
+    from unbraid.models.ensemble.engine import Engine
 
     settings = replace(settings_of(given, model, 4, data), precision=precision)
     losses, ends = [], []
@@ -267,7 +267,7 @@ def lines_of(given):
     """What is measured, by name, one after the other."""
     from unbraid.models.ensemble._names import STRENGTHS
 
-    from unbraid.models.ensemble._source import Source
+    from unbraid.models.ensemble.source import Source
 
     data = Squares(given.rows, given.side)
     source = Source(data, device=given.device)

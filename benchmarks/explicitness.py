@@ -21,10 +21,10 @@ import numpy as np
 
 from measure import machine, measure
 from unbraid.data import mpi3d_labels
-from unbraid.evidence.ladders import MLPLadder, Task, as_ladder, split_rows
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves
 from unbraid.metrics._dci_es import es_explicitness, es_informativeness
-from unbraid.representation import Representation
+from unbraid.probes.capacity import MLPLadder, Task, as_ladder, split_rows
+from unbraid.representation.representation import Representation
 
 HERE = Path(__file__).parent
 N_ROWS, N_CODES, BATCH = 10_000, 10, 128
@@ -71,7 +71,7 @@ def time_one_by_one() -> dict[str, float]:
     """Seconds to train every width for every factor on its own, for the same passes over the rows."""
     import torch
 
-    from unbraid.evidence.ladders._network import n_steps_at
+    from unbraid.probes.network import n_steps_at
 
     ladder, rep = MLPLadder(), bent_mix()
     n_train = int(0.6 * N_ROWS)

@@ -15,10 +15,10 @@ import numpy as np
 
 from measure import machine
 from unbraid.data import mpi3d_labels
-from unbraid.evidence.importance import Importance
-from unbraid.evidence.ladders import ForestLadder, Task, split_rows
-from unbraid.evidence.probe_losses import row_losses
+from unbraid.evidence.loss_capacity import row_losses
 from unbraid.metrics import completeness, disentanglement
+from unbraid.probes.capacity import ForestLadder, Task, split_rows
+from unbraid.probes.importance import Importance
 
 
 def main() -> None:

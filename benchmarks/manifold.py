@@ -92,8 +92,8 @@ def synchronise(device):
 
 def pairs_from_gram(gram):
     """The matrix of mutual information and its standard error."""
-    from unbraid.evidence import gram as grams
-    from unbraid.evidence.moments import Moments
+    from unbraid.evidence.jacobians import gram as grams
+    from unbraid.evidence.jacobians.gram import Moments
 
     lengths = grams.column_lengths(gram)
     moments = Moments()
@@ -114,7 +114,7 @@ def by_determinants(columns, pairs):
 
 def measure_pairs(device, n_samples, n_pairs):
     """Ours on all pairs against determinants on some, from the same Jacobians."""
-    from unbraid.evidence.gram import gram_of
+    from unbraid.evidence.jacobians.gram import gram_of
 
     generator = torch.Generator(device).manual_seed(0)
     jacobian = torch.randn(n_samples, LATENTS, LATENTS, generator=generator, device=device)
@@ -144,9 +144,9 @@ def measure_pairs(device, n_samples, n_pairs):
 
 def analyze(decoder, latent_dim, n_samples, device, memory):
     """Everything that ``unbraid.manifold.analyze`` finds, without what it needs pandas for."""
-    from unbraid.evidence.gram_statistics import collect
-    from unbraid.evidence.jacobians import decoder_jacobians
-    from unbraid.evidence.priors import draw_latents
+    from unbraid.evidence.jacobians.priors import draw_latents
+    from unbraid.evidence.jacobians.sources import decoder_jacobians
+    from unbraid.evidence.jacobians.statistics import collect
 
     latents = draw_latents(None, n_samples, latent_dim, np.random.default_rng(0))
     source = decoder_jacobians(decoder, latents, memory=memory)
@@ -155,8 +155,8 @@ def analyze(decoder, latent_dim, n_samples, device, memory):
 
 def measure_everything(n_samples, memory):
     """All numbers from Jacobians that are there already."""
-    from unbraid.evidence.gram_statistics import collect
-    from unbraid.evidence.jacobians import precomputed
+    from unbraid.evidence.jacobians.sources import precomputed
+    from unbraid.evidence.jacobians.statistics import collect
 
     jacobian = np.random.default_rng(0).standard_normal((n_samples, LATENTS, LATENTS), dtype=np.float32)
     sets = [np.array([i]) for i in range(LATENTS)]
@@ -204,8 +204,8 @@ def measure_large(device, n_samples, memory, doublings):
 
 def forward_passes(source):
     """The same passes of the decoder with nothing kept."""
-    from unbraid.evidence._autodiff import _push_shared
-    from unbraid.evidence.jacobians import rows_at_once
+    from unbraid.evidence.jacobians.autodiff import _push_shared
+    from unbraid.evidence.jacobians.budget import rows_at_once
 
     decoder, latent_dim = source.decoder, source.latent_dim
     directions = max(1, rows_at_once(source.memory, decoder.row_bytes) // source.chunk_size)

@@ -72,7 +72,8 @@ def scores(bases, losses):
 def run_solver(solver, n_codes, n_factors, rank, steps):
     """One representation through the library, and seconds."""
     import unbraid as ub
-    from unbraid.evidence.subspaces import SubspaceOptions, factor_subspaces, weigh
+    from unbraid.evidence.subspaces.options import SubspaceOptions, weigh
+    from unbraid.evidence.subspaces.solve import factor_subspaces
     from unbraid.metrics._orthogonality import iwo_score, iwr_score
 
     codes, factors, axes = known_world(n_codes, n_factors, rank, seed=0)
@@ -80,8 +81,8 @@ def run_solver(solver, n_codes, n_factors, rank, steps):
     options = SubspaceOptions(solver=solver, max_rank=MAX_RANK)
     rng = np.random.default_rng(0)
     if solver == "nested":
-        from unbraid.evidence._nested_network import Training
-        from unbraid.evidence.nested_subspaces import nested_subspaces_many
+        from unbraid.evidence.subspaces.nested import nested_subspaces_many
+        from unbraid.evidence.subspaces.network import Training
 
         training = Training() if steps is None else Training(n_steps=steps)
         steps = training.n_steps
@@ -105,8 +106,8 @@ def run_many(device, arrays_only, steps, sizes):
     stack = np.stack([turned(codes, seed) for seed in range(n_representations)])
     if arrays_only:
         leave_out_the_rest()
-    from unbraid.evidence import _nested_geometry as geometry
-    from unbraid.evidence import _nested_network as network
+    from unbraid.evidence.subspaces import geometry as geometry
+    from unbraid.evidence.subspaces import network as network
 
     training = network.Training() if steps is None else network.Training(n_steps=steps)
     targets = [geometry.Target(values=values[:, None]) for values in factors.T]

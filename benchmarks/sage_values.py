@@ -20,7 +20,7 @@ import sage
 from sklearn.neural_network import MLPRegressor
 
 from measure import machine
-from unbraid.evidence.sage import SageOptions, sage_values
+from unbraid.probes.sage import SageOptions, sage_values
 
 HERE = Path(__file__).parent
 N_ROWS, N_CODES, N_BACKGROUND, TOLERANCE = 10_000, 10, 32, 0.05

@@ -6,10 +6,10 @@ import numpy as np
 import unbraid as ub
 from unbraid.downstream import solve_all
 from unbraid.study import Store, load_study, make_plan
-from unbraid.study._api import keep_study
-from unbraid.study._measure_job import measured_row
-from unbraid.study._store import MERGE_ABOVE
-from unbraid.study._train_job import model_row
+from unbraid.study.jobs.measure import measured_row
+from unbraid.study.jobs.train import model_row
+from unbraid.study.run import keep_study
+from unbraid.study.store import MERGE_ABOVE
 from worlds import dsprites_like
 
 #: Factors of dSprites.

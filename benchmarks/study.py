@@ -6,7 +6,7 @@
     python benchmarks/study.py --part status    # of a store of 10 000 models
     python benchmarks/study.py --part mini      # the mini study, trained, scored, correlated and drawn
 
-`src/unbraid/study/_speeds.py` holds the speeds in round numbers; a test compares the two.
+`src/unbraid/study/cost.py` holds the speeds in round numbers; a test compares the two.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from stores import NAMES, finished_store
 from unbraid.downstream import PREDICTORS, solve
 from unbraid.metrics import METRICS, udr
 from unbraid.study import Store, study_state
-from unbraid.study._speeds import ROWS_MEASURED
+from unbraid.study.cost import ROWS_MEASURED
 from worlds import dsprites_like
 
 OUT = Path(__file__).with_name("study.json")

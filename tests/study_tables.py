@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from unbraid.study._rows import NOTHING_TO_MEASURE, SCHEMA
+from unbraid.study.table import NOTHING_TO_MEASURE, SCHEMA
 
 
 def row(model, value, name="mig", **changes):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import unbraid as ub
-from unbraid._ceilings import ceiling
+from unbraid.metrics._catalogue import ceiling
 
 
 def perfect_codes(levels, kinds, *, noise=0.01):

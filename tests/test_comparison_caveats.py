@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from unbraid import Finding, FindingKind, Report, Score, compare, evaluate
-from unbraid._comparison_caveats import caveats
-from unbraid._differences import Difference
+from unbraid.comparison.differences import Difference
+from unbraid.comparison.verdict import caveats
 
 
 def report(scores, *, empty=(), **more):

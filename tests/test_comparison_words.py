@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from unbraid._comparison_words import verdict
-from unbraid._differences import Difference
+from unbraid.comparison.differences import Difference
+from unbraid.comparison.verdict import verdict
 
 
 def apart(metric, first="a", second="b", *, better=None, sure=False, tested=True, paired=True, note=""):

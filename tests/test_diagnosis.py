@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import unbraid as ub
-from unbraid._diagnosis import diagnose
-from unbraid._report_file import read_reports
-from unbraid._structure import fewest, find_structure, holders, most_by_chance
+from unbraid.interpret.diagnosis import diagnose
+from unbraid.interpret.structure import fewest, find_structure, holders, most_by_chance
+from unbraid.panel.saved import read_reports
 
 METRICS = ["mig", "sap", "dci_linear", "dci_forest", "iwo"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import unbraid as ub
-from unbraid._differences import difference_word, find_differences, holm
+from unbraid.comparison.differences import difference_word, find_differences, holm
 
 METRICS = "mig,sap,r2"
 

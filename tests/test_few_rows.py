@@ -7,8 +7,8 @@ import pytest
 
 from small import run_cli
 from unbraid import Representation, evaluate
-from unbraid._notes import representation_notes
 from unbraid.metrics import dcimig
+from unbraid.representation.warnings import representation_notes
 
 RNG = np.random.default_rng(0)
 

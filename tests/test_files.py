@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from unbraid._files import DiskFullError, write_atomically, write_text
+from unbraid._base.files import DiskFullError, write_atomically, write_text
 
 
 def test_writes_utf_8_and_returns_the_path(tmp_path):

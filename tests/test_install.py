@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from unbraid import _install
-from unbraid._install import pip_install
+from unbraid._base import optional as _install
+from unbraid._base.optional import pip_install
 
 ROOT = Path(__file__).parents[1]
 

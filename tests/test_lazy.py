@@ -56,7 +56,7 @@ def test_the_package_alone_imports_nothing_else():
 
 def test_a_name_brings_what_it_needs_and_no_more():
     found = modules_after("import unbraid; unbraid.Score")
-    assert "unbraid._score" in found
+    assert "unbraid.results.score" in found
     assert not found & {"pandas", "unbraid.metrics", "unbraid.study"}
 
 
@@ -68,4 +68,4 @@ def test_the_command_line_says_its_version_without_loading_a_command():
 def test_status_of_a_study_loads_neither_special_functions_nor_what_jobs_need(tmp_path):
     code = "from unbraid.study import Store, look, make_plan, load_study\n"
     code += f"look(make_plan(load_study('mini')), Store({str(tmp_path / 'store')!r})).summary()"
-    assert not modules_after(code) & {"scipy.special", "scipy.optimize", "sklearn", "torch", "unbraid.study._drive"}
+    assert not modules_after(code) & {"scipy.special", "scipy.optimize", "sklearn", "torch", "unbraid.study.run"}

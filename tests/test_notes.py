@@ -5,8 +5,8 @@ import pytest
 
 from small import run_cli, save_npz, small_world
 from unbraid import Representation, evaluate, make_factor
-from unbraid._angles import angle_kind
-from unbraid._notes import representation_notes
+from unbraid.representation.factor import angle_kind
+from unbraid.representation.warnings import representation_notes
 
 RNG = np.random.default_rng(0)
 DEGREES = RNG.uniform(0, 360, 1000)

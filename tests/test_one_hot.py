@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from unbraid import Representation
-from unbraid._notes import representation_notes
-from unbraid._one_hot import one_hot_groups
+from unbraid.representation.warnings import one_hot_groups, representation_notes
 
 SHAPE, COLOUR = np.arange(240) % 4, np.arange(240) // 4 % 3
 SHAPES, COLOURS = np.eye(4)[SHAPE], np.eye(3)[COLOUR]

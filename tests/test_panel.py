@@ -5,9 +5,9 @@ import pytest
 
 import unbraid as ub
 from unbraid import METRICS, Representation
-from unbraid._asked import resolve_metrics
-from unbraid._standing import Standing, standing
-from unbraid.panel import _beyond
+from unbraid.interpret.chance import Standing, standing
+from unbraid.panel.evaluation import _beyond
+from unbraid.panel.plan import resolve_metrics
 from worlds import random_factors, standardised
 
 FACTORS = random_factors(4, 5, 6, n_samples=800)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import unbraid as ub
-from unbraid.evidence.ladders import EstimatorLadder, ForestLadder, MLPLadder, Rung
-from unbraid.evidence.sage import SageOptions
 from unbraid.metrics import METRICS
 from unbraid.metrics._sources import LOSS_CAPACITY
+from unbraid.probes.capacity import EstimatorLadder, ForestLadder, MLPLadder, Rung
+from unbraid.probes.sage import SageOptions
 
 NAMES = [f"dci_es.{name}" for name in ("disentanglement", "completeness", "informativeness", "explicitness", "size")]
 FOREST = {"ladder": ForestLadder(depths=(1, 2, 4, 8), n_trees=10)}
@@ -109,8 +109,8 @@ def test_a_redraw_that_fails_costs_the_interval_only(monkeypatch):
 
 
 def test_nulls_use_lighter_ladders():
-    from unbraid.evidence.ladders import as_ladder
     from unbraid.evidence.loss_capacity import LossCapacityOptions
+    from unbraid.probes.capacity import as_ladder
 
     assert LOSS_CAPACITY.lighten(LossCapacityOptions(ladder="forest")).ladder.n_trees == 10
     networks = LOSS_CAPACITY.lighten(LossCapacityOptions())

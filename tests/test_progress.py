@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from unbraid._progress import bar_or_lines, track
-from unbraid._progress_lines import LEAST, SECONDS, Lines, span
+from unbraid._base.progress import LEAST, SECONDS, Lines, bar_or_lines, span, track
 
 
 class Clock:

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from unbraid import METRICS, Score
-from unbraid._standing import Standing, progress, progress_range, remark, standing
+from unbraid.interpret.chance import Standing, progress, progress_range, remark, standing
 
 MIG, TC = METRICS["mig"], METRICS["total_correlation"]
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from small import save_npz
-from unbraid._install import pip_install
+from unbraid._base.optional import pip_install
 
 HEAVY = ("torch", "lightgbm", "matplotlib")
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from unbraid._typing import FloatArray
+from unbraid._base.arrays import FloatArray
 from unbraid.audit import Case
 
 WIDTH, HEIGHT, EDGE = 112, 76, 10

@@ -2,41 +2,41 @@
 
 from typing import TYPE_CHECKING
 
-from unbraid._lazy import on_first_use
+from unbraid._base.lazy import on_first_use
 from unbraid._version import __version__
 
 if TYPE_CHECKING:
     from unbraid import audit, data, manifold, metrics, models
-    from unbraid._differences import Difference
-    from unbraid._finding import Finding, FindingKind
-    from unbraid._report_file import read_reports
-    from unbraid._score import Score
-    from unbraid.comparison import Comparison, compare
-    from unbraid.factor import Factor, FactorKind, make_factor
+    from unbraid.comparison.differences import Difference
+    from unbraid.comparison.result import Comparison, compare
     from unbraid.metrics import METRICS
     from unbraid.metrics._listing import list_metrics
     from unbraid.models import encode
-    from unbraid.panel import evaluate
-    from unbraid.representation import Representation
-    from unbraid.result import Report
-    from unbraid.storage import load, save
+    from unbraid.panel.evaluation import evaluate
+    from unbraid.panel.saved import read_reports
+    from unbraid.representation.factor import Factor, FactorKind, make_factor
+    from unbraid.representation.files import load, save
+    from unbraid.representation.representation import Representation
+    from unbraid.results.finding import Finding, FindingKind
+    from unbraid.results.report import Report
+    from unbraid.results.score import Score
 else:
     __getattr__, __dir__ = on_first_use(
         __name__,
         {
-            "._differences": ["Difference"],
-            "._finding": ["Finding", "FindingKind"],
-            "._report_file": ["read_reports"],
-            "._score": ["Score"],
-            ".comparison": ["Comparison", "compare"],
-            ".factor": ["Factor", "FactorKind", "make_factor"],
+            ".comparison.differences": ["Difference"],
+            ".results.finding": ["Finding", "FindingKind"],
+            ".panel.saved": ["read_reports"],
+            ".results.score": ["Score"],
+            ".comparison.result": ["Comparison", "compare"],
+            ".representation.factor": ["Factor", "FactorKind", "make_factor"],
             ".metrics": ["METRICS"],
             ".metrics._listing": ["list_metrics"],
             ".models": ["encode"],
-            ".panel": ["evaluate"],
-            ".representation": ["Representation"],
-            ".result": ["Report"],
-            ".storage": ["load", "save"],
+            ".panel.evaluation": ["evaluate"],
+            ".representation.representation": ["Representation"],
+            ".results.report": ["Report"],
+            ".representation.files": ["load", "save"],
         },
         modules=["audit", "data", "manifold", "metrics", "models"],
     )

@@ -6,8 +6,8 @@ from sklearn.metrics import mutual_info_score
 
 from unbraid import Representation
 from unbraid.audit import CASES, Should
-from unbraid.audit._cases import resolve_cases, with_references
-from unbraid.audit._encoders import LEAK, MIXING, MORE_MIXING, ROTATION
+from unbraid.audit.cases import resolve_cases, with_references
+from unbraid.audit.encoders import LEAK, MIXING, MORE_MIXING, ROTATION
 
 N = 3000
 STRUCTURES = ("independent", "correlated", "copied", "composed")

@@ -10,9 +10,9 @@ import pytest
 import wrong_metrics as plugins
 from unbraid import METRICS, audit
 from unbraid.audit import CASES, Verdict
-from unbraid.audit._markdown import BEGIN, END, cell
+from unbraid.audit.result import BEGIN, END, cell
 from unbraid.report import render_audit
-from unbraid.report._audit import did, heading, lede
+from unbraid.report.audit import did, heading, lede
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit.md"
 FAST = ("mig", "jemmig", "modularity", "sap", "r2", "total_correlation")

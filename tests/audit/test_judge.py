@@ -3,9 +3,9 @@
 import pytest
 
 from unbraid.audit import CASES, Verdict
-from unbraid.audit._candidate import Candidate
-from unbraid.audit._cases import IDENTITY, MIXED, NOISE
-from unbraid.audit._judge import judge
+from unbraid.audit.candidate import Candidate
+from unbraid.audit.cases import IDENTITY, MIXED, NOISE
+from unbraid.audit.verdicts import judge
 from unbraid.metrics import Property
 
 PASS, FAIL, OPEN = Verdict

@@ -8,7 +8,7 @@ import pytest
 import wrong_metrics as plugins
 from unbraid import METRICS, audit, metrics
 from unbraid.audit import Should, Verdict
-from unbraid.audit._reasons import REASONS, known_reasons, reason
+from unbraid.metrics._known_failures import REASONS, known_reasons, reason
 
 PASS, FAIL, OPEN = Verdict
 SMALL = {"n_seeds": 3, "n_rows": 400, "n_jobs": 1, "progress": False}

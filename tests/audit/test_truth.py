@@ -3,7 +3,7 @@
 import pytest
 
 from unbraid.audit import CASES, Should
-from unbraid.audit._candidate import Candidate, from_catalogue
+from unbraid.audit.candidate import Candidate, from_catalogue
 from unbraid.metrics import METRICS, Invariance, Property
 
 MODULARITY, COMPACTNESS, EXPLICITNESS, ORTHOGONALITY, INDEPENDENCE = Property

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from small import run_cli
-from unbraid._install import pip_install
+from unbraid._base.optional import pip_install
 
 SOURCE = """
 import torch

@@ -4,7 +4,7 @@ import pytest
 
 from small import run_cli
 from unbraid import METRICS
-from unbraid.metrics._names import BESIDE_THE_PANEL
+from unbraid.metrics._listing import BESIDE_THE_PANEL
 
 KEYS = {"metric", "title", "measures", "needs", "direction", "cost", "panel", "question"}
 

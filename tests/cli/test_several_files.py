@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from small import run_cli, save_npz, small_world
-from unbraid import Representation, panel, save
-from unbraid._progress import track
+from unbraid import Representation, save
+from unbraid._base.progress import track
 from unbraid.cli import _score
-from unbraid.cli._inputs import distinct_names
+from unbraid.cli._io import distinct_names
+from unbraid.panel import evaluation as panel
 
 QUICK = ("--metrics", "mig,sap")
 CURVES = ("--metrics", "dci_es", "--option", "dci_es.ladder=linear")

@@ -10,7 +10,7 @@ import pytest
 from small import run_cli
 from unbraid import Representation
 from unbraid.cli import main
-from unbraid.storage import save
+from unbraid.representation.files import save
 from unbraid.study import ready_studies
 
 

@@ -6,7 +6,7 @@ import pytest
 import unbraid
 from small import run_cli
 from unbraid.cli import main
-from unbraid.models._traversals import traversal_png
+from unbraid.models.traversals import traversal_png
 
 SMALL = ["--preset", "tiny", "--width", "2", "--batch", "8", "--codes", "3"]
 

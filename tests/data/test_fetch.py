@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from unbraid.data import DATASETS
-from unbraid.data import _fetch as fetching
-from unbraid.data._fetch import fetch_file, find_fault
-from unbraid.data._files_needed import DataFile
+from unbraid.data import download as fetching
+from unbraid.data.download import DataFile, fetch_file, find_fault
 from web import serve
 
 CONTENT = np.random.default_rng(0).bytes(3_000_000)

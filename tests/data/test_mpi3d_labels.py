@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import norm
 
 from unbraid.data import mpi3d_labels
-from unbraid.data._mpi3d_labels import SIZES, best_noisy_predictions
+from unbraid.data.synthetic import SIZES, best_noisy_predictions
 
 
 def numbers(rep):

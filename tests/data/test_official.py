@@ -18,8 +18,8 @@ from official import (
     write_tar,
 )
 from unbraid.data import load_dataset
-from unbraid.data._images import grid_order, shrink
-from unbraid.data._smallnorb import PARTS, read_matrix
+from unbraid.data.dataset import grid_order, shrink
+from unbraid.data.official import PARTS, read_matrix
 
 DSPRITES = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 CARS = "nips2015-analogy-data.tar.gz"

@@ -6,7 +6,7 @@ import pytest
 
 from unbraid import metrics
 from unbraid.data import orthogonal_scheme
-from unbraid.data._orthogonal_scheme import axis_windows, quantise, scheme_truth
+from unbraid.data.orthogonal import axis_windows, quantise, scheme_truth
 
 SETTINGS = [(5, 5, 1), (10, 5, 2), (10, 5, 5), (20, 5, 4), (20, 5, 8), (6, 2, 6), (12, 3, 7)]
 MAPPINGS = [

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from unbraid.data import sprites, sprites_colour, sprites_mini, sprites_noisy, sprites_scream, sprites_square
-from unbraid.data._counter import uniform_by_row
-from unbraid.data._sprite_variants import _texture
+from unbraid.data.procedural import _texture, uniform_by_row
 
 ROWS = np.random.default_rng(0).integers(737_280, size=200)
 INSIDE = sprites().observations(ROWS)[:, 0] == 1

@@ -50,10 +50,10 @@ def test_marks_of_sphinx_become_markdown():
         "Score :math:`x`.\n\n"
         ".. math:: a\n    + b\n\n"
         "After.\n\n"
-        "Args:\n    y: An :class:`~unbraid._score.Score`.\n\n        .. math::\n\n            c\n\n"
+        "Args:\n    y: An :class:`~unbraid.results.score.Score`.\n\n        .. math::\n\n            c\n\n"
         "Note:\n    Mind this\n    well.\n\n"
         "Example:\n    >>> 1\n    1\n",
-        "unbraid.metrics._mig.mig",
+        "unbraid.metrics._information_gaps.mig",
     )
     assert "Score $x$." in text
     assert "\n$$\na\n+ b\n$$\n" in text
@@ -66,9 +66,9 @@ def test_marks_of_sphinx_become_markdown():
     ("role", "path", "target"),
     [
         (":func:`iwo`", "unbraid.metrics._orthogonality.iwr", "unbraid.metrics.iwo"),
-        (":meth:`to_json`", "unbraid.audit._result.Audit.to_dict", "unbraid.audit.Audit.to_json"),
-        (":meth:`to_json`", "unbraid.result.Report.from_json", "unbraid.Report.to_json"),
-        (":class:`unbraid.Representation`", "unbraid.data._dataset.FactorDataset", "unbraid.Representation"),
+        (":meth:`to_json`", "unbraid.audit.result.Audit.to_dict", "unbraid.audit.Audit.to_json"),
+        (":meth:`to_json`", "unbraid.results.report.Report.from_json", "unbraid.Report.to_json"),
+        (":class:`unbraid.Representation`", "unbraid.data.dataset.FactorDataset", "unbraid.Representation"),
     ],
 )
 def test_references_point_to_public_names(role, path, target):

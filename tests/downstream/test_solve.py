@@ -5,9 +5,10 @@ import pytest
 
 from unbraid import Representation
 from unbraid.data import sprites_mini
-from unbraid.downstream import PREDICTORS, Pictures, Target, _solve, pictures_of, solve, split_rows
-from unbraid.downstream._segmentation import mean_iou
-from unbraid.factor import make_factor
+from unbraid.downstream import PREDICTORS, Pictures, Target, pictures_of, solve, split_rows
+from unbraid.downstream import evaluation as _solve
+from unbraid.downstream.segmentation import mean_iou
+from unbraid.representation.factor import make_factor
 
 N = 900
 RNG = np.random.default_rng(0)

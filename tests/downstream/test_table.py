@@ -5,7 +5,7 @@ import pytest
 
 from unbraid import Representation
 from unbraid.downstream import solve, solve_all
-from unbraid.study._rows import SCHEMA
+from unbraid.study.table import SCHEMA
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.integers(0, 12, size=(2, 400))
@@ -46,7 +46,7 @@ def test_numbers_are_those_of_one_task_alone(table, size):
 
 
 def test_a_factor_asked_for_twice_is_predicted_once(monkeypatch):
-    from unbraid.downstream import _solve
+    from unbraid.downstream import evaluation as _solve
 
     asked = []
     real = _solve._solve_part
@@ -74,7 +74,7 @@ def test_what_breaks_says_so_and_the_rest_goes_on(monkeypatch):
     def broken(*arguments):
         raise RuntimeError("no memory left")
 
-    monkeypatch.setattr("unbraid.downstream._predictors.fit_forest", broken)
+    monkeypatch.setattr("unbraid.downstream.predictors.fit_forest", broken)
     table = solve_all(REP, tasks=["factor:x"], predictors=["forest", "linear"])
     assert table.failure.tolist() == ["RuntimeError: no memory left", ""]
 

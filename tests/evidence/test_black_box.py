@@ -5,8 +5,8 @@ import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 
 from unbraid import Representation
-from unbraid.evidence.black_box import black_box_importance, resolve_measure
-from unbraid.evidence.ladders import (
+from unbraid.probes.black_box import black_box_importance, resolve_measure
+from unbraid.probes.capacity import (
     EstimatorLadder,
     ForestLadder,
     FourierLadder,
@@ -16,7 +16,7 @@ from unbraid.evidence.ladders import (
     Task,
     split_rows,
 )
-from unbraid.evidence.sage import SageOptions
+from unbraid.probes.sage import SageOptions
 
 FOREST = ForestLadder(depths=(2, 6), n_trees=10)
 LINEAR = LinearLadder(n_directions=(1, 4))

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from unbraid.evidence.discretise import discretise, factor_labels
-from unbraid.factor import make_factor
+from unbraid.evidence.information import discretise, factor_labels
+from unbraid.representation.factor import make_factor
 
 
 def test_uniform_bins_are_those_of_a_histogram():

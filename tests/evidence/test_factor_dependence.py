@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from unbraid import METRICS, Representation, evaluate
-from unbraid.evidence.factor_dependence import LEVEL, MAX_LEVELS, coarse_labels, factor_dependence
-from unbraid.factor import make_factor
+from unbraid.evidence.dependence import LEVEL, MAX_LEVELS, coarse_labels, factor_dependence
+from unbraid.representation.factor import make_factor
 from worlds import full_grid
 
 

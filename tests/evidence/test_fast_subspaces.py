@@ -2,15 +2,14 @@ import numpy as np
 import pytest
 
 from unbraid import Representation
-from unbraid.evidence import fast_subspaces
-from unbraid.evidence.directional import directional_regression, whiten
-from unbraid.evidence.fast_subspaces import find_subspace, refine
-from unbraid.evidence.nested_losses import rounding_floor
-from unbraid.evidence.nested_order import order_axes
-from unbraid.evidence.polynomials import cross_fitted, make_basis, ridge_fit
-from unbraid.evidence.subspaces import SubspaceOptions, factor_subspaces, importance_weights
-from unbraid.factor import Factor, make_factor
+from unbraid.evidence.subspaces import fast as fast_subspaces
+from unbraid.evidence.subspaces.axes import cross_fitted, make_basis, order_axes, ridge_fit
+from unbraid.evidence.subspaces.fast import directional_regression, find_subspace, refine, whiten
+from unbraid.evidence.subspaces.losses import rounding_floor
+from unbraid.evidence.subspaces.options import SubspaceOptions, importance_weights
+from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics._orthogonality import iwo_score, iwr_score
+from unbraid.representation.factor import Factor, make_factor
 from worlds import random_rotation
 
 N = 3000

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid.evidence.cross_statistics import collect_across
-from unbraid.evidence.gram import pair_information
-from unbraid.evidence.gram_statistics import collect
-from unbraid.evidence.jacobians import Chunk, precomputed
-from unbraid.evidence.moments import Moments
+from unbraid.evidence.jacobians.budget import Chunk
+from unbraid.evidence.jacobians.gram import Moments, pair_information
+from unbraid.evidence.jacobians.sources import precomputed
+from unbraid.evidence.jacobians.statistics import collect, collect_across
 
 
 @dataclass(frozen=True)

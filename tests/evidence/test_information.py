@@ -3,13 +3,7 @@ import pytest
 from scipy.stats import entropy as scipy_entropy
 
 from unbraid import Representation
-from unbraid.evidence.information import (
-    InformationOptions,
-    entropy,
-    information_table,
-    joint_counts,
-    resampled_tables,
-)
+from unbraid.evidence.information import InformationOptions, entropy, information_table, joint_counts, resampled_tables
 from worlds import full_grid, random_factors
 
 

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from decoders import DOUBLE, network
-from unbraid.evidence import _autodiff
-from unbraid.evidence.jacobians import all_jacobians, decoder_jacobians, gram_matrices, precomputed
-from unbraid.evidence.priors import Latents, draw_latents
+from unbraid.evidence.jacobians import autodiff as _autodiff
+from unbraid.evidence.jacobians.priors import Latents, draw_latents
+from unbraid.evidence.jacobians.sources import all_jacobians, decoder_jacobians, gram_matrices, precomputed
 
 Z = np.random.default_rng(0).standard_normal((7, 3))
 LATENTS = Latents(z=Z)

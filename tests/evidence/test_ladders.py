@@ -12,7 +12,7 @@ from sklearn.svm import SVR, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from unbraid import Representation
-from unbraid.evidence.ladders import (
+from unbraid.probes.capacity import (
     EstimatorLadder,
     ForestLadder,
     FourierLadder,
@@ -24,10 +24,10 @@ from unbraid.evidence.ladders import (
     as_ladder,
     split_rows,
 )
-from unbraid.evidence.ladders.forest import _as_tree
-from unbraid.evidence.ladders.fourier import _best_ridges, _Features, _moments
-from unbraid.evidence.splits import standardise
-from unbraid.factor import make_factor
+from unbraid.probes.capacity.forest import _as_tree
+from unbraid.probes.capacity.fourier import _best_ridges, _Features, _moments
+from unbraid.probes.splits import standardise
+from unbraid.representation.factor import make_factor
 
 
 def bent_world(n_samples=600, seed=0):
@@ -214,7 +214,7 @@ class TestLinear:
 
     def test_a_sketch_of_very_many_directions_agrees_with_the_exact_ones(self, monkeypatch):
         exact = climb(LinearLadder(n_directions=(1, 4)))
-        monkeypatch.setattr("unbraid.evidence.whitening.EXACT_UP_TO", 1)
+        monkeypatch.setattr("unbraid.probes.capacity.linear.EXACT_UP_TO", 1)
         np.testing.assert_allclose(climb(LinearLadder(n_directions=(1, 4))).test[0], exact.test[0], atol=1e-4)
 
     def test_one_direction_makes_no_ladder(self):
@@ -245,7 +245,7 @@ class TestFourier:
 
     def test_coefficients_are_those_of_a_ridge(self, monkeypatch):
         strength = 1e-3
-        monkeypatch.setattr("unbraid.evidence.ladders.fourier.STRENGTHS", (strength,))
+        monkeypatch.setattr("unbraid.probes.capacity.fourier.STRENGTHS", (strength,))
         features = _Features(4, 32, 1.0, np.random.default_rng(0))
         gram, moments = _moments(features, TASK, [NUMBER, ANGLE])
         mapped, validation = features(TASK.codes[TRAIN]), features(TASK.codes[TASK.split.validation])
@@ -260,7 +260,7 @@ class TestFourier:
         task = task_of(noisy)
         ladder = FourierLadder(n_features=(128, 256))
         free = _losses(climb(ladder, task), task)
-        monkeypatch.setattr("unbraid.evidence.ladders.fourier.STRENGTHS", (1e-7,))
+        monkeypatch.setattr("unbraid.probes.capacity.fourier.STRENGTHS", (1e-7,))
         assert (free < _losses(climb(ladder, task), task) - 0.1).all()
         assert (free < 1.3).all()
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from unbraid.evidence._latent_width import MOST_TRIED, accepted_width
+from unbraid.evidence.jacobians.decoder import MOST_TRIED, accepted_width
 
 
 def complaint(call, rows):

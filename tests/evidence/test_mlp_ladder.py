@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from unbraid import Representation
-from unbraid.evidence.ladders import MLPLadder, Task, split_rows
-from unbraid.evidence.ladders import _network as network
-from unbraid.evidence.linear_probe import fit_linear, predict_linear
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves
-from unbraid.evidence.splits import standardise
-from unbraid.evidence.whitening import whitening_axes
 from unbraid.metrics import loss_capacity
+from unbraid.probes import network as network
+from unbraid.probes.capacity import MLPLadder, Task, split_rows
+from unbraid.probes.capacity.linear import whitening_axes
+from unbraid.probes.linear import fit_linear, predict_linear
+from unbraid.probes.splits import standardise
 
 
 def xor_world(n_samples=900, seed=0):

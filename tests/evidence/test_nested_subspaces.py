@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from unbraid import Representation
-from unbraid.evidence._nested_geometry import (
+from unbraid.evidence.subspaces.geometry import (
     Target,
     frame_of,
     nested_basis,
@@ -15,10 +15,11 @@ from unbraid.evidence._nested_geometry import (
     spine_widths,
     split_rows,
 )
-from unbraid.evidence._nested_network import Training, fit_nested
-from unbraid.evidence.nested_subspaces import nested_subspaces, nested_subspaces_many
-from unbraid.evidence.subspaces import SubspaceOptions, factor_subspaces
-from unbraid.factor import make_factor
+from unbraid.evidence.subspaces.nested import nested_subspaces, nested_subspaces_many
+from unbraid.evidence.subspaces.network import Training, fit_nested
+from unbraid.evidence.subspaces.options import SubspaceOptions
+from unbraid.evidence.subspaces.solve import factor_subspaces
+from unbraid.representation.factor import make_factor
 
 NESTED = SubspaceOptions(solver="nested", max_rank=4)
 SHORT = Training(n_steps=250)

@@ -5,12 +5,10 @@ import pytest
 from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from unbraid.evidence import logistic
-from unbraid.evidence.auc import auc_by_level
-from unbraid.evidence.lasso import lasso_weights
-from unbraid.evidence.logistic import one_vs_rest
-from unbraid.evidence.splits import holdout, standardise, standardise_by
-from unbraid.factor import make_factor
+from unbraid.probes import linear as logistic
+from unbraid.probes.linear import auc_by_level, lasso_weights, one_vs_rest
+from unbraid.probes.splits import holdout, standardise, standardise_by
+from unbraid.representation.factor import make_factor
 
 
 class TestHoldout:

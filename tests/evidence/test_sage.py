@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sage
 
-from unbraid.evidence.sage import SageOptions, sage_values
+from unbraid.probes.sage import SageOptions, sage_values
 
 WEIGHTS = np.array([2.0, -1.0, 0.0])
 

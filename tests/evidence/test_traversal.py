@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from unbraid.evidence.subspaces import Subspace, Subspaces
-from unbraid.evidence.traversal import traverse, traverse_factors
+from unbraid.evidence.subspaces.options import Subspace, Subspaces
+from unbraid.evidence.subspaces.traversal import traverse, traverse_factors
 from worlds import random_rotation
 
 RNG = np.random.default_rng(0)

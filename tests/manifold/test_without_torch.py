@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from unbraid._install import pip_install
+from unbraid._base.optional import pip_install
 
 CODE = """
 import sys

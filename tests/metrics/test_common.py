@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from unbraid import METRICS, Representation, Score
-from unbraid.evidence.ladders import MLPLadder
-from unbraid.evidence.sage import SageOptions
 from unbraid.metrics import Invariance, Metric, Source
+from unbraid.probes.capacity import MLPLadder
+from unbraid.probes.sage import SageOptions
 from worlds import random_factors, random_rotation, standardised
 
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from unbraid import Representation
-from unbraid.evidence.importance import Importance
 from unbraid.metrics import completeness, dci_boosting, dci_forest, dci_linear, disentanglement, informativeness
 from unbraid.metrics._dci import normalised_entropy
+from unbraid.probes.importance import Importance
 from worlds import random_factors, standardised
 
 every_probe = pytest.mark.parametrize("dci", [dci_linear, dci_forest, dci_boosting])

@@ -9,8 +9,20 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from unbraid import Representation
-from unbraid.evidence.black_box import BlackBoxImportance
-from unbraid.evidence.ladders import (
+from unbraid.evidence.loss_capacity import (
+    LossCapacity,
+    LossCapacityOptions,
+    RowLosses,
+    _choose,
+    baseline_loss,
+    loss_capacity_curves,
+    resampled_curves,
+    row_losses,
+)
+from unbraid.metrics import area_under_curve, dci_es, explicitness_of_curve, loss_capacity, task_explicitness
+from unbraid.metrics._dci_es import es_completeness, es_disentanglement, es_explicitness, es_informativeness, es_size
+from unbraid.probes.black_box import BlackBoxImportance
+from unbraid.probes.capacity import (
     Climb,
     EstimatorLadder,
     ForestLadder,
@@ -21,18 +33,8 @@ from unbraid.evidence.ladders import (
     Task,
     split_rows,
 )
-from unbraid.evidence.loss_capacity import (
-    LossCapacity,
-    LossCapacityOptions,
-    _choose,
-    loss_capacity_curves,
-    resampled_curves,
-)
-from unbraid.evidence.probe_losses import RowLosses, baseline_loss, row_losses
-from unbraid.evidence.sage import SageOptions
-from unbraid.factor import make_factor
-from unbraid.metrics import area_under_curve, dci_es, explicitness_of_curve, loss_capacity, task_explicitness
-from unbraid.metrics._dci_es import es_completeness, es_disentanglement, es_explicitness, es_informativeness, es_size
+from unbraid.probes.sage import SageOptions
+from unbraid.representation.factor import make_factor
 from worlds import full_grid, random_rotation
 
 CAPACITIES = np.array([0.0, 1.0, 3.0])

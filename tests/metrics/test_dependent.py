@@ -7,9 +7,9 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from unbraid import Representation, evaluate
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
-from unbraid.evidence.variables import factor_variable
-from unbraid.factor import make_factor
+from unbraid.evidence.regressors import factor_variable
 from unbraid.metrics import Dependent, dependent
+from unbraid.representation.factor import make_factor
 
 N = 3000
 RNG = np.random.default_rng(0)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from unbraid.metrics import dcimig, infomec, jemmig, mig_sup, modularity
-from unbraid.metrics._dcimig import gaps_by_best_factor
 from unbraid.metrics._infomec import rescaled_largest_share
-from unbraid.metrics._modularity import deviation_from_one_factor
+from unbraid.metrics._information_gaps import deviation_from_one_factor, gaps_by_best_factor
 from worlds import full_grid, random_factors
 
 GRID = full_grid(4, 3, 2)

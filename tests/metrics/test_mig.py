@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 from unbraid.metrics import mig
-from unbraid.metrics._mig import information_gaps
+from unbraid.metrics._information_gaps import information_gaps
 from worlds import DSPRITES_SIZES, full_grid, random_factors
 
 

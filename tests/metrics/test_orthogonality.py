@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from unbraid.evidence.subspaces import (
+from unbraid.evidence.subspaces.options import (
     Subspace,
     SubspaceOptions,
     Subspaces,

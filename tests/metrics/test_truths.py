@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from unbraid import METRICS, Representation
-from unbraid.evidence.ladders import MLPLadder
-from unbraid.evidence.sage import SageOptions
 from unbraid.metrics import Source
+from unbraid.probes.capacity import MLPLadder
+from unbraid.probes.sage import SageOptions
 from worlds import full_grid, standardised
 
 SIZES = (4, 5, 6)

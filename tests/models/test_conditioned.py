@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from unbraid.models.conditioned import decode, encode, train_conditioned_vae
-from unbraid.models.networks import VAE
-from unbraid.models.training import Schedule, seeded
+from unbraid._base.devices import seeded
+from unbraid.reproduce.reference_vae import VAE, Schedule, decode, encode, train_conditioned_vae
 
 PLACES = ((-3.0, 3.0), (-2.0, 2.0))
 
@@ -72,7 +71,7 @@ def test_every_parameter_learns():
 
 
 def test_every_row_is_seen_before_any_is_seen_again(monkeypatch):
-    from unbraid.models import conditioned
+    from unbraid.reproduce import reference_vae as conditioned
 
     seen = []
     original = conditioned.factor_prior

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.distributions import Independent, Normal
 
-from unbraid.models.independence import covariance_penalty, discriminator_loss, shuffle_codes, total_correlation
+from unbraid.models.objectives import covariance_penalty, discriminator_loss, shuffle_codes, total_correlation
 
 CORRELATION = 0.8
 #: Of two Gaussians with that correlation, in nats.

@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch.distributions import Bernoulli, Independent, Normal
 
-from unbraid.models.independence import total_correlation
 from unbraid.models.objectives import (
     annealed_vae_loss,
     beta_tcvae_loss,
@@ -12,6 +11,7 @@ from unbraid.models.objectives import (
     dip_vae_loss,
     factor_prior,
     factor_vae_loss,
+    total_correlation,
     vae_loss,
 )
 

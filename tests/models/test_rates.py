@@ -5,7 +5,7 @@ from torch.distributions import Normal, kl_divergence
 
 from dots import Dots
 from unbraid.models import code_rates, encode_all, train
-from unbraid.models._rates import gaussian_rate
+from unbraid.models.encoding import gaussian_rate
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_rates_of_known_posteriors():
 
 
 def test_rates_are_torchs_divergences_of_the_rows_that_encode_draws(models, monkeypatch):
-    monkeypatch.setattr("unbraid.models._rates.CHUNK", 7)  # more than one part
+    monkeypatch.setattr("unbraid.models.encoding.CHUNK", 7)  # more than one part
     rep = encode_all(models, Dots(), n=20, seed=3)[0]
     rows = [7 * int(row) + int(column) for row, column in zip(*(f.numbers for f in rep.factors), strict=True)]
     x = torch.as_tensor(Dots().observations(np.array(rows)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unbraid.report import render_figure_page
-from unbraid.report._charts import (
+from unbraid.report.charts import (
     BOTTOM,
     HEIGHT,
     LEFT,
@@ -18,7 +18,7 @@ from unbraid.report._charts import (
     plane_chart,
     round_marks,
 )
-from unbraid.report._figure_page import FigurePage
+from unbraid.report.reproduction import FigurePage
 
 WORDS = {"title": "t", "caption": "", "x_label": "x", "y_label": "y"}
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from unbraid import METRICS, Score, compare
-from unbraid._finding import Finding, FindingKind
+from unbraid._base.text import EN_DASH, MISSING
 from unbraid.report import render_comparison
-from unbraid.report._difference_rows import difference_tables
-from unbraid.report._format import EN_DASH, MISSING
+from unbraid.report.comparison import difference_tables
+from unbraid.results.finding import Finding, FindingKind
 
 EVIL = "</title><img src=x onerror=alert(1)>"
 

@@ -1,10 +1,10 @@
 from dataclasses import replace
 
 from unbraid import METRICS, Score
-from unbraid.evidence.factor_dependence import FactorDependence, FactorPair
-from unbraid.report._dependence import dependence_view
-from unbraid.report._format import MISSING
-from unbraid.report._page import render_page
+from unbraid._base.text import MISSING
+from unbraid.evidence.dependence import FactorDependence, FactorPair
+from unbraid.report.scores import render_page
+from unbraid.report.sections import dependence_view
 
 TIED = FactorPair(first="shape", second="size", strength=0.4321, p_value=0.005, depends=True)
 

@@ -3,12 +3,12 @@ from dataclasses import replace
 import numpy as np
 
 from unbraid import METRICS, Score
-from unbraid._finding import Finding, FindingKind
-from unbraid.audit._cases import CASES
-from unbraid.evidence.factor_dependence import FactorDependence, FactorPair
-from unbraid.report._disagreement import FLATTERING, HARSH, disagreements, explain
-from unbraid.report._summary import opening
-from unbraid.report._verdict import verdicts
+from unbraid.audit.cases import CASES
+from unbraid.evidence.dependence import FactorDependence, FactorPair
+from unbraid.interpret.disagreement import FLATTERING, HARSH, disagreements, explain
+from unbraid.interpret.summary import opening
+from unbraid.interpret.verdict import verdicts
+from unbraid.results.finding import Finding, FindingKind
 
 
 def scored(value):

@@ -10,11 +10,11 @@ import torch
 import unbraid as ub
 from study_tables import study_with_collapsed_models
 from unbraid.report import study_page
-from unbraid.report._charts import ChartGroup, Series, line_chart, matrix_chart
+from unbraid.report.charts import ChartGroup, Series, line_chart, matrix_chart
+from unbraid.report.reproduction import render_status
 from unbraid.reproduce import REPRODUCTIONS, Line, iwo_table1
-from unbraid.reproduce._figure import FigureResult
-from unbraid.reproduce._run_all import Run, judge
-from unbraid.reproduce._status_html import render_status
+from unbraid.reproduce.figures import FigureResult
+from unbraid.reproduce.run import Run, judge
 
 pytestmark = pytest.mark.browser
 

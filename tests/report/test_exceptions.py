@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from unbraid import Score, evaluate
-from unbraid._finding import Finding, FindingKind
-from unbraid.evidence.factor_dependence import FactorDependence, FactorPair
-from unbraid.report._summary import opening
+from unbraid.evidence.dependence import FactorDependence, FactorPair
+from unbraid.interpret.summary import opening
+from unbraid.results.finding import Finding, FindingKind
 
 FOUR = ("a", "b", "c", "d")
 

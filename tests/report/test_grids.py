@@ -4,10 +4,19 @@ import numpy as np
 import pytest
 
 from unbraid import Score
-from unbraid._finding import Finding, FindingKind
-from unbraid.report._breakdown import code_grid, factor_grid
-from unbraid.report._grid import main_column_order, make_cell, strongest_rows
-from unbraid.report._heatmap import MAX_CELLS, MAX_CODES, MAX_FACTORS, code_code_map, code_factor_maps
+from unbraid.report.grids import (
+    MAX_CELLS,
+    MAX_CODES,
+    MAX_FACTORS,
+    code_code_map,
+    code_factor_maps,
+    code_grid,
+    factor_grid,
+    main_column_order,
+    make_cell,
+    strongest_rows,
+)
+from unbraid.results.finding import Finding, FindingKind
 
 MATRIX = np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]])
 

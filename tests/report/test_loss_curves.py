@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 from unbraid import Score
+from unbraid._base.text import EN_DASH
 from unbraid.report import render_page
-from unbraid.report._format import EN_DASH
-from unbraid.report._loss_curves import HEADROOM, MAX_FACTORS, MAX_OVERLAID, MEAN, draw_losses, steps
-from unbraid.report._loss_tables import loss_tables
+from unbraid.report.loss_curves import HEADROOM, MAX_FACTORS, MAX_OVERLAID, MEAN, draw_losses, loss_tables, steps
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import torch
 
 from decoders import linear, network
 from unbraid import manifold
+from unbraid._base.images import png_address, shrink, to_pixels, to_signed_pixels
 from unbraid.report import render_manifold_comparison, render_manifold_page
-from unbraid.report._png import png_address, shrink, to_pixels, to_signed_pixels
-from unbraid.report._spectrum import HEIGHT, WIDTH, make_spectrum
+from unbraid.report.charts import SPECTRUM_HEIGHT, SPECTRUM_WIDTH, make_spectrum
 
 
 def decode_png(address):
@@ -110,10 +110,12 @@ def test_spectrum_places_entropies():
     )
     spectrum = make_spectrum(analysis)
     points = [tuple(map(float, pair.split())) for pair in re.findall(r"[ML]([\d.]+ [\d.]+)", spectrum.as_sorted)]
-    assert [x for x, _ in points] == pytest.approx([WIDTH / 6, WIDTH / 2, WIDTH * 5 / 6], abs=0.1)
+    assert [x for x, _ in points] == pytest.approx(
+        [SPECTRUM_WIDTH / 6, SPECTRUM_WIDTH / 2, SPECTRUM_WIDTH * 5 / 6], abs=0.1
+    )
     heights = [y for _, y in points]
     assert heights[0] < heights[1] < heights[2]
-    assert heights[1] == pytest.approx(HEIGHT / 2, abs=0.1)
+    assert heights[1] == pytest.approx(SPECTRUM_HEIGHT / 2, abs=0.1)
     numbered = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", spectrum.as_numbered)]
     assert numbered == [heights[2], heights[0], heights[1]]
     assert [label for _, label in spectrum.levels] == ["2.00", "3.00", "4.00", "5.00"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from unbraid import Score, evaluate
+from unbraid._base.text import EN_DASH
 from unbraid.report import render_notebook
-from unbraid.report._format import EN_DASH
 
 EVIL = "</table><script>alert(1)</script>"
 

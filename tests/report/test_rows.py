@@ -3,10 +3,10 @@ import math
 import pytest
 
 from unbraid import METRICS, Score
-from unbraid.report._doubts import failure_doubts, general_doubts, score_doubts
-from unbraid.report._format import exact, number, short
-from unbraid.report._rows import score_groups
-from unbraid.report._strip import make_strip
+from unbraid._base.text import exact, number, short
+from unbraid.interpret.summary import failure_doubts, general_doubts, score_doubts
+from unbraid.report.charts import make_strip
+from unbraid.report.scores import score_groups
 
 
 def rows_of(report):

@@ -3,7 +3,7 @@ import pytest
 
 import unbraid as ub
 from unbraid import METRICS, Score
-from unbraid.report._sources import call, interval_methods, references
+from unbraid.report.scores import call, interval_methods, references
 
 RNG = np.random.default_rng(0)
 FACTORS = RNG.integers(0, 4, (300, 3))

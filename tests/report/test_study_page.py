@@ -6,11 +6,10 @@ import pytest
 
 from study_tables import row, study, table, task
 from unbraid.report import study_page
-from unbraid.report._study_charts import scatters, sizes, strengths
-from unbraid.report._study_maps import cell_says, group_maps, main_maps
-from unbraid.report._study_panels import HEIGHT, LEFT, RIGHT, TOP, WIDTH, Trace, make_panel
-from unbraid.report._study_words import findings, in_words, opening
+from unbraid.report.charts import PANEL_HEIGHT, PANEL_LEFT, PANEL_RIGHT, PANEL_TOP, PANEL_WIDTH, Trace, make_panel
+from unbraid.report.study import cell_says, group_maps, main_maps, scatters, sizes, strengths
 from unbraid.study import analyse
+from unbraid.study.analysis.findings import findings, in_words, opening
 
 
 @pytest.fixture(scope="module")
@@ -152,10 +151,10 @@ def test_a_panel_keeps_everything_inside():
     trace = Trace(style=0, x=np.array([-1.0, 5]), y=np.array([2.0, 2]), spread=np.array([1.0, 0]), tips=["a", "b"])
     drawn = make_panel([trace], title="t", caption="", x_label="x")
     for spot in drawn.traces[0].spots:
-        assert LEFT <= spot.x <= WIDTH - RIGHT
-        assert TOP <= spot.y <= HEIGHT
+        assert PANEL_LEFT <= spot.x <= PANEL_WIDTH - PANEL_RIGHT
+        assert PANEL_TOP <= spot.y <= PANEL_HEIGHT
     low, high = drawn.traces[0].spots[0].whisker
-    assert TOP <= high < low <= HEIGHT
+    assert PANEL_TOP <= high < low <= PANEL_HEIGHT
     assert drawn.traces[0].spots[1].whisker is None
 
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from unbraid import METRICS, Score
-from unbraid._finding import Finding, FindingKind
+from unbraid.interpret.summary import opening
+from unbraid.interpret.verdict import MEANING, verdicts
 from unbraid.metrics._metric import Property
-from unbraid.report._summary import opening
-from unbraid.report._verdict import MEANING, verdicts
+from unbraid.results.finding import Finding, FindingKind
 
 
 def scored(value, null=0.0, reach=0.01, **more):

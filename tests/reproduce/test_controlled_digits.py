@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from unbraid.data import bundled_digits, coloured_digits
-from unbraid.reproduce._coloured_scores import line_error, threshold_accuracy
-from unbraid.reproduce._controlled_digits import all_combinations, grid_svg, seen_factors, with_factors_set
+from unbraid.reproduce.coloured_vae import all_combinations, grid_svg, seen_factors, with_factors_set
+from unbraid.reproduce.dependent_digits import line_error, threshold_accuracy
 
 PLACES = ((-10.0, -10 / 3, 10 / 3, 10.0), (-2.0, 2.0), (-2.0, 2.0))
 

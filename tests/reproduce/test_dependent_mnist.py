@@ -9,12 +9,12 @@ import pytest
 
 from idx import random_digits, write_part
 from small import run_cli
-from unbraid._install import pip_install
+from unbraid._base.optional import pip_install
 from unbraid.cli import main
 from unbraid.data import ColouredDigits, Digits, bundled_digits, coloured_digits
 from unbraid.reproduce import PAPER_LINES, dependent_mnist
-from unbraid.reproduce._coloured_codes import PLACES, CodesOptions, learn_codes
-from unbraid.reproduce._dependent_mnist import _coloured
+from unbraid.reproduce.coloured_vae import PLACES, CodesOptions, learn_codes
+from unbraid.reproduce.dependent_digits import _coloured
 
 
 class Run(NamedTuple):
@@ -94,7 +94,7 @@ def test_a_decoder_that_does_as_asked_is_said_to(monkeypatch):
         pictures = ColouredDigits(known.digits.take(first), values, n_digits=4)
         return pictures.observations(np.arange(len(values)))
 
-    monkeypatch.setattr("unbraid.models.conditioned.decode", paint)
+    monkeypatch.setattr("unbraid.reproduce.reference_vae.decode", paint)
     digits = bundled_digits()
     known = coloured_digits(digits.take(np.arange(300)), rng=0)
     judged = coloured_digits(digits.take(np.arange(300, 400)), rng=1)
@@ -107,7 +107,7 @@ def test_a_decoder_that_does_as_asked_is_said_to(monkeypatch):
 def test_a_folder_with_both_parts_holds_out_the_second(tmp_path, monkeypatch):
     scores = dict.fromkeys((line.name for line in PAPER_LINES), 0.5)
     monkeypatch.setattr(
-        "unbraid.reproduce._dependent_mnist.all_scores", lambda codes, *, seed, progress: scores | {"mig": seed}
+        "unbraid.reproduce.dependent_digits.all_scores", lambda codes, *, seed, progress: scores | {"mig": seed}
     )
     rng = np.random.default_rng(0)
     for part, n_samples in (("train", 200), ("t10k", 100)):

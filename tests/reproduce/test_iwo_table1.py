@@ -5,8 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from unbraid.evidence.subspaces import Subspace, Subspaces
-from unbraid.reproduce import IWO_TABLE1, REPRODUCTIONS, PaperRow, RowResult, Table1, _iwo_table1, iwo_table1
+from unbraid.evidence.subspaces.options import Subspace, Subspaces
+from unbraid.reproduce import IWO_TABLE1, REPRODUCTIONS, PaperRow, RowResult, Table1, iwo_table1
+from unbraid.reproduce import iwo as _iwo_table1
 
 TRUE_IWO = {(5, 1): 1, (10, 2): 1, (10, 5): 0.6, (20, 4): 1, (20, 8): 0.75, (50, 5): 1, (100, 5): 1, (250, 5): 1}
 

@@ -21,10 +21,10 @@ from unbraid.reproduce import (
     moons,
     torus,
 )
-from unbraid.reproduce._beta_vae_spectrum import n_kept
-from unbraid.reproduce._digits_flows import normalised, rank_correlation, read_digits
-from unbraid.reproduce._moons import moons_entropy
-from unbraid.reproduce._torus_truth import mean_log_radius, random_torus, true_entropies
+from unbraid.reproduce.flows_of_digits import normalised, rank_correlation, read_digits
+from unbraid.reproduce.torus_truth import mean_log_radius, random_torus, true_entropies
+from unbraid.reproduce.two_moons import moons_entropy
+from unbraid.reproduce.vae_spectrum import n_kept
 
 UNIT = 0.5 * (1 + math.log(2 * math.pi))
 

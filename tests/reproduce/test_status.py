@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from small import run_cli
+from unbraid.report.reproduction import opening, render_status
 from unbraid.reproduce import REPRODUCTIONS, Check, Colour, Part, Reproduction, iwo_table1
-from unbraid.reproduce._run_all import Run, judge, load_run, run_all
-from unbraid.reproduce._status import status_page
-from unbraid.reproduce._status_html import opening, render_status
+from unbraid.reproduce.run import Run, judge, load_run, run_all, status_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 KEPT = DOCS / "reproductions"

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from unbraid.reproduce import iwo_study, thesis_study
-from unbraid.reproduce._iwo_study import iwo_tables
-from unbraid.reproduce._iwo_study_tables import (
+from unbraid.reproduce.iwo_tables import (
     DATASETS,
     FAMILIES,
     SCORES,
@@ -15,10 +14,9 @@ from unbraid.reproduce._iwo_study_tables import (
     TABLE_3,
     TABLE_4,
     TABLE_7,
+    iwo_tables,
 )
-from unbraid.reproduce._study_parts import iwo_study_parts, thesis_parts
-from unbraid.reproduce._study_scale import MINI_ROWS, scaled
-from unbraid.reproduce._thesis_study import FIGURE_E1, thesis_tables
+from unbraid.reproduce.studies import FIGURE_E1, MINI_ROWS, iwo_study_parts, scaled, thesis_parts, thesis_tables
 from unbraid.study import load_study, make_plan, mean_correlations
 
 COLUMNS = ("DCI-D", "DCI-C", "MIG", "IWO", "IWR")

@@ -3,7 +3,7 @@
 import time
 from collections import deque
 
-from unbraid.study._job import Finished
+from unbraid.study.jobs import Finished
 
 
 class InlineEngine:

@@ -9,9 +9,9 @@ from study_tables import study_with_collapsed_models
 from unbraid.metrics import udr
 from unbraid.report import study_page
 from unbraid.study import Store, analyse, estimate_cost, make_plan, parse_study, wide
-from unbraid.study._codes import sample_rows
-from unbraid.study._drive import run_plan
-from unbraid.study._rows import COLLAPSED, NOTHING_TO_MEASURE
+from unbraid.study.run import run_plan
+from unbraid.study.store import sample_rows
+from unbraid.study.table import COLLAPSED, NOTHING_TO_MEASURE
 
 N_ROWS = 120
 

@@ -4,9 +4,9 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from study_tables import study
+from unbraid._base.stats import corrected
 from unbraid.study import correlations, wide
-from unbraid.study._correct import corrected
-from unbraid.study._resample import _drawn, bootstrap
+from unbraid.study.analysis.correlate import _drawn, bootstrap
 
 PEERS = {"pearson": pearsonr, "spearman": spearmanr}
 every_method = pytest.mark.parametrize("method", PEERS)
@@ -87,7 +87,7 @@ def test_resamples_are_the_same_in_small_helpings(monkeypatch):
     values = frame(12).to_numpy()
     options = {"is_ranked": True, "n_resamples": 20, "seed": 3}
     whole = bootstrap(values[:, :2], values[:, 2:], **options)
-    monkeypatch.setattr("unbraid.study._resample.MOST_NUMBERS", 100)
+    monkeypatch.setattr("unbraid.study.analysis.correlate.MOST_NUMBERS", 100)
     np.testing.assert_array_equal(bootstrap(values[:, :2], values[:, 2:], **options), whole)
 
 

@@ -7,14 +7,15 @@ import pytest
 
 from unbraid.metrics import METRICS
 from unbraid.study import Store, estimate_cost, load_study, look, make_plan
-from unbraid.study._cost import Cost, network_multiplications
-from unbraid.study._speeds import (
+from unbraid.study.cost import (
     AGREEMENT_SECONDS,
     CPU_MULTIPLICATIONS,
     FACTOR_VAE_TIMES,
     GPU_MULTIPLICATIONS,
     SCORE_SECONDS,
     TASK_SECONDS,
+    Cost,
+    network_multiplications,
 )
 
 ROOT = Path(__file__).parents[2]

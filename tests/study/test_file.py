@@ -3,7 +3,7 @@
 import pytest
 
 from unbraid.study import load_study, parse_study, ready_studies
-from unbraid.study._plan import make_plan
+from unbraid.study.plan import make_plan
 
 GOOD = """\
 name: small

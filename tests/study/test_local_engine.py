@@ -23,12 +23,10 @@ from jobs_for_engines import (
     Unsendable,
     finish_all,
 )
-from unbraid.study._cards import Cards, visible_cards
-from unbraid.study._engines import make_engine
-from unbraid.study._job import Finished
-from unbraid.study._local_engine import LocalEngine
-from unbraid.study._worker import ONE_THREAD
-from unbraid.study._worker_process import WorkerProcess, changed_environment
+from unbraid.study.engines import make_engine
+from unbraid.study.engines.local import Cards, LocalEngine, visible_cards
+from unbraid.study.engines.process import ONE_THREAD, WorkerProcess, changed_environment
+from unbraid.study.jobs import Finished
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +190,7 @@ DRIVER = """
     import signal
 
     from jobs_for_engines import Sleeper
-    from unbraid.study._local_engine import LocalEngine
+    from unbraid.study.engines.local import LocalEngine
 
     if __name__ == "__main__":
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start without one
@@ -259,7 +257,7 @@ class TestEnvironment:
 
     def test_a_worker_sees_the_cards_of_its_job_and_no_others(self, tmp_path, monkeypatch):
         """And without our limits has more than one thread, or the test above could not fail."""
-        monkeypatch.setattr("unbraid.study._worker_process.ONE_THREAD", dict.fromkeys(ONE_THREAD, "2"))
+        monkeypatch.setattr("unbraid.study.engines.process.ONE_THREAD", dict.fromkeys(ONE_THREAD, "2"))
         worker = WorkerProcess()
         jobs = [Environment(name=f"{i}", folder=str(tmp_path)) for i in range(3)]
         for job, cards in zip(jobs, [("1", "3"), ("1", "3"), ()], strict=True):
@@ -291,7 +289,7 @@ class TestCards:
 
     @pytest.mark.parametrize(("gpus", "at_once"), [(1.0, 2), (0.5, 4), (2.0, 1)])
     def test_jobs_at_once_are_limited_by_the_cards(self, tmp_path, monkeypatch, gpus, at_once):
-        monkeypatch.setattr("unbraid.study._local_engine.visible_cards", lambda: ["0", "1"])
+        monkeypatch.setattr("unbraid.study.engines.local.visible_cards", lambda: ["0", "1"])
         running, most, lock = set(), [0], threading.Lock()
         together = threading.Barrier(at_once)
 
@@ -311,7 +309,7 @@ class TestCards:
         assert most[0] == at_once
 
     def test_jobs_without_a_gpu_run_beside_those_that_wait_for_one(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("unbraid.study._local_engine.visible_cards", lambda: ["0"])
+        monkeypatch.setattr("unbraid.study.engines.local.visible_cards", lambda: ["0"])
         light = threading.Event()
 
         def finish(self, job, cards=()):

@@ -7,10 +7,10 @@ import pytest
 
 from small import run_cli
 from unbraid import Representation
-from unbraid._install import pip_install
-from unbraid.storage import save
+from unbraid._base.optional import pip_install
+from unbraid.representation.files import save
 from unbraid.study import Store, load_study, look, make_plan, parse_study, run_study
-from unbraid.study import _needs as needs
+from unbraid.study import state as needs
 
 TRAINED = """\
 name: tiny

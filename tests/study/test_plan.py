@@ -5,9 +5,9 @@ import pytest
 
 from study.test_file import GOOD
 from unbraid import Representation
-from unbraid.storage import save
+from unbraid.representation.files import save
 from unbraid.study import parse_study
-from unbraid.study._plan import make_plan
+from unbraid.study.plan import make_plan
 
 
 def keys(text):

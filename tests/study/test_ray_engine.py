@@ -18,10 +18,10 @@ from jobs_for_engines import (
     Unreadable,
     finish_all,
 )
-from unbraid.study._engines import make_engine
-from unbraid.study._local_engine import LocalEngine
-from unbraid.study._ray_engine import RayEngine
-from unbraid.study._worker import ONE_THREAD
+from unbraid.study.engines import make_engine
+from unbraid.study.engines.local import LocalEngine
+from unbraid.study.engines.process import ONE_THREAD
+from unbraid.study.engines.ray import RayEngine
 
 # Ray leaves sockets, files and processes to the garbage collector, and announces what its next versions will change.
 pytestmark = [

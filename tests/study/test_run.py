@@ -10,11 +10,9 @@ import pytest
 from study.inline_engine import InlineEngine
 from unbraid import Representation
 from unbraid.metrics import mig
-from unbraid.storage import save
+from unbraid.representation.files import save
 from unbraid.study import Store, estimate_cost, look, make_plan, parse_study, study_state
-from unbraid.study._api import keep_study
-from unbraid.study._clean import find_leftovers, remove_leftovers
-from unbraid.study._drive import run_plan
+from unbraid.study.run import find_leftovers, keep_study, remove_leftovers, run_plan
 
 TRAINED = """\
 name: tiny
@@ -244,7 +242,7 @@ def test_a_full_disk_is_a_reason_and_not_the_end(given, tmp_path, monkeypatch):
             try:
                 return super().wait()
             except OSError as error:
-                from unbraid.study._job import Finished
+                from unbraid.study.jobs import Finished
 
                 return Finished(job=self.ran[-1], error=str(error), seconds=0.0)
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from unbraid.study._keys import content_key
-from unbraid.study._store import RESULTS, Store
+from unbraid.study.plan import content_key
+from unbraid.study.store import RESULTS, Store
 
 
 @pytest.fixture(params=["folder", "memory"])

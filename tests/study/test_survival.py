@@ -11,8 +11,8 @@ import pytest
 
 from study.test_run import N_NUMBERS, TRAINED
 from unbraid.study import Store, make_plan, parse_study, run_study, study_state
-from unbraid.study._drive import run_plan
-from unbraid.study._ray_engine import RayEngine
+from unbraid.study.engines.ray import RayEngine
+from unbraid.study.run import run_plan
 
 # As in test_ray_engine.py: Ray leaves things to the garbage collector and announces changes.
 quiet_ray = [

@@ -1,11 +1,11 @@
 """The audit: try metrics on representations with known answers, and say which notices what."""
 
-from unbraid.audit._candidate import Candidate
-from unbraid.audit._cases import CASES, Case
-from unbraid.audit._judge import Finding, Verdict
-from unbraid.audit._plugin import load_plugin
-from unbraid.audit._result import Audit
-from unbraid.audit._run import run
-from unbraid.audit._truth import Should
+from unbraid._base.user_code import load_plugin
+from unbraid.audit.candidate import Candidate
+from unbraid.audit.cases import CASES, Case
+from unbraid.audit.result import Audit
+from unbraid.audit.runner import run
+from unbraid.audit.truth import Should
+from unbraid.audit.verdicts import Finding, Verdict
 
 __all__ = ["CASES", "Audit", "Candidate", "Case", "Finding", "Should", "Verdict", "load_plugin", "run"]

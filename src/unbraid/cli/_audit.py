@@ -7,8 +7,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from unbraid.audit import CASES, Audit, load_plugin, run
-from unbraid.audit._markdown import insert_tables
-from unbraid.cli._outputs import check_writable, json_file
+from unbraid.audit.result import insert_tables
+from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._table import print_rows
 
 FEW = 3

@@ -7,16 +7,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from unbraid._differences import Difference, difference_word
-from unbraid._files import write_text
-from unbraid._report_file import read_reports
-from unbraid._words import listing
-from unbraid.cli._inputs import distinct_names
-from unbraid.cli._outputs import check_outputs, json_file
+from unbraid._base.files import write_text
+from unbraid._base.text import listing
+from unbraid.cli._io import check_outputs, distinct_names, json_file
 from unbraid.cli._table import has_nulls, marked, null_text, print_legend, print_rows, print_verdict
-from unbraid.comparison import Comparison
-from unbraid.comparison import compare as put_together
-from unbraid.result import Report
+from unbraid.comparison.differences import Difference, difference_word
+from unbraid.comparison.result import Comparison
+from unbraid.comparison.result import compare as put_together
+from unbraid.panel.saved import read_reports
+from unbraid.results.report import Report
 
 
 def compare(

@@ -5,11 +5,10 @@ from pathlib import Path
 
 from cyclopts import App
 
-from unbraid._validation import check_choice
+from unbraid._base.checks import check_choice
 from unbraid.cli._table import print_rows
-from unbraid.data._catalogue import DATASETS, DatasetEntry, by_hand, data_folder, find_file, load_dataset
-from unbraid.data._fetch import fetch_file, find_fault
-from unbraid.data._files_needed import DataFile
+from unbraid.data.catalogue import DATASETS, DatasetEntry, by_hand, data_folder, find_file, load_dataset
+from unbraid.data.download import DataFile, fetch_file, find_fault
 
 data = App(
     name="data",

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from unbraid import manifold as measure
-from unbraid.cli._module import load_object
-from unbraid.cli._outputs import check_writable, json_file
+from unbraid._base.user_code import load_object
+from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._table import print_rows
 from unbraid.manifold import ManifoldAnalysis
-from unbraid.storage import read_npy
+from unbraid.representation.files import read_npy
 
 ACTIVE = (
     "Active: moves the data, however little, at every sample. Effective dimension: how many latents that move it "

@@ -8,11 +8,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from unbraid import list_metrics
-from unbraid._asked import resolve_metrics
 from unbraid.cli._table import print_rows
-from unbraid.metrics._listing import BY_NAME, describe_metric
-from unbraid.metrics._names import BESIDE_THE_PANEL
-from unbraid.result import finite
+from unbraid.metrics._listing import BESIDE_THE_PANEL, BY_NAME, describe_metric
+from unbraid.panel.plan import resolve_metrics
+from unbraid.results.report import finite
 
 WIDTH, INDENT = 100, 18
 

@@ -4,14 +4,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from unbraid._files import write_text
-from unbraid._validation import check_choice
-from unbraid.cli._outputs import check_writable
+from unbraid._base.checks import check_choice
+from unbraid._base.files import write_text
+from unbraid.cli._io import check_writable
 from unbraid.cli._reproduce_manifolds import Device
 from unbraid.cli._table import print_rows
 from unbraid.reproduce import REPRODUCTIONS, Reproduction
-from unbraid.reproduce._run_all import Outcome, judge, load_run, run_all
-from unbraid.reproduce._status import how_run, reason_of, status_page
+from unbraid.reproduce.run import Outcome, how_run, judge, load_run, reason_of, run_all, status_page
 
 
 def run_everything(
@@ -70,7 +69,7 @@ def run_everything(
     if page is not None:
         print(f"wrote {write_text(page, status_page(outcomes))}", file=sys.stderr)
     if report is not None:
-        from unbraid.reproduce._status_html import render_status
+        from unbraid.report.reproduction import render_status
 
         print(f"wrote {write_text(report, render_status(outcomes))}", file=sys.stderr)
 

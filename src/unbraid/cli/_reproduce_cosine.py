@@ -6,11 +6,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._reproduce_report import write_report
 from unbraid.cli._table import print_rows
-from unbraid.evidence.regressors import Predictions
-from unbraid.evidence.variables import Scaling
+from unbraid.evidence.regressors import Predictions, Scaling
 from unbraid.reproduce import CosineTables, dependent_cosine
 
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._reproduce_report import write_report
 from unbraid.cli._table import print_rows
 from unbraid.reproduce import REPRODUCTIONS
-from unbraid.reproduce._dci_es_table1 import SCORES, TITLES, WITHIN, ESTable, ProbeResult, dci_es_table1
+from unbraid.reproduce.dci_es import SCORES, TITLES, WITHIN, ESTable, ProbeResult, dci_es_table1
 
 
 def run_dci_es_table1(

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from unbraid._files import write_text
-from unbraid.cli._outputs import check_writable, json_file
+from unbraid._base.files import write_text
+from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._reproduce_report import write_report
 from unbraid.cli._table import print_rows
 from unbraid.reproduce import DependentMnist, LineResult, dependent_mnist

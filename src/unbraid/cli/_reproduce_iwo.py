@@ -8,10 +8,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._reproduce_report import write_report
 from unbraid.cli._table import print_rows
-from unbraid.evidence.subspaces import Solver, Weights
+from unbraid.evidence.subspaces.options import Solver, Weights
 from unbraid.reproduce import IWO_TABLE1, RowResult, Table1, iwo_table1
 
 

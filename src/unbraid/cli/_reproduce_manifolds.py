@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._table import print_rows
 from unbraid.reproduce import FigureResult, beta_vae_spectrum, digits_flows, moons, torus
 

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from unbraid._files import write_text
+from unbraid._base.files import write_text
+from unbraid.report.reproduction import render_status
 from unbraid.reproduce import REPRODUCTIONS
-from unbraid.reproduce._run_all import Run, judge
-from unbraid.reproduce._status_html import render_status
-from unbraid.result import finite
+from unbraid.reproduce.run import Run, judge
+from unbraid.results.report import finite
 
 
 def write_report(name: str, result: Any, path: Path) -> Path:

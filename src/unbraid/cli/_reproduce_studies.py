@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from unbraid.cli._outputs import check_writable, json_file
+from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._table import print_rows
 from unbraid.reproduce import iwo_study, thesis_study
-from unbraid.reproduce._studies import EngineName, Scale
+from unbraid.reproduce.studies import EngineName, Scale
 
 if TYPE_CHECKING:
-    from unbraid.reproduce._study_result import StudyTables
+    from unbraid.reproduce.studies import StudyTables
 
 #: Scores beyond which each has a line instead of a column.
 MOST_COLUMNS = 6

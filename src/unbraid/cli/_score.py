@@ -1,4 +1,4 @@
-"""``unbraid score``."""
+"""Score, demo."""
 
 import sys
 from pathlib import Path
@@ -6,16 +6,17 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from unbraid._asked import resolve_metrics
-from unbraid.cli._inputs import check_pair, distinct_names, read_all
-from unbraid.cli._outputs import check_outputs, json_file
+from unbraid._base.checks import check_at_least
+from unbraid.cli._io import check_outputs, check_pair, check_writable, distinct_names, json_file, read_all
 from unbraid.cli._table import print_comparison, print_report
-from unbraid.comparison import Comparison, compare
-from unbraid.evidence.discretise import Binning
-from unbraid.panel import evaluate
-from unbraid.representation import Representation
-from unbraid.result import Report
-from unbraid.storage import load
+from unbraid.comparison.result import Comparison, compare
+from unbraid.data import example
+from unbraid.evidence.information import Binning
+from unbraid.panel.evaluation import evaluate
+from unbraid.panel.plan import resolve_metrics
+from unbraid.representation.files import load
+from unbraid.representation.representation import Representation
+from unbraid.results.report import Report
 
 
 def score(
@@ -193,3 +194,27 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def demo(*, report: Path = Path("report.html"), seed: int = 0, jobs: int | None = None) -> None:
+    """Score the embedded example and write a report you can open in a browser.
+
+    The example is an encoder with known faults: position is rotated, the angle takes two codes, one code is noise and
+    one is dead. See how the scores tell you so.
+
+    Parameters
+    ----------
+    report
+        Where to write the page.
+    seed
+        Same seed, same numbers.
+    jobs
+        Worker threads; all cores by default.
+    """
+    check_writable("report", report)
+    check_at_least("seed", seed, 0)
+    result = evaluate(example(seed=seed), seed=seed, n_jobs=jobs, name="the embedded example")
+    print_report(result)
+    for note in result.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(f"\nReport: {result.to_html(report).resolve()}")

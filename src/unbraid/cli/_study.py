@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from unbraid._files import write_text
-from unbraid._progress import bar_or_lines
-from unbraid.cli._outputs import check_writable, json_file
+from unbraid._base.files import write_text
+from unbraid._base.progress import bar_or_lines
+from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._table import print_rows
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def run(
         Start even if it is going to be long.
     """
     from unbraid.study import Store, estimate_cost, load_study, look, make_plan, run_study
-    from unbraid.study._needs import check_torch
+    from unbraid.study.state import check_torch
 
     plan = make_plan(load_study(study))
     place = Store(store)

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from unbraid._score import Score
-from unbraid.comparison import Comparison
+from unbraid.comparison.result import Comparison
 from unbraid.metrics import METRICS
-from unbraid.result import Report
+from unbraid.results.report import Report
+from unbraid.results.score import Score
 
 PLAIN_WIDTH = 160
 #: Marks a score of which less is better.
@@ -31,7 +31,7 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
 
 def print_report(report: Report) -> None:
     """Print scores with intervals and chance, then failures, then the words that the page opens with, and findings."""
-    from unbraid.report._summary import opening  # pages are not loaded for tables that have none
+    from unbraid.interpret.summary import opening  # pages are not loaded for tables that have none
 
     rows = [
         [marked(name), f"{score.value:.3f}", _interval(score), null_text(score)]

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unbraid import data as sets
-from unbraid._files import write_atomically, write_text
-from unbraid._progress import bar_or_lines
-from unbraid._torch import require_torch
-from unbraid.storage import save
+from unbraid._base.files import write_atomically, write_text
+from unbraid._base.optional import require_torch
+from unbraid._base.progress import bar_or_lines
+from unbraid.representation.files import save
 
 #: What ``--preset tiny`` asks for, unless told otherwise.
 TINY: dict[str, Any] = {
@@ -166,7 +166,7 @@ def _went_on(out: Path, before: list[int], n_steps: int) -> str:
 
 
 def _draw(member: Any, codes: Any, path: Path) -> None:
-    from unbraid.models._traversals import traversal_png
+    from unbraid.models.traversals import traversal_png
 
     picture = traversal_png(member, codes)
     write_atomically(path, lambda file: file.write(picture))

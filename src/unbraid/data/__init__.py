@@ -1,23 +1,22 @@
 """Where data with known factors comes from."""
 
-from unbraid.data._catalogue import DATASETS, DatasetEntry, load_dataset
-from unbraid.data._coloured_digits import ColouredDigits, coloured_digits
-from unbraid.data._cosine_dependence import CosineScenario, cosine_dependence
-from unbraid.data._dataset import FactorDataset, FactorGrid, FactorJoint, factor_joint, sample_rows
-from unbraid.data._digits import Digits, bundled_digits, mnist_digits
-from unbraid.data._example import example
-from unbraid.data._idx import read_idx
-from unbraid.data._mpi3d_labels import mpi3d_labels
-from unbraid.data._orthogonal_scheme import OrthogonalScheme, orthogonal_scheme
-from unbraid.data._sprite_variants import (
+from unbraid.data.catalogue import DATASETS, DatasetEntry, load_dataset
+from unbraid.data.coloured import ColouredDigits, coloured_digits
+from unbraid.data.dataset import FactorDataset, FactorGrid, FactorJoint, factor_joint, sample_rows
+from unbraid.data.mnist import Digits, bundled_digits, mnist_digits, read_idx
+from unbraid.data.orthogonal import OrthogonalScheme, orthogonal_scheme
+from unbraid.data.procedural import (
     PaintedSprites,
+    Sprites,
     SquaredSprites,
+    sprites,
     sprites_colour,
+    sprites_mini,
     sprites_noisy,
     sprites_scream,
     sprites_square,
 )
-from unbraid.data._sprites import Sprites, sprites, sprites_mini
+from unbraid.data.synthetic import CosineScenario, cosine_dependence, example, mpi3d_labels
 
 __all__ = [
     "DATASETS",

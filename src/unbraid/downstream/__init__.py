@@ -1,12 +1,9 @@
 """Downstream tasks: what can be predicted from codes, by what, and from how many rows."""
 
-from unbraid.downstream._pictures import Pictures, pictures_of
-from unbraid.downstream._predictors import PREDICTORS, Predictor, check_predictor
-from unbraid.downstream._solve import PartResult, TaskResult, solve
-from unbraid.downstream._split import Split, split_rows
-from unbraid.downstream._table import solve_all
-from unbraid.downstream._targets import Target
-from unbraid.downstream._tasks import TASKS, Task, build_target, check_task, tasks_for
+from unbraid.downstream.evaluation import PartResult, TaskResult, solve, solve_all
+from unbraid.downstream.predictors import PREDICTORS, Predictor, check_predictor
+from unbraid.downstream.tasks import TASKS, Pictures, Target, Task, build_target, check_task, pictures_of, tasks_for
+from unbraid.probes.splits import Split, split_rows
 
 __all__ = [
     "PREDICTORS",

@@ -8,11 +8,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from unbraid._statistics import average_ranks
-from unbraid._typing import BoolArray, FloatArray, IntArray
-from unbraid._validation import check_choice
-from unbraid.evidence.lasso import lasso_on_gram
-from unbraid.evidence.splits import standardise
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.checks import check_choice
+from unbraid._base.stats import average_ranks
+from unbraid.probes.linear import lasso_on_gram
+from unbraid.probes.splits import standardise
 
 Method = Literal["lasso", "spearman"]
 Regressors = Literal["all", "one"]

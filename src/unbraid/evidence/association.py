@@ -1,16 +1,16 @@
-"""How well each code alone accounts for each factor, in closed form."""
+"""One code, one factor; covariance of codes."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
-from unbraid._statistics import average_ranks
-from unbraid._typing import BoolArray, FloatArray, IntArray
-from unbraid._validation import check_choice
-from unbraid.evidence.splits import holdout
-from unbraid.factor import Factor, FactorKind
-from unbraid.representation import Representation
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.checks import check_choice
+from unbraid._base.stats import average_ranks
+from unbraid.probes.splits import holdout
+from unbraid.representation.factor import Factor, FactorKind
+from unbraid.representation.representation import Representation
 
 Correlation = Literal["pearson", "spearman"]
 
@@ -104,3 +104,27 @@ def _threshold_accuracy(codes: FloatArray, factor: Factor, train: IntArray, test
         hits = np.bincount(truth, weights=predicted == truth, minlength=n_levels)
         accuracy[j] = (hits[judged > 0] / judged[judged > 0]).mean()
     return accuracy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CovarianceOptions:
+    """The covariance has nothing to set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CodeCovariance:
+    """Covariance of the active codes.
+
+    Attributes:
+        matrix: ``(n_active, n_active)``.
+        active: Which codes vary.
+    """
+
+    matrix: FloatArray
+    active: BoolArray
+
+
+def code_covariance(rep: Representation, options: CovarianceOptions, rng: np.random.Generator) -> CodeCovariance:
+    """Unbiased covariance of the codes that vary; draws nothing, so ``rng`` is not used."""
+    matrix = np.atleast_2d(np.cov(rep.codes[:, rep.active], rowvar=False))
+    return CodeCovariance(matrix=matrix, active=rep.active)

@@ -11,28 +11,26 @@ from typing import Any, get_args
 
 import numpy as np
 
-from unbraid._typing import FloatArray, IntArray
-from unbraid._validation import check_at_least, check_choice
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.checks import check_at_least, check_choice
 from unbraid.evidence.regressors import (
+    ErrorKind,
     Predictions,
     RegressorName,
-    Split,
-    check_regressor,
-    make_splits,
-    predict,
-)
-from unbraid.evidence.variables import (
-    ErrorKind,
     Scaling,
+    Split,
     Variable,
     check_groups,
+    check_regressor,
     code_groups,
     code_variable,
     complete_rows,
     factor_variable,
     live_columns,
+    make_splits,
+    predict,
 )
-from unbraid.representation import Representation
+from unbraid.representation.representation import Representation
 
 MIN_ROWS = 20
 LEAST_NOISE_ERROR = 1e-9

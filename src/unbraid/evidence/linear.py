@@ -1,16 +1,20 @@
-"""Linear probes: Lasso for numbers and angles, logistic regression for categories."""
+"""Importances, R2, AUC, predictive information of linear probes."""
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal, get_args
 
 import numpy as np
+import scipy.special
 
-from unbraid._validation import check_at_least
-from unbraid.evidence.importance import Importance, ProbeFit, ProbeTask, fit_importance
-from unbraid.evidence.lasso import lasso_weights
-from unbraid.evidence.logistic import decision, one_vs_rest
-from unbraid.evidence.splits import standardise
-from unbraid.representation import Representation
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.checks import check_at_least, check_choice
+from unbraid.evidence.information import Binning, check_binning, factor_labels
+from unbraid.probes.importance import Importance, ProbeFit, ProbeTask, fit_importance, r_squared
+from unbraid.probes.linear import auc_by_level, decision, lasso_weights, multinomial, one_vs_rest
+from unbraid.probes.splits import holdout, standardise
+from unbraid.representation.factor import Factor
+from unbraid.representation.representation import Representation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,3 +49,125 @@ def _fit(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> P
     spread = np.where(spread > 0, spread, 1.0)
     weights = lasso_weights(x, (targets - centre) / spread, rng=rng, strength=options.strength)
     return ProbeFit(weights=np.abs(weights).sum(axis=1), predicted=x_test @ weights * spread + centre)
+
+
+RIDGE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegressionOptions:
+    """Linear regression has nothing to set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinearFit:
+    """Held-out share of variance explained, for each factor, not floored, ``(n_factors,)``."""
+
+    r2: FloatArray
+
+
+def linear_fit(rep: Representation, options: RegressionOptions, rng: np.random.Generator) -> LinearFit:
+    """Regress numbers on the codes, angles as cosine and sine, categories as their indicators."""
+    shares = []
+    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
+        train, test = holdout(factor, rng=child)
+        x, x_test = standardise(rep.codes[train], rep.codes[test])
+        targets = factor.targets(train)
+        centre = targets.mean(axis=0)
+        gram = x.T @ x + RIDGE * len(x) * np.eye(x.shape[1])
+        weights = np.linalg.solve(gram, x.T @ (targets - centre))
+        shares.append(r_squared(factor.targets(test), x_test @ weights + centre))
+    return LinearFit(r2=np.array(shares))
+
+
+Classifier = Literal["one_vs_rest", "multinomial"]
+EvaluateOn = Literal["held_out", "fitted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassifierOptions:
+    """How the values of every factor are told apart by a linear classifier.
+
+    Attributes:
+        classifier: ``"one_vs_rest"``: a logistic regression for each value; ``"multinomial"``: one for all.
+        evaluate_on: ``"held_out"`` rows, or the ``"fitted"`` ones as some published code does.
+        n_bins: Bins for factors that are continuous.
+        binning: How those are cut.
+    """
+
+    classifier: Classifier = "one_vs_rest"
+    evaluate_on: EvaluateOn = "held_out"
+    n_bins: int = 20
+    binning: Binning = "robust"
+
+    def __post_init__(self) -> None:
+        check_choice("classifier", self.classifier, get_args(Classifier))
+        check_choice("evaluate_on", self.evaluate_on, get_args(EvaluateOn))
+        check_binning(self.n_bins, self.binning)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictiveOptions:
+    """Whether predictive information is judged on held-out rows or on the fitted ones."""
+
+    evaluate_on: EvaluateOn = "held_out"
+
+    def __post_init__(self) -> None:
+        check_choice("evaluate_on", self.evaluate_on, get_args(EvaluateOn))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Separation:
+    """Mean area under the ROC curve of the values of each factor, ``(n_factors,)``."""
+
+    auc: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PredictiveInformation:
+    """Share of each factor's entropy (or variance) a linear probe removes, ``(n_factors,)``."""
+
+    share: FloatArray
+
+
+def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.random.Generator) -> Separation:
+    """Fit a linear classifier for the values of each factor and take the AUC of each value."""
+    areas = []
+    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
+        labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
+        train, test = holdout(factor, rng=child)
+        judged = test if options.evaluate_on == "held_out" else train
+        x, x_judged = standardise(rep.codes[train], rep.codes[judged])
+        fit = one_vs_rest if options.classifier == "one_vs_rest" else multinomial
+        scores = decision(x_judged, fit(x, labels[train], n_levels))
+        if options.classifier == "multinomial":
+            scores = scipy.special.log_softmax(scores, axis=1)
+        areas.append(float(np.nanmean(auc_by_level(scores, labels[judged]))))
+    return Separation(auc=np.array(areas))
+
+
+def predictive_information(
+    rep: Representation, options: PredictiveOptions, rng: np.random.Generator
+) -> PredictiveInformation:
+    """Compare a linear probe of each factor with the best guess made without looking at the codes."""
+    shares = []
+    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
+        train, test = holdout(factor, rng=child)
+        judged = test if options.evaluate_on == "held_out" else train
+        x, x_judged = standardise(rep.codes[train], rep.codes[judged])
+        shares.append(_removed_share(factor, x, train, x_judged, judged))
+    return PredictiveInformation(share=np.clip(shares, 0.0, 1.0))
+
+
+def _removed_share(factor: Factor, x: FloatArray, train: IntArray, x_judged: FloatArray, judged: IntArray) -> float:
+    if factor.labels is None:
+        design, design_judged = (np.hstack([part, np.ones((len(part), 1))]) for part in (x, x_judged))
+        weights = np.linalg.lstsq(design, factor.targets(train), rcond=None)[0]
+        return r_squared(factor.targets(judged), design_judged @ weights)
+    n_levels = len(factor.levels)
+    seen = np.bincount(factor.labels[train], minlength=n_levels)
+    log_prior = np.log(np.maximum(seen, 1e-9) / seen.sum())
+    log_p = scipy.special.log_softmax(decision(x_judged, multinomial(x, factor.labels[train], n_levels)), axis=1)
+    truth = factor.labels[judged]
+    blind = -float(log_prior[truth].mean())
+    return 1 + float(log_p[np.arange(len(truth)), truth].mean()) / blind

@@ -1,4 +1,4 @@
-"""Loss–capacity curves: how low a probe's held-out loss gets as the probe is allowed to do more."""
+"""Loss-capacity curves."""
 
 from __future__ import annotations
 
@@ -8,16 +8,77 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from unbraid._typing import BoolArray, FloatArray
-from unbraid._validation import check_choice
-from unbraid.evidence.black_box import BlackBoxImportance, black_box_importance, resolve_measure
-from unbraid.evidence.importance import as_shares
-from unbraid.evidence.ladders import Climb, Ladder, Task, as_ladder, split_rows
-from unbraid.evidence.probe_losses import LEAST_PROBABILITY, Loss, RowLosses, baseline_loss, row_losses
-from unbraid.evidence.sage import SageOptions
-from unbraid.evidence.splits import standardise_by
-from unbraid.factor import Factor
-from unbraid.representation import Representation
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.checks import check_choice
+from unbraid.probes.black_box import BlackBoxImportance, black_box_importance, resolve_measure
+from unbraid.probes.capacity import Climb, Ladder, Task, as_ladder, split_rows
+from unbraid.probes.importance import as_shares
+from unbraid.probes.sage import SageOptions
+from unbraid.probes.splits import standardise_by
+from unbraid.representation.factor import Factor
+from unbraid.representation.representation import Representation
+
+Loss = Literal["error", "cross_entropy"]
+#: The least probability that a probe is taken to give to a value; it bounds the loss of being wrong for certain.
+LEAST_PROBABILITY = 1e-4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowLosses:
+    """Losses of one factor on some rows; the loss of a probe is the ratio of two means.
+
+    Attributes:
+        each: Loss of every row on every rung, ``(n_rungs, n_rows)``.
+        unit: What each row adds to the denominator, ``(n_rows,)``: its squared distance from the mean for numbers
+            and angles (so that the loss is 1 - R²), 1 for categories.
+    """
+
+    each: FloatArray
+    unit: FloatArray
+
+    @property
+    def values(self) -> FloatArray:
+        """Loss on every rung, ``(n_rungs,)``."""
+        return np.asarray(self.each.mean(axis=1) / max(float(self.unit.mean()), 1e-300))
+
+    @property
+    def errors(self) -> FloatArray:
+        """Standard errors of :attr:`values`, by linearising the ratio."""
+        unit = max(float(self.unit.mean()), 1e-300)
+        spread = (self.each - self.values[:, None] * self.unit) / unit
+        return np.asarray(spread.std(axis=1) / np.sqrt(spread.shape[1]))
+
+    def resampled(self, rng: np.random.Generator) -> RowLosses:
+        """The same losses on rows drawn with replacement."""
+        rows = rng.integers(len(self.unit), size=len(self.unit))
+        return RowLosses(each=self.each[:, rows], unit=self.unit[rows])
+
+
+def row_losses(factor: Factor, rows: IntArray, predicted: FloatArray, loss: Loss) -> RowLosses:
+    """Compare predictions ``(n_rungs, n_rows, n_outputs)`` with a factor on its labelled rows."""
+    labelled = factor.labelled[rows]
+    said, known = predicted[:, labelled], rows[labelled]
+    if factor.is_numeric:
+        targets = factor.targets(known)
+        return RowLosses(
+            each=((said - targets) ** 2).sum(axis=2), unit=((targets - targets.mean(axis=0)) ** 2).sum(axis=1)
+        )
+    assert factor.labels is not None
+    truth = factor.labels[known]
+    if loss == "error":
+        each = (said.argmax(axis=2) != truth).astype(float)
+    else:
+        each = -np.log(np.maximum(said[:, np.arange(len(truth)), truth], LEAST_PROBABILITY))
+    return RowLosses(each=each, unit=np.ones(len(truth)))
+
+
+def baseline_loss(factor: Factor, loss: Loss) -> float:
+    """Loss without looking at the codes: the mean for numbers, a fair die for categories."""
+    if factor.is_numeric:
+        return 1.0
+    n_values = len(factor.levels)
+    return (n_values - 1) / n_values if loss == "error" else float(np.log(n_values))
+
 
 WhichProbe = Literal["simplest", "best"]
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbraid._typing import BoolArray, FloatArray
-from unbraid.evidence.discretise import Binning, factor_labels
-from unbraid.evidence.information import entropy
-from unbraid.representation import Representation
+from unbraid._base.arrays import BoolArray, FloatArray
+from unbraid.evidence.information import Binning, entropy, factor_labels
+from unbraid.representation.representation import Representation
 
 N_POINTS = 500
 REACH = 6.0

@@ -1,14 +1,18 @@
-"""Regressions by name, or any scikit-learn estimator, fitted on some rows and judged on others."""
+"""Regressions and their variables."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from unbraid._typing import FloatArray, IntArray
-from unbraid._validation import check_choice
-from unbraid.evidence.bagging import Forest
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.checks import active_codes, check_choice
+from unbraid.probes.trees import BaggedTrees
+from unbraid.representation.factor import Factor, FactorKind
+from unbraid.representation.representation import Representation
 
 RegressorName = Literal["forest", "extra", "linear"]
 Predictions = Literal["cross_fitted", "held_out", "in_sample"]
@@ -32,7 +36,7 @@ def make_regressor(regressor: Any, *, n_trees: int, min_leaf: int, seed: int) ->
     """Return a fresh regression that draws its chance from ``seed``."""
     if regressor in ("forest", "extra"):
         extra = regressor == "extra"
-        return Forest(n_trees=n_trees, min_leaf=min_leaf, is_extra=extra, max_rows=MAX_ROWS_A_TREE, seed=seed)
+        return BaggedTrees(n_trees=n_trees, min_leaf=min_leaf, is_extra=extra, max_rows=MAX_ROWS_A_TREE, seed=seed)
     from sklearn import base, linear_model
 
     if regressor == "linear":
@@ -78,3 +82,122 @@ def make_splits(n_rows: int, predictions: Predictions, n_folds: int, rng: np.ran
     parts = min(n_folds, n_rows)
     fold = order % parts
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(parts)]
+
+
+ErrorKind = Literal["absolute", "squared"]
+Scaling = Literal["spread", "range"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Variable:
+    """One code, group of codes or factor.
+
+    Attributes:
+        columns: Its values as numbers, ``(n_rows, n_columns)``.
+        share: What the errors of its columns, added up, are multiplied by: one over their number for a group of codes,
+            a half for the indicators of a category, so that a wrong category is wrong by 1.
+        is_circular: Two columns, cosine and sine: an absolute error is the chord between two points of the circle.
+    """
+
+    columns: FloatArray
+    share: float = 1.0
+    is_circular: bool = False
+
+    def errors(self, guess: FloatArray, truth: FloatArray, error: ErrorKind) -> FloatArray:
+        """Error of each row."""
+        difference = guess - truth
+        if error == "squared":
+            squared: FloatArray = (difference**2).sum(axis=1) * self.share
+            return squared
+        if self.is_circular:
+            chord: FloatArray = np.linalg.norm(difference, axis=1) * self.share
+            return chord
+        absolute: FloatArray = np.abs(difference).sum(axis=1) * self.share
+        return absolute
+
+
+def factor_variable(factor: Factor, rows: IntArray, scaling: Scaling) -> Variable:
+    """Numbers as a number, angles as cosine and sine, categories as indicators."""
+    columns = factor.targets(rows)
+    if factor.kind is FactorKind.CIRCULAR:
+        # Half the radius under "range", so that the longest chord is 1 as the longest distance of a number is.
+        return Variable(columns=columns / 2 if scaling == "range" else columns, is_circular=True)
+    if factor.kind is FactorKind.CATEGORICAL:
+        return Variable(columns=columns, share=0.5)
+    return Variable(columns=scaled(columns, scaling))
+
+
+def code_variable(codes: FloatArray, scaling: Scaling) -> Variable:
+    """One or more columns, each scaled on its own."""
+    return Variable(columns=scaled(codes, scaling), share=1 / codes.shape[1])
+
+
+def scaled(columns: FloatArray, scaling: Scaling) -> FloatArray:
+    """Bring each column to range [0, 1], or to mean 0 and mean absolute deviation 1; constant columns become 0."""
+    if scaling == "range":
+        start, size = columns.min(axis=0), np.ptp(columns, axis=0)
+    else:
+        start = columns.mean(axis=0)
+        size = np.abs(columns - start).mean(axis=0)
+    inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 1e-12 * (1 + np.abs(start)))
+    result: FloatArray = (columns - start) * inverse
+    return result
+
+
+def complete_rows(rep: Representation, min_rows: int) -> IntArray:
+    """Rows that every factor has a label for, or a sentence that says there are too few."""
+    labelled = np.all([factor.labelled for factor in rep.factors], axis=0)
+    rows = np.flatnonzero(labelled)
+    if len(rows) < min_rows:
+        raise ValueError(
+            f"factors must have at least {min_rows} rows with a label in every column, got {len(rows)}; "
+            "leave out the factors with few labels."
+        )
+    for factor in rep.factors:
+        values = factor.numbers[rows]
+        if values.min() == values.max():
+            raise ValueError(
+                f"factor {factor.name!r} takes one value only on the {len(rows)} rows that every factor has a "
+                "label for; leave it out."
+            )
+    return rows
+
+
+def code_groups(rep: Representation, groups: Sequence[Sequence[int]] | None) -> list[list[int]]:
+    """Columns of each code: every column by itself, or the groups asked for; raise if they do not fit the codes."""
+    if groups is None:
+        return [[j] for j in range(rep.n_codes)]
+    for j in (j for group in groups for j in group):
+        if not 0 <= j < rep.n_codes:
+            raise ValueError(f"groups must name columns of codes from 0 to {rep.n_codes - 1}, got {j}.")
+    return [list(group) for group in groups]
+
+
+def live_columns(codes: FloatArray, columns: Sequence[int]) -> list[int]:
+    """Columns that vary."""
+    active = active_codes(codes[:, list(columns)])
+    return [column for column, alive in zip(columns, active, strict=True) if alive]
+
+
+def check_groups(groups: object) -> tuple[tuple[int, ...], ...] | None:
+    """Return groups as tuples, from lists of columns or from text such as ``"0+1,2"``; raise on anything else."""
+    if groups is None:
+        return None
+    if isinstance(groups, str):
+        groups = [part.split("+") for part in groups.split(",")]
+    try:
+        found = tuple(tuple(_column(j) for j in group) for group in groups)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise ValueError(f"groups must be lists of columns such as [[0, 1], [2]], got {groups!r}.") from None
+    columns = [j for group in found for j in group]
+    if not found or not all(found):
+        raise ValueError(f"groups must have at least one column each, got {groups!r}.")
+    if len(set(columns)) != len(columns):
+        raise ValueError(f"groups must not share columns, got {groups!r}.")
+    return found
+
+
+def _column(value: object) -> int:
+    if isinstance(value, str | int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    raise TypeError(value)

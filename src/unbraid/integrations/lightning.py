@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from unbraid._asked import resolve_metrics
-from unbraid._codes_of import codes_of
-from unbraid._install import pip_install
-from unbraid._validation import check_at_least
+from unbraid._base.checks import check_at_least
+from unbraid._base.optional import pip_install
 from unbraid.integrations.scores import RepresentationScores
+from unbraid.models.encoding import codes_of
+from unbraid.panel.plan import resolve_metrics
 
 try:
     from lightning.pytorch import Callback

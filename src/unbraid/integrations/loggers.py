@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from unbraid._install import pip_install
-from unbraid._validation import check_choice
+from unbraid._base.checks import check_choice
+from unbraid._base.optional import pip_install
 from unbraid.report import render_page
-from unbraid.result import Report
+from unbraid.results.report import Report
 
 
 def numbers(report: Report, prefix: str = "unbraid/") -> Iterator[tuple[str, float]]:

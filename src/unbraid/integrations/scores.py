@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._asked import resolve_metrics
-from unbraid._typing import AnyArray, FloatArray, IntArray
-from unbraid._validation import check_at_least, to_array
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
+from unbraid._base.checks import check_at_least, to_array
 from unbraid.metrics import METRICS
-from unbraid.panel import evaluate
-from unbraid.representation import Representation
-from unbraid.result import Report
+from unbraid.panel.evaluation import evaluate
+from unbraid.panel.plan import resolve_metrics
+from unbraid.representation.representation import Representation
+from unbraid.results.report import Report
 
 
 class RepresentationScores:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from unbraid._asked import resolve_metrics
-from unbraid._codes_of import codes_of
 from unbraid.metrics import METRICS
-from unbraid.panel import evaluate
+from unbraid.models.encoding import codes_of
+from unbraid.panel.evaluation import evaluate
+from unbraid.panel.plan import resolve_metrics
 
 
 @dataclass(frozen=True, kw_only=True)

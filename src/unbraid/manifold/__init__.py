@@ -1,10 +1,9 @@
 """Decoder metrics that need no labels: which latents matter, and which move the data the same way."""
 
-from unbraid.evidence.priors import GaussianMixture
-from unbraid.manifold._analysis import ManifoldAnalysis
-from unbraid.manifold._analyze import analyze
-from unbraid.manifold._compare import compare
-from unbraid.manifold._comparison import ManifoldComparison
-from unbraid.manifold._pictures import Pictures, draw
+from unbraid.evidence.jacobians.priors import GaussianMixture
+from unbraid.manifold.analysis import analyze
+from unbraid.manifold.comparison import ManifoldComparison, compare
+from unbraid.manifold.pictures import Pictures, draw
+from unbraid.manifold.result import ManifoldAnalysis
 
 __all__ = ["GaussianMixture", "ManifoldAnalysis", "ManifoldComparison", "Pictures", "analyze", "compare", "draw"]

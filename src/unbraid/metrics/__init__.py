@@ -18,27 +18,21 @@ from unbraid.metrics._dci_es import (
     loss_capacity,
     task_explicitness,
 )
-from unbraid.metrics._dcimig import dcimig
 from unbraid.metrics._dependent import Dependent, dependent
 from unbraid.metrics._explicitness import explicitness
 from unbraid.metrics._identifiability import Identifiability, Identified, identifiability
 from unbraid.metrics._infomec import InfoMEC, infomec
 from unbraid.metrics._information_bottleneck import information_minimality, information_sufficiency
+from unbraid.metrics._information_gaps import dcimig, jemmig, mig, mig_sup, modularity
+from unbraid.metrics._interventions import z1, z2, z_diff, z_min_var
 from unbraid.metrics._irs import irs
-from unbraid.metrics._jemmig import jemmig
 from unbraid.metrics._label_free import code_mutual_information, total_correlation, wasserstein_correlation
 from unbraid.metrics._mcc import mcc
 from unbraid.metrics._metric import Cost, Invariance, Metric, Property, Source
-from unbraid.metrics._mig import mig
-from unbraid.metrics._mig_sup import mig_sup
-from unbraid.metrics._modularity import modularity
 from unbraid.metrics._orthogonality import iwo, iwr, orthogonality
 from unbraid.metrics._r2 import r2
 from unbraid.metrics._sap import sap
 from unbraid.metrics._udr import UDR, udr
-from unbraid.metrics._z_diff import z_diff
-from unbraid.metrics._z_min_var import z_min_var
-from unbraid.metrics._z_scores import z1, z2
 
 __all__ = [
     "DCI",

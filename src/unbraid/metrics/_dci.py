@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unbraid._score import Score
-from unbraid._typing import FloatArray
-from unbraid.evidence.importance import Importance
+from unbraid._base.arrays import FloatArray
 from unbraid.evidence.linear import LinearOptions, linear_importance
-from unbraid.evidence.trees import (
+from unbraid.metrics._metric import not_one_number
+from unbraid.probes.importance import Importance
+from unbraid.probes.trees import (
     BoostingOptions,
     Forest,
     ForestOptions,
@@ -16,8 +16,8 @@ from unbraid.evidence.trees import (
     boosting_importance,
     forest_importance,
 )
-from unbraid.metrics._families import not_one_number
-from unbraid.representation import as_labelled
+from unbraid.representation.representation import as_labelled
+from unbraid.results.score import Score
 
 
 class DCI(NamedTuple):

@@ -8,19 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from unbraid._score import Score
-from unbraid._typing import FloatArray
-from unbraid._validation import to_array
-from unbraid.evidence.importance import Importance
-from unbraid.evidence.ladders import Ladder
-from unbraid.evidence.ladders.check import check_increasing
-from unbraid.evidence.loss_capacity import LossCapacity, LossCapacityOptions, WhichProbe, loss_capacity_curves
-from unbraid.evidence.probe_losses import Loss
-from unbraid.evidence.sage import SageOptions
+from unbraid._base.arrays import FloatArray
+from unbraid._base.checks import to_array
+from unbraid.evidence.loss_capacity import Loss, LossCapacity, LossCapacityOptions, WhichProbe, loss_capacity_curves
 from unbraid.metrics._dci import completeness, disentanglement
-from unbraid.metrics._families import not_one_number
 from unbraid.metrics._identifiability import identifiability
-from unbraid.representation import Representation, as_labelled
+from unbraid.metrics._metric import not_one_number
+from unbraid.probes.capacity import Ladder
+from unbraid.probes.capacity.base import check_increasing
+from unbraid.probes.importance import Importance
+from unbraid.probes.sage import SageOptions
+from unbraid.representation.representation import Representation, as_labelled
+from unbraid.results.score import Score
 
 NEAR_NOTHING = 0.05
 
@@ -60,7 +59,7 @@ def dci_es(
         factors: ``(n_samples, n_factors)``, at least two; for a single label see :func:`task_explicitness`.
         ladder: ``"mlp"`` (linear, then networks of growing width; needs torch), ``"forest"`` (growing depth),
             ``"fourier"`` (growing number of random features), ``"linear"`` (growing number of principal directions),
-            or a ladder with its own settings from :mod:`unbraid.evidence.ladders`.
+            or a ladder with its own settings from :mod:`unbraid.probes.capacity`.
         loss: ``"error"``: 1 - R² for numbers and angles, 1 - accuracy for categories; ``"cross_entropy"`` for
             categories by cross-entropy.
         importance: ``"auto"``: Gini importances of a forest, weights of linear probes, the rise of the loss when a

@@ -5,13 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unbraid._score import Score
-from unbraid._typing import FloatArray
+from unbraid._base.arrays import FloatArray
 from unbraid.evidence.cross_prediction import CrossPrediction, CrossPredictionOptions, cross_prediction
-from unbraid.evidence.regressors import Predictions, RegressorName
-from unbraid.evidence.variables import ErrorKind, Scaling, check_groups
-from unbraid.metrics._families import not_one_number
-from unbraid.representation import as_labelled
+from unbraid.evidence.regressors import ErrorKind, Predictions, RegressorName, Scaling, check_groups
+from unbraid.metrics._metric import not_one_number
+from unbraid.representation.representation import as_labelled
+from unbraid.results.score import Score
 
 
 class Dependent(NamedTuple):

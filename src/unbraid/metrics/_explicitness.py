@@ -4,16 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._score import Score
-from unbraid.evidence.discretise import Binning
-from unbraid.evidence.separability import (
-    Classifier,
-    ClassifierOptions,
-    EvaluateOn,
-    Separation,
-    linear_separation,
-)
-from unbraid.representation import as_labelled
+from unbraid.evidence.information import Binning
+from unbraid.evidence.linear import Classifier, ClassifierOptions, EvaluateOn, Separation, linear_separation
+from unbraid.representation.representation import as_labelled
+from unbraid.results.score import Score
 
 
 def explicitness(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from unbraid._validation import check_at_least
-from unbraid.evidence.black_box import NECESSARY
+from unbraid._base.checks import check_at_least
+from unbraid.probes.black_box import NECESSARY
 
 TOLERANCE = 0.05
 AXES = ("disentanglement", "completeness", "informativeness")

@@ -4,25 +4,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unbraid._score import Score
-from unbraid._typing import FloatArray
-from unbraid.evidence.discretise import Binning
+from unbraid._base.arrays import FloatArray
 from unbraid.evidence.information import (
     BiasCorrection,
+    Binning,
     InformationOptions,
     InformationTable,
     information_table,
 )
-from unbraid.evidence.separability import (
-    EvaluateOn,
-    PredictiveInformation,
-    PredictiveOptions,
-    predictive_information,
-)
-from unbraid.metrics._families import not_one_number
-from unbraid.metrics._mig import share_of
-from unbraid.metrics._notes import binning_notes, dead_code_notes
-from unbraid.representation import as_labelled
+from unbraid.evidence.linear import EvaluateOn, PredictiveInformation, PredictiveOptions, predictive_information
+from unbraid.metrics._information_gaps import share_of
+from unbraid.metrics._metric import binning_notes, dead_code_notes, not_one_number
+from unbraid.representation.representation import as_labelled
+from unbraid.results.score import Score
 
 
 class InfoMEC(NamedTuple):

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._score import Score
-from unbraid._typing import FloatArray
-from unbraid._validation import to_array
-from unbraid.evidence.discretise import Binning, check_binning
+from unbraid._base.arrays import FloatArray
+from unbraid._base.checks import to_array
+from unbraid.evidence.information import Binning, check_binning
 from unbraid.evidence.posterior_information import PosteriorInformation, posterior_information
-from unbraid.representation import Representation, as_labelled
+from unbraid.representation.representation import Representation, as_labelled
+from unbraid.results.score import Score
 
 
 def information_minimality(

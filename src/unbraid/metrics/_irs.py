@@ -4,13 +4,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from unbraid._score import Score
-from unbraid._typing import FloatArray, IntArray
-from unbraid._validation import check_choice
-from unbraid.evidence.conditional import ConditionalOptions, ConditionalSpread, conditional_spread, sort_by_label
-from unbraid.evidence.discretise import Binning
-from unbraid.metrics._notes import dead_code_notes
-from unbraid.representation import as_labelled
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.checks import check_choice
+from unbraid.evidence.information import Binning
+from unbraid.evidence.interventions import ConditionalOptions, ConditionalSpread, conditional_spread, sort_by_label
+from unbraid.metrics._metric import dead_code_notes
+from unbraid.representation.representation import as_labelled
+from unbraid.results.score import Score
 
 Variant = Literal["authors", "thesis"]
 

@@ -4,14 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._score import Score
-from unbraid._typing import FloatArray
-from unbraid.evidence.code_information import CodeInformation, code_information
-from unbraid.evidence.covariance import CodeCovariance, CovarianceOptions, code_covariance
-from unbraid.evidence.discretise import Binning
-from unbraid.evidence.information import InformationOptions
-from unbraid.metrics._notes import dead_code_notes
-from unbraid.representation import as_representation
+from unbraid._base.arrays import FloatArray
+from unbraid.evidence.association import CodeCovariance, CovarianceOptions, code_covariance
+from unbraid.evidence.information import Binning, CodeInformation, InformationOptions, code_information
+from unbraid.metrics._metric import dead_code_notes
+from unbraid.representation.representation import as_representation
+from unbraid.results.score import Score
 
 
 def total_correlation(codes: Any) -> Score:

@@ -1,12 +1,16 @@
-"""The metrics as a table to look at, and all that is known of one."""
+"""List, describe, find by name."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pandas as pd
 
+from unbraid._base.checks import did_you_mean
 from unbraid.metrics._catalogue import METRICS
 from unbraid.metrics._metric import Invariance, Metric
 
@@ -70,3 +74,116 @@ def _null(metric: Metric) -> str:
     what = "codes" if metric.source.label_free else "factors"
     says = "" if metric.has_null else "; it does not say what chance scores here"
     return f"mean over {metric.source.n_nulls} shuffles of the {what}{says}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BesideThePanel:
+    """A function of ``unbraid.metrics`` that is no row of the table: it needs more, or gives more, than a panel has.
+
+    Attributes:
+        summary: What it asks.
+        needs: What it is given.
+        call: How it is called.
+        also: Where else its result is found.
+    """
+
+    summary: str
+    needs: str
+    call: str
+    also: str
+
+
+BESIDE_THE_PANEL = {
+    "udr": BesideThePanel(
+        summary="Do models trained alike find the same codes? No labels needed.",
+        needs="the codes of two or more models for the same rows",
+        call="unbraid.metrics.udr([codes_1, codes_2, ...])",
+        also="a study with `agreement` in its file measures it for every model",
+    ),
+    "task_explicitness": BesideThePanel(
+        summary="How little capacity does it take to solve a task from the codes?",
+        needs="codes and the labels of a task",
+        call="unbraid.metrics.task_explicitness(codes, labels)",
+        also="`dci_es.explicitness` of the panel asks it for the factors",
+    ),
+    "loss_capacity": BesideThePanel(
+        summary="How does the loss of probes fall with their capacity? Curves, not a score.",
+        needs="codes and factors, or the labels of a task",
+        call="unbraid.metrics.loss_capacity(codes, labels)",
+        also="the report on `dci_es` draws the curves",
+    ),
+    "identifiability": BesideThePanel(
+        summary="Up to what do the codes give the factors back? A sentence, not a score.",
+        needs="the scores of `dci_es`",
+        call="unbraid.metrics.identifiability(disentanglement=..., completeness=..., ...)",
+        also="`dci_es` in the panel prints its sentence",
+    ),
+}
+#: What another library calls by one name and the table by several.
+OTHER_NAMES = {"modularity_explicitness": ("modularity", "explicitness")}
+
+
+def families() -> dict[str, list[str]]:
+    """Return the members of each family, in the table's order; of a metric that stands alone, itself."""
+    found: dict[str, list[str]] = {}
+    for metric in METRICS.values():
+        found.setdefault(metric.family, []).append(metric.name)
+    return found
+
+
+def unknown_metric(name: str) -> str:
+    """Say in a sentence that there is no such metric, and what was probably meant."""
+    known = next((one for one in BESIDE_THE_PANEL if _plain(one) == _plain(name)), None)
+    if known is not None:
+        beside = BESIDE_THE_PANEL[known]
+        return (
+            f"{known!r} is not a metric of the panel: it needs {beside.needs}; call {beside.call} in Python "
+            f"({beside.also})."
+        )
+    return f"Unknown metric {name!r}{_suggested(name, [*METRICS, *families()])}; see `unbraid metrics`."
+
+
+def missing_score(name: str, scores: Iterable[str]) -> str:
+    """Say in a sentence that a report has no such score, and which of those it has was probably meant."""
+    there = list(scores)
+    members = [one for one in families().get(name, []) if one in there]
+    if members:
+        return f"{name!r} is a family of scores; take one of {', '.join(map(repr, members))}."
+    if name in METRICS or name in families():
+        return f"{name!r} was not among the metrics asked for, which are {', '.join(there) or 'none'}."
+    return f"The report has no score {name!r}{_suggested(name, there)}; it has {', '.join(there) or 'none'}."
+
+
+def meant(name: str) -> list[str]:
+    """Return which metrics or families a name of other spelling, or of other papers and libraries, stands for.
+
+    Example:
+        >>> meant("MIG"), meant("beta-VAE score"), meant("dci")
+        (['mig'], ['z_diff'], ['dci_linear', 'dci_forest', 'dci_boosting', 'dci_es'])
+    """
+    plain, names = _plain(name), families()
+    same = [one for one in dict.fromkeys([*names, *METRICS]) if _plain(one) == plain]
+    titled = [metric.name for metric in METRICS.values() if plain in _titles(metric.title)]
+    other = [one for alias, found in OTHER_NAMES.items() if _plain(alias) == plain for one in found]
+    starts = [one for one in names if one.startswith(f"{name.lower()}_") and len(names[one]) > 1]
+    headline = [one for one in METRICS if _plain(one.partition(".")[2]) == plain != ""]
+    return same or titled or other or starts or headline
+
+
+def _suggested(name: str, choices: list[str]) -> str:
+    """Return what a name stands for among the choices, else the nearest of them, to go on a sentence."""
+    found = [one for one in meant(name) if one in choices]
+    if len(found) > 1:
+        return f"; did you mean one of {', '.join(map(repr, found))}"
+    return f"; did you mean {found[0]!r}" if found else did_you_mean(name, choices)
+
+
+def _titles(title: str) -> list[str]:
+    """Return a title, what stands before its brackets, and what is in them: the name that a paper gave."""
+    return [_plain(part) for part in (title, *re.split(r"[()]", title)) if part.strip()]
+
+
+def _plain(name: str) -> str:
+    """Return letters and digits only, in lower case, less a "metric" or "score" at the end."""
+    letters = re.sub(r"[^a-z0-9]", "", str(name).lower())
+    return letters.removesuffix("metric").removesuffix("score") or letters

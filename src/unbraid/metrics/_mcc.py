@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import scipy
 
-from unbraid._score import Score
-from unbraid._words import quoted
+from unbraid._base.text import quoted
 from unbraid.evidence.association import Association, Correlation, CorrelationOptions, correlations
-from unbraid.representation import as_labelled
+from unbraid.representation.representation import as_labelled
+from unbraid.results.score import Score
 
 
 def mcc(codes: Any, factors: Any = None, *, correlation: Correlation = "pearson") -> Score:

@@ -1,4 +1,4 @@
-"""What the table of metrics says about each metric, and how the panel gets its evidence."""
+"""Metric row, Source, several-score families."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -8,9 +8,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from unbraid._score import Score
-from unbraid._validation import check_choice
-from unbraid.representation import Representation
+from unbraid._base.checks import check_choice
+from unbraid.evidence.information import InformationTable
+from unbraid.representation.representation import Representation
+from unbraid.results.score import Score
 
 
 class Property(StrEnum):
@@ -88,7 +89,7 @@ class Metric:
     Attributes:
         name: Registry name; ``family.headline`` where a family has several.
         title: Spelled out.
-        function: Public function; it returns a :class:`~unbraid._score.Score`, or a tuple of them named by headline.
+        function: Public function; it returns a :class:`~unbraid.Score`, or a tuple of them named by headline.
         source: Where its evidence comes from.
         score: Pure function from evidence to score; takes the options that ``source`` does not.
         measures: What it is about.
@@ -154,3 +155,37 @@ class Metric:
         evidence = {key: value for key, value in values.items() if key in self._evidence_options}
         score = {key: value for key, value in values.items() if key in self._score_options}
         return self.source.options(**evidence), score
+
+
+def not_one_number(name: str, fields: tuple[str, ...]) -> TypeError:
+    """Return the error for ``float()`` of a family, which names its scores.
+
+    Example:
+        >>> print(not_one_number("Pair", ("low", "high")))
+        Pair has 2 scores, so it is not one number; take one of them, as in .low: low, high.
+    """
+    return TypeError(
+        f"{name} has {len(fields)} scores, so it is not one number; "
+        f"take one of them, as in .{fields[0]}: {', '.join(fields)}."
+    )
+
+
+def binning_notes(table: InformationTable) -> tuple[str, ...]:
+    """Say when the bins are too few for a factor's values, which caps its mutual information."""
+    bins = int(table.code_bins.max())
+    capped = np.flatnonzero(table.factor_levels > bins)
+    if not len(capped):
+        return ()
+    worst = int(table.factor_levels[capped].max())
+    ceiling = np.log(bins) / np.log(worst)
+    return (
+        f"Codes are cut into {bins} bins but a factor takes {worst} values: "
+        f"no code can carry more than about {ceiling:.2f} of its entropy here; raise n_bins to lift that.",
+    )
+
+
+def dead_code_notes(n_dead: int) -> tuple[str, ...]:
+    """Say how many constant codes were left out."""
+    if not n_dead:
+        return ()
+    return (f"{n_dead} constant code{'s' if n_dead > 1 else ''} left out.",)

@@ -6,12 +6,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from unbraid._score import Score
-from unbraid._typing import FloatArray
-from unbraid._words import quoted
-from unbraid.evidence.subspaces import Loss, Solver, SubspaceOptions, Subspaces, Weights, factor_subspaces, weigh
+from unbraid._base.arrays import FloatArray
+from unbraid._base.text import quoted
+from unbraid.evidence.subspaces.options import Loss, Solver, SubspaceOptions, Subspaces, Weights, weigh
+from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics._label_free import off_diagonal_mean
-from unbraid.representation import as_labelled
+from unbraid.representation.representation import as_labelled
+from unbraid.results.score import Score
 
 Device = Literal["cpu", "cuda"]
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._score import Score
-from unbraid.evidence.regression import LinearFit, RegressionOptions, linear_fit
-from unbraid.representation import as_labelled
+from unbraid.evidence.linear import LinearFit, RegressionOptions, linear_fit
+from unbraid.representation.representation import as_labelled
+from unbraid.results.score import Score
 
 
 def r2(codes: Any, factors: Any = None, *, rng: np.random.Generator | int = 0) -> Score:

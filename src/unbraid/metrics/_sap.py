@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._score import Score
 from unbraid.evidence.association import Association, PredictabilityOptions, predictability
-from unbraid.metrics._mig import information_gaps
-from unbraid.representation import as_labelled
+from unbraid.metrics._information_gaps import information_gaps
+from unbraid.representation.representation import as_labelled
+from unbraid.results.score import Score
 
 
 def sap(codes: Any, factors: Any = None, *, rng: np.random.Generator | int = 0) -> Score:

@@ -4,29 +4,37 @@ from dataclasses import replace
 
 from unbraid.evidence.association import (
     CorrelationOptions,
+    CovarianceOptions,
     PredictabilityOptions,
+    code_covariance,
     correlations,
     predictability,
 )
-from unbraid.evidence.code_information import code_information
-from unbraid.evidence.conditional import ConditionalOptions, conditional_spread
-from unbraid.evidence.covariance import CovarianceOptions, code_covariance
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
-from unbraid.evidence.information import InformationOptions, information_table, resampled_tables
-from unbraid.evidence.interventions import GroupOptions, group_differences, group_variances
-from unbraid.evidence.ladders import ForestLadder, FourierLadder, MLPLadder, as_ladder
-from unbraid.evidence.linear import LinearOptions, linear_importance
-from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
-from unbraid.evidence.regression import RegressionOptions, linear_fit
-from unbraid.evidence.separability import (
+from unbraid.evidence.information import InformationOptions, code_information, information_table, resampled_tables
+from unbraid.evidence.interventions import (
+    ConditionalOptions,
+    GroupOptions,
+    conditional_spread,
+    group_differences,
+    group_variances,
+)
+from unbraid.evidence.linear import (
     ClassifierOptions,
+    LinearOptions,
     PredictiveOptions,
+    RegressionOptions,
+    linear_fit,
+    linear_importance,
     linear_separation,
     predictive_information,
 )
-from unbraid.evidence.subspaces import SubspaceOptions, factor_subspaces
-from unbraid.evidence.trees import BoostingOptions, ForestOptions, boosting_importance, forest_importance
+from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
+from unbraid.evidence.subspaces.options import SubspaceOptions
+from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics._metric import Source
+from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
+from unbraid.probes.trees import BoostingOptions, ForestOptions, boosting_importance, forest_importance
 
 LIGHT_TREES = 10
 LIGHT_RUNGS, LIGHT_STEPS, LIGHT_SAGE_ROWS = 4, 300, 512

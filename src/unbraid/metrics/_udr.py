@@ -8,10 +8,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from unbraid._typing import BoolArray, FloatArray, IntArray
-from unbraid._validation import check_at_least, check_choice, check_codes
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.checks import check_at_least, check_choice, check_codes
 from unbraid.evidence.agreement import Agreement, AgreementOptions, Method, agreement
-from unbraid.representation import Representation
+from unbraid.representation.representation import Representation
 
 Variant = Literal["published", "thesis"]
 

@@ -2,19 +2,31 @@
 
 from typing import TYPE_CHECKING
 
-from unbraid._lazy import on_first_use
-from unbraid.report._audit import render_audit
-from unbraid.report._comparison import render_comparison
-from unbraid.report._figure_page import render_figure_page
-from unbraid.report._manifold_page import render_manifold_comparison, render_manifold_page
-from unbraid.report._notebook import render_notebook
-from unbraid.report._page import render_page
+from unbraid._base.lazy import on_first_use
+from unbraid._base.pages import render, render_inline
+from unbraid.audit.result import Audit
+from unbraid.comparison.result import Comparison
+from unbraid.manifold.comparison import ManifoldComparison
+from unbraid.manifold.result import ManifoldAnalysis
+from unbraid.report.audit import render_audit
+from unbraid.report.comparison import render_comparison
+from unbraid.report.manifold import render_manifold_comparison, render_manifold_page
+from unbraid.report.reproduction import render_figure_page
+from unbraid.report.scores import render_notebook, render_page
+from unbraid.results.report import Report
 
 if TYPE_CHECKING:
-    from unbraid.report._study_page import study_page
+    from unbraid.report.study import study_page
 else:
     # It brings a database along that no other page needs.
-    __getattr__, __dir__ = on_first_use(__name__, {"._study_page": ["study_page"]})
+    __getattr__, __dir__ = on_first_use(__name__, {".study": ["study_page"]})
+
+render.register(Report, render_page)
+render.register(Comparison, render_comparison)
+render.register(Audit, render_audit)
+render.register(ManifoldAnalysis, render_manifold_page)
+render.register(ManifoldComparison, render_manifold_comparison)
+render_inline.register(Report, render_notebook)
 
 __all__ = [
     "render_audit",

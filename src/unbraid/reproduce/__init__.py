@@ -1,24 +1,24 @@
 """Published tables as code: ours beside theirs beside the truth."""
 
-from unbraid.reproduce._agreement import Check, Colour, Part, Standing
-from unbraid.reproduce._beta_vae_spectrum import SpectrumSettings, beta_vae_spectrum
-from unbraid.reproduce._coloured_scores import PAPER_LINES, PaperLine
-from unbraid.reproduce._cosine_parts import cosine_parts
-from unbraid.reproduce._dci_es_parts import dci_es_parts
-from unbraid.reproduce._dci_es_table1 import DCI_ES_TABLE1, ESTable, dci_es_table1
-from unbraid.reproduce._dependent_cosine import CosineTables, dependent_cosine
-from unbraid.reproduce._dependent_mnist import DependentMnist, LineResult, dependent_mnist
-from unbraid.reproduce._digits_flows import DigitsSettings, digits_flows
-from unbraid.reproduce._figure import PAPER, FigureResult, Line
-from unbraid.reproduce._iwo_parts import iwo_parts
-from unbraid.reproduce._iwo_table1 import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_table1
-from unbraid.reproduce._manifold_parts import digits_parts, moons_parts, spectrum_parts, torus_parts
-from unbraid.reproduce._mnist_parts import mnist_parts
-from unbraid.reproduce._moons import MoonsSettings, moons
-from unbraid.reproduce._reproduction import Reproduction
-from unbraid.reproduce._studies import iwo_study, thesis_study
-from unbraid.reproduce._study_parts import iwo_study_parts, thesis_parts
-from unbraid.reproduce._torus import TorusSettings, torus
+from unbraid.reproduce.agreement import Check, Colour, Part, Reproduction, Standing
+from unbraid.reproduce.cosine import CosineTables, cosine_parts, dependent_cosine
+from unbraid.reproduce.dci_es import DCI_ES_TABLE1, ESTable, dci_es_parts, dci_es_table1
+from unbraid.reproduce.dependent_digits import (
+    PAPER_LINES,
+    DependentMnist,
+    LineResult,
+    PaperLine,
+    dependent_mnist,
+    mnist_parts,
+)
+from unbraid.reproduce.figure_checks import digits_parts, moons_parts, spectrum_parts, torus_parts
+from unbraid.reproduce.figures import PAPER, FigureResult, Line
+from unbraid.reproduce.flows_of_digits import DigitsSettings, digits_flows
+from unbraid.reproduce.iwo import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_parts, iwo_table1
+from unbraid.reproduce.studies import iwo_study, iwo_study_parts, thesis_parts, thesis_study
+from unbraid.reproduce.torus_flow import TorusSettings, torus
+from unbraid.reproduce.two_moons import MoonsSettings, moons
+from unbraid.reproduce.vae_spectrum import SpectrumSettings, beta_vae_spectrum
 
 THESIS = "Bjøru (2021), The importance of disentanglement when learning representations, NTNU, Fig. E.1"
 MNIST = "a folder with MNIST in IDX format (--data)"

@@ -2,45 +2,41 @@
 
 from typing import TYPE_CHECKING
 
-from unbraid._lazy import on_first_use
+from unbraid._base.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from unbraid.study._analysis import Analysis, analyse
-    from unbraid.study._api import run_study, study_state, study_table
-    from unbraid.study._clean import find_leftovers, remove_leftovers
-    from unbraid.study._correlate import correlations
-    from unbraid.study._cost import Cost, estimate_cost
-    from unbraid.study._engines import make_engine
-    from unbraid.study._file import load_study, parse_study, ready_studies, study_text
-    from unbraid.study._groups import Grouped, cell_correlations, grouped_correlations, mean_correlations
-    from unbraid.study._matrix import Correlations
-    from unbraid.study._plan import Plan, make_plan
-    from unbraid.study._profiles import against_strength, convergence, scatter
-    from unbraid.study._rows import SCHEMA
-    from unbraid.study._spec import Study
-    from unbraid.study._state import State, look
-    from unbraid.study._store import Store
-    from unbraid.study._wide import Wide, wide
+    from unbraid.study.analysis import Analysis, analyse
+    from unbraid.study.analysis.correlate import correlations
+    from unbraid.study.analysis.groups import Grouped, cell_correlations, grouped_correlations, mean_correlations
+    from unbraid.study.analysis.matrix import Correlations
+    from unbraid.study.analysis.profiles import against_strength, convergence, scatter
+    from unbraid.study.cost import Cost, estimate_cost
+    from unbraid.study.engines import make_engine
+    from unbraid.study.plan import Plan, make_plan
+    from unbraid.study.read import load_study, parse_study, ready_studies, study_text
+    from unbraid.study.run import find_leftovers, remove_leftovers, run_study, study_state, study_table
+    from unbraid.study.spec import Study
+    from unbraid.study.state import State, look
+    from unbraid.study.store import Store
+    from unbraid.study.table import SCHEMA, Wide, wide
 else:
     __getattr__, __dir__ = on_first_use(
         __name__,
         {
-            "._analysis": ["Analysis", "analyse"],
-            "._api": ["run_study", "study_state", "study_table"],
-            "._clean": ["find_leftovers", "remove_leftovers"],
-            "._correlate": ["correlations"],
-            "._cost": ["Cost", "estimate_cost"],
-            "._engines": ["make_engine"],
-            "._file": ["load_study", "parse_study", "ready_studies", "study_text"],
-            "._groups": ["Grouped", "cell_correlations", "grouped_correlations", "mean_correlations"],
-            "._matrix": ["Correlations"],
-            "._plan": ["Plan", "make_plan"],
-            "._profiles": ["against_strength", "convergence", "scatter"],
-            "._rows": ["SCHEMA"],
-            "._spec": ["Study"],
-            "._state": ["State", "look"],
-            "._store": ["Store"],
-            "._wide": ["Wide", "wide"],
+            ".analysis": ["Analysis", "analyse"],
+            ".run": ["find_leftovers", "remove_leftovers", "run_study", "study_state", "study_table"],
+            ".analysis.correlate": ["correlations"],
+            ".cost": ["Cost", "estimate_cost"],
+            ".engines": ["make_engine"],
+            ".read": ["load_study", "parse_study", "ready_studies", "study_text"],
+            ".analysis.groups": ["Grouped", "cell_correlations", "grouped_correlations", "mean_correlations"],
+            ".analysis.matrix": ["Correlations"],
+            ".plan": ["Plan", "make_plan"],
+            ".analysis.profiles": ["against_strength", "convergence", "scatter"],
+            ".spec": ["Study"],
+            ".state": ["State", "look"],
+            ".store": ["Store"],
+            ".table": ["SCHEMA", "Wide", "wide"],
         },
     )
 

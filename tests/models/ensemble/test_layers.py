@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.nn.functional import conv2d, conv_transpose2d
 
-from unbraid.models.ensemble._layers import Convolution, Dense, Upconvolution
-from unbraid.models.ensemble._networks import EnsembleVAE, inner_sizes
-from unbraid.models.ensemble._settings import Settings
+from unbraid.models.ensemble.layers import Convolution, Dense, Upconvolution
+from unbraid.models.ensemble.networks import EnsembleVAE, inner_sizes
+from unbraid.models.ensemble.settings import Settings
 
 
 def drawn(layer, seed=0):

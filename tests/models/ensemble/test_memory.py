@@ -7,8 +7,10 @@ import torch
 
 from dots import Dots
 from unbraid.models import load_models, train
-from unbraid.models.ensemble import Settings, _groups, _memory
-from unbraid.models.ensemble._memory import free_bytes, member_bytes, n_that_fit
+from unbraid.models.ensemble import Settings
+from unbraid.models.ensemble import memory as _groups
+from unbraid.models.ensemble import memory as _memory
+from unbraid.models.ensemble.memory import free_bytes, member_bytes, n_that_fit
 
 SMALL = {"n_codes": 4, "width": 4, "batch_size": 16, "learning_rate": 1e-3}
 VECTORS = Settings(
@@ -18,7 +20,7 @@ MEASURE = """
 import sys
 import numpy as np
 from unbraid.models.ensemble import Engine, Settings, Source
-from unbraid.models.ensemble._memory import member_bytes
+from unbraid.models.ensemble.memory import member_bytes
 
 def engine(model, n_models, width):
     strengths = (("gamma", (1.0,) * n_models),) if model == "factor_vae" else ()
@@ -116,7 +118,7 @@ def test_groups_go_on_bit_for_bit_however_much_memory_there_is(tmp_path, monkeyp
 
 def _loop_advance(patch, stop):
     """Let the second group fail where the first was trained."""
-    from unbraid.models.ensemble import _loop
+    from unbraid.models.ensemble import loop as _loop
 
     advance = _loop._advance
 

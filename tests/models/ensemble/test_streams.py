@@ -2,7 +2,7 @@ import numpy as np
 import torch
 from scipy.stats import kstest
 
-from unbraid.models.ensemble._streams import Purpose, normal, random_rows, uniform
+from unbraid.models.ensemble.streams import Purpose, normal, random_rows, uniform
 
 SEEDS = torch.tensor([0, 1, 2, 2**40])
 

@@ -7,7 +7,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from dots import Dots
 from unbraid.models import train
-from unbraid.models.ensemble._tensorboard import loss_board
+from unbraid.models.ensemble.loop import loss_board
 
 SMALL = {"n_codes": 4, "width": 4, "batch_size": 16, "learning_rate": 1e-3}
 

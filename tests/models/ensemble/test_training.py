@@ -12,8 +12,8 @@ import torch
 import unbraid
 from dots import Dots
 from unbraid.models import encode, encode_all, load_models, train
-from unbraid.models._strengths import STRENGTHS
 from unbraid.models.ensemble import Engine, Settings, Source
+from unbraid.models.families import STRENGTHS
 
 SMALL = {"n_codes": 4, "width": 4, "batch_size": 16, "learning_rate": 1e-3}
 
@@ -208,7 +208,7 @@ def test_not_enough_memory_after_all(monkeypatch, seeds, cure):
     def fail(engine, run, *others):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr("unbraid.models.ensemble._loop._advance", fail)
+    monkeypatch.setattr("unbraid.models.ensemble.loop._advance", fail)
     with pytest.raises(ValueError, match=f"with batches of 16 do not fit in memory; {cure}"):
         train("vae", Dots(), seeds=seeds, n_steps=1, **SMALL)
 

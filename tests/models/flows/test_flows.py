@@ -8,11 +8,10 @@ import torch
 from torch.autograd.functional import jacobian
 
 from unbraid.models.flows import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow
-from unbraid.models.flows._build import _squeeze_order
-from unbraid.models.flows._coupling import VolumePreservingTransform
-from unbraid.models.flows._haar import HaarTransform
-from unbraid.models.flows._mixing import Normalise
-from unbraid.models.flows._priors import ClassMixture, StandardNormal
+from unbraid.models.flows.build import _squeeze_order
+from unbraid.models.flows.coupling import VolumePreservingTransform
+from unbraid.models.flows.flow import ClassMixture, StandardNormal
+from unbraid.models.flows.mixing import HaarTransform, Normalise
 
 with warnings.catch_warnings():
     # Its docstrings have escapes that Python warns of when it compiles them for the first time.

@@ -20,7 +20,7 @@ from unbraid.models.flows import (
     with_reconstruction,
     with_total_correlation,
 )
-from unbraid.models.flows._training import _batches, _rate
+from unbraid.models.flows.training import _batches, _rate
 
 SIZE = 4
 

@@ -1,13 +1,13 @@
 """Many VAEs as one program: networks with a leading axis of models, trained together; needs torch."""
 
-from unbraid.models.ensemble._checkpoint import load_checkpoint, save_checkpoint
-from unbraid.models.ensemble._engine import Engine
-from unbraid.models.ensemble._loop import Run, train_ensemble
-from unbraid.models.ensemble._networks import EnsembleVAE
-from unbraid.models.ensemble._settings import Settings
-from unbraid.models.ensemble._source import Source
-from unbraid.models.ensemble._trained import TrainedEnsemble, load_ensemble
-from unbraid.models.ensemble._training import train
+from unbraid.models.ensemble.checkpoint import load_checkpoint, save_checkpoint
+from unbraid.models.ensemble.engine import Engine
+from unbraid.models.ensemble.loop import Run, train_ensemble
+from unbraid.models.ensemble.networks import EnsembleVAE
+from unbraid.models.ensemble.settings import Settings
+from unbraid.models.ensemble.source import Source
+from unbraid.models.ensemble.trained import TrainedEnsemble, load_ensemble
+from unbraid.models.ensemble.training import train
 
 __all__ = [
     "Engine",

@@ -1,22 +1,22 @@
 """Normalising flows on zuko's transforms: make one, train it, and hand its decoder to the metrics."""
 
 # ruff: noqa: E402 -- what is missing must be said before anything that needs it is imported
-from unbraid._torch import require_flows
+from unbraid._base.optional import require_flows
 
 require_flows("unbraid.models.flows")
 
-from unbraid.models.flows._build import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow
-from unbraid.models.flows._flow import Flow
-from unbraid.models.flows._losses import (
+from unbraid.models.flows.build import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow
+from unbraid.models.flows.flow import ClassMixture, Flow, StandardNormal
+from unbraid.models.flows.training import (
     Objective,
+    TrainedFlow,
     core_reconstruction,
     manifold_total_correlation,
     negative_log_likelihood,
+    train_flow,
     with_reconstruction,
     with_total_correlation,
 )
-from unbraid.models.flows._priors import ClassMixture, StandardNormal
-from unbraid.models.flows._training import TrainedFlow, train_flow
 
 __all__ = [
     "ClassMixture",

@@ -1,0 +1,1 @@
+"""The layer below everything; imports nothing of unbraid."""

@@ -1,0 +1,154 @@
+"""Checks that turn what a user gives into what the library works on, or say what is wrong."""
+
+import difflib
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unbraid._base.arrays import AnyArray, BoolArray, FloatArray
+from unbraid._base.text import listing
+
+MIN_ROWS = 4
+#: Beyond these, fits overflow, underflow or take all values for one; no score needs codes of that size.
+LARGEST_CODE, LEAST_SPREAD = 1e30, 1e-9
+#: How much of two file names, less their suffixes, must agree for one to be a slip of the other.
+SAME_FILE = 0.7
+
+
+def to_array(values: Any) -> AnyArray:
+    """Return lists, NumPy arrays, pandas or polars frames and torch tensors as one NumPy array."""
+    if hasattr(values, "detach"):
+        tensor = values.detach().cpu()
+        return np.asarray(tensor.double() if tensor.is_floating_point() else tensor)
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    return np.asarray(values)
+
+
+def check_codes(codes: Any) -> FloatArray:
+    """Return ``codes`` as a finite float matrix, or say what is wrong with it."""
+    floats = check_matrix(codes)
+    check_values(floats, [f"code_{j}" for j in range(floats.shape[1])])
+    return floats
+
+
+def check_matrix(codes: Any) -> FloatArray:
+    """Return ``codes`` as a float matrix, or say why that cannot be."""
+    if isinstance(codes, str | os.PathLike):
+        path = os.fspath(codes)
+        raise TypeError(f"codes must be numbers, got the path {path!r}; read it first, with unbraid.load({path!r}).")
+    try:
+        array = to_array(codes)
+    except ValueError as error:
+        raise ValueError(f"codes must be a matrix of numbers: {error}") from error
+    if array.ndim != 2:
+        raise ValueError(f"codes must have shape (n_samples, n_codes), got {array.shape}.")
+    n_samples, n_codes = array.shape
+    if n_samples < MIN_ROWS:
+        raise ValueError(
+            f"codes must have at least {MIN_ROWS} rows, got {n_samples}; "
+            + (
+                "rows are samples, and a score needs hundreds."
+                if n_codes < MIN_ROWS
+                else "rows are samples: are they transposed?"
+            )
+        )
+    if n_codes < 2:
+        raise ValueError(
+            f"codes must have at least two columns, got {n_codes}; a single code cannot be entangled with another."
+        )
+    if np.iscomplexobj(array):
+        raise ValueError(f"codes must be real numbers, got {array.dtype}; give real and imaginary parts as two codes.")
+    try:
+        return np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"codes must be numbers, got {array.dtype}: {error}.") from error
+
+
+def check_values(codes: FloatArray, names: Sequence[str]) -> None:
+    """Raise unless all codes are finite and of a size that can be computed with."""
+    low, high = codes.min(axis=0), codes.max(axis=0)
+    finite = np.isfinite(low) & np.isfinite(high)
+    if not finite.all():
+        n_rows = int((~np.isfinite(codes)).any(axis=1).sum())
+        raise ValueError(
+            f"codes must be finite, got NaN or inf in {n_rows} of {len(codes)} rows, in "
+            f"{_named(names, ~finite)}; drop those rows or codes."
+        )
+    sizes = np.maximum(-low, high)
+    too_large = sizes > LARGEST_CODE
+    if too_large.any():
+        raise ValueError(
+            f"codes must be at most {LARGEST_CODE:g} in size, got {sizes.max():.2g} in {_named(names, too_large)}; "
+            "divide by a constant, which changes no score that compares codes with factors."
+        )
+    spread = float((high - low).max())
+    if 0 < spread < LEAST_SPREAD:
+        raise ValueError(
+            f"codes must spread over at least {LEAST_SPREAD:g}, got {spread:.2g} at most; "
+            "multiply by a constant, which changes no score that compares codes with factors."
+        )
+
+
+def _named(names: Sequence[str], wanted: BoolArray) -> str:
+    return listing([repr(name) for name, is_wanted in zip(names, wanted, strict=True) if is_wanted])
+
+
+class CollapsedError(ValueError):
+    """All codes are constant: they carry nothing that could be scored."""
+
+
+def check_active(active: BoolArray) -> BoolArray:
+    """Return which codes vary, or say that none does."""
+    if not active.any():
+        raise CollapsedError(
+            f"codes must vary, got {len(active)} constant columns; the model has collapsed, there is nothing to score."
+        )
+    return active
+
+
+def active_codes(codes: FloatArray) -> BoolArray:
+    """Tell which columns vary by more than rounding error."""
+    low, high = codes.min(axis=0), codes.max(axis=0)
+    active: BoolArray = high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high))
+    return active
+
+
+def check_at_least(name: str, value: float, minimum: float) -> None:
+    """Raise unless ``value`` is at least ``minimum``."""
+    if not isinstance(value, int | float | np.number):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    if not value >= minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value}.")
+
+
+def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
+    """Raise unless ``value`` is one of ``choices``, with the nearest one as the cure."""
+    allowed = list(choices)
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}{did_you_mean(value, allowed)}.")
+
+
+def did_you_mean(value: str, choices: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'`` for the nearest choice, to go on a sentence, or nothing if none is near.
+
+    Small and capital letters count as the same.
+    """
+    by_lower = {str(choice).lower(): choice for choice in choices}
+    close = difflib.get_close_matches(str(value).lower(), list(by_lower), n=1)
+    return f"; did you mean {by_lower[close[0]]!r}" if close else ""
+
+
+def did_you_mean_file(path: Path) -> str:
+    """Return ``; did you mean 'x'`` for a file beside ``path`` whose name is near, or nothing.
+
+    Suffixes count only among names that are near without: all files of one kind would look alike.
+    """
+    if not path.parent.is_dir():
+        return ""
+    files = [item for item in path.parent.iterdir() if item.is_file()]
+    near = difflib.get_close_matches(path.stem.lower(), {item.stem.lower() for item in files}, cutoff=SAME_FILE)
+    return did_you_mean(path.name, [item.name for item in files if item.stem.lower() in near])

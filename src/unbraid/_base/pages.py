@@ -1,0 +1,35 @@
+"""Pages of results: how a result below the report package finds the page that draws it.
+
+The report package registers a renderer for each type of result with :data:`render`. Results call :func:`page_of`,
+which imports the report package on first use: the one place where a lower layer names a higher one.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from importlib import import_module
+from typing import Any
+
+
+@singledispatch
+def render(result: object, **options: Any) -> str:
+    """Return the self-contained HTML page of a result; the report package registers one renderer for each type."""
+    raise TypeError(f"No page is known for {type(result).__name__}.")
+
+
+@singledispatch
+def render_inline(result: object) -> str:
+    """Return the HTML that a notebook shows for a result."""
+    raise TypeError(f"No notebook view is known for {type(result).__name__}.")
+
+
+def page_of(result: object, **options: Any) -> str:
+    """Return the HTML page of a result, with what the report package registered."""
+    import_module("unbraid.report")
+    return render(result, **options)
+
+
+def notebook_view_of(result: object) -> str:
+    """Return the HTML that a notebook shows for a result."""
+    import_module("unbraid.report")
+    return render_inline(result)

@@ -1,0 +1,81 @@
+"""Lists, numbers, plurals, durations for sentences."""
+
+import math
+from collections.abc import Sequence
+
+
+def listing(items: Sequence[str], most: int = 6) -> str:
+    """Join words as a sentence does, cutting a long list short.
+
+    Example:
+        >>> listing(["a", "b", "c"]), listing(["a", "b", "c", "d"], most=2)
+        ('a, b and c', 'a, b and 2 more')
+    """
+    shown = list(items[:most])
+    if len(items) > most:
+        shown.append(f"{len(items) - most} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else ""
+
+
+def quoted(names: Sequence[str], most: int = 6) -> str:
+    """Join names of factors or codes, each in quotes, so that they are not read as words of the sentence.
+
+    Example:
+        >>> quoted(["x", "y"])
+        '“x” and “y”'
+    """
+    return listing([f"“{name}”" for name in names], most)
+
+
+EN_DASH, MINUS = "\u2013", "\u2212"
+MISSING = EN_DASH
+
+
+def number(value: float | None) -> str:
+    """Write a number for a table: three decimals, fewer once it is large.
+
+    Example:
+        >>> number(0.85712), number(-0.0001), number(34.402), number(None), number(float("inf"))
+        ('0.857', '0.000', '34.40', '–', '∞')
+    """
+    if value is None or math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{MINUS}∞"
+    size = abs(value)
+    if size >= 1e6:
+        return f"{value:.3g}".replace("-", MINUS)
+    text = f"{value:,.{3 if size < 10 else 2 if size < 100 else 1}f}"
+    return (text.lstrip("-") if float(text.replace(",", "")) == 0 else text).replace("-", MINUS)
+
+
+def short(value: float) -> str:
+    """Write a number for a narrow cell: two decimals."""
+    text = number(value)
+    return text if not math.isfinite(value) or abs(value) >= 10 else f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
+
+
+def exact(value: float | None) -> str:
+    """Write a number with all its digits, as the JSON has it; empty when there is none."""
+    return "" if value is None or not math.isfinite(value) else repr(float(value))
+
+
+def spoken(title: str) -> str:
+    """Write a title for the middle of a sentence, where its own comma would mislead.
+
+    Example:
+        >>> spoken("DCI completeness, forest"), spoken("Z-diff (beta-VAE metric)")
+        ('DCI completeness (forest)', 'Z-diff')
+    """
+    head, comma, tail = title.partition(", ")
+    return f"{head} ({tail})" if comma else title.partition(" (")[0] if not title[-2:-1].isdigit() else title
+
+
+def clip(name: str, most: int = 60) -> str:
+    """Cut a long name short, for the heading of a row or column."""
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def count(n: int, noun: str) -> str:
+    """Write a count and its noun, in the plural where needed."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -1,0 +1,197 @@
+"""What is audited: metrics of the catalogue, or a function of one's own, with what each claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from unbraid._base.arrays import AnyArray, FloatArray
+from unbraid._base.checks import check_choice
+from unbraid.audit.truth import Should, Truth, expectation
+from unbraid.metrics import Invariance, Metric, Property, Source
+from unbraid.panel.plan import resolve_metrics
+from unbraid.representation.representation import Representation, check_n_factors
+from unbraid.results.score import Score
+
+#: A score, or the sentence that says why there is none.
+Outcome = float | str
+Measure = Callable[[FloatArray, AnyArray, int], Mapping[str, Outcome]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A score to audit, and what it claims about itself.
+
+    Attributes:
+        name: What tables call it.
+        title: Spelled out.
+        measures: The properties it says it measures.
+        bounds: Lowest and highest possible value.
+        higher_is_better: Direction.
+        invariant_to: Changes of the codes it promises not to mind.
+        min_factors: Fewest factors it covers; below that, refusing is right.
+    """
+
+    name: str
+    title: str
+    measures: tuple[Property, ...]
+    bounds: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    invariant_to: frozenset[Invariance] = frozenset()
+    min_factors: int = 1
+
+    @property
+    def best(self) -> float:
+        """The best possible value."""
+        return self.bounds[1] if self.higher_is_better else self.bounds[0]
+
+    @property
+    def worst(self) -> float:
+        """The worst possible value."""
+        return self.bounds[0] if self.higher_is_better else self.bounds[1]
+
+    @property
+    def label_free(self) -> bool:
+        """Whether it is about the codes alone, so that noise is as good as anything."""
+        return set(self.measures) == {Property.INDEPENDENCE}
+
+    def should(self, truth: Truth) -> tuple[Should, tuple[str, ...]]:
+        """Return what the score should do in a case, and from what that follows."""
+        return expectation(truth, self.measures, self.invariant_to)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Candidates that are scored together, because they share evidence."""
+
+    candidates: tuple[Candidate, ...]
+    measure: Measure
+
+
+def from_catalogue(metrics: str | Iterable[str]) -> list[Group]:
+    """Return metrics of the catalogue, grouped by the evidence they share."""
+    by_source: dict[str, list[Metric]] = {}
+    for metric in resolve_metrics(metrics):
+        by_source.setdefault(metric.source.name, []).append(metric)
+    return [_group(found) for found in by_source.values()]
+
+
+def _group(metrics: list[Metric]) -> Group:
+    source = metrics[0].source
+    candidates = tuple(
+        Candidate(
+            name=metric.name,
+            title=metric.title,
+            measures=metric.measures,
+            bounds=metric.bounds,
+            higher_is_better=metric.higher_is_better,
+            invariant_to=metric.invariant_to,
+            min_factors=metric.min_factors,
+        )
+        for metric in metrics
+    )
+
+    def measure(codes: FloatArray, factors: AnyArray, seed: int) -> dict[str, Outcome]:
+        return _score_all(metrics, source, codes, factors, seed)
+
+    return Group(candidates=candidates, measure=measure)
+
+
+def _score_all(
+    metrics: list[Metric], source: Source, codes: FloatArray, factors: AnyArray, seed: int
+) -> dict[str, Outcome]:
+    """Gather evidence once, in its light form where there is one, and score every metric that reads it."""
+    options = source.options() if source.lighten is None else source.lighten(source.options())
+    rep = Representation(codes, factors)
+    outcomes: dict[str, Outcome] = {m.name: refusal for m in metrics if (refusal := _refusal(m, rep))}
+    covered = [metric for metric in metrics if metric.name not in outcomes]
+    if not covered:
+        return outcomes
+    try:
+        evidence = source.gather(rep, options, np.random.default_rng([seed, crc32(source.name.encode())]))
+    except Exception as error:  # one metric must never take the others down; its row carries the reason
+        return outcomes | {metric.name: _reason(error) for metric in covered}
+    for metric in covered:
+        try:
+            outcomes[metric.name] = as_number(metric.score(evidence))
+        except Exception as error:  # as above
+            outcomes[metric.name] = _reason(error)
+    return outcomes
+
+
+def _refusal(metric: Metric, rep: Representation) -> str | None:
+    """Return why the definition of a metric does not cover a representation, or nothing if it does."""
+    try:
+        check_n_factors(rep, metric=metric.name, min_factors=metric.min_factors)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def from_function(
+    function: Callable[..., Any],
+    *,
+    measures: str | Iterable[str],
+    name: str | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    higher_is_better: bool = True,
+    invariant_to: str | Iterable[str] = (),
+    min_factors: int = 1,
+) -> Group:
+    """Wrap ``function(codes, factors) -> float | Score`` as a candidate."""
+    low, high = bounds
+    if not low < high:
+        raise ValueError(f"bounds must be the lowest and the highest value, got {low} and {high}.")
+    label = name or str(getattr(function, "__name__", type(function).__name__))
+    candidate = Candidate(
+        name=label,
+        title=label,
+        measures=tuple(dict.fromkeys(Property(word) for word in _words("measures", measures, Property, least=1))),
+        bounds=(float(low), float(high)),
+        higher_is_better=higher_is_better,
+        invariant_to=frozenset(Invariance(word) for word in _words("invariant_to", invariant_to, Invariance)),
+        min_factors=min_factors,
+    )
+
+    def measure(codes: FloatArray, factors: AnyArray, seed: int) -> dict[str, Outcome]:
+        try:
+            return {label: as_number(function(codes, factors))}
+        except Exception as error:  # what the user's function does on one case must not hide the others
+            return {label: _reason(error)}
+
+    return Group(candidates=(candidate,), measure=measure)
+
+
+def as_number(result: Any) -> float:
+    """Return the number of a score, or say why there is none."""
+    if isinstance(result, Score):
+        result = result.value
+    try:
+        value = float(result) if np.ndim(result) == 0 else None
+    except (TypeError, ValueError):
+        value = None
+    if value is None:
+        shape = f" of shape {result.shape}" if hasattr(result, "shape") else ""
+        raise ValueError(f"the metric must return one number or a Score, got {type(result).__name__}{shape}.")
+    if np.isnan(value):
+        raise ValueError("the metric must return a number, got nan.")
+    return value
+
+
+def _words(argument: str, given: str | Iterable[str], choices: Any, *, least: int = 0) -> list[str]:
+    words = [part.strip() for part in given.split(",")] if isinstance(given, str) else [str(part) for part in given]
+    words = [word for word in words if word]
+    if len(words) < least:
+        raise ValueError(f"{argument} must say what the metric claims to measure: {', '.join(choices)}; got nothing.")
+    for word in words:
+        check_choice(argument, word, [str(choice) for choice in choices])
+    return words
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"

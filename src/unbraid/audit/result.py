@@ -1,0 +1,241 @@
+"""Table, JSON, Markdown."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from unbraid._base.files import write_text
+from unbraid._base.pages import page_of
+from unbraid._version import __version__
+from unbraid.audit.candidate import Candidate
+from unbraid.audit.cases import Case
+from unbraid.audit.truth import Claim, Should
+from unbraid.audit.verdicts import Finding, Verdict
+from unbraid.metrics import Property
+from unbraid.metrics._known_failures import known_reasons, reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Audit:
+    """Findings by metric and case.
+
+    Attributes:
+        candidates: What was audited, with what each claims.
+        cases: The cases it was tried on.
+        findings: By name of candidate and name of case.
+        meta: How it was run: seeds, rows, versions, processor seconds.
+    """
+
+    candidates: tuple[Candidate, ...]
+    cases: tuple[Case, ...]
+    findings: Mapping[tuple[str, str], Finding]
+    meta: Mapping[str, Any]
+
+    def __getitem__(self, key: tuple[str, str]) -> Finding:
+        return self.findings[key]
+
+    def of(self, metric: str) -> list[Finding]:
+        """Return the findings of one metric, in the order of the cases."""
+        return [self.findings[metric, case.name] for case in self.cases]
+
+    def count(self, metric: str) -> tuple[int, int]:
+        """Return how many cases a metric passed, and how many it was judged in."""
+        judged = [finding.verdict for finding in self.of(metric) if finding.verdict is not Verdict.OPEN]
+        return judged.count(Verdict.PASS), len(judged)
+
+    def failures(self, metric: str) -> list[Finding]:
+        """Return the findings in which a metric failed."""
+        return [finding for finding in self.of(metric) if finding.verdict is Verdict.FAIL]
+
+    def table(self) -> pd.DataFrame:
+        """One row for each metric and case: what it should do, what it did, and the verdict."""
+        columns = ["metric", "case", "should", "baseline_value", "value", "verdict", "says", "failure"]
+        rows = [{column: getattr(finding, column) for column in columns} for finding in self.findings.values()]
+        frame = pd.DataFrame(rows, columns=columns).set_index(["metric", "case"])
+        return frame.assign(should=frame["should"].astype(str), verdict=frame["verdict"].astype(str))
+
+    def summary(self) -> pd.DataFrame:
+        """One row for each metric: cases passed, cases judged, and where it failed."""
+        rows = []
+        for candidate in self.candidates:
+            passed, judged = self.count(candidate.name)
+            failed = ", ".join(finding.case for finding in self.failures(candidate.name))
+            rows.append({"metric": candidate.name, "passed": passed, "judged": judged, "failed": failed})
+        return pd.DataFrame(rows, columns=["metric", "passed", "judged", "failed"]).set_index("metric")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: what :meth:`to_json` writes."""
+        return {
+            "metrics": {candidate.name: self._metric_dict(candidate) for candidate in self.candidates},
+            "cases": {
+                case.name: {"says": case.says, "baseline": case.baseline, "rows": case.structure.most_rows}
+                for case in self.cases
+            },
+            "findings": [
+                {**asdict(finding), "reason": reason(finding.metric, finding.case) or None}
+                for finding in self.findings.values()
+            ],
+            "meta": dict(self.meta),
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return the audit as JSON, and write it to ``path`` if given. An infinite number becomes text."""
+        text = json.dumps(_plain(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
+        if path is not None:
+            write_text(path, text + "\n")
+        return text
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """Return the tables as Markdown; write them to ``path`` if given, between its marks where it has them."""
+        text = tables(self)
+        if path is not None:
+            write_text(path, insert_tables(Path(path), text))
+        return text
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write one self-contained page."""
+        return write_text(path, page_of(self))
+
+    def __repr__(self) -> str:
+        return self.summary().to_string()
+
+    def _metric_dict(self, candidate: Candidate) -> dict[str, Any]:
+        passed, judged = self.count(candidate.name)
+        return {
+            "title": candidate.title,
+            "measures": [str(prop) for prop in candidate.measures],
+            "bounds": list(candidate.bounds),
+            "higher_is_better": candidate.higher_is_better,
+            "invariant_to": sorted(str(change) for change in candidate.invariant_to),
+            "min_factors": candidate.min_factors,
+            "passed": passed,
+            "judged": judged,
+        }
+
+
+def describe_run(*, n_seeds: int, n_rows: int, seed: int, cpu_seconds: float, own: bool) -> dict[str, Any]:
+    """Return how an audit was run, as plain data."""
+    return {
+        "unbraid": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "n_seeds": n_seeds,
+        "n_rows": n_rows,
+        "seed": seed,
+        "cpu_seconds": round(cpu_seconds, 1),
+        "own_metric": own,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Replace what JSON has no word for."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+BEGIN, END = "<!-- audit tables: begin -->", "<!-- audit tables: end -->"
+MARKS = {Should.BEST: "▲", Should.STAY: "=", Should.FALL: "↓", Should.CHANCE: "▼", Should.FREE: "·"}
+FAILED = "✗"
+
+
+def tables(audit: Audit) -> str:
+    """Return all tables, between the marks."""
+    parts = [BEGIN, _made_by(audit), "### Score card", _score_card(audit), "### Why they fail", _why(audit)]
+    for prop in Property:
+        candidates = [candidate for candidate in audit.candidates if candidate.measures[0] is prop]
+        if candidates:
+            parts += [f"### {str(prop).capitalize()}, case by case", _matrix(audit, candidates)]
+    parts += ["### The cases", _cases(audit.cases), END]
+    return "\n\n".join(parts)
+
+
+def insert_tables(path: Path, text: str) -> str:
+    """Return the page at ``path`` with new tables between its marks, or the tables alone where there is no page."""
+    if not path.exists():
+        return text + "\n"
+    head, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(
+            f"markdown {str(path)!r} exists and has no lines {BEGIN!r} and {END!r} to write between; "
+            "add them, or give a new file."
+        )
+    return head + text + tail
+
+
+def cell(finding: Finding) -> str:
+    """Write one finding: what it should do, the score, and a cross where it failed."""
+    value = "refused" if finding.value is None else _number(finding.value)
+    text = f"{MARKS[finding.should]} {value}"
+    return f"**{FAILED} {text}**" if finding.verdict is Verdict.FAIL else text
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("inf", "∞")
+
+
+def _made_by(audit: Audit) -> str:
+    meta = audit.meta
+    return (
+        f"Made by `unbraid audit --markdown`, version {meta['unbraid']}: {len(audit.candidates)} metrics, "
+        f"{len(audit.cases)} cases, {meta['n_rows']:,} rows, {meta['n_seeds']} seeds from {meta['seed']}; "
+        f"{meta['cpu_seconds']:.0f} s of processor time."
+    )
+
+
+def _score_card(audit: Audit) -> str:
+    rows = []
+    for candidate in audit.candidates:
+        passed, judged = audit.count(candidate.name)
+        failed = [f"`{finding.case}`" for finding in audit.failures(candidate.name)]
+        claims = ", ".join(str(prop) for prop in candidate.measures)
+        rows.append([f"`{candidate.name}`", claims, f"{passed} of {judged}", ", ".join(failed) or "nowhere"])
+    return _table(["Metric", "Claims", "Passed", "Fails in"], rows)
+
+
+def _why(audit: Audit) -> str:
+    failures = [
+        (finding.metric, finding.case) for finding in audit.findings.values() if finding.verdict is Verdict.FAIL
+    ]
+    if not failures:
+        return "They do not."
+    rows = [
+        [item.says, item.source, ", ".join(f"`{m}`" for m in metrics), ", ".join(f"`{c}`" for c in cases)]
+        for item, metrics, cases in known_reasons(failures)
+    ]
+    return _table(["Reason", "Described by", "Metrics", "Cases"], rows) if rows else "No reason is known."
+
+
+def _matrix(audit: Audit, candidates: Sequence[Candidate]) -> str:
+    rows = [
+        [f"`{case.name}`", *(cell(audit[candidate.name, case.name]) for candidate in candidates)]
+        for case in audit.cases
+    ]
+    return _table(["Case", *(f"`{candidate.name}`" for candidate in candidates)], rows)
+
+
+def _cases(cases: Iterable[Case]) -> str:
+    rows = []
+    for case in cases:
+        against = "the best possible" if case.baseline == case.name else f"`{case.baseline}`"
+        rows.append([f"`{case.name}`", case.says, against, *(MARKS[case.truth.of(claim)] for claim in Claim)])
+    return _table(["Case", "What it is", "Compared with", *(str(claim).capitalize() for claim in Claim)], rows)
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -1,0 +1,200 @@
+"""From scores to verdicts: what a metric did in a case, and whether it should have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray
+from unbraid._base.stats import student_quantile
+from unbraid.audit.candidate import Candidate, Outcome
+from unbraid.audit.cases import IDENTITY, MIXED, NOISE, Case
+from unbraid.audit.truth import Should
+
+CONFIDENCE = 0.95
+MARGIN = 0.05
+NEAR_BEST = 0.1
+NEAR_WORST = 0.2
+ROUNDING = 1e-9
+Runs = Mapping[str, tuple[Outcome, ...]]
+
+
+class Verdict(StrEnum):
+    """Pass or fail, where there is something to judge."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    OPEN = "not judged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One metric in one case.
+
+    Attributes:
+        metric: Name of the metric.
+        case: Name of the case.
+        baseline: Name of the case it is compared with.
+        should: What the score should do.
+        because: The claims or the promise from which that follows.
+        verdict: Pass, fail or not judged.
+        value: Mean score over seeds; ``None`` where there is none.
+        baseline_value: Mean score of the baseline.
+        worse_by: How much worse than the baseline, as a share of ``span``; negative where better.
+        reach: How far a 95 % interval of ``worse_by`` reaches to either side.
+        span: What the score spends between separated factors and noise; between independent and mixed codes,
+            for a score that reads no labels.
+        failure: Why there is no score, in the metric's own words.
+        says: What it did, in words.
+    """
+
+    metric: str
+    case: str
+    baseline: str
+    should: Should
+    because: tuple[str, ...]
+    verdict: Verdict
+    value: float | None = None
+    baseline_value: float | None = None
+    worse_by: float | None = None
+    reach: float | None = None
+    span: float | None = None
+    failure: str | None = None
+    says: str = ""
+
+
+def judge(candidate: Candidate, case: Case, runs: Runs) -> Finding:
+    """Compare the scores of one candidate in one case with what they should be."""
+    should, because = candidate.should(case.truth)
+    refusal = next((run for run in runs[case.name] if isinstance(run, str)), None)
+    covered = case.structure.n_labelled is None or case.structure.n_labelled >= candidate.min_factors
+    if refusal is not None or not covered:
+        return _judge_failure(candidate, case, should, because, refusal)
+    values = np.array(runs[case.name], dtype=float)
+    span = _span(candidate, runs)
+    base = None if case.baseline == case.name else _numbers(runs[case.baseline])
+    change, reach = _worsening(candidate, values, base, span)
+    verdict, says = _verdict(candidate, should, values, base, change, reach, span)
+    return Finding(
+        metric=candidate.name,
+        case=case.name,
+        baseline=case.baseline,
+        should=should,
+        because=because,
+        verdict=verdict,
+        value=float(values.mean()),
+        baseline_value=None if base is None else float(base.mean()),
+        worse_by=change,
+        reach=reach,
+        span=span,
+        says=says,
+    )
+
+
+def _judge_failure(
+    candidate: Candidate, case: Case, should: Should, because: tuple[str, ...], refusal: str | None
+) -> Finding:
+    """Judge a score that was not given: right where the definition does not cover the input, else a failure."""
+    n_labelled = case.structure.n_labelled
+    covered = n_labelled is None or n_labelled >= candidate.min_factors
+    if refusal is None:
+        says = f"gave a score for {n_labelled} factor, though it needs {candidate.min_factors}"
+    else:
+        says = "refused" if covered else "refused, as its definition needs more factors"
+    return Finding(
+        metric=candidate.name,
+        case=case.name,
+        baseline=case.baseline,
+        should=should,
+        because=because if covered else (f"needs {candidate.min_factors} factors",),
+        verdict=Verdict.PASS if refusal is not None and not covered else Verdict.FAIL,
+        failure=refusal,
+        says=says,
+    )
+
+
+def _numbers(runs: tuple[Outcome, ...]) -> FloatArray | None:
+    """Return scores by seed, or ``None`` where one is missing."""
+    return None if any(isinstance(run, str) for run in runs) else np.array(runs, dtype=float)
+
+
+def _span(candidate: Candidate, runs: Runs) -> float | None:
+    """How far the score moves between the two cases that set its scale."""
+    ends = [_numbers(runs[name]) for name in (IDENTITY, MIXED if candidate.label_free else NOISE)]
+    if any(end is None or not np.isfinite(end).all() for end in ends):
+        return None
+    good, bad = (float(end.mean()) for end in ends if end is not None)
+    return abs(good - bad)
+
+
+def _worsening(
+    candidate: Candidate, values: FloatArray, base: FloatArray | None, span: float | None
+) -> tuple[float | None, float | None]:
+    """Return mean and reach of how much worse the values are than the baseline's, as a share of the span."""
+    if base is None or span is None:
+        return None, None
+    sign = 1.0 if candidate.higher_is_better else -1.0
+    if not (np.isfinite(values).all() and np.isfinite(base).all()):
+        gap = sign * (_extended(base) - _extended(values))
+        return (None, None) if np.isnan(gap) else (float(gap), 0.0)
+    gaps = sign * (base - values)
+    scale = span if span > ROUNDING else 1.0
+    return float(gaps.mean() / scale), _reach(gaps) / scale
+
+
+def _extended(values: FloatArray) -> float:
+    """Return one number for scores of which some are infinite."""
+    infinite = values[~np.isfinite(values)]
+    return float(infinite[0]) if len(infinite) else float(values.mean())
+
+
+def _reach(values: FloatArray) -> float:
+    """How far a 95 % interval of the mean reaches to either side, by Student's t; nowhere from an infinite mean."""
+    if not np.isfinite(values).all():
+        return 0.0
+    quantile = student_quantile(0.5 + CONFIDENCE / 2, len(values) - 1)
+    return float(quantile * values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def _verdict(
+    candidate: Candidate,
+    should: Should,
+    values: FloatArray,
+    base: FloatArray | None,
+    change: float | None,
+    reach: float | None,
+    span: float | None,
+) -> tuple[Verdict, str]:
+    if should is Should.FREE:
+        return Verdict.OPEN, "nothing to judge"
+    if should is Should.BEST:
+        return _near_best(candidate, values, span)
+    if should is Should.CHANCE and np.isfinite(candidate.bounds).all():
+        return _near_worst(candidate, values)
+    if base is None:
+        return Verdict.FAIL, "its baseline has no score to compare with"
+    if change is None or reach is None or not np.isfinite(base).all():
+        return Verdict.OPEN, "its baseline is as bad as can be, or its scale unknown"
+    if should is Should.STAY:
+        stayed = abs(change) - reach <= MARGIN + ROUNDING
+        return (Verdict.PASS, "stayed") if stayed else (Verdict.FAIL, "got worse" if change > 0 else "got better")
+    if change - reach > MARGIN:
+        return Verdict.PASS, "got worse"
+    return Verdict.FAIL, "did not clearly get worse" if change > -MARGIN else "got better"
+
+
+def _near_best(candidate: Candidate, values: FloatArray, span: float | None) -> tuple[Verdict, str]:
+    if not np.isfinite(candidate.best) or span is None:
+        return Verdict.OPEN, "it has no best value to be near"
+    gap = abs(candidate.best - float(values.mean())) - _reach(values)
+    near = gap <= NEAR_BEST * span + ROUNDING
+    return (Verdict.PASS, "near its best") if near else (Verdict.FAIL, "not near its best")
+
+
+def _near_worst(candidate: Candidate, values: FloatArray) -> tuple[Verdict, str]:
+    height = abs(float(values.mean()) - candidate.worst) - _reach(values)
+    near = height <= NEAR_WORST * abs(candidate.best - candidate.worst)
+    return (Verdict.PASS, "near its worst") if near else (Verdict.FAIL, "looks like something")

@@ -1,0 +1,205 @@
+"""Differences between the scores of two representations, and how sure they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray
+from unbraid._base.checks import check_choice
+from unbraid._base.stats import student_quantile, student_two_sided
+from unbraid.interpret.chance import LAST_DIGIT
+from unbraid.metrics import METRICS
+from unbraid.results.report import Report
+from unbraid.results.score import Score
+
+LEVEL = 0.05
+FEWEST_REPLICATES = 3
+#: Two scores closer than this differ by rounding alone.
+ROUNDING = 1e-8
+#: Label-free scores are not tested where chance levels lie apart by more than this share of the difference.
+OWED_TO_CHANCE = 0.1
+CHANCE_DIFFERS = "not tested: chance alone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """How far one score of two representations lies apart.
+
+    Attributes:
+        metric: Registry name of the score.
+        first: Name of one representation.
+        second: Name of the other.
+        value: Score of the first minus score of the second.
+        low: Lower end of the 95 % interval of the difference; ``None`` where there is none.
+        high: Upper end.
+        paired: Whether both were resampled on the same rows, so that chance common to both cancels.
+        p_value: Chance of a difference as large or larger, were there none.
+        adjusted: The same after Holm's correction for all differences of the comparison.
+        better: The one that is ahead, in the direction that the score calls better; ``None`` where they are equal: to
+            rounding, or to the digits shown with an interval that narrow.
+        sure: Whether ``adjusted`` is below 0.05.
+        note: Why it is not paired or not tested, where that is so.
+    """
+
+    metric: str
+    first: str
+    second: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    paired: bool = False
+    p_value: float | None = None
+    adjusted: float | None = None
+    better: str | None = None
+    sure: bool = False
+    note: str = ""
+
+    @property
+    def equal(self) -> bool:
+        """Whether neither is ahead, and that can be said."""
+        return self.better is None and math.isfinite(self.value) and not self.note.startswith(CHANCE_DIFFERS)
+
+
+def difference_word(item: Difference) -> str:
+    """Return one word or two for how sure a difference is; equal ones need no test."""
+    if item.sure or item.equal:
+        return "sure" if item.sure else "equal"
+    return "not tested" if item.p_value is None else "unsure"
+
+
+def find_differences(reports: Mapping[str, Report], *, against: str | None = None) -> tuple[Difference, ...]:
+    """Subtract the scores of every two representations, with intervals, and test all differences together.
+
+    Args:
+        reports: By the name of the representation.
+        against: Compare the others with this one only, which makes fewer tests and each of them stronger.
+
+    Returns:
+        One for each pair and each score that both have; pairs in the order given.
+
+    Raises:
+        ValueError: ``against`` names no report.
+    """
+    if against is not None:
+        check_choice("against", against, reports)
+    pairs = [pair for pair in combinations(reports, 2) if against is None or against in pair]
+    found = [
+        _difference(metric, (first, reports[first]), (second, reports[second]))
+        for first, second in pairs
+        for metric in reports[first].scores
+        if metric in reports[second].scores
+    ]
+    return _judged(found)
+
+
+def holm(p_values: Sequence[float]) -> FloatArray:
+    """Adjust p-values by Holm's step-down rule: below 5 % by chance for any of them, at most once in 20 families.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03]).round(6).tolist()
+        [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def _judged(found: list[Difference]) -> tuple[Difference, ...]:
+    """Correct the p-values for each other, and say which differences are sure."""
+    tested = [place for place, item in enumerate(found) if item.p_value is not None]
+    adjusted = holm([p for item in found if (p := item.p_value) is not None])
+    for place, p in zip(tested, adjusted, strict=True):
+        item = replace(found[place], adjusted=float(p), sure=bool(p < LEVEL))
+        found[place] = replace(item, better=None) if not item.sure and _shown_as_zero(item) else item
+    return tuple(found)
+
+
+def _shown_as_zero(item: Difference) -> bool:
+    """Tell whether difference and interval are zero to the digits shown, for a score between limits."""
+    ends = [abs(end) for end in (item.value, item.low, item.high) if end is not None]
+    return math.isfinite(METRICS[item.metric].bounds[1]) and max(ends) < LAST_DIGIT / 2
+
+
+def _difference(metric: str, one: tuple[str, Report], other: tuple[str, Report]) -> Difference:
+    (first, report), (second, second_report) = one, other
+    a, b = report.scores[metric], second_report.scores[metric]
+    plain = Difference(metric=metric, first=first, second=second, value=a.value - b.value)
+    if not np.isfinite(plain.value):
+        return replace(plain, note="not tested: a score is not finite")
+    size = abs(plain.value)
+    same = size <= ROUNDING * max(1.0, abs(a.value), abs(b.value))
+    ahead = first if (plain.value > 0) is METRICS[metric].higher_is_better else second
+    plain = replace(plain, better=None if same else ahead)
+    if a.replicates is None or b.replicates is None:
+        return replace(plain, note="not tested: a score has no interval")
+    if not same and (reason := _owed_to_chance(metric, report, second_report)):
+        return replace(plain, better=None, note=reason)
+    obstacle = _why_unpaired(metric, report, second_report)
+    error, freedom = _unpaired_error(a.replicates, b.replicates) if obstacle else _paired_error(a, b)
+    if freedom < FEWEST_REPLICATES - 1:
+        return replace(plain, note="not tested: too few replicates")
+    p = 1.0 if same else 0.0 if error == 0 else float(student_two_sided(size / error, freedom))
+    reach = student_quantile(1 - LEVEL / 2, freedom) * error
+    low, high = METRICS[metric].bounds
+    ends = np.clip([plain.value - reach, plain.value + reach], low - high, high - low)
+    return replace(plain, low=float(ends[0]), high=float(ends[1]), paired=not obstacle, p_value=p, note=obstacle)
+
+
+def _owed_to_chance(metric: str, one: Report, other: Report) -> str:
+    """Say that chance differs with the number of codes or rows, where a label-free score cannot be compared for it."""
+    sizes = [tuple(r.meta[key] for key in ("n_codes", "n_samples")) for r in (one, other)]
+    if not METRICS[metric].source.label_free or sizes[0] == sizes[1]:
+        return ""
+    (a, b), what = (r.scores[metric] for r in (one, other)), "codes" if sizes[0][0] != sizes[1][0] else "rows"
+    first, second = (size[what == "rows"] for size in sizes)
+    if a.null is None or b.null is None:
+        return f"{CHANCE_DIFFERS} may differ, which was not computed, with {first} and {second} {what}"
+    if abs(a.null - b.null) <= OWED_TO_CHANCE * abs(a.value - b.value):
+        return ""
+    return f"{CHANCE_DIFFERS} scores {a.null:.3f} and {b.null:.3f} with {first} and {second} {what}"
+
+
+def _why_unpaired(metric: str, one: Report, other: Report) -> str:
+    """Say what keeps the replicates of two reports from being draws of the same rows; nothing if nothing does."""
+    a, b = one.meta, other.meta
+    if a.get("rows_key") is None or b.get("rows_key") is None:
+        return "unpaired: without factors nothing tells that the rows are the same"
+    if a["rows_key"] != b["rows_key"]:
+        return "unpaired: the rows or their factors differ"
+    if a["options"].get(metric) != b["options"].get(metric):
+        return "unpaired: scored with other options, which may be all there is to the difference"
+    if a["seed"] != b["seed"]:
+        return "unpaired: scored with other seeds"
+    draws = [(m["unbraid"], r.interval_methods.get(metric)) for m, r in ((a, one), (b, other))]
+    if draws[0] != draws[1]:
+        return "unpaired: scored by other versions"
+    return ""
+
+
+def _paired_error(a: Score, b: Score) -> tuple[float, float]:
+    """Standard error of the difference and degrees of freedom, from replicates on the same rows."""
+    assert a.replicates is not None
+    assert b.replicates is not None
+    each = a.replicates - b.replicates
+    return _error(each[np.isfinite(each)])
+
+
+def _unpaired_error(a: FloatArray, b: FloatArray) -> tuple[float, float]:
+    """The same from replicates that have nothing to do with each other, with Welch's degrees of freedom."""
+    (error_a, freedom_a), (error_b, freedom_b) = _error(a[np.isfinite(a)]), _error(b[np.isfinite(b)])
+    error = float(np.hypot(error_a, error_b))
+    if min(freedom_a, freedom_b) < 1 or error == 0:
+        return error, min(freedom_a, freedom_b)
+    return error, error**4 / (error_a**4 / freedom_a + error_b**4 / freedom_b)
+
+
+def _error(values: FloatArray) -> tuple[float, float]:
+    return (float(values.std(ddof=1)) if len(values) > 1 else 0.0), len(values) - 1

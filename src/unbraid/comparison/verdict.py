@@ -1,0 +1,237 @@
+"""Sentences and caveats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from unbraid._base.text import listing
+from unbraid.comparison.differences import CHANCE_DIFFERS, LEVEL, Difference
+from unbraid.interpret.chance import Standing, no_better, progress, standing
+from unbraid.metrics import METRICS
+from unbraid.metrics._metric import Property
+from unbraid.results.finding import FindingKind
+from unbraid.results.report import Report
+
+MOST_PAIRS = 3
+#: How many times as many scores one of two must win to be called mostly better.
+MOSTLY = 3
+
+
+def verdict(names: Sequence[str], differences: Sequence[Difference], caveats: Sequence[str] = ()) -> tuple[str, ...]:
+    """Say which is better: a sentence for each pair, or for each representation where there are many pairs.
+
+    Then the caveats, then what "sure" means.
+    """
+    if len(names) < 2:
+        return ()
+    pairs = [list(group) for _, group in groupby(differences, key=lambda item: (item.first, item.second))]
+    if not pairs:
+        return ("The representations share no score, so that nothing can be compared.",)
+    if len(pairs) <= MOST_PAIRS:
+        said = [pair_verdict(items) for items in pairs]
+    else:
+        said = [_standing(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
+    return (*said, *caveats, *_method(differences))
+
+
+def pair_verdict(items: Sequence[Difference]) -> str:
+    """Say which of two representations is better, at what, and how much of it is sure."""
+    first, second = items[0].first, items[0].second
+    tested = [item for item in items if item.p_value is not None]
+    if not tested:
+        no_intervals = any(not item.note.startswith(CHANCE_DIFFERS) for item in items)
+        why = "the scores have no intervals" if no_intervals else "chance alone differs"
+        return f"No difference between {first} and {second} could be tested: {why}."
+    won = {name: [item for item in tested if item.sure and item.better == name] for name in (first, second)}
+    n_equal = sum(item.equal for item in tested)
+    rest = len(tested) - sum(map(len, won.values())) - n_equal
+    if n_equal == len(tested):
+        return f"{first} and {second} are equal at {_all_of(n_equal)}."
+    if not any(won.values()):
+        told = f"{n_equal} {_are(n_equal)} equal and {rest}" if n_equal else _all_of(rest)
+        return f"No difference between {first} and {second} is sure: {told} could be chance."
+    tail = _tail(rest, n_equal)
+    ahead, behind = sorted((first, second), key=lambda name: -len(won[name]))
+    if len(won[behind]) * MOSTLY <= len(won[ahead]):
+        return f"{_better_at(ahead, behind, won, tested)}{tail}"
+    return (
+        f"Neither {first} nor {second} is better throughout: {first} is surely better at "
+        f"{_share(won[first], tested)}, {second} at {_share(won[second], tested)}{tail}"
+    )
+
+
+def _better_at(ahead: str, behind: str, won: Mapping[str, Sequence[Difference]], tested: Sequence[Difference]) -> str:
+    """Say at what one of two is better, and at how much less the other is."""
+    if not won[behind]:
+        return f"{ahead} is surely better than {behind} at {_share(won[ahead], tested)} and surely worse at none"
+    return (
+        f"{ahead} is mostly better than {behind}: surely better at {_share(won[ahead], tested)}, "
+        f"surely worse at {_share(won[behind], tested)}"
+    )
+
+
+def _tail(rest: int, n_equal: int) -> str:
+    """Say what the scores that nobody surely wins are: equal, or perhaps chance."""
+    if rest and n_equal:
+        return f"; of the others, {n_equal} {_are(n_equal)} equal and {rest} could be chance."
+    if n_equal:
+        return f"; the other {n_equal} {_are(n_equal)} equal."
+    return f"; the other {rest} could be chance." if rest else "."
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _all_of(n: int) -> str:
+    return "the only one tested" if n == 1 else f"each of the {n} tested"
+
+
+def _share(won: Sequence[Difference], tested: Sequence[Difference]) -> str:
+    """Count scores won, then by what they measure."""
+    parts = []
+    for prop in Property:
+        of = [item for item in tested if METRICS[item.metric].measures[0] is prop]
+        n = sum(item in of for item in won)
+        if n:
+            parts.append(f"{prop} {n} of {len(of)}")
+    return f"{len(won)} of {len(tested)} {'score' if len(tested) == 1 else 'scores'} ({', '.join(parts)})"
+
+
+def _standing(name: str, differences: Sequence[Difference]) -> str:
+    own = [item for item in differences if name in (item.first, item.second) and item.p_value is not None]
+    won, lost = _won_and_lost(name, differences)
+    return f"{name}: surely better {_times(won)}, surely worse {_times(lost)}, of {len(own)} comparisons."
+
+
+def _times(n: int) -> str:
+    return {1: "once", 2: "twice"}.get(n, f"{n} times")
+
+
+def _lead(name: str, differences: Sequence[Difference]) -> int:
+    won, lost = _won_and_lost(name, differences)
+    return won - lost
+
+
+def _won_and_lost(name: str, differences: Sequence[Difference]) -> tuple[int, int]:
+    sure = [item for item in differences if item.sure and name in (item.first, item.second)]
+    won = sum(item.better == name for item in sure)
+    return won, len(sure) - won
+
+
+def _method(differences: Sequence[Difference]) -> tuple[str, ...]:
+    """Say what "sure" allows for and how much was paired; nothing where nothing was tested."""
+    tested = [item for item in differences if item.p_value is not None]
+    if not tested:
+        return ()
+    paired = sum(item.paired for item in tested)
+    said = f"Sure means below {100 * LEVEL:g} % by chance, with all {len(tested)} tests counted together (Holm). "
+    if len(tested) == 1:
+        said = f"Sure means below {100 * LEVEL:g} % by chance. "
+    if paired == len(tested):
+        return (said + "The rows are the same, so that differences are paired.",)
+    reasons = dict.fromkeys(item.note.removeprefix("unpaired: ") for item in tested if item.note)
+    how = "No difference is" if not paired else f"Only {paired} of {len(tested)} differences are"
+    return (f"{said}{how} paired: {'; '.join(reasons)}.",)
+
+
+#: Chance levels closer than this are alike.
+LEAST_APART = 0.05
+#: How many are told in words; a page has all of them.
+MOST_TOLD = 3
+
+
+def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
+    """Say which sure differences are to be read with care, and why; the first of them only."""
+    found = [(item.metric, said) for item in differences if (said := caveat(reports, item))]
+    told = [f"Read {metric} with care: {said}." for metric, said in found[:MOST_TOLD]]
+    others = [metric for metric, _ in found[MOST_TOLD:]]
+    return (*told, f"The like holds for {', '.join(others)}.") if others else tuple(told)
+
+
+def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
+    """Say which scores were not tested because chance differs with the number of codes or rows, and what it scores."""
+    found: dict[str, list[str]] = {}
+    for item in differences:
+        if item.note.startswith(CHANCE_DIFFERS):
+            found.setdefault(f"{item.first} and {item.second}", []).append(item.metric)
+    return tuple(
+        f"Not tested between {pair}: {', '.join(metrics)}, as chance alone differs with the number of codes or rows; "
+        "read each beside its own chance."
+        for pair, metrics in found.items()
+    )
+
+
+def unlike(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
+    """Say that scores over different factors do not rank models, where the factors have other names or kinds."""
+    pairs = dict.fromkeys((item.first, item.second) for item in differences if not _label_free(item))
+    apart = [pair for pair in pairs if _factors(reports[pair[0]]) != _factors(reports[pair[1]])]
+    if not apart:
+        return ()
+    first, second = apart[0]
+    others = f", and so were {len(apart) - 1} more of the pairs" if len(apart) > 1 else ""
+    return (
+        f"{first} and {second} were scored over different factors ({_told(reports[first])}; {_told(reports[second])})"
+        f"{others}: scores over different factors do not rank models, so what follows compares numbers only.",
+    )
+
+
+def _label_free(item: Difference) -> bool:
+    return METRICS[item.metric].source.label_free
+
+
+def _factors(report: Report) -> tuple[tuple[object, ...], ...]:
+    return tuple(tuple(report.meta.get(key, ())) for key in ("factor_names", "factor_kinds"))
+
+
+def _told(report: Report) -> str:
+    """Name the factors, with their kinds."""
+    return listing([f"{name} {kind}" for name, kind in zip(*_factors(report), strict=True)], MOST_TOLD) or "none"
+
+
+def caveat(reports: Mapping[str, Report], item: Difference) -> str:
+    """Say why a sure difference is to be read with care: chance, or codes that carry no factor; else nothing."""
+    if not item.sure or item.better is None:
+        return ""
+    return _owed_to_chance(reports, item) or _owed_to_empty_codes(reports, item)
+
+
+def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
+    """Say what chance scores for either, where a difference shrinks by half or turns round once it is counted."""
+    metric = METRICS[item.metric]
+    first, second = (reports[name].scores[item.metric] for name in (item.first, item.second))
+    if metric.source.label_free or first.null is None or second.null is None:
+        return ""
+    ahead, behind = (first, second) if item.better == item.first else (second, first)
+    if standing(metric, ahead) in (Standing.SAME, Standing.WORSE):
+        how = "no better than" if no_better(metric, ahead) else "not told from"
+        return f"{item.better} is ahead, and yet {how} chance ({ahead.null:.3f})"
+    places = progress(metric, ahead), progress(metric, behind)
+    if abs(first.null - second.null) < LEAST_APART or places[0] is None or places[1] is None:
+        return ""
+    if places[0] - places[1] > abs(item.value) / 2:
+        return ""
+    how = "hardly ahead" if places[0] > places[1] else "not ahead"
+    return (
+        f"chance alone scores {first.null:.2f} for {item.first}, {second.null:.2f} for {item.second}; "
+        f"from chance to best, {item.better} is {how}"
+    )
+
+
+def _owed_to_empty_codes(reports: Mapping[str, Report], item: Difference) -> str:
+    """Say that codes which carry no factor put one behind, where it would be ahead without them."""
+    loser = item.second if item.better == item.first else item.first
+    ahead, behind = (reports[name].scores[item.metric] for name in (str(item.better), loser))
+    empty = {name for found in reports[loser].findings if found.kind is FindingKind.EMPTY for name in found.codes}
+    if not empty or behind.per_code is None:
+        return ""
+    others = behind.per_code[[name not in empty for name in reports[loser].meta["code_names"]]]
+    mean = float(others[np.isfinite(others)].mean()) if np.isfinite(others).any() else math.nan
+    if not (mean >= ahead.value if METRICS[item.metric].higher_is_better else mean <= ahead.value):
+        return ""
+    codes = "1 code" if len(empty) == 1 else f"{len(empty)} codes"
+    return f"{loser} has {codes} without a factor, its others average {mean:.2f}"

@@ -1,0 +1,284 @@
+"""Files, checksums, resume.
+
+Lengths and SHA-256 sums are those of TensorFlow Datasets (``tensorflow_datasets/url_checksums`` of
+https://github.com/tensorflow/datasets); MD5 sums those of disent (``disent/dataset/data`` of
+https://github.com/nmichlo/disent) and, for dSprites' ``.npz``, of latte and others. Where nobody has published a sum,
+there is none here, and the file is judged by what is in it.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import http.client
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from unbraid._base.progress import track
+from unbraid.data.mnist import EMNIST_ARCHIVE, idx_names
+from unbraid.data.official import ARCHIVE as CARS3D_ARCHIVE
+from unbraid.data.official import FOLDERS as CARS3D_FOLDERS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A published file.
+
+    Attributes:
+        name: What it is called in the data folder.
+        url: Where it is fetched from, or, if ``by_hand``, the page where a person can.
+        n_bytes: Its length, where known.
+        sha256: Checksum, where known.
+        md5: An older kind of checksum, where no other is known.
+        instead: What may stand in the folder in its place: the same unpacked.
+        by_hand: Whether the address leads to a page for people.
+    """
+
+    name: str
+    url: str
+    n_bytes: int | None = None
+    sha256: str | None = None
+    md5: str | None = None
+    instead: tuple[str, ...] = ()
+    by_hand: bool = False
+
+
+DSPRITES = DataFile(
+    name="dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz",
+    url="https://github.com/google-deepmind/dsprites-dataset/raw/master/dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz",
+    md5="7da33b31b13a06f4b04a70402ce90c2e",
+)
+SHAPES3D = DataFile(
+    name="3dshapes.h5",
+    url="https://storage.googleapis.com/3d-shapes/3dshapes.h5",
+    n_bytes=267_573_662,
+    sha256="0a0f6ed98baff276a50f3a081a7434d788da63cb135a98189b2a5b5769be1785",
+)
+CARS3D = DataFile(
+    name=CARS3D_ARCHIVE,
+    url=f"http://www.scottreed.info/files/{CARS3D_ARCHIVE}",
+    md5="4e866a7919c1beedf53964e6f7a23686",
+    instead=CARS3D_FOLDERS,
+)
+
+
+def _mpi3d(name: str, md5: str) -> DataFile:
+    return DataFile(
+        name=name, url=f"https://storage.googleapis.com/disentanglement_dataset/Final_Dataset/{name}", md5=md5
+    )
+
+
+MPI3D_TOY = _mpi3d("mpi3d_toy.npz", "55889cb7c7dfc655d6e0277beee88868")
+MPI3D_REALISTIC = _mpi3d("mpi3d_realistic.npz", "59a6225b88b635365f70c91b3e52f70f")
+MPI3D_REAL = _mpi3d("mpi3d_real.npz", "0f33f609918fb5c97996692f91129802")
+MPI3D_COMPLEX = DataFile(
+    name="real3d_complicated_shapes_ordered.npz",
+    url="https://github.com/rr-learning/disentanglement_dataset",
+    by_hand=True,
+)
+
+
+def _smallnorb(name: str, n_bytes: int, sha256: str) -> DataFile:
+    return DataFile(
+        name=f"smallnorb-{name}.mat.gz",
+        url=f"https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/smallnorb-{name}.mat.gz",
+        n_bytes=n_bytes,
+        sha256=sha256,
+        instead=(f"smallnorb-{name}.mat",),
+    )
+
+
+SMALLNORB = (
+    _smallnorb(
+        "5x46789x9x18x6x2x96x96-training-dat",
+        131_896_188,
+        "5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873",
+    ),
+    _smallnorb(
+        "5x46789x9x18x6x2x96x96-training-cat", 348, "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa"
+    ),
+    _smallnorb(
+        "5x46789x9x18x6x2x96x96-training-info",
+        71_052,
+        "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32",
+    ),
+    _smallnorb(
+        "5x01235x9x18x6x2x96x96-testing-dat",
+        130_799_817,
+        "cf7104eed3e51174d2f65b66d1e5878b9da233b886f161b0d88f4510ba2c7474",
+    ),
+    _smallnorb(
+        "5x01235x9x18x6x2x96x96-testing-cat", 347, "ecaf6d5bb8c3bc5eab9cf0258f6d2198dd474e016e374836fc097f2e5ff509ff"
+    ),
+    _smallnorb(
+        "5x01235x9x18x6x2x96x96-testing-info",
+        10_428,
+        "16adf314226327ee006d1a44db8cfef52773c06c829951d5653a9f6f310248a2",
+    ),
+)
+
+
+def _mnist(part: str, content: str, n_bytes: int, sha256: str) -> DataFile:
+    names = idx_names(part, content)
+    return DataFile(
+        name=f"{names[0]}.gz",
+        url=f"https://storage.googleapis.com/cvdf-datasets/mnist/{names[0]}.gz",
+        n_bytes=n_bytes,
+        sha256=sha256,
+        instead=(*names, f"{names[1]}.gz"),
+    )
+
+
+MNIST = (
+    _mnist("train", "images", 9_912_422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
+    _mnist("train", "labels", 28_881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+    _mnist("t10k", "images", 1_648_877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+    _mnist("t10k", "labels", 4_542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
+)
+
+
+def emnist(split: str) -> DataFile:
+    """The one archive of all splits, or the images of one split, unpacked, beside their labels."""
+    names = idx_names(f"emnist-{split}-train", "images")
+    return DataFile(
+        name=EMNIST_ARCHIVE,
+        url="https://biometrics.nist.gov/cs_links/EMNIST/gzip.zip",
+        n_bytes=561_753_746,
+        sha256="fb9bb67e33772a9cc0b895e4ecf36d2cf35be8b709693c3564cea2a019fcda8e",
+        instead=tuple(f"{name}{ending}" for name in names for ending in ("", ".gz")),
+    )
+
+
+CHUNK = 2**20
+TIMEOUT_S = 30
+
+
+def fetch_file(file: DataFile, folder: Path, *, show: bool | None = None) -> Path:
+    """Fetch a file into a folder.
+
+    What has arrived waits in ``.NAME.part`` if the connection breaks, and the next attempt asks for the rest. A file
+    that turns out wrong is deleted.
+
+    Args:
+        file: What to fetch.
+        folder: Where to; it is made if it does not exist.
+        show: Whether to show a progress bar; ``None`` for when standard error is a terminal.
+
+    Returns:
+        Where the file is.
+
+    Raises:
+        ValueError: No connection (with what to put where instead), a wrong checksum or length, a folder that cannot be
+            written, or a full disk.
+    """
+    target, partial = folder / file.name, folder / f".{file.name}.part"
+    if file.by_hand:
+        raise ValueError(f"{file.name} cannot be fetched by a program; {_by_hand(file, target)}.")
+    try:
+        _download(file, partial, show)
+    except (URLError, http.client.HTTPException, OSError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            partial.unlink(missing_ok=True)
+            raise ValueError(
+                f"{str(folder)!r} has no room for {file.name}{_length(file)}; "
+                "give a folder on another disk with --folder."
+            ) from error
+        reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        raise ValueError(
+            f"{file.name} cannot be fetched: {reason}; try again to go on from where it stopped, "
+            f"or {_by_hand(file, target)}."
+        ) from error
+    fault = find_fault(file, partial, show=show)
+    if fault:
+        partial.unlink()
+        raise ValueError(
+            f"{file.name} from {file.url} {fault}; it was deleted. Try again, or {_by_hand(file, target)}."
+        )
+    os.replace(partial, target)
+    return target
+
+
+def find_fault(file: DataFile, path: Path, *, show: bool | None = None) -> str | None:
+    """Compare a file with its published length and checksum; return what is wrong, to go on a sentence, or ``None``."""
+    n_bytes = path.stat().st_size
+    if file.n_bytes is not None and n_bytes != file.n_bytes:
+        return f"must have {file.n_bytes} bytes, got {n_bytes}"
+    kind, expected = ("sha256", file.sha256) if file.sha256 else ("md5", file.md5)
+    if expected is None:
+        return None
+    found = _checksum(path, kind, show)
+    return None if found == expected else f"must have the {kind} checksum {expected}, got {found}"
+
+
+def _download(file: DataFile, partial: Path, show: bool | None) -> None:
+    """Bring ``partial`` to its full length."""
+    start = partial.stat().st_size if partial.exists() else 0
+    if start and start == file.n_bytes:
+        return None
+    headers = {"User-Agent": "unbraid"} | ({"Range": f"bytes={start}-"} if start else {})
+    try:
+        reply = urlopen(Request(file.url, headers=headers), timeout=TIMEOUT_S)
+    except HTTPError as error:
+        if start and error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            partial.unlink()  # what is there is as long as the file or longer: begin again
+            return _download(file, partial, show)
+        raise
+    with reply:
+        resumed = reply.status == http.HTTPStatus.PARTIAL_CONTENT
+        _receive(reply, partial, start if resumed else 0, show)
+    return None
+
+
+def _receive(reply: Any, partial: Path, start: int, show: bool | None) -> None:
+    """Write what arrives after the first ``start`` bytes of a file."""
+    with _writing(partial.parent):
+        partial.parent.mkdir(parents=True, exist_ok=True)
+    length = reply.headers.get("Content-Length")
+    remaining = int(length) if length is not None else None
+    if remaining is not None and shutil.disk_usage(partial.parent).free < remaining:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    received = 0
+    with (
+        partial.open("ab" if start else "wb") as out,
+        track(-(-(remaining or 0) // CHUNK), show, doing="fetching (MiB)") as progress,
+    ):
+        while data := reply.read(CHUNK):
+            out.write(data)
+            received += len(data)
+            progress.advance()
+    if remaining is not None and received < remaining:
+        raise http.client.IncompleteRead(b"", remaining - received)
+
+
+def _checksum(path: Path, kind: str, show: bool | None) -> str:
+    digest = hashlib.new(kind, usedforsecurity=False)
+    with path.open("rb") as content, track(-(-path.stat().st_size // CHUNK), show, doing="checking (MiB)") as progress:
+        while data := content.read(CHUNK):
+            digest.update(data)
+            progress.advance()
+    return digest.hexdigest()
+
+
+def _by_hand(file: DataFile, target: Path) -> str:
+    return f"get {file.name} from {file.url} by other means and put it at {str(target)!r}"
+
+
+def _length(file: DataFile) -> str:
+    return f" ({file.n_bytes / 1e6:.0f} MB)" if file.n_bytes else ""
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(
+            f"folder {str(folder)!r} cannot be made: {error.strerror}; give another with --folder."
+        ) from error

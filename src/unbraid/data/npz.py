@@ -1,0 +1,122 @@
+"""Arrays in ``.npz`` archives, without ever unpickling, and without holding more of a large one than is needed."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from unbraid._base.arrays import AnyArray
+from unbraid._base.progress import track
+
+CHUNK_BYTES = 32 * 2**20
+LOCAL_HEADER = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One array of an archive: what it is, before it is read."""
+
+    path: Path
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    header: int
+    info: zipfile.ZipInfo
+
+    @property
+    def source(self) -> str:
+        """What an error calls it."""
+        return f"array {self.name!r} of {str(self.path)!r}"
+
+
+def open_member(path: Path, name: str) -> Member:
+    """Read the header of an array.
+
+    Raises:
+        ValueError: No such file or array, a damaged archive, Python objects, or columns stored one after the other.
+    """
+    with _reading(path), zipfile.ZipFile(path) as archive:
+        names = [entry.removesuffix(".npy") for entry in archive.namelist()]
+        if name not in names:
+            raise ValueError(f"file {str(path)!r} must hold an array {name!r}, got {', '.join(sorted(names))}.")
+        with archive.open(f"{name}.npy") as file:
+            shape, fortran_order, dtype = _header(file)
+            member = Member(
+                path=path, name=name, shape=shape, dtype=dtype, header=file.tell(), info=archive.getinfo(f"{name}.npy")
+            )
+    if dtype.hasobject:
+        raise ValueError(f"{member.source} holds Python objects (a pickle), which are never loaded.")
+    if fortran_order and len(shape) > 1:
+        raise ValueError(f"{member.source} must be stored row by row (C order); save it again.")
+    return member
+
+
+def read_chunks(member: Member, *, doing: str) -> Iterator[AnyArray]:
+    """Read an array some rows at a time."""
+    row_bytes = int(np.prod(member.shape[1:], dtype=object)) * member.dtype.itemsize
+    step = max(1, CHUNK_BYTES // max(1, row_bytes))
+    starts = range(0, member.shape[0], step)
+    with (
+        _reading(member.path),
+        zipfile.ZipFile(member.path) as archive,
+        archive.open(f"{member.name}.npy") as file,
+        track(len(starts), None, doing=doing) as progress,
+    ):
+        file.read(member.header)
+        for start in starts:
+            n_rows = min(step, member.shape[0] - start)
+            data = file.read(n_rows * row_bytes)
+            if len(data) < n_rows * row_bytes:
+                raise EOFError
+            yield np.frombuffer(data, dtype=member.dtype).reshape(n_rows, *member.shape[1:])
+            progress.advance()
+
+
+def read_member(member: Member, *, doing: str) -> AnyArray:
+    """Return an array: from the file as it is needed if it is stored as it is, in memory if it is compressed."""
+    if member.info.compress_type == zipfile.ZIP_STORED:
+        return _mapped(member)
+    whole = np.empty(member.shape, dtype=member.dtype)
+    start = 0
+    for chunk in read_chunks(member, doing=doing):
+        whole[start : start + len(chunk)] = chunk
+        start += len(chunk)
+    return whole
+
+
+def _mapped(member: Member) -> AnyArray:
+    with _reading(member.path), member.path.open("rb") as file:
+        file.seek(member.info.header_offset)
+        local = file.read(LOCAL_HEADER)
+        # lengths of name and extra field stand in the local header; the central one may have others
+        lengths = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
+        offset = member.info.header_offset + LOCAL_HEADER + lengths + member.header
+        return np.memmap(member.path, dtype=member.dtype, mode="r", offset=offset, shape=member.shape)
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    try:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran_order, dtype = read(file)
+    except ValueError as error:
+        raise EOFError from error  # as any other damage
+    return tuple(shape), bool(fortran_order), dtype
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn what a damaged archive raises into a sentence."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise ValueError(f"file {str(path)!r} is damaged, cut short or not an .npz archive; fetch it again.") from error
+    except OSError as error:
+        raise ValueError(f"file {str(path)!r} cannot be read: {error.strerror or error}.") from error

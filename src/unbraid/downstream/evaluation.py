@@ -1,0 +1,373 @@
+"""One task, many tasks."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.progress import track
+from unbraid.downstream.predictors import PREDICTORS, Predictor, check_predictor
+from unbraid.downstream.segmentation import find_masks
+from unbraid.downstream.tasks import Pictures, Target, build_target, check_task, tasks_for
+from unbraid.probes.importance import ProbeTask, held_out_performance
+from unbraid.probes.splits import MIN_ROWS, Split, TrainSize, split_rows, standardise
+from unbraid.representation.factor import Factor, FactorKind
+from unbraid.representation.representation import Representation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartResult:
+    """How well one part of a target is predicted.
+
+    Attributes:
+        name: Of the factor, coordinate or mask.
+        measure: What ``value`` is: ``"accuracy"``, ``"R²"``, ``"R² of cosine and sine"`` or ``"IoU"``.
+        value: On the test rows, in [0, 1], higher is better.
+        blind: What the best guess without codes makes.
+        seconds: That this took.
+        note: What a reader should know of it, or nothing.
+    """
+
+    name: str
+    measure: str
+    value: float
+    blind: float
+    seconds: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskResult:
+    """How well a task is solved.
+
+    Attributes:
+        name: Of the task.
+        predictor: What solved it.
+        measure: What ``value`` is, or a mean of.
+        value: Mean over the parts, on the test rows, in [0, 1], higher is better.
+        blind: The same mean of guesses made without codes: 0 for numbers and angles, the share of the commonest class.
+        parts: Each part.
+        n_train: Rows it was learned from.
+        n_test: Rows it was judged on.
+        seconds: That its parts took, whether or not another task had them done.
+        notes: What a reader should know before trusting the number.
+    """
+
+    name: str
+    predictor: str
+    measure: str
+    value: float
+    blind: float
+    parts: tuple[PartResult, ...]
+    n_train: int
+    n_test: int
+    seconds: float
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bench:
+    """Codes of the rows to learn from and to judge on, scaled by the former; shared by all tasks of a size.
+
+    Attributes:
+        train: Rows to learn from.
+        test: Rows to judge on.
+        codes: Codes of ``train``, mean 0 and deviation 1; constant ones are 0.
+        test_codes: Codes of ``test``, scaled in the same way.
+        seed: Of all chance.
+    """
+
+    train: IntArray
+    test: IntArray
+    codes: FloatArray
+    test_codes: FloatArray
+    seed: int
+
+
+def solve(
+    rep: Representation,
+    target: str | Target,
+    *,
+    predictor: str,
+    n_train: TrainSize = None,
+    test_rows: Any = None,
+    seed: int = 0,
+    pictures: Pictures | None = None,
+) -> TaskResult:
+    """Learn a task from the codes of some rows and judge it on others.
+
+    The test rows depend on the number of rows and on ``seed`` alone, so that every model, predictor and training size
+    is judged on the same; a smaller training set is the beginning of a larger one.
+
+    Args:
+        rep: Codes and factors.
+        target: A task by name (see :data:`~unbraid.downstream.TASKS`, or ``"factor:NAME"``), or a target.
+        predictor: ``"linear"``, ``"boosting"``, ``"forest"`` or ``"mlp"``.
+        n_train: Rows to learn from: a whole number, a share in (0, 1] of those not judged on, or ``None`` for all.
+        test_rows: Row numbers to judge on, or how many to draw; three tenths by default.
+        seed: Same seed, same rows and same result.
+        pictures: Masks and squares, for the tasks that ask for them.
+
+    Returns:
+        A result whose ``value`` is in [0, 1], higher is better: accuracy for classes; R², not below 0, for numbers;
+        R² of cosine and sine together, so that an angle near its end counts as near its beginning; mean
+        intersection over union for masks.
+
+    Raises:
+        ValueError: An unknown task or predictor, a task that lacks what it needs, or too few rows.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> codes = rng.normal(size=(400, 3))
+        >>> rep = Representation(codes, {"sum": codes[:, 0] + codes[:, 1]})
+        >>> result = solve(rep, "factor:sum", predictor="linear")
+        >>> round(result.value, 3), result.blind, result.measure
+        (1.0, 0.0, 'R²')
+    """
+    solver = check_predictor(predictor)
+    wanted = build_target(target, rep, pictures) if isinstance(target, str) else target
+    wanted.check_rows(rep.n_samples)
+    split = split_rows(rep.n_samples, test_rows=test_rows, seed=seed)
+    with threadpool_limits(1):
+        return solve_on(set_up(rep, split, n_train, seed), wanted, solver, {})
+
+
+def set_up(rep: Representation, split: Split, n_train: TrainSize, seed: int) -> Bench:
+    """Scale the codes by the rows to learn from."""
+    train = split.train(n_train)
+    codes, test_codes = standardise(rep.codes[train], rep.codes[split.test])
+    return Bench(train=train, test=split.test, codes=codes, test_codes=test_codes, seed=seed)
+
+
+def solve_on(
+    bench: Bench, target: Target, predictor: Predictor, known: dict[tuple[int, str], PartResult]
+) -> TaskResult:
+    """Solve each part that is not ``known`` from another task on the same bench, and take the mean."""
+    if target.masks is not None:
+        parts = [_masks_found(bench, target, predictor)]
+    else:
+        parts = []
+        for factor in target.parts:
+            key = (id(factor), predictor.name)
+            if key not in known:
+                known[key] = _solve_part(bench, factor, predictor)
+            parts.append(known[key])
+    measures = list(dict.fromkeys(part.measure for part in parts))
+    return TaskResult(
+        name=target.name,
+        predictor=predictor.name,
+        measure=measures[0] if len(measures) == 1 else f"mean of {' and '.join(measures)}",
+        value=float(np.mean([part.value for part in parts])),
+        blind=float(np.mean([part.blind for part in parts])),
+        parts=tuple(parts),
+        n_train=len(bench.train),
+        n_test=len(bench.test),
+        seconds=sum(part.seconds for part in parts),
+        notes=tuple(part.note for part in parts if part.note),
+    )
+
+
+def _solve_part(bench: Bench, factor: Factor, predictor: Predictor) -> PartResult:
+    started = time.perf_counter()
+    train, test = factor.labelled[bench.train], factor.labelled[bench.test]
+    if min(train.sum(), test.sum()) < MIN_ROWS:
+        raise ValueError(
+            f"factor {factor.name!r} has {train.sum()} labelled rows to learn from and {test.sum()} to be judged on; "
+            f"a task needs at least {MIN_ROWS} of each."
+        )
+    task = ProbeTask(
+        factor=factor,
+        train=bench.train[train],
+        test=bench.test[test],
+        codes=bench.codes[train],
+        test_codes=bench.test_codes[test],
+    )
+    # by name, so that a part is predicted alike whichever task asks for it
+    rng = np.random.default_rng([bench.seed, zlib.crc32(factor.name.encode())])
+    guess = _blind_guess(task)
+    is_settled = len(np.unique(factor.numbers[task.train])) == 1
+    predicted = guess if is_settled else predictor.predict(task, rng)
+    return PartResult(
+        name=factor.name,
+        measure=_measure(factor),
+        value=held_out_performance(factor, task.test, predicted),
+        blind=held_out_performance(factor, task.test, guess),
+        seconds=time.perf_counter() - started,
+        note=_note(task, is_settled),
+    )
+
+
+def _blind_guess(task: ProbeTask) -> FloatArray:
+    """Predict the commonest class, or the mean, of the rows to learn from."""
+    factor = task.factor
+    if factor.is_numeric:
+        mean = factor.targets(task.train).mean(axis=0)
+        return np.broadcast_to(mean, (len(task.test), len(mean)))
+    assert factor.labels is not None
+    return np.full(len(task.test), float(np.bincount(factor.labels[task.train]).argmax()))
+
+
+def _measure(factor: Factor) -> str:
+    if not factor.is_numeric:
+        return "accuracy"
+    return "R² of cosine and sine" if factor.kind is FactorKind.CIRCULAR else "R²"
+
+
+def _note(task: ProbeTask, is_settled: bool) -> str:
+    factor = task.factor
+    if is_settled:
+        return f"{factor.name} takes one value only in the {len(task.train)} rows learned from, so that one is guessed."
+    if factor.is_numeric and len(np.unique(factor.numbers[task.test])) == 1:
+        return f"{factor.name} takes one value only in the {len(task.test)} rows judged on; R² of a constant counts 0."
+    if not factor.is_numeric:
+        unseen = ~np.isin(factor.numbers[task.test], factor.numbers[task.train])
+        if unseen.any():
+            return f"{factor.name}: {unseen.sum()} rows judged on have a value never learned from, and count as wrong."
+    return ""
+
+
+def _masks_found(bench: Bench, target: Target, predictor: Predictor) -> PartResult:
+    assert target.masks is not None
+    if not predictor.finds_masks:
+        raise ValueError(f"segmentation is solved by linear or mlp, got {predictor.name!r}.")
+    started = time.perf_counter()
+    found = find_masks(
+        bench.codes,
+        bench.test_codes,
+        target.masks,
+        train=bench.train,
+        test=bench.test,
+        predictor=predictor.name,
+        seed=bench.seed,
+    )
+    seconds = time.perf_counter() - started
+    return PartResult(name="mask", measure="IoU", value=found.iou, blind=found.blind, seconds=seconds)
+
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
+#: As in the table of a study: ``factor`` is empty in the row for the whole task, ``n_rows`` are those learned from,
+#: ``null`` is a guess without codes, and ``value`` is NaN where ``failure`` gives a reason.
+COLUMNS = ("name", "predictor", "factor", "n_rows", "value", "null", "failure", "seconds")
+
+
+def solve_all(
+    rep: Representation,
+    *,
+    tasks: Iterable[str] | None = None,
+    predictors: Iterable[str] = tuple(PREDICTORS),
+    train_sizes: Sequence[TrainSize] = (None,),
+    test_rows: Any = None,
+    seed: int = 0,
+    pictures: Pictures | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Solve every task with every predictor at every training size, on the same test rows.
+
+    What can be shared is: the split and the scaled codes of a size; a factor that several tasks ask for is predicted
+    once.
+
+    Args:
+        rep: Codes and factors.
+        tasks: By name; all that the representation and the pictures allow by default.
+        predictors: By name; all by default.
+        train_sizes: Whole numbers of rows, shares in (0, 1] of those not judged on, or ``None`` for all.
+        test_rows: Row numbers to judge on, or how many to draw; three tenths by default.
+        seed: Same seed, same rows and same numbers.
+        pictures: Masks and squares, for the tasks that ask for them.
+        progress: Show a bar; by default when standard error is a terminal.
+
+    Returns:
+        A row for each task, predictor and size, and one for each of its parts if it has several, with the
+        columns of :data:`COLUMNS`. What cannot be solved has the reason in ``failure``, and no value.
+
+    Raises:
+        ValueError: An unknown task or predictor, a size that is none, or too few rows in all.
+
+    Example:
+        >>> codes = np.random.default_rng(0).normal(size=(300, 2))
+        >>> rep = Representation(codes, {"x": codes[:, 0], "y": codes[:, 1]})
+        >>> table = solve_all(rep, tasks=["position_cartesian"], predictors=["linear"], train_sizes=[0.5, None])
+        >>> table[["factor", "n_rows", "value"]].round(2).values.tolist()
+        [['', 105, 1.0], ['x', 105, 1.0], ['y', 105, 1.0], ['', 210, 1.0], ['x', 210, 1.0], ['y', 210, 1.0]]
+    """
+    names = tuple(tasks_for(rep, pictures) if tasks is None else _named("tasks", tasks))
+    solvers = [check_predictor(name) for name in _named("predictors", predictors)]
+    for name in names:
+        check_task(name)
+    split = split_rows(rep.n_samples, test_rows=test_rows, seed=seed)
+    sizes = {size: split.rounded(size) for size in train_sizes}
+    targets = {name: _or_reason(build_target, name, rep, pictures) for name in names}
+    rows: list[dict[str, Any]] = []
+    with threadpool_limits(1), track(len(sizes) * len(names) * len(solvers), progress, doing="solving") as bar:
+        for size, n_rows in sizes.items():
+            bench = _or_reason(set_up, rep, split, size, seed)
+            known: dict[tuple[int, str], PartResult] = {}
+            for name, solver in product(names, solvers):
+                bar.tell(f"{name} by {solver.name}")
+                rows += _solved(name, targets[name], bench, solver, known, n_rows=n_rows)
+                bar.advance()
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _named(argument: str, names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise TypeError(f"{argument} must be a list of names, got the text {names!r}; give [{names!r}].")
+    return tuple(names)
+
+
+def _or_reason(make: Callable[Given, Made], *given: Given.args, **named: Given.kwargs) -> Made | str:
+    """Return what is made, or why it cannot be."""
+    try:
+        return make(*given, **named)
+    except ValueError as error:
+        return str(error)
+    except Exception as error:  # one task must never take the others down; its row carries the reason
+        return f"{type(error).__name__}: {error}"
+
+
+def _solved(
+    name: str,
+    target: Target | str,
+    bench: Bench | str,
+    solver: Predictor,
+    known: dict[tuple[int, str], PartResult],
+    *,
+    n_rows: int,
+) -> list[dict[str, Any]]:
+    """Rows of one task, one predictor and one size."""
+    started = time.perf_counter()
+    if isinstance(bench, str):
+        result: TaskResult | str = bench
+    elif isinstance(target, str):
+        result = target
+    else:
+        result = _or_reason(solve_on, bench, target, solver, known)
+    if isinstance(result, TaskResult):
+        return _rows_of(result)
+    seconds = time.perf_counter() - started
+    return [_row(name, solver.name, "", n_rows, np.nan, np.nan, result, seconds)]
+
+
+def _rows_of(result: TaskResult) -> list[dict[str, Any]]:
+    """The whole, then its parts where there are several; seconds are those of the whole."""
+    wholes = [("", result.value, result.blind)]
+    parts = [(part.name, part.value, part.blind) for part in result.parts] if len(result.parts) > 1 else []
+    return [
+        _row(result.name, result.predictor, factor, result.n_train, value, blind, "", result.seconds)
+        for factor, value, blind in (*wholes, *parts)
+    ]
+
+
+def _row(*cells: Any) -> dict[str, Any]:
+    return dict(zip(COLUMNS, cells, strict=True))

@@ -1,0 +1,391 @@
+"""A checked torch decoder."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unbraid._base.checks import check_choice, did_you_mean
+from unbraid.evidence.jacobians import autodiff as _autodiff
+from unbraid.evidence.jacobians.budget import Chunk, check_rank, rows_at_once, rows_that_fit
+from unbraid.evidence.jacobians.priors import Latents
+
+MOST_TRIED = 8
+#: How torch complains of a matrix product: "(3x10 and 6x16)" is three rows of 10 where 6 were wanted.
+PRODUCT = re.compile(r"\(\d+x\d+ and (\d+)x\d+\)")
+#: What layers call the number of their inputs.
+WIDTHS = ("in_features", "in_channels", "input_size", "num_features")
+
+
+def accepted_width(call: Callable[[Tensor], Any], rows: Tensor, complaint: str) -> int | None:
+    """Return a number of latents that the decoder does accept, or nothing where none is found.
+
+    The complaint of a matrix product and the layers of a module tell which numbers to try; each is tried.
+
+    Args:
+        call: The decoder.
+        rows: Latents on which it failed, ``(rows, latent_dim)``.
+        complaint: What it said.
+    """
+    tried = [width for width in dict.fromkeys(_guesses(call, complaint)) if width != rows.shape[1]]
+    return next((width for width in tried[:MOST_TRIED] if _accepts(call, rows.new_zeros(len(rows), width))), None)
+
+
+def _guesses(call: Any, complaint: str) -> Iterator[int]:
+    yield from (int(found) for found in PRODUCT.findall(complaint))
+    if isinstance(call, torch.nn.Module):
+        for part in call.modules():
+            sizes = (getattr(part, name, None) for name in WIDTHS)
+            yield from (size for size in sizes if isinstance(size, int))
+
+
+def _accepts(call: Callable[[Tensor], Any], rows: Tensor) -> bool:
+    try:
+        with torch.no_grad():
+            call(rows)
+    except Exception:
+        return False
+    return True
+
+
+# Values and tangents of what an operation takes, gives and needs on the way.
+FORWARD_COPIES = 8
+# What is kept for the way back, and the gradients of it.
+REVERSE_COPIES = 3
+# For a decoder that lets nothing be seen.
+UNSEEN = 64
+
+
+def bytes_per_row(call: Callable[[Tensor], Tensor], rows: Tensor, output: Tensor, mode: str) -> int:
+    """Estimate what a pass of the decoder needs for each row, from what torch would keep to differentiate it backwards.
+
+    Args:
+        call: The decoder.
+        rows: A few latents.
+        output: What the decoder makes of them.
+        mode: Forward needs the largest operation, reverse all of them.
+    """
+    sizes: list[int] = []
+
+    def note(kept: Tensor) -> Tensor:
+        if kept.ndim and kept.shape[0] % len(rows) == 0 and not kept.is_leaf:
+            sizes.append(kept.nbytes)
+        return kept
+
+    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(note, lambda kept: kept):
+        call(rows.clone().requires_grad_().clone())
+    own = max(output.nbytes, rows.nbytes)
+    if not sizes:
+        return UNSEEN * own // len(rows)
+    needed = REVERSE_COPIES * (sum(sizes) + own) if mode == "reverse" else FORWARD_COPIES * max(*sizes, own)
+    return needed // len(rows)
+
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+PROBE_ROWS = 3
+# Two passes of the same rows differ by rounding where a library picks another algorithm, and by far more where the
+# decoder draws noise.
+SAME = 1e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Decoder:
+    """A decoder that is known to work.
+
+    Attributes:
+        call: From ``(rows, latent_dim)`` to ``(rows, *output_shape)``.
+        output_shape: Of one row.
+        mode: How its Jacobian is found: forward or reverse.
+        shares_values: Whether several directions can go forward on one pass of the decoder's values.
+        row_bytes: Memory that a pass needs for each row, roughly.
+        dtype: Of latents and outputs.
+        device: Where it runs.
+    """
+
+    call: Callable[[Tensor], Tensor]
+    output_shape: tuple[int, ...]
+    mode: _autodiff.Mode
+    shares_values: bool
+    row_bytes: int
+    dtype: torch.dtype
+    device: torch.device
+
+    @property
+    def data_dim(self) -> int:
+        """Numbers in one output."""
+        return int(torch.Size(self.output_shape).numel())
+
+
+def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: str | None) -> Decoder:
+    """Check a decoder on a few latents, and choose how to differentiate it.
+
+    Args:
+        decoder: A torch module or function, or an object with ``decode`` or ``decoder``.
+        z: Some of the latents it will be measured at, ``(n_samples, latent_dim)``.
+        mode: ``"auto"``, ``"forward"`` or ``"reverse"``.
+        dtype: ``"float32"``, ``"float64"`` or ``None`` for the module's own.
+        device: Such as ``"cuda"``, or ``None`` for the module's own.
+
+    Raises:
+        TypeError: Not a callable, or something other than one tensor comes out.
+        ValueError: Batches are not kept apart, outputs are not finite, are random or do not depend on the latents.
+    """
+    decoder = _by_name(decoder)
+    if not callable(decoder):
+        raise TypeError(f"decoder must be a torch module or function from latents to data, got {decoder!r}.")
+    check_choice("mode", mode, ("auto", "forward", "reverse"))
+    _check_training(decoder)
+    call, kind, place = _placed(decoder, dtype, device)
+    rows = torch.randn(PROBE_ROWS, z.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    rows[: len(z)] = z[:PROBE_ROWS]
+    rows = rows.to(place, kind)
+    output = _decode(call, rows)
+    shape = tuple(output.shape[1:])
+    chosen = _choose(call, rows, mode, data_dim=output[0].numel())
+    _check_output(call, rows, output, chosen)
+    return Decoder(
+        call=call,
+        output_shape=shape,
+        mode=chosen,
+        shares_values=chosen == "forward" and _autodiff.can_share_values(call, rows),
+        row_bytes=bytes_per_row(call, rows, output, chosen),
+        dtype=kind,
+        device=place,
+    )
+
+
+class _DecodeOf(torch.nn.Module):
+    """The ``decode`` of a module that also encodes, with its weights, so that type and device can be found."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, z: Tensor) -> Any:
+        """Decode; of a distribution, the mean."""
+        found = self.model.decode(z)
+        return found.mean if hasattr(found, "log_prob") else found
+
+
+def _by_name(model: Any) -> Any:
+    """Return what decodes: the ``decode`` of a module, a function itself, or ``decoder`` or ``decode`` of an object."""
+    if _is_module(model):
+        return _DecodeOf(model) if callable(getattr(model, "decode", None)) else model
+    if callable(model):
+        return model
+    parts = (getattr(model, name, None) for name in ("decoder", "decode"))
+    return next((part for part in parts if callable(part)), model)
+
+
+def _placed(decoder: Any, dtype: str | None, device: str | None) -> tuple[Any, torch.dtype, torch.device]:
+    """Return the decoder, or a copy of a module where it should be, with its type and device."""
+    if dtype is not None:
+        check_choice("dtype", dtype, DTYPES)
+    home, own_kind = own_place(decoder)
+    kind = DTYPES[dtype] if dtype is not None else own_kind or torch.get_default_dtype()
+    place = _device(device) if device is not None else home or torch.device("cpu")
+    if kind not in DTYPES.values():
+        raise ValueError(f"dtype must be float32 or float64, but the decoder's is {kind}; give dtype='float32'.")
+    if home is not None and (kind != own_kind or place != home):
+        decoder = copy.deepcopy(decoder).to(place, kind)
+    return decoder, kind, place
+
+
+def own_place(model: Any) -> tuple[torch.device | None, torch.dtype | None]:
+    """Return where the weights of a module are and of which type, or nothing for a function."""
+    parts = (*model.parameters(), *model.buffers()) if _is_module(model) else ()
+    weights = next((part for part in parts if part.is_floating_point()), None)
+    return (None, None) if weights is None else (weights.device, weights.dtype)
+
+
+def _device(name: str) -> torch.device:
+    try:
+        place = torch.device(name)
+    except RuntimeError as error:
+        raise ValueError(
+            f"device must be such as 'cpu' or 'cuda', got {name!r}{did_you_mean(name, DEVICES)}."
+        ) from error
+    if place.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            f"device must be 'cpu' here, got {name!r}: this torch sees no GPU; install a CUDA build of torch."
+        )
+    if place.type == "cuda" and place.index is None:
+        return torch.device("cuda", torch.cuda.current_device())
+    return place
+
+
+DEVICES = ("cpu", "cuda")
+
+
+def _is_module(decoder: Any) -> bool:
+    return isinstance(decoder, torch.nn.Module)
+
+
+def _check_training(decoder: Any) -> None:
+    """Raise before the first call, which would change the running averages."""
+    if not _is_module(decoder):
+        return
+    for name, part in decoder.named_modules():
+        kind = type(part).__name__
+        if part.training and "BatchNorm" in kind:
+            raise ValueError(
+                f"decoder has {kind} {name!r} in training mode, which mixes the samples of a batch; "
+                "call decoder.eval() first."
+            )
+
+
+def _decode(call: Any, rows: Tensor) -> Tensor:
+    shape = tuple(rows.shape)
+    try:
+        with torch.no_grad():
+            output = call(rows.clone())
+    except Exception as error:
+        width = accepted_width(call, rows, str(error))
+        cure = (
+            "Wrap it, for example as lambda z: decoder(z.reshape(len(z), 8, 4, 4)) or torch.vmap(decoder)."
+            if width is None
+            else f"It accepts {width} latents: is latent_dim (--latent-dim, or the columns of --prior) {width}?"
+        )
+        raise ValueError(
+            f"decoder must accept a batch of latents of shape {shape}, but it failed: {_first_line(error)} {cure}"
+        ) from error
+    if isinstance(output, tuple | list | dict):
+        raise TypeError(
+            f"decoder must return one tensor, got a {type(output).__name__} of {len(output)}; "
+            "wrap it, for example as lambda z: decoder(z)[0]."
+        )
+    if not isinstance(output, Tensor):
+        raise TypeError(
+            f"decoder must return one tensor, got {type(output).__name__}; wrap it, for example as "
+            "lambda z: decoder(z).mean for a distribution."
+        )
+    if output.ndim == 0 or output.shape[0] != len(rows):
+        raise ValueError(
+            f"decoder must accept batches: latents of shape {shape} gave an output of shape {tuple(output.shape)}, "
+            f"which does not start with {len(rows)}; wrap it, for example as torch.vmap(decoder)."
+        )
+    if not output.is_floating_point():
+        raise TypeError(f"decoder must return real floating-point numbers, got {output.dtype}.")
+    return output
+
+
+def _first_line(error: Exception) -> str:
+    text = (str(error).strip().splitlines() or [""])[0][:200]
+    return f"{type(error).__name__}: {text}{'' if text.endswith('.') else '.'}"
+
+
+def _choose(call: Any, rows: Tensor, mode: str, *, data_dim: int) -> _autodiff.Mode:
+    """Return the cheaper mode, or the one asked for, or reverse where forward is not implemented."""
+    if mode != "auto":
+        return "forward" if mode == "forward" else "reverse"
+    if rows.shape[1] * _autodiff.FORWARD_COST > data_dim * _autodiff.REVERSE_COST:
+        return "reverse"
+    try:
+        _autodiff.push_forward(call, rows, torch.ones_like(rows))
+    except (NotImplementedError, RuntimeError):
+        return "reverse"
+    return "forward"
+
+
+def _check_output(call: Any, rows: Tensor, output: Tensor, mode: _autodiff.Mode) -> None:
+    _autodiff.check_finite(output, "outputs")
+    again = _decode(call, rows)
+    spread = output.abs().max().clamp(min=torch.finfo(output.dtype).tiny)
+    if ((again - output).abs().max() / spread) > SAME:
+        raise ValueError(
+            "decoder must give the same output for the same latents, but two calls differ; call decoder.eval() to "
+            "stop dropout, or fix its noise."
+        )
+    if _rows_interact(call, rows, mode):
+        raise ValueError(
+            "decoder must treat the samples of a batch apart, but changing one changes another; call decoder.eval() "
+            "to stop batch statistics, or see that it does not reduce over the first axis."
+        )
+
+
+def _rows_interact(call: Any, rows: Tensor, mode: _autodiff.Mode) -> bool:
+    try:
+        return _autodiff.rows_interact(call, rows, mode)
+    except (NotImplementedError, RuntimeError) as error:
+        other = "reverse" if mode == "forward" else "forward"
+        raise ValueError(
+            f"decoder must be differentiable in {mode} mode, but it failed: {_first_line(error)} Try mode={other!r}."
+        ) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DecoderJacobians:
+    """Jacobians of a decoder, found when asked for.
+
+    Attributes:
+        decoder: Checked.
+        latents: Where to differentiate.
+        memory: Budget in bytes.
+    """
+
+    decoder: Decoder
+    latents: Latents
+    memory: int
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples there are."""
+        return len(self.latents.z)
+
+    @property
+    def latent_dim(self) -> int:
+        """Columns of a Jacobian."""
+        return int(self.latents.z.shape[1])
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """Shape of one output."""
+        return self.decoder.output_shape
+
+    @property
+    def chunk_size(self) -> int:
+        """Most samples in one chunk."""
+        fitting = rows_that_fit(self.memory, self.decoder.data_dim, self.latent_dim, self.decoder.dtype.itemsize)
+        return min(fitting, self._rows_at_once)
+
+    @property
+    def _rows_at_once(self) -> int:
+        return rows_at_once(self.memory, self.decoder.row_bytes)
+
+    def chunks(self, size: int | None = None) -> Iterator[Chunk]:
+        """Yield all samples in order, ``size`` at a time; NumPy from a processor, torch from a GPU."""
+        step = size or self.chunk_size
+        for start in range(0, self.n_samples, step):
+            found = self.jacobian(slice(start, start + step))
+            yield Chunk(start, found.numpy() if found.device.type == "cpu" else found)
+
+    def jacobian(self, rows: slice) -> Tensor:
+        """Return the Jacobians of some samples, ``(rows, data, latent)``, their columns scaled by the prior."""
+        decoder, latents = self.decoder, self.latents
+        z = torch.as_tensor(latents.z[rows]).to(decoder.device, decoder.dtype)
+        found = _autodiff.jacobian(
+            decoder.call,
+            z,
+            decoder.mode,
+            rows_at_once=self._rows_at_once,
+            shares_values=decoder.shares_values,
+        )
+        _autodiff.check_finite(found.sum(dim=(1, 2)), "derivatives")
+        if latents.scale is None:
+            return found
+        return found * torch.as_tensor(latents.scale[rows]).to(found)[:, None, :]
+
+
+def make_source(
+    decoder: Any, latents: Latents, *, mode: str, dtype: str | None, device: str | None, memory: int
+) -> DecoderJacobians:
+    """Check the decoder, and return its source of Jacobians."""
+    ready = prepare(decoder, torch.as_tensor(latents.z), mode=mode, dtype=dtype, device=device)
+    check_rank(latents.z.shape[1], ready.data_dim)
+    return DecoderJacobians(decoder=ready, latents=latents, memory=memory)

@@ -1,0 +1,271 @@
+"""Directional regression and Gauss-Newton."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid.evidence.information import factor_labels
+from unbraid.evidence.subspaces.axes import Basis, make_basis, order_axes, ridge_fit
+from unbraid.evidence.subspaces.losses import nested_losses
+from unbraid.evidence.subspaces.options import Subspace, SubspaceOptions
+from unbraid.representation.factor import Factor
+from unbraid.representation.representation import Representation
+
+NULL_VARIANCE = 1e-10
+
+
+def whiten(codes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return uncorrelated codes of unit variance, and the matrix that takes their directions to those of the codes.
+
+    Directions in which the codes do not vary (dead or duplicated codes) are left out.
+    """
+    centred = codes - codes.mean(axis=0)
+    values, vectors = np.linalg.eigh(centred.T @ centred / len(codes))
+    kept = values > NULL_VARIANCE * values[-1]
+    unwhiten: NDArray[np.float64] = vectors[:, kept] / np.sqrt(values[kept])
+    return centred @ unwhiten, unwhiten
+
+
+def directional_regression(x: NDArray[np.float64], slices: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Matrix whose leading eigenvectors span the directions in which slices of whitened ``x`` differ.
+
+    Li & Wang (2007): first moments (SIR) and second moments (SAVE) of the slices together. Exact in the limit for
+    normal codes, a fair start otherwise.
+    """
+    size = x.shape[1]
+    spread, means = np.zeros((size, size)), np.zeros((size, size))
+    for value in np.unique(slices):
+        part = x[slices == value]
+        share, mean = len(part) / len(x), part.mean(axis=0)
+        excess = part.T @ part / len(part) - np.eye(size)
+        spread += share * excess @ excess
+        means += share * np.outer(mean, mean)
+    kernel: NDArray[np.float64] = spread + means @ means + np.trace(means) * means
+    return kernel
+
+
+N_SLICES = 10
+N_STEPS = 6
+SMALL_GAIN = 2e-3
+SMALL_REST = 0.02
+SMALL_WEIGHT = 0.02
+NEGLIGIBLE = 3e-4
+LUCK = 12.0  # an axis chosen among L codes explains up to about 7 L / N of a factor that they know nothing of
+NEARLY_ALL = 0.9
+MAX_ROWS = 30_000
+MAX_TERMS = 200
+MAX_WIDTH = 250  # directions of code space to look for axes in; more cost too much to improve together
+ROWS_A_TERM = 25
+ALONE_DEGREE = 6
+N_SHUFFLES = 5
+MANY_ROWS = 6000
+ROWS_AN_UNKNOWN = 6
+RIDGE = 1e-5
+
+
+def fast_subspaces(rep: Representation, options: SubspaceOptions, rng: np.random.Generator) -> list[Subspace]:
+    """Find the subspace of every factor; see :func:`find_subspace`."""
+    tasks = zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
+    with threadpool_limits(1), ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return list(pool.map(lambda task: find_subspace(rep.codes, task[0], options, task[1]), tasks))
+
+
+def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, rng: np.random.Generator) -> Subspace:
+    """Find one factor's subspace.
+
+    Codes are whitened; directional regression (SIR and SAVE together) gives axes along which the codes' mean or
+    variance changes with the factor, as many as beat those of a shuffled factor. A smooth function of the codes
+    along these axes is fitted, and axes and function are improved together by Gauss-Newton steps; axes still
+    missing show in what is left and are added. Axes are then turned so that the first few explain most, and
+    weighed by the cross-fitted loss with the first, the first two, and so on. At most 30 000 rows are used, and a
+    code space of over 250 dimensions is first cut down to the most telling ones. Where they
+    explain no more than luck may among so many codes, axes must also predict rows that they were not chosen on.
+    """
+    rows = np.flatnonzero(factor.labelled)
+    if len(rows) <= 2 * codes.shape[1]:
+        raise ValueError(
+            f"codes must have more than twice as many labelled rows as columns to find the subspace of "
+            f"{factor.name!r}, got {len(rows)} rows and {codes.shape[1]} columns."
+        )
+    rows = np.sort(rng.permutation(rows)[:MAX_ROWS])
+    x, unwhiten = whiten(codes[rows])
+    slices = slices_of(factor, rows)
+    if x.shape[1] > MAX_WIDTH:
+        leading = np.linalg.eigh(directional_regression(x, slices))[1][:, : -MAX_WIDTH - 1 : -1]
+        x, unwhiten = x @ leading, unwhiten @ leading
+    targets = scaled_targets(factor, rows)
+    single_codes = np.linalg.pinv(unwhiten)
+    single_codes = single_codes / np.maximum(np.linalg.norm(single_codes, axis=0), 1e-12)
+    axes = _find_axes(x, targets, slices, single_codes, options.max_rank, rng)
+
+    def judged(axes: FloatArray) -> tuple[FloatArray, FloatArray, int, float]:
+        ordered = order_axes(x, targets, axes)
+        return ordered, *nested_losses(x @ ordered, factor, rows, options.loss, rng)
+
+    axes, losses, rank, floor = judged(axes)
+    if 0 < rank < axes.shape[1]:
+        axes, losses, rank, floor = judged(refine(x, targets, axes[:, :rank])[0])
+    # A last axis that tells little may only make up for a tilt of the others, which alone would have none.
+    while rank > 1 and losses[rank - 1] - losses[rank] < SMALL_WEIGHT * losses[0]:
+        fewer = judged(refine(x, targets, axes[:, : rank - 1])[0])
+        if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + NEGLIGIBLE * losses[0]:
+            break
+        axes, losses, rank, floor = fewer
+    doubtful = 1 - losses[rank] / losses[0] < LUCK * x.shape[1] / len(x)
+    if rank and doubtful and not _holds_on_other_rows(x, factor, rows, slices, single_codes, options, rng):
+        rank = 0
+    return Subspace(basis=np.linalg.qr(unwhiten @ axes)[0][:, :rank], losses=losses[: rank + 1], floor=floor)
+
+
+def _holds_on_other_rows(
+    x: FloatArray,
+    factor: Factor,
+    rows: IntArray,
+    slices: IntArray,
+    single_codes: FloatArray,
+    options: SubspaceOptions,
+    rng: np.random.Generator,
+) -> bool:
+    """Tell whether axes found on one half of the rows predict the factor on the other, either way round.
+
+    Among many codes some axis fits the rows it was chosen on by luck, and cross-fitting a curve along it does not help.
+    """
+    targets = scaled_targets(factor, rows)
+    for part, other in itertools.permutations(np.array_split(rng.permutation(len(x)), 2)):
+        axes = _find_axes(x[part], targets[part], slices[part], single_codes, options.max_rank, rng)
+        ordered = order_axes(x[part], targets[part], axes)
+        if nested_losses(x[other] @ ordered, factor, rows[other], options.loss, rng)[1]:
+            return True
+    return False
+
+
+def scaled_targets(factor: Factor, rows: IntArray) -> FloatArray:
+    """What to regress, centred and with total variance 1."""
+    targets = factor.targets(rows)
+    centred = targets - targets.mean(axis=0)
+    scaled: FloatArray = centred / np.sqrt((centred**2).sum(axis=1).mean())
+    return scaled
+
+
+def slices_of(factor: Factor, rows: IntArray) -> IntArray:
+    """Cut the rows into slices of similar values."""
+    if not factor.is_numeric:
+        assert factor.labels is not None
+        return factor.labels[rows]
+    labels, _ = factor_labels(factor, N_SLICES, "quantile")
+    if factor.labels is None:
+        return labels[rows]
+    order = np.argsort(np.argsort(factor.numbers[rows], kind="stable"), kind="stable")
+    return order * N_SLICES // len(rows)
+
+
+def _find_axes(
+    x: FloatArray,
+    targets: FloatArray,
+    slices: IntArray,
+    single_codes: FloatArray,
+    max_rank: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Start from directional regression, refine, and add what is missing."""
+    limit = min(max_rank, x.shape[1])
+    some = rng.permutation(len(x))[: max(MANY_ROWS, ROWS_AN_UNKNOWN * limit * x.shape[1])]
+    x, targets, slices = x[some], targets[some], slices[some]
+    axes, left = refine(x, targets, _leading_axes(x, slices, limit, rng))
+    while axes.shape[1] < limit and (left**2).sum() > SMALL_REST * (targets**2).sum():
+        rest = x - x @ axes @ axes.T
+        more = _leading_axes(rest, _slices_of_residual(left), limit - axes.shape[1], rng, minimum=0)
+        if not more.shape[1] and (left**2).sum() > NEARLY_ALL * (targets**2).sum():
+            more = _telling_code(rest, left, single_codes)
+        if not more.shape[1]:
+            break
+        longer, still_left = refine(x, targets, np.linalg.qr(np.hstack([axes, more]))[0])
+        if (still_left**2).sum() > 0.98 * (left**2).sum():
+            break
+        axes, left = longer, still_left
+    return axes
+
+
+def _telling_code(x: FloatArray, left: FloatArray, single_codes: FloatArray) -> FloatArray:
+    """Direction of the single code along which a curve explains most of what is left, or none.
+
+    Directional regression compares means and spreads; a factor that goes up and down several times along a code changes
+    neither much, and would be taken for unpredictable.
+    """
+    basis = make_basis(1, len(x))
+    explained = np.zeros(single_codes.shape[1])
+    for j, direction in enumerate(single_codes.T):
+        w = x @ direction
+        if w.std() > 0.1:
+            _, rest = _fit(w[:, None] / w.std(), left, basis)
+            explained[j] = 1 - (rest**2).sum() / (left**2).sum()
+    best = int(explained.argmax())
+    # A curve through noise explains about as many rows as it has terms; the best of many codes a few times that.
+    if explained[best] < 4 * len(basis.powers) * left.shape[1] / len(x):
+        return np.empty((x.shape[1], 0))
+    return single_codes[:, [best]]
+
+
+def _slices_of_residual(left: FloatArray) -> IntArray:
+    """Slice rows by the residual of the target that has most of it."""
+    column = left[:, int((left**2).sum(axis=0).argmax())]
+    return np.argsort(np.argsort(column)) * N_SLICES // len(column)
+
+
+def _leading_axes(
+    x: FloatArray, slices: IntArray, limit: int, rng: np.random.Generator, *, minimum: int = 1
+) -> FloatArray:
+    """Axes whose directional-regression eigenvalue beats the largest of a shuffled factor."""
+    values, vectors = np.linalg.eigh(directional_regression(x, slices))
+    chance = max(np.linalg.eigvalsh(directional_regression(x, rng.permutation(slices)))[-1] for _ in range(N_SHUFFLES))
+    n_axes = int(np.clip((values > chance).sum(), minimum, limit))
+    return vectors[:, ::-1][:, :n_axes]
+
+
+def refine(x: FloatArray, targets: FloatArray, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Improve axes and function together; return the axes and what the function leaves unexplained.
+
+    The function of the projected codes is linear in its coefficients; its change with the axes is linear to first
+    order, so each step is two least-squares problems. A step that does not help is halved.
+    """
+    basis = make_basis(axes.shape[1], min(MAX_TERMS, len(x) // ROWS_A_TERM), alone_degree=ALONE_DEGREE)
+    coefficients, left = _fit(x @ axes, targets, basis)
+    for _ in range(N_STEPS):
+        turn = _turn(x, basis.slopes(x @ axes, coefficients), left)
+        for scale in (1.0, 0.5, 0.2):
+            turned = np.linalg.qr(axes + scale * turn)[0]
+            new_coefficients, new_left = _fit(x @ turned, targets, basis)
+            gain = 1 - (new_left**2).sum() / (left**2).sum()
+            if gain > 0:
+                axes, coefficients, left = turned, new_coefficients, new_left
+                break
+        if gain < SMALL_GAIN:
+            break
+    return axes, left
+
+
+def _fit(w: FloatArray, targets: FloatArray, basis: Basis) -> tuple[FloatArray, FloatArray]:
+    """Coefficients of the function, and what it leaves."""
+    terms = basis.values(w)
+    coefficients = ridge_fit(terms, RIDGE)(targets)
+    return coefficients, targets - terms @ coefficients
+
+
+def _turn(x: FloatArray, slopes: FloatArray, left: FloatArray) -> FloatArray:
+    """Least-squares change of the axes that removes most of the residual, ``(n_codes, n_axes)``."""
+    n_rows, n_axes, n_targets = slopes.shape
+    size = x.shape[1]
+    gram, moment = np.zeros((n_axes * size, n_axes * size)), np.zeros(n_axes * size)
+    for t in range(n_targets):
+        design = (slopes[:, :, t, None] * x[:, None, :]).reshape(n_rows, -1)
+        gram += design.T @ design
+        moment += design.T @ left[:, t]
+    gram[np.diag_indices(len(gram))] += 1e-3 * np.trace(gram) / len(gram)
+    return np.asarray(np.linalg.solve(gram, moment), dtype=np.float64).reshape(n_axes, size).T

@@ -1,0 +1,324 @@
+"""Nested networks for many factors and representations at once: linear spines that narrow, a head on every width.
+
+Needs NumPy and torch only, so that a machine with nothing else can run it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from unbraid._base.devices import check_device
+from unbraid.evidence.subspaces.geometry import (
+    Frame,
+    Split,
+    Target,
+    frame_of,
+    nested_basis,
+    sliced_directions,
+    slices_of,
+    spine_widths,
+    split_rows,
+)
+
+#: Rows that pass through all networks at once when nothing is learned from them.
+ROWS_AT_ONCE = 2048
+#: Validation rows looked at when deciding whether to stop.
+VALIDATION_ROWS = 4096
+_ABSENT = -1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """How the networks are trained; one step sees one batch of rows for every factor.
+
+    Attributes:
+        hidden: Units in each of the two hidden layers of a head.
+        n_steps: Steps at most.
+        batch_size: Rows of a step.
+        learning_rate: Of Adam, at its highest; it falls to nothing along half a cosine.
+        check_every: Steps between looks at the validation loss.
+        patience: Looks without improvement of any factor after which training stops.
+        start: ``"slices"`` starts each spine from directional regression, without which large code spaces need many
+            more rows; ``"random"`` as published.
+    """
+
+    hidden: int = 64
+    n_steps: int = 1000
+    batch_size: int = 256
+    learning_rate: float = 1e-2
+    check_every: int = 50
+    patience: int = 10
+    start: Literal["random", "slices"] = "slices"
+
+
+class Fit(NamedTuple):
+    """One factor in one representation.
+
+    Attributes:
+        basis: Orthonormal columns, most important first, ``(n_codes, n_axes)``.
+        losses: Loss of every test row with no axis, the first, the first two, ..., ``(n_axes + 1, n_rows)``: squared
+            error in the units of the target, cross-entropy in nats, or 1 for an error.
+    """
+
+    basis: NDArray[np.float64]
+    losses: NDArray[np.float64]
+
+
+def fit_nested(
+    codes: NDArray[Any],
+    targets: Sequence[Target],
+    *,
+    max_rank: int,
+    zero_one: bool = False,
+    device: str = "cpu",
+    rng: np.random.Generator,
+    training: Training | None = None,
+) -> list[list[Fit]]:
+    """Train spines and heads for every representation and factor at once.
+
+    Args:
+        codes: ``(n_representations, n_samples, n_codes)``.
+        targets: One for each factor.
+        max_rank: Axes to report.
+        zero_one: Measure the share of errors of categories rather than the cross-entropy they are trained by.
+        device: ``"cpu"`` or ``"cuda"``.
+        rng: Source of chance.
+        training: How to train.
+
+    Returns:
+        For each representation, one fit for each factor.
+    """
+    check_device(device)
+    codes = np.asarray(codes, dtype=np.float64)
+    frames = [frame_of(one) for one in codes]
+    x = torch.as_tensor(np.stack([frame.standardise(one) for frame, one in zip(frames, codes, strict=True)]))
+    widths = spine_widths(max(1, *(frame.rank for frame in frames)), max_rank)
+    fits: list[list[Fit]] = [[] for _ in codes]
+    order: list[int] = []
+    numbers = [k for k, target in enumerate(targets) if not target.n_classes]
+    classes = [k for k, target in enumerate(targets) if target.n_classes]
+    for group in filter(None, (numbers, classes)):
+        order += group
+        data = _Data(x.to(device, torch.float32), [targets[k] for k in group], rng)
+        heads = _train(data, widths, rng, training or Training())
+        found = _measure(heads, data, frames, min(max_rank, widths[0]), zero_one)
+        for fit, more in zip(fits, found, strict=True):
+            fit += more
+    return [[fit[order.index(k)] for k in range(len(targets))] for fit in fits]
+
+
+class _Data:
+    """Codes and targets on the device, and the rows of each factor's split."""
+
+    def __init__(self, x: Tensor, targets: Sequence[Target], rng: np.random.Generator) -> None:
+        splits = [split_rows(target, rng) for target in targets]
+        self.x, self.n_representations, self.n_factors = x, len(x), len(targets)
+        self.classes = bool(targets[0].n_classes)
+        self.n_outputs = max(target.n_outputs for target in targets)
+        scaled = [_standardised(target, split.train) for target, split in zip(targets, splits, strict=True)]
+        y, self.units = [values for values, _ in scaled], [unit for _, unit in scaled]
+        padded = np.stack([np.pad(one, ((0, 0), (0, max(v.shape[1] for v in y) - one.shape[1]))) for one in y])
+        self.y = torch.as_tensor(np.nan_to_num(padded)).to(x.device, torch.int64 if self.classes else torch.float32)
+        used = torch.arange(self.n_outputs) < torch.tensor([target.n_outputs for target in targets])[:, None]
+        self.used = self.per_unit(used.to(x.device))[:, None, None]
+        self.train, self.validation, self.test = (self._table([s[part] for s in splits]) for part in range(3))
+        self.splits, self.keys = splits, [target.values[:, 0] for target in targets]
+        self.baseline = [_baseline(t, v, s) for t, v, s in zip(targets, y, splits, strict=True)]
+
+    def _table(self, rows: list[NDArray[np.intp]]) -> Tensor:
+        """Rows of every factor, those of factors with fewer repeated, ``(n_factors, n_rows)``."""
+        longest = max(len(one) for one in rows)
+        return torch.as_tensor(np.stack([np.resize(one, longest) for one in rows])).to(self.x.device)
+
+    def per_unit(self, values: Tensor) -> Tensor:
+        """Repeat what belongs to factors for every representation."""
+        return values.expand(self.n_representations, *values.shape).flatten(0, 1)
+
+    def batch(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Codes ``(n_units, n_rows, n_codes)`` and targets ``(n_units, n_rows, n_values)``, a unit for each network."""
+        factor = torch.arange(self.n_factors, device=rows.device)[:, None]
+        return self.x[:, rows].flatten(0, 1), self.per_unit(self.y[factor, rows])
+
+    def guess(self, width: int) -> Tensor:
+        """Orthonormal rows, likely directions first, for the first projection of every unit."""
+        x = self.x.double().cpu().numpy()
+        parts = [(slices_of(key[split.train]), split.train) for key, split in zip(self.keys, self.splits, strict=True)]
+        axes = [sliced_directions(one[rows], slices)[:, :width].T for one in x for slices, rows in parts]
+        return torch.as_tensor(np.stack(axes)).to(self.x.device, torch.float32)
+
+    def losses(self, outputs: Tensor, y: Tensor, *, zero_one: bool = False) -> Tensor:
+        """Loss of every unit, head and row."""
+        if not self.classes:
+            squared: Tensor = ((outputs - y[:, None]).square() * self.used).sum(-1)
+            return squared
+        logits = outputs.masked_fill(~self.used, _ABSENT)
+        labels = y[:, None, :, 0].expand(logits.shape[:-1])
+        if zero_one:
+            return (logits.argmax(-1) != labels).float()
+        return functional.cross_entropy(logits.flatten(0, 2), labels.flatten(), reduction="none").view(labels.shape)
+
+
+def _standardised(target: Target, train: NDArray[np.intp]) -> tuple[NDArray[np.float64], float]:
+    """Numbers of mean 0 and total variance 1, and the variance they had; categories as they are, and 1."""
+    if target.n_classes:
+        return target.values, 1.0
+    values = target.values - target.values[train].mean(axis=0)
+    variance = float(np.square(values[train]).mean(axis=0).sum()) or 1.0
+    return values / np.sqrt(variance), variance
+
+
+def _baseline(target: Target, values: NDArray[np.float64], split: Split) -> tuple[NDArray[np.float64], ...]:
+    """Test loss of every row of the best guess without codes, and its share of errors."""
+    if not target.n_classes:
+        return (np.square(values[split.test]).sum(axis=1),) * 2
+    counts = np.bincount(values[split.train, 0].astype(int), minlength=target.n_classes)
+    labels = values[split.test, 0].astype(int)
+    share = np.maximum(counts, 0.5) / counts.sum()
+    return -np.log(share[labels]), (labels != counts.argmax()).astype(float)
+
+
+class _Heads:
+    """Spines and heads of all units: every tensor has a leading axis of units, so that a layer is one product."""
+
+    def __init__(
+        self, data: _Data, widths: tuple[int, ...], hidden: int, start: Tensor | None, generator: torch.Generator
+    ) -> None:
+        def uniform(bound: float, *shape: int) -> Tensor:
+            return (torch.rand(n_units, *shape, generator=generator, device=device) * 2 - 1) * bound
+
+        def projection(narrow: int, wide: int) -> Tensor:
+            columns: Tensor = torch.linalg.qr(torch.randn(n_units, wide, narrow, generator=generator, device=device))[0]
+            return columns.mT.contiguous()
+
+        device, n_heads = data.x.device, len(widths)
+        n_units, n_codes = data.n_representations * data.n_factors, data.x.shape[2]
+        self.widths = widths
+        if start is None:
+            self.spine = [projection(n, w) for n, w in zip(widths, (n_codes, *widths), strict=False)]
+        else:
+            narrowed = [torch.eye(n, w, device=device).repeat(n_units, 1, 1) for w, n in pairwise(widths)]
+            self.spine = [start.clone(), *narrowed]
+        first = torch.stack([uniform(math.sqrt(6 / w), hidden, widths[0]) for w in widths], dim=1)
+        self.layers = [
+            first,
+            uniform(1.0, n_heads, 1, hidden),
+            uniform(math.sqrt(6 / hidden), n_heads, hidden, hidden),
+            torch.zeros(n_units, n_heads, 1, hidden, device=device),
+            uniform(math.sqrt(1 / hidden), n_heads, hidden, data.n_outputs),
+            torch.zeros(n_units, n_heads, 1, data.n_outputs, device=device),
+        ]
+        for tensor in self.parameters:
+            tensor.requires_grad_()
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        return [*self.spine, *self.layers]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Predict from ``(n_units, n_rows, n_codes)``; ``(n_units, n_heads, n_rows, n_outputs)``."""
+        first, bias, inner, inner_bias, last, last_bias = self.layers
+        entry = x @ self.spine[0].mT
+        # A head's first layer goes through the spine once, as weights, rather than with every row.
+        weights = first @ self._from_entry()
+        h = functional.relu(_linear(entry[:, None].expand(-1, len(self.widths), -1, -1), weights.mT, bias))
+        h = functional.relu(_linear(h, inner, inner_bias))
+        return _linear(h, last, last_bias)
+
+    def _from_entry(self) -> Tensor:
+        """Projections from the first width to all, rows of zeros below, ``(n_units, n_heads, widest, widest)``."""
+        widest = self.widths[0]
+        composed = [torch.eye(widest, device=self.spine[0].device).expand(len(self.spine[0]), widest, widest)]
+        for link in self.spine[1:]:
+            composed.append(link @ composed[-1])
+        return torch.stack([functional.pad(p, (0, 0, 0, widest - p.shape[1])) for p in composed], dim=1)
+
+    def projections(self) -> list[Tensor]:
+        """Projections from code space to every width, narrowest first, ``(n_units, width, n_codes)``."""
+        composed = [self.spine[0].detach().double().cpu()]
+        for link in self.spine[1:]:
+            composed.append(link.detach().double().cpu() @ composed[-1])
+        return composed[::-1]
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """One layer of all heads of all units."""
+    product = torch.baddbmm(bias.flatten(0, 1), x.flatten(0, 1), weight.flatten(0, 1))
+    return product.view(*weight.shape[:2], *product.shape[1:])
+
+
+def _train(data: _Data, widths: tuple[int, ...], rng: np.random.Generator, training: Training) -> _Heads:
+    """Train until no unit's validation loss improves, and keep every unit as it was at its best."""
+    generator = torch.Generator(data.x.device).manual_seed(int(rng.integers(2**63 - 1)))
+    start = data.guess(widths[0]) if training.start == "slices" else None
+    heads = _Heads(data, widths, training.hidden, start, generator)
+    optimiser = torch.optim.Adam(heads.parameters, lr=training.learning_rate, betas=(0.9, 0.99))
+    best = [p.detach().clone() for p in heads.parameters]
+    lowest = torch.full((len(best[0]),), math.inf, device=data.x.device)
+    stale = 0
+    batches = _batches(data.train, training.batch_size, generator)
+    for step in range(1, training.n_steps + 1):
+        for group in optimiser.param_groups:
+            group["lr"] = training.learning_rate * 0.5 * (1 + math.cos(math.pi * (step - 1) / training.n_steps))
+        x, y = data.batch(next(batches))
+        # Each unit has parameters of its own: the sum over units trains each as if it were alone.
+        loss = data.losses(heads(x), y).mean(dim=(1, 2)).sum()
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        if step % training.check_every == 0 or step == training.n_steps:
+            current = _over_rows(heads, data, data.validation[:, :VALIDATION_ROWS]).mean(dim=(1, 2))
+            better = current < lowest
+            lowest = torch.where(better, current, lowest)
+            for kept, p in zip(best, heads.parameters, strict=True):
+                kept[better] = p.detach()[better]
+            stale = 0 if bool(better.any()) else stale + 1
+            if stale == training.patience:
+                break
+    for kept, p in zip(best, heads.parameters, strict=True):
+        p.detach().copy_(kept)
+    return heads
+
+
+def _batches(rows: Tensor, size: int, generator: torch.Generator) -> Any:
+    """Rows of every factor in random order, over and over."""
+    while True:
+        order = torch.rand(rows.shape, generator=generator, device=rows.device).argsort(dim=1)
+        shuffled = rows.gather(1, order)
+        size = min(size, rows.shape[1])
+        for start in range(0, rows.shape[1] - size + 1, size):
+            yield shuffled[:, start : start + size]
+
+
+@torch.no_grad()
+def _over_rows(heads: _Heads, data: _Data, rows: Tensor, *, zero_one: bool = False) -> Tensor:
+    """Losses of every unit, head and row, some rows at a time."""
+    parts = []
+    for some in torch.split(rows, ROWS_AT_ONCE, dim=1):
+        x, y = data.batch(some)
+        parts.append(data.losses(heads(x), y, zero_one=zero_one))
+    return torch.cat(parts, dim=2)
+
+
+def _measure(heads: _Heads, data: _Data, frames: list[Frame], n_axes: int, zero_one: bool) -> list[list[Fit]]:
+    """Bases in the codes as they came, and test losses, narrowest head first."""
+    losses = _over_rows(heads, data, data.test, zero_one=zero_one)[:, -n_axes:].flip(1).double().cpu().numpy()
+    projections = [p.numpy() for p in heads.projections()[:n_axes]]
+    fits: list[list[Fit]] = []
+    for m, frame in enumerate(frames):
+        fits.append([])
+        for k, (baseline, unit) in enumerate(zip(data.baseline, data.units, strict=True)):
+            u = m * data.n_factors + k
+            blind = baseline[int(zero_one)]
+            basis = nested_basis([frame.to_codes(p[u]) for p in projections])
+            fits[-1].append(Fit(basis=basis, losses=unit * np.vstack([blind, losses[u, :, : len(blind)]])))
+    return fits

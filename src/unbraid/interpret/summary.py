@@ -1,0 +1,322 @@
+"""Opening paragraph; notes grouped."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbraid._base.arrays import IntArray
+from unbraid._base.text import count, listing, number, quoted, spoken
+from unbraid.interpret.chance import Standing, standing
+from unbraid.interpret.dependence import distrusted
+from unbraid.interpret.disagreement import Disagreement, disagreements, explain
+from unbraid.interpret.verdict import (
+    AT_CHANCE,
+    LEVELS,
+    MEANING,
+    NOT_SCORED,
+    NOT_TOLD,
+    READ_WELL,
+    Verdict,
+    exceptions,
+    scores_of,
+    verdicts,
+)
+from unbraid.metrics import METRICS
+from unbraid.metrics._catalogue import ceiling
+from unbraid.metrics._metric import Property
+from unbraid.results.report import Report
+from unbraid.results.score import Score
+
+NOTABLE_GAP, LEAST_TIE = 0.15, 0.02
+#: How much more than any other pair two codes must tell about each other to be named.
+STANDS_OUT = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """The first words of the page.
+
+    Attributes:
+        verdict: What the representation is good and bad at.
+        findings: Where that comes from: how the codes hold the factors.
+        numbers: The same as numbers: the middle scores, and how high some can get at all.
+        caution: How far to trust that: chance, scores that disagree, factors that differ.
+        disagreements: For each property whose scores disagree markedly, what they ask and why they may.
+    """
+
+    verdict: str
+    caution: str
+    numbers: str = ""
+    findings: tuple[str, ...] = ()
+    disagreements: tuple[str, ...] = ()
+
+
+def opening(report: Report) -> Opening:
+    """Say in words what the numbers say."""
+    if not report.scores:
+        return Opening(verdict="Nothing could be scored; the reasons are below.", caution="")
+    judged, apart = verdicts(report), disagreements(report)
+    caution = [
+        *_one_factor(judged, report),
+        *_partly_failed(judged),
+        *_chance(report),
+        *_disagreements(apart),
+        *_factors(report),
+    ]
+    return Opening(
+        verdict=" ".join([*_judged(judged, report), *_independence(report), *_unscored(judged, report)]),
+        findings=tuple(finding.says for finding in report.findings),
+        numbers=" ".join([*_scale(judged, report), *_ceilings(report)]),
+        caution=" ".join(caution),
+        disagreements=tuple(explain(item, report, judged) for item in apart),
+    )
+
+
+def _judged(judged: list[Verdict], report: Report) -> list[str]:
+    """Say the levels, and at once where dependent factors mislead the scores behind them."""
+    levels, misled = _levels(judged, report), _dependence(report)
+    return [*levels, *(f"But {said}" if levels else f"Note that {said}" for said in misled)]
+
+
+def _levels(judged: list[Verdict], report: Report) -> list[str]:
+    parts = []
+    for _, word in LEVELS:
+        names = _explained(judged, report, word)
+        if names:
+            parts.append(f"{word} at {listing(names)}")
+    joined = ", and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+    sentences = [f"This representation is {joined}."] if parts else []
+    for level, words in ((AT_CHANCE, "does no better than chance at"), (NOT_TOLD, "cannot be told from chance in")):
+        names = _explained(judged, report, level)
+        if names:
+            sentences.append(f"{'It' if sentences else 'This representation'} {words} {listing(names)}.")
+    return sentences
+
+
+def _explained(judged: list[Verdict], report: Report, level: str) -> list[str]:
+    """Name the properties judged so, what each means, and what a good one does not hold for."""
+    return [f"{v.about} ({MEANING[v.about]}{exceptions(v, report)})" for v in judged if v.level == level]
+
+
+def _scale(judged: list[Verdict], report: Report) -> list[str]:
+    parts = [f"{v.middle:.2f} for {v.about}" for v in judged if v.middle is not None]
+    if not parts:
+        return []
+    with_null = any(score.null is not None for score in report.scores.values())
+    zero = "what shuffled factors score" if with_null else "the worst possible (no chance level was computed)"
+    return [f"On a scale from 0, {zero}, to 1, the best of its range, the middle score is {listing(parts)}."]
+
+
+def _independence(report: Report) -> list[str]:
+    found = [(m, s, standing(m, s)) for m, s in scores_of(report, Property.INDEPENDENCE) if m.source.label_free]
+    worse = [
+        f"{spoken(m.title)} is {number(s.value)} where independent codes give {number(s.null)}"
+        for m, s, where in found
+        if where is Standing.WORSE
+    ]
+    if worse:
+        like = ", as some factors do" if report.dependence is not None and report.dependence.dependent_pairs else ""
+        return [f"The codes depend on each other{like}: {worse[0]}{_closest(report)}."]
+    if any(where is not Standing.UNKNOWN for *_, where in found):
+        return ["The codes cannot be told from independent ones."]
+    return []
+
+
+def _closest(report: Report) -> str:
+    """Name the two codes that tell most about each other, where they stand out, and the factor that both hold."""
+    score = report.scores.get("code_mutual_information")
+    matrix = None if score is None else score.evidence.get("code_mutual_information")
+    names = [name for name in report.meta["code_names"] if name not in set(report.meta["dead_codes"])]
+    if matrix is None or len(names) != len(matrix) or len(matrix) < 3:
+        return ""
+    rows, columns = np.triu_indices(len(matrix), 1)
+    pairs = matrix[rows, columns]
+    first = int(pairs.argmax())
+    if pairs[first] < STANDS_OUT * np.delete(pairs, first).max():
+        return ""
+    both = {names[rows[first]], names[columns[first]]}
+    shared = next((item for item in report.findings if len(item.factors) == 1 and both <= set(item.codes)), None)
+    why = "" if shared is None else f", the codes of {quoted(shared.factors)}"
+    return f", most of all {quoted([names[rows[first]], names[columns[first]]])}{why}"
+
+
+def _unscored(judged: list[Verdict], report: Report) -> list[str]:
+    empty = [v for v in judged if v.level == NOT_SCORED]
+    if empty and not report.meta["n_factors"]:
+        return [f"No factors were given, so nothing can be said about {_names(empty)}."]
+    failed, not_run = [v for v in empty if v.n_failed], [v for v in empty if not v.n_failed]
+    sentences = []
+    if failed:
+        sentences.append(f"Nothing can be said about {_names(failed)}: every metric of that kind failed.")
+    if not_run:
+        sentences.append(f"Nothing can be said about {_names(not_run)}: no metric of that kind was run.")
+    return sentences
+
+
+def _names(judged: list[Verdict]) -> str:
+    return listing([str(v.about) for v in judged])
+
+
+def _dependence(report: Report) -> list[str]:
+    """Say which factors depend, and how many scores that misleads: nothing above it can be taken at its word."""
+    misled = distrusted(report.scores, report.dependence)
+    if not misled or report.dependence is None:
+        return []
+    pairs = report.dependence.dependent_pairs
+    who = quoted([pairs[0].first, pairs[0].second]) if len(pairs) == 1 else f"{len(pairs)} pairs of factors"
+    verb = "depend on each other" if len(pairs) == 1 else "depend"
+    return [f"{who} {verb}, which misleads {len(misled)} of the {count(len(report.scores), 'score')} behind this."]
+
+
+def _one_factor(judged: list[Verdict], report: Report) -> list[str]:
+    judges_modularity = any(v.about is Property.MODULARITY and v.n_scores for v in judged)
+    if report.meta["n_factors"] != 1 or not judges_modularity:
+        return []
+    return ["With one factor, no code can mix factors, so the verdict on modularity says little."]
+
+
+def _partly_failed(judged: list[Verdict]) -> list[str]:
+    return [
+        f"{count(v.n_failed, 'metric')} of {v.about} failed; the verdict on it rests on the other {v.n_scores}."
+        for v in judged
+        if v.n_failed and v.n_scores
+    ]
+
+
+def _chance(report: Report) -> list[str]:
+    found = [(METRICS[name], score) for name, score in report.scores.items() if not METRICS[name].source.label_free]
+    where = {spoken(metric.title): standing(metric, score) for metric, score in found}
+    known = [title for title in where if where[title] is not Standing.UNKNOWN]
+    if not known:
+        return ["Scores were not compared with chance, so some may be luck."] if found else []
+    same = [title for title in known if where[title] is Standing.SAME]
+    worse = [title for title in known if where[title] is Standing.WORSE]
+    if not same and not worse:
+        return [f"All {len(known)} scores compared with chance are clear of it."] if len(known) > 1 else []
+    if len(same) == len(known) > 1:
+        return [f"None of the {len(known)} scores compared with chance can be told from it."]
+    total, sentences = count(len(known), "score"), []
+    if same:
+        sentences.append(f"{len(same)} of {total} cannot be told from chance: {listing(same)}.")
+    if worse:
+        verb = "is" if len(worse) == 1 else "are"
+        sentences.append(f"{len(worse)} of {total} {verb} worse than chance: {listing(worse)}.")
+    return sentences
+
+
+def _disagreements(found: list[Disagreement]) -> list[str]:
+    if not found:
+        return []
+    parts = [f"{item.about} ({item.names})" for item in found]
+    return [f"On the scale from chance to best, scores about one property disagree markedly for {listing(parts)}."]
+
+
+def _factors(report: Report) -> list[str]:
+    """Name the weakest and strongest factors, where they differ; those that cannot be told apart together."""
+    found = {
+        name: score
+        for name, score in report.scores.items()
+        if score.per_factor is not None
+        and METRICS[name].higher_is_better
+        and METRICS[name].bounds == (0.0, 1.0)
+        and np.isfinite(score.per_factor).all()
+    }
+    table = np.array([score.per_factor for score in found.values()])
+    if len(table) < 2 or table.shape[1] < 2:
+        return []
+    means, names = table.mean(axis=0), report.meta["factor_names"]
+    tie = _uncertainty(list(found.values()))
+    if means.max() - means.min() < max(NOTABLE_GAP, 2 * tie):
+        return []
+    low, high = (np.flatnonzero(np.abs(means - end) <= tie) for end in (means.min(), means.max()))
+    weakest, strongest = (quoted([names[k] for k in part]) for part in (low, high))
+    verb = "comes" if len(low) == 1 else "come"
+    return [
+        f"Of the factors, {weakest} {verb} out weakest (mean {means[low].mean():.2f} over the {len(table)} scores from "
+        f"0 to 1 that are given factor by factor) and {strongest} strongest ({means[high].mean():.2f})."
+        f"{_still_there(report, low)}"
+    ]
+
+
+def _uncertainty(scores: list[Score]) -> float:
+    """How far the mean of a factor over scores may be off: the interval of a mean over factors, widened to one."""
+    reaches = [(s.high - s.low) / 2 for s in scores if s.low is not None and s.high is not None]
+    first = scores[0].per_factor
+    assert first is not None
+    return max(LEAST_TIE, float(np.sqrt(len(first)) * np.mean(reaches))) if reaches else LEAST_TIE
+
+
+def _still_there(report: Report, factors: IntArray) -> str:
+    """Add that the weakest factors are not lost, where probes read them."""
+    found = [s.per_factor for n, s in report.scores.items() if n.endswith(".informativeness")]
+    read = np.max([column for column in found if column is not None], axis=0) if found else None
+    if read is None or read[factors].min() < READ_WELL:
+        return ""
+    least, of = math.floor(100 * read[factors].min()) / 100, "it" if len(factors) == 1 else "each"
+    share = "all" if least >= 1 else f"at least {least:.2f}"
+    return f" That is not for want of information: the best probe reads {share} of {of}."
+
+
+def _ceilings(report: Report) -> list[str]:
+    """Say which scores cannot reach the best of their range with these factors."""
+    found = [(METRICS[name], score) for name, score in report.scores.items()]
+    known = [(m, ceiling(m.name, s.value, report.meta)) for m, s in found if standing(m, s) is not Standing.SAME]
+    parts = [f"{top.value:.2f} for {spoken(metric.title)}" for metric, top in known if top is not None]
+    if not parts:
+        return []
+    return [f"Not all scores can reach 1 here; perfect codes, one for each factor, get about {listing(parts)}."]
+
+
+NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """One note, and the scores it is about.
+
+    Attributes:
+        text: The note; where only numbers differ from score to score, they are dots.
+        about: Titles of the scores, each with its own numbers where they differ. Empty: about everything.
+    """
+
+    text: str
+    about: tuple[str, ...] = ()
+
+
+def general_doubts(report: Report) -> list[Doubt]:
+    """Return the notes about the representation as a whole."""
+    return [Doubt(text=note) for note in dict.fromkeys(report.notes)]
+
+
+def failure_doubts(report: Report) -> list[Doubt]:
+    """Return why metrics failed, one entry for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in report.failures.items():
+        reasons.setdefault(reason.replace(f" for {name}", ""), []).append(METRICS[name].title)
+    return [Doubt(text=reason, about=tuple(titles)) for reason, titles in reasons.items()]
+
+
+def score_doubts(report: Report) -> list[Doubt]:
+    """Return the notes of single scores; notes that differ in their numbers only become one."""
+    alike: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
+    for name, score in report.scores.items():
+        for note in dict.fromkeys(score.notes):
+            pieces = NUMBER.split(note)
+            alike.setdefault(tuple(pieces[::2]), []).append((METRICS[name].title, pieces[1::2]))
+    return [_merge(words, found) for words, found in alike.items()]
+
+
+def _merge(words: tuple[str, ...], found: list[tuple[str, list[str]]]) -> Doubt:
+    columns = list(zip(*(numbers for _, numbers in found), strict=True))
+    differs = [len(set(column)) > 1 for column in columns]
+    shown = ["…" if different else column[0] for different, column in zip(differs, columns, strict=True)]
+    text = words[0] + "".join(number + word for number, word in zip(shown, words[1:], strict=True))
+    about: list[str] = []
+    for title, numbers in found:
+        own = [number for number, different in zip(numbers, differs, strict=True) if different]
+        about.append(f"{title} ({', '.join(own)})" if own else title)
+    return Doubt(text=text.replace("….", "…"), about=tuple(about))

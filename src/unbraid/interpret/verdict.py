@@ -1,0 +1,201 @@
+"""Verdict per property, and its exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.text import quoted
+from unbraid.interpret.chance import NO_BETTER, Standing, progress, standing
+from unbraid.metrics import METRICS, Metric
+from unbraid.metrics._metric import Property
+from unbraid.results.finding import FindingKind
+from unbraid.results.report import Report
+from unbraid.results.score import Score
+
+MEANING = {
+    Property.MODULARITY: "each code is about one factor",
+    Property.COMPACTNESS: "each factor sits in one code",
+    Property.EXPLICITNESS: "the factors can be read out of the codes",
+    Property.ORTHOGONALITY: "each factor has directions of its own",
+    Property.INDEPENDENCE: "the codes do not depend on each other",
+}
+LEVELS = ((0.9, "very good"), (0.7, "good"), (0.4, "middling"), (0.1, "weak"), (0.0, "poor"))
+AT_CHANCE, NOT_TOLD, NOT_SCORED, NO_VERDICT = "at chance", "not told from chance", "not scored", "no verdict"
+DEPENDENT, INDEPENDENT = "dependent", "no dependence seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One property, judged.
+
+    Attributes:
+        about: The property.
+        level: One to three words.
+        middle: Median of ``points``, where there are any.
+        points: Title and progress from chance (0) to best (1) of each score that has such a scale.
+        n_scores: How many scores there are, with or without such a scale.
+        n_failed: How many more were asked for.
+        no_points: Why there are no points, or empty.
+    """
+
+    about: Property
+    level: str
+    middle: float | None
+    points: tuple[tuple[str, float], ...]
+    n_scores: int
+    n_failed: int
+    no_points: str = ""
+
+
+def verdicts(report: Report) -> list[Verdict]:
+    """Judge every property from its scores."""
+    failed = [METRICS[name].measures[0] for name in report.failures]
+    return [_verdict(prop, scores_of(report, prop), failed.count(prop)) for prop in Property]
+
+
+def scores_of(report: Report, prop: Property) -> list[tuple[Metric, Score]]:
+    """Return the scores whose first property is ``prop``; each score is judged under one property only."""
+    return [(METRICS[name], score) for name, score in report.scores.items() if METRICS[name].measures[0] is prop]
+
+
+def _verdict(prop: Property, scores: list[tuple[Metric, Score]], n_failed: int) -> Verdict:
+    labelled = [(metric, score) for metric, score in scores if not metric.source.label_free]
+    points = tuple((m.title, p) for m, s in labelled if (p := progress(m, s)) is not None)
+    middle = median(p for _, p in points) if points else None
+    return Verdict(
+        about=prop,
+        level=_level(scores, labelled, middle),
+        middle=middle,
+        points=points,
+        n_scores=len(scores),
+        n_failed=n_failed,
+        no_points="" if points else _no_points(scores, labelled),
+    )
+
+
+def _level(scores: list[tuple[Metric, Score]], labelled: list[tuple[Metric, Score]], middle: float | None) -> str:
+    if not scores:
+        return NOT_SCORED
+    if not labelled:
+        return _independence_level([standing(m, s) for m, s in scores])
+    known = [where for m, s in labelled if (where := standing(m, s)) is not Standing.UNKNOWN]
+    if known and sum(where is Standing.BETTER for where in known) <= len(known) / 2:
+        return AT_CHANCE if middle is not None and middle < NO_BETTER else NOT_TOLD
+    return NO_VERDICT if middle is None else next(word for least, word in LEVELS if middle >= least)
+
+
+def _independence_level(found: list[Standing]) -> str:
+    if Standing.WORSE in found:
+        return DEPENDENT
+    return INDEPENDENT if set(found) - {Standing.UNKNOWN} else NO_VERDICT
+
+
+def _no_points(scores: list[tuple[Metric, Score]], labelled: list[tuple[Metric, Score]]) -> str:
+    if not scores:
+        return ""
+    if labelled and not any(metric.has_null for metric, _ in labelled):
+        return "Not on this scale: shuffled factors do not tell what chance scores here."
+    if labelled:
+        return "Chance alone comes so close to the best possible that these scores tell nothing here."
+    return "Not on this scale: independent codes, the chance level of these scores, are the best there is."
+
+
+#: A factor, code or pair below this is an exception to a verdict of that level; a lesser one claims nothing of each.
+LEAST = {"very good": 0.75, "good": 0.55}
+#: How well a probe must read a factor to say that it is there.
+READ_WELL = 0.9
+#: Two factors whose orthogonality is below this hardly have a direction that they do not share.
+HARDLY_ANY = 0.25
+
+#: Findings all of whose codes are about several factors, and those all of whose factors sit in several codes.
+SHARED_CODES = (FindingKind.ROTATED, FindingKind.PACKED)
+SEVERAL_CODES = (FindingKind.ROTATED, FindingKind.SPREAD, FindingKind.CIRCLE)
+
+
+def exceptions(verdict: Verdict, report: Report) -> str:
+    """Name what a good verdict does not hold for, in words that follow it; nothing where it holds throughout."""
+    least = LEAST.get(verdict.level)
+    if least is None:
+        return ""
+    if verdict.about is Property.ORTHOGONALITY:
+        return _pairs(report, least)
+    of_codes = verdict.about is Property.MODULARITY
+    middle = _middle([_points(m, s, of_codes) for m, s in scores_of(report, verdict.about)])
+    names = report.meta["code_names" if of_codes else "factor_names"]
+    known = {Property.MODULARITY: _without_factor, Property.EXPLICITNESS: _read_by_some}.get(verdict.about)
+    apart = known(report) if known else set()
+    low = {name for name, at in zip(names, middle, strict=False) if at < least} - apart
+    said = quoted([name for name in names if name in low | _found(report, verdict.about)])
+    return f", except {said}" if said else ""
+
+
+def _found(report: Report, about: Property) -> set[str]:
+    """Return the codes that findings say are about several factors, or the factors that sit in several codes."""
+    if about is Property.MODULARITY:
+        return {name for item in report.findings if item.kind in SHARED_CODES for name in item.codes}
+    kinds = SEVERAL_CODES if about is Property.COMPACTNESS else ()
+    return {name for item in report.findings if item.kind in kinds for name in item.factors}
+
+
+def _points(metric: Metric, score: Score, of_codes: bool) -> list[float] | None:
+    """Place the value of each factor or code between chance and best."""
+    each = score.per_code if of_codes else score.per_factor
+    if each is None:
+        return None
+    placed = [progress(metric, replace(score, value=float(value))) for value in each]
+    return [np.nan if place is None else place for place in placed]
+
+
+def _middle(rows: Sequence[list[float] | None]) -> list[float]:
+    """Return the median of each column over the scores that have one."""
+    known = np.array([row for row in rows if row is not None and np.isfinite(row).any()])
+    if not len(known):
+        return []
+    return [float(np.median(own)) if len(own := column[np.isfinite(column)]) else np.nan for column in known.T]
+
+
+def _without_factor(report: Report) -> set[str]:
+    kinds = (FindingKind.EMPTY, FindingKind.DEAD)
+    return {name for item in report.findings if item.kind in kinds for name in item.codes}
+
+
+def _read_by_some(report: Report) -> set[str]:
+    """Return the factors that at least one probe reads well, though most may not."""
+    found = [s.per_factor for n, s in report.scores.items() if n.endswith(".informativeness")]
+    read = [column for column in found if column is not None]
+    best = np.max(read, axis=0) if read else []
+    return {name for name, most in zip(report.meta["factor_names"], best, strict=False) if most >= READ_WELL}
+
+
+def _pairs(report: Report, least: float) -> str:
+    """Name factors that share directions: alone where they do with every other, else as pairs."""
+    score, names = report.scores.get("iwo"), report.meta["factor_names"]
+    if score is None or score.per_factor is None:
+        return ""
+    matrix = score.evidence.get("iwo")
+    if matrix is None:  # as read from a file: a mean over pairs tells how low the lowest may be, not which it is
+        worst = 1 - (len(names) - 1) * (1 - score.per_factor.min())
+        return ", with exceptions" if worst < least else ""
+    low = matrix < least
+    np.fill_diagonal(low, False)
+    alone = low.sum(axis=1) == len(names) - 1
+    low[alone] = low[:, alone] = False
+    found = np.argwhere(np.triu(low))
+    said = [quoted([name for name, out in zip(names, alone, strict=True) if out])] if alone.any() else []
+    if len(found):
+        said.append(_shared(matrix, found, names))
+    return f", except {' and '.join(said)}" if said else ""
+
+
+def _shared(matrix: FloatArray, found: IntArray, names: Sequence[str]) -> str:
+    values = matrix[found[:, 0], found[:, 1]]
+    worst = int(values.argmin())
+    both = quoted([names[k] for k in found[worst]])
+    if len(found) > 1:
+        return f"{len(found)} pairs of factors, most of all {both}"
+    return f"{both}, which {'share one' if values[worst] < HARDLY_ANY else 'share some'}"

@@ -1,0 +1,254 @@
+"""From a decoder to entropies."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.checks import check_at_least
+from unbraid._base.progress import track
+from unbraid._version import __version__
+from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY
+from unbraid.evidence.jacobians.priors import GaussianMixture, Latents, draw_latents
+from unbraid.evidence.jacobians.sources import JacobianSource, decoder_jacobians, precomputed
+from unbraid.evidence.jacobians.statistics import GramStatistics, collect
+from unbraid.manifold import quantities as quantities
+from unbraid.manifold.quantities import Partition, PartitionLike, make_partition
+from unbraid.manifold.result import ManifoldAnalysis, SampleRecord
+
+NEAR_PARALLEL = 7.5
+MOST_NAMED = 10
+
+
+def make_notes(found: GramStatistics, total_correlation: float) -> tuple[str, ...]:
+    """Return one sentence for each thing that limits the numbers."""
+    n_samples = len(found.log_volumes)
+    notes = []
+    dead = np.flatnonzero(found.flat_counts == n_samples)
+    partly = np.flatnonzero((found.flat_counts > 0) & (found.flat_counts < n_samples))
+    if len(dead):
+        notes.append(f"Inactive, moving the data nowhere: {_latents(dead)}. Everything else is about the others.")
+    if len(partly):
+        notes.append(
+            f"Counted as inactive, standing still in some samples: {_latents(partly)}. The logarithm of nothing has "
+            "no mean."
+        )
+    if np.nanmax(found.pair_information, initial=0.0) > NEAR_PARALLEL:
+        notes.append(
+            "Some latents move the data in the same direction; their mutual information is infinite, and shown as "
+            "far as the precision can tell (18 nats in float64, 8 in float32)."
+        )
+    if total_correlation < 0:
+        notes.append(
+            f"The total correlation is {total_correlation:.3g}, but cannot be negative: log_abs_det disagrees with the "
+            "Jacobian, or float32 is too coarse; leave it out, or use dtype='float64'."
+        )
+    return tuple(notes)
+
+
+def _latents(positions: IntArray) -> str:
+    names = [f"z{i}" for i in positions[:MOST_NAMED]]
+    rest = len(positions) - len(names)
+    return ", ".join(names) + (f" and {rest} more" if rest else "")
+
+
+# Nats per latent by which a flow's own log-determinant may differ from the Jacobian's before it is called wrong.
+DETERMINANT_TOLERANCE = 0.01
+MISSING = "give a decoder, a torch module or function, or its jacobians (n_samples, data, latent), got neither."
+
+
+def analyze(
+    decoder: Any = None,
+    *,
+    latent_dim: int | None = None,
+    n_samples: int = 1000,
+    partition: PartitionLike = None,
+    prior: Any = None,
+    jacobians: Any = None,
+    log_abs_det: Callable[[Any], Any] | None = None,
+    mode: str = "auto",
+    dtype: str | None = None,
+    device: str | None = None,
+    memory: str | int = DEFAULT_MEMORY,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> ManifoldAnalysis:
+    r"""Measure which latents of a decoder matter, and which move the data in the same directions.
+
+    No labels are needed. With :math:`J` the decoder's Jacobian and :math:`J_S` its columns of a set of latents,
+
+    .. math::
+
+        H(q_S) = \tfrac{|S|}{2}(1 + \log 2\pi) + E_z[\log |J_S|], \qquad |J_S| = \det(J_S^T J_S)^{1/2},
+
+    is the manifold entropy of the set, :math:`\sum_S H(q_S) - H(q)` the total correlation, and
+    :math:`E_z[-\tfrac12 \log(1 - \cos^2\theta_{ij})]`, with :math:`\theta_{ij}` the angle between two columns, the
+    mutual information of two latents.
+
+    Args:
+        decoder: A torch module or function from ``(rows, latent_dim)`` to ``(rows, ...)``, any output shape; or any
+            object with ``decode`` (as a module with ``encode`` and ``decode``) or ``decoder`` (as our trained models).
+        latent_dim: How many latents it takes; may be left out where ``prior`` or ``jacobians`` tells.
+        n_samples: Latents to draw; 100 to 1000 are enough for most decoders (see :meth:`ManifoldAnalysis.convergence`).
+        partition: Sets of latents, such as ``[range(10), range(10, 20)]`` or ``{"core": [0, 2], "rest": [1]}``; each
+            latent in one. By default every latent is a set of its own.
+        prior: ``None`` for a standard normal, samples ``(n_samples, latent_dim)``, or a :class:`GaussianMixture`, whose
+            deviations then scale the columns.
+        jacobians: Instead of a decoder, its Jacobians ``(n_samples, data, latent)`` from any framework.
+        log_abs_det: For a square decoder, a function from latents to :math:`\log|\det J|`, which a flow knows for free.
+        mode: ``"forward"``, ``"reverse"`` or ``"auto"``, the cheaper one.
+        dtype: ``"float32"`` or ``"float64"``; by default the module's own.
+        device: Such as ``"cuda"``; by default the module's own.
+        memory: Budget for Jacobians and passes, such as ``"2GiB"``. It changes the time, not the result.
+        seed: Same seed, same latents, on any device.
+        progress: Whether to show a bar; by default on a terminal.
+
+    Returns:
+        Entropies, correlations, standard errors, the order of importance and the active latents.
+
+    Raises:
+        TypeError: A decoder that cannot be called, or returns something other than one tensor.
+        ValueError: More latents than outputs, samples of a batch that mix, outputs that are random, not finite or
+            detached, a partition that does not cover the latents, or torch missing.
+
+    Note:
+        Unchanged by rotating or shifting the data. Rotating the latents changes everything but the total entropy.
+
+    References:
+        Galperin and Köthe (2025), Analyzing Generative Models by Manifold Entropic Metrics, sec. 4 and app. A.
+        https://arxiv.org/abs/2410.19426
+
+    Example:
+        >>> import numpy as np
+        >>> two_columns = np.array([[2.0, 1.0], [0.0, 1.0], [0.0, 0.0]])  # at 45 degrees
+        >>> found = analyze(jacobians=np.stack([two_columns] * 2))
+        >>> round(found.total_correlation, 6), round(-0.5 * float(np.log(0.5)), 6)
+        (0.346574, 0.346574)
+    """
+    started = time.perf_counter()
+    check_at_least("seed", seed, 0)
+    source, latents = _source(
+        decoder, jacobians, latent_dim, n_samples, prior, seed, mode=mode, dtype=dtype, device=device, memory=memory
+    )
+    sets = make_partition(partition, source.latent_dim)
+    volumes = None if log_abs_det is None else _own_volumes(log_abs_det, source, latents)
+    with track(-(-source.n_samples // source.chunk_size), progress, doing="analysing") as bar:
+        found = collect(
+            source,
+            sets.sets,
+            between_sets=not sets.is_default,
+            log_abs_det=volumes,
+            advance=bar.advance,
+        )
+    meta = {
+        "latent_dim": source.latent_dim,
+        "n_samples": source.n_samples,
+        "output_shape": list(source.output_shape),
+        "prior": _prior_name(prior, jacobians),
+        "mode": getattr(getattr(source, "decoder", None), "mode", "precomputed"),
+        "log_abs_det": log_abs_det is not None,
+        "seed": seed,
+        "unbraid": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+    return summarise(found, sets, source.output_shape, meta)
+
+
+def summarise(
+    found: GramStatistics, partition: Partition, output_shape: tuple[int, ...], meta: dict[str, Any]
+) -> ManifoldAnalysis:
+    """Turn what is known of each sample into the result."""
+    active = found.active
+    sizes = np.array([float(active[members].sum()) for members in partition.sets])
+    each = quantities.latent_entropy(found.log_lengths, active)
+    sets = each if partition.is_default else quantities.entropy(found.set_log_volumes, sizes)
+    total = quantities.estimate(found.log_volumes)
+    correlations = quantities.total_correlation_samples(found.set_log_volumes, found.log_volumes)
+    correlation = quantities.estimate(correlations)
+    between = None if found.set_pair_information is None else quantities.estimate(found.set_pair_information)
+    effective = quantities.effective_dimension(found.log_lengths, active)
+    return ManifoldAnalysis(
+        n_samples=len(found.log_volumes),
+        output_shape=output_shape,
+        partition=partition,
+        active=active,
+        total_entropy=float(total.value) + int(active.sum()) * quantities.UNIT_ENTROPY,
+        total_entropy_error=float(total.error),
+        manifold_entropy=sets.value,
+        manifold_entropy_error=sets.error,
+        latent_entropy=each.value,
+        latent_entropy_error=each.error,
+        total_correlation=float(correlation.value),
+        total_correlation_error=float(correlation.error),
+        pairwise_mutual_information=found.pair_information,
+        pairwise_mutual_information_error=found.pair_information_error,
+        set_mutual_information=None if between is None else between.value,
+        set_mutual_information_error=None if between is None else between.error,
+        order=quantities.importance_order(each.value),
+        effective_dimension=float(effective.value),
+        effective_dimension_error=float(effective.error),
+        samples=SampleRecord(
+            log_lengths=found.log_lengths,
+            log_volumes=found.log_volumes,
+            total_correlation=correlations,
+            mean_pair_information=found.mean_pair_information,
+            active=active,
+        ),
+        notes=make_notes(found, float(correlation.value)),
+        meta=meta,
+    )
+
+
+def _source(
+    decoder: Any,
+    jacobians: Any,
+    latent_dim: int | None,
+    n_samples: int,
+    prior: Any,
+    seed: int,
+    *,
+    mode: str,
+    dtype: str | None,
+    device: str | None,
+    memory: str | int,
+) -> tuple[JacobianSource, Latents | None]:
+    if (decoder is None) == (jacobians is None):
+        raise ValueError("give either a decoder or its jacobians, got both." if jacobians is not None else MISSING)
+    if jacobians is not None:
+        ready = precomputed(jacobians, memory=memory)
+        if latent_dim is not None and latent_dim != ready.latent_dim:
+            raise ValueError(f"latent_dim must be {ready.latent_dim}, the last axis of jacobians, got {latent_dim}.")
+        return ready, None
+    latents = draw_latents(prior, n_samples, latent_dim, np.random.default_rng(seed))
+    return decoder_jacobians(decoder, latents, mode=mode, dtype=dtype, device=device, memory=memory), latents
+
+
+def _own_volumes(
+    log_abs_det: Callable[[Any], Any], source: JacobianSource, latents: Latents | None
+) -> Callable[[int, int], FloatArray]:
+    """Return the flow's own log-determinants, with the deviations of the prior, checked against a few Jacobians."""
+    if latents is None:
+        raise ValueError("log_abs_det needs the decoder; it cannot be used with jacobians, leave it out.")
+    data_dim = int(np.prod(source.output_shape))
+    if data_dim != source.latent_dim:
+        raise ValueError(
+            f"log_abs_det is for square decoders, got {source.latent_dim} latents and {data_dim} outputs; leave it out."
+        )
+    from unbraid.manifold.determinant import checked_volumes
+
+    return checked_volumes(log_abs_det, source, latents, tolerance=DETERMINANT_TOLERANCE * source.latent_dim)
+
+
+def _prior_name(prior: Any, jacobians: Any) -> str:
+    if jacobians is not None:
+        return "jacobians given"
+    if prior is None or isinstance(prior, str):
+        return "standard normal"
+    return "mixture of Gaussians" if isinstance(prior, GaussianMixture) else "samples given"

@@ -1,0 +1,177 @@
+"""What latents look like: mean Jacobians and traversals of image decoders, contours of decoders to the plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.checks import check_at_least
+from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY
+from unbraid.evidence.jacobians.priors import Latents, draw_latents
+from unbraid.evidence.jacobians.sources import decoder_jacobians
+from unbraid.manifold.result import ManifoldAnalysis
+
+CHANNELS = (1, 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pictures:
+    """Pictures of a decoder.
+
+    Attributes:
+        latents: Which latents are shown, most important first.
+        mean_jacobian: For each of them, how the image changes on average (Eq. E.2), ``(n, height, width, channels)``;
+            ``None`` where outputs are not images.
+        traversals: Images along each of them, all others at their mean, ``(n, n_steps, height, width, channels)``.
+        steps: Where along the latent, in standard deviations.
+        contours: For two latents and two outputs, the curves on which one of them is fixed,
+            ``(2, n_curves, n_points, 2)``; ``None`` elsewhere.
+    """
+
+    latents: IntArray
+    mean_jacobian: FloatArray | None
+    traversals: FloatArray | None
+    steps: FloatArray
+    contours: FloatArray | None
+
+
+def draw(
+    decoder: Any,
+    analysis: ManifoldAnalysis,
+    *,
+    prior: Any = None,
+    image_shape: tuple[int, ...] | None = None,
+    n_latents: int = 12,
+    n_samples: int = 64,
+    n_steps: int = 5,
+    reach: float = 2.0,
+    dtype: str | None = None,
+    device: str | None = None,
+    memory: str | int = DEFAULT_MEMORY,
+    seed: int = 0,
+) -> Pictures:
+    """Draw the most important latents of a decoder.
+
+    Args:
+        decoder: As it was analysed.
+        analysis: What :func:`analyze` found.
+        prior: As it was analysed.
+        image_shape: ``(height, width)``, ``(channels, height, width)`` or ``(height, width, channels)``, where
+            outputs are flat images; by default the shape of an output tells.
+        n_latents: How many latents to show.
+        n_samples: Over how many samples to average Jacobians.
+        n_steps: Images of a traversal.
+        reach: How far a traversal goes to either side, in standard deviations.
+        dtype: As in :func:`analyze`.
+        device: As in :func:`analyze`.
+        memory: As in :func:`analyze`.
+        seed: Same seed, same pictures.
+
+    Raises:
+        ValueError: An ``image_shape`` that does not fit the outputs.
+
+    References:
+        Galperin and Köthe (2025), app. E.1.2. https://arxiv.org/abs/2410.19426
+    """
+    check_at_least("n_latents", n_latents, 1)
+    check_at_least("n_steps", n_steps, 2)
+    latents = analysis.order[: min(n_latents, analysis.n_active)]
+    shape = _image_shape(analysis.output_shape, image_shape)
+    drawn = draw_latents(prior, min(n_samples, analysis.n_samples), analysis.latent_dim, np.random.default_rng(seed))
+    source = decoder_jacobians(decoder, drawn, dtype=dtype, device=device, memory=memory)
+    steps = np.linspace(-reach, reach, n_steps)
+    planar = analysis.latent_dim == 2 and int(np.prod(analysis.output_shape)) == 2
+    centre, spread = _centre(drawn, prior)
+    decode = _Decode(source)
+    return Pictures(
+        latents=latents,
+        mean_jacobian=None if shape is None else _as_images(_mean_jacobian(source, latents), shape),
+        traversals=None if shape is None else _traversals(decode, latents, centre, spread, steps, shape),
+        steps=steps,
+        contours=_contours(decode, centre, spread) if planar else None,
+    )
+
+
+class _Decode:
+    """Outputs of a checked decoder, as flat NumPy rows."""
+
+    def __init__(self, source: Any) -> None:
+        self._decoder = source.decoder
+
+    def __call__(self, z: FloatArray) -> FloatArray:
+        import torch
+
+        with torch.no_grad():
+            output = self._decoder.call(torch.as_tensor(z).to(self._decoder.device, self._decoder.dtype))
+        flat: FloatArray = output.flatten(1).double().cpu().numpy()
+        return flat
+
+
+def _image_shape(output_shape: tuple[int, ...], given: tuple[int, ...] | None) -> tuple[int, int, int, bool] | None:
+    """Return height, width, channels and whether channels come first; ``None`` where outputs are not images."""
+    shape = output_shape if given is None else tuple(given)
+    if given is not None and int(np.prod(shape)) != int(np.prod(output_shape)):
+        raise ValueError(f"image_shape must have {int(np.prod(output_shape))} entries like an output, got {shape}.")
+    if len(shape) == 2 and min(shape) > 1:
+        return shape[0], shape[1], 1, False
+    if len(shape) == 3 and shape[0] in CHANNELS:
+        return shape[1], shape[2], shape[0], True
+    if len(shape) == 3 and shape[2] in CHANNELS:
+        return shape[0], shape[1], shape[2], False
+    if given is not None:
+        raise ValueError(f"image_shape must be (height, width), or with 1 or 3 channels before or after, got {shape}.")
+    return None
+
+
+def _as_images(rows: FloatArray, shape: tuple[int, int, int, bool]) -> FloatArray:
+    height, width, channels, first = shape
+    if first:
+        return rows.reshape(-1, channels, height, width).transpose(0, 2, 3, 1)
+    return rows.reshape(-1, height, width, channels)
+
+
+def _mean_jacobian(source: Any, latents: IntArray) -> FloatArray:
+    total: FloatArray = np.zeros((len(latents), int(np.prod(source.output_shape))))
+    for chunk in source.chunks():
+        part = chunk.jacobian[:, :, latents].sum(0)
+        total += np.asarray(part if isinstance(part, np.ndarray) else part.cpu().numpy(), dtype=np.float64).T
+    mean: FloatArray = total / source.n_samples
+    return mean
+
+
+def _centre(drawn: Latents, prior: Any) -> tuple[FloatArray, FloatArray]:
+    """Return mean and deviation of each latent: 0 and 1 of a standard normal, else those of the samples."""
+    if prior is None or isinstance(prior, str):
+        return np.zeros(drawn.z.shape[1]), np.ones(drawn.z.shape[1])
+    return drawn.z.mean(axis=0), drawn.z.std(axis=0)
+
+
+def _traversals(
+    decode: _Decode,
+    latents: IntArray,
+    centre: FloatArray,
+    spread: FloatArray,
+    steps: FloatArray,
+    shape: tuple[int, int, int, bool],
+) -> FloatArray:
+    z = np.tile(centre, (len(latents), len(steps), 1))
+    for row, latent in enumerate(latents):
+        z[row, :, latent] += steps * spread[latent]
+    images = _as_images(decode(z.reshape(-1, len(centre))), shape)
+    return images.reshape(len(latents), len(steps), *images.shape[1:])
+
+
+def _contours(
+    decode: _Decode, centre: FloatArray, spread: FloatArray, n_curves: int = 13, n_points: int = 81, reach: float = 3.0
+) -> FloatArray:
+    fixed, along = np.linspace(-reach, reach, n_curves), np.linspace(-reach, reach, n_points)
+    curves = []
+    for latent in range(2):
+        z = np.empty((n_curves, n_points, 2))
+        z[:, :, latent] = along
+        z[:, :, 1 - latent] = fixed[:, None]
+        curves.append(decode((centre + spread * z).reshape(-1, 2)).reshape(n_curves, n_points, 2))
+    return np.stack(curves)

@@ -1,0 +1,147 @@
+"""Entropies and partitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+
+# Entropy of one standard normal variable, in nats.
+UNIT_ENTROPY = 0.5 * (1.0 + math.log(2.0 * math.pi))
+
+
+class Estimate(NamedTuple):
+    """A mean over samples, and its standard error."""
+
+    value: FloatArray
+    error: FloatArray
+
+
+def estimate(samples: FloatArray) -> Estimate:
+    """Return the mean over the first axis and its standard error."""
+    n = len(samples)
+    return Estimate(samples.mean(axis=0), samples.std(axis=0, ddof=1) / math.sqrt(n) if n > 1 else samples[0] * np.nan)
+
+
+def entropy(log_volumes: FloatArray, n_latents: FloatArray) -> Estimate:
+    r"""Return :math:`\tfrac{|S|}{2}(1 + \log 2\pi) + E[\log|J_S|]` for each set (Eq. A.23).
+
+    Args:
+        log_volumes: ``(n_samples, n_sets)``.
+        n_latents: How many active latents each set has, ``(n_sets,)``; with none the entropy is minus infinity.
+    """
+    found = estimate(log_volumes)
+    empty = n_latents == 0
+    return Estimate(
+        np.where(empty, -np.inf, found.value + n_latents * UNIT_ENTROPY), np.where(empty, np.nan, found.error)
+    )
+
+
+def latent_entropy(log_lengths: FloatArray, active: BoolArray) -> Estimate:
+    """Return the entropy of each latent alone (Eq. 8); minus infinity for one that stands still."""
+    return entropy(np.where(active, log_lengths, 0.0), active.astype(np.float64))
+
+
+def total_correlation_samples(set_log_volumes: FloatArray, log_volumes: FloatArray) -> FloatArray:
+    r"""Return :math:`\sum_S \log|J_S| - \log|J|` for each sample (Eq. A.31)."""
+    found: FloatArray = set_log_volumes.sum(axis=1) - log_volumes
+    # Never negative on paper; sums of logarithms, some in single precision, leave a little rounding error.
+    rounding = 1e-6 * max(1.0, float(np.abs(set_log_volumes).sum(axis=1).max()))
+    return np.where((found < 0) & (found > -rounding), 0.0, found)
+
+
+def importance_order(entropies: FloatArray) -> IntArray:
+    """Return latents from the highest entropy to the lowest."""
+    return np.argsort(-entropies, kind="stable")
+
+
+def effective_dimension(log_lengths: FloatArray, active: BoolArray) -> Estimate:
+    r"""Return how many latents share the movement of the data, from 1 to the number of active ones.
+
+    With :math:`p_i` proportional to :math:`\exp(2 H(q_i))`, for PCA the share of variance :math:`\lambda_i / \sum_j
+    \lambda_j`, it is :math:`\exp(-\sum_i p_i \log p_i)`, the effective rank of Roy and Vetterli (2007). The error is
+    that of its first-order change with the mean log-lengths.
+    """
+    moving = log_lengths[:, active]
+    mean = moving.mean(axis=0)
+    shares = np.exp(2.0 * (mean - mean.max()))
+    shares /= shares.sum()
+    logs = np.log(np.maximum(shares, np.finfo(np.float64).tiny))
+    spread = -float(shares @ logs)
+    size = math.exp(spread)
+    slopes = -2.0 * size * shares * (logs + spread)
+    return Estimate(np.float64(size), estimate((moving - mean) @ slopes).error)  # type: ignore[arg-type]
+
+
+PartitionLike: TypeAlias = Mapping[str, Iterable[int]] | Sequence[Iterable[int]] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Partition:
+    """Every latent in one set.
+
+    Attributes:
+        names: One for each set.
+        sets: Positions of the latents of each set.
+        is_default: Whether every latent is a set of its own because nothing else was asked for.
+    """
+
+    names: tuple[str, ...]
+    sets: tuple[IntArray, ...]
+    is_default: bool
+
+
+def make_partition(partition: PartitionLike, latent_dim: int) -> Partition:
+    """Check a partition; without one, every latent is a set of its own.
+
+    Raises:
+        ValueError: A latent that is in no set, in two, or not there, or a set without latents.
+
+    Example:
+        >>> make_partition({"core": range(2), "rest": [3, 2]}, 4).names
+        ('core', 'rest')
+    """
+    if partition is None:
+        singles = tuple(np.array([i], dtype=np.intp) for i in range(latent_dim))
+        return Partition(names=tuple(f"z{i}" for i in range(latent_dim)), sets=singles, is_default=True)
+    if isinstance(partition, Mapping):
+        names = tuple(str(name) for name in partition)
+        members = list(partition.values())
+    else:
+        members = list(partition)
+        names = tuple(f"set {k}" for k in range(len(members)))
+    sets = tuple(_positions(name, one) for name, one in zip(names, members, strict=True))
+    _check_cover(sets, latent_dim)
+    return Partition(names=names, sets=sets, is_default=False)
+
+
+def _positions(name: str, members: Iterable[int]) -> IntArray:
+    try:
+        listed = [members] if isinstance(members, int | np.integer) else list(members)
+        if not all(isinstance(one, int | np.integer) for one in listed):
+            raise TypeError
+    except TypeError as error:
+        raise ValueError(f"partition must be sets of latent numbers, got {members!r} for {name!r}.") from error
+    if not listed:
+        raise ValueError(f"partition must have latents in every set, got none in {name!r}; leave it out.")
+    return np.sort(np.array(listed, dtype=np.intp))
+
+
+def _check_cover(sets: tuple[IntArray, ...], latent_dim: int) -> None:
+    given = np.concatenate(sets) if sets else np.zeros(0, dtype=np.intp)
+    outside = sorted({int(i) for i in given if not 0 <= i < latent_dim})
+    if outside:
+        raise ValueError(f"partition must use latents 0 to {latent_dim - 1}, got {outside[0]}.")
+    counts = np.bincount(given, minlength=latent_dim)
+    if (counts > 1).any():
+        raise ValueError(f"partition must have every latent in one set, got {int(counts.argmax())} in more than one.")
+    if (counts == 0).any():
+        missing = np.flatnonzero(counts == 0)[:10].tolist()
+        raise ValueError(
+            f"partition must have every latent in a set, but {missing} are in none; add a set for the rest."
+        )

@@ -1,0 +1,344 @@
+"""Mig, mig_sup, jemmig, dcimig, modularity."""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray
+from unbraid._base.checks import check_choice
+from unbraid.evidence.information import (
+    BiasCorrection,
+    Binning,
+    InformationOptions,
+    InformationTable,
+    information_table,
+)
+from unbraid.metrics._metric import binning_notes, dead_code_notes
+from unbraid.representation.representation import as_labelled
+from unbraid.results.score import Score
+
+NormaliseBy = Literal["factor", "code"]
+
+
+def mig(
+    codes: Any,
+    factors: Any = None,
+    *,
+    n_bins: int = 20,
+    binning: Binning = "robust",
+    bias_correction: BiasCorrection = "none",
+    normalise_by: NormaliseBy = "factor",
+) -> Score:
+    r"""Score how far one code alone carries each factor.
+
+    For every factor, take the mutual information of the best code minus that
+    of the runner-up, as a share of the factor's entropy; then average:
+
+    .. math::
+
+        \mathrm{MIG} = \frac{1}{K} \sum_{k=1}^{K} \frac{1}{H(v_k)}
+            \Bigl( I(z_{j_k}; v_k) - \max_{j \neq j_k} I(z_j; v_k) \Bigr),
+        \qquad j_k = \arg\max_j I(z_j; v_k).
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``; continuous ones are binned like the codes.
+        n_bins: Bins for each code. More see finer structure, and
+            bias the mutual information upwards on small samples.
+        binning: ``"robust"``, ``"uniform"`` (as published code does) or ``"quantile"``.
+        bias_correction: ``"miller_madow"`` takes off the first-order bias.
+        normalise_by: ``"factor"`` as in the paper; ``"code"`` divides each mutual information
+            by the entropy of its code, as one published library does.
+
+    Returns:
+        A score in [0, 1], higher is better. ``evidence["mutual_information"]``
+        is the matrix :math:`I(z_j; v_k)` in nats, ``(n_codes, n_factors)``.
+
+    Note:
+        Unchanged by reordering codes, factors or samples and by increasing
+        affine maps of a code. *Not* unchanged by rotating the codes.
+
+    References:
+        Chen et al. (2018), Isolating Sources of Disentanglement in VAEs,
+        sec. 4. https://arxiv.org/abs/1802.04942
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> float(mig(factors, factors))
+        1.0
+    """
+    options = InformationOptions(n_bins=n_bins, binning=binning, bias_correction=bias_correction)
+    table = information_table(as_labelled(codes, factors, metric="mig"), options)
+    return mig_score(table, normalise_by=normalise_by)
+
+
+def mig_score(table: InformationTable, *, normalise_by: NormaliseBy = "factor") -> Score:
+    """MIG of a table of mutual information."""
+    check_choice("normalise_by", normalise_by, get_args(NormaliseBy))
+    normaliser = table.factor_entropy if normalise_by == "factor" else table.code_entropy
+    gaps = information_gaps(share_of(table.mutual_information, normaliser))
+    return Score(
+        value=float(gaps.mean()),
+        per_factor=gaps,
+        evidence={"mutual_information": table.mutual_information},
+        notes=binning_notes(table),
+    )
+
+
+def share_of(mi: FloatArray, entropy: FloatArray) -> FloatArray:
+    """Mutual information as a share of an entropy; 0 where the entropy is 0 (a dead code)."""
+    share: FloatArray = np.divide(mi, entropy, out=np.zeros_like(mi), where=np.broadcast_to(entropy, mi.shape) > 0)
+    return share
+
+
+def information_gaps(share: FloatArray) -> FloatArray:
+    """Best minus second-best code for each factor."""
+    ranked = np.sort(share, axis=0)
+    gaps: FloatArray = ranked[-1] - ranked[-2]
+    return gaps
+
+
+def mig_sup(
+    codes: Any,
+    factors: Any = None,
+    *,
+    n_bins: int = 20,
+    binning: Binning = "robust",
+    bias_correction: BiasCorrection = "none",
+    normalise_by: NormaliseBy = "factor",
+) -> Score:
+    r"""Score how far each code carries one factor alone.
+
+    .. math::
+
+        \text{MIG-sup} = \frac{1}{L} \sum_{j=1}^{L}
+            \Bigl( \bar I(z_j; v_{k_j}) - \max_{k \neq k_j} \bar I(z_j; v_k) \Bigr),
+        \qquad \bar I(z_j; v_k) = I(z_j; v_k) / H(v_k).
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
+        n_bins: Bins for each code.
+        binning: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        bias_correction: ``"miller_madow"`` takes off the first-order bias.
+        normalise_by: ``"factor"`` as in the paper, ``"code"`` as in one published library.
+
+    Returns:
+        A score in [0, 1], higher is better; constant codes are left out of the mean,
+        pure-noise codes are in it and pull it down.
+
+    References:
+        Li et al. (2020), Progressive Learning and Disentanglement of Hierarchical
+        Representations, app. https://arxiv.org/abs/2002.10549
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> float(mig_sup(factors, factors))
+        1.0
+    """
+    options = InformationOptions(n_bins=n_bins, binning=binning, bias_correction=bias_correction)
+    table = information_table(as_labelled(codes, factors, metric="mig_sup", min_factors=2), options)
+    return mig_sup_score(table, normalise_by=normalise_by)
+
+
+def mig_sup_score(table: InformationTable, *, normalise_by: NormaliseBy = "factor") -> Score:
+    """MIG-sup of a table of mutual information."""
+    check_choice("normalise_by", normalise_by, get_args(NormaliseBy))
+    normaliser = table.factor_entropy if normalise_by == "factor" else table.code_entropy
+    gaps = information_gaps(share_of(table.mutual_information, normaliser).T)
+    per_code = np.where(table.active, gaps, np.nan)
+    return Score(
+        value=float(gaps[table.active].mean()),
+        per_code=per_code,
+        evidence={"mutual_information": table.mutual_information},
+        notes=binning_notes(table) + dead_code_notes(int((~table.active).sum())),
+    )
+
+
+def jemmig(
+    codes: Any,
+    factors: Any = None,
+    *,
+    n_bins: int = 20,
+    binning: Binning = "robust",
+    bias_correction: BiasCorrection = "none",
+) -> Score:
+    r"""Score how far one code alone carries each factor and nothing else.
+
+    MIG does not mind what else the best code holds; the joint entropy does:
+
+    .. math::
+
+        \mathrm{JEMMIG} = 1 - \frac{1}{K} \sum_{k=1}^{K}
+            \frac{H(z_{j_k}, v_k) - I(z_{j_k}; v_k) + \max_{j \neq j_k} I(z_j; v_k)}{H(v_k) + \log B}
+
+    with :math:`B` the number of bins of the code.
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``.
+        n_bins: Bins for each code.
+        binning: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        bias_correction: ``"miller_madow"`` takes off the first-order bias.
+
+    Returns:
+        A score in [0, 1], higher is better (the paper's unnormalised form is lower-is-better).
+        Noise scores above 0: its codes rarely fill their bins evenly.
+
+    References:
+        Do & Tran (2020), Theory and Evaluation Metrics for Learning Disentangled
+        Representations, sec. 4. https://arxiv.org/abs/1908.09961
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> float(jemmig(factors, factors))
+        1.0
+    """
+    options = InformationOptions(n_bins=n_bins, binning=binning, bias_correction=bias_correction)
+    return jemmig_score(information_table(as_labelled(codes, factors, metric="jemmig"), options))
+
+
+def jemmig_score(table: InformationTable) -> Score:
+    """JEMMIG of a table of mutual information."""
+    mi = table.mutual_information
+    best = mi.argmax(axis=0)
+    factor = np.arange(mi.shape[1])
+    ranked = np.sort(mi, axis=0)
+    excess = table.joint_entropy[best, factor] - ranked[-1] + ranked[-2]
+    largest = table.factor_entropy + np.log(np.maximum(table.code_bins[best], 2))
+    per_factor = 1 - excess / largest
+    return Score(
+        value=float(per_factor.mean()),
+        per_factor=per_factor,
+        evidence={"mutual_information": mi, "joint_entropy": table.joint_entropy},
+        notes=binning_notes(table),
+    )
+
+
+def dcimig(
+    codes: Any,
+    factors: Any = None,
+    *,
+    n_bins: int = 20,
+    binning: Binning = "robust",
+    bias_correction: BiasCorrection = "none",
+) -> Score:
+    r"""Score how much of the factors' entropy sits in codes that carry one factor alone.
+
+    Each code gives its gap :math:`I(z_j; v_{k_j}) - \max_{k \neq k_j} I(z_j; v_k)` to its best
+    factor :math:`k_j`; each factor keeps the largest gap given to it:
+
+    .. math::
+
+        \mathrm{DCIMIG} = \frac{\sum_k \max_{j : k_j = k} \mathrm{gap}_j}{\sum_k H(v_k)}.
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
+        n_bins: Bins for each code.
+        binning: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        bias_correction: ``"miller_madow"`` takes off the first-order bias.
+
+    Returns:
+        A score in [0, 1], higher is better. Blind to a factor spread over several pure codes.
+
+    References:
+        Sepliarskaia et al. (2019), How to Not Measure Disentanglement, sec. 4.
+        https://arxiv.org/abs/1910.05587
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> float(dcimig(factors, factors))
+        1.0
+    """
+    options = InformationOptions(n_bins=n_bins, binning=binning, bias_correction=bias_correction)
+    return dcimig_score(information_table(as_labelled(codes, factors, metric="dcimig", min_factors=2), options))
+
+
+def dcimig_score(table: InformationTable) -> Score:
+    """DCIMIG of a table of mutual information."""
+    gaps = gaps_by_best_factor(table.mutual_information)
+    kept = gaps.max(axis=0)
+    entropy = table.factor_entropy  # 0 where few rows, drawn again, leave a factor a single value
+    return Score(
+        value=float(share_of(kept.sum(), entropy.sum())),
+        per_factor=share_of(kept, entropy),
+        per_code=share_of(gaps, entropy).max(axis=1),
+        evidence={"mutual_information": table.mutual_information},
+        notes=binning_notes(table),
+    )
+
+
+def gaps_by_best_factor(mi: FloatArray) -> FloatArray:
+    """Each code's gap at its best factor, 0 elsewhere, ``(n_codes, n_factors)``."""
+    ranked = np.sort(mi, axis=1)
+    gaps = np.zeros_like(mi)
+    gaps[np.arange(len(mi)), mi.argmax(axis=1)] = ranked[:, -1] - ranked[:, -2]
+    return gaps
+
+
+def modularity(
+    codes: Any,
+    factors: Any = None,
+    *,
+    n_bins: int = 20,
+    binning: Binning = "robust",
+    bias_correction: BiasCorrection = "none",
+) -> Score:
+    r"""Score how close each code is to telling about a single factor.
+
+    .. math::
+
+        \frac{1}{L} \sum_{j=1}^{L} \Bigl( 1 - \frac{1}{K-1} \sum_{k \neq k_j}
+            \frac{I(z_j; v_k)^2}{I(z_j; v_{k_j})^2} \Bigr),
+        \qquad k_j = \arg\max_k I(z_j; v_k).
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
+        n_bins: Bins for each code.
+        binning: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        bias_correction: ``"miller_madow"`` takes off the first-order bias.
+
+    Returns:
+        A score in [0, 1], higher is better. Pure noise scores 0.3 to 0.7, the more the more unequal the
+        factors' sizes, because small numbers are divided by the largest of them: read it beside its null.
+        Constant codes are left out.
+
+    References:
+        Ridgeway & Mozer (2018), Learning Deep Disentangled Embeddings with the
+        F-Statistic Loss, sec. 3. https://arxiv.org/abs/1802.05312
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> float(modularity(factors, factors))
+        1.0
+    """
+    options = InformationOptions(n_bins=n_bins, binning=binning, bias_correction=bias_correction)
+    return modularity_score(information_table(as_labelled(codes, factors, metric="modularity", min_factors=2), options))
+
+
+def modularity_score(table: InformationTable) -> Score:
+    """Modularity of a table of mutual information."""
+    per_code = deviation_from_one_factor(table.mutual_information)
+    informative = table.active & ~np.isnan(per_code)
+    return Score(
+        value=float(per_code[informative].mean()) if informative.any() else 0.0,
+        per_code=np.where(informative, per_code, np.nan),
+        evidence={"mutual_information": table.mutual_information},
+        notes=binning_notes(table) + dead_code_notes(int((~informative).sum())),
+    )
+
+
+def deviation_from_one_factor(mi: FloatArray) -> FloatArray:
+    """Return one minus the mean squared share of the other factors for each code; NaN where a code tells nothing."""
+    largest = mi.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squared = (mi / largest) ** 2
+    per_code: FloatArray = 1 - (squared.sum(axis=1) - 1) / (mi.shape[1] - 1)
+    return per_code

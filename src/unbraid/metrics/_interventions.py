@@ -1,0 +1,248 @@
+"""Z_diff, z_min_var, z1, z2."""
+
+from typing import Any
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray
+from unbraid.evidence.information import Binning
+from unbraid.evidence.interventions import (
+    ConditionalOptions,
+    ConditionalSpread,
+    GroupOptions,
+    Groups,
+    Sampler,
+    conditional_spread,
+    group_differences,
+    group_variances,
+    relative_variances,
+)
+from unbraid.metrics._metric import dead_code_notes
+from unbraid.probes.linear import decision, multinomial
+from unbraid.probes.splits import standardise
+from unbraid.representation.representation import as_labelled
+from unbraid.results.score import Score
+
+
+def z_diff(
+    codes: Any,
+    factors: Any = None,
+    *,
+    n_votes: int = 800,
+    group_size: int = 200,
+    n_bins: int = 20,
+    binning: Binning = "robust",
+    sampler: Sampler | None = None,
+    rng: np.random.Generator | int = 0,
+) -> Score:
+    r"""Score whether a linear classifier can tell which factor two observations share.
+
+    A group holds pairs of rows that agree in one factor; its features are the mean absolute
+    differences of the codes over the pairs. A linear classifier learns the factor from the features of
+    ``n_votes`` groups and is judged on as many others. The accuracy is rescaled so that guessing is 0:
+    :math:`(a - 1/K) / (1 - 1/K)`, not below 0.
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
+        n_votes: Groups to fit on, and as many to judge on.
+        group_size: Pairs in a group.
+        n_bins: Bins for factors that are continuous.
+        binning: How those are cut.
+        sampler: Draws groups of fresh observations in place of rows; see
+            :class:`~unbraid.evidence.interventions.Sampler`.
+        rng: Source of chance, or its seed.
+
+    Returns:
+        A score in [0, 1], higher is better; ``evidence["accuracy"]`` is the raw accuracy for each factor.
+        It is 1 already when all but one of the factors are separated.
+
+    References:
+        Higgins et al. (2017), beta-VAE: Learning Basic Visual Concepts with a Constrained
+        Variational Framework, sec. 3. https://openreview.net/forum?id=Sy2fzU9gl
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.random.default_rng(0).integers(0, 5, (500, 2))
+        >>> float(z_diff(factors + 0.0, factors))
+        1.0
+    """
+    rep = as_labelled(codes, factors, metric="z_diff", min_factors=2)
+    options = GroupOptions(n_votes=n_votes, group_size=group_size, n_bins=n_bins, binning=binning, sampler=sampler)
+    return z_diff_score(group_differences(rep, options, np.random.default_rng(rng)))
+
+
+def z_diff_score(groups: Groups) -> Score:
+    """Z-diff of groups summarised by differences."""
+    half = len(groups.fixed_factor) // 2
+    x, x_judged = standardise(groups.summary[:half], groups.summary[half:])
+    fitted, truth = groups.fixed_factor[:half], groups.fixed_factor[half:]
+    guess = decision(x_judged, multinomial(x, fitted, groups.n_factors)).argmax(axis=1)
+    return score_of_votes(guess == truth, truth, groups.n_factors)
+
+
+def score_of_votes(correct: Any, truth: Any, n_factors: int) -> Score:
+    """Accuracy over all votes rescaled by chance, and raw by factor."""
+    accuracy = float(np.mean(correct))
+    chance = 1 / n_factors
+    with np.errstate(invalid="ignore"):
+        per_factor: FloatArray = np.bincount(truth, weights=correct, minlength=n_factors) / np.bincount(
+            truth, minlength=n_factors
+        )
+    return Score(
+        value=max(0.0, (accuracy - chance) / (1 - chance)),
+        per_factor=np.maximum(0.0, (per_factor - chance) / (1 - chance)),
+        evidence={"accuracy": per_factor, "overall_accuracy": np.array([accuracy])},
+    )
+
+
+def z_min_var(
+    codes: Any,
+    factors: Any = None,
+    *,
+    n_votes: int = 800,
+    group_size: int = 200,
+    n_bins: int = 20,
+    binning: Binning = "robust",
+    sampler: Sampler | None = None,
+    rng: np.random.Generator | int = 0,
+) -> Score:
+    r"""Score whether the code that varies least gives away which factor is held fixed.
+
+    Each group of rows shares one value of one factor and votes with the code whose variance, over its
+    variance in the data, is smallest. A majority vote from code to factor is learned on ``n_votes`` groups
+    and judged on as many others; accuracy is rescaled so that guessing is 0.
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
+        n_votes: Groups to fit on, and as many to judge on.
+        group_size: Rows in a group.
+        n_bins: Bins for factors that are continuous.
+        binning: How those are cut.
+        sampler: Draws groups of fresh observations in place of rows; see
+            :class:`~unbraid.evidence.interventions.Sampler`.
+        rng: Source of chance, or its seed.
+
+    Returns:
+        A score in [0, 1], higher is better; constant codes do not vote.
+
+    References:
+        Kim & Mnih (2018), Disentangling by Factorising, sec. 4. https://arxiv.org/abs/1802.05983
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.random.default_rng(0).integers(0, 5, (500, 2))
+        >>> float(z_min_var(factors + 0.0, factors))
+        1.0
+    """
+    rep = as_labelled(codes, factors, metric="z_min_var", min_factors=2)
+    options = GroupOptions(n_votes=n_votes, group_size=group_size, n_bins=n_bins, binning=binning, sampler=sampler)
+    return z_min_var_score(group_variances(rep, options, np.random.default_rng(rng)))
+
+
+def z_min_var_score(groups: Groups) -> Score:
+    """Z-min variance of groups summarised by variances."""
+    half = len(groups.fixed_factor) // 2
+    vote = groups.summary.argmin(axis=1)
+    table = np.zeros((groups.summary.shape[1], groups.n_factors))
+    np.add.at(table, (vote[:half], groups.fixed_factor[:half]), 1)
+    guess, truth = table.argmax(axis=1)[vote[half:]], groups.fixed_factor[half:]
+    return score_of_votes(guess == truth, truth, groups.n_factors)
+
+
+def z1(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = "robust") -> Score:
+    r"""Score whether, for each factor, some code stands still when the factor does.
+
+    With :math:`c_j` the variance of code j among rows that share a value of the factor, over its variance
+    in the data and clipped to [0, 1], the score is :math:`1 - \mathbb{E}[\min_j c_j]`, averaged over the
+    rows of each factor and then over factors.
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``; one is enough.
+        n_bins: Bins for factors that are continuous.
+        binning: How those are cut.
+
+    Returns:
+        A score in [0, 1], higher is better. Where the published algorithm samples rows of a value, this
+        uses all of them: no chance is involved.
+
+    References:
+        The importance of disentanglement when learning representations (thesis), sec. 5.2.1.
+
+    Example:
+        >>> import numpy as np
+        >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        >>> float(z1(factors, factors))
+        1.0
+    """
+    rep = as_labelled(codes, factors, metric="z1")
+    return z1_score(
+        conditional_spread(rep, ConditionalOptions(n_bins=n_bins, binning=binning), np.random.default_rng(0))
+    )
+
+
+def z2(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = "robust") -> Score:
+    r"""Score whether each code either stands still with a factor or does not notice it.
+
+    Adds to :func:`z1` a penalty on the other codes, whose :math:`c_j` should be 0 or 1:
+
+    .. math:: 1 - \bigl(\bar c_{\min} + 4 \bar c^* (1 - \bar c_{\min})\bigr), \qquad
+        c^* = \frac{1}{L-1} \sum_{j \neq j_{\min}} c_j (1 - c_j).
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``; one is enough.
+        n_bins: Bins for factors that are continuous.
+        binning: How those are cut.
+
+    Returns:
+        A score in [0, 1], higher is better. Few rows for a value make :math:`c_j` noisy and the score lower.
+
+    References:
+        The importance of disentanglement when learning representations (thesis), Algorithm 10.
+
+    Example:
+        >>> import numpy as np
+        >>> grid = np.stack(np.meshgrid(np.arange(40), np.arange(40)), axis=-1).reshape(-1, 2)
+        >>> round(float(z2(grid, grid)), 2)
+        1.0
+    """
+    rep = as_labelled(codes, factors, metric="z2")
+    return z2_score(
+        conditional_spread(rep, ConditionalOptions(n_bins=n_bins, binning=binning), np.random.default_rng(0))
+    )
+
+
+def z1_score(spread: ConditionalSpread) -> Score:
+    """Z (1) of conditional variances."""
+    smallest = np.array([share @ smallest_variance(c) for c, share in relative_variances(spread)])
+    return Score(
+        value=float(1 - smallest.mean()),
+        per_factor=1 - smallest,
+        notes=dead_code_notes(int((~spread.active).sum())),
+    )
+
+
+def z2_score(spread: ConditionalSpread) -> Score:
+    """Z (2) of conditional variances."""
+    pairs = relative_variances(spread)
+    smallest = np.array([share @ smallest_variance(c) for c, share in pairs])
+    undecided = np.array([share @ indecision_of_others(c) for c, share in pairs])
+    per_factor = 1 - (smallest + 4 * undecided * (1 - smallest))
+    value = 1 - (smallest.mean() + 4 * undecided.mean() * (1 - smallest.mean()))
+    return Score(value=float(value), per_factor=per_factor, notes=dead_code_notes(int((~spread.active).sum())))
+
+
+def smallest_variance(c: FloatArray) -> FloatArray:
+    """Smallest relative variance over codes, clipped to [0, 1], for each value."""
+    smallest: FloatArray = np.clip(c, 0.0, 1.0).min(axis=1)
+    return smallest
+
+
+def indecision_of_others(c: FloatArray) -> FloatArray:
+    """Mean of c (1 - c) over all codes but the stillest; 0 when there is no other."""
+    clipped = np.sort(np.clip(c, 0.0, 1.0), axis=1)[:, 1:]
+    indecision: FloatArray = (clipped * (1 - clipped)).sum(axis=1) / max(1, clipped.shape[1])
+    return indecision

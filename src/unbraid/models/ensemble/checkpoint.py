@@ -1,0 +1,49 @@
+"""Where a run is kept: written all or nothing, read without running code, continued only with the same settings."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from unbraid._base.files import write_atomically
+from unbraid.models.ensemble.settings import Settings, differences
+
+FILE_NAME = "ensemble.pt"
+
+
+def save_checkpoint(folder: Path, settings: Settings, state: dict[str, Any]) -> Path:
+    """Write settings and state to ``folder``, which is made if it is not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {"settings": settings.to_json(), **state}
+    buffer = io.BytesIO()
+    torch.save(content, buffer)  # to a file, it would not say why that could not be written
+    return write_atomically(folder / FILE_NAME, lambda file: file.write(buffer.getbuffer()))
+
+
+def load_checkpoint(folder: str | Path, *, device: str = "cpu") -> tuple[Settings, dict[str, Any]]:
+    """Read what :func:`save_checkpoint` wrote.
+
+    Raises:
+        ValueError: No such file, or one that is damaged or not a checkpoint.
+    """
+    path = Path(folder) / FILE_NAME
+    if not path.is_file():
+        raise ValueError(f"folder {str(folder)!r} holds no trained models: there is no {FILE_NAME} in it.")
+    try:
+        content = torch.load(path, map_location=device, weights_only=True)
+        return Settings.from_json(content.pop("settings")), content
+    except Exception as error:
+        raise ValueError(f"{str(path)!r} is not a checkpoint, or is damaged; delete it and train again.") from error
+
+
+def check_same(folder: str | Path, before: Settings, now: Settings) -> None:
+    """Raise unless a run may go on: it must be the same run."""
+    changed = differences(before, now)
+    if changed:
+        raise ValueError(
+            f"folder {str(folder)!r} holds a run with other settings ({'; '.join(changed)}); "
+            "give the same settings to go on, or another folder."
+        )

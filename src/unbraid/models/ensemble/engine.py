@@ -1,0 +1,217 @@
+"""One step of training for all members of an ensemble, as one program on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.distributions import Independent, Normal
+
+from unbraid.models.ensemble.losses import LOSSES, Situation, judge_loss
+from unbraid.models.ensemble.networks import NEVER, EnsembleVAE
+from unbraid.models.ensemble.settings import Settings
+from unbraid.models.ensemble.source import Batches, as_numbers
+from unbraid.models.ensemble.streams import Purpose, normal, random_rows, uniform
+from unbraid.models.objectives import factor_prior
+
+#: Adam's, of the models (Table D.4) and of the discriminators (Table D.5).
+BETAS, JUDGE_BETAS, EPSILON = (0.9, 0.999), (0.5, 0.9), 1e-8
+#: Steps before one is recorded as a CUDA graph, so that nothing is set up inside it.
+N_WARM_UP = 3
+
+
+class Inputs(NamedTuple):
+    """What changes from step to step.
+
+    Attributes:
+        step: Steps made before.
+        x: Data, ``[n_models, n, *shape]``, bytes or numbers.
+        noise: Standard normal, of the shape of the codes.
+        prior_mean: Of the codes.
+        keys: Random numbers that shuffle the codes for a discriminator.
+    """
+
+    step: Tensor
+    x: Tensor
+    noise: Tensor
+    prior_mean: Tensor
+    keys: Tensor
+
+
+Objective = Callable[[Inputs], tuple[Tensor, Tensor]]
+
+
+class Engine:
+    """The networks of an ensemble, their optimizer, and how far they are.
+
+    On a GPU a step is compiled and recorded once as a CUDA graph, then replayed. Members share no number, so that one
+    whose loss is no longer finite harms no other; ``diverged`` has the step at which that was first seen.
+
+    Args:
+        settings: What to train.
+        source: Its data.
+        device: ``"cpu"`` or ``"cuda"``.
+        compiled: Compile and record the step; by default on a GPU.
+    """
+
+    def __init__(
+        self, settings: Settings, source: Batches, *, device: str = "cpu", compiled: bool | None = None
+    ) -> None:
+        self.settings, self.source, self.device = settings, source, device
+        with torch.device(device):
+            self.network = EnsembleVAE(settings)
+        self.seeds = torch.tensor(settings.seeds, device=device)
+        self.strengths = {name: torch.tensor(values, device=device) for name, values in settings.strengths}
+        on_gpu = torch.device(device).type == "cuda"
+        self.optimizer = _optimizer(self.network, settings.learning_rate, fused=on_gpu)
+        self.step = 0
+        self.diverged = torch.full((len(settings.seeds),), NEVER, device=device)
+        self._recorded: _Recorded | None = None
+        if on_gpu if compiled is None else compiled:
+            self._record()
+
+    def advance(self) -> Tensor:
+        """Make one step; returns total, distortion and rate of each member, ``[3, n_models]``."""
+        inputs = self._inputs()
+        recorded = self._recorded
+        losses = self.make_step(inputs, self.objective) if recorded is None else recorded.replay(inputs)
+        self.step += 1
+        return losses
+
+    def check_weights(self) -> None:
+        """Note members whose weights are not finite, which their next loss would show."""
+        self._note(self.network.is_finite(), self.diverged.new_tensor(self.step))
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that a run needs to go on, as tensors and numbers."""
+        return {
+            "step": self.step,
+            "network": self.network.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "diverged": self.diverged,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what :meth:`state` returned."""
+        self.step = state["step"]
+        self.diverged.copy_(state["diverged"])
+        self.network.load_state_dict(state["network"])
+        if self._recorded is None:
+            self.optimizer.load_state_dict(state["optimizer"])
+            return
+        # A recorded step knows its tensors by their place in memory, so these are filled and not replaced.
+        own = self.optimizer.state_dict()["state"]
+        for number, moments in state["optimizer"]["state"].items():
+            for name, value in moments.items():
+                own[number][name].copy_(value)
+
+    def objective(self, inputs: Inputs) -> tuple[Tensor, Tensor]:
+        """Return what is minimised, a single number, and total, distortion and rate of each member."""
+        x = as_numbers(inputs.x)
+        posterior = self.network.encode(x)
+        z = posterior.mean + posterior.stddev * inputs.noise
+        judge = self.network.judge
+        judged = z.to(self.network.precision)
+        prior = Normal(inputs.prior_mean, torch.ones_like(inputs.prior_mean), validate_args=False)
+        situation = Situation(
+            step=inputs.step,
+            n_rows=self.settings.n_rows,
+            x=x,
+            posterior=posterior,
+            prior=Independent(prior, 1, validate_args=False),
+            z=z,
+            likelihood=self.network.decode(z),
+            strengths=self.strengths,
+            log_ratio=None if judge is None else judge(judged, frozen=True),
+        )
+        loss = LOSSES[self.settings.model](situation)
+        total = loss.total.sum()
+        if judge is not None:
+            total = total + judge_loss(judge, judged, inputs.keys).sum()
+        return total, torch.stack(loss).detach()
+
+    def _inputs(self) -> Inputs:
+        settings, seeds = self.settings, self.seeds
+        codes = (settings.batch_size, settings.n_codes)
+        rows = random_rows(seeds, self.step, settings.n_rows, settings.batch_size)
+        noise = normal(seeds, Purpose.CODES, self.step, codes)
+        prior_mean = torch.zeros_like(noise)
+        if settings.places:
+            prior_mean = factor_prior(self.source.factors(rows), settings.places, settings.n_codes).mean
+        return Inputs(
+            step=torch.tensor(float(self.step), device=self.device),
+            x=self.source.batch(rows),
+            noise=noise,
+            prior_mean=prior_mean,
+            keys=uniform(seeds, Purpose.SHUFFLE, self.step, codes) if settings.has_judge else noise,
+        )
+
+    def make_step(self, inputs: Inputs, objective: Objective) -> Tensor:
+        """Learn from one batch for each member, and note who diverges, all without leaving the device."""
+        self.optimizer.zero_grad()
+        total, losses = objective(inputs)
+        total.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self._note(losses.isfinite().all(dim=0), inputs.step + 1)
+        return losses
+
+    def _note(self, is_finite: Tensor, step: Tensor) -> None:
+        is_new = ~is_finite & (self.diverged == NEVER)
+        self.diverged.copy_(torch.where(is_new, step.to(self.diverged.dtype), self.diverged))
+
+    def _record(self) -> None:
+        """Compile the step, run it a few times, record it, and put everything back to the start."""
+        start = {name: value.clone() for name, value in self.network.state_dict().items()}
+        self._recorded = _Recorded(self, self._inputs())
+        self.network.load_state_dict(start)
+        self.diverged.fill_(NEVER)
+        for moments in self.optimizer.state.values():
+            for value in moments.values():
+                value.zero_()
+
+
+class _Recorded:
+    """A step as a CUDA graph, with the places its inputs are copied to."""
+
+    def __init__(self, engine: Engine, inputs: Inputs) -> None:
+        self.inputs = Inputs(*(value.clone() for value in inputs))
+        # What was compiled for other ensembles is dropped: after a few variants torch would go on without compiling.
+        torch.compiler.reset()
+        objective = torch.compile(engine.objective, dynamic=False)
+        # What lies in store from drawing the weights, or later from the first steps, is of no use to another stream.
+        torch.cuda.empty_cache()
+        beside = _stream(engine.device)
+        beside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(beside):
+            for _ in range(N_WARM_UP):
+                engine.make_step(self.inputs, objective)
+        torch.cuda.current_stream().wait_stream(beside)
+        engine.optimizer.zero_grad()
+        torch.cuda.empty_cache()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.losses = engine.make_step(self.inputs, objective)
+
+    def replay(self, inputs: Inputs) -> Tensor:
+        """Make the step with other inputs."""
+        for place, value in zip(self.inputs, inputs, strict=True):
+            place.copy_(value)
+        self.graph.replay()
+        return self.losses
+
+
+@cache
+def _stream(device: str) -> torch.cuda.Stream:
+    """Return the stream of the first steps, always the same: cuBLAS keeps memory for each."""
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+
+
+def _optimizer(network: EnsembleVAE, learning_rate: float, *, fused: bool) -> torch.optim.Optimizer:
+    judge = [] if network.judge is None else list(network.judge.parameters())
+    of_judge = {id(parameter) for parameter in judge}
+    others = [parameter for parameter in network.parameters() if id(parameter) not in of_judge]
+    groups = [{"params": others, "betas": BETAS}, *([{"params": judge, "betas": JUDGE_BETAS}] if judge else [])]
+    return torch.optim.Adam(groups, lr=learning_rate, eps=EPSILON, fused=fused, capturable=fused)

@@ -1,0 +1,154 @@
+"""Layers with a leading axis of models: what a layer does for one model, for many in one batched matrix product.
+
+Convolutions have kernels of 4 by 4 and steps of 2, as in the published architectures. Pictures are stored with channels
+last, ``[n_models, n, height, width, channels]``, so that patches are rows of a matrix.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.autograd import Function
+from torch.compiler import is_compiling
+from torch.nn.functional import pad
+
+KERNEL = 4
+
+
+class Dense(nn.Module):
+    """A linear map for each model, from ``[n_models, n, n_in]`` to ``[n_models, n, n_out]``.
+
+    Weights are zero until :func:`~unbraid.models.ensemble.networks.draw_weights` draws them.
+
+    Attributes:
+        bound: Weights are drawn evenly from minus this to this (Glorot & Bengio 2010).
+    """
+
+    def __init__(self, n_models: int, n_in: int, n_out: int, *, fan: int | None = None) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(n_models, n_in, n_out))
+        self.bias = nn.Parameter(torch.zeros(n_models, 1, n_out))
+        self.bound = math.sqrt(6 / (fan or n_in + n_out))
+
+    def forward(self, x: Tensor, *, frozen: bool = False) -> Tensor:
+        """Return the images of rows; ``frozen`` keeps gradients from the weights, not from the rows."""
+        weight, bias = (p.detach() if frozen else p for p in (self.weight, self.bias))
+        return torch.bmm(x, weight.to(x.dtype)) + bias.to(x.dtype)
+
+
+class Convolution(Dense):
+    """Halves pictures, with a border of one pixel of zeros: ``[.., height, width, n_in]`` to half the sides, ``n_out``.
+
+    The rows of a weight are the rows, columns and channels of a patch, the last running fastest.
+    """
+
+    def __init__(self, n_models: int, n_in: int, n_out: int) -> None:
+        super().__init__(n_models, KERNEL**2 * n_in, n_out, fan=KERNEL**2 * (n_in + n_out))
+
+    def forward(self, x: Tensor, *, frozen: bool = False) -> Tensor:
+        """Return the halved pictures."""
+        n_models, n, height, width, _ = x.shape
+        rows = patches(x).reshape(n_models, -1, self.weight.shape[1])
+        found = super().forward(rows, frozen=frozen)
+        return found.reshape(n_models, n, height // 2, width // 2, -1)
+
+
+class Upconvolution(nn.Module):
+    """Doubles pictures: the transpose of a :class:`Convolution`; patches of 4 by 4 are laid 2 apart and added up.
+
+    Attributes:
+        bound: As in :class:`Dense`.
+    """
+
+    def __init__(self, n_models: int, n_in: int, n_out: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(n_models, n_in, KERNEL**2 * n_out))
+        self.bias = nn.Parameter(torch.zeros(n_models, 1, 1, 1, n_out))
+        self.bound = math.sqrt(6 / (KERNEL**2 * (n_in + n_out)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the doubled pictures."""
+        n_models, n, height, width, n_in = x.shape
+        found = torch.bmm(x.reshape(n_models, -1, n_in), self.weight.to(x.dtype))
+        return lay(found.reshape(n_models, n, height, width, KERNEL, KERNEL, -1)) + self.bias.to(x.dtype)
+
+
+def patches(x: Tensor) -> Tensor:
+    """Return all patches of 4 by 4, 2 apart with a border of one: ``[.., height / 2, width / 2, 4, 4, channels]``."""
+    kind = _Patches if is_compiling() else _PatchesBothWays
+    return cast(Tensor, kind.apply(x))  # type: ignore[no-untyped-call]
+
+
+def lay(cells: Tensor) -> Tensor:
+    """Lay patches 2 apart, add where they overlap, and cut a border of one: the transpose of :func:`patches`."""
+    kind = _Lay if is_compiling() else _LayBothWays
+    return cast(Tensor, kind.apply(cells))  # type: ignore[no-untyped-call]
+
+
+class _Patches(Function):
+    """Each of the two is the other's derivative; left to itself, torch would add up zeros many times over."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return _gather(x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        return lay(grads[0])
+
+
+class _Lay(Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(cells: Tensor) -> Tensor:
+        return _scatter(cells)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        return patches(grads[0])
+
+
+class _PatchesBothWays(_Patches):
+    """With the derivative forwards, which measuring a decoder needs and the compiler does not take."""
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor) -> Tensor:
+        return _gather(tangents[0])
+
+
+class _LayBothWays(_Lay):
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor) -> Tensor:
+        return _scatter(tangents[0])
+
+
+def _gather(x: Tensor) -> Tensor:
+    windows = pad(x, (0, 0, 1, 1, 1, 1)).unfold(2, KERNEL, 2).unfold(3, KERNEL, 2)
+    return windows.movedim(4, -1).contiguous()
+
+
+def _scatter(cells: Tensor) -> Tensor:
+    """Cut every patch into four blocks of 2 by 2; the blocks of each corner make up a picture, and these are added."""
+    n_models, n, height, width, _, _, channels = cells.shape
+    corners = cells.reshape(n_models, n, height, width, 2, 2, 2, 2, channels)
+    whole = torch.zeros((), dtype=cells.dtype, device=cells.device)
+    for row in (0, 1):
+        for column in (0, 1):
+            blocks = corners[:, :, :, :, row, :, column].transpose(3, 4)
+            picture = blocks.reshape(n_models, n, 2 * height, 2 * width, channels)
+            whole = whole + pad(picture, (0, 0, 2 * column - 1, 1 - 2 * column, 2 * row - 1, 1 - 2 * row))
+    return whole

@@ -1,0 +1,213 @@
+"""Encoders, decoders and discriminators of many models at once; a single model is an ensemble of one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Bernoulli, Distribution, Independent, Normal
+from torch.nn.functional import leaky_relu, relu
+
+from unbraid.models.ensemble.layers import Convolution, Dense, Upconvolution
+from unbraid.models.ensemble.settings import Settings
+from unbraid.models.ensemble.streams import Purpose, uniform
+
+#: Instead of the step at which a member diverged, for one that did not.
+NEVER = -1
+MAX_HALVINGS, SMALLEST_SIDE = 4, 4
+
+
+class EnsembleVAE(nn.Module):
+    """Encoders and decoders that fit each other, one pair for each seed.
+
+    Data are ``[n_models, n, *shape]``; codes ``[n_models, n, n_codes]``.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.settings = settings
+        sizes = len(settings.seeds), settings.shape, settings.n_codes, settings.width
+        self.encoder = ConvolutionalEncoder(*sizes) if settings.network == "conv" else DenseEncoder(*sizes)
+        self.decoder = ConvolutionalDecoder(*sizes) if settings.network == "conv" else DenseDecoder(*sizes)
+        self.judge = Discriminator(sizes[0], settings.n_codes, settings.judge_width) if settings.has_judge else None
+        draw_weights(self, torch.tensor(settings.seeds))
+
+    @property
+    def precision(self) -> torch.dtype:
+        """What products are computed in; weights and losses are always float32."""
+        return torch.bfloat16 if self.settings.precision == "bfloat16" else torch.float32
+
+    def is_finite(self) -> Tensor:
+        """Whether all weights of a member are, ``[n_models]``."""
+        return torch.stack([p.flatten(1).isfinite().all(dim=1) for p in self.parameters()]).all(dim=0)
+
+    def only(self, members: Sequence[int]) -> EnsembleVAE:
+        """Return some of the networks, as they are."""
+        chosen = torch.as_tensor(members)
+        part = EnsembleVAE(self.settings.only(members))
+        part.load_state_dict({name: value[chosen.to(value.device)] for name, value in self.state_dict().items()})
+        return part.to(next(self.parameters()).device)
+
+    @classmethod
+    def joined(cls, settings: Settings, states: Sequence[dict[str, Tensor]]) -> EnsembleVAE:
+        """Return the networks of ``settings``, of which ``states`` hold a few each, in order."""
+        whole = cls(settings)
+        whole.load_state_dict({name: torch.cat([state[name] for state in states]) for name in states[0]})
+        return whole
+
+    def encode(self, x: Tensor) -> Distribution:
+        r"""Return the posteriors :math:`q(z \mid x)`: independent Gaussians."""
+        mean, log_scale = self.encoder(x.to(self.precision)).float().chunk(2, dim=-1)
+        return Independent(Normal(mean, log_scale.exp(), validate_args=False), 1, validate_args=False)
+
+    def decode(self, z: Tensor) -> Distribution:
+        r"""Return the likelihoods :math:`p(x \mid z)`: for each pixel its chance, or Gaussians of variance 1."""
+        found = self.decoder(z.to(self.precision)).float()
+        n_axes = len(self.settings.shape)
+        if self.settings.likelihood == "bernoulli":
+            return Independent(Bernoulli(logits=found, validate_args=False), n_axes, validate_args=False)
+        return Independent(Normal(found, torch.ones_like(found), validate_args=False), n_axes, validate_args=False)
+
+
+class ConvolutionalEncoder(nn.Module):
+    """Convolutions that halve the picture down to 4 by 4, a hidden layer, and two numbers for each code (Table D.1).
+
+    Args:
+        n_models: Networks side by side.
+        shape: Channels, height and width; sides are halved while they are even and above 4, at most four times.
+        n_codes: Dimensions of the codes.
+        width: Channels of the first convolution, 32 in the published models; everything inside grows with it.
+    """
+
+    def __init__(self, n_models: int, shape: tuple[int, ...], n_codes: int, width: int) -> None:
+        super().__init__()
+        channels, (height, breadth) = inner_sizes(shape, width)
+        steps = pairwise((shape[0], *channels))
+        self.convolutions = nn.ModuleList(Convolution(n_models, before, after) for before, after in steps)
+        self.hidden = Dense(n_models, channels[-1] * height * breadth, 8 * width)
+        self.last = Dense(n_models, 8 * width, 2 * n_codes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return means and log-deviations of pictures, side by side."""
+        x = x.movedim(2, -1)
+        for layer in self.convolutions:
+            x = relu(layer(x))
+        found: Tensor = self.last(relu(self.hidden(x.flatten(2))))
+        return found
+
+
+class ConvolutionalDecoder(nn.Module):
+    """The mirror image of :class:`ConvolutionalEncoder` (Table D.2)."""
+
+    def __init__(self, n_models: int, shape: tuple[int, ...], n_codes: int, width: int) -> None:
+        super().__init__()
+        channels, sides = inner_sizes(shape, width)
+        self.inner = (*sides, channels[-1])
+        self.first = Dense(n_models, n_codes, 8 * width)
+        self.hidden = Dense(n_models, 8 * width, channels[-1] * sides[0] * sides[1])
+        steps = pairwise((*channels[::-1], shape[0]))
+        self.upconvolutions = nn.ModuleList(Upconvolution(n_models, before, after) for before, after in steps)
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Return the logits, or the means, of pictures."""
+        x = relu(self.hidden(relu(self.first(z))))
+        x = x.reshape(*z.shape[:2], *self.inner)
+        for layer in self.upconvolutions[:-1]:
+            x = relu(layer(x))
+        found: Tensor = self.upconvolutions[-1](x)
+        return found.movedim(-1, 2)
+
+
+class DenseEncoder(nn.Module):
+    """Two hidden layers, for vectors and for pictures that cannot be halved.
+
+    Args:
+        n_models: Networks side by side.
+        shape: Of one observation, flattened here.
+        n_codes: Dimensions of the codes.
+        width: Hidden layers have eight times as many units, 256 by default.
+    """
+
+    def __init__(self, n_models: int, shape: tuple[int, ...], n_codes: int, width: int) -> None:
+        super().__init__()
+        self.layers = _dense(n_models, math.prod(shape), 8 * width, 8 * width, 2 * n_codes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return means and log-deviations, side by side."""
+        return _through(self.layers, x.flatten(2))
+
+
+class DenseDecoder(nn.Module):
+    """The mirror image of :class:`DenseEncoder`."""
+
+    def __init__(self, n_models: int, shape: tuple[int, ...], n_codes: int, width: int) -> None:
+        super().__init__()
+        self.shape = shape
+        self.layers = _dense(n_models, n_codes, 8 * width, 8 * width, math.prod(shape))
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Return the logits, or the means, of observations."""
+        return _through(self.layers, z).reshape(*z.shape[:2], *self.shape)
+
+
+class Discriminator(nn.Module):
+    """Tells codes from shuffled codes: six hidden layers and two outputs, of which the difference counts (Table D.3).
+
+    Args:
+        n_models: Networks side by side.
+        n_codes: Dimensions of the codes.
+        width: Units of a hidden layer, 1000 in the published models.
+    """
+
+    def __init__(self, n_models: int, n_codes: int, width: int) -> None:
+        super().__init__()
+        self.layers = _dense(n_models, n_codes, *[width] * 6, 2)
+
+    def forward(self, z: Tensor, *, frozen: bool = False) -> Tensor:
+        """Return the logarithm of how much likelier codes are together than shuffled, ``[n_models, n]``."""
+        for layer in self.layers[:-1]:
+            z = leaky_relu(layer(z, frozen=frozen), 0.2)
+        together, shuffled = self.layers[-1](z, frozen=frozen).float().unbind(-1)
+        log_ratio: Tensor = together - shuffled
+        return log_ratio
+
+
+def inner_sizes(shape: tuple[int, ...], width: int) -> tuple[list[int], tuple[int, int]]:
+    """Return the channels of each convolution, and the sides of the picture after the last.
+
+    Raises:
+        ValueError: Not a picture, or one whose sides cannot be halved.
+    """
+    if len(shape) != 3 or any(side % 2 or side <= SMALLEST_SIDE for side in shape[1:]):
+        raise ValueError(
+            f"data must be pictures (channels, height, width) of even sides above {SMALLEST_SIDE} for network 'conv', "
+            f"got shape {shape}; give network='mlp'."
+        )
+    sides = (shape[1], shape[2])
+    channels: list[int] = []
+    while len(channels) < MAX_HALVINGS and all(side % 2 == 0 and side > SMALLEST_SIDE for side in sides):
+        channels.append(width if len(channels) < 2 else 2 * width)
+        sides = (sides[0] // 2, sides[1] // 2)
+    return channels, sides
+
+
+def draw_weights(network: nn.Module, seeds: Tensor) -> None:
+    """Draw all weights from the streams of their models; biases stay 0."""
+    layers = [layer for layer in network.modules() if isinstance(layer, Dense | Upconvolution)]
+    for number, layer in enumerate(layers):
+        drawn = uniform(seeds, Purpose.WEIGHTS, number, tuple(layer.weight.shape[1:]))
+        layer.weight.data.copy_((2 * drawn - 1) * layer.bound)
+
+
+def _dense(n_models: int, *widths: int) -> nn.ModuleList:
+    return nn.ModuleList(Dense(n_models, before, after) for before, after in pairwise(widths))
+
+
+def _through(layers: nn.ModuleList, x: Tensor) -> Tensor:
+    for layer in layers[:-1]:
+        x = relu(layer(x))
+    found: Tensor = layers[-1](x)
+    return found

@@ -1,0 +1,131 @@
+"""Everything that decides what is trained, as plain data: what a checkpoint keeps and compares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from unbraid._base.checks import check_at_least, check_choice
+from unbraid.models.families import STRENGTHS
+
+#: Of Table D.3.
+JUDGE_WIDTH = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One ensemble: what each member is, and the data they share.
+
+    Attributes:
+        model: One of the models' names.
+        data: What the data are, in words that tell them from others.
+        n_rows: Rows of data.
+        shape: Of one row.
+        seeds: One for each member.
+        strengths: For each strength that the model has, its name and one number for each member.
+        places: For a prior that depends on the factors, the prior mean of each value of each factor.
+        network: ``"conv"`` or ``"mlp"``.
+        likelihood: ``"bernoulli"`` or ``"gaussian"``.
+        n_codes: Dimensions of the codes.
+        width: Channels of the first convolution; hidden layers have eight times as many units.
+        judge_width: Units of the hidden layers of a discriminator.
+        batch_size: Rows of a step, for each member.
+        learning_rate: Of Adam.
+        precision: ``"float32"`` or ``"bfloat16"``.
+    """
+
+    model: str
+    data: str
+    n_rows: int
+    shape: tuple[int, ...]
+    seeds: tuple[int, ...]
+    strengths: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    places: tuple[tuple[float, ...], ...] = ()
+    network: str = "conv"
+    likelihood: str = "bernoulli"
+    n_codes: int = 10
+    width: int = 32
+    judge_width: int = JUDGE_WIDTH
+    batch_size: int = 64
+    learning_rate: float = 1e-4
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        check_choice("model", self.model, STRENGTHS)
+        check_choice("network", self.network, ("conv", "mlp"))
+        check_choice("likelihood", self.likelihood, ("bernoulli", "gaussian"))
+        check_choice("precision", self.precision, ("float32", "bfloat16"))
+        for name in ("n_codes", "width", "judge_width", "batch_size"):
+            check_at_least(name, getattr(self, name), 1)
+        check_at_least("number of seeds", len(self.seeds), 1)
+
+    @property
+    def has_judge(self) -> bool:
+        """Whether the model comes with a discriminator."""
+        return self.model == "factor_vae"
+
+    def only(self, members: Sequence[int]) -> Settings:
+        """Return the settings of some members."""
+        return replace(
+            self,
+            seeds=tuple(self.seeds[m] for m in members),
+            strengths=tuple((name, tuple(values[m] for m in members)) for name, values in self.strengths),
+        )
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        """Return what :meth:`to_json` wrote."""
+        return cls(**{name: _tuples(value) for name, value in json.loads(text).items()})
+
+
+def differences(before: Settings, after: Settings) -> list[str]:
+    """Return what differs, in words, such as ``n_codes 10 -> 6``."""
+    old, new = asdict(before), asdict(after)
+    return [f"{name} {_words(old[name])} -> {_words(new[name])}" for name in old if old[name] != new[name]]
+
+
+def member_strengths(
+    model: str, given: Mapping[str, float | Sequence[float]], seeds: int | Sequence[int]
+) -> tuple[tuple[int, ...], tuple[tuple[str, tuple[float, ...]], ...]]:
+    """Return the seed and the strengths of each member, where a single one serves all.
+
+    Args:
+        model: Name of the model, which says the strengths and their defaults.
+        given: Strengths by name.
+        seeds: Of the members.
+
+    Raises:
+        ValueError: An unknown model or strength, or sequences of different lengths.
+    """
+    check_choice("model", model, STRENGTHS)
+    for name in given:
+        if name not in STRENGTHS[model]:
+            known = ", ".join(STRENGTHS[model]) or "none"
+            raise ValueError(f"{model} has no strength {name!r}; it has {known}.")
+    columns = {"seeds": _column(seeds), **{name: _column(given.get(name, d)) for name, d in STRENGTHS[model].items()}}
+    n_models = max(len(column) for column in columns.values())
+    for name, column in columns.items():
+        if len(column) not in (1, n_models):
+            raise ValueError(f"{name} must be one value or {n_models}, one for each member, got {len(column)}.")
+    full = {name: column * (n_models if len(column) == 1 else 1) for name, column in columns.items()}
+    numbers = tuple(int(seed) for seed in full.pop("seeds"))
+    return numbers, tuple((name, tuple(float(value) for value in column)) for name, column in full.items())
+
+
+def _column(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if hasattr(value, "__len__") or hasattr(value, "__iter__") else (value,)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(one) for one in value) if isinstance(value, list) else value
+
+
+def _words(value: Any) -> str:
+    text = repr(value) if not isinstance(value, str) else value
+    return text if len(text) <= 80 else f"{text[:77]}..."

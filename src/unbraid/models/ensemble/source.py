@@ -1,0 +1,111 @@
+"""Rows of data for all members of an ensemble, kept on the device where they fit."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unbraid._base.arrays import AnyArray, IntArray
+
+if TYPE_CHECKING:
+    from unbraid.data import FactorDataset
+
+#: Rows asked for at once while data are copied to the device.
+CHUNK = 4096
+#: Rows that tell one data set from another.
+N_FINGERPRINT = 16
+DEFAULT_MEMORY = 8 * 2**30
+#: Largest distance from a whole number of 255ths that counts as rounding.
+LARGEST_LOSS = 1e-3
+
+
+class Batches(Protocol):
+    """What a step asks of its data."""
+
+    def batch(self, rows: Tensor) -> Tensor:
+        """Return rows ``[n_models, n]`` as data ``[n_models, n, *shape]``."""
+
+    def factors(self, rows: Tensor) -> Tensor:
+        """Return the factors of rows, ``[n_models, n, n_factors]``."""
+
+
+class Source:
+    """Batches of a data set on a device.
+
+    Pictures whose values are whole multiples of 1/255 are kept as bytes, which loses nothing.
+
+    Args:
+        data: A data set, or an array with one row for each observation.
+        device: Where batches are wanted.
+        memory: Bytes that the data may take there; larger data stay where they are and are fetched at each step.
+    """
+
+    def __init__(self, data: FactorDataset | AnyArray, *, device: str = "cpu", memory: int = DEFAULT_MEMORY) -> None:
+        self.data, self.device = data, device
+        self.n_rows = len(data)
+        if self.n_rows < 1:
+            raise ValueError("data must have at least one row, got 0.")
+        first = self._fetch(np.arange(min(self.n_rows, N_FINGERPRINT)))
+        self.shape = tuple(int(side) for side in first.shape[1:])
+        self._factors: Tensor | None = None
+        self.resident = self._copied(memory, as_bytes=_are_bytes(first))
+
+    def describe(self) -> str:
+        """Return words that tell these data from others: kind, and a hash of some rows."""
+        rows = np.linspace(0, self.n_rows - 1, num=min(self.n_rows, N_FINGERPRINT)).astype(int)
+        digest = hashlib.sha256(np.ascontiguousarray(self._fetch(rows), dtype=np.float32).tobytes()).hexdigest()
+        kind = "array" if isinstance(self.data, np.ndarray) else type(self.data).__name__
+        return f"{kind} {digest[:12]}"
+
+    def batch(self, rows: Tensor) -> Tensor:
+        """Return rows ``[n_models, n]`` as data ``[n_models, n, *shape]``, bytes or float32."""
+        if self.resident is not None:
+            return self.resident[rows]
+        found = torch.as_tensor(self._fetch(rows.flatten().cpu().numpy()))
+        return found.to(self.device).reshape(*rows.shape, *self.shape)
+
+    def factors(self, rows: Tensor) -> Tensor:
+        """Return the factors of rows, ``[n_models, n, n_factors]``."""
+        if isinstance(self.data, np.ndarray):
+            raise ValueError("data must be a data set with factors for this model, got an array.")
+        if self._factors is None:
+            found = np.asarray(self.data.factors(np.arange(self.n_rows)))
+            self._factors = torch.as_tensor(found, dtype=torch.int64, device=self.device)
+        return self._factors[rows]
+
+    def _fetch(self, rows: IntArray) -> AnyArray:
+        found = np.asarray(self.data[rows] if isinstance(self.data, np.ndarray) else self.data.observations(rows))
+        return found if found.dtype == np.uint8 else found.astype(np.float32, copy=False)
+
+    def _copied(self, memory: int, *, as_bytes: bool) -> Tensor | None:
+        kind = torch.uint8 if as_bytes else torch.float32
+        if self.n_rows * math.prod(self.shape) * kind.itemsize > memory:
+            return None
+        whole = torch.empty((self.n_rows, *self.shape), dtype=kind, device=self.device)
+        for start in range(0, self.n_rows, CHUNK):
+            found = self._fetch(np.arange(start, min(start + CHUNK, self.n_rows)))
+            if as_bytes and not _are_bytes(found):
+                return self._copied(memory, as_bytes=False)
+            if as_bytes and found.dtype != np.uint8:
+                found = np.round(found * 255).astype(np.uint8)
+            whole[start : start + CHUNK] = torch.as_tensor(found).to(self.device)
+        return whole
+
+
+def as_numbers(x: Tensor) -> Tensor:
+    """Return bytes as numbers from 0 to 1, and numbers as they are."""
+    return x.float() / 255 if x.dtype == torch.uint8 else x
+
+
+def _are_bytes(found: AnyArray) -> bool:
+    if found.dtype == np.uint8:
+        return True
+    if found.ndim < 4 or found.min() < 0 or found.max() > 1:
+        return False
+    whole = found * 255
+    return bool(np.abs(whole - np.round(whole)).max() < LARGEST_LOSS)

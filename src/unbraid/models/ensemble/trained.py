@@ -1,0 +1,181 @@
+"""Trained models: taken apart by member, encoding and decoding arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.distributions import Bernoulli
+
+from unbraid._base.arrays import AnyArray, FloatArray
+from unbraid.models.ensemble.checkpoint import load_checkpoint
+from unbraid.models.ensemble.memory import load_layout
+from unbraid.models.ensemble.networks import NEVER, EnsembleVAE
+from unbraid.models.ensemble.settings import Settings
+from unbraid.models.ensemble.source import as_numbers
+from unbraid.models.ensemble.streams import Purpose, normal
+
+#: Rows that all members together take at once when nothing is learned from them.
+ROWS_AT_ONCE = 1024
+
+
+class TrainedEnsemble:
+    """Models that were trained together; ``ensemble[m]`` is member ``m``, itself an ensemble of one.
+
+    Attributes:
+        network: Their encoders and decoders.
+        history: Total loss, distortion and rate of each member, every 50 steps, ``(n_entries, 3, n_models)``.
+        diverged: For each member the step, counted from 1, at which its loss was first seen not to be finite, or None.
+    """
+
+    def __init__(self, network: EnsembleVAE, history: Tensor, diverged: tuple[int | None, ...] | None = None) -> None:
+        self.network, self.history = network, history
+        self.diverged: tuple[int | None, ...] = diverged or (None,) * len(self)
+
+    def __len__(self) -> int:
+        return len(self.settings.seeds)
+
+    def __getitem__(self, member: int) -> TrainedEnsemble:
+        n_models = len(self)
+        if not -n_models <= member < n_models:
+            raise IndexError(f"member must be below {n_models}, the size of the ensemble, got {member}.")
+        return self.only([member % n_models])
+
+    def only(self, members: Sequence[int]) -> TrainedEnsemble:
+        """Return some of the members as an ensemble, such as ``ensemble.only([0, 2])``."""
+        chosen = list(members)
+        network = self.network.only(chosen).eval()
+        return TrainedEnsemble(network, self.history[..., chosen], tuple(self.diverged[m] for m in chosen))
+
+    @property
+    def settings(self) -> Settings:
+        """What was trained."""
+        return self.network.settings
+
+    @property
+    def device(self) -> torch.device:
+        """Where the networks are."""
+        return next(self.network.parameters()).device
+
+    @property
+    def decoder(self) -> nn.Module:
+        """The decoder of a single model as a torch module, from codes ``(n, n_codes)`` to mean data ``(n, *shape)``."""
+        if len(self) != 1:
+            raise ValueError(
+                f"an ensemble of {len(self)} has no single decoder; take a member first, ensemble[0].decoder."
+            )
+        self._check_trained()
+        return MeanDecoder(self.network)
+
+    def encode(self, x: AnyArray, *, sample: bool = False, seed: int = 0, first_row: int = 0) -> FloatArray:
+        """Return the codes of data for every member, ``(n_models, n, n_codes)``.
+
+        Args:
+            x: Data, ``(n, *shape)``, numbers or bytes.
+            sample: Draw from the posterior instead of taking its mean.
+            seed: Of that draw.
+            first_row: Number of the first row; a draw depends on the row's number and not on who encodes it with which.
+        """
+        mean, deviation = self.posterior(x)
+        if not sample:
+            return mean
+        noise = self._noise(seed, first_row, len(x)).double().cpu().numpy()
+        drawn: FloatArray = mean + noise * deviation
+        return drawn
+
+    @torch.no_grad()
+    def posterior(self, x: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """Return means and deviations of the posteriors of data, each ``(n_models, n, n_codes)``."""
+        self._check_trained()
+        settings = self.settings
+        if tuple(x.shape[1:]) != settings.shape:
+            raise ValueError(
+                f"data must have rows of shape {settings.shape}, as in training, got {tuple(x.shape[1:])}."
+            )
+        found = np.empty((2, len(self), len(x), settings.n_codes))
+        for start in range(0, len(x), step := max(1, ROWS_AT_ONCE // len(self))):
+            rows = as_numbers(torch.as_tensor(np.ascontiguousarray(x[start : start + step])).to(self.device)).float()
+            posterior = self.network.encode(rows.expand(len(self), *rows.shape))
+            found[0, :, start : start + step] = posterior.mean.cpu()
+            found[1, :, start : start + step] = posterior.stddev.cpu()
+        return found[0], found[1]
+
+    @torch.no_grad()
+    def decode(self, codes: FloatArray) -> NDArray[np.float32]:
+        """Return the mean data of codes ``(n_models, n, n_codes)``, ``(n_models, n, *shape)``."""
+        self._check_trained()
+        given = torch.as_tensor(codes, dtype=torch.float32, device=self.device)
+        step = max(1, ROWS_AT_ONCE // len(self))
+        parts = [mean_of(self.network, part).cpu() for part in torch.split(given, step, dim=1)]
+        return cast("NDArray[np.float32]", torch.cat(parts, dim=1).numpy())
+
+    def _check_trained(self) -> None:
+        """Raise if a member has no codes to give."""
+        lost = {m: step for m, step in enumerate(self.diverged) if step is not None}
+        if not lost:
+            return
+        if len(lost) == len(self):
+            what = "the model" if len(self) == 1 else "every model"
+            raise ValueError(
+                f"{what} diverged, at step {min(lost.values())}: its loss was not finite; train with a smaller "
+                "learning_rate or strength."
+            )
+        kept = [m for m in range(len(self)) if m not in lost]
+        which = ", ".join(f"{m} (step {step})" for m, step in lost.items())
+        raise ValueError(f"members {which} diverged: their loss was not finite; give ensemble.only({kept}).")
+
+    def _noise(self, seed: int, first_row: int, n_rows: int) -> Tensor:
+        """Return noise that depends on seed and row alone: each row is a step of the stream."""
+        rows = torch.arange(first_row, first_row + n_rows, device=self.device)
+        return normal(rows * 2**20 + seed, Purpose.ENCODING, 0, (self.settings.n_codes,))
+
+
+class MeanDecoder(nn.Module):
+    """The decoder of an ensemble of one, without the axis of models and without noise."""
+
+    def __init__(self, network: EnsembleVAE) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Return the mean data of codes."""
+        return mean_of(self.network, z[None])[0]
+
+
+def mean_of(network: EnsembleVAE, z: Tensor) -> Tensor:
+    """Return the mean of the likelihood: chances of pixels, or the middle of Gaussians."""
+    base: Any = cast(Any, network.decode(z)).base_dist
+    return cast(Tensor, base.probs if isinstance(base, Bernoulli) else base.mean)
+
+
+def load_ensemble(folder: str | Path, *, device: str = "cpu") -> TrainedEnsemble:
+    """Return the models that were trained with ``out=folder``, as far as their last checkpoint.
+
+    Raises:
+        ValueError: No checkpoint there, one that is damaged, or groups of members that were not trained yet.
+    """
+    layout = load_layout(Path(folder))
+    if layout is None:
+        settings, state = load_checkpoint(folder, device=device)
+        parts = [state]
+    else:
+        settings = layout.settings
+        parts = [load_checkpoint(place, device=device)[1] for place in layout.folders(Path(folder), trained=True)]
+    if torch.device(device).type == "cpu":
+        settings = replace(settings, precision="float32")
+    return joined(settings, parts, device=device)
+
+
+def joined(settings: Settings, states: Sequence[dict[str, Any]], *, device: str) -> TrainedEnsemble:
+    """Return one ensemble of members whose states are in parts, with as much history as all parts have."""
+    network = EnsembleVAE.joined(settings, [state["network"] for state in states]).to(device).eval()
+    n_entries = min(len(state["history"]) for state in states)
+    history = torch.cat([state["history"][:n_entries].cpu() for state in states], dim=-1)
+    steps = torch.cat([state["diverged"].cpu() for state in states]).tolist()
+    return TrainedEnsemble(network, history, tuple(None if step == NEVER else int(step) for step in steps))

@@ -1,0 +1,147 @@
+"""Training many models: what is asked for becomes settings, a source of data and a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unbraid._base.arrays import AnyArray
+from unbraid._base.checks import check_at_least
+from unbraid._base.optional import torch_device
+from unbraid._base.progress import Show
+from unbraid.models.ensemble.loop import Run, train_ensemble
+from unbraid.models.ensemble.memory import free_bytes
+from unbraid.models.ensemble.settings import JUDGE_WIDTH, Settings, member_strengths
+from unbraid.models.ensemble.source import DEFAULT_MEMORY, Source
+from unbraid.models.ensemble.trained import TrainedEnsemble
+
+if TYPE_CHECKING:
+    from unbraid.data import FactorDataset
+
+#: As many codes as the published models have.
+N_CODES = 10
+#: Between the prior means of neighbouring values of a factor, in deviations of the prior.
+PLACE_DISTANCE = 2.0
+
+
+def train(
+    model: str,
+    data: FactorDataset | AnyArray,
+    *,
+    seeds: int | Sequence[int] = 0,
+    n_steps: int = 300_000,
+    n_codes: int = N_CODES,
+    width: int = 32,
+    judge_width: int = JUDGE_WIDTH,
+    batch_size: int = 64,
+    learning_rate: float = 1e-4,
+    network: str | None = None,
+    places: Sequence[Sequence[float]] = (),
+    out: str | Path | None = None,
+    checkpoint_every: int = 1000,
+    tensorboard: str | Path | None = None,
+    device: str = "cpu",
+    precision: str | None = None,
+    at_once: int | None = None,
+    progress: Show = None,
+    **strengths: float | Sequence[float],
+) -> TrainedEnsemble:
+    r"""Train VAEs of one family, as many as there are seeds or strengths, in one program.
+
+    Member ``m`` has seed ``seeds[m]`` and strength ``beta[m]``, where a single value serves all. It draws its weights,
+    batches and noise from streams of its own seed, so that it comes out the same alone or not, up to rounding.
+
+    Args:
+        model: ``"vae"``, ``"beta_vae"``, ``"annealed_vae"``, ``"factor_vae"``, ``"beta_tcvae"``, ``"dip_vae_i"``,
+            ``"dip_vae_ii"`` or ``"conditioned_vae"``.
+        data: A data set with ``observations`` and ``factors`` by row, or an array with one row for each observation:
+            pictures ``(n, channels, height, width)`` from 0 to 1 (or bytes), whose pixels are modelled as chances, or
+            vectors ``(n, n_numbers)``, modelled as Gaussians of variance 1.
+        seeds: One for each member.
+        n_steps: Steps from the start; 300 000 for the published models.
+        n_codes: Dimensions of the codes.
+        width: Channels of the first convolution; hidden layers have eight times as many units.
+        judge_width: Units of each hidden layer of the discriminator of ``factor_vae``.
+        batch_size: Rows of a step for each member, drawn with replacement.
+        learning_rate: Of Adam.
+        network: ``"conv"`` for pictures of even sides, ``"mlp"`` for anything; by default the first for pictures.
+        places: For ``conditioned_vae``, the prior mean of each value of each factor; by default 2 apart.
+        out: Folder for checkpoints. A run that is there already goes on where it stopped, bit for bit on the same
+            machine; one with other settings is refused.
+        checkpoint_every: Steps between two checkpoints.
+        tensorboard: Folder for the losses of each member as TensorBoard reads them; needs the package tensorboard.
+        device: ``"cpu"`` or ``"cuda"``; there the step is compiled and recorded as a CUDA graph.
+        precision: Of products: ``"float32"``, by default on a CPU, or ``"bfloat16"``, by default on a GPU.
+        at_once: Members that are trained side by side; the others follow in groups. By default as many as fit in
+            the memory that is free at the start, going by what a step is reckoned to take.
+        progress: Show a progress bar on standard error, by default when that is a terminal; ``"lines"``: a line now and
+            then.
+        strengths: Those of the model: ``beta``; ``gamma``, ``capacity`` and ``capacity_steps``; ``off_diagonal`` and
+            ``diagonal``. One number, or one for each member.
+
+    Returns:
+        The trained models.
+
+    Raises:
+        ValueError: An unknown model or strength, lengths that do not fit, data that do not fit the network, a folder
+            with another run, or not enough memory.
+    """
+    torch_device(device)
+    numbers, columns = member_strengths(model, strengths, seeds)
+    source = Source(data, device=device, memory=min(DEFAULT_MEMORY, free_bytes(device) // 2))
+    is_picture = len(source.shape) == 3
+    settings = Settings(
+        model=model,
+        data=source.describe(),
+        n_rows=source.n_rows,
+        shape=source.shape,
+        seeds=numbers,
+        strengths=columns,
+        places=_places(model, places, data, n_codes),
+        network=network or ("conv" if is_picture else "mlp"),
+        likelihood="bernoulli" if is_picture else "gaussian",
+        n_codes=n_codes,
+        width=width,
+        judge_width=judge_width,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        precision=precision or ("bfloat16" if device.startswith("cuda") else "float32"),
+    )
+    run = Run(
+        n_steps=n_steps,
+        folder=None if out is None else _folder("out", out),
+        checkpoint_every=checkpoint_every,
+        tensorboard=None if tensorboard is None else _folder("tensorboard", tensorboard),
+        progress=progress,
+    )
+    return train_ensemble(settings, source, run, device=device, at_once=at_once)
+
+
+def _places(
+    model: str, given: Sequence[Sequence[float]], data: FactorDataset | AnyArray, n_codes: int
+) -> tuple[tuple[float, ...], ...]:
+    if model != "conditioned_vae":
+        if given:
+            raise ValueError(f"places are for conditioned_vae, got them for {model}.")
+        return ()
+    if not hasattr(data, "factor_sizes"):
+        raise ValueError("data must be a data set with factors for conditioned_vae, got an array.")
+    sizes = [int(size) for size in data.factor_sizes]
+    check_at_least("n_codes", n_codes, len(sizes))
+    if not given:
+        given = [[PLACE_DISTANCE * (value - (size - 1) / 2) for value in range(size)] for size in sizes]
+    if [len(values) for values in given] != sizes:
+        raise ValueError(
+            f"places must have {sizes} values, one for each of each factor, got {[len(v) for v in given]}."
+        )
+    return tuple(tuple(float(value) for value in values) for values in given)
+
+
+def _folder(argument: str, out: str | Path) -> Path:
+    """Return the folder, made now so that nobody learns after hours that it cannot be."""
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"{argument} {str(out)!r} cannot be a folder to write to: {error.strerror}.") from error
+    return Path(out)

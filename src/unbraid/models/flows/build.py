@@ -1,0 +1,282 @@
+"""The flows, put together from their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from unbraid._base.checks import check_at_least
+from unbraid._base.devices import seeded
+from unbraid.models.flows.coupling import (
+    ImageNetwork,
+    MakeNetwork,
+    VectorNetwork,
+    affine_coupling,
+    gin_coupling,
+    spline_coupling,
+)
+from unbraid.models.flows.flow import ClassMixture, Flow, StandardNormal
+from unbraid.models.flows.mixing import AverageAlone, Chain, DetailsGivenAverage, Haar, Normalise, Permute, Rotate
+
+MakeCoupling = Callable[[Tensor, MakeNetwork], nn.Module]
+#: Widths of the networks of Table E.1: channels at each scale of the image, then of the fully connected couplings.
+CHANNELS = (16, 64)
+WIDTH = 201
+
+
+def spline_flow(
+    size: int,
+    *,
+    n_blocks: int = 8,
+    n_bins: int = 4,
+    hidden: Sequence[int] = (64, 64),
+    rotates: bool = True,
+    seed: int = 0,
+) -> Flow:
+    """Make a flow of rational-quadratic spline couplings on vectors.
+
+    Every block normalises, permutes or rotates, then bends one half of the entries given the other. The last thing
+    before the latents is a learned rotation.
+
+    Args:
+        size: Entries of a sample, at least 2.
+        n_blocks: Couplings.
+        n_bins: Pieces of a spline.
+        hidden: Widths of the networks in the couplings.
+        rotates: Whether entries are mixed by learned rotations; if not, by fixed permutations.
+        seed: Of the start.
+
+    References:
+        Durkan et al. (2019), Neural spline flows; Galperin and Köthe (2025), App. D.1.1.
+    """
+    check_at_least("size", size, 2)
+    check_at_least("n_bins", n_bins, 2)
+    coupling = partial(spline_coupling, n_bins=n_bins)
+    with seeded(seed):
+        blocks = _vector_blocks(size, n_blocks, coupling, hidden=hidden, mixes=Rotate if rotates else _shuffle)
+        return Flow(Chain(*blocks, Normalise(size), Rotate(size)), StandardNormal(size))
+
+
+def affine_flow(
+    size: int, *, n_blocks: int = 8, hidden: Sequence[int] = (64, 64), n_classes: int = 0, seed: int = 0
+) -> Flow:
+    """Make a GLOW-like flow on vectors: normalise, rotate, scale and shift one half given the other.
+
+    Args:
+        size: Entries of a sample, at least 2.
+        n_blocks: Couplings.
+        hidden: Widths of the networks in the couplings.
+        n_classes: Classes that the networks see (cINN); 0 for none.
+        seed: Of the start.
+
+    References:
+        Kingma and Dhariwal (2018), Glow.
+    """
+    check_at_least("size", size, 2)
+    with seeded(seed):
+        blocks = _vector_blocks(size, n_blocks, affine_coupling, hidden=hidden, mixes=Rotate, n_context=n_classes)
+        return Flow(Chain(*blocks, Normalise(size)), StandardNormal(size), n_classes=n_classes)
+
+
+def glow_flow(
+    side: int,
+    *,
+    n_blocks: tuple[int, int] = (6, 8),
+    channels: Sequence[int] = CHANNELS,
+    width: int = WIDTH,
+    n_classes: int = 0,
+    seed: int = 0,
+) -> Flow:
+    """Make a GLOW-like flow on square images of one channel: two scales of convolutions, then full connections.
+
+    The defaults are those of Table E.1 in Galperin and Köthe (2025). With ``n_classes`` every network sees the class,
+    which makes it their cINN.
+
+    Args:
+        side: Height and width, divisible by 4.
+        n_blocks: Couplings at each scale, and fully connected ones.
+        channels: Channels of the networks at each scale.
+        width: Width of the fully connected networks.
+        n_classes: Classes that the networks see; 0 for none.
+        seed: Of the start.
+    """
+    with seeded(seed):
+        chain = _image_chain(side, n_blocks, affine_coupling, channels, width, n_context=n_classes)
+        return Flow(chain, StandardNormal(side**2), n_classes=n_classes)
+
+
+def gin_flow(
+    side: int,
+    n_classes: int,
+    *,
+    n_blocks: tuple[int, int] = (6, 8),
+    channels: Sequence[int] = CHANNELS,
+    width: int = WIDTH,
+    seed: int = 0,
+) -> Flow:
+    """Make a volume-preserving flow on square images with one Gaussian for each class as its prior (GIN).
+
+    Args:
+        side: Height and width, divisible by 4.
+        n_classes: Gaussians of the prior.
+        n_blocks: Couplings at each scale, and fully connected ones.
+        channels: Channels of the networks at each scale.
+        width: Width of the fully connected networks.
+        seed: Of the start.
+
+    References:
+        Sorrenson et al. (2020); Galperin and Köthe (2025), Table E.2.
+    """
+    check_at_least("n_classes", n_classes, 1)
+    with seeded(seed):
+        chain = _image_chain(side, n_blocks, gin_coupling, channels, width, keeps_volume=True)
+        return Flow(chain, ClassMixture(side**2, n_classes))
+
+
+def wavelet_flow(
+    side: int,
+    *,
+    n_scales: int = 2,
+    n_blocks: tuple[int, int] = (6, 4),
+    channels: Sequence[int] = CHANNELS,
+    width: int = WIDTH,
+    seed: int = 0,
+) -> Flow:
+    """Make a flow on square images that splits off detail by Haar wavelets, and models it given what is left.
+
+    Latents come from coarse to fine: those of the smallest average first, of the finest detail last.
+
+    Args:
+        side: Height and width, divisible by two as often as there are scales.
+        n_scales: How often detail is split off.
+        n_blocks: For each scale, couplings of convolutions and then fully connected ones; the smallest average gets
+            as many fully connected ones as both together.
+        channels: Channels of the networks at each scale, finest first; the last counts for all that follow.
+        width: Width of the fully connected networks.
+        seed: Of the start.
+
+    References:
+        Yu et al. (2020), Wavelet Flow; Galperin and Köthe (2025), App. E.1.5.
+    """
+    check_at_least("n_scales", n_scales, 1)
+    _check_side(side, 2**n_scales)
+    with seeded(seed):
+        return Flow(_wavelet_chain(side, n_scales, n_blocks, tuple(channels), width), StandardNormal(side**2))
+
+
+def _wavelet_chain(side: int, n_scales: int, n_blocks: tuple[int, int], channels: tuple[int, ...], width: int) -> Chain:
+    if not n_scales:
+        return Chain(
+            *_vector_blocks(side**2, sum(n_blocks), affine_coupling, hidden=(width, width)), Normalise(side**2)
+        )
+    half = side // 2
+    n_average = half**2
+    details = Chain(
+        *_image_blocks(3, half, n_blocks[0], affine_coupling, channels[0], n_context=1, context_is_image=True),
+        *_vector_blocks(3 * n_average, n_blocks[1], affine_coupling, hidden=(width, width), n_context=n_average),
+        Normalise(3 * n_average),
+    )
+    average = _wavelet_chain(half, n_scales - 1, n_blocks, channels[1:] or channels, width)
+    return Chain(
+        Haar(1, side),
+        DetailsGivenAverage(details, n_average, side**2),
+        AverageAlone(average, n_average, side**2),
+    )
+
+
+def _image_chain(
+    side: int,
+    n_blocks: tuple[int, int],
+    coupling: MakeCoupling,
+    channels: Sequence[int],
+    width: int,
+    *,
+    n_context: int = 0,
+    keeps_volume: bool = False,
+) -> Chain:
+    _check_side(side, 2 ** len(channels))
+    parts: list[nn.Module] = []
+    n_channels = 1
+    for hidden in channels:
+        parts.append(Permute(_squeeze_order(n_channels, side)))
+        n_channels, side = 4 * n_channels, side // 2
+        parts += _image_blocks(
+            n_channels, side, n_blocks[0], coupling, hidden, n_context=n_context, keeps_volume=keeps_volume
+        )
+    size = n_channels * side**2
+    parts += _vector_blocks(
+        size, n_blocks[1], coupling, hidden=(width, width), n_context=n_context, keeps_volume=keeps_volume
+    )
+    return Chain(*parts, Normalise(size, keeps_volume=keeps_volume))
+
+
+def _vector_blocks(
+    size: int,
+    n_blocks: int,
+    coupling: MakeCoupling,
+    *,
+    hidden: Sequence[int],
+    mixes: Callable[[int], nn.Module] | None = None,
+    n_context: int = 0,
+    keeps_volume: bool = False,
+) -> list[nn.Module]:
+    if size == 1:  # nothing to couple with, as in the last average of a small image
+        return []
+    make_mixing = _shuffle if mixes is None else mixes
+    stays = torch.arange(size) < (size + 1) // 2
+    network = partial(VectorNetwork, n_context=n_context, hidden=hidden)
+    return [
+        part
+        for _ in range(n_blocks)
+        for part in (Normalise(size, keeps_volume=keeps_volume), make_mixing(size), coupling(stays, network))
+    ]
+
+
+def _image_blocks(
+    n_channels: int,
+    side: int,
+    n_blocks: int,
+    coupling: MakeCoupling,
+    hidden: int,
+    *,
+    n_context: int = 0,
+    context_is_image: bool = False,
+    keeps_volume: bool = False,
+) -> list[nn.Module]:
+    n_pixels = side**2
+    stays = torch.arange(n_channels * n_pixels) < (n_channels // 2) * n_pixels
+
+    def network(n_inputs: int, n_outputs: int) -> nn.Module:
+        return ImageNetwork(
+            n_inputs // n_pixels, n_outputs // n_pixels, side, n_context, hidden, context_is_image=context_is_image
+        )
+
+    return [
+        part
+        for _ in range(n_blocks)
+        for part in (
+            Normalise(n_channels * n_pixels, n_each=n_pixels, keeps_volume=keeps_volume),
+            Rotate(n_channels, n_each=n_pixels),
+            coupling(stays, network),
+        )
+    ]
+
+
+def _squeeze_order(n_channels: int, side: int) -> Tensor:
+    """Return the order that turns every square of four pixels into one pixel with four times the channels."""
+    grid = torch.arange(n_channels * side**2).reshape(n_channels, side // 2, 2, side // 2, 2)
+    return grid.permute(0, 2, 4, 1, 3).flatten()
+
+
+def _shuffle(size: int) -> nn.Module:
+    return Permute(torch.randperm(size))
+
+
+def _check_side(side: int, factor: int) -> None:
+    if side < factor or side % factor:
+        raise ValueError(
+            f"side must be divisible by {factor} to be halved so often, got {side}; pad or crop the images."
+        )

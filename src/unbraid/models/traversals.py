@@ -1,0 +1,55 @@
+"""A picture of what each code does: one row for each, moved while the others stand still."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unbraid._base.arrays import ByteArray, FloatArray
+from unbraid._base.images import png
+
+if TYPE_CHECKING:
+    from unbraid.models.ensemble import TrainedEnsemble
+
+N_STEPS = 9
+GAP = 2
+
+
+def traversal_png(model: TrainedEnsemble, codes: FloatArray, *, n_steps: int = N_STEPS) -> bytes:
+    """Return a PNG with one row of pictures for each code, from its lowest to its highest value among ``codes``.
+
+    Rows start from the row of ``codes`` in the middle, whose other codes are kept. Codes that the data use most, by
+    their variance, come first.
+
+    Args:
+        model: A single model of pictures with one or three channels.
+        codes: Its codes of some data, ``(n, n_codes)``.
+        n_steps: Pictures in a row.
+
+    Raises:
+        ValueError: Not a model of pictures.
+    """
+    shape = model.settings.shape
+    if len(shape) != 3 or shape[0] not in (1, 3):
+        raise ValueError(f"traversals need a model of pictures with 1 or 3 channels, got rows of shape {shape}.")
+    order = np.argsort(-codes.var(axis=0), kind="stable")
+    low, high = np.quantile(codes, [0.02, 0.98], axis=0)
+    start = codes[np.abs(codes - np.median(codes, axis=0)).sum(axis=1).argmin()]
+    moved = np.tile(start, (len(order), n_steps, 1))
+    for row, code in enumerate(order):
+        moved[row, :, code] = np.linspace(low[code], high[code], n_steps)
+    pictures = model.decode(moved.reshape(1, -1, codes.shape[1]))[0]
+    return png(_sheet(pictures.reshape(len(order), n_steps, *shape)))
+
+
+def _sheet(pictures: FloatArray) -> ByteArray:
+    """Lay out ``(rows, columns, channels, height, width)`` from 0 to 1 with grey gaps."""
+    rows, columns, channels, height, width = pictures.shape
+    sheet = np.full((rows * (height + GAP) - GAP, columns * (width + GAP) - GAP, channels), 128, dtype=np.uint8)
+    for i in range(rows):
+        for j in range(columns):
+            top, left = i * (height + GAP), j * (width + GAP)
+            bytes_ = np.round(255 * np.clip(pictures[i, j], 0, 1)).astype(np.uint8)
+            sheet[top : top + height, left : left + width] = np.moveaxis(bytes_, 0, -1)
+    return sheet

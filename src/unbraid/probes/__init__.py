@@ -1,0 +1,1 @@
+"""Everything that is fitted to predict a factor from codes."""

@@ -1,0 +1,132 @@
+"""Importances of codes for any fitted probe: its own, by permutation, or by SAGE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.checks import check_choice
+from unbraid.probes.capacity.base import Ladder, Probe, Task
+from unbraid.probes.sage import SageOptions, sage_values
+from unbraid.representation.factor import Factor
+
+ImportanceMeasure = Literal["auto", "sage", "permutation", "gini", "weights", "none"]
+#: Measures that are 0 only for a code that the probe does not use: what Corollary 3.5 of DCI-ES asks for.
+NECESSARY = ("gini", "weights")
+N_SHUFFLES = 3
+MAX_PERMUTATION_ROWS = 5000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlackBoxImportance:
+    """Importances before they are scaled to shares.
+
+    Attributes:
+        measure: How they were found.
+        values: ``(n_codes, n_factors)``, not below 0.
+        errors: Standard errors, NaN where unknown.
+        notes: What a reader should know.
+    """
+
+    measure: str
+    values: FloatArray
+    errors: FloatArray
+    notes: tuple[str, ...] = ()
+
+
+def resolve_measure(measure: str, ladder: Ladder) -> str:
+    """Return what ``"auto"`` stands for on a ladder.
+
+    Raises:
+        ValueError: A measure that the probes of the ladder do not have.
+    """
+    check_choice("importance", measure, get_args(ImportanceMeasure))
+    usual = ladder.usual_importance
+    if measure == "auto":
+        return usual
+    if measure in NECESSARY and measure != usual:
+        own = f"{usual!r}, " if usual in NECESSARY else ""
+        raise ValueError(
+            f"importance must be {own}'sage' or 'permutation' for the {ladder.name} ladder, got {measure!r}."
+        )
+    return measure
+
+
+def black_box_importance(
+    probe: Probe, measure: str, task: Task, *, sage: SageOptions, rng: np.random.Generator
+) -> BlackBoxImportance:
+    """Find how much the probe leans on each code, on the test rows."""
+    if measure in ("gini", "weights"):
+        assert probe.weights is not None
+        unknown = np.full_like(probe.weights, np.nan)
+        errors = unknown if probe.weights_error is None else probe.weights_error
+        return BlackBoxImportance(measure=measure, values=probe.weights, errors=errors)
+    if measure == "none":
+        nothing = np.zeros((task.codes.shape[1], len(task.factors)))
+        return BlackBoxImportance(measure=measure, values=nothing, errors=nothing)
+    if measure == "permutation":
+        return _permutation(probe, task, rng)
+    return _sage(probe, task, sage, rng)
+
+
+def _sage(probe: Probe, task: Task, options: SageOptions, rng: np.random.Generator) -> BlackBoxImportance:
+    """SAGE values by size: a code whose use does harm on average is used all the same."""
+    rows = _rows_labelled_everywhere(task)
+    found = sage_values(
+        probe.predict,
+        lambda said, few: _losses(said, task.factors, rows[few]),
+        task.codes[rows],
+        background=task.codes[task.split.train],
+        options=options,
+        rng=rng,
+    )
+    slow = [factor.name for factor, done in zip(task.factors, found.converged, strict=True) if not done]
+    notes: tuple[str, ...] = ()
+    if slow:
+        notes = (
+            f"SAGE stopped after {found.n_rows} rows before its standard error fell below {options.tolerance:g} of the "
+            f"range for: {', '.join(slow)}.",
+        )
+    return BlackBoxImportance(measure="sage", values=np.abs(found.values), errors=found.errors, notes=notes)
+
+
+def _permutation(probe: Probe, task: Task, rng: np.random.Generator) -> BlackBoxImportance:
+    """Rise of the loss when one code is shuffled between rows, averaged over a few shuffles."""
+    rows = rng.permutation(_rows_labelled_everywhere(task))[:MAX_PERMUTATION_ROWS]
+    codes = task.codes[rows]
+    before = _losses(probe.predict(codes), task.factors, rows)
+    values, errors = np.empty((2, codes.shape[1], len(task.factors)))
+    for code in range(codes.shape[1]):
+        rise = np.zeros_like(before)
+        for _ in range(N_SHUFFLES):
+            shuffled = codes.copy()
+            shuffled[:, code] = rng.permutation(shuffled[:, code])
+            rise += (_losses(probe.predict(shuffled), task.factors, rows) - before) / N_SHUFFLES
+        values[code], errors[code] = rise.mean(axis=1), rise.std(axis=1) / np.sqrt(len(rows))
+    return BlackBoxImportance(measure="permutation", values=np.maximum(values, 0.0), errors=errors)
+
+
+def _rows_labelled_everywhere(task: Task) -> IntArray:
+    test = task.split.test
+    known = np.all([factor.labelled[test] for factor in task.factors], axis=0)
+    if known.sum() < 2:
+        raise ValueError(
+            "importances need test rows on which every factor is labelled, and there are none; "
+            "score the factors one at a time with only=."
+        )
+    return np.asarray(test[known])
+
+
+def _losses(said: list[FloatArray], factors: tuple[Factor, ...], rows: IntArray) -> FloatArray:
+    """Squared error of numbers and angles, cross-entropy of categories, ``(n_factors, n_rows)``."""
+    found = []
+    for values, factor in zip(said, factors, strict=True):
+        if factor.is_numeric:
+            found.append(((values - factor.targets(rows)) ** 2).sum(axis=1))
+        else:
+            assert factor.labels is not None
+            found.append(-np.log(np.maximum(values[np.arange(len(rows)), factor.labels[rows]], 1e-7)))
+    return np.stack(found)

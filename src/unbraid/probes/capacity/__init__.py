@@ -1,0 +1,52 @@
+"""Ladders of probes: the same question asked with ever more capacity."""
+
+from unbraid._base.checks import check_choice
+from unbraid.probes.capacity.base import Climb, Ladder, Probe, Split, Task, split_rows
+from unbraid.probes.capacity.estimators import EstimatorLadder, Rung
+from unbraid.probes.capacity.forest import ForestLadder
+from unbraid.probes.capacity.fourier import FourierLadder
+from unbraid.probes.capacity.linear import LinearLadder
+from unbraid.probes.capacity.mlp import MLPLadder
+
+LADDERS: dict[str, type[MLPLadder] | type[ForestLadder] | type[FourierLadder] | type[LinearLadder]] = {
+    "mlp": MLPLadder,
+    "forest": ForestLadder,
+    "fourier": FourierLadder,
+    "linear": LinearLadder,
+}
+
+
+def as_ladder(ladder: str | Ladder) -> Ladder:
+    """Return a ladder by name, with its defaults, or the ladder given.
+
+    Raises:
+        ValueError: An unknown name.
+        TypeError: Something that is no ladder.
+    """
+    if isinstance(ladder, str):
+        check_choice("ladder", ladder, list(LADDERS))
+        return LADDERS[ladder]()
+    if isinstance(ladder, type) or not isinstance(ladder, Ladder):
+        given = f"the class {ladder.__name__}" if isinstance(ladder, type) else type(ladder).__name__
+        raise TypeError(
+            f"ladder must be one of {', '.join(LADDERS)}, or a ladder such as EstimatorLadder(rungs=...), got {given}."
+        )
+    return ladder
+
+
+__all__ = [
+    "LADDERS",
+    "Climb",
+    "EstimatorLadder",
+    "ForestLadder",
+    "FourierLadder",
+    "Ladder",
+    "LinearLadder",
+    "MLPLadder",
+    "Probe",
+    "Rung",
+    "Split",
+    "Task",
+    "as_ladder",
+    "split_rows",
+]

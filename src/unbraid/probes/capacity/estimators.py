@@ -1,0 +1,118 @@
+"""A ladder of the user's own: any scikit-learn estimators, each with a capacity."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray
+from unbraid.probes.capacity.base import Climb, Probe, Task, check_increasing
+from unbraid.representation.factor import Factor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rung:
+    """One capacity, and what has it.
+
+    Attributes:
+        capacity: A number that grows from rung to rung.
+        regressor: Estimator for numbers and angles, with ``fit`` and ``predict``; ``None`` where no factor is numeric.
+        classifier: Estimator for categories, with ``fit`` and ``predict_proba`` or ``predict``; ``None`` where no
+            factor is categorical.
+    """
+
+    capacity: float
+    regressor: Any = None
+    classifier: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimatorLadder:
+    """Estimators that the user brings, cloned and fitted for each factor.
+
+    Attributes:
+        rungs: In order of capacity.
+        name: Short name, for tables.
+        axis: What the capacities count.
+        starts_linear: Whether the first rung is a linear probe of all codes.
+    """
+
+    rungs: tuple[Rung, ...]
+    name: str = "estimators"
+    axis: str = "capacity"
+    starts_linear: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rungs, tuple) or not all(isinstance(rung, Rung) for rung in self.rungs):
+            raise TypeError(f"rungs must be a tuple of Rung(capacity=..., regressor=...), got {self.rungs!r}.")
+        check_increasing("capacities of rungs", [rung.capacity for rung in self.rungs])
+
+    @property
+    def usual_importance(self) -> str:
+        """Estimators differ, so that they are looked at from outside."""
+        return "sage"
+
+    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+        """Fit a clone for every rung and factor."""
+        self._check(task.factors)
+        models = [[_fit(rung, factor, task, rng) for rung in self.rungs] for factor in task.factors]
+
+        def everywhere(rows: FloatArray) -> list[FloatArray]:
+            return [
+                np.stack([_predict(model, rows, factor) for model in column])
+                for column, factor in zip(models, task.factors, strict=True)
+            ]
+
+        def probe(rung: int) -> Probe:
+            return Probe(
+                predict=lambda new: [
+                    _predict(column[rung], new, factor) for column, factor in zip(models, task.factors, strict=True)
+                ]
+            )
+
+        return Climb(
+            capacities=np.tile([float(rung.capacity) for rung in self.rungs], (len(task.factors), 1)),
+            validation=everywhere(task.codes[task.split.validation]),
+            test=everywhere(task.codes[task.split.test]),
+            probe=probe,
+        )
+
+    def _check(self, factors: Sequence[Factor]) -> None:
+        for factor in factors:
+            kind = "regressor" if factor.is_numeric else "classifier"
+            for number, rung in enumerate(self.rungs, start=1):
+                if getattr(rung, kind) is None:
+                    raise ValueError(
+                        f"rung {number} has no {kind}, which the {factor.kind} factor {factor.name!r} needs; "
+                        f"give Rung(capacity={rung.capacity:g}, {kind}=...)."
+                    )
+
+
+def _fit(rung: Rung, factor: Factor, task: Task, rng: np.random.Generator) -> Any:
+    from sklearn.base import clone
+    from sklearn.multioutput import MultiOutputRegressor
+
+    model = clone(rung.regressor if factor.is_numeric else rung.classifier)
+    # Steps of a pipeline have seeds of their own; sorted, so that the order of its parameters does not matter.
+    seeded = sorted(name for name in model.get_params() if name.rpartition("__")[2] == "random_state")
+    model.set_params(**{name: int(rng.integers(2**31)) for name in seeded})
+    rows = task.labelled(factor, task.split.train)
+    if not factor.is_numeric:
+        assert factor.labels is not None
+        return model.fit(task.codes[rows], factor.labels[rows])
+    targets = factor.targets(rows)
+    if targets.shape[1] > 1:  # an angle has two targets, and many regressors take only one
+        return MultiOutputRegressor(model).fit(task.codes[rows], targets)
+    return model.fit(task.codes[rows], targets[:, 0])
+
+
+def _predict(model: Any, codes: FloatArray, factor: Factor) -> FloatArray:
+    if factor.is_numeric:
+        return np.asarray(model.predict(codes), dtype=float).reshape(len(codes), -1)
+    shares = np.zeros((len(codes), len(factor.levels)))
+    if hasattr(model, "predict_proba"):
+        shares[:, model.classes_] = model.predict_proba(codes)
+    else:
+        shares[np.arange(len(codes)), model.predict(codes)] = 1.0
+    return shares

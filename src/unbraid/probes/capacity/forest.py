@@ -1,0 +1,189 @@
+"""Random forests by depth: one forest grown to the end serves every smaller depth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.checks import check_at_least, check_choice
+from unbraid.probes.capacity.base import Climb, Probe, Task, check_sizes
+from unbraid.probes.importance import as_shares
+from unbraid.representation.factor import Factor
+
+DEPTHS = (1, 2, 3, 4, 8, 10, 12, 14, 16, 18, 20, 32)
+ALL_CODES_UP_TO = 128
+CodesTried = Literal["all", "scikit-learn"]
+Float32Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForestLadder:
+    """Random forests whose trees may be 1, 2, 3, ... splits deep.
+
+    A tree is grown greedily from its root, so its first ``d`` levels are a tree of depth ``d`` drawn from the same
+    distribution: one forest grown to the largest depth is cut at every other.
+
+    Attributes:
+        depths: Largest depth on each rung, increasing.
+        n_trees: Trees in the forest.
+        min_leaf: Fewest rows in a leaf.
+        codes_tried: At each split: ``"all"`` (or 128 drawn afresh where there are more), or ``"scikit-learn"`` for that
+            library's defaults: all for numbers, as many as the root of their number for categories.
+    """
+
+    depths: tuple[int, ...] = DEPTHS
+    n_trees: int = 100
+    min_leaf: int = 1
+    codes_tried: CodesTried = "all"
+
+    def __post_init__(self) -> None:
+        check_sizes("depths", self.depths, 1)
+        check_at_least("n_trees", self.n_trees, 1)
+        check_at_least("min_leaf", self.min_leaf, 1)
+        check_choice("codes_tried", self.codes_tried, get_args(CodesTried))
+
+    @property
+    def name(self) -> str:
+        """Short name."""
+        return "forest"
+
+    @property
+    def axis(self) -> str:
+        """What the capacities are."""
+        return "largest depth of a tree"
+
+    @property
+    def starts_linear(self) -> bool:
+        """A tree of depth 1 is not a linear probe."""
+        return False
+
+    @property
+    def usual_importance(self) -> str:
+        """Impurity removed by splits on each code."""
+        return "gini"
+
+    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+        """Grow a forest for each factor and cut it at every depth."""
+        codes = np.ascontiguousarray(task.codes, dtype=np.float32)
+        forests = [
+            _grow(self, codes, factor, task.labelled(factor, task.split.train), child)
+            for factor, child in zip(task.factors, rng.spawn(len(task.factors)), strict=True)
+        ]
+        validation, test = (
+            [forest.predict(codes[rows], self.depths) for forest in forests]
+            for rows in (task.split.validation, task.split.test)
+        )
+
+        def probe(rung: int) -> Probe:
+            depth = self.depths[rung]
+            by_tree = [np.stack([tree.importance(depth) for tree in forest.trees]) for forest in forests]
+            return Probe(
+                predict=lambda new: [forest.predict(new, (depth,))[0] for forest in forests],
+                weights=np.stack([as_shares(trees.mean(axis=0)) for trees in by_tree], axis=1),
+                weights_error=np.stack([trees.std(axis=0) / np.sqrt(len(trees)) for trees in by_tree], axis=1),
+            )
+
+        capacities = np.tile(np.array(self.depths, dtype=float), (len(task.factors), 1))
+        return Climb(capacities=capacities, validation=validation, test=test, probe=probe)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tree:
+    """One grown tree: its arrays, what each node predicts, and how its nodes hang together."""
+
+    grown: Any
+    values: FloatArray
+    parent: IntArray
+    depth: IntArray
+
+    def cut(self, depth: int) -> IntArray:
+        """For each node, itself or its ancestor at ``depth``, whichever is higher in the tree."""
+        found = np.arange(len(self.depth))
+        for level in range(depth + 1, int(self.depth.max()) + 1):
+            nodes = np.flatnonzero(self.depth == level)
+            found[nodes] = found[self.parent[nodes]]
+        return found
+
+    def importance(self, depth: int) -> FloatArray:
+        """Share of the impurity removed by splits on each code, among splits above ``depth``."""
+        grown = self.grown
+        split = np.flatnonzero((grown.children_left >= 0) & (self.depth < depth))
+        mass = grown.weighted_n_node_samples * grown.impurity
+        removed = mass[split] - mass[grown.children_left[split]] - mass[grown.children_right[split]]
+        by_code = np.bincount(grown.feature[split], weights=removed, minlength=grown.n_features)
+        return as_shares(np.asarray(by_code, dtype=float))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Forest:
+    trees: list[_Tree]
+
+    def predict(self, codes: FloatArray | Float32Array, depths: Sequence[int]) -> FloatArray:
+        """Mean over trees cut at each depth, ``(n_depths, n_rows, n_outputs)``."""
+        rows = np.ascontiguousarray(codes, dtype=np.float32)
+        total = np.zeros((len(depths), len(rows), self.trees[0].values.shape[1]))
+        for tree in self.trees:
+            leaves = tree.grown.apply(rows)
+            for rung, depth in enumerate(depths):
+                total[rung] += tree.values[tree.cut(depth)[leaves]]
+        return total / len(self.trees)
+
+
+def _grow(
+    ladder: ForestLadder, codes: Float32Array, factor: Factor, rows: IntArray, rng: np.random.Generator
+) -> _Forest:
+    """Grow the trees of one factor, each on its own bootstrap of the rows, by all cores."""
+    x, seeds = codes[rows], rng.integers(2**31, size=ladder.n_trees)
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return _Forest(list(pool.map(lambda seed: _grow_tree(ladder, x, factor, rows, int(seed)), seeds)))
+
+
+def _grow_tree(ladder: ForestLadder, x: Float32Array, factor: Factor, rows: IntArray, seed: int) -> _Tree:
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    shared: dict[str, Any] = {
+        "max_depth": max(ladder.depths),
+        "min_samples_leaf": ladder.min_leaf,
+        "max_features": _n_tried(ladder, x.shape[1], factor),
+        "random_state": seed,
+    }
+    drawn = np.random.default_rng(seed).integers(len(rows), size=len(rows))
+    counts = np.bincount(drawn, minlength=len(rows)).astype(float)
+    if factor.is_numeric:
+        model = DecisionTreeRegressor(**shared)
+        model.fit(x, np.ascontiguousarray(factor.targets(rows)), sample_weight=counts, check_input=False)
+        return _as_tree(model.tree_, model.tree_.value[:, :, 0])
+    assert factor.labels is not None
+    model = DecisionTreeClassifier(**shared)
+    model.fit(x, factor.labels[rows], sample_weight=counts, check_input=False)
+    values = np.zeros((model.tree_.node_count, len(factor.levels)))
+    values[:, model.classes_] = model.tree_.value[:, 0]
+    return _as_tree(model.tree_, values)
+
+
+def _n_tried(ladder: ForestLadder, n_codes: int, factor: Factor) -> int:
+    if ladder.codes_tried == "scikit-learn":
+        return n_codes if factor.is_numeric else max(1, int(np.sqrt(n_codes)))
+    return min(n_codes, ALL_CODES_UP_TO)
+
+
+def _as_tree(grown: Any, values: FloatArray) -> _Tree:
+    parent = np.zeros(grown.node_count, dtype=np.intp)
+    split = np.flatnonzero(grown.children_left >= 0)
+    parent[grown.children_left[split]] = split
+    parent[grown.children_right[split]] = split
+    depth = np.zeros(grown.node_count, dtype=np.intp)
+    level, frontier = 0, np.array([0])
+    while len(frontier):
+        depth[frontier] = level
+        inner = frontier[grown.children_left[frontier] >= 0]
+        frontier = np.concatenate([grown.children_left[inner], grown.children_right[inner]])
+        level += 1
+    return _Tree(grown, values, parent, depth)

@@ -1,0 +1,128 @@
+"""By principal directions; PCA from scikit-learn."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray
+from unbraid.probes.capacity.base import Climb, Probe, Task, check_sizes
+from unbraid.probes.linear import fit_linear, predict_linear
+from unbraid.representation.factor import Factor
+
+EXACT_UP_TO = 2000
+#: Directions with less than this share of the largest variance are taken to be rounding error.
+LEAST_VARIANCE = 1e-9
+
+
+def whitening_axes(codes: FloatArray, n_axes: int, *, rng: np.random.Generator) -> FloatArray:
+    """Return the leading ``n_axes`` principal axes of centred codes, ``(n_codes, n_axes)`` or fewer.
+
+    ``codes @ axes`` is uncorrelated with unit variance. Where rows and codes are both very many, the axes come from a
+    random sketch.
+    """
+    if min(codes.shape) > EXACT_UP_TO:
+        from sklearn.utils.extmath import randomized_svd
+
+        _, singular, rows = randomized_svd(codes, n_axes, random_state=int(rng.integers(2**31)))
+        values, axes = singular**2 / len(codes), rows.T
+    elif codes.shape[1] <= len(codes):
+        values, axes = np.linalg.eigh(codes.T @ codes / len(codes))
+    else:
+        values, axes = _of_few_rows(codes)
+    order = np.argsort(-values)[:n_axes]
+    kept = order[values[order] > LEAST_VARIANCE * values[order[0]]]
+    return np.asarray(axes[:, kept] / np.sqrt(values[kept]))
+
+
+def _of_few_rows(codes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvectors of the covariance by way of the smaller matrix of products of rows."""
+    values, rows = np.linalg.eigh(codes @ codes.T / len(codes))
+    axes = codes.T @ rows
+    return values, axes / np.maximum(np.linalg.norm(axes, axis=0), 1e-300)
+
+
+MOST_DIRECTIONS = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearLadder:
+    """Linear probes of the first 1, 2, 4, ... principal directions of the standardised codes.
+
+    Least squares for numbers and angles, softmax regression for categories.
+
+    Attributes:
+        n_directions: Directions on each rung, increasing; empty for powers of 2 up to all codes, at most 512. Those
+            beyond the number of codes are left out.
+    """
+
+    n_directions: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.n_directions:
+            check_sizes("n_directions", self.n_directions, 1)
+
+    @property
+    def name(self) -> str:
+        """Short name."""
+        return "linear"
+
+    @property
+    def axis(self) -> str:
+        """What the capacities are."""
+        return "log of the principal directions read"
+
+    @property
+    def starts_linear(self) -> bool:
+        """The first rung is linear, but reads one direction only."""
+        return False
+
+    @property
+    def usual_importance(self) -> str:
+        """Absolute coefficients on the standardised codes."""
+        return "weights"
+
+    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+        """Fit every factor on the first directions of one decomposition."""
+        codes = task.codes
+        most = min(*codes.shape, max(self.n_directions, default=MOST_DIRECTIONS))
+        axes = whitening_axes(codes[task.split.train], most, rng=rng)
+        sizes = self._sizes(axes.shape[1])
+        scores = codes @ axes
+        fits = [[_fit(scores[:, :size], factor, task) for size in sizes] for factor in task.factors]
+
+        def predict(rows: FloatArray, rung: int) -> list[FloatArray]:
+            return [
+                predict_linear(rows[:, : sizes[rung]], fit[rung], factor)
+                for fit, factor in zip(fits, task.factors, strict=True)
+            ]
+
+        def everywhere(rows: FloatArray) -> list[FloatArray]:
+            return [np.stack(column) for column in zip(*(predict(rows, t) for t in range(len(sizes))), strict=True)]
+
+        def probe(rung: int) -> Probe:
+            weights = [np.abs(axes[:, : sizes[rung]] @ fit[rung][:-1]).sum(axis=1) for fit in fits]
+            return Probe(predict=lambda new: predict(new @ axes, rung), weights=np.stack(weights, axis=1))
+
+        return Climb(
+            capacities=np.tile(np.log(sizes), (len(task.factors), 1)),
+            validation=everywhere(scores[task.split.validation]),
+            test=everywhere(scores[task.split.test]),
+            probe=probe,
+        )
+
+    def _sizes(self, most: int) -> list[int]:
+        if not self.n_directions:
+            sizes = [2**power for power in range(most.bit_length()) if 2**power < most] + [most]
+        else:
+            sizes = [size for size in self.n_directions if size <= most]
+        if len(sizes) < 2:
+            raise ValueError(
+                f"the linear ladder needs at least two rungs, but {most} direction(s) leave {len(sizes)}; "
+                "choose another ladder, or other n_directions."
+            )
+        return sizes
+
+
+def _fit(scores: FloatArray, factor: Factor, task: Task) -> FloatArray:
+    rows = task.labelled(factor, task.split.train)
+    return fit_linear(scores[rows], factor, rows)

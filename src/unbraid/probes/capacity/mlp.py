@@ -1,0 +1,127 @@
+"""Networks by width: a linear probe, then ever wider two-layer networks added to it."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.checks import check_at_least, check_choice
+from unbraid._base.optional import pip_install
+from unbraid.probes.capacity.base import Climb, Probe, Task, check_sizes
+from unbraid.probes.capacity.linear import EXACT_UP_TO, whitening_axes
+from unbraid.probes.linear import fit_linear
+
+MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+Networks = Literal["shared", "separate"]
+Capacity = Literal["excess", "parameters"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MLPLadder:
+    """A linear probe, then that probe plus a network with two hidden layers of growing width.
+
+    Each rung contains the one below: the network is added to the linear probe, and a wider network starts as the
+    narrower one, fitted, with new units whose outputs begin at 0. So no rung has to learn again what the one
+    before it knew. Training stops when the validation loss does, and keeps the best weights.
+
+    Attributes:
+        widths: Units in each hidden layer, in multiples of the number of factors, increasing.
+        networks: ``"shared"``: one network for all factors, as in the text of the paper; ``"separate"``: one for each,
+            as in its published code, at many times the cost.
+        capacity: ``"excess"``: log of 1 + the parameters beyond the linear probe's; ``"parameters"``: log of all.
+        n_steps: Steps at most; fewer for networks wider than 448, in proportion, as they learn in fewer steps and
+            each costs more.
+        batch_size: Rows of a step.
+        learning_rate: Of Adam, at its highest.
+        patience: Looks at the validation loss, of 20 in all, without improvement after which training stops.
+        device: ``"cpu"`` or ``"cuda"``.
+    """
+
+    widths: tuple[int, ...] = MULTIPLES
+    networks: Networks = "shared"
+    capacity: Capacity = "excess"
+    n_steps: int = 1000
+    batch_size: int = 256
+    learning_rate: float = 3e-3
+    patience: int = 4
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        # The linear probe is a rung of its own, so that one width makes a ladder.
+        check_sizes("widths", (0, *self.widths) if isinstance(self.widths, tuple) else self.widths, 0)
+        check_choice("networks", self.networks, get_args(Networks))
+        check_choice("capacity", self.capacity, get_args(Capacity))
+        check_at_least("n_steps", self.n_steps, 1)
+        check_at_least("batch_size", self.batch_size, 1)
+        check_at_least("patience", self.patience, 1)
+        if not 0 < self.learning_rate < 1:
+            raise ValueError(f"learning_rate must be in (0, 1), got {self.learning_rate}.")
+
+    @property
+    def name(self) -> str:
+        """Short name."""
+        return "mlp"
+
+    @property
+    def axis(self) -> str:
+        """What the capacities are."""
+        beyond = " beyond the linear probe" if self.capacity == "excess" else ""
+        return f"log of the parameters{beyond}"
+
+    @property
+    def starts_linear(self) -> bool:
+        """The first rung is the linear probe."""
+        return True
+
+    @property
+    def usual_importance(self) -> str:
+        """A network has no weight for one code, so that it is looked at from outside."""
+        return "sage"
+
+    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+        """Fit the linear probe in closed form, then widen."""
+        try:
+            from unbraid.probes.network import climb_networks
+        except ModuleNotFoundError as error:
+            raise ValueError(
+                f"the mlp ladder needs torch, which is not installed; run {pip_install('torch')}, or choose "
+                "ladder='forest', 'fourier' or 'linear'."
+            ) from error
+        axes = self._axes(task, rng)
+        white = replace(task, codes=task.codes @ axes)
+        starts = [
+            fit_linear(white.codes[rows := task.labelled(factor, task.split.train)], factor, rows)
+            for factor in task.factors
+        ]
+        predict = climb_networks(self, white, starts, rng)
+        rungs = range(len(self.widths) + 1)
+
+        def everywhere(rows: IntArray) -> list[FloatArray]:
+            return [np.stack(column) for column in zip(*(predict(t, white.codes[rows]) for t in rungs), strict=True)]
+
+        return Climb(
+            capacities=self._capacities(task.codes.shape[1], [start.shape[1] for start in starts]),
+            validation=everywhere(task.split.validation),
+            test=everywhere(task.split.test),
+            probe=lambda rung: Probe(predict=lambda new: predict(rung, new @ axes)),
+        )
+
+    def _axes(self, task: Task, rng: np.random.Generator) -> FloatArray:
+        """Axes along which the codes are uncorrelated: what a network can do is the same, and it learns faster."""
+        n_codes = task.codes.shape[1]
+        if n_codes > EXACT_UP_TO:
+            return np.eye(n_codes)
+        return whitening_axes(task.codes[task.split.train], n_codes, rng=rng)
+
+    def _capacities(self, n_codes: int, n_outputs: list[int]) -> FloatArray:
+        """Log of the parameters of the network that predicts each factor."""
+        shared = self.networks == "shared"
+        columns = []
+        for own in n_outputs:
+            outputs = sum(n_outputs) if shared else own
+            widths = np.array([0, *self.widths], dtype=float) * len(n_outputs)
+            excess = widths * (n_codes + 1) + widths * (widths + 1) + widths * outputs
+            linear = (n_codes + 1) * outputs
+            columns.append(np.log(1 + excess) if self.capacity == "excess" else np.log(linear + excess))
+        return np.stack(columns)

@@ -1,0 +1,114 @@
+"""How much each code helps a probe predict each factor."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid.probes.splits import holdout
+from unbraid.representation.factor import Factor
+from unbraid.representation.representation import Representation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProbeTask:
+    """What a probe gets: one factor, rows to fit on, and rows to predict.
+
+    Attributes:
+        factor: What to predict.
+        train: Rows to fit on.
+        test: Held-out rows.
+        codes: Codes of ``train``.
+        test_codes: Codes of ``test``.
+    """
+
+    factor: Factor
+    train: IntArray
+    test: IntArray
+    codes: FloatArray
+    test_codes: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProbeFit:
+    """One probe for one factor.
+
+    Attributes:
+        weights: Importance of each code, not negative, ``(n_codes,)``.
+        predicted: What it predicts on the held-out rows: labels for a categorical factor, else targets.
+    """
+
+    weights: FloatArray
+    predicted: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Importance:
+    """What DCI reads.
+
+    Attributes:
+        matrix: Importance of codes for factors, ``(n_codes, n_factors)``. Columns sum to 1; that of a factor whose
+            probe does not beat a blind guess is 0, since what it leaned on means nothing.
+        informativeness: Held-out accuracy (categorical factors) or R², floored at 0 (others), ``(n_factors,)``.
+        in_accuracy: Which factors report accuracy rather than R², ``(n_factors,)``.
+    """
+
+    matrix: FloatArray
+    informativeness: FloatArray
+    in_accuracy: FloatArray
+
+
+def fit_importance(
+    rep: Representation, fit: Callable[[ProbeTask, np.random.Generator], ProbeFit], *, rng: np.random.Generator
+) -> Importance:
+    """Fit one probe for each factor on 70 % of its rows and judge it on the rest."""
+    columns, informativeness = [], []
+    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
+        train, test = holdout(factor, rng=child)
+        task = ProbeTask(factor=factor, train=train, test=test, codes=rep.codes[train], test_codes=rep.codes[test])
+        probe = fit(task, child)
+        columns.append(as_shares(probe.weights) * beats_blind_guess(task, probe.predicted))
+        informativeness.append(held_out_performance(factor, test, probe.predicted))
+    return Importance(
+        matrix=np.stack(columns, axis=1),
+        informativeness=np.array(informativeness),
+        in_accuracy=np.array([float(not factor.is_numeric) for factor in rep.factors]),
+    )
+
+
+def held_out_performance(factor: Factor, rows: IntArray, predicted: FloatArray) -> float:
+    """Accuracy for a categorical factor, R² (not below 0) for any other."""
+    if not factor.is_numeric:
+        return float((predicted == factor.numbers[rows]).mean())
+    return max(0.0, r_squared(factor.targets(rows), predicted))
+
+
+def beats_blind_guess(task: ProbeTask, predicted: FloatArray) -> bool:
+    """Whether held-out rows are predicted better than by the mean, or the commonest value, of the fitted ones.
+
+    Better by more than two standard errors, so that luck rarely counts.
+    """
+    factor = task.factor
+    if factor.is_numeric:
+        targets = factor.targets(task.test)
+        blind = factor.targets(task.train).mean(axis=0)
+        gain = ((targets - blind) ** 2).sum(axis=1) - ((targets - predicted) ** 2).sum(axis=1)
+    else:
+        assert factor.labels is not None
+        truth = factor.labels[task.test]
+        gain = (predicted == truth).astype(float) - (truth == np.bincount(factor.labels[task.train]).argmax())
+    return bool(gain.mean() > 2 * gain.std() / np.sqrt(len(gain)))
+
+
+def r_squared(targets: FloatArray, predicted: FloatArray) -> float:
+    """Share of the targets' variance that the prediction explains, over all target columns together."""
+    residual = float(((targets - predicted) ** 2).sum())
+    total = float(((targets - targets.mean(axis=0)) ** 2).sum())
+    return 1 - residual / total if total > 0 else 0.0
+
+
+def as_shares(weights: FloatArray) -> FloatArray:
+    """Scale to sum 1; all zeros stay zeros."""
+    total = weights.sum()
+    return weights / total if total > 0 else np.zeros_like(weights)

@@ -1,0 +1,291 @@
+"""Ridge, softmax, one-vs-rest Newton, Lasso on the Gram matrix."""
+
+import numpy as np
+import scipy
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.stats import average_ranks
+from unbraid.representation.factor import Factor
+
+N_STRENGTHS = 20
+WEAKEST = 1e-3
+MAX_SWEEPS = 200
+LASSO_TOLERANCE = 1e-5
+
+
+def lasso_weights(
+    codes: FloatArray, targets: FloatArray, *, rng: np.random.Generator, strength: float = 0.0
+) -> FloatArray:
+    """Fit one Lasso for each target column, all with one strength, by default chosen on held-aside rows.
+
+    It is the strongest whose error is within one standard error of the smallest, which keeps codes that
+    hardly help at exactly zero.
+
+    Args:
+        codes: Standardised, ``(n_samples, n_codes)``.
+        targets: Centred, ``(n_samples, n_targets)``.
+        rng: Chooses the rows kept aside.
+        strength: Weight of the absolute coefficients; 0 to choose it.
+
+    Returns:
+        Coefficients, ``(n_codes, n_targets)``.
+    """
+    if strength > 0:
+        stronger = _strengths(codes, targets)
+        return _path(codes, targets, np.append(stronger[stronger > strength], strength))[-1]
+    aside = rng.permutation(len(codes)) < max(2, len(codes) // 5)
+    strengths = _strengths(codes, targets)
+    path = _path(codes[~aside], targets[~aside], strengths)
+    errors = np.stack([((targets[aside] - codes[aside] @ weights) ** 2).sum(axis=1) for weights in path])
+    best = int(errors.mean(axis=1).argmin())
+    allowed = errors[best].mean() + errors[best].std() / np.sqrt(aside.sum())
+    chosen = int(np.flatnonzero(errors.mean(axis=1) <= allowed)[0])
+    return _path(codes, targets, strengths[: chosen + 1])[-1]
+
+
+def lasso_on_gram(gram: FloatArray, moment: FloatArray, *, strength: float) -> FloatArray:
+    """Fit one Lasso for each target from averages of products alone, so that they can serve many fits.
+
+    Args:
+        gram: Of the centred codes with each other, divided by the rows, ``(n_codes, n_codes)``.
+        moment: Of the codes with the targets, ``(n_codes, n_targets)``.
+        strength: Weight of the absolute coefficients.
+
+    Returns:
+        Coefficients, ``(n_codes, n_targets)``.
+    """
+    return _descend(gram, moment, np.zeros_like(moment), strength)
+
+
+def _strengths(codes: FloatArray, targets: FloatArray) -> FloatArray:
+    """Return strengths from the one that silences every code down to a thousandth of it."""
+    strongest = float(np.abs(codes.T @ targets).max()) / len(codes)
+    return np.geomspace(max(strongest, 1e-12), max(strongest, 1e-12) * WEAKEST, N_STRENGTHS)
+
+
+def _path(codes: FloatArray, targets: FloatArray, strengths: FloatArray) -> list[FloatArray]:
+    """Return solutions for each strength, each started from the one before."""
+    gram, moment = codes.T @ codes / len(codes), codes.T @ targets / len(codes)
+    weights = np.zeros_like(moment)
+    path = []
+    for strength in strengths:
+        weights = _descend(gram, moment, weights.copy(), float(strength))
+        path.append(weights)
+    return path
+
+
+def _descend(gram: FloatArray, moment: FloatArray, weights: FloatArray, strength: float) -> FloatArray:
+    diagonal = np.diagonal(gram)
+    residual = moment - gram @ weights
+    active = np.flatnonzero(diagonal > 1e-12)
+    for _ in range(MAX_SWEEPS):
+        largest = 0.0
+        for j in active:
+            old = weights[j].copy()
+            pull = residual[j] + diagonal[j] * old
+            weights[j] = np.sign(pull) * np.maximum(np.abs(pull) - strength, 0.0) / diagonal[j]
+            change = weights[j] - old
+            if change.any():
+                residual -= np.outer(gram[j], change)
+                largest = max(largest, float(np.abs(change).max()))
+        if largest < LASSO_TOLERANCE:
+            break
+    return weights
+
+
+MAX_STEPS = 50
+MAX_HALVINGS = 20
+NEWTON_TOLERANCE = 1e-5
+MAX_NEWTON_CODES = 64
+CHUNK_CELLS = 100_000  # so that a chunk stays in cache
+
+
+def one_vs_rest(codes: FloatArray, labels: IntArray, n_levels: int, *, penalty: float = 1.0) -> FloatArray:
+    """Fit one ridge-penalised logistic regression for each level.
+
+    Args:
+        codes: Standardised, ``(n_samples, n_codes)``.
+        labels: Level of each row.
+        n_levels: Number of levels.
+        penalty: Weight of half the squared norm of the coefficients; the intercept is free.
+
+    Returns:
+        Coefficients with the intercept last, ``(n_levels, n_codes + 1)``.
+    """
+    design = np.hstack([codes, np.ones((len(codes), 1))])
+    coefficients = np.zeros((n_levels, design.shape[1]))
+    share = np.clip(np.bincount(labels, minlength=n_levels) / len(labels), 1e-6, 1 - 1e-6)
+    coefficients[:, -1] = np.log(share / (1 - share))
+    if codes.shape[1] > MAX_NEWTON_CODES:
+        return _quasi_newton(design, labels, coefficients, penalty)
+    if len(codes) > 20_000:
+        # A fit on some rows is a start from which few steps over all rows are left.
+        few = np.linspace(0, len(codes) - 1, 10_000).astype(int)
+        coefficients = _newton(design[few], labels[few], coefficients, penalty)
+    return _newton(design, labels, coefficients, penalty)
+
+
+def decision(codes: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Log-odds of each level, ``(n_samples, n_levels)``."""
+    log_odds: FloatArray = codes @ coefficients[:, :-1].T + coefficients[:, -1]
+    return log_odds
+
+
+def _newton(design: FloatArray, labels: IntArray, start: FloatArray, penalty: float) -> FloatArray:
+    """Take Newton steps for all levels at once, halving a level's step while its own loss rises."""
+    ridge = _ridge(design.shape[1], penalty)
+    products = _products(design)
+    coefficients = start
+    loss, gradient, hessian = _evaluate(design, products, labels, coefficients, ridge)
+    for _ in range(MAX_STEPS):
+        step = np.asarray(np.linalg.solve(hessian, gradient[..., None])[..., 0], dtype=np.float64)
+        before = loss
+        for _ in range(MAX_HALVINGS):
+            loss, gradient, hessian = _evaluate(design, products, labels, coefficients - step, ridge)
+            worse = loss > before + 1e-9 * np.abs(before)
+            if not worse.any():
+                break
+            step[worse] /= 2
+        coefficients = coefficients - step
+        if np.abs(before - loss).max() < NEWTON_TOLERANCE * (1 + np.abs(loss).max()):
+            break
+    return coefficients
+
+
+def _quasi_newton(design: FloatArray, labels: IntArray, start: FloatArray, penalty: float) -> FloatArray:
+    """Fit all levels by one L-BFGS run, for codes too many to form Hessians of."""
+    ridge = _ridge(design.shape[1], penalty)
+
+    def objective(flat: FloatArray) -> tuple[float, FloatArray]:
+        coefficients = flat.reshape(start.shape)
+        loss, gradient = 0.5 * float((coefficients**2 * ridge).sum()), coefficients * ridge
+        for rows in _chunks(len(design), len(start)):
+            part, p = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
+            loss += float(part.sum())
+            p[np.arange(len(p)), labels[rows]] -= 1
+            gradient += p.T @ design[rows]
+        return loss, gradient.ravel()
+
+    found = scipy.optimize.minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    fitted: FloatArray = found.x.reshape(start.shape)
+    return fitted
+
+
+def _chunks(n_rows: int, n_levels: int) -> list[slice]:
+    size = max(1, CHUNK_CELLS // n_levels)
+    return [slice(start, start + size) for start in range(0, n_rows, size)]
+
+
+def _ridge(width: int, penalty: float) -> FloatArray:
+    """Penalty of each coefficient; the intercept, last, is all but free."""
+    ridge = np.full(width, penalty)
+    ridge[-1] = 1e-6
+    return ridge
+
+
+def _loss_and_probability(odds: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Log loss of each level over some rows, and the probability of each level in each row."""
+    tail = np.exp(-np.abs(odds))
+    loss = (np.maximum(odds, 0.0) + np.log(1 + tail)).sum(axis=0)
+    loss -= np.bincount(labels, weights=odds[np.arange(len(odds)), labels], minlength=odds.shape[1])
+    p: FloatArray = np.where(odds >= 0, 1.0, tail) / (1 + tail)
+    return loss, p
+
+
+def _products(design: FloatArray) -> FloatArray:
+    """Products of every pair of columns, ``(n_pairs, n_rows)``, so that a Hessian is one matrix product."""
+    columns = np.ascontiguousarray(design.T)
+    first, second = np.triu_indices(design.shape[1])
+    products = np.empty((len(first), len(design)))
+    for pair, (a, b) in enumerate(zip(first, second, strict=True)):
+        np.multiply(columns[a], columns[b], out=products[pair])
+    return products
+
+
+def _evaluate(
+    design: FloatArray, products: FloatArray, labels: IntArray, coefficients: FloatArray, ridge: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Penalised loss, its gradient and its Hessian, for each level, in one pass over the rows."""
+    n_levels, width = coefficients.shape
+    loss = 0.5 * (coefficients**2 * ridge).sum(axis=1)
+    gradient = coefficients * ridge
+    packed = np.zeros((n_levels, len(products)))
+    for rows in _chunks(len(design), n_levels):
+        part, p = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
+        loss += part
+        packed += (p * (1 - p)).T @ products[:, rows].T
+        p[np.arange(len(p)), labels[rows]] -= 1
+        gradient += p.T @ design[rows]
+    upper = np.triu_indices(width)
+    hessian = np.zeros((n_levels, width, width))
+    hessian[:, upper[0], upper[1]] = packed
+    hessian[:, upper[1], upper[0]] = packed
+    return loss, gradient, hessian + np.diag(ridge)
+
+
+def auc_by_level(scores: FloatArray, labels: IntArray) -> FloatArray:
+    """AUC of each column of scores for its own level against the rest.
+
+    Args:
+        scores: Higher means "this level", ``(n_samples, n_levels)``.
+        labels: True level of each row.
+
+    Returns:
+        ``(n_levels,)``; NaN for a level with no row, or all rows.
+    """
+    n_samples, n_levels = scores.shape
+    ranks = average_ranks(scores)
+    members = np.bincount(labels, minlength=n_levels).astype(float)
+    own = np.bincount(labels, weights=ranks[np.arange(n_samples), labels], minlength=n_levels)
+    pairs = members * (n_samples - members)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        area: FloatArray = (own - members * (members + 1) / 2) / pairs
+    return np.where(pairs > 0, area, np.nan)
+
+
+def multinomial(codes: FloatArray, labels: IntArray, n_levels: int) -> FloatArray:
+    """Fit one softmax regression; coefficients with the intercept last, ``(n_levels, n_codes + 1)``.
+
+    A level without a row gets an intercept that no row will choose.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(max_iter=5000, tol=1e-3).fit(codes, labels)
+    weights, intercept = model.coef_, model.intercept_
+    if len(model.classes_) == 2:
+        weights, intercept = np.vstack([-weights, weights]) / 2, np.concatenate([-intercept, intercept]) / 2
+    coefficients = np.zeros((n_levels, codes.shape[1] + 1))
+    coefficients[:, -1] = -1e9
+    coefficients[model.classes_] = np.hstack([weights, intercept[:, None]])
+    return coefficients
+
+
+RIDGE = 1e-6
+
+
+def fit_linear(codes: FloatArray, factor: Factor, rows: IntArray) -> FloatArray:
+    """Fit on standardised ``codes`` of the labelled ``rows`` of ``factor``.
+
+    Returns:
+        Coefficients with the intercept last, ``(n_codes + 1, n_outputs)``.
+    """
+    if not factor.is_numeric:
+        assert factor.labels is not None
+        labels = factor.labels[rows]
+        if len(np.unique(labels)) == 1:
+            blind = np.zeros((codes.shape[1] + 1, len(factor.levels)))
+            blind[-1] = np.where(np.arange(len(factor.levels)) == labels[0], 0.0, -1e9)
+            return blind
+        return multinomial(codes, labels, len(factor.levels)).T
+    targets = factor.targets(rows)
+    centre, middle = targets.mean(axis=0), codes.mean(axis=0)
+    centred = codes - middle
+    gram = centred.T @ centred + RIDGE * len(codes) * np.eye(codes.shape[1])
+    weights = np.linalg.solve(gram, centred.T @ (targets - centre))
+    return np.vstack([weights, centre - middle @ weights])
+
+
+def predict_linear(codes: FloatArray, coefficients: FloatArray, factor: Factor) -> FloatArray:
+    """Targets of a numeric factor, probabilities of the values of a categorical one."""
+    scores = codes @ coefficients[:-1] + coefficients[-1]
+    return np.asarray(scores if factor.is_numeric else scipy.special.softmax(scores, axis=1))

@@ -1,0 +1,248 @@
+"""The networks of the MLP ladder, for all factors at once: every layer is one batched product over networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from unbraid._base.arrays import FloatArray
+from unbraid._base.devices import check_device
+from unbraid.probes.capacity.base import Task
+from unbraid.representation.factor import Factor
+
+if TYPE_CHECKING:
+    from unbraid.probes.capacity.mlp import MLPLadder
+
+#: Networks wider than this take fewer steps, in proportion: they learn in fewer, and each costs more.
+USUAL_WIDTH = 448
+FEWEST_STEPS = 100
+#: Looks at the validation loss while training.
+N_LOOKS = 20
+ROWS_AT_ONCE = 4096
+#: An improvement of the validation loss smaller than this share is none.
+LEAST_GAIN = 1e-4
+
+
+@dataclass(slots=True, eq=False)
+class _Weights:
+    """Weights of ``n_networks`` networks side by side: a linear part, and two hidden layers added to it."""
+
+    linear: Tensor
+    offset: Tensor
+    first: Tensor
+    first_bias: Tensor
+    second: Tensor
+    second_bias: Tensor
+    last: Tensor
+
+    @property
+    def tensors(self) -> list[Tensor]:
+        return [getattr(self, name) for name in self.__slots__]
+
+    def copy(self) -> _Weights:
+        return _Weights(*(tensor.detach().clone() for tensor in self.tensors))
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """From codes ``(n_rows, n_codes)`` to outputs ``(n_networks, n_rows, n_outputs)``."""
+        codes = x.expand(len(self.linear), *x.shape)
+        out = torch.baddbmm(self.offset, codes, self.linear)
+        if self.first.shape[2] == 0:
+            return out
+        hidden = torch.relu(torch.baddbmm(self.first_bias, codes, self.first))
+        hidden = torch.relu(torch.baddbmm(self.second_bias, hidden, self.second))
+        return torch.baddbmm(out, hidden, self.last)
+
+    def widened(self, width: int, generator: torch.Generator) -> _Weights:
+        """Return networks of ``width`` units that compute the same as these, with new units that start at 0."""
+        n, n_codes, old = self.first.shape
+
+        def random(*shape: int, scale: float) -> Tensor:
+            return (torch.randn(n, *shape, generator=generator) * scale).to(self.first.device)
+
+        first, first_bias = random(n_codes, width, scale=math.sqrt(2 / n_codes)), random(1, width, scale=0.3)
+        second = random(width, width, scale=math.sqrt(2 / width))
+        second_bias, last = torch.zeros_like(first_bias), self.last.new_zeros(n, width, self.linear.shape[2])
+        first[:, :, :old], first_bias[:, :, :old] = self.first, self.first_bias
+        second[:, :old, :old], second[:, old:, :old] = self.second, 0.0
+        second_bias[:, :, :old], last[:, :old] = self.second_bias, self.last
+        return _Weights(self.linear.clone(), self.offset.clone(), first, first_bias, second, second_bias, last)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """Which network and outputs predict a factor, and the units they predict it in."""
+
+    factor: Factor
+    network: int
+    outputs: slice
+    centre: FloatArray
+    scale: float
+
+    def prediction(self, out: Tensor) -> FloatArray:
+        """Outputs as targets in the factor's own units, or as probabilities."""
+        said = out[self.network, :, self.outputs]
+        if not self.factor.is_numeric:
+            said = torch.softmax(said, dim=1)
+        numbers = said.double().cpu().numpy()
+        return np.asarray(numbers * self.scale + self.centre if self.factor.is_numeric else numbers)
+
+
+class _Goal:
+    """What the networks should say, and how far they are from it."""
+
+    def __init__(self, places: list[_Place], task: Task, device: str) -> None:
+        shape = (1 + max(place.network for place in places), len(task.codes), max(p.outputs.stop for p in places))
+        self.values, self.weights = torch.zeros(shape), torch.zeros(shape)
+        self.classes: list[tuple[_Place, Tensor, Tensor]] = []
+        for place in places:
+            factor = place.factor
+            # Rows that are not labelled count for nothing; the others for more, so that factors weigh alike.
+            share = torch.as_tensor(factor.labelled / factor.labelled[task.split.train].mean(), dtype=torch.float32)
+            if factor.is_numeric:
+                scaled = (factor.targets(np.arange(len(task.codes))) - place.centre) / place.scale
+                self.values[place.network, :, place.outputs] = torch.as_tensor(np.nan_to_num(scaled)).float()
+                self.weights[place.network, :, place.outputs] = share[:, None]
+            else:
+                assert factor.labels is not None
+                labels = torch.as_tensor(np.maximum(factor.labels, 0))
+                self.classes.append((place, labels.to(device), share.to(device)))
+        self.values, self.weights = self.values.to(device), self.weights.to(device)
+
+    def losses(self, out: Tensor, rows: Tensor) -> Tensor:
+        """Loss of each network: squared errors as shares of variances, and cross-entropies, added up."""
+        found = ((out - self.values[:, rows]) ** 2 * self.weights[:, rows]).sum(dim=2).mean(dim=1)
+        for place, labels, share in self.classes:
+            said = out[place.network, :, place.outputs]
+            each = functional.cross_entropy(said, labels[rows], reduction="none") * share[rows]
+            found = found.index_add(0, torch.tensor([place.network], device=out.device), each.mean()[None])
+        return found
+
+
+def climb_networks(
+    ladder: MLPLadder, task: Task, starts: list[FloatArray], rng: np.random.Generator
+) -> Callable[[int, FloatArray], list[FloatArray]]:
+    """Train every rung from the one below; return what predicts with a rung, 0 for the linear probe."""
+    check_device(ladder.device)
+    places = _places(task, starts, shared=ladder.networks == "shared")
+    goal = _Goal(places, task, ladder.device)
+    x = torch.as_tensor(task.codes, dtype=torch.float32).to(ladder.device)
+    generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
+    rungs = [_linear(places, starts, ladder.device)]
+    for multiple in ladder.widths:
+        wider = rungs[-1].widened(multiple * len(task.factors), generator)
+        rungs.append(_train(wider, x, goal, task, ladder, generator))
+
+    def predict(rung: int, codes: FloatArray) -> list[FloatArray]:
+        rows = torch.as_tensor(codes, dtype=torch.float32).to(ladder.device)
+        with torch.no_grad():
+            out = torch.cat([rungs[rung](part) for part in torch.split(rows, ROWS_AT_ONCE)], dim=1)
+        return [place.prediction(out) for place in places]
+
+    return predict
+
+
+def _places(task: Task, starts: list[FloatArray], *, shared: bool) -> list[_Place]:
+    places, first = [], 0
+    for k, (factor, start) in enumerate(zip(task.factors, starts, strict=True)):
+        width = start.shape[1]
+        centre, scale = np.zeros(width), 1.0
+        if factor.is_numeric:
+            values = factor.targets(task.labelled(factor, task.split.train))
+            centre = values.mean(axis=0)
+            scale = math.sqrt(float(((values - centre) ** 2).sum(axis=1).mean())) or 1.0
+        outputs = slice(first, first + width) if shared else slice(0, width)
+        places.append(_Place(factor, 0 if shared else k, outputs, centre, scale))
+        first += width
+    return places
+
+
+def _linear(places: list[_Place], starts: list[FloatArray], device: str) -> _Weights:
+    """The fitted linear probes, as networks without hidden units."""
+    n_networks, n_outputs = 1 + max(p.network for p in places), max(p.outputs.stop for p in places)
+    n_codes = len(starts[0]) - 1
+    linear, offset = torch.zeros(n_networks, n_codes, n_outputs), torch.zeros(n_networks, 1, n_outputs)
+    for place, start in zip(places, starts, strict=True):
+        scaled = start / place.scale
+        scaled[-1] -= place.centre / place.scale
+        # A value without a row to fit on has an intercept of minus a billion; a network needs no more than this.
+        scaled[-1] = np.maximum(scaled[-1], -30.0)
+        tensor = torch.as_tensor(scaled, dtype=torch.float32)
+        linear[place.network, :, place.outputs] = tensor[:-1]
+        offset[place.network, 0, place.outputs] = tensor[-1]
+    none = torch.zeros(n_networks, n_codes, 0)
+    hidden = (none, none[:, :1], none[:, :0], none[:, :1], torch.zeros(n_networks, 0, n_outputs))
+    return _Weights(*(tensor.to(device) for tensor in (linear, offset, *hidden)))
+
+
+def _train(
+    weights: _Weights, x: Tensor, goal: _Goal, task: Task, ladder: MLPLadder, generator: torch.Generator
+) -> _Weights:
+    """Train by Adam with steps that shrink along half a cosine; keep, for each network, its best weights."""
+    n_steps = n_steps_at(ladder, weights.first.shape[2])
+    train = torch.as_tensor(task.split.train)
+    validation = torch.as_tensor(task.split.validation).to(x.device)
+    best, lowest = weights.copy(), _network_losses(weights, x, goal, validation)
+    optimiser, schedule = _optimiser(weights, ladder.learning_rate, n_steps)
+    look_every, waited = max(1, n_steps // N_LOOKS), 0
+    for step, batch in enumerate(_batches(train, ladder.batch_size, n_steps, generator), start=1):
+        rows = batch.to(x.device)
+        loss = goal.losses(weights(x[rows]), rows).sum()
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        schedule.step()
+        if step % look_every == 0:
+            losses = _network_losses(weights, x, goal, validation)
+            better = losses < lowest * (1 - LEAST_GAIN)
+            for kept, tensor in zip(best.tensors, weights.tensors, strict=True):
+                kept[better] = tensor.detach()[better]
+            lowest = torch.where(better, losses, lowest)
+            waited = 0 if bool(better.any()) else waited + 1
+            if waited >= ladder.patience:
+                break
+    return best
+
+
+def n_steps_at(ladder: MLPLadder, width: int) -> int:
+    """Steps at most that networks of some width are trained for."""
+    return max(min(FEWEST_STEPS, ladder.n_steps), round(ladder.n_steps * min(1.0, USUAL_WIDTH / width)))
+
+
+def _optimiser(
+    weights: _Weights, learning_rate: float, n_steps: int
+) -> tuple[torch.optim.Adam, torch.optim.lr_scheduler.CosineAnnealingLR]:
+    """Adam over all weights; those fed by very many units take smaller steps."""
+    width = weights.first.shape[2]
+    for tensor in weights.tensors:
+        tensor.requires_grad_()
+    groups: list[dict[str, Any]] = [
+        {"params": [weights.linear, weights.offset, weights.first, weights.first_bias, weights.second_bias]},
+        {"params": [weights.second, weights.last], "lr": learning_rate * min(1.0, 128 / width)},
+    ]
+    optimiser = torch.optim.Adam(groups, lr=learning_rate, fused=True)
+    return optimiser, torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, n_steps)
+
+
+def _network_losses(weights: _Weights, x: Tensor, goal: _Goal, rows: Tensor) -> Tensor:
+    with torch.no_grad():
+        out = torch.cat([weights(x[part]) for part in torch.split(rows, ROWS_AT_ONCE)], dim=1)
+        return goal.losses(out, rows)
+
+
+def _batches(rows: Tensor, size: int, n_steps: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Batches of shuffled rows, pass after pass."""
+    size, given = min(size, len(rows)), 0
+    while given < n_steps:
+        order = rows[torch.randperm(len(rows), generator=generator)]
+        for start in range(0, len(rows) - size + 1, size):
+            if given == n_steps:
+                return
+            yield order[start : start + size]
+            given += 1

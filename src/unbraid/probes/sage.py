@@ -1,0 +1,150 @@
+"""SAGE: how much each code lowers a black box's loss, by Shapley's rule, over random orders of the codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.checks import check_at_least
+
+#: From codes ``(n_rows, n_codes)`` to one prediction for each task, ``(n_rows, n_outputs)``.
+Predict = Callable[[FloatArray], list[FloatArray]]
+#: From predictions of some rows and the numbers of these rows to the loss of each, ``(n_tasks, n_rows)``.
+Losses = Callable[[list[FloatArray], IntArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SageOptions:
+    """How finely SAGE is estimated.
+
+    Attributes:
+        n_background: Rows that stand in for codes which are withheld.
+        batch_size: Rows of a step; each comes with an order of the codes and the reverse of it.
+        tolerance: Stop when the largest standard error of a task is below this share of the range of its values.
+        max_rows: Stop after this many rows in any case.
+    """
+
+    n_background: int = 32
+    batch_size: int = 64
+    tolerance: float = 0.05
+    max_rows: int = 4096
+
+    def __post_init__(self) -> None:
+        check_at_least("n_background", self.n_background, 1)
+        check_at_least("batch_size", self.batch_size, 1)
+        check_at_least("max_rows", self.max_rows, 2)
+        if not 0 < self.tolerance < 1:
+            raise ValueError(f"tolerance must be in (0, 1), got {self.tolerance}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SageValues:
+    """What was found.
+
+    Attributes:
+        values: Mean drop of the loss that each code brings to each task, ``(n_codes, n_tasks)``. For a task they add
+            up to the loss without any code minus the loss with all.
+        errors: Standard errors of ``values``.
+        converged: Which tasks met the tolerance, ``(n_tasks,)``.
+        n_rows: Rows used.
+    """
+
+    values: FloatArray
+    errors: FloatArray
+    converged: BoolArray
+    n_rows: int
+
+    @property
+    def low(self) -> FloatArray:
+        """Lower ends of 95 % intervals."""
+        return self.values - 1.96 * self.errors
+
+    @property
+    def high(self) -> FloatArray:
+        """Upper ends of 95 % intervals."""
+        return self.values + 1.96 * self.errors
+
+
+def sage_values(
+    predict: Predict,
+    losses: Losses,
+    codes: FloatArray,
+    *,
+    background: FloatArray,
+    options: SageOptions | None = None,
+    rng: np.random.Generator,
+) -> SageValues:
+    r"""Estimate SAGE values of every code for several tasks that one call predicts.
+
+    Codes are revealed one at a time in a random order; while a code is withheld, the prediction is averaged
+    over its values in ``background`` (marginal imputation). What the loss drops by when a code is revealed is credited
+    to it; the mean over rows and orders is its Shapley value in the game :math:`v(S) = -E[\ell(E[f(x) | x_S], y)]`.
+
+    Args:
+        predict: The black box.
+        losses: How wrong its predictions are.
+        codes: Rows to explain, ``(n_rows, n_codes)``; they must be those that ``losses`` knows by number.
+        background: Rows that stand in for withheld codes; ``n_background`` of them are drawn.
+        options: How finely.
+        rng: Source of chance.
+
+    Returns:
+        Values with standard errors.
+
+    References:
+        Covert, Lundberg & Lee (2020), Understanding Global Feature Contributions With Additive Importance Measures,
+        sec. 4. https://arxiv.org/abs/2004.00668
+    """
+    options = options or SageOptions()
+    stand_in = background[rng.permutation(len(background))[: options.n_background]]
+    found: list[FloatArray] = []
+    passes = -(-options.max_rows // len(codes))
+    order = np.concatenate([rng.permutation(len(codes)) for _ in range(passes)])[: options.max_rows]
+    for start in range(0, len(order), options.batch_size):
+        rows = order[start : start + options.batch_size]
+        sequence = rng.permuted(np.tile(np.arange(codes.shape[1]), (len(rows), 1)), axis=1)
+        there = _gains(predict, losses, codes, rows, sequence, stand_in)
+        back = _gains(predict, losses, codes, rows, sequence[:, ::-1], stand_in)
+        found.append((there + back) / 2)
+        values, errors = _summary(found)
+        if len(found) > 1 and _converged(values, errors, options.tolerance).all():
+            break
+    values, errors = _summary(found)
+    return SageValues(
+        values=values,
+        errors=errors,
+        converged=_converged(values, errors, options.tolerance),
+        n_rows=sum(part.shape[0] for part in found),
+    )
+
+
+def _gains(
+    predict: Predict, losses: Losses, codes: FloatArray, rows: IntArray, sequence: IntArray, stand_in: FloatArray
+) -> FloatArray:
+    """Drop of the loss as the codes of each row are revealed in its order, ``(n_rows, n_codes, n_tasks)``."""
+    n_rows, n_codes = sequence.shape
+    each = np.arange(n_rows)
+    mixed = np.tile(stand_in, (n_rows, 1, 1))
+    # With nothing revealed every row looks the same, so one is enough.
+    before = losses([np.repeat(part.mean(axis=0, keepdims=True), n_rows, axis=0) for part in predict(stand_in)], rows)
+    gains = np.empty((n_rows, n_codes, len(before)))
+    for revealed in sequence.T:
+        mixed[each, :, revealed] = codes[rows, revealed][:, None]
+        said = predict(mixed.reshape(-1, n_codes))
+        after = losses([part.reshape(n_rows, len(stand_in), -1).mean(axis=1) for part in said], rows)
+        gains[each, revealed] = (before - after).T
+        before = after
+    return gains
+
+
+def _summary(found: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    gains = np.concatenate(found)
+    return gains.mean(axis=0), gains.std(axis=0) / np.sqrt(len(gains))
+
+
+def _converged(values: FloatArray, errors: FloatArray, tolerance: float) -> BoolArray:
+    spread = np.maximum(values.max(axis=0) - values.min(axis=0), 1e-12)
+    return np.asarray(errors.max(axis=0) <= tolerance * spread)

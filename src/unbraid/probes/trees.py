@@ -1,0 +1,252 @@
+"""LightGBM, forests, extra trees; one thread-safe forest.
+
+scikit-learn's own forests set warning filters while they grow, which all threads of a process share: grown side by
+side they warn at random. Here nothing is shared, and no time goes into dividing the trees over workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from unbraid._base.arrays import AnyArray, FloatArray
+from unbraid._base.checks import check_at_least, check_choice
+from unbraid.probes.importance import Importance, ProbeFit, ProbeTask, fit_importance, held_out_performance
+from unbraid.representation.representation import Representation
+
+Forest = Literal["random", "extra"]
+ImportanceKind = Literal["impurity", "permutation"]
+MAX_ROWS_A_TREE = 20_000
+N_SHUFFLES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForestOptions:
+    """A forest for each factor.
+
+    Attributes:
+        forest: ``"random"`` (bagged, best splits) or ``"extra"`` (all rows, random splits: faster, and it
+            shares importance between codes that say the same).
+        importance: ``"impurity"`` decrease, or drop of held-out performance under ``"permutation"``.
+        n_trees: Trees in the forest.
+        max_depth: Deepest tree; 0 for no limit.
+        min_leaf: Fewest rows in a leaf.
+    """
+
+    forest: Forest = "random"
+    importance: ImportanceKind = "impurity"
+    n_trees: int = 50
+    max_depth: int = 0
+    min_leaf: int = 5
+
+    def __post_init__(self) -> None:
+        check_choice("forest", self.forest, get_args(Forest))
+        check_choice("importance", self.importance, get_args(ImportanceKind))
+        check_at_least("n_trees", self.n_trees, 1)
+        check_at_least("max_depth", self.max_depth, 0)
+        check_at_least("min_leaf", self.min_leaf, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoostingOptions:
+    """Boosted trees for each factor.
+
+    Attributes:
+        importance: ``"impurity"`` (total gain of splits), or drop of held-out performance under ``"permutation"``.
+        n_rounds: Boosting rounds.
+        n_leaves: Leaves of each tree.
+        learning_rate: Step of each round.
+    """
+
+    importance: ImportanceKind = "impurity"
+    n_rounds: int = 100
+    n_leaves: int = 15
+    learning_rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_choice("importance", self.importance, get_args(ImportanceKind))
+        check_at_least("n_rounds", self.n_rounds, 1)
+        check_at_least("n_leaves", self.n_leaves, 2)
+        if not 0 < self.learning_rate <= 1:
+            raise ValueError(f"learning_rate must be in (0, 1], got {self.learning_rate}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FittedTrees:
+    """A fitted model: importances, and a function from codes to labels or targets."""
+
+    weights: FloatArray
+    predict: Callable[[FloatArray], FloatArray]
+
+
+def forest_importance(rep: Representation, options: ForestOptions, rng: np.random.Generator) -> Importance:
+    """Fit a forest for each factor."""
+    return fit_importance(rep, partial(_fit, partial(fit_forest, options), options.importance), rng=rng)
+
+
+def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.random.Generator) -> Importance:
+    """Fit boosted trees for each factor."""
+    return fit_importance(rep, partial(_fit, partial(fit_boosting, options), options.importance), rng=rng)
+
+
+def _fit(
+    fit: Callable[[ProbeTask, int], FittedTrees], importance: ImportanceKind, task: ProbeTask, rng: np.random.Generator
+) -> ProbeFit:
+    model = fit(task, int(rng.integers(2**31)))
+    predicted = model.predict(task.test_codes)
+    weights = model.weights if importance == "impurity" else _permutation_weights(model, task, predicted, rng)
+    return ProbeFit(weights=weights, predicted=predicted)
+
+
+def _permutation_weights(
+    model: FittedTrees, task: ProbeTask, predicted: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """Drop of held-out performance when one code is shuffled, averaged over a few shuffles, not below 0."""
+    full = held_out_performance(task.factor, task.test, predicted)
+    drops = np.zeros(task.codes.shape[1])
+    for j in range(len(drops)):
+        for _ in range(N_SHUFFLES):
+            shuffled = task.test_codes.copy()
+            shuffled[:, j] = rng.permutation(shuffled[:, j])
+            drops[j] += (full - held_out_performance(task.factor, task.test, model.predict(shuffled))) / N_SHUFFLES
+    return np.maximum(drops, 0.0)
+
+
+def fit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
+    """Grow a forest for one factor."""
+    if options.forest == "random" and task.factor.is_numeric:
+        depth = options.max_depth or -1
+        settings = {
+            "boosting": "rf",
+            "bagging_fraction": 0.632,
+            "bagging_freq": 1,
+            "num_leaves": 2**depth if 0 < depth < 11 else 2048,
+            "max_depth": depth,
+            "min_data_in_leaf": options.min_leaf,
+        }
+        return _lightgbm(task, seed, settings, options.n_trees)
+    return _scikit_forest(options, task, seed)
+
+
+def _scikit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
+    from sklearn import ensemble
+
+    shared: dict[str, Any] = {
+        "n_estimators": options.n_trees,
+        "max_depth": options.max_depth or None,
+        "min_samples_leaf": options.min_leaf,
+        "max_features": 1.0,
+        "random_state": seed,
+        "n_jobs": 1,
+    }
+    if options.forest == "random":
+        share = MAX_ROWS_A_TREE / len(task.train)
+        shared["max_samples"] = share if share < 1 else None
+    if not task.factor.is_numeric:
+        kind = ensemble.RandomForestClassifier if options.forest == "random" else ensemble.ExtraTreesClassifier
+        model = kind(**shared).fit(task.codes, task.factor.numbers[task.train])
+        return FittedTrees(weights=model.feature_importances_, predict=model.predict)
+    targets = task.factor.targets(task.train)
+    model = ensemble.ExtraTreesRegressor(**shared).fit(task.codes, targets if targets.shape[1] > 1 else targets[:, 0])
+    return FittedTrees(
+        weights=model.feature_importances_,
+        predict=lambda new: model.predict(new).reshape(len(new), -1),
+    )
+
+
+def fit_boosting(options: BoostingOptions, task: ProbeTask, seed: int) -> FittedTrees:
+    """Boost trees for one factor."""
+    settings = {"num_leaves": options.n_leaves, "learning_rate": options.learning_rate, "min_data_in_leaf": 5}
+    return _lightgbm(task, seed, settings, options.n_rounds)
+
+
+def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: int) -> FittedTrees:
+    """Train with LightGBM on one thread, so that the same seed gives the same trees anywhere."""
+    import lightgbm
+
+    fixed = {"verbose": -1, "num_threads": 1, "deterministic": True, "force_row_wise": True, "seed": seed}
+
+    def train(labels: FloatArray, **objective: Any) -> Any:
+        data = lightgbm.Dataset(task.codes, labels, params={"verbose": -1, "num_threads": 1, "max_bin": 255})
+        return lightgbm.train({**fixed, **settings, **objective}, data, num_boost_round=n_rounds)
+
+    factor = task.factor
+    if factor.is_numeric:
+        models = [train(column, objective="regression") for column in factor.targets(task.train).T]
+        return FittedTrees(
+            weights=np.sum([model.feature_importance("gain") for model in models], axis=0),
+            predict=lambda new: np.stack([model.predict(new, num_threads=1) for model in models], axis=1),
+        )
+    present, labels = np.unique(factor.numbers[task.train], return_inverse=True)
+    model = train(labels.astype(float), objective="multiclass", num_class=len(present))
+    return FittedTrees(
+        weights=model.feature_importance("gain"),
+        predict=lambda new: present[model.predict(new, num_threads=1).argmax(axis=1)],
+    )
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class BaggedTrees:
+    """Regression trees whose predictions are averaged; several targets share each tree.
+
+    Attributes:
+        n_trees: Number of trees.
+        min_leaf: Fewest rows in a leaf; a node of an extra tree is divided if it has twice as many.
+        is_extra: Extremely randomised trees: random thresholds on all rows, in place of the best ones on a bootstrap.
+        max_rows: Most rows drawn for one tree.
+        seed: Of all chance.
+    """
+
+    n_trees: int
+    min_leaf: int
+    is_extra: bool
+    max_rows: int
+    seed: int
+    trees: tuple[Any, ...] = ()
+
+    def fit(self, inputs: FloatArray, targets: FloatArray) -> BaggedTrees:
+        """Grow the trees."""
+        from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
+
+        rng = np.random.default_rng(self.seed)
+        grow = ExtraTreeRegressor if self.is_extra else DecisionTreeRegressor
+        rows, wanted = as_tree_input(inputs), targets.reshape(len(targets), -1)
+        trees = []
+        for _ in range(self.n_trees):
+            tree = grow(**self._sizes, max_features=None, random_state=int(rng.integers(2**31)))
+            weights = self._weights(len(rows), rng)
+            drawn = np.flatnonzero(weights)
+            trees.append(tree.fit(rows[drawn], wanted[drawn], sample_weight=weights[drawn], check_input=False))
+        self.trees = tuple(trees)
+        return self
+
+    def predict(self, inputs: FloatArray) -> FloatArray:
+        """Average what the trees say, ``(n_rows, n_targets)``."""
+        rows = as_tree_input(inputs)
+        total: FloatArray = sum(tree.predict(rows, check_input=False).reshape(len(rows), -1) for tree in self.trees)
+        return total / len(self.trees)
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        # A random threshold that leaves too few rows on one side would end the growth of an extra tree for good.
+        return (
+            {"min_samples_split": max(2, 2 * self.min_leaf)} if self.is_extra else {"min_samples_leaf": self.min_leaf}
+        )
+
+    def _weights(self, n_rows: int, rng: np.random.Generator) -> FloatArray:
+        """How often each row counts for one tree."""
+        n_drawn = min(n_rows, self.max_rows)
+        if not self.is_extra:
+            return np.bincount(rng.integers(n_rows, size=n_drawn), minlength=n_rows).astype(float)
+        weights = np.zeros(n_rows)
+        weights[rng.permutation(n_rows)[:n_drawn]] = 1.0
+        return weights
+
+
+def as_tree_input(columns: FloatArray) -> AnyArray:
+    """Return columns as the trees store them, so that they need not look again."""
+    return np.ascontiguousarray(columns, dtype=np.float32)

@@ -1,0 +1,440 @@
+"""Shaded tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.images import png_address, shrink
+from unbraid._base.text import MINUS, MISSING, clip, short
+from unbraid.manifold import ManifoldAnalysis, ManifoldComparison
+from unbraid.metrics import METRICS
+from unbraid.results.finding import FindingKind
+from unbraid.results.report import Report
+
+DARK_FROM = 65
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One number.
+
+    Attributes:
+        text: As shown.
+        exact: With more digits, for hovering; empty when missing.
+        shade: Strength of the colour, 0 to 100, or ``None`` for no colour.
+        is_negative: Whether the other hue is used.
+    """
+
+    text: str
+    exact: str = ""
+    shade: int | None = None
+    is_negative: bool = False
+
+    @property
+    def style(self) -> str:
+        """Class names: colour, hue, and ink that can be read on it; empty for no colour."""
+        if self.shade is None:
+            return ""
+        return "heat" + (" neg" if self.is_negative else "") + (" dark" if self.shade >= DARK_FROM else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridRow:
+    """One row.
+
+    Attributes:
+        name: Heading.
+        remark: A word after the heading.
+        cells: One for each column.
+        rank: Place once rows are ordered by the column they are highest in.
+    """
+
+    name: str
+    cells: tuple[Cell, ...]
+    remark: str = ""
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """One table.
+
+    Attributes:
+        key: Short identifier, unique on the page.
+        title: Heading.
+        caption: What the numbers are.
+        corner: What rows and columns are.
+        columns: Column headings.
+        rows: Rows, in the order given.
+        left_out: What is not shown, in a sentence, or empty.
+    """
+
+    key: str
+    title: str
+    caption: str
+    corner: str
+    columns: tuple[str, ...]
+    rows: tuple[GridRow, ...]
+    left_out: str = ""
+
+    @property
+    def n_cells(self) -> int:
+        """How many numbers it shows."""
+        return len(self.rows) * len(self.columns)
+
+
+def make_cell(value: float, top: float | None) -> Cell:
+    """Return a cell shaded in proportion to ``top``; no colour without it."""
+    if not np.isfinite(value):
+        return Cell(text=MISSING if np.isnan(value) else short(float(value)))
+    shade = None if top is None else round(100 * min(1.0, abs(float(value)) / top)) if top > 0 else 0
+    return Cell(text=short(float(value)), exact=f"{value:.6g}", shade=shade, is_negative=bool(value < 0))
+
+
+def code_remarks(report: Report, names: Sequence[str]) -> list[str]:
+    """Say after the names of codes which never change, and which carry no factor."""
+    dead = set(report.meta["dead_codes"])
+    empty = {name for finding in report.findings if finding.kind is FindingKind.EMPTY for name in finding.codes}
+    return ["never changes" if name in dead else "carries no factor" if name in empty else "" for name in names]
+
+
+def make_rows(
+    matrix: FloatArray, names: Sequence[str], *, top: float | None, remarks: Sequence[str] | None = None
+) -> tuple[GridRow, ...]:
+    """Return rows with cells shaded up to ``top``, ranked by the column each is highest in."""
+    order = np.empty(len(matrix), dtype=np.intp)
+    order[main_column_order(matrix)] = np.arange(len(matrix))
+    return tuple(
+        GridRow(
+            name=clip(name),
+            remark=remarks[j] if remarks else "",
+            cells=tuple(make_cell(float(value), top) for value in matrix[j]),
+            rank=int(order[j]),
+        )
+        for j, name in enumerate(names)
+    )
+
+
+def main_column_order(matrix: FloatArray) -> IntArray:
+    """Return row positions ordered by the column of the largest entry, larger entries first."""
+    size = np.abs(np.nan_to_num(matrix))
+    if not size.size:
+        return np.arange(len(matrix))
+    return np.lexsort((-size.max(axis=1), size.argmax(axis=1)))
+
+
+def largest(matrix: FloatArray) -> float:
+    """Return the largest finite size of an entry, 0 when there is none."""
+    finite = np.abs(matrix[np.isfinite(matrix)])
+    return float(finite.max()) if finite.size else 0.0
+
+
+def strongest_rows(matrix: FloatArray, most: int) -> IntArray:
+    """Return the positions of the ``most`` rows with the largest entry, in their own order."""
+    if len(matrix) <= most:
+        return np.arange(len(matrix))
+    size = np.abs(np.nan_to_num(matrix)).max(axis=1)
+    return np.sort(np.argsort(-size, kind="stable")[:most])
+
+
+MAX_CODES, MAX_FACTORS, MAX_CELLS, FEWEST_CODES = 64, 60, 1600, 12
+MAX_CODE_PAIRS = 40
+MAX_FACTOR_PAIRS = 40
+INFORMATION, IMPORTANCE = "mutual_information", "importance"
+PAIR_CAPTIONS = {
+    "iwo": "1: the two factors live in subspaces at right angles, so that one can be changed without the other. "
+    "0: they share the same axes with the same weights.",
+    "orthogonality": "Overlap of the two factors' subspaces, every axis counted alike. 0: at right angles. "
+    "1: one lies inside the other.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Map:
+    """One matrix of codes by factors, before it is cut down and shaded."""
+
+    key: str
+    title: str
+    caption: str
+    matrix: FloatArray
+    top: float
+
+
+def code_factor_maps(report: Report) -> list[Grid]:
+    """Return every matrix of codes by factors that the scores carry as evidence."""
+    return [_code_factor_grid(report, found) for found in (*_information(report), *_importances(report))]
+
+
+def code_code_map(report: Report) -> Grid | None:
+    """Return the correlation between codes, where the total correlation was scored."""
+    score = report.scores.get("total_correlation")
+    if score is None or "correlation" not in score.evidence:
+        return None
+    matrix = score.evidence["correlation"]
+    names = [name for name in report.meta["code_names"] if name not in set(report.meta["dead_codes"])]
+    if len(matrix) < 2 or len(names) != len(matrix):
+        return None
+    kept = strongest_rows(matrix - np.diag(np.diagonal(matrix)), MAX_CODE_PAIRS)
+    shown = [names[j] for j in kept]
+    return Grid(
+        key="code-correlation",
+        title="Correlation between codes",
+        caption=f"From {MINUS}1 to 1; away from the diagonal, 0 is best. It sees straight-line dependence only.",
+        corner="code by code",
+        columns=tuple(clip(name) for name in shown),
+        rows=make_rows(matrix[np.ix_(kept, kept)], shown, top=1.0),
+        left_out=_left_out(len(kept), len(names), "codes that change", "correlation with another code"),
+    )
+
+
+def factor_factor_maps(report: Report) -> list[Grid]:
+    """Return how far the subspaces of every two factors are orthogonal, where that was scored."""
+    found = [(name, report.scores[name].evidence.get(name)) for name in PAIR_CAPTIONS if name in report.scores]
+    return [_factor_pair_grid(report, name, matrix) for name, matrix in found if matrix is not None]
+
+
+def _factor_pair_grid(report: Report, name: str, matrix: FloatArray) -> Grid:
+    factors = report.meta["factor_names"]
+    # What a factor shares with itself says nothing, so the diagonal is left empty.
+    pairs = np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix)
+    shown = [factors[k] for k in range(min(len(factors), MAX_FACTOR_PAIRS))]
+    return Grid(
+        key=name,
+        title=METRICS[name].title,
+        caption=PAIR_CAPTIONS[name],
+        corner="factor by factor",
+        columns=tuple(clip(factor) for factor in shown),
+        rows=make_rows(pairs[: len(shown), : len(shown)], shown, top=1.0),
+        left_out=f"Shown: the first {len(shown)} of {len(factors)} factors." if len(shown) < len(factors) else "",
+    )
+
+
+def _information(report: Report) -> list[_Map]:
+    found = next(((n, s.evidence[INFORMATION]) for n, s in report.scores.items() if INFORMATION in s.evidence), None)
+    if found is None:
+        return []
+    name, matrix = found
+    total = matrix.sum(axis=0)
+    share = matrix / np.where(total > 0, total, 1.0)
+    return [
+        _Map(
+            key="information",
+            title="Mutual information",
+            caption=f"How much each code alone tells about each factor, in nats, as {METRICS[name].title} counted it.",
+            matrix=matrix,
+            top=largest(matrix),
+        ),
+        _Map(
+            key="information-share",
+            title="Mutual information, share",
+            caption="How the information about a factor divides over the codes: each column adds to 1. "
+            "Many codes that know a little add up, so read it beside the nats.",
+            matrix=share,
+            top=1.0,
+        ),
+    ]
+
+
+def _importances(report: Report) -> list[_Map]:
+    found = {
+        METRICS[n].family: (n, s.evidence[IMPORTANCE]) for n, s in report.scores.items() if IMPORTANCE in s.evidence
+    }
+    return [
+        _Map(
+            key=f"importance-{family}",
+            title=f"Importance, {METRICS[name].title.rpartition(', ')[2]}",
+            caption="How much the probe that predicts a factor leans on each code: each column adds to 1, "
+            "or is 0 where no code helps.",
+            matrix=matrix,
+            top=1.0,
+        )
+        for family, (name, matrix) in found.items()
+    ]
+
+
+def _code_factor_grid(report: Report, found: _Map) -> Grid:
+    names, factors = report.meta["code_names"], report.meta["factor_names"]
+    columns = strongest_rows(found.matrix.T, MAX_FACTORS)
+    codes = strongest_rows(found.matrix, max(FEWEST_CODES, min(MAX_CODES, MAX_CELLS // len(columns))))
+    shown = [names[j] for j in codes]
+    cut = [
+        _left_out(len(codes), len(names), "codes", "entry"),
+        _left_out(len(columns), len(factors), "factors", "entry"),
+    ]
+    return Grid(
+        key=found.key,
+        title=found.title,
+        caption=found.caption,
+        corner="code by factor",
+        columns=tuple(clip(factors[k]) for k in columns),
+        rows=make_rows(
+            _part(found.matrix, codes, columns),
+            shown,
+            top=found.top,
+            remarks=code_remarks(report, shown),
+        ),
+        left_out=" ".join(part for part in cut if part),
+    )
+
+
+def _part(matrix: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
+    return matrix[np.ix_(rows, columns)]
+
+
+def _left_out(shown: int, total: int, noun: str, what: str) -> str:
+    return f"Shown: the {shown} of {total:,} {noun} with the largest {what}." if shown < total else ""
+
+
+BREAKDOWN_CODES, BREAKDOWN_FACTORS = 64, 60
+
+
+def factor_grid(report: Report) -> Grid | None:
+    """Return scores by factors: which factor is weak?"""
+    found = {name: score.per_factor for name, score in report.scores.items() if score.per_factor is not None}
+    factors = report.meta["factor_names"]
+    if not found or not factors:
+        return None
+    shown = factors[:BREAKDOWN_FACTORS]
+    rows = tuple(
+        GridRow(
+            name=METRICS[name].title,
+            remark="" if METRICS[name].higher_is_better else "lower is better",
+            cells=tuple(make_cell(float(value), _top(name, values)) for value in values[: len(shown)]),
+        )
+        for name, values in found.items()
+    )
+    return Grid(
+        key="by-factor",
+        title="Factor by factor",
+        caption="Each row is a score, each column a factor. A column that is low throughout is a factor that the "
+        "codes carry badly; where lower is better, the other way round.",
+        corner="score by factor",
+        columns=tuple(clip(name) for name in shown),
+        rows=rows,
+        left_out=f"Shown: the first {len(shown)} of {len(factors)} factors." if len(shown) < len(factors) else "",
+    )
+
+
+def code_grid(report: Report) -> Grid | None:
+    """Return codes by scores: which code is about nothing, or about everything?"""
+    found = {name: score.per_code for name, score in report.scores.items() if score.per_code is not None}
+    if not found:
+        return None
+    matrix = np.stack(list(found.values()), axis=1)
+    tops = [_top(name, values) for name, values in found.items()]
+    unit = [top is not None for top in tops]
+    names = report.meta["code_names"]
+    kept = strongest_rows(matrix[:, unit] if any(unit) else matrix, BREAKDOWN_CODES)
+    shown = [names[j] for j in kept]
+    plain = make_rows(matrix[kept], shown, top=None, remarks=code_remarks(report, shown))
+    rows = tuple(
+        GridRow(
+            name=row.name,
+            remark=row.remark,
+            rank=row.rank,
+            cells=tuple(make_cell(float(v), top) for v, top in zip(matrix[j], tops, strict=True)),
+        )
+        for row, j in zip(plain, kept, strict=True)
+    )
+    return Grid(
+        key="by-code",
+        title="Code by code",
+        caption="Each row is a code, each column a score that is given code by code. A dash: the score leaves the "
+        "code out, because it never changes or because no factor needs it. DCI weighs each "
+        "code by how much factors need it: the value of one that none needs, however high, does not count.",
+        corner="code by score",
+        columns=tuple(METRICS[n].title + ("" if METRICS[n].higher_is_better else " (lower is better)") for n in found),
+        rows=rows,
+        left_out=f"Shown: the {len(shown)} of {len(names):,} codes with the largest entry."
+        if len(shown) < len(names)
+        else "",
+    )
+
+
+def _top(name: str, values: FloatArray) -> float | None:
+    """Return 1 for scores whose parts run from 0 to 1 too, so that their cells are shaded; others stay plain."""
+    metric = METRICS[name]
+    within = bool((np.nan_to_num(values) <= 1 + 1e-9).all() and (np.nan_to_num(values) >= -1e-9).all())
+    return 1.0 if metric.bounds == (0.0, 1.0) and metric.higher_is_better and within else None
+
+
+MOST_CELLS = 24
+MOST_PIXELS = 392
+LOW, HIGH = np.array([244, 248, 252]), np.array([0, 54, 111])
+
+
+def pair_grid(analysis: ManifoldAnalysis) -> Grid | None:
+    """Return the mutual information of the most important latents."""
+    shown = analysis.order[: min(MOST_CELLS, analysis.n_active)]
+    if len(shown) < 2:
+        return None
+    matrix = analysis.pairwise_mutual_information[np.ix_(shown, shown)]
+    return Grid(
+        key="pairs",
+        title="Mutual information of two latents",
+        caption="In nats, latents from the most important to the least. 0: they move the data at right angles.",
+        corner="latent by latent",
+        columns=tuple(f"z{i}" for i in shown),
+        rows=make_rows(matrix, [f"z{i}" for i in shown], top=largest(matrix)),
+        left_out=_latents_left_out(len(shown), analysis.n_active),
+    )
+
+
+def pair_map(analysis: ManifoldAnalysis) -> str | None:
+    """Return all pairs as one image, sorted by importance, where a table has no room for them."""
+    if analysis.n_active <= MOST_CELLS:
+        return None
+    active = analysis.order[: analysis.n_active]
+    return heat_image(analysis.pairwise_mutual_information[np.ix_(active, active)])
+
+
+def heat_image(matrix: FloatArray) -> str:
+    """Return a matrix as an image from light, 0, to dark, its 99th percentile; NaN is light."""
+    filled = np.nan_to_num(matrix)
+    small = shrink(filled[:, :, None], MOST_PIXELS)
+    top = float(np.percentile(small, 99)) or float(small.max()) or 1.0
+    share = np.clip(small / top, 0.0, 1.0)
+    return png_address(np.round(LOW + share * (HIGH - LOW)).astype(np.uint8))
+
+
+def set_grid(analysis: ManifoldAnalysis) -> Grid | None:
+    """Return entropies of the sets, and what every two share, where a partition was asked for."""
+    between = analysis.set_mutual_information
+    if between is None:
+        return None
+    names = list(analysis.partition.names)
+    return Grid(
+        key="sets",
+        title="Mutual information of two sets",
+        caption="In nats; 0: the two sets move the data at right angles everywhere.",
+        corner="set by set",
+        columns=tuple(clip(name) for name in names),
+        rows=make_rows(between, names, top=largest(between)),
+    )
+
+
+def cross_grid(comparison: ManifoldComparison, matrix: FloatArray, key: str, title: str, caption: str) -> Grid:
+    """Return a matrix of latents of one decoder by those of the other, both by importance."""
+    rows, columns = _most(comparison.order_a, comparison.active_a), _most(comparison.order_b, comparison.active_b)
+    part = matrix[np.ix_(rows, columns)]
+    return Grid(
+        key=key,
+        title=title,
+        caption=caption,
+        corner="a by b",
+        columns=tuple(f"z{j}" for j in columns),
+        rows=make_rows(part, [f"z{i}" for i in rows], top=largest(part)),
+        left_out=_latents_left_out(len(rows), int(comparison.active_a.sum())),
+    )
+
+
+def _most(order: IntArray, active: BoolArray) -> IntArray:
+    return order[: min(MOST_CELLS, int(active.sum()))]
+
+
+def _latents_left_out(shown: int, total: int) -> str:
+    return f"Shown: the {shown} most important of {total:,} active latents." if shown < total else ""

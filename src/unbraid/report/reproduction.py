@@ -1,0 +1,171 @@
+"""Pages of tables and figures."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unbraid._base.text import MINUS, listing
+from unbraid.report.charts import ChartGroup
+from unbraid.report.shell import carried, fill
+from unbraid.reproduce.agreement import RULE, Check, Colour, Part
+from unbraid.reproduce.run import Outcome, how_run, number, reason_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigurePage:
+    """What the page of a figure shows.
+
+    Attributes:
+        name: What the command line calls it.
+        title: Heading.
+        paper: Where it was published.
+        lede: What was done, in a few sentences.
+        facts: Label and text.
+        header: Of the table.
+        rows: Of the table.
+        groups: The charts.
+        notes: What a reader should know.
+    """
+
+    name: str
+    title: str
+    paper: str
+    lede: str
+    facts: Sequence[tuple[str, str]]
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    groups: Sequence[ChartGroup]
+    notes: Sequence[str]
+
+
+def render_figure_page(page: FigurePage) -> str:
+    """Return one HTML page that needs nothing else."""
+    return fill("figure.html", {"page": page, "heading": page.title, "facts": page.facts}, "figure.css")
+
+
+WORDS = {
+    Colour.GREEN: "agree in every number",
+    Colour.AMBER: "agree in at least half of their numbers",
+    Colour.RED: "agree in fewer",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """Places of three numbers on the axis of their table, in percent; ``None`` for those there are not."""
+
+    ours: float
+    paper: float | None
+    truth: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartView:
+    """One table or figure, ready to show.
+
+    Attributes:
+        part: Its checks.
+        reason: Why it is not all green.
+        ends: Ends of the axis, as text.
+        rows: Each check with its marks, its texts (ours, paper, truth, difference) and what to say on hovering.
+    """
+
+    part: Part
+    reason: str
+    ends: tuple[str, str]
+    rows: Sequence[tuple[Check, Marks | None, tuple[str, str, str, str], str]]
+
+
+def render_status(outcomes: Sequence[Outcome]) -> str:
+    """Return one HTML page that needs nothing else."""
+    alone = outcomes[0].reproduction if len(outcomes) == 1 else None
+    context = {
+        "heading": alone.title if alone else "Do the published tables and figures come out again?",
+        "command": alone.name if alone else "--all",
+        "opening": opening(outcomes),
+        "rule": RULE,
+        "sections": [(outcome, how_run(outcome), [_view(part) for part in outcome.parts]) for outcome in outcomes],
+        "facts": _facts(outcomes),
+        "data": carried(json.dumps([outcome.run.to_dict() for outcome in outcomes])),
+    }
+    return fill("reproduction.html", context, "figure.css", "reproduction.css")
+
+
+def opening(outcomes: Sequence[Outcome]) -> str:
+    """Say in words what came out."""
+    parts = [part for outcome in outcomes for part in outcome.parts]
+    colours = [part.colour for part in parts]
+    sentences = []
+    if parts:
+        told = [f"{colours.count(colour)} {words}" for colour, words in WORDS.items() if colour in colours]
+        noun = "table or figure" if len(parts) == 1 else "tables and figures"
+        sentences.append(f"Of {len(parts)} {noun}, {listing(told)}.")
+    n_checks, n_nearer = sum(len(part.checks) for part in parts), sum(part.n_nearer for part in parts)
+    if n_nearer:
+        sentences.append(
+            f"Of {n_checks} numbers, {n_nearer} of ours lie nearer the known truth than the paper's, which are further "
+            "from it than allowed."
+        )
+    missing = [outcome.reproduction.name for outcome in outcomes if not outcome.parts]
+    if missing:
+        sentences.append(f"Not run: {listing(missing)}.")
+    return " ".join(sentences)
+
+
+def _facts(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
+    parts = [part for outcome in outcomes for part in outcome.parts]
+    found = [(str(colour).capitalize(), str(sum(part.colour is colour for part in parts))) for colour in WORDS]
+    seconds = sum(outcome.run.seconds for outcome in outcomes)
+    took = [("Processor time", f"{seconds:.0f} s")] if seconds else []
+    return [*found, ("Numbers", str(sum(len(part.checks) for part in parts))), *took]
+
+
+def _view(part: Part) -> PartView:
+    drawn = [value for check in part.checks if not check.claim for value in _values(check)]
+    low, high = (min(drawn), max(drawn)) if drawn else (0.0, 1.0)
+    low, high = (0.0, 1.0) if low >= 0 and high <= 1 and high > 0.05 else (low, high)
+    return PartView(
+        part=part,
+        reason=reason_of(part),
+        ends=(number(low), number(high)),
+        rows=[(check, _marks(check, low, high), _texts(check), _tip(check)) for check in part.checks],
+    )
+
+
+def _values(check: Check) -> list[float]:
+    found = (check.ours, check.paper, check.truth)
+    return [value for value in found if value is not None and math.isfinite(value)]
+
+
+def _marks(check: Check, low: float, high: float) -> Marks | None:
+    if check.claim or not math.isfinite(check.ours):
+        return None
+
+    def place(value: float | None) -> float | None:
+        return None if value is None else round(100 * (value - low) / (high - low), 2) if high > low else 50.0
+
+    ours = place(check.ours)
+    assert ours is not None
+    return Marks(ours=ours, paper=place(check.paper), truth=place(check.truth))
+
+
+def _texts(check: Check) -> tuple[str, str, str, str]:
+    difference = check.difference
+    told = "" if difference is None or not math.isfinite(difference) else f"{difference:+.3g}"
+    return number(check.ours), check.claim or number(check.paper), number(check.truth), told.replace("-", MINUS)
+
+
+def _tip(check: Check) -> str:
+    paper = check.claim or ("" if check.paper is None else repr(check.paper))
+    known: list[tuple[str, Any]] = [
+        ("ours", repr(check.ours)),
+        ("paper", paper),
+        ("truth", "" if check.truth is None else repr(check.truth)),
+        ("allowed", check.rule),
+    ]
+    told = "; ".join(f"{label} {text}" for label, text in known if text)
+    return f"{check.what}: {told}; {check.standing}"

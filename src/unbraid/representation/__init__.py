@@ -1,0 +1,1 @@
+"""Representation, Factor, load, save."""

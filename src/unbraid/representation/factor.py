@@ -1,0 +1,322 @@
+"""One labelled factor, its kind, angles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.checks import check_choice, to_array
+
+RADIANS, DEGREES = 2 * np.pi, 360.0
+NEAR = 0.01
+NAMES = frozenset({"angle", "azimuth", "bearing", "heading", "hue", "orientation", "phase", "rotation", "theta", "yaw"})
+
+
+def period_of(distinct: FloatArray, *, repeats: bool) -> float | None:
+    """Return the period of an angle whose values leave no doubt about it, else ``None``.
+
+    Evenly spaced values that repeat are steps around a circle that one step more closes, but for those that span a
+    whole turn already: 0 and 360 are the same place. Other values that fit into 2π are radians.
+
+    Args:
+        distinct: The values, each once, in order; at least two.
+        repeats: Whether there are at least two rows a value, on average.
+    """
+    span, steps = float(distinct[-1] - distinct[0]), np.diff(distinct)
+    if repeats and np.allclose(steps, steps[0], rtol=1e-3):
+        step = float(steps.mean())
+        whole = [turn for turn in (RADIANS, DEGREES) if abs(span - turn) <= min(step, NEAR * turn)]
+        return whole[0] if whole else span + step
+    return RADIANS if span <= (1 + NEAR) * RADIANS else None
+
+
+def period_text(period: float) -> str:
+    """Return a period as a reader would write it."""
+    return "2π" if np.isclose(period, RADIANS) else f"{period:g}"
+
+
+def angle_kind(name: str, values: FloatArray, *, repeats: bool) -> str | None:
+    """Return the kind to declare for numbers that may be an angle, or ``None`` where nothing points to one.
+
+    Their name says so, or they fill a turn of 360 or 2π evenly.
+    """
+    if not (NAMES & set(re.split(r"[^a-z]+", name.lower())) or _fills_a_turn(values)):
+        return None
+    distinct = np.unique(values)
+    if len(distinct) < 2:
+        return None
+    period = period_of(distinct, repeats=repeats)
+    if period is None:
+        return "circular:360"
+    return "circular" if period == RADIANS else f"circular:{period:g}"
+
+
+def _fills_a_turn(values: FloatArray) -> bool:
+    low, high = float(values.min()), float(values.max())
+    even = values.std() > 0.25 * (high - low)  # 0.29 for an even spread; 0.16 for a thousand normal numbers
+    whole_numbers = bool((values == np.round(values)).all())  # which 0 to 6 radians would hardly be
+    for turn in (DEGREES, RADIANS):
+        fits = -(1 + NEAR) * turn / 2 <= low and high <= (1 + NEAR) * turn
+        fills = 0.95 * turn <= high - low <= (1 + NEAR) * turn
+        if even and fits and fills and not (whole_numbers and turn == RADIANS):
+            return True
+    return False
+
+
+MAX_LEVELS = 256
+MAX_CATEGORIES = 1000
+#: Trees work in single precision, where squares of larger numbers overflow.
+LARGEST_NUMBER = 1e15
+DROP = "drop it before scoring, by naming the others: --only in the shell, only=[...] in Python"
+
+
+class FactorKind(StrEnum):
+    """How the values of a factor relate to each other."""
+
+    CATEGORICAL = "categorical"
+    ORDINAL = "ordinal"
+    CONTINUOUS = "continuous"
+    CIRCULAR = "circular"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Factor:
+    """One generative factor, row by row.
+
+    Build it with :func:`make_factor`, which validates; metrics read the attributes.
+
+    Attributes:
+        name: What the factor is called in tables.
+        kind: Categorical, ordinal, continuous or circular.
+        numbers: Values as floats, NaN where a row is not labelled. For a categorical factor
+            these are the positions of the labels in ``levels``.
+        labels: Position of each row's value in ``levels``, -1 where not labelled; ``None``
+            when the factor takes too many values to be read as labels.
+        levels: The distinct values, in order, as text.
+        period: Length of the circle of a circular factor.
+        inferred: Whether the kind follows from the values, not from a declaration.
+    """
+
+    name: str
+    kind: FactorKind
+    numbers: FloatArray
+    labels: IntArray | None
+    levels: tuple[str, ...]
+    period: float | None = None
+    inferred: bool = False
+
+    @property
+    def labelled(self) -> BoolArray:
+        """Which rows carry a label."""
+        return ~np.isnan(self.numbers)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether a regression on the values makes sense."""
+        return self.kind is not FactorKind.CATEGORICAL
+
+    def take(self, rows: IntArray) -> Factor:
+        """Return the factor on some rows, with the same levels."""
+        labels = None if self.labels is None else self.labels[rows]
+        return replace(self, numbers=self.numbers[rows], labels=labels)
+
+    def as_classes(self) -> Factor:
+        """Return the factor with its values as classes.
+
+        Raises:
+            ValueError: It takes too many values for that.
+        """
+        if self.kind is FactorKind.CATEGORICAL:
+            return self
+        if self.labels is None:
+            raise ValueError(f"factor {self.name!r} takes too many values to be classes; ask for it as a number.")
+        numbers = np.where(self.labels >= 0, self.labels, np.nan).astype(np.float64)
+        return replace(self, kind=FactorKind.CATEGORICAL, numbers=numbers, period=None)
+
+    def targets(self, rows: IntArray) -> FloatArray:
+        """Return what a regression should predict on labelled ``rows``, ``(n_rows, n_targets)``.
+
+        A number is itself, an angle its cosine and sine, a category its indicators.
+        """
+        values = self.numbers[rows]
+        if self.kind is FactorKind.CIRCULAR:
+            assert self.period is not None
+            angle = 2 * np.pi * values / self.period
+            return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        if self.kind is FactorKind.CATEGORICAL:
+            indicators: FloatArray = (values[:, None] == np.arange(len(self.levels))).astype(float)
+            return indicators
+        return values[:, None]
+
+
+def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
+    """Build a factor from one column of labels.
+
+    The kind, when not given, follows from the values:
+
+    1. text, booleans and pandas categoricals, and any factor of two values: categorical;
+    2. numbers that repeat (at most 256 distinct values, at least two rows a value): ordinal;
+    3. other numbers: continuous.
+
+    Circular is never guessed: say ``"circular:360"``, with the period, or ``"circular"`` where the values leave no
+    doubt about it. Evenly spaced values that repeat close their own circle (0, 45, ..., 315 have period 360), others
+    must fit into one turn of 2π, which is then the period.
+
+    Args:
+        values: One-dimensional; NaN, None or an empty string means "not labelled".
+        name: Used in messages and tables.
+        kind: A :class:`FactorKind`, or ``None`` to infer it.
+
+    Raises:
+        ValueError: One value only, text in a numeric factor, a circular factor whose period is in doubt, or a
+            categorical factor with so many values that it cannot be one.
+    """
+    column = _as_series(values)
+    wanted, period = _parse_kind(kind, name)
+    numbers = _numbers(column)
+    if not column.notna().any():
+        _check_levels(0, name)
+    if numbers is None and wanted not in (None, FactorKind.CATEGORICAL):
+        raise ValueError(f"factor {name!r} is declared {wanted} but holds text such as {_first(column)!r}.")
+    if numbers is None or wanted is FactorKind.CATEGORICAL:
+        return replace(_categorical(column, numbers, name), inferred=wanted is None)
+    distinct, labels = _labels(numbers, name)
+    _check_levels(len(distinct), name)
+    _check_size(distinct, name)
+    found = wanted or _infer_kind(len(distinct), int((labels >= 0).sum()), column)
+    if found is FactorKind.CATEGORICAL:
+        return replace(_categorical(column, numbers, name), inferred=True)
+    repeats = bool(2 * len(distinct) <= (labels >= 0).sum())
+    discrete = found is not FactorKind.CONTINUOUS and repeats and len(distinct) <= MAX_LEVELS
+    if found is FactorKind.ORDINAL and not discrete:
+        raise ValueError(
+            f"factor {name!r} is declared ordinal but takes {len(distinct)} distinct values in "
+            f"{len(numbers)} rows; declare it continuous."
+        )
+    return Factor(
+        name=name,
+        kind=found,
+        numbers=numbers,
+        labels=labels if discrete else None,
+        levels=_level_names(distinct) if discrete else (),
+        period=(period or _period(distinct, repeats, name)) if found is FactorKind.CIRCULAR else None,
+        inferred=wanted is None,
+    )
+
+
+def _as_series(values: Any) -> pd.Series[Any]:
+    if isinstance(values, pd.Series):
+        return values
+    array = to_array(values)
+    if array.ndim != 1:
+        raise ValueError(f"a factor must have shape (n_samples,), got {array.shape}.")
+    return pd.Series(array)
+
+
+def _parse_kind(kind: str | None, name: str) -> tuple[FactorKind | None, float | None]:
+    if kind is None or kind == "":
+        return None, None
+    word, _, number = str(kind).partition(":")
+    check_choice(f"kind of factor {name!r}", word, [str(choice) for choice in FactorKind])
+    if not number:
+        return FactorKind(word), None
+    try:
+        period = float(number)
+    except ValueError:
+        period = 0.0
+    if word != FactorKind.CIRCULAR or not 0 < period < np.inf:
+        raise ValueError(
+            f"kind of factor {name!r} must be a kind or 'circular:PERIOD' with a positive period, got {kind!r}."
+        )
+    return FactorKind.CIRCULAR, period
+
+
+def _numbers(column: pd.Series[Any]) -> FloatArray | None:
+    """Return the values as floats, or None when they are not numbers."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return None
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if column.dtype == object:
+        known = column.dropna()
+        if len(known) and all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in known):
+            return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return None
+
+
+def _infer_kind(n_levels: int, n_labelled: int, column: pd.Series[Any]) -> FactorKind:
+    if n_levels == 2 or pd.api.types.is_bool_dtype(column.dtype):
+        return FactorKind.CATEGORICAL
+    if n_levels <= MAX_LEVELS and 2 * n_levels <= n_labelled:
+        return FactorKind.ORDINAL
+    return FactorKind.CONTINUOUS
+
+
+def _labels(numbers: FloatArray, name: str) -> tuple[FloatArray, IntArray]:
+    if np.isinf(numbers).any():
+        raise ValueError(f"factor {name!r} must be finite, or NaN for 'not labelled', got inf.")
+    labels, distinct = pd.factorize(numbers, sort=True)
+    return np.asarray(distinct, dtype=np.float64), labels.astype(np.intp)
+
+
+def _level_names(distinct: FloatArray) -> tuple[str, ...]:
+    """Return short text for each value, or all its digits where short ones would look alike."""
+    short = tuple(f"{value:g}" for value in distinct)
+    if len(set(short)) == len(short):
+        return short
+    return tuple(repr(float(value)).removesuffix(".0") for value in distinct)
+
+
+def _categorical(column: pd.Series[Any], numbers: FloatArray | None, name: str) -> Factor:
+    if numbers is not None:
+        distinct, labels = _labels(numbers, name)
+        levels = _level_names(distinct)
+    else:
+        text = column.astype(object).where(column.notna(), None)
+        text = text.map(lambda value: None if value is None or value == "" else str(value))
+        codes, found = pd.factorize(text, sort=True)
+        labels, levels = codes.astype(np.intp), tuple(str(value) for value in found)
+    _check_levels(len(levels), name)
+    if len(levels) > MAX_CATEGORIES or 2 * len(levels) > (labels >= 0).sum():
+        raise ValueError(
+            f"factor {name!r} is categorical but takes {len(levels)} distinct values in {len(labels)} rows; "
+            "declare it continuous if it is a number, or group its labels."
+        )
+    as_numbers = np.where(labels >= 0, labels, np.nan).astype(np.float64)
+    return Factor(name=name, kind=FactorKind.CATEGORICAL, numbers=as_numbers, labels=labels, levels=levels)
+
+
+def _check_levels(n_levels: int, name: str) -> None:
+    if n_levels == 0:
+        raise ValueError(f"factor {name!r} has no labelled row; {DROP}.")
+    if n_levels == 1:
+        raise ValueError(f"factor {name!r} takes one value only; {DROP}.")
+
+
+def _check_size(distinct: FloatArray, name: str) -> None:
+    largest = max(-distinct[0], distinct[-1])
+    if largest > LARGEST_NUMBER:
+        raise ValueError(
+            f"factor {name!r} must hold numbers of at most {LARGEST_NUMBER:g} in size, got {largest:.2g}; subtract or "
+            "divide by a constant, or declare it categorical if its numbers are names."
+        )
+
+
+def _period(distinct: FloatArray, repeats: bool, name: str) -> float:
+    period = period_of(distinct, repeats=repeats)
+    if period is None:
+        raise ValueError(
+            f"factor {name!r} is declared circular without a period, and its values, from {distinct[0]:g} to "
+            f"{distinct[-1]:g}, do not fit into 2π; give the period too, such as 'circular:360' for degrees."
+        )
+    return period
+
+
+def _first(column: pd.Series[Any]) -> object:
+    return column.dropna().iloc[0]

@@ -1,0 +1,419 @@
+"""Npz, npy, csv, parquet."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from unbraid._base.arrays import AnyArray
+from unbraid._base.checks import did_you_mean, did_you_mean_file
+from unbraid._base.files import write_atomically
+from unbraid.representation.representation import Representation
+
+PREFIX = "factor_"
+MOST_NAMES = 20
+
+
+def pick_columns(
+    frame: pd.DataFrame, source: Path, *, codes: str | Sequence[str], factors: str | Sequence[str] | None
+) -> tuple[list[str], list[str]]:
+    """Return the names of the code columns and of the factor columns, none where ``factors`` is ``None``.
+
+    Args:
+        frame: The table.
+        source: Where it came from, for messages.
+        codes: Names and shell patterns, separated by commas or as a sequence. What they match in common with
+            ``factors`` is a code, unless it is a factor by name and a code by a pattern only.
+        factors: The same, for the factors.
+
+    Raises:
+        ValueError: A name or pattern matches nothing.
+    """
+    names = list(frame.columns)
+    wanted = _parts(codes, names)
+    labels = [] if factors is None else _parts(factors, names)
+    taken = [name for name in labels if name in names and name not in wanted]
+    found = _matches(wanted, [name for name in names if name not in taken], names, source, "code_columns")
+    left = [name for name in names if name not in found]
+    return found, _matches(labels, left, names, source, "factor_columns")
+
+
+def short_names(columns: Sequence[str]) -> list[str]:
+    """Return column names without the prefix ``factor_``, or as they are where two would become one."""
+    short = [name.removeprefix(PREFIX) or name for name in columns]
+    return short if len(set(short)) == len(short) else list(columns)
+
+
+def _parts(wanted: str | Sequence[str], names: Sequence[str]) -> list[str]:
+    """Take a list at its commas; a column whose own name has one is meant where it is given whole."""
+    if not isinstance(wanted, str):
+        return [str(part) for part in wanted]
+    return [wanted] if wanted in names else [part.strip() for part in wanted.split(",")]
+
+
+def _matches(parts: Sequence[str], left: Sequence[str], names: Sequence[str], source: Path, argument: str) -> list[str]:
+    found: dict[str, None] = {}
+    for part in parts:
+        matched = [part] if part in left else [name for name in left if fnmatchcase(name, part)]
+        if not matched:
+            raise ValueError(_no_match(part, left, names, source, argument))
+        found.update(dict.fromkeys(matched))
+    return list(found)
+
+
+def _no_match(part: str, left: Sequence[str], names: Sequence[str], source: Path, argument: str) -> str:
+    if source.suffix.lower() == ".csv" and _are_numbers(names):
+        return (
+            f"path {str(source)!r} seems to have no header, as its first line holds {_some(names, most=3)}; "
+            "put a line of column names above it, such as code_0,code_1,factor_size."
+        )
+    taken = [name for name in names if name not in left and fnmatchcase(name, part)]
+    if taken and left:
+        taken_as, by = ("codes", "code_columns") if argument == "factor_columns" else ("factors", "factor_columns")
+        return (
+            f"{argument} {part!r} matches only columns of {str(source)!r} taken as {taken_as} already, by {by}: "
+            f"{_some(taken, most=3)}; name each column in one of the two."
+        )
+    return (
+        f"{argument} {part!r} matches no column of {str(source)!r}, which has {_some(names, most=MOST_NAMES)}"
+        f"{did_you_mean(part, left)}; {_cure(argument, left)}."
+    )
+
+
+def _cure(argument: str, left: Sequence[str]) -> str:
+    if not left:
+        return "all of them are codes: add columns of labels, or give labels as .npy with --factors"
+    example = ",".join(left[:2] if argument == "code_columns" else left[-1:])
+    option = argument.replace("_", "-")
+    return f"name those to take, as in --{option} {example} in the shell or {argument}={example!r} in Python"
+
+
+def _are_numbers(names: Sequence[str]) -> bool:
+    """Tell whether most names are numbers; 0, 1, 2, ... in order are what pandas writes for a table without names."""
+    if list(names) == [str(k) for k in range(len(names))]:
+        return False
+    numbers = pd.to_numeric(
+        pd.Series(names, dtype=object).str.replace(r"(\.\d+)\.\d+$", r"\1", regex=True), errors="coerce"
+    )
+    return bool(numbers.notna().mean() > 0.5)
+
+
+def _some(names: Sequence[str], *, most: int) -> str:
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+LOOKED_AT = 65_536
+DECIMAL_COMMA = re.compile(r"(?:^|;)\s*-?\d+,\d+(?:[eE][-+]?\d+)?\s*(?=;|$)", re.MULTILINE)
+
+
+def table_format(source: Path) -> tuple[str, str]:
+    """Return what stands between columns, and what before the decimals of a number.
+
+    Commas, unless the first line has none and has semicolons or tabs: a table of one column has no use here. Numbers
+    such as 0,5 between semicolons have a decimal comma, as spreadsheets of many countries write them.
+    """
+    with source.open("rb") as file:
+        text = file.read(LOOKED_AT).decode("utf-8", errors="replace").replace("\r", "\n")
+    header, _, body = text.partition("\n")
+    if "," in header:
+        return ",", "."
+    if ";" in header:
+        return ";", "," if DECIMAL_COMMA.search(body) else "."
+    return ("\t" if "\t" in header else ","), "."
+
+
+CODE_COLUMNS, FACTOR_COLUMNS = "code_*", f"{PREFIX}*"
+NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names")
+
+
+def load(
+    path: str | Path,
+    factors: str | Path | None = None,
+    *,
+    code_columns: str | Sequence[str] = CODE_COLUMNS,
+    factor_columns: str | Sequence[str] = FACTOR_COLUMNS,
+    kinds: Sequence[str | None] | Mapping[str, str] | None = None,
+    only: Iterable[str] | None = None,
+) -> Representation:
+    """Read a representation from a file; how it was read is its ``source``.
+
+    Args:
+        path: ``.npz`` with ``codes``, ``factors`` and optional ``factor_names``, ``factor_kinds``,
+            ``code_names``; ``.csv`` or ``.parquet`` with one column for each code and factor; or ``.npy`` codes.
+        factors: Labels as ``.npy``. The second file when ``path`` is ``.npy``; otherwise, labels to take in place of
+            the factors in ``path``, such as those of a task.
+        code_columns: Which columns of a table are codes: names and shell patterns, separated by commas or as a list.
+        factor_columns: Which are factors. A column that is named outright goes where it is named, one that matches
+            both is a code. The prefix ``factor_`` is taken off the names.
+        kinds: Factor kinds, over those in the file.
+        only: Names of the factors to keep; the others may be anything, such as constant.
+
+    Raises:
+        ValueError: The file is missing, damaged, or does not hold what it should.
+    """
+    kept = only if only is None or isinstance(only, str) else list(only)
+    rep = _read(Path(path), factors, code_columns, factor_columns, kinds, kept)
+    given = {"factors": factors, "code_columns": code_columns, "factor_columns": factor_columns}
+    rep.source = _call(path, **given, kinds=kinds, only=kept)
+    return rep
+
+
+def _read(
+    source: Path,
+    factors: str | Path | None,
+    code_columns: str | Sequence[str],
+    factor_columns: str | Sequence[str],
+    kinds: Any,
+    only: Iterable[str] | None,
+) -> Representation:
+    suffix = source.suffix.lower()
+    if not source.is_file():
+        raise ValueError(f"path {str(source)!r} is not a file{did_you_mean_file(source)}.")
+    if source.stat().st_size == 0:
+        raise ValueError(f"path {str(source)!r} is empty.")
+    labels = None if factors is None else _read_labels(Path(factors))
+    if suffix == ".npz":
+        return _from_npz(source, labels, kinds, only)
+    if suffix == ".npy":
+        return _from_npy(source, labels, kinds, only)
+    if suffix in (".csv", ".parquet"):
+        frame = _read_table(source, suffix)
+        return _from_frame(frame, source, code_columns, factor_columns, labels, kinds, only)
+    raise ValueError(f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}.")
+
+
+def _call(path: str | Path, **given: Any) -> str:
+    """Return the call that reads the same again, with what is not the default."""
+    usual = {"code_columns": CODE_COLUMNS, "factor_columns": FACTOR_COLUMNS}
+    named = [
+        f"{name}={str(value)!r}" if isinstance(value, Path) else f"{name}={value!r}"
+        for name, value in given.items()
+        if value is not None and value != usual.get(name)
+    ]
+    return f"ub.load({', '.join([repr(str(path)), *named])})"
+
+
+def save(representation: Representation, path: str | Path, factors: str | Path | None = None) -> Path:
+    """Write a representation; all or nothing.
+
+    Args:
+        representation: What to write.
+        path: ``.npz``, which keeps everything; ``.csv`` or ``.parquet``, which keep names but no declared kinds; or
+            ``.npy`` for the codes alone.
+        factors: The second ``.npy`` file, for the labels, when ``path`` is ``.npy``; names and kinds are not kept.
+
+    Returns:
+        The path of the codes.
+    """
+    target = Path(path)
+    writers: dict[str, Callable[[Representation, Any], object]] = {
+        ".npz": _write_npz,
+        ".csv": lambda rep, file: _to_frame(rep).to_csv(file, index=False),
+        ".parquet": lambda rep, file: _to_frame(rep).to_parquet(file, index=False),
+        ".npy": lambda rep, file: np.save(file, rep.codes, allow_pickle=False),
+    }
+    suffix = target.suffix.lower()
+    if suffix not in writers:
+        raise ValueError(f"path {str(target)!r} must end in .npz, .csv, .parquet or .npy, got {target.suffix!r}.")
+    _check_second_file(representation, suffix, factors)
+    if factors is not None:
+        write_atomically(factors, lambda file: np.save(file, _factor_matrix(representation), allow_pickle=False))
+    return write_atomically(target, lambda file: writers[suffix](representation, file))
+
+
+def _check_second_file(representation: Representation, suffix: str, factors: str | Path | None) -> None:
+    if suffix != ".npy" and factors is not None:
+        raise ValueError(f"factors must be left out unless path ends in .npy, got {str(factors)!r}.")
+    if suffix == ".npy" and representation.factors and factors is None:
+        raise ValueError("factors must name a second .npy file when path ends in .npy, got none.")
+    if factors is not None and (Path(factors).suffix.lower() != ".npy" or not representation.factors):
+        raise ValueError(f"factors must be a .npy file for labels that are there, got {str(factors)!r}.")
+
+
+def _from_npz(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[str] | None) -> Representation:
+    with _plain_data(source), source.open("rb") as file:
+        archive = np.load(file, allow_pickle=False)
+        found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
+        arrays = {key: archive[key] for key in NPZ_KEYS if key in found}
+    if "codes" not in arrays:
+        raise ValueError(
+            f"path {str(source)!r} must hold an array 'codes' (and 'factors'), "
+            f"got {', '.join(sorted(found)) or 'nothing'}{did_you_mean('codes', found)}."
+        )
+    if labels is not None:
+        arrays = {key: arrays[key] for key in ("codes", "code_names") if key in arrays} | {"factors": labels}
+    names = _texts(arrays.get("factor_names"))
+    wanted = _kinds_over(_texts(arrays.get("factor_kinds")), kinds, names)
+    return Representation(
+        arrays["codes"],
+        _restore_numbers(arrays.get("factors"), wanted, names),
+        names=names,
+        kinds=wanted,
+        code_names=_texts(arrays.get("code_names")),
+        only=only,
+    )
+
+
+def _texts(array: AnyArray | None) -> list[str] | None:
+    return None if array is None else [str(item) for item in np.ravel(array).astype(str)]
+
+
+def _kinds_over(stored: list[str] | None, given: Any, names: list[str] | None) -> Any:
+    """Return the kinds given, and those in the file for factors that a mapping does not name."""
+    if stored is None:
+        return given
+    if isinstance(given, Mapping):
+        return {**dict(zip(names or _default_names(len(stored)), stored, strict=False)), **given}
+    return stored if given is None else given
+
+
+def _default_names(n_factors: int) -> list[str]:
+    return [f"factor_{k}" for k in range(n_factors)]
+
+
+def _restore_numbers(factors: AnyArray | None, kinds: Any, names: list[str] | None) -> Any:
+    """Give back numbers to the numeric columns of a text matrix, which is how mixed labels are stored.
+
+    Columns declared categorical stay text: "01" and "1" are two labels.
+    """
+    if factors is None or factors.dtype.kind not in "US" or factors.ndim != 2:
+        return factors
+    columns: dict[str, Any] = {}
+    known = _default_names(factors.shape[1])
+    wanted = [kinds.get(name) for name in names or known] if isinstance(kinds, Mapping) else list(kinds or [])
+    for k, column in enumerate(factors.T):
+        text = pd.Series(column.astype(str), dtype=object)
+        text = text.where(~text.isin(["", "nan"]), None)
+        numbers = pd.to_numeric(text, errors="coerce")
+        is_text = wanted[k : k + 1] == ["categorical"] or (numbers.isna() & text.notna()).any()
+        columns[known[k]] = text if is_text else numbers
+    return columns
+
+
+def _from_npy(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[str] | None) -> Representation:
+    if labels is None:
+        raise ValueError(
+            f"factors must be given when codes come from {source.name!r}: name a second .npy file, "
+            "with --factors labels.npy in the shell or factors='labels.npy' in Python."
+        )
+    return Representation(read_npy(source), _restore_numbers(labels, kinds, None), kinds=kinds, only=only)
+
+
+def _read_labels(source: Path) -> AnyArray:
+    if not source.is_file():
+        raise ValueError(f"factors {str(source)!r} is not a file{did_you_mean_file(source)}.")
+    return read_npy(source)
+
+
+def read_npy(source: Path) -> AnyArray:
+    """Return the array of an ``.npy`` file that exists; never a pickle."""
+    with _plain_data(source), source.open("rb") as file:
+        array = np.load(file, allow_pickle=False)
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"path {str(source)!r} must hold one array, got an archive; name it .npz.")
+    return array
+
+
+@contextmanager
+def _plain_data(source: Path) -> Iterator[None]:
+    """Say in one sentence why NumPy could not read a file as plain data."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, MemoryError) as error:
+        if "pickle" in str(error):
+            raise ValueError(
+                f"path {str(source)!r} is not a NumPy file of plain numbers or text; "
+                "Python objects (pickles) are never loaded; save labels that mix numbers and text with "
+                ".astype(str), or as .csv."
+            ) from error
+        raise ValueError(f"path {str(source)!r} is damaged or not a NumPy file: {_first_line(error)}") from error
+
+
+def _read_table(source: Path, suffix: str) -> pd.DataFrame:
+    try:
+        if suffix == ".parquet":
+            return pd.read_parquet(source)
+        sep, decimal = table_format(source)
+        return pd.read_csv(source, low_memory=False, sep=sep, decimal=decimal)
+    except (ValueError, OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"path {str(source)!r} cannot be read as {suffix}: {_first_line(error)}") from error
+
+
+def _from_frame(
+    frame: pd.DataFrame,
+    source: Path,
+    code_columns: str | Sequence[str],
+    factor_columns: str | Sequence[str],
+    given: AnyArray | None,
+    kinds: Any,
+    only: Iterable[str] | None,
+) -> Representation:
+    frame.columns = pd.Index([str(name) for name in frame.columns])
+    wanted = factor_columns if given is None else None
+    codes, factors = pick_columns(frame, source, codes=code_columns, factors=wanted)
+    bad = [name for name in codes if len(frame) and not pd.api.types.is_numeric_dtype(frame[name].dtype)]
+    if bad:
+        raise ValueError(
+            f"codes must be numbers, got text in column {bad[0]!r} of {str(source)!r}; "
+            "leave it out of code_columns (--code-columns)."
+        )
+    if given is not None:
+        return Representation(frame[codes], _restore_numbers(given, kinds, None), kinds=kinds, only=only)
+    labels = {short: frame[name] for short, name in zip(short_names(factors), factors, strict=True)}
+    return Representation(frame[codes], labels, kinds=kinds, only=only)
+
+
+def _write_npz(representation: Representation, file: Any) -> None:
+    arrays: dict[str, Any] = {"codes": representation.codes, "code_names": list(representation.code_names)}
+    if representation.factors:
+        arrays["factors"] = _factor_matrix(representation)
+        arrays["factor_names"] = list(representation.factor_names)
+        arrays["factor_kinds"] = [_kind_text(factor) for factor in representation.factors]
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def _factor_matrix(representation: Representation) -> AnyArray:
+    """Return labels as one matrix: numbers, or text (empty for "not labelled") if any factor is categorical."""
+    numeric = all(factor.is_numeric for factor in representation.factors)
+    columns = _factor_columns(representation).values()
+    return np.stack(
+        [c.to_numpy() if numeric else c.astype(object).fillna("").to_numpy().astype(str) for c in columns], axis=1
+    )
+
+
+def _to_frame(representation: Representation) -> pd.DataFrame:
+    prefix = "" if all(name.startswith("code_") for name in representation.code_names) else "code_"
+    codes = {f"{prefix}{name}": representation.codes[:, j] for j, name in enumerate(representation.code_names)}
+    factors = {f"{PREFIX}{name}": column for name, column in _factor_columns(representation).items()}
+    return pd.DataFrame({**codes, **factors})
+
+
+def _factor_columns(representation: Representation) -> dict[str, Any]:
+    """Return each factor as a user would have written it: numbers, or the text of its labels."""
+    columns: dict[str, Any] = {}
+    for factor in representation.factors:
+        if factor.is_numeric:
+            columns[factor.name] = pd.Series(factor.numbers)
+        else:
+            assert factor.labels is not None
+            levels = np.array([*factor.levels, None], dtype=object)
+            columns[factor.name] = pd.Series(levels[factor.labels], dtype=object)
+    return columns
+
+
+def _kind_text(factor: Any) -> str:
+    return f"{factor.kind}:{factor.period!r}" if factor.period is not None else str(factor.kind)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return (lines[0] if lines else type(error).__name__).rstrip(".") + "."

@@ -1,0 +1,312 @@
+"""Codes and labelled factors, validated once, at the door."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from unbraid._base.checks import active_codes, check_active, check_matrix, check_values, did_you_mean, to_array
+from unbraid.representation.factor import Factor, make_factor
+
+
+class Representation:
+    """What a model says about N observations, and what is known about them.
+
+    Args:
+        codes: ``(n_samples, n_codes)``, real valued: NumPy, pandas, polars or torch.
+        factors: ``(n_samples, n_factors)`` labels in any of those, a mapping from name to column, or
+            a sequence of :class:`~unbraid.representation.factor.Factor`. NaN means "not labelled". ``None`` or no
+            column leaves only the label-free metrics.
+        names: Factor names; taken from the frame or mapping when it has them.
+        kinds: Factor kinds, as a sequence with ``None`` for "infer", or a mapping from name to kind.
+            See :func:`~unbraid.representation.factor.make_factor` for the rule.
+        code_names: Code names; taken from the frame when it has them.
+        only: Names of the factors to keep, in this order; the others are not even looked at.
+
+    Raises:
+        ValueError: Anything a metric could not work with; the message says what and where.
+
+    Example:
+        >>> import numpy as np
+        >>> rep = Representation(np.eye(4)[:, :2], [["a", 0], ["a", 1], ["b", 0], ["b", 1]])
+        >>> [factor.kind.value for factor in rep.factors]
+        ['categorical', 'categorical']
+    """
+
+    __slots__ = ("active", "code_names", "codes", "factors", "memo", "source")
+
+    codes: FloatArray
+    factors: tuple[Factor, ...]
+    code_names: tuple[str, ...]
+    active: BoolArray
+    #: What has been derived from the codes alone, for whoever asks again; shared by copies that keep the codes.
+    memo: dict[object, Any]
+    #: Python that makes the same again, with ``ub`` for the package; empty where that is not known.
+    source: str
+
+    def __init__(
+        self,
+        codes: Any,
+        factors: Any = None,
+        *,
+        names: Iterable[str] | None = None,
+        kinds: Sequence[str | None] | Mapping[str, str] | None = None,
+        code_names: Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+    ) -> None:
+        self.codes = check_matrix(codes)
+        self.code_names = _code_names(codes, code_names, self.n_codes)
+        check_values(self.codes, self.code_names)
+        columns = _columns(factors)
+        _check_rows(self.codes.shape, columns)
+        self.factors = _factors(columns, names, kinds, only)
+        self.active = check_active(active_codes(self.codes))
+        self.memo = {}
+        self.source = ""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes."""
+        return int(self.codes.shape[1])
+
+    @property
+    def n_factors(self) -> int:
+        """Number of labelled factors."""
+        return len(self.factors)
+
+    @property
+    def factor_names(self) -> tuple[str, ...]:
+        """Factor names, in order."""
+        return tuple(factor.name for factor in self.factors)
+
+    @property
+    def rows_key(self) -> str | None:
+        """The same for two representations whose rows have the same factors in the same order; ``None`` without any."""
+        if not self.factors:
+            return None
+        digest = hashlib.blake2b(digest_size=16)
+        for factor in self.factors:
+            digest.update(
+                repr(
+                    (
+                        factor.name,
+                        str(factor.kind),
+                        None if factor.period is None else float(factor.period),
+                        factor.levels,
+                    )
+                ).encode()
+            )
+            digest.update(np.where(factor.labelled, factor.numbers, np.nan).tobytes())
+        return digest.hexdigest()
+
+    def take(self, rows: IntArray) -> Representation:
+        """Return the same codes and factors on some rows."""
+        return self._with(self.codes[rows], tuple(factor.take(rows) for factor in self.factors))
+
+    def with_shuffled_factors(self, rng: np.random.Generator) -> Representation:
+        """Break the tie between codes and factors; factors keep their tie to each other."""
+        rows = rng.permutation(self.n_samples)
+        return self._with(self.codes, tuple(factor.take(rows) for factor in self.factors))
+
+    def with_shuffled_codes(self, rng: np.random.Generator) -> Representation:
+        """Break the tie between the codes, each column shuffled on its own."""
+        return self._with(rng.permuted(self.codes, axis=0), self.factors)
+
+    def select_factors(self, names: Iterable[str]) -> Representation:
+        """Keep only the named factors, in the order given."""
+        by_name = {factor.name: factor for factor in self.factors}
+        return self._with(self.codes, tuple(by_name[name] for name in _chosen(names, tuple(by_name))))
+
+    def with_factors_as_classes(self) -> Representation:
+        """Take every factor's values for classes, whatever its kind."""
+        return self._with(self.codes, tuple(factor.as_classes() for factor in self.factors))
+
+    def _with(self, codes: FloatArray, factors: tuple[Factor, ...]) -> Representation:
+        """Build without checking again: rows and columns come from a checked representation."""
+        other = Representation.__new__(Representation)
+        other.codes, other.factors = codes, factors
+        other.code_names = self.code_names
+        kept = codes is self.codes
+        other.active = self.active if kept else active_codes(codes)
+        other.memo = self.memo if kept else {}
+        other.source = ""
+        return other
+
+    def __repr__(self) -> str:
+        factors = ", ".join(f"{factor.name} ({factor.kind})" for factor in self.factors)
+        return f"Representation({self.n_samples} rows, {self.n_codes} codes; factors: {factors or 'none'})"
+
+
+def as_representation(codes: Any, factors: Any = None, **given: Any) -> Representation:
+    """Return a representation from the two leading arguments of every metric.
+
+    Args:
+        codes: An array, or a representation as it is.
+        factors: Left out where ``codes`` is a representation.
+        given: What else :class:`Representation` takes; ``None``, or left out where ``codes`` is one.
+    """
+    if not isinstance(codes, Representation):
+        return Representation(codes, factors, **given)
+    extra = [name for name, value in {"factors": factors, **given}.items() if value is not None]
+    if extra:
+        raise TypeError(
+            f"{' and '.join(extra)} must be left out when codes is a Representation, which has its own; "
+            "give them to Representation or load."
+        )
+    return codes
+
+
+def as_labelled(codes: Any, factors: Any = None, *, metric: str, min_factors: int = 1) -> Representation:
+    """Return a representation with enough factors for ``metric``."""
+    rep = as_representation(codes, factors)
+    check_n_factors(rep, metric=metric, min_factors=min_factors)
+    return rep
+
+
+def check_n_factors(rep: Representation, *, metric: str, min_factors: int) -> None:
+    """Raise unless the definition of ``metric`` covers this many factors."""
+    if rep.n_factors < min_factors:
+        wanted = "two columns" if min_factors == 2 else "one column"
+        raise ValueError(f"factors must have at least {wanted} for {metric}, got {rep.n_factors}.")
+
+
+def _code_names(codes: Any, given: Iterable[str] | None, n_codes: int) -> tuple[str, ...]:
+    if given is None and hasattr(codes, "columns"):
+        given = [str(name) for name in codes.columns]
+    if given is None:
+        return tuple(f"code_{j}" for j in range(n_codes))
+    names = tuple(str(name) for name in given)
+    _check_names("code_names", names, n_codes)
+    return names
+
+
+def _factors(
+    columns: dict[str, Any],
+    names: Iterable[str] | None,
+    kinds: Sequence[str | None] | Mapping[str, str] | None,
+    only: Iterable[str] | None,
+) -> tuple[Factor, ...]:
+    if columns and all(isinstance(column, Factor) for column in columns.values()):
+        if names is not None or kinds is not None:
+            raise TypeError("names and kinds must be left out when factors are Factor objects, which have their own.")
+        return tuple(columns[name] for name in _chosen(only, tuple(columns)))
+    labels = tuple(str(name) for name in (columns if names is None else names))
+    _check_names("names", labels, len(columns))
+    by_name = dict(zip(labels, zip(columns.values(), _kinds(kinds, labels), strict=True), strict=True))
+    chosen = ((name, *by_name[name]) for name in _chosen(only, labels))
+    return tuple(make_factor(column, name=name, kind=kind) for name, column, kind in chosen)
+
+
+def _chosen(wanted: Iterable[str] | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names wanted, all by default, or say which is not there."""
+    if wanted is None:
+        return names
+    if isinstance(wanted, str):
+        raise TypeError(f"factors to keep must be a list of names, such as [{wanted!r}], got {wanted!r}.")
+    chosen = tuple(wanted)
+    for name in chosen:
+        if name not in names:
+            raise ValueError(f"factor {name!r} is not one of {', '.join(names)}{did_you_mean(name, names)}.")
+    _check_names("names", chosen, len(chosen))
+    return chosen
+
+
+def _check_rows(codes: tuple[int, ...], columns: dict[str, Any]) -> None:
+    """Raise unless every column is as long as the codes, and both have samples as rows."""
+    n_samples, n_codes = codes
+    for column in columns.values():
+        try:
+            n_rows = len(column.numbers if isinstance(column, Factor) else column)
+        except TypeError:  # no column at all, which the factor to be made of it will say
+            continue
+        advice = _transposed(codes, (n_rows, len(columns)))
+        if advice:
+            shapes = f"{(n_samples, n_codes)} and {(n_rows, len(columns))}"
+            raise ValueError(f"codes and factors must have a row for each sample, got shapes {shapes}; {advice}.")
+        if n_rows != n_samples:
+            raise ValueError(f"codes and factors must have the same number of rows, got {n_samples} and {n_rows}.")
+
+
+def _transposed(codes: tuple[int, ...], factors: tuple[int, ...]) -> str | None:
+    """Return what to do about shapes that fit once turned, or ``None`` where they fit or turning does not help."""
+    wide_codes, wide_factors = codes[1] > codes[0], factors[1] > factors[0]
+    if wide_codes and wide_factors and codes[1] == factors[1]:
+        return "both look transposed: give codes.T and factors.T"
+    if wide_codes and codes[1] == factors[0]:
+        return "the codes look transposed: give codes.T"
+    if wide_factors and factors[1] == codes[0]:
+        return "the factors look transposed: give factors.T"
+    return None
+
+
+def _columns(factors: Any) -> dict[str, Any]:
+    """Return factor columns by name, whatever they came in."""
+    if factors is None:
+        return {}
+    if isinstance(factors, str | os.PathLike):
+        path = os.fspath(factors)
+        raise TypeError(f"factors must be labels, got the path {path!r}; read it first, with numpy.load({path!r}).")
+    if isinstance(factors, Mapping):
+        return {str(name): column for name, column in factors.items()}
+    if hasattr(factors, "columns"):
+        names = tuple(str(name) for name in factors.columns)
+        _check_names("factor names", names, len(names))
+        return {name: factors[column] for name, column in zip(names, factors.columns, strict=True)}
+    if isinstance(factors, pd.Series):
+        return {"factor_0" if factors.name is None else str(factors.name): factors}
+    if isinstance(factors, list | tuple) and factors:
+        if all(isinstance(item, Factor) for item in factors):
+            _check_names("factor names", tuple(item.name for item in factors), len(factors))
+            return {item.name: item for item in factors}
+        if np.ndim(factors[0]) == 1:
+            factors = _rows(factors)
+    array = to_array(factors)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise ValueError(f"factors must have shape (n_samples, n_factors), got {array.shape}.")
+    if array.dtype == object:
+        return {f"factor_{k}": pd.Series(column).infer_objects() for k, column in enumerate(array.T)}
+    return {f"factor_{k}": column for k, column in enumerate(array.T)}
+
+
+def _rows(rows: Sequence[Any]) -> AnyArray:
+    """Return rows that may mix text and numbers as objects; NumPy would turn both into text."""
+    lengths = {len(row) for row in rows}
+    if len(lengths) > 1:
+        raise ValueError(f"factors must have rows of one length, got lengths {min(lengths)} to {max(lengths)}.")
+    return pd.DataFrame(list(rows)).to_numpy()
+
+
+def _kinds(kinds: Sequence[str | None] | Mapping[str, str] | None, names: tuple[str, ...]) -> Sequence[str | None]:
+    if kinds is None:
+        return [None] * len(names)
+    if isinstance(kinds, str):
+        raise TypeError(f"kinds must be one kind for each factor, or a mapping from name to kind, got {kinds!r}.")
+    if isinstance(kinds, Mapping):
+        for name in kinds:
+            if name not in names:
+                raise ValueError(f"kinds names factor {name!r}, which is not one of {', '.join(names)}.")
+        return [kinds.get(name) for name in names]
+    if len(kinds) != len(names):
+        raise ValueError(f"kinds must have one entry for each of the {len(names)} factors, got {len(kinds)}.")
+    return list(kinds)
+
+
+def _check_names(argument: str, names: tuple[str, ...], expected: int) -> None:
+    if len(names) != expected:
+        raise ValueError(f"{argument} must have {expected} entries, got {len(names)}.")
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{argument} must differ from each other, got {twice!r} more than once.")

@@ -1,0 +1,1 @@
+"""What is returned; below metrics, knows neither panel nor HTML."""

@@ -1,0 +1,206 @@
+"""Everything that is read off a study's table, as data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from unbraid._base.checks import check_choice
+from unbraid._base.files import write_text
+from unbraid._base.progress import track
+from unbraid._base.stats import CORRECTIONS, Correction
+from unbraid.study.analysis.correlate import correlations
+from unbraid.study.analysis.groups import GROUPINGS, By, Grouped, cell_correlations, grouped_correlations
+from unbraid.study.analysis.matrix import METHODS, Correlations, Method
+from unbraid.study.analysis.profiles import against_strength, convergence
+from unbraid.study.table import MODEL, NOTHING_TO_MEASURE, Wide, check_table, has_failed, mean_over_seeds, wide
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Analysis:
+    """What a study shows. Mappings are by method, ``"pearson"`` and ``"spearman"``.
+
+    Attributes:
+        models: Scores and tasks, a line for each model.
+        settings: The same averaged over seeds, a line for each data set, family and strength.
+        runs: Models, how many of them collapsed, strengths, seeds, numbers and failures of each data set and family.
+            A number is of a whole model: a score, a task or an agreement. Those of single factors come on top.
+        failures: What failed and why, most frequent first, with one of the models it happened to.
+        between_scores: Scores with scores, over models; empty with fewer than two scores.
+        with_tasks: Scores with tasks, over models; empty without tasks.
+        over_settings: Scores with tasks (or with scores, without tasks), over settings.
+        groups: The same within each family and each data set, by ``(by, method)``; only where there are several.
+        without_family: The same without each family, no intervals; empty with one family.
+        cells: Over the strengths of each data set and family.
+        strengths: Each column against strength.
+        convergence: Each column against the number of rows.
+        level: Corrected p-values below it are called significant.
+    """
+
+    models: Wide
+    settings: Wide
+    runs: pd.DataFrame
+    failures: pd.DataFrame
+    between_scores: Mapping[Method, Correlations]
+    with_tasks: Mapping[Method, Correlations]
+    over_settings: Mapping[Method, Correlations]
+    groups: Mapping[tuple[By, Method], Grouped]
+    without_family: Mapping[Method, Grouped]
+    cells: Mapping[Method, pd.DataFrame]
+    strengths: pd.DataFrame
+    convergence: pd.DataFrame
+    level: float
+
+    def __repr__(self) -> str:
+        models = self.models
+        return f"<Analysis of {len(models.values):,} models: {len(models.scores)} scores, {len(models.tasks)} tasks>"
+
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """Return every table by a name that can be a file's."""
+        found = {"models": self.models.about.join(self.models.values), "runs": self.runs, "failures": self.failures}
+        found |= {f"between_scores_{name}": one.tidy() for name, one in self.between_scores.items()}
+        found |= {f"with_tasks_{name}": one.tidy() for name, one in self.with_tasks.items()}
+        found |= {f"over_settings_{name}": one.tidy() for name, one in self.over_settings.items()}
+        found |= {f"by_{by}_{name}": one.tidy() for (by, name), one in self.groups.items()}
+        found |= {f"without_family_{name}": one.tidy() for name, one in self.without_family.items()}
+        found |= {f"cells_{name}": one for name, one in self.cells.items()}
+        return found | {"strengths": self.strengths, "convergence": self.convergence}
+
+    def to_csv(self, folder: str | Path) -> list[Path]:
+        """Write every table into a folder that exists, a CSV file each."""
+        return [
+            write_text(Path(folder) / f"{name}.csv", frame.to_csv(index=name == "models"))
+            for name, frame in self.frames().items()
+        ]
+
+    def to_latex(self, folder: str | Path) -> list[Path]:
+        """Write every matrix over all models or settings into a folder that exists, a LaTeX table each."""
+        kinds = {
+            "between_scores": self.between_scores,
+            "with_tasks": self.with_tasks,
+            "over_settings": self.over_settings,
+        }
+        return [
+            write_text(Path(folder) / f"{kind}_{name}.tex", one.to_latex(level=self.level))
+            for kind, found in kinds.items()
+            for name, one in found.items()
+        ]
+
+
+def analyse(
+    table: pd.DataFrame,
+    *,
+    n_rows: int | None = None,
+    factors: bool = False,
+    n_bootstrap: int = 1000,
+    confidence: float = 0.95,
+    correct: Correction = "holm",
+    level: float = 0.05,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Analysis:
+    """Correlate scores with each other and with tasks over the models of a study.
+
+    Args:
+        table: The tidy table of a study, a row for each number.
+        n_rows: Scores at so many rows; the most there are by default.
+        factors: Whether scores of single factors are correlated too.
+        n_bootstrap: Resamples of the models for each interval.
+        confidence: Of the intervals.
+        correct: Correction for many tests, within each matrix: ``"holm"``, ``"fdr_bh"`` or ``"none"``.
+        level: Corrected p-values below it are called significant.
+        seed: Of the resamples.
+        progress: Whether to show a bar; ``None`` when standard error is a terminal.
+
+    Returns:
+        All of it as data frames. :func:`unbraid.report.study_page` makes the page.
+
+    Raises:
+        ValueError: The table lacks columns or numbers, or an option is not possible.
+    """
+    check_choice("correct", correct, CORRECTIONS)
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level}.")
+    rows = check_table(table)
+    models = wide(rows, n_rows=n_rows, factors=factors)
+    settings = mean_over_seeds(models)
+    options: dict[str, Any] = {
+        "n_bootstrap": n_bootstrap,
+        "confidence": confidence,
+        "correct": correct,
+        "seed": seed,
+    }
+    with track(len(METHODS), progress, doing="correlating") as bar:
+        found = {}
+        for method in METHODS:
+            bar.tell(method)
+            found[method] = _one_method(models, settings, options | {"method": method})
+            bar.advance()
+    parts = {name: {m: one[name] for m, one in found.items() if one[name] is not None} for name in found[METHODS[0]]}
+    groups = {(by, m): one for by in GROUPINGS for m, one in parts.pop(by).items()}
+    return Analysis(
+        models=models,
+        settings=settings,
+        runs=_runs(rows),
+        failures=_failures(rows),
+        groups=groups,
+        strengths=against_strength(models),
+        convergence=convergence(rows),
+        level=level,
+        **parts,
+    )
+
+
+def _one_method(models: Wide, settings: Wide, options: dict[str, Any]) -> dict[str, Any]:
+    """Return everything that is counted once with each method; ``None`` for what the study has not enough for."""
+    scores, tasks = models.scores, models.tasks
+    pairs = (scores, tasks or scores)
+    several = bool(scores and (tasks or len(scores) > 1))
+    between = correlations(models, scores, scores, **options) if len(scores) > 1 else None
+    with_tasks = correlations(models, scores, tasks, **options) if scores and tasks else None
+    found: dict[str, Any] = {"between_scores": between, "with_tasks": with_tasks, "without_family": None}
+    for by in GROUPINGS:
+        many = several and models.about[by].nunique() > 1
+        found[by] = (
+            grouped_correlations(models, *pairs, by=by, pooled=with_tasks or between, **options) if many else None
+        )
+    if found["family"]:
+        # No intervals: each of these holds nearly all models again, at the full price of all of them.
+        bare = options | {"n_bootstrap": 0}
+        found["without_family"] = grouped_correlations(
+            models, *pairs, by="family", leave_out=True, pooled=with_tasks or between, **bare
+        )
+    found["over_settings"] = correlations(settings, *pairs, **options) if several else None
+    found["cells"] = (
+        cell_correlations(settings, *pairs, method=options["method"], correct=options["correct"]) if several else None
+    )
+    return found
+
+
+def _runs(rows: pd.DataFrame) -> pd.DataFrame:
+    counted = rows["value"].notna() & (rows["factor"] == "") & (rows["kind"] != MODEL)
+    constant = rows["failure"] == NOTHING_TO_MEASURE
+    rows = rows.assign(counted=counted, failed=has_failed(rows), collapsed=rows["model"].where(constant))
+    groups = rows.groupby(["dataset", "family"], sort=True)
+    found = groups.agg(
+        models=("model", "nunique"),
+        collapsed=("collapsed", "nunique"),
+        strengths=("strength", "nunique"),
+        seeds=("seed", "nunique"),
+        numbers=("counted", "sum"),
+        failures=("failed", "sum"),
+    )
+    return found.reset_index()
+
+
+def _failures(rows: pd.DataFrame) -> pd.DataFrame:
+    failed = rows[has_failed(rows)].rename(columns={"failure": "reason"}).sort_values(["model", "n_rows"])
+    groups = failed.groupby(["kind", "name", "reason"], sort=True)
+    found = groups.agg(rows=("model", "size"), models=("model", "nunique"), example=("model", "first")).reset_index()
+    return found.sort_values(["rows", "kind", "name", "reason"], ascending=[False, True, True, True]).reset_index(
+        drop=True
+    )

@@ -1,0 +1,97 @@
+"""Scores against strength, scores against sample size, and one column against another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from unbraid._base.checks import check_choice
+from unbraid.study.table import MODEL, SETTING, TASK, TASK_MARK, Wide, check_table
+
+
+def against_strength(models: Wide) -> pd.DataFrame:
+    """Return every column's mean and spread over seeds, for each data set, family and strength.
+
+    Returns:
+        ``dataset``, ``family``, ``strength``, ``place`` (of the strength among the family's, from 1), ``column``,
+        ``mean``, ``std`` (of single models, n − 1 in its denominator), ``low`` and ``high`` (the extremes), ``n``.
+    """
+    keyed = pd.concat([models.about[SETTING], models.values], axis=1)
+    long = keyed.melt(id_vars=SETTING, var_name="column", value_name="value")
+    groups = long.groupby([*SETTING, "column"], dropna=False, sort=False)["value"]
+    found = groups.agg(mean="mean", std="std", low="min", high="max", n="count").reset_index()
+    strengths = found.groupby(["dataset", "family"])["strength"]
+    found.insert(3, "place", strengths.rank(method="dense").fillna(1).astype(int))
+    order = {name: k for k, name in enumerate(models.values)}
+    found["at"] = found["column"].map(order)
+    return found.sort_values(["at", *SETTING]).drop(columns="at").reset_index(drop=True)
+
+
+def convergence(table: pd.DataFrame) -> pd.DataFrame:
+    """Return how each score and task settles as rows are added, over all models.
+
+    Returns:
+        A line for each data set, name and size, where a name was measured at two sizes at least:
+        ``dataset``, ``kind``, ``column``, ``n_rows``, ``models`` (with a number here and at the largest size),
+        ``mean``, ``change`` (mean of the value minus that at the largest size), ``absolute_change`` (mean of its size),
+        ``ratio`` (of the mean to the mean at the largest size) and ``rank_correlation`` (Spearman's, with the values at
+        the largest size: whether models are already ordered as they will be).
+
+    References:
+        The importance of disentanglement when learning representations (thesis), Appendix C, for one model.
+    """
+    rows = check_table(table)
+    rows = rows[(rows["factor"] == "") & (rows["kind"] != MODEL) & (rows["failure"] == "")]
+    solved = rows["predictor"].map(lambda word: f"/{word}" if word else "")
+    mark = rows["kind"].map(lambda kind: TASK_MARK if kind == TASK else "")
+    rows = rows.assign(column=mark + rows["name"] + solved)
+    keys = ["dataset", "kind", "column"]
+    lines = [
+        dict(zip(keys, key, strict=True)) | line
+        for key, part in rows.groupby(keys, sort=True)
+        if part["n_rows"].nunique() > 1
+        for line in _settling(part.pivot(index="model", columns="n_rows", values="value"))
+    ]
+    names = ["models", "mean", "change", "absolute_change", "ratio", "rank_correlation"]
+    return pd.DataFrame(lines, columns=[*keys, "n_rows", *names])
+
+
+def scatter(models: Wide, x: str, y: str) -> pd.DataFrame:
+    """Return two columns beside what each model is; models that lack either are left out.
+
+    Raises:
+        ValueError: An unknown column.
+    """
+    for argument, name in (("x", x), ("y", y)):
+        check_choice(argument, name, [str(known) for known in models.values])
+    both = models.about.assign(x=models.values[x], y=models.values[y])
+    return both[both["x"].notna() & both["y"].notna()].reset_index()
+
+
+def _settling(by_size: pd.DataFrame) -> list[dict[str, object]]:
+    sizes = sorted(by_size.columns)
+    final = by_size[sizes[-1]]
+    found = []
+    for size in sizes:
+        both = pd.DataFrame({"now": by_size[size], "final": final}).dropna()
+        change = both["now"] - both["final"]
+        whole = float(both["final"].mean()) if len(both) else np.nan
+        found.append(
+            {
+                "n_rows": size,
+                "models": len(both),
+                "mean": both["now"].mean(),
+                "change": change.mean(),
+                "absolute_change": change.abs().mean(),
+                "ratio": both["now"].mean() / whole if whole else np.nan,
+                "rank_correlation": _rank_correlation(both),
+            }
+        )
+    return found
+
+
+def _rank_correlation(both: pd.DataFrame) -> float:
+    ranks = both.rank()
+    if len(both) < 2 or (ranks.nunique() < 2).any():
+        return float("nan")
+    return float(np.corrcoef(ranks["now"], ranks["final"])[0, 1])

@@ -1,0 +1,202 @@
+"""Estimate."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from unbraid.data import DATASETS, load_dataset
+from unbraid.downstream import check_task
+from unbraid.metrics import METRICS
+from unbraid.study.plan import Ensemble, Measurement, Plan
+from unbraid.study.spec import Study
+from unbraid.study.state import State
+from unbraid.study.table import AGREEMENT, SCORE
+
+#: Rows that scores and tasks were measured at.
+ROWS_MEASURED = (2000, 20_000)
+#: CPU seconds at those of each kind of evidence: codes of ten columns, factors of the sizes of dSprites.
+SCORE_SECONDS = {
+    "boosting": (0.36, 1.1),
+    "code_information": (0.086, 0.39),
+    "conditional": (0.093, 0.4),
+    "correlation": (0.091, 0.44),
+    "covariance": (0.084, 0.39),
+    "cross_prediction": (7.8, 72.0),
+    "differences": (0.13, 0.48),
+    "forest": (1.1, 8.9),
+    "information": (0.1, 0.44),
+    "linear": (0.15, 0.49),
+    "loss_capacity": (10.0, 15.0),
+    "predictability": (0.098, 0.44),
+    "predictive": (0.15, 1.0),
+    "regression": (0.094, 0.42),
+    "separation": (0.12, 0.81),
+    "subspaces": (0.18, 0.84),
+    "variances": (0.11, 0.42),
+}
+#: The same of a task with one part, learned from seven tenths of the rows.
+TASK_SECONDS = {
+    "linear": (0.0039, 0.01),
+    "boosting": (0.064, 0.16),
+    "forest": (0.24, 2.2),
+    "mlp": (0.43, 0.93),
+}
+#: Of two models compared with each other.
+AGREEMENT_SECONDS = 3.7e-05
+#: Multiplications a second while training: 580 000 pictures, of one H200; and of one core, models of the mini study.
+GPU_MULTIPLICATIONS = 2.8e13
+CPU_MULTIPLICATIONS = 4.2e9
+#: A step of FactorVAE with its discriminator on a GPU, against one of the others.
+FACTOR_VAE_TIMES = 1.9
+#: Before the first step of a program: the compiler's on a GPU, imports on a core.
+START_SECONDS = {"cpu": 5.0, "cuda": 26.0}
+
+
+#: Beyond these a run asks to be confirmed.
+LARGE_GPU_HOURS, LARGE_CORE_HOURS, LARGE_GIGABYTES = 1.0, 2.0, 20.0
+#: What is said of stores that hardly grow.
+SMALL_GIGABYTES = 0.01
+#: Kept for each parameter of a model: itself and two moments, in single precision.
+BYTES_PER_PARAMETER = 12
+#: What a row of the table takes in its shard.
+BYTES_PER_ROW = 60
+#: Parts of a task that has one for each factor.
+N_FACTORS = 6
+#: Pictures of official data sets, whose files are not opened for an estimate.
+PUBLISHED_SHAPE = (3, 64, 64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What is still to be done.
+
+    Attributes:
+        n_models: To train.
+        n_numbers: To measure.
+        gpu_hours: Of one H200.
+        core_hours: Of one core.
+        gigabytes: That the store grows by.
+    """
+
+    n_models: int
+    n_numbers: int
+    gpu_hours: float
+    core_hours: float
+    gigabytes: float
+
+    @property
+    def is_large(self) -> bool:
+        """Whether somebody should say yes first."""
+        return (
+            self.gpu_hours > LARGE_GPU_HOURS or self.core_hours > LARGE_CORE_HOURS or self.gigabytes > LARGE_GIGABYTES
+        )
+
+    def sentence(self, workers: int | None = None) -> str:
+        """Say it in words."""
+        if not self.n_models and not self.n_numbers:
+            return "To do: nothing; every model is there and every number measured, or known not to exist."
+        n_workers = workers or os.cpu_count() or 1
+        gpu = f"{_hours(self.gpu_hours)} of an H200 and " if self.gpu_hours else ""
+        return (
+            f"To do: {self.n_models} models to train, {self.n_numbers} numbers to measure; about {gpu}"
+            f"{_hours(self.core_hours)} of one core ({_hours(self.core_hours / n_workers)} on {n_workers}), "
+            f"{_gigabytes(self.gigabytes)} in the store."
+        )
+
+
+def estimate_cost(state: State) -> Cost:
+    """Return what a study still takes, by the speeds that were measured on one machine: right within a few times.
+
+    Args:
+        state: What is there already.
+    """
+    plan, study = state.plan, state.plan.study
+    ensembles = state.to_train
+    n_models = sum(len(one.members) for one in ensembles)
+    multiplications = sum(_multiplications(study, one) for one in ensembles)
+    on_gpu = study.training.device.startswith("cuda")
+    counted = Counter(one for _, _, one in state.to_measure)
+    measuring = sum(count * _seconds(plan, one) for one, count in counted.items())
+    training = 0.0 if on_gpu else multiplications / CPU_MULTIPLICATIONS + START_SECONDS["cpu"] * len(ensembles)
+    gpu = multiplications / GPU_MULTIPLICATIONS + START_SECONDS["cuda"] * len(ensembles) if on_gpu else 0.0
+    return Cost(
+        n_models=n_models,
+        n_numbers=len(state.to_measure),
+        gpu_hours=gpu / 3600,
+        core_hours=(training + measuring) / 3600,
+        gigabytes=(sum(_bytes(study, one) for one in ensembles) + BYTES_PER_ROW * len(state.to_measure)) / 1e9,
+    )
+
+
+def network_multiplications(width: int, shape: tuple[int, ...]) -> float:
+    """Return the multiplications of one picture through encoder and decoder, of four convolutions and one layer each.
+
+    Example:
+        >>> round(network_multiplications(32, (1, 64, 64)) / 1e6, 1)
+        16.3
+    """
+    channels, side, _ = shape
+    sides = [side / 2, side / 4, side / 8, side / 16]
+    channels_in, channels_out = (channels, width, width, 2 * width), (width, width, 2 * width, 2 * width)
+    layers = [16 * s * s * a * b for s, a, b in zip(sides, channels_in, channels_out, strict=True)]
+    return 2 * (sum(layers) + sides[-1] ** 2 * 2 * width * 8 * width)
+
+
+def network_parameters(width: int, shape: tuple[int, ...]) -> float:
+    """Return the parameters of encoder and decoder, but biases."""
+    channels, side, _ = shape
+    last = (side / 16) ** 2 * 2 * width * 8 * width
+    return 2 * (16 * (channels * width + width**2 + 2 * width**2 + 4 * width**2) + last)
+
+
+def _multiplications(study: Study, ensemble: Ensemble) -> float:
+    """Return those of training; a step goes through a network three times, there and twice back."""
+    how = study.training
+    pictures = len(ensemble.members) * how.steps * how.batch
+    times = FACTOR_VAE_TIMES if ensemble.family == "factor_vae" and how.device.startswith("cuda") else 1.0
+    return 3 * times * pictures * network_multiplications(how.width, _shape(ensemble.dataset))
+
+
+def _bytes(study: Study, ensemble: Ensemble) -> float:
+    how = study.training
+    model = BYTES_PER_PARAMETER * network_parameters(how.width, _shape(ensemble.dataset))
+    return len(ensemble.members) * (model + 4 * study.rows * how.codes)
+
+
+def _shape(dataset: str) -> tuple[int, ...]:
+    return PUBLISHED_SHAPE if DATASETS[dataset].files else load_dataset(dataset).observation_shape
+
+
+def _seconds(plan: Plan, one: Measurement) -> float:
+    """Return the time of one measurement on one model; scores that share what is gathered share its time."""
+    study = plan.study
+    if one.kind == AGREEMENT:
+        return AGREEMENT_SECONDS * len(study.seed_list)
+    if one.kind == SCORE:
+        source = METRICS[one.name].source
+        beside = [other.name for other in plan.measurements if other.kind == SCORE and other.n_rows == one.n_rows]
+        sharing = sum(METRICS[name].source is source for name in beside)
+        times = 1 + study.scores.intervals * source.n_replicates / 2 + study.scores.nulls * source.n_nulls
+        return _at(SCORE_SECONDS[source.name], one.n_rows) * times / sharing
+    n_train = one.train if one.train > 1 else one.train * study.rows
+    n_parts = len(check_task(one.name).parts) or N_FACTORS
+    return n_parts * _at(TASK_SECONDS[one.predictor], n_train)
+
+
+def _at(measured: tuple[float, float], n_rows: float) -> float:
+    """Return seconds at some number of rows, on the line through two that were measured."""
+    (small, large), (few, many) = measured, ROWS_MEASURED
+    return max(small * min(1.0, n_rows / few), small + (large - small) * (n_rows - few) / (many - few))
+
+
+def _gigabytes(size: float) -> str:
+    return f"{size:.2g} GB" if size >= SMALL_GIGABYTES else f"less than {SMALL_GIGABYTES:g} GB"
+
+
+def _hours(hours: float) -> str:
+    hours = max(hours, 1 / 3600)  # nobody waits for less than a second
+    unit: Literal["h", "min", "s"] = "h" if hours >= 1 else "min" if hours * 60 >= 1 else "s"
+    return f"{hours * {'h': 1, 'min': 60, 's': 3600}[unit]:.2g} {unit}"

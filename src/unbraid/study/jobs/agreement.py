@@ -1,0 +1,81 @@
+"""The job that compares models of one setting with each other."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unbraid._base.arrays import AnyArray
+from unbraid._base.checks import CollapsedError
+from unbraid.metrics import udr
+from unbraid.study.jobs.measure import measured_row
+from unbraid.study.plan import Measurement, Model, Plan, content_key
+from unbraid.study.store import Store, read_codes, sample_rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgreementJob:
+    """Compare every two models that differ in their seed only (UDR), and add a row for each.
+
+    Attributes:
+        store: Where codes are, and where rows go to.
+        plan: The study.
+        group: The models.
+        measurements: The methods.
+    """
+
+    store: Store
+    plan: Plan
+    group: tuple[Model, ...]
+    measurements: tuple[Measurement, ...]
+    kind: str = "agreement"
+    gpus: float = 0.0
+    may_race: bool = True
+
+    @property
+    def key(self) -> str:
+        """Hash of models and methods."""
+        return content_key([one.key for one in self.measurements])
+
+    @property
+    def label(self) -> str:
+        """What is compared, in words."""
+        first = self.group[0]
+        return f"comparing {len(self.group)} {first.family} on {first.dataset}"
+
+    def run(self) -> None:
+        """Compare, and write rows."""
+        spec, seed = self.plan.study.agreement, self.plan.study.seed
+        assert spec is not None
+        read = [self._read(model) for model in self.group]
+        rows = sample_rows(
+            min((len(codes) for codes, _ in read if codes is not None), default=spec.rows), spec.rows, seed
+        )
+        codes = [np.zeros((len(rows), 2)) if one is None else one[rows] for one, _ in read]
+        rates = [rate for _, rate in read]
+        for measurement in self.measurements:
+            started = time.perf_counter()
+            how: dict[str, Any] = {"method": measurement.name.removeprefix("udr_"), "variant": spec.variant}
+            known = [rate for rate in rates if rate is not None]
+            found = udr(codes, rates=known if len(known) == len(rates) else None, **how)
+            seconds = time.perf_counter() - started
+            self.store.add_rows(
+                [
+                    self._row(model, measurement, len(rows), float(value), seconds)
+                    for model, value in zip(self.group, found.per_model, strict=True)
+                ]
+            )
+
+    def _read(self, model: Model) -> tuple[AnyArray | None, AnyArray | None]:
+        """Return codes and what each tells; none for a file in which all are constant: it agrees with no other."""
+        try:
+            return read_codes(self.store, model)
+        except CollapsedError:
+            return None, None
+
+    def _row(self, model: Model, measurement: Measurement, n_rows: int, value: float, seconds: float) -> dict[str, Any]:
+        row = measured_row(model, measurement, n_rows=n_rows)
+        return {**row, "value": value, "seconds": seconds / len(self.group)}

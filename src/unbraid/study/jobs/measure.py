@@ -1,0 +1,153 @@
+"""The job that measures one model: scores, and tasks solved on its codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unbraid._base.checks import CollapsedError
+from unbraid._version import __version__
+from unbraid.data import load_dataset
+from unbraid.downstream import Pictures, check_task, pictures_of, solve_all
+from unbraid.metrics import METRICS
+from unbraid.panel.evaluation import evaluate
+from unbraid.representation.representation import Representation
+from unbraid.results.report import Report
+from unbraid.study.plan import Measurement, Model, Plan, content_key
+from unbraid.study.store import Store, factors_name, read_representation, sample_rows
+from unbraid.study.table import NOTHING_TO_MEASURE, SCORE, TASK
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureJob:
+    """Measure what is missing of one model, and add it to the table, sample size by sample size.
+
+    Attributes:
+        store: Where codes are, and where rows go to.
+        plan: The study.
+        model: Which model.
+        measurements: What is missing.
+        data_folder: Where files of data sets are; empty for the usual place.
+    """
+
+    store: Store
+    plan: Plan
+    model: Model
+    measurements: tuple[Measurement, ...]
+    data_folder: str = ""
+    kind: str = "measure"
+    gpus: float = 0.0
+    may_race: bool = True
+
+    @property
+    def key(self) -> str:
+        """Hash of model and measurements."""
+        return content_key(self.model.key, [measurement.key for measurement in self.measurements])
+
+    @property
+    def label(self) -> str:
+        """What is measured, in words."""
+        return f"measuring {self.model.label}"
+
+    def run(self) -> None:
+        """Measure, and write rows."""
+        try:
+            rep = read_representation(self.store, self.model, factors_name(self.plan, self.model.dataset))
+        except CollapsedError:
+            self.store.add_rows([self._row(one, failure=NOTHING_TO_MEASURE) for one in self.measurements])
+            return
+        for n_rows in sorted({one.n_rows for one in self.measurements if one.kind == SCORE}):
+            wanted = {one.name: one for one in self.measurements if one.kind == SCORE and one.n_rows == n_rows}
+            self.store.add_rows(list(self._scores(rep, n_rows, wanted)))
+        tasks = [one for one in self.measurements if one.kind == TASK]
+        pictures = self._pictures([one.name for one in tasks])
+        for train, predictor in dict.fromkeys((one.train, one.predictor) for one in tasks):
+            wanted = {one.name: one for one in tasks if (one.train, one.predictor) == (train, predictor)}
+            self.store.add_rows(list(self._solved(rep, wanted, pictures)))
+
+    def _scores(self, rep: Representation, n_rows: int, wanted: dict[str, Measurement]) -> Iterator[dict[str, Any]]:
+        spec = self.plan.study.scores
+        asked = {*wanted, *(METRICS[name].family for name in wanted)}
+        if spec.classes:
+            rep = rep.with_factors_as_classes()
+        part = rep if n_rows >= rep.n_samples else rep.take(sample_rows(rep.n_samples, n_rows, self.plan.study.seed))
+        report = evaluate(
+            part,
+            metrics=list(wanted),
+            seed=self.plan.study.seed,
+            n_jobs=1,
+            options={name: options for name, options in spec.options.items() if name in asked},
+            intervals=spec.intervals,
+            nulls=spec.nulls,
+            progress=False,
+        )
+        for name, measurement in wanted.items():
+            yield from _score_rows(self._row(measurement, n_rows=part.n_samples), report, name)
+
+    def _solved(
+        self, rep: Representation, wanted: dict[str, Measurement], pictures: Pictures | None
+    ) -> Iterator[dict[str, Any]]:
+        """Solve tasks that have predictor and training size in common."""
+        first = next(iter(wanted.values()))
+        found = solve_all(
+            rep,
+            tasks=list(wanted),
+            predictors=[first.predictor],
+            train_sizes=[first.train if first.train <= 1 else int(first.train)],
+            seed=self.plan.study.seed,
+            pictures=pictures,
+            progress=False,
+        )
+        for row in found.to_dict("records"):
+            yield {**self._row(wanted[row["name"]]), **{str(name): _plain(value) for name, value in row.items()}}
+
+    def _pictures(self, tasks: list[str]) -> Pictures | None:
+        """Return what some tasks ask about the pictures, if one of these does and there are pictures."""
+        if self.model.file or not any(check_task(name).needs in ("squares", "masks") for name in tasks):
+            return None
+        labels = self.store.read_arrays(factors_name(self.plan, self.model.dataset))
+        return pictures_of(load_dataset(self.model.dataset, self.data_folder or None), labels["rows"])
+
+    def _row(self, measurement: Measurement, *, n_rows: int = 0, failure: str = "") -> dict[str, Any]:
+        return measured_row(self.model, measurement, n_rows=n_rows, failure=failure)
+
+
+def measured_row(model: Model, measurement: Measurement, *, n_rows: int = 0, failure: str = "") -> dict[str, Any]:
+    """Return a row of the table for a measurement on a model, as yet without a value."""
+    return {
+        **model.columns(),
+        "key": measurement.on(model),
+        "kind": measurement.kind,
+        "name": measurement.name,
+        "predictor": measurement.predictor,
+        "factor": "",
+        "n_rows": n_rows or measurement.n_rows,
+        "failure": failure,
+        "version": __version__,
+    }
+
+
+def _score_rows(row: dict[str, Any], report: Report, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the row of a score, and one for each factor that it has a value for; or one with why it failed."""
+    if name in report.failures:
+        yield {**row, "failure": report.failures[name]}
+        return
+    score = report[name]
+    if not np.isfinite(score.value):
+        yield {**row, "failure": " ".join(score.notes) or "the score is not a number."}
+        return
+    seconds = dict(report.meta["seconds_by_evidence"]).get(METRICS[name].source.name)
+    yield {**row, "value": score.value, "low": score.low, "high": score.high, "null": score.null, "seconds": seconds}
+    if score.per_factor is not None:
+        for factor, value in zip(report.meta["factor_names"], score.per_factor, strict=True):
+            yield {**row, "factor": factor, "value": _plain(value), "seconds": None}
+
+
+def _plain(value: Any) -> Any:
+    """Return a number as Python's, and NaN as nothing."""
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else None
+    return value.item() if isinstance(value, np.generic) else value

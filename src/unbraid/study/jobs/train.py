@@ -1,0 +1,159 @@
+"""The job that trains models and encodes the data with them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.optional import require_torch
+from unbraid._version import __version__
+from unbraid.data import load_dataset
+from unbraid.models.encoding import CHUNK, drawn_rows, gaussian_rate
+from unbraid.study.plan import Ensemble, Model, Plan, model_row_key
+from unbraid.study.store import Store, factors_name, write_codes, write_factors
+from unbraid.study.table import DIVERGED, MODEL
+
+CHECKPOINT = "ensemble.pt"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainJob:
+    """Train the models of an ensemble as one program, or go on where that stopped; then encode the data.
+
+    Attributes:
+        store: Where to.
+        plan: The study.
+        ensemble: Which models.
+        data_folder: Where files of data sets are; empty for the usual place.
+    """
+
+    store: Store
+    plan: Plan
+    ensemble: Ensemble
+    data_folder: str = ""
+    kind: str = "train"
+    may_race: bool = False
+
+    @property
+    def key(self) -> str:
+        """Hash of what is trained."""
+        return self.ensemble.key
+
+    @property
+    def label(self) -> str:
+        """What is trained, in words."""
+        return f"training {len(self.ensemble.members)} {self.ensemble.family} on {self.ensemble.dataset}"
+
+    @property
+    def gpus(self) -> float:
+        """GPUs it holds."""
+        training = self.plan.study.training
+        return training.gpus if training.device.startswith("cuda") else 0.0
+
+    def run(self) -> None:
+        """Train, encode, and write models, codes and factors."""
+        require_torch("training the models of a study", extra="train")
+        started = time.perf_counter()
+        study, members = self.plan.study, self.ensemble.members
+        dataset = load_dataset(self.ensemble.dataset, self.data_folder or None)
+        rows = drawn_rows(len(dataset), min(study.rows, len(dataset)), study.seed)
+        write_factors(self.store, factors_name(self.plan, self.ensemble.dataset), dataset, rows)
+        trained = self._trained(dataset)
+        whole = [number for number, step in enumerate(trained.diverged) if step is None]
+        codes, rates = _encoded(trained.only(whole), dataset, rows) if whole else ((), ())
+        for number, one, rate in zip(whole, codes, rates, strict=True):
+            write_codes(self.store, members[number], one, rate)
+        losses = trained.history[-1, 0].tolist()
+        seconds = (time.perf_counter() - started) / len(members)
+        self.store.add_rows(
+            [
+                model_row(model, loss, "" if step is None else f"{DIVERGED} at step {step}.", seconds)
+                for model, loss, step in zip(members, losses, trained.diverged, strict=True)
+            ]
+        )
+
+    def _trained(self, dataset: Any) -> Any:
+        from unbraid.models import train
+
+        how = self.plan.study.training
+        with self._folder() as folder:
+            return train(
+                self.ensemble.family,
+                dataset,
+                seeds=[model.seed for model in self.ensemble.members],
+                n_steps=how.steps,
+                n_codes=how.codes,
+                width=how.width,
+                judge_width=how.judge,
+                batch_size=how.batch,
+                learning_rate=how.learning_rate,
+                out=folder,
+                device=how.device,
+                progress=False,
+                **self.ensemble.strengths,
+            )
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """Give a folder on this machine for checkpoints; what it holds in the end is in the store."""
+        name = f"models/{self.ensemble.key}"
+        self.store.write(f"{name}/members.json", _members(self.ensemble))
+        if self.store.folder is not None:
+            yield self.store.folder / name
+            return
+        place = Path(tempfile.mkdtemp(prefix="unbraid-"))
+        try:
+            if self.store.has(f"{name}/{CHECKPOINT}"):
+                (place / CHECKPOINT).write_bytes(self.store.read(f"{name}/{CHECKPOINT}"))
+            yield place
+            self.store.write(f"{name}/{CHECKPOINT}", (place / CHECKPOINT).read_bytes())
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _members(ensemble: Ensemble) -> bytes:
+    """Return which member is which model, for those who want the models themselves."""
+    members = [
+        {"member": number, "model": model.key, "strength": model.strength, "seed": model.seed}
+        for number, model in enumerate(ensemble.members)
+    ]
+    return json.dumps({"dataset": ensemble.dataset, "family": ensemble.family, "members": members}, indent=1).encode()
+
+
+def _encoded(trained: Any, dataset: Any, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the codes of every member, ``(n_models, n, n_codes)``, and what each tells, ``(n_models, n_codes)``."""
+    codes = np.empty((len(trained), len(rows), trained.settings.n_codes), dtype=np.float32)
+    rates = np.zeros((len(trained), trained.settings.n_codes))
+    for start in range(0, len(rows), CHUNK):
+        part = rows[start : start + CHUNK]
+        mean, deviation = trained.posterior(np.asarray(dataset.observations(part)))
+        codes[:, start : start + CHUNK] = mean
+        rates += gaussian_rate(mean, deviation).sum(axis=1) / len(rows)
+    return codes, rates
+
+
+def model_row(model: Model, loss: float | None, failure: str, seconds: float | None = None) -> dict[str, Any]:
+    """Return the row of the table that says how a model came out."""
+    return {
+        **model.columns(),
+        "key": model_row_key(model),
+        "kind": MODEL,
+        "name": "loss",
+        "predictor": "",
+        "factor": "",
+        "n_rows": 0,
+        "value": None if failure else loss,
+        "failure": failure,
+        "seconds": seconds,
+        "version": __version__,
+    }

@@ -1,0 +1,319 @@
+"""Models and measurements; content keys; existing codes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from msgspec import to_builtins
+
+from unbraid._version import __version__
+from unbraid.panel.plan import metric_options
+from unbraid.study.spec import Family, Study
+from unbraid.study.table import AGREEMENT, MODEL, SCORE, TASK
+
+#: Characters of a key: 96 bits, beyond any chance of two being equal by accident.
+LENGTH = 24
+
+
+def content_key(*parts: Any) -> str:
+    """Return a hash of plain data: texts, numbers, lists and dictionaries, whose order of keys does not matter.
+
+    Example:
+        >>> content_key({"a": 1, "b": 2}) == content_key({"b": 2, "a": 1}) != content_key({"a": 1})
+        True
+    """
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
+
+
+#: Raised when training the same settings gives other models than before.
+TRAINING = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """Codes that are measured: of a model to be trained, or out of a file.
+
+    Attributes:
+        key: Hash of what makes the codes.
+        dataset: Name of the data.
+        family: Of the model.
+        strength: What settings of the family differ in; ``None`` for a family without.
+        seed: Of the model.
+        codes: Where the codes are in the store; empty for a file.
+        file: Where the codes are on this machine; empty for a model.
+    """
+
+    key: str
+    dataset: str
+    family: str
+    strength: float | None
+    seed: int
+    codes: str = ""
+    file: str = ""
+
+    @property
+    def label(self) -> str:
+        """The model in a few words."""
+        strength = "" if self.strength is None else f" {self.strength:g}"
+        return f"{self.family}{strength} seed {self.seed} on {self.dataset}"
+
+    def columns(self) -> dict[str, Any]:
+        """Return what every row of this model says of it."""
+        return {
+            "model": self.key,
+            "dataset": self.dataset,
+            "family": self.family,
+            "strength": self.strength,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ensemble:
+    """Models that are trained as one program.
+
+    Attributes:
+        key: Hash of everything that decides what they become.
+        dataset: Name of the data.
+        family: Of all of them.
+        strengths: For each strength of the family, one number for each member.
+        members: The models, with their seeds.
+    """
+
+    key: str
+    dataset: str
+    family: str
+    strengths: dict[str, tuple[float, ...]]
+    members: tuple[Model, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """Something to measure on every model; its key does not depend on the model.
+
+    Attributes:
+        key: Hash of what is measured and how.
+        kind: ``"score"`` or ``"task"`` or ``"agreement"``.
+        name: Of the metric, task or method.
+        n_rows: Rows to score; of tasks, see ``train``.
+        predictor: What solves a task.
+        train: Size of a task's training set, as the study has it.
+        only: Data sets it is for; all if empty.
+    """
+
+    key: str
+    kind: str
+    name: str
+    n_rows: int = 0
+    predictor: str = ""
+    train: float = 0.0
+    only: tuple[str, ...] = ()
+
+    def on(self, model: Model) -> str:
+        """Return the key of this measurement on a model."""
+        return f"{model.key}-{self.key}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study taken apart.
+
+    Attributes:
+        study: The study.
+        ensembles: What is trained.
+        models: What is measured: the members of the ensembles, or given files.
+    """
+
+    study: Study
+    ensembles: tuple[Ensemble, ...]
+    models: tuple[Model, ...]
+
+    @cached_property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """What is measured on models by themselves."""
+        return (*_scores(self.study), *_tasks(self.study))
+
+    def measurements_of(self, model: Model) -> list[Measurement]:
+        """Return what is measured on one model by itself."""
+        return [one for one in self.measurements if not one.only or model.dataset in one.only]
+
+    @cached_property
+    def settings(self) -> tuple[tuple[Model, ...], ...]:
+        """Models that differ in nothing but their seed, where these are compared with each other."""
+        groups: dict[tuple[Any, ...], list[Model]] = {}
+        for model in self.models:
+            groups.setdefault((model.dataset, model.family, model.strength), []).append(model)
+        return tuple(tuple(group) for group in groups.values()) if self.study.agreement else ()
+
+    def agreements(self, group: tuple[Model, ...]) -> tuple[Measurement, ...]:
+        """Return how models are compared; the key depends on all of them."""
+        spec = self.study.agreement
+        assert spec is not None
+        together = [model.key for model in group]
+        return tuple(
+            Measurement(
+                key=content_key(AGREEMENT, together, method, spec.variant, spec.rows, self.study.seed, __version__),
+                kind=AGREEMENT,
+                name=f"udr_{method}",
+                n_rows=spec.rows,
+            )
+            for method in spec.methods
+        )
+
+    def wanted(self, failed: set[str]) -> Iterator[tuple[str, Model, Measurement]]:
+        """Yield every number that the study asks for: its key, the model and the measurement.
+
+        Args:
+            failed: Keys of models that cannot be measured; the others are compared without them.
+        """
+        for model in self.models:
+            if model.key not in failed:
+                for measurement in self.measurements_of(model):
+                    yield measurement.on(model), model, measurement
+        for group, measurement in self.comparisons(failed):
+            for model in group:
+                yield measurement.on(model), model, measurement
+
+    def comparisons(self, failed: set[str]) -> Iterator[tuple[tuple[Model, ...], Measurement]]:
+        """Yield which models are compared with each other, and how, without those that cannot be measured."""
+        for group in self.settings:
+            present = tuple(model for model in group if model.key not in failed)
+            for measurement in self.agreements(present) if len(present) > 1 else ():
+                yield present, measurement
+
+    @property
+    def rows_key(self) -> str:
+        """Hash of which rows are encoded."""
+        return content_key("rows", self.study.rows, self.study.seed)
+
+
+def model_row_key(model: Model) -> str:
+    """Return the key of the row that says whether a model was made."""
+    return f"{model.key}-{MODEL}"
+
+
+def make_plan(study: Study) -> Plan:
+    """Return what a study has to make."""
+    if study.representations is not None:
+        return Plan(study, (), given_models(study))
+    ensembles = tuple(
+        ensemble for dataset in study.data for family in study.models for ensemble in _ensembles(study, dataset, family)
+    )
+    return Plan(study, ensembles, tuple(model for ensemble in ensembles for model in ensemble.members))
+
+
+def _ensembles(study: Study, dataset: str, family: Family) -> Iterator[Ensemble]:
+    """Yield programs of whole blocks of seeds, all settings of each: a seed more does not change the blocks before."""
+    settings = family.settings()
+    block = max(1, study.training.together // len(settings))
+    for start in range(0, len(study.seed_list), block):
+        seeds = study.seed_list[start : start + block]
+        members = [(setting, seed) for seed in seeds for setting in settings]
+        strengths = {name: tuple(setting[name] for setting, _ in members) for name in family.strengths}
+        how = to_builtins(study.training)
+        for name in ("gpus", "together"):
+            del how[name]
+        key = content_key(TRAINING, dataset, family.family, strengths, [seed for _, seed in members], how)
+        models = tuple(
+            _model(study, key, number, dataset, family, setting, seed) for number, (setting, seed) in enumerate(members)
+        )
+        yield Ensemble(key=key, dataset=dataset, family=family.family, strengths=strengths, members=models)
+
+
+def _model(
+    study: Study, ensemble: str, number: int, dataset: str, family: Family, setting: dict[str, float], seed: int
+) -> Model:
+    key = content_key(ensemble, number, study.rows, study.seed)
+    return Model(
+        key=key,
+        dataset=dataset,
+        family=family.family,
+        strength=setting.get(family.axis),
+        seed=seed,
+        codes=f"codes/{ensemble}/{key}.npz",
+    )
+
+
+def _scores(study: Study) -> Iterator[Measurement]:
+    spec = study.scores
+    for name, options in metric_options(spec.metrics, options=spec.options).items():
+        for n_rows in study.score_rows:
+            how = [name, options, n_rows, spec.classes, spec.intervals, spec.nulls, study.seed, __version__]
+            yield Measurement(key=content_key(SCORE, how), kind=SCORE, name=name, n_rows=n_rows)
+
+
+def _tasks(study: Study) -> Iterator[Measurement]:
+    for group in study.tasks:
+        for name in group.tasks:
+            for predictor in group.predictors:
+                for size in group.train:
+                    how = [name, predictor, size, study.seed, __version__]
+                    yield Measurement(
+                        key=content_key(TASK, how),
+                        kind=TASK,
+                        name=name,
+                        predictor=predictor,
+                        train=float(size),
+                        only=group.only,
+                    )
+
+
+COLUMNS = ("file", "family", "strength", "seed")
+#: What the table calls the data of files that do not say.
+UNNAMED = "given"
+
+
+def given_models(study: Study) -> tuple[Model, ...]:
+    """Return the files of a folder, with what its index says of them; keys depend on what is in the files.
+
+    Raises:
+        ValueError: No files, an index without its columns, or a file that is not there.
+    """
+    assert study.representations is not None
+    folder = study.folder
+    if study.representations.index:
+        lines = _index(folder / study.representations.index)
+    else:
+        names = sorted(path.name for path in folder.glob("*.npz"))
+        lines = [{"file": name, "family": Path(name).stem} for name in names]
+    if not lines:
+        raise ValueError(f"folder {str(folder)!r} has no .npz files; name others in an index.")
+    return tuple(_given_model(folder, line) for line in lines)
+
+
+def _index(path: Path) -> list[dict[str, Any]]:
+    try:
+        table = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"index {str(path)!r} cannot be read: {error}.") from error
+    missing = [name for name in COLUMNS if name not in table]
+    if missing:
+        raise ValueError(f"index {str(path)!r} must have the columns {', '.join(COLUMNS)}; {missing[0]} is missing.")
+    lines: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
+    return lines
+
+
+def _given_model(folder: Path, line: dict[str, Any]) -> Model:
+    path = folder / str(line["file"])
+    if not path.is_file():
+        raise ValueError(f"file {str(path)!r} of the index is not there.")
+    strength = line.get("strength")
+    dataset, family, seed = str(line.get("dataset", UNNAMED)), str(line["family"]), int(line.get("seed", 0))
+    number = None if strength is None or pd.isna(strength) else float(strength)
+    content = hashlib.sha256(path.read_bytes()).hexdigest()[:LENGTH]
+    return Model(
+        key=content_key(content, dataset, family, number, seed),
+        dataset=dataset,
+        family=family,
+        strength=number,
+        seed=seed,
+        file=str(path.resolve()),
+    )

@@ -1,0 +1,310 @@
+"""YAML to spec, with line numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+
+from unbraid._base.checks import check_choice, did_you_mean
+from unbraid.data import DATASETS, load_dataset
+from unbraid.downstream import check_predictor, check_task
+from unbraid.models.families import STRENGTHS
+from unbraid.panel.plan import metric_options
+from unbraid.probes.splits import TASK_TEST_SHARE
+from unbraid.study.spec import Family, Study, Tasks
+
+#: What a study can be called, as its store has a file of that name.
+NAME = re.compile(r"\w[\w .-]*")
+#: How tasks begin that are one factor.
+FACTOR_TASK = "factor:"
+#: Returns the place of a part of the file, in words.
+At = Callable[[str], str]
+
+
+def check_study(study: Study, at: At) -> None:
+    """Raise on the first thing that would fail later.
+
+    Raises:
+        ValueError: With the line and the cure.
+    """
+    if not NAME.fullmatch(study.name):
+        raise ValueError(
+            f"{at('.name')}: name must be of letters, digits, spaces and . _ -, as it names a file, got {study.name!r}."
+        )
+    _check_source(study, at)
+    for number, name in enumerate(study.data):
+        _within(at, f".data[{number}]", partial(check_choice, "data", name, DATASETS))
+    for number, family in enumerate(study.models):
+        _within(at, f".models[{number}]", partial(_check_family, family))
+    _check_numbers(study, at)
+    _within(at, ".scores.metrics", partial(metric_options, study.scores.metrics))
+    if study.scores.options:
+        _within(at, ".scores.options", partial(metric_options, study.scores.metrics, options=study.scores.options))
+    for number, group in enumerate(study.tasks):
+        for name in group.tasks:
+            _within(at, f".tasks[{number}].tasks", partial(check_task, name))
+        for name in group.predictors:
+            _within(at, f".tasks[{number}].predictors", partial(check_predictor, name))
+        for size in group.train:
+            _within(at, f".tasks[{number}].train", partial(_check_train, study, size))
+        for name in group.only if study.data else ():
+            _within(at, f".tasks[{number}].only", partial(check_choice, "only", name, study.data))
+        _within(at, f".tasks[{number}].tasks", partial(_check_factors, study, group))
+    if study.agreement is not None:
+        for name in study.agreement.methods:
+            _within(at, ".agreement", partial(check_choice, "methods", name, ("lasso", "spearman")))
+        variants = ("published", "thesis")
+        variant = study.agreement.variant
+        _within(at, ".agreement", partial(check_choice, "variant", variant, variants))
+
+
+def _check_source(study: Study, at: At) -> None:
+    if study.representations is not None:
+        if study.data or study.models:
+            raise ValueError(f"{at('.representations')}: give representations, or data and models, not both.")
+        if not study.folder.is_dir():
+            raise ValueError(f"{at('.representations.folder')}: folder {str(study.folder)!r} is not there.")
+        return
+    for key, value in (("data", study.data), ("models", study.models)):
+        if not value:
+            raise ValueError(f"{at('')}: {key} is missing; a study has data and models, or representations.")
+        twice = [one for number, one in enumerate(value) if one in value[:number]]
+        if twice:
+            raise ValueError(f"{at(f'.{key}')}: {key} has the same entry twice; keep one.")
+
+
+def _check_family(family: Family) -> None:
+    check_choice("family", family.family, STRENGTHS)
+    known = STRENGTHS[family.family]
+    for name in family.strengths:
+        if name not in known:
+            raise ValueError(f"{family.family} has no strength {name!r}; it has {', '.join(known) or 'none'}.")
+    for name, value in family.strengths.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            if not 0 <= one < math.inf:
+                raise ValueError(f"{name} of {family.family} must be 0 or more, got {one:g}.")
+    lists = {name: len(value) for name, value in family.strengths.items() if isinstance(value, tuple)}
+    if len(set(lists.values())) > 1 or 0 in lists.values():
+        raise ValueError(f"strengths of {family.family} must be lists of equal length, got {lists}.")
+
+
+def _check_train(study: Study, size: float) -> None:
+    """Raise unless a task can learn from so many rows; how many given files have is not known yet."""
+    if size <= 0 or (size > 1 and size != int(size)):
+        raise ValueError(f"train must be whole numbers of rows or shares up to 1, got {size:g}.")
+    most = study.rows - round(TASK_TEST_SHARE * study.rows)
+    if size > most and size > 1 and study.representations is None:
+        raise ValueError(
+            f"train must be at most {most}, what is left of {study.rows} rows after those to judge on, got {size:g}."
+        )
+
+
+def _check_factors(study: Study, group: Tasks) -> None:
+    """Raise on a task of a factor that a data set lacks, as far as these are known without their files."""
+    asked = [name.removeprefix(FACTOR_TASK) for name in group.tasks if name.startswith(FACTOR_TASK)]
+    for dataset in (group.only or study.data) if asked else ():
+        if not DATASETS[dataset].files:
+            for name in asked:
+                check_choice(f"factor of {dataset}", name, load_dataset(dataset).factor_names)
+
+
+def _check_numbers(study: Study, at: At) -> None:
+    _positive("rows", study.rows, at, ".rows")
+    for name in ("steps", "codes", "width", "judge", "batch", "learning_rate", "together", "gpus"):
+        _positive(f"training.{name}", getattr(study.training, name), at, f".training.{name}")
+    if not study.training.device.startswith(("cpu", "cuda")):
+        raise ValueError(f"{at('.training.device')}: device must be cpu or cuda, got {study.training.device!r}.")
+    if not study.seed_list or len(set(study.seed_list)) < len(study.seed_list) or min(study.seed_list) < 0:
+        raise ValueError(f"{at('.seeds')}: seeds must be a number above 0, or different numbers, got {study.seeds!r}.")
+    for size in study.scores.rows:
+        _positive("scores.rows", size, at, ".scores.rows")
+        if study.representations is None and size > study.rows:
+            raise ValueError(f"{at('.scores.rows')}: scores.rows must be at most rows, {study.rows}, got {size}.")
+
+
+def _positive(name: str, value: float, at: At, path: str) -> None:
+    if not value > 0:
+        raise ValueError(f"{at(path)}: {name} must be above 0, got {value}.")
+
+
+def _within(at: At, path: str, check: Callable[[], object]) -> None:
+    try:
+        check()
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{at(path)}: {error}") from error
+
+
+#: Where the studies that come with the package are.
+READY = files("unbraid.study") / "ready"
+#: What msgspec calls kinds of values, and what people do.
+KINDS_IN_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "null": "nothing",
+    "array": "a list",
+    "object": "keys with values",
+}
+
+
+def ready_studies() -> list[str]:
+    """Return the names of the studies that come with the package."""
+    return sorted(Path(item.name).stem for item in READY.iterdir() if item.name.endswith(".yaml"))
+
+
+def study_text(study: str | Path) -> str:
+    """Return the text of a study file, or of one that comes with the package.
+
+    Raises:
+        ValueError: Neither a file nor a name.
+    """
+    name = str(study)
+    if name in ready_studies():
+        return (READY / f"{name}.yaml").read_text()
+    path = Path(study)
+    if not path.is_file():
+        raise ValueError(
+            f"study must be a file, or one of {', '.join(ready_studies())}, got {name!r}"
+            f"{did_you_mean(name, ready_studies())}."
+        )
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"study {name!r} cannot be read: {error}.") from error
+
+
+def load_study(study: str | Path) -> Study:
+    """Return a study from its file, or one that comes with the package, checked.
+
+    Raises:
+        ValueError: Not a study, with the line and the cure.
+
+    Example:
+        >>> load_study("mini").name
+        'mini'
+    """
+    return parse_study(study_text(study), source=str(study))
+
+
+def parse_study(text: str, *, source: str = "study") -> Study:
+    """Return a study from the text of its file, checked.
+
+    Numbers such as ``1e-3``, which YAML 1.1 takes for text, are numbers here.
+
+    Raises:
+        ValueError: Not YAML or not a study, with the line and the cure.
+    """
+    try:
+        tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        plain = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"{_place(source, getattr(error, 'problem_mark', None))}: {_problem(error)}.") from error
+    if tree is None or not isinstance(plain, dict):
+        raise ValueError(
+            f"{source} is not a study: it must have `name:`, `scores:` and so on; see `unbraid study show`."
+        )
+    _check_twice(tree, source)
+
+    def at(path: str) -> str:
+        return _place(source, _node(tree, path).start_mark)
+
+    try:
+        study = msgspec.convert(plain, Study, strict=False)
+    except msgspec.ValidationError as error:
+        raise ValueError(_explained(str(error), at)) from error
+    check_study(study, at)
+    return study
+
+
+def _explained(message: str, at: Callable[[str], str]) -> str:
+    """Return msgspec's message with the line, and with the nearest key for one that is unknown."""
+    words, _, path = message.partition(" - at `$")
+    path = path.rstrip("`")
+    unknown = re.search(r"unknown field `(.+)`", words)
+    if unknown:
+        key = unknown.group(1)
+        keys = _keys_at(path)
+        return f"{at(f'{path}.{key}')}: unknown key {key!r}{did_you_mean(key, keys)}; known are {', '.join(keys)}."
+    missing = re.search(r"missing required field `(.+)`", words)
+    if missing:
+        return f"{at(path)}: {missing.group(1)} is missing."
+    named = path.lstrip(".").replace("[...]", "") or "the file"
+    return f"{at(path)}: {named} has the wrong type: {_in_words(words)}."
+
+
+def _in_words(types: str) -> str:
+    """Return msgspec's words on types in those of people who write YAML, with how to write a list.
+
+    Example:
+        >>> _in_words("Expected `array`, got `str`")
+        'expected a list, got text; write lists in brackets, [a, b], also of one'
+    """
+    got = re.sub(r"`([^`]+)`", lambda found: " or ".join(map(_kind, found.group(1).split(" | "))), types)
+    cure = "; write lists in brackets, [a, b], also of one" if "a list, got" in got else ""
+    return got.replace("Expected", "expected") + cure
+
+
+def _kind(name: str) -> str:
+    return KINDS_IN_WORDS.get(name, name)
+
+
+def _keys_at(path: str) -> list[str]:
+    """Return the keys of the part of a study that a path leads to."""
+    kind: Any = Study
+    for step in re.findall(r"\.(\w+)", path):
+        field = next(item for item in msgspec.structs.fields(kind) if item.name == step)
+        kind = next(one for one in _structs(field.type))
+    return [item.name for item in msgspec.structs.fields(kind)]
+
+
+def _structs(kind: Any) -> list[Any]:
+    inner = getattr(kind, "__args__", ())
+    own = [kind] if isinstance(kind, type) and issubclass(kind, msgspec.Struct) else []
+    return own + [one for part in inner for one in _structs(part)]
+
+
+def _node(tree: yaml.Node, path: str) -> yaml.Node:
+    """Return the node that a path such as ``.models[0].family`` leads to, or as far as there is one."""
+    node = tree
+    for name, number in re.findall(r"\.([^.\[]+)|\[(\d+)\]", path):
+        if name and isinstance(node, yaml.MappingNode):
+            found = [value for key, value in node.value if key.value == name]
+            keys = [key for key, _ in node.value if key.value == name]
+            if not found:
+                return node
+            node = found[0] if isinstance(found[0], yaml.CollectionNode) else keys[0]
+        elif number and isinstance(node, yaml.SequenceNode) and int(number) < len(node.value):
+            node = node.value[int(number)]
+    return node
+
+
+def _check_twice(node: yaml.Node, source: str) -> None:
+    """Raise on a key that is given twice: YAML would silently take the last."""
+    if isinstance(node, yaml.MappingNode):
+        seen = set()
+        for key, value in node.value:
+            if key.value in seen:
+                raise ValueError(f"{_place(source, key.start_mark)}: {key.value!r} is given twice; keep one.")
+            seen.add(key.value)
+            _check_twice(value, source)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            _check_twice(value, source)
+
+
+def _problem(error: yaml.YAMLError) -> str:
+    problem = str(getattr(error, "problem", None) or error).rstrip(".")
+    return f"{problem}; indent with spaces" if r"'\t'" in problem else problem
+
+
+def _place(source: str, mark: Any) -> str:
+    return source if mark is None else f"{source}, line {mark.line + 1}"

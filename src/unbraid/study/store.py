@@ -1,0 +1,311 @@
+"""Parquet shards, arrays, clean-up."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+import fsspec
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
+from unbraid._base.files import naming_full_disks, write_atomically
+from unbraid.representation.files import load
+from unbraid.representation.representation import Representation
+from unbraid.study.plan import Model, Plan, content_key
+from unbraid.study.table import COLLAPSED, DIVERGED, SCHEMA, empty_table
+
+RESULTS = "results"
+#: Shards above which they are merged into one: each costs a reader a tenth of a millisecond or more.
+MERGE_ABOVE = 200
+#: How often a table is read again when shards are merged by another run meanwhile.
+TRIES = 20
+#: A value counts more than a reason, and a reason that is final more than others: these may be of earlier runs.
+RANK = f"case when failure = '' then 0 when regexp_matches(failure, '^({DIVERGED}|{COLLAPSED})') then 1 else 2 end"
+EVERY_ROW_ONCE = f"""
+    select * exclude (place) from (
+        select *, row_number() over (partition by key, factor order by {RANK}, failure) as place
+        from read_parquet(?)
+    ) where place = 1 order by dataset, family, strength, seed, kind, name, predictor, n_rows, factor, key
+"""
+KEYS_WITH_VALUES = "select distinct key from read_parquet(?) where factor = '' and failure = ''"
+FAILURES = f"""
+    select key, arg_min(failure, ({RANK}, failure)) from read_parquet(?)
+    where factor = '' and failure != '' group by key
+"""
+KEYS_THAT_HAVE_VALUES = f"{KEYS_WITH_VALUES} and key in (select unnest(?))"
+#: A key is that of the model, a hyphen and that of the measurement.
+TALLY = """
+    select split_part(key, '-', 2) as measurement, dataset, count(distinct key)
+    from read_parquet(?) where factor = '' and failure = '' and model in (select unnest(?)) group by all
+"""
+Read = TypeVar("Read")
+
+
+class Store:
+    """A folder of results: what is there is complete, and nothing is changed once it is there.
+
+    Files have names that depend on what made them, and are written under another name first. So several runs may share
+    a store, and a run that is killed leaves nothing that the next would trip over.
+
+    Args:
+        url: A folder, or a URL such as ``s3://bucket/study``.
+
+    Raises:
+        ValueError: The place cannot be made or reached.
+    """
+
+    def __init__(self, url: str | Path) -> None:
+        self.url = str(url)
+        try:
+            self._files, self._root = fsspec.core.url_to_fs(self.url)
+        except (OSError, ValueError, ImportError) as error:
+            raise ValueError(f"store {self.url!r} cannot be a folder to write to: {error}.") from error
+        if self._is_local:
+            self._check_place(Path(self._root))
+
+    def _check_place(self, place: Path) -> None:
+        """Raise unless the folder is there or can be made; it is made with the first file."""
+        there = next(folder for folder in (place, *place.parents) if folder.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK):
+            why = "not writable" if there.is_dir() else "not a folder"
+            raise ValueError(f"store {self.url!r} cannot be a folder to write to: {str(there)!r} is {why}.")
+
+    def __reduce__(self) -> tuple[type[Store], tuple[str]]:
+        return Store, (self.url,)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder on this machine, or ``None`` for one elsewhere."""
+        return Path(self._root) if self._is_local else None
+
+    @cached_property
+    def _is_local(self) -> bool:
+        return isinstance(self._files, fsspec.implementations.local.LocalFileSystem)
+
+    def path(self, name: str) -> str:
+        """Return the full path of a file."""
+        return f"{self._root}/{name}"
+
+    def has(self, name: str) -> bool:
+        """Tell whether a file is there; what is there is whole."""
+        self._look_again()
+        return bool(self._files.exists(self.path(name)))
+
+    def names(self, folder: str) -> set[str]:
+        """Return the files below a folder, their paths from there on."""
+        start = f"{self.path(folder)}/"
+        if self._is_local:
+            return {
+                os.path.join(at, name)[len(start) :]
+                for at, _, names in os.walk(start)
+                for name in names
+                if not name.startswith(".")
+            }
+        self._look_again()
+        found = self._files.find(start) if self._files.exists(start) else []
+        return {str(path).removeprefix("/").removeprefix(start.removeprefix("/")) for path in found}
+
+    def _look_again(self) -> None:
+        """Forget what was listed before: other processes write too, and file systems far away keep their lists."""
+        self._files.invalidate_cache()
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file, all of it or nothing."""
+        path = self.path(name)
+        with naming_full_disks(path):
+            self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
+        if self._is_local:
+            write_atomically(path, lambda file: file.write(content))
+        else:
+            self._files.pipe_file(path, content)  # one request: object stores show all of it or nothing
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file."""
+        return bytes(self._files.cat_file(self.path(name)))
+
+    def delete(self, name: str) -> None:
+        """Delete a file or a folder, if it is there."""
+        with suppress(FileNotFoundError):
+            self._files.rm(self.path(name), recursive=True)
+
+    def size(self, name: str) -> int:
+        """Return the size of a file in bytes."""
+        return int(self._files.size(self.path(name)))
+
+    def write_arrays(self, name: str, **arrays: AnyArray) -> None:
+        """Write arrays as ``.npz``."""
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, **arrays)
+        self.write(name, buffer.getvalue())
+
+    def read_arrays(self, name: str) -> dict[str, AnyArray]:
+        """Return what :meth:`write_arrays` wrote."""
+        with np.load(io.BytesIO(self.read(name)), allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
+
+    def add_rows(self, rows: list[dict[str, Any]]) -> None:
+        """Add rows to the table as one shard, named after what they are: the same rows again replace it."""
+        if not rows:
+            return
+        table = pa.Table.from_pylist(rows, schema=SCHEMA)
+        name = content_key([[row["key"], row["factor"], bool(row["failure"])] for row in rows])
+        self._write_shard(f"{name}.parquet", table)
+
+    def table(self) -> pd.DataFrame:
+        """Return all rows, each measurement once: a value rather than a failure where both are there."""
+        return self._reading(self._rows)
+
+    def done(self) -> frozenset[str]:
+        """Return the keys of measurements that have a value."""
+        return self._reading(lambda shards: frozenset(key for (key,) in self._answers(KEYS_WITH_VALUES, shards)))
+
+    def failures(self) -> dict[str, str]:
+        """Return why measurements that were tried have no value, by key."""
+        return self._reading(self._failures)
+
+    def tally(self, models: Sequence[str]) -> dict[tuple[str, str], int]:
+        """Count values by measurement and data set, of some models: quicker than to look at every key."""
+        counted = self._reading(lambda shards: self._answers(TALLY, shards, list(models)))
+        return {(measurement, dataset): count for measurement, dataset, count in counted}
+
+    def damaged(self) -> list[str]:
+        """Return shards that cannot be read; :meth:`table` does without them."""
+        return [shard for shard in self._shards() if not self._is_whole(shard)]
+
+    def merge(self, *, above: int = MERGE_ABOVE) -> None:
+        """Put small shards into one, where there are many; another run may read or merge meanwhile."""
+        shards = self._shards()
+        if len(shards) <= above:
+            return
+        whole = [shard for shard in shards if self._is_whole(shard)]
+        try:
+            table = pa.Table.from_pandas(self._rows(whole), schema=SCHEMA, preserve_index=False)
+        except (duckdb.Error, OSError):
+            return  # another run is merging the same
+        merged = f"{content_key(whole)}.parquet"
+        self._write_shard(merged, table)
+        for shard in whole:
+            self.delete(f"{RESULTS}/{shard}")
+
+    def replace_rows(self, table: pa.Table) -> None:
+        """Make these the only rows; no run may be using the store."""
+        shards = self._shards()
+        kept = f"{content_key(table['key'].to_pylist())}.parquet"
+        if len(table):
+            self._write_shard(kept, table)
+        for shard in shards:
+            if shard != kept or not len(table):
+                self.delete(f"{RESULTS}/{shard}")
+
+    def _shards(self) -> list[str]:
+        return sorted(name for name in self.names(RESULTS) if name.endswith(".parquet"))
+
+    def _write_shard(self, name: str, table: pa.Table) -> None:
+        buffer = io.BytesIO()
+        pq.write_table(table, buffer, compression="zstd")
+        self.write(f"{RESULTS}/{name}", buffer.getvalue())
+
+    def _is_whole(self, shard: str) -> bool:
+        try:
+            pq.read_schema(io.BytesIO(self.read(f"{RESULTS}/{shard}")))
+        except (pa.ArrowInvalid, OSError):
+            return False
+        return True
+
+    def _reading(self, read: Callable[[list[str]], Read]) -> Read:
+        """Return what is read from all shards, or from all but damaged ones."""
+        for _ in range(TRIES):
+            shards = self._shards()
+            try:
+                return read(shards)
+            except (duckdb.Error, OSError):
+                if shards == self._shards():
+                    break  # nobody merged one away between listing and reading: one is damaged
+        return read([shard for shard in self._shards() if self._is_whole(shard)])
+
+    def _rows(self, shards: list[str]) -> pd.DataFrame:
+        if not shards:
+            return empty_table()
+        with self._database() as database:
+            found: pd.DataFrame = database.execute(EVERY_ROW_ONCE, [self._addresses(shards)]).df()
+        return found
+
+    def _failures(self, shards: list[str]) -> dict[str, str]:
+        """Look for failures first: mostly there are few, and to find none takes no look at the keys."""
+        failed = dict(self._answers(FAILURES, shards))
+        made_good = self._answers(KEYS_THAT_HAVE_VALUES, shards, list(failed)) if failed else []
+        for (key,) in made_good:
+            del failed[key]
+        return failed
+
+    def _answers(self, question: str, shards: list[str], *more: list[str]) -> list[Any]:
+        if not shards:
+            return []
+        with self._database() as database:
+            return database.execute(question, [self._addresses(shards), *more]).fetchall()
+
+    @contextmanager
+    def _database(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        with duckdb.connect() as database:
+            if not self._is_local:
+                database.register_filesystem(self._files)
+            yield database
+
+    def _addresses(self, shards: list[str]) -> list[str]:
+        paths = [self.path(f"{RESULTS}/{shard}") for shard in shards]
+        return paths if self._is_local else [str(self._files.unstrip_protocol(path)) for path in paths]
+
+
+def factors_name(plan: Plan, dataset: str) -> str:
+    """Return where the factors of the encoded rows of a data set are."""
+    return f"factors/{dataset}-{plan.rows_key}.npz"
+
+
+def write_factors(store: Store, name: str, dataset: Any, rows: IntArray) -> None:
+    """Write the factors of some rows of a data set, unless they are there."""
+    if not store.has(name):
+        store.write_arrays(
+            name,
+            rows=rows,
+            factors=np.asarray(dataset.factors(rows)),
+            names=np.array(dataset.factor_names),
+            kinds=np.array(dataset.factor_kinds),
+        )
+
+
+def write_codes(store: Store, model: Model, codes: AnyArray, rates: FloatArray) -> None:
+    """Write the codes of a model, in single precision, and the information that each carries, in nats."""
+    store.write_arrays(model.codes, codes=np.asarray(codes, dtype=np.float32), rates=rates)
+
+
+def read_representation(store: Store, model: Model, factors: str) -> Representation:
+    """Return codes and factors of a model, or of a file."""
+    if model.file:
+        return load(model.file)
+    labels = store.read_arrays(factors)
+    names, kinds = labels["names"].tolist(), labels["kinds"].tolist()
+    return Representation(store.read_arrays(model.codes)["codes"], labels["factors"], names=names, kinds=kinds)
+
+
+def read_codes(store: Store, model: Model) -> tuple[AnyArray, AnyArray | None]:
+    """Return the codes of a model and the information that each carries, where that is known."""
+    if model.file:
+        return load(model.file).codes, None
+    arrays = store.read_arrays(model.codes)
+    return arrays["codes"].astype(np.float64), arrays["rates"]
+
+
+def sample_rows(n_rows: int, n: int, seed: int) -> IntArray:
+    """Return ``n`` rows in order, or all; the same for every model, and each smaller sample within the larger ones."""
+    drawn = np.random.default_rng([seed, n_rows]).permutation(n_rows)[:n]
+    return np.sort(drawn)
