@@ -23,9 +23,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numpy as np
 
 import unbraid as ub
+from helpers.worlds import dsprites_like
 from measure import Measurement, machine, measure
 from unbraid.metrics import METRICS
-from worlds import dsprites_like
 
 INFORMATION = [name for name, metric in METRICS.items() if metric.source.name == "information"]
 # Seconds to reach at 10 000 and 150 000 rows, set from the fastest existing implementation of each.

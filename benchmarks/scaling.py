@@ -19,9 +19,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 
+from helpers.worlds import many_factors
 from measure import machine, measure
 from panel import METRICS_BY_FAMILY, run_information, run_metric
-from worlds import many_factors
 
 AXES = {
     "rows": [(1_000, 10, 5), (10_000, 10, 5), (100_000, 10, 5), (1_000_000, 10, 5)],

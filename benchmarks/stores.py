@@ -4,13 +4,13 @@ import msgspec
 import numpy as np
 
 import unbraid as ub
+from helpers.worlds import dsprites_like
 from unbraid.downstream import solve_all
 from unbraid.study import Store, load_study, make_plan
 from unbraid.study.jobs.measure import measured_row
 from unbraid.study.jobs.train import model_row
 from unbraid.study.run import keep_study
 from unbraid.study.store import MERGE_ABOVE
-from worlds import dsprites_like
 
 #: Factors of dSprites.
 NAMES = ["shape", "scale", "orientation", "x", "y"]

@@ -24,13 +24,13 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numpy as np
 
 import unbraid as ub
+from helpers.worlds import dsprites_like
 from measure import machine
 from stores import NAMES, finished_store
 from unbraid.downstream import PREDICTORS, solve
 from unbraid.metrics import METRICS, udr
 from unbraid.study import Store, study_state
 from unbraid.study.cost import ROWS_MEASURED
-from worlds import dsprites_like
 
 OUT = Path(__file__).with_name("study.json")
 TARGETS = {"status_seconds": 2.0, "mini_seconds": 600.0}

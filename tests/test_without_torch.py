@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from small import save_npz
+from helpers.small import save_npz
 from unbraid._base.optional import pip_install
 
 HEAVY = ("torch", "lightgbm", "matplotlib")

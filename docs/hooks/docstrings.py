@@ -13,6 +13,7 @@ FORMULA = re.compile(
 ROLE = re.compile(r":(?P<role>[a-z]+):`(?P<text>[^`]+)`")
 #: Packages with a page of their own.
 PACKAGES = {page.stem for page in (Path(__file__).parents[1] / "api").glob("*.md")} - {"unbraid"}
+SOURCE = Path(__file__).parents[2] / "src" / "unbraid"
 #: Sections that Griffe would put into boxes: plain paragraphs read better.
 ASIDE = re.compile(r"^(?P<title>Note|References):\n(?P<body>(?:    [^\n]*\n|[ ]*\n)*)", re.MULTILINE)
 
@@ -67,5 +68,12 @@ def package(path: str) -> str:
 
 
 def public(name: str) -> str:
-    """Return a name without the private modules in it."""
-    return ".".join(part for part in name.split(".") if not part.startswith("_"))
+    """Return a name without the modules, and the packages that have no page, that it is written in."""
+    folder, kept = SOURCE, ["unbraid"]
+    for part in name.split(".")[1:]:
+        if (folder / part).is_dir():
+            kept += [part] if folder != SOURCE or part in PACKAGES else []
+            folder = folder / part
+        elif not (folder / f"{part}.py").is_file():
+            kept.append(part)
+    return ".".join(kept)

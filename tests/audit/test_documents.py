@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import wrong_metrics as plugins
+from helpers import wrong_metrics as plugins
 from unbraid import METRICS, audit
 from unbraid.audit import CASES, Verdict
 from unbraid.audit.result import BEGIN, END, cell

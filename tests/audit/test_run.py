@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-import wrong_metrics as plugins
+from helpers import wrong_metrics as plugins
 from unbraid import METRICS, audit, metrics
 from unbraid.audit import Should, Verdict
 from unbraid.metrics._known_failures import REASONS, known_reasons, reason

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-import wrong_metrics
-from small import run_cli
+from helpers import wrong_metrics
+from helpers.small import run_cli
 from unbraid.audit import CASES
 
 PLUGINS = Path(wrong_metrics.__file__)

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from small import run_cli, save_npz, small_world
+from helpers.small import run_cli, save_npz, small_world
 
 CODES, FACTORS = small_world()
 

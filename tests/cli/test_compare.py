@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from small import run_cli, save_npz, small_world
+from helpers.small import run_cli, save_npz, small_world
 
 QUICK = ("--metrics", "mig,sap,r2", "--no-nulls")
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from official import write_dsprites, write_shapes3d
-from small import run_cli
+from helpers.official import write_dsprites, write_shapes3d
+from helpers.small import run_cli
+from helpers.web import serve
 from unbraid.data import DATASETS
-from web import serve
 
 DSPRITES = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 

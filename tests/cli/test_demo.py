@@ -1,7 +1,7 @@
 from html import escape
 from pathlib import Path
 
-from small import run_cli
+from helpers.small import run_cli
 from unbraid import METRICS
 
 IN_DEFAULT = [name for name, metric in METRICS.items() if metric.in_default]

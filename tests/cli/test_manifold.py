@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from small import run_cli
+from helpers.small import run_cli
 from unbraid._base.optional import pip_install
 
 SOURCE = """

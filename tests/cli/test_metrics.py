@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from small import run_cli
+from helpers.small import run_cli
 from unbraid import METRICS
 from unbraid.metrics._listing import BESIDE_THE_PANEL
 

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from small import run_cli, save_npz, small_world
+from helpers.small import run_cli, save_npz, small_world
 from unbraid import Report, Representation, evaluate, load, save
 from unbraid.cli._table import print_report
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from small import run_cli, save_npz, small_world
+from helpers.small import run_cli, save_npz, small_world
 from unbraid import Representation, save
 from unbraid._base.progress import track
 from unbraid.cli import _score

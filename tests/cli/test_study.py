@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from small import run_cli
+from helpers.small import run_cli
 from unbraid import Representation
 from unbraid.cli import main
 from unbraid.representation.files import save

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import unbraid
-from small import run_cli
+from helpers.small import run_cli
 from unbraid.cli import main
 from unbraid.models.traversals import traversal_png
 

@@ -8,10 +8,10 @@ import socket
 import numpy as np
 import pytest
 
+from helpers.web import serve
 from unbraid.data import DATASETS
 from unbraid.data import download as fetching
 from unbraid.data.download import DataFile, fetch_file, find_fault
-from web import serve
 
 CONTENT = np.random.default_rng(0).bytes(3_000_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -3,7 +3,7 @@ import gzip
 import numpy as np
 import pytest
 
-from idx import idx_bytes, random_digits, write_part
+from helpers.idx import idx_bytes, random_digits, write_part
 from unbraid.data import bundled_digits, mnist_digits, read_idx
 
 

@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from idx import random_digits, write_part
-from official import (
+from helpers.idx import random_digits, write_part
+from helpers.official import (
     car_pictures,
     mat_bytes,
     matrix_bytes,

@@ -1,1 +1,1 @@
-from browsing import browser, visit  # noqa: F401
+from helpers.browsing import browser, visit  # noqa: F401

@@ -81,7 +81,7 @@ def test_links_that_leave_the_docs_lead_to_a_page_of_the_site_or_become_text():
 
     assert follow("[b](../benchmarks/README.md#sage)") == "[b](benchmarks.md#sage)"
     assert follow("[b](../../CONTRIBUTING.md)", "docs/metrics/mig.md", "metrics/mig.md") == "[b](../contributing.md)"
-    assert follow("[code](../src/unbraid/panel.py)") == "code"
+    assert follow("[code](../src/unbraid/panel/evaluation.py)") == "code"
     assert follow("[m](docs/metrics/mig.md)", "CHANGELOG.md", "changelog.md") == "[m](metrics/mig.md)"
     for same in ("[a](https://arxiv.org/abs/1802.04942)", "[d](data.md#kinds)", "[gone](../nothing.md)", "[x](#y)"):
         assert follow(same) == same

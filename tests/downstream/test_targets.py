@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from helpers.worlds import full_grid
 from unbraid import Representation
 from unbraid.data import sprites_mini, sprites_scream, sprites_square
 from unbraid.downstream import TASKS, Pictures, Target, build_target, check_task, pictures_of, tasks_for
-from worlds import full_grid
 
 
 def noise(*shape):

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from helpers.worlds import full_grid
 from unbraid import METRICS, Representation, evaluate
 from unbraid.evidence.dependence import LEVEL, MAX_LEVELS, coarse_labels, factor_dependence
 from unbraid.representation.factor import make_factor
-from worlds import full_grid
 
 
 def diagnose(factors):

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from helpers.worlds import random_rotation
 from unbraid import Representation
 from unbraid.evidence.subspaces import fast as fast_subspaces
 from unbraid.evidence.subspaces.axes import cross_fitted, make_basis, order_axes, ridge_fit
@@ -10,7 +11,6 @@ from unbraid.evidence.subspaces.options import SubspaceOptions, importance_weigh
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics._orthogonality import iwo_score, iwr_score
 from unbraid.representation.factor import Factor, make_factor
-from worlds import random_rotation
 
 N = 3000
 OPTIONS = SubspaceOptions()

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.stats import entropy as scipy_entropy
 
+from helpers.worlds import full_grid, random_factors
 from unbraid import Representation
 from unbraid.evidence.information import InformationOptions, entropy, information_table, joint_counts, resampled_tables
-from worlds import full_grid, random_factors
 
 
 def test_entropy_agrees_with_scipy():

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from decoders import DOUBLE, network
+from helpers.decoders import DOUBLE, network
 from unbraid.evidence.jacobians import autodiff as _autodiff
 from unbraid.evidence.jacobians.priors import Latents, draw_latents
 from unbraid.evidence.jacobians.sources import all_jacobians, decoder_jacobians, gram_matrices, precomputed

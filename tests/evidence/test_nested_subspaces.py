@@ -270,8 +270,8 @@ def test_says_that_there_is_no_gpu():
 
 
 def test_says_how_to_get_torch(monkeypatch):
-    for name in ("nested_subspaces", "_nested_network"):
-        monkeypatch.delitem(sys.modules, f"unbraid.evidence.{name}")
+    for name in ("nested", "network"):
+        monkeypatch.delitem(sys.modules, f"unbraid.evidence.subspaces.{name}")
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ValueError, match=r"needs torch.*pip install .*\[torch\]"):
         factor_subspaces(Representation(gaussian(50, 2), gaussian(50, 1)), NESTED, np.random.default_rng(0))

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from helpers.worlds import random_rotation
 from unbraid.evidence.subspaces.options import Subspace, Subspaces
 from unbraid.evidence.subspaces.traversal import traverse, traverse_factors
-from worlds import random_rotation
 
 RNG = np.random.default_rng(0)
 MIXING = random_rotation(4, RNG)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import unbraid as ub
-from dots import Dots
+from helpers.dots import Dots
 
 PICTURES = Dots().observations(np.arange(len(Dots())))
 

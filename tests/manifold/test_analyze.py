@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from decoders import UNIT_ENTROPY, linear, network, torus
+from helpers.decoders import UNIT_ENTROPY, linear, network, torus
 from unbraid import manifold
 
 

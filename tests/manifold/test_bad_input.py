@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from decoders import linear, network
+from helpers.decoders import linear, network
 from unbraid import manifold
 
 

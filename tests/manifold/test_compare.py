@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from decoders import linear, network, rotation
+from helpers.decoders import linear, network, rotation
 from unbraid import manifold
 
 ORDER = [2, 0, 1]

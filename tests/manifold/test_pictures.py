@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from decoders import DOUBLE, linear
+from helpers.decoders import DOUBLE, linear
 from unbraid import manifold
 
 PATTERNS = torch.as_tensor(np.random.default_rng(0).standard_normal((3, 4, 5)), dtype=DOUBLE)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from decoders import UNIT_ENTROPY, linear, network, rotation, torus
+from helpers.decoders import UNIT_ENTROPY, linear, network, rotation, torus
 from unbraid import manifold
 
 

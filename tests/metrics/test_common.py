@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.worlds import random_factors, random_rotation, standardised
 from unbraid import METRICS, Representation, Score
 from unbraid.metrics import Invariance, Metric, Source
 from unbraid.probes.capacity import MLPLadder
 from unbraid.probes.sage import SageOptions
-from worlds import random_factors, random_rotation, standardised
 
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from helpers.worlds import random_factors, standardised
 from unbraid import Representation
 from unbraid.metrics import completeness, dci_boosting, dci_forest, dci_linear, disentanglement, informativeness
 from unbraid.metrics._dci import normalised_entropy
 from unbraid.probes.importance import Importance
-from worlds import random_factors, standardised
 
 every_probe = pytest.mark.parametrize("dci", [dci_linear, dci_forest, dci_boosting])
 FACTORS = random_factors(5, 4, 6, n_samples=2000)

@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
+from helpers.worlds import full_grid, random_rotation
 from unbraid import Representation
 from unbraid.evidence.loss_capacity import (
     LossCapacity,
@@ -35,7 +36,6 @@ from unbraid.probes.capacity import (
 )
 from unbraid.probes.sage import SageOptions
 from unbraid.representation.factor import make_factor
-from worlds import full_grid, random_rotation
 
 CAPACITIES = np.array([0.0, 1.0, 3.0])
 FOREST = ForestLadder(depths=(1, 2, 4, 8), n_trees=10)

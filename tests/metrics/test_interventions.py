@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from helpers.worlds import DSPRITES_SIZES, full_grid, random_factors, standardised
 from unbraid import Representation
 from unbraid.metrics import irs, z1, z2, z_diff, z_min_var
-from worlds import DSPRITES_SIZES, full_grid, random_factors, standardised
 
 FACTORS = random_factors(5, 6, 8, n_samples=3000)
 CODES = FACTORS[:, [2, 0, 1]].astype(float)

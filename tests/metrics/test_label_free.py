@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from helpers.worlds import full_grid
 from unbraid.metrics import code_mutual_information, total_correlation, wasserstein_correlation
-from worlds import full_grid
 
 
 def gaussian(rho: float, n_samples: int = 100_000) -> np.ndarray:

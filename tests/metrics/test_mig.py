@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
+from helpers.worlds import DSPRITES_SIZES, full_grid, random_factors
 from unbraid.metrics import mig
 from unbraid.metrics._information_gaps import information_gaps
-from worlds import DSPRITES_SIZES, full_grid, random_factors
 
 
 def binary_entropy(p: float) -> float:

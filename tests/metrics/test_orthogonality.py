@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from helpers.worlds import random_rotation
 from unbraid.evidence.subspaces.options import (
     Subspace,
     SubspaceOptions,
@@ -23,7 +24,6 @@ from unbraid.metrics._orthogonality import (
     weighted_orthogonality,
     weighted_rank,
 )
-from worlds import random_rotation
 
 N_CODES = 6
 ROTATIONS = [random_rotation(N_CODES, rng) for rng in np.random.default_rng(0).spawn(20)]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from helpers.worlds import full_grid, random_factors, random_rotation, standardised
 from unbraid import Representation
 from unbraid.metrics import explicitness, mcc, r2, sap
-from worlds import full_grid, random_factors, random_rotation, standardised
 
 FACTORS = random_factors(5, 6, n_samples=2000)
 LEVELS = standardised(FACTORS.astype(float))

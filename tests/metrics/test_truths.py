@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.worlds import full_grid, standardised
 from unbraid import METRICS, Representation
 from unbraid.metrics import Source
 from unbraid.probes.capacity import MLPLadder
 from unbraid.probes.sage import SageOptions
-from worlds import full_grid, standardised
 
 SIZES = (4, 5, 6)
 GRID = np.tile(full_grid(*SIZES), (10, 1))

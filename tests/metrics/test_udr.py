@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
+from helpers.worlds import random_rotation, standardised
 from unbraid import Representation
 from unbraid.evidence.agreement import Agreement, AgreementOptions, agreement, explained_by_one
 from unbraid.metrics import udr
 from unbraid.metrics._udr import agreement_of_pairs
-from worlds import random_rotation, standardised
 
 ROOT = np.sqrt(0.5)
 QUARTER = np.array([[ROOT, -ROOT], [ROOT, ROOT]])

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
-from dots import Dots
+from helpers.dots import Dots
 from unbraid.models import code_rates, encode_all, train
 from unbraid.models.encoding import gaussian_rate
 

@@ -18,7 +18,7 @@ from unbraid.report.charts import (
     plane_chart,
     round_marks,
 )
-from unbraid.report.reproduction import FigurePage
+from unbraid.report.figure import FigurePage
 
 WORDS = {"title": "t", "caption": "", "x_label": "x", "y_label": "y"}
 

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 import unbraid as ub
-from study_tables import study_with_collapsed_models
+from helpers.study_tables import study_with_collapsed_models
 from unbraid.report import study_page
 from unbraid.report.charts import ChartGroup, Series, line_chart, matrix_chart
-from unbraid.report.reproduction import render_status
 from unbraid.reproduce import REPRODUCTIONS, Line, iwo_table1
 from unbraid.reproduce.figures import FigureResult
 from unbraid.reproduce.run import Run, judge
+from unbraid.reproduce.status_page import render_status
 
 pytestmark = pytest.mark.browser
 

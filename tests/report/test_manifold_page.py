@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from decoders import linear, network
+from helpers.decoders import linear, network
 from unbraid import manifold
 from unbraid._base.images import png_address, shrink, to_pixels, to_signed_pixels
 from unbraid.report import render_manifold_comparison, render_manifold_page

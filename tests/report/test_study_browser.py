@@ -1,6 +1,6 @@
 import pytest
 
-from study_tables import study
+from helpers.study_tables import study
 from unbraid.report import study_page
 from unbraid.study import analyse
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from study_tables import row, study, table, task
+from helpers.study_tables import row, study, table, task
 from unbraid.report import study_page
 from unbraid.report.charts import PANEL_HEIGHT, PANEL_LEFT, PANEL_RIGHT, PANEL_TOP, PANEL_WIDTH, Trace, make_panel
 from unbraid.report.study import cell_says, group_maps, main_maps, scatters, sizes, strengths

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from small import run_cli
+from helpers.small import run_cli
 from unbraid.data import cosine_dependence
 from unbraid.metrics import Dependent, dependent
 from unbraid.reproduce import dependent_cosine

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from idx import random_digits, write_part
-from small import run_cli
+from helpers.idx import random_digits, write_part
+from helpers.small import run_cli
 from unbraid._base.optional import pip_install
 from unbraid.cli import main
 from unbraid.data import ColouredDigits, Digits, bundled_digits, coloured_digits

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from small import run_cli
+from helpers.small import run_cli
 from unbraid.manifold import analyze
 from unbraid.reproduce import (
     DigitsSettings,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from small import run_cli
-from unbraid.report.reproduction import opening, render_status
+from helpers.small import run_cli
 from unbraid.reproduce import REPRODUCTIONS, Check, Colour, Part, Reproduction, iwo_table1
 from unbraid.reproduce.run import Run, judge, load_run, run_all, status_page
+from unbraid.reproduce.status_page import opening, render_status
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 KEPT = DOCS / "reproductions"

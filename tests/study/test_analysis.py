@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from study_tables import row, study, table
+from helpers.study_tables import row, study, table
 from unbraid.study import analyse, correlations, wide
 
 

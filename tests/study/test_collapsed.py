@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from study.inline_engine import InlineEngine
-from study_tables import study_with_collapsed_models
+from helpers.inline_engine import InlineEngine
+from helpers.study_tables import study_with_collapsed_models
 from unbraid.metrics import udr
 from unbraid.report import study_page
 from unbraid.study import Store, analyse, estimate_cost, make_plan, parse_study, wide

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from study_tables import study
+from helpers.study_tables import study
 from unbraid._base.stats import corrected
 from unbraid.study import correlations, wide
 from unbraid.study.analysis.correlate import _drawn, bootstrap

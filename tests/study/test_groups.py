@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from study_tables import study, two_columns
+from helpers.study_tables import study, two_columns
 from unbraid.study import cell_correlations, correlations, grouped_correlations, mean_correlations, wide
 
 PAIR = ("mig", "task:shape/linear@100")

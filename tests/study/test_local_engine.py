@@ -11,7 +11,7 @@ import time
 import pytest
 
 import unbraid
-from jobs_for_engines import (
+from helpers.jobs_for_engines import (
     Arithmetic,
     Environment,
     FileJob,
@@ -189,7 +189,7 @@ class TestDeath:
 DRIVER = """
     import signal
 
-    from jobs_for_engines import Sleeper
+    from helpers.jobs_for_engines import Sleeper
     from unbraid.study.engines.local import LocalEngine
 
     if __name__ == "__main__":
@@ -210,7 +210,7 @@ def driver(tmp_path):
     script.write_text(textwrap.dedent(DRIVER).format(folder=str(tmp_path)))
     places = [
         os.path.dirname(os.path.dirname(unbraid.__file__)),
-        os.path.dirname(sys.modules["jobs_for_engines"].__file__),
+        os.path.dirname(os.path.dirname(sys.modules["helpers.jobs_for_engines"].__file__)),
     ]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
     command = [sys.executable, str(script)]

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from small import run_cli
+from helpers.small import run_cli
 from unbraid import Representation
 from unbraid._base.optional import pip_install
 from unbraid.representation.files import save

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from study_tables import row, study, table, task
+from helpers.study_tables import row, study, table, task
 from unbraid.study import against_strength, convergence, scatter, wide
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from jobs_for_engines import (
+from helpers.jobs_for_engines import (
     Arithmetic,
     Environment,
     Follower,

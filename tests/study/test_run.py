@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from study.inline_engine import InlineEngine
+from helpers.inline_engine import InlineEngine
 from unbraid import Representation
 from unbraid.metrics import mig
 from unbraid.representation.files import save

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from study_tables import row, study, table, task
+from helpers.study_tables import row, study, table, task
 from unbraid.study import wide
 
 

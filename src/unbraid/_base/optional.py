@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "unbraid"
 #: Where a clone has the file that says what the extras are, seen from this one.
-CLONE = Path(__file__).parents[2]
+CLONE = Path(__file__).parents[3]
 
 
 def pip_install(extra: str) -> str:

@@ -57,10 +57,21 @@ app = App(
     console=Console(),
     error_console=Console(stderr=True),
 )
-#: Each is in a module of its own, which is imported when it is asked for, or for the help that lists them all.
-COMMANDS = ("demo", "score", "compare", "metrics", "audit", "manifold", "reproduce", "train", "study", "data")
-for _name in COMMANDS:
-    app.command(f"unbraid.cli._{_name}:{_name}", name=_name)
+#: Commands in the order of the help, and the module of each: imported when it is asked for, or for that help.
+COMMANDS = {
+    "demo": "_score",
+    "score": "_score",
+    "compare": "_compare",
+    "metrics": "_metrics",
+    "audit": "_audit",
+    "manifold": "_manifold",
+    "reproduce": "_reproduce",
+    "train": "_train",
+    "study": "_study",
+    "data": "_data",
+}
+for _name, _module in COMMANDS.items():
+    app.command(f"unbraid.cli.{_module}:{_name}", name=_name)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -69,7 +69,7 @@ def run_everything(
     if page is not None:
         print(f"wrote {write_text(page, status_page(outcomes))}", file=sys.stderr)
     if report is not None:
-        from unbraid.report.reproduction import render_status
+        from unbraid.reproduce.status_page import render_status
 
         print(f"wrote {write_text(report, render_status(outcomes))}", file=sys.stderr)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from unbraid._base.files import write_text
-from unbraid.report.reproduction import render_status
 from unbraid.reproduce import REPRODUCTIONS
 from unbraid.reproduce.run import Run, judge
+from unbraid.reproduce.status_page import render_status
 from unbraid.results.report import finite
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
-import scipy.special
+import scipy
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice

@@ -3,7 +3,7 @@
 from unbraid.evidence.jacobians.priors import GaussianMixture
 from unbraid.manifold.analysis import analyze
 from unbraid.manifold.comparison import ManifoldComparison, compare
-from unbraid.manifold.pictures import Pictures, draw
-from unbraid.manifold.result import ManifoldAnalysis
+from unbraid.manifold.pictures import draw
+from unbraid.manifold.result import ManifoldAnalysis, Pictures
 
 __all__ = ["GaussianMixture", "ManifoldAnalysis", "ManifoldComparison", "Pictures", "analyze", "compare", "draw"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,30 +11,9 @@ from unbraid._base.checks import check_at_least
 from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY
 from unbraid.evidence.jacobians.priors import Latents, draw_latents
 from unbraid.evidence.jacobians.sources import decoder_jacobians
-from unbraid.manifold.result import ManifoldAnalysis
+from unbraid.manifold.result import ManifoldAnalysis, Pictures
 
 CHANNELS = (1, 3)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pictures:
-    """Pictures of a decoder.
-
-    Attributes:
-        latents: Which latents are shown, most important first.
-        mean_jacobian: For each of them, how the image changes on average (Eq. E.2), ``(n, height, width, channels)``;
-            ``None`` where outputs are not images.
-        traversals: Images along each of them, all others at their mean, ``(n, n_steps, height, width, channels)``.
-        steps: Where along the latent, in standard deviations.
-        contours: For two latents and two outputs, the curves on which one of them is fixed,
-            ``(2, n_curves, n_points, 2)``; ``None`` elsewhere.
-    """
-
-    latents: IntArray
-    mean_jacobian: FloatArray | None
-    traversals: FloatArray | None
-    steps: FloatArray
-    contours: FloatArray | None
 
 
 def draw(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,11 +17,28 @@ from unbraid._base.pages import page_of
 from unbraid.manifold.quantities import UNIT_ENTROPY, Partition, estimate
 from unbraid.results.report import finite
 
-if TYPE_CHECKING:
-    from unbraid.manifold.pictures import Pictures
-
-
 SMALLEST = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pictures:
+    """Pictures of a decoder.
+
+    Attributes:
+        latents: Which latents are shown, most important first.
+        mean_jacobian: For each of them, how the image changes on average (Eq. E.2), ``(n, height, width, channels)``;
+            ``None`` where outputs are not images.
+        traversals: Images along each of them, all others at their mean, ``(n, n_steps, height, width, channels)``.
+        steps: Where along the latent, in standard deviations.
+        contours: For two latents and two outputs, the curves on which one of them is fixed,
+            ``(2, n_curves, n_points, 2)``; ``None`` elsewhere.
+    """
+
+    latents: IntArray
+    mean_jacobian: FloatArray | None
+    traversals: FloatArray | None
+    steps: FloatArray
+    contours: FloatArray | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

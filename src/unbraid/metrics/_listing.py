@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -141,17 +140,6 @@ def unknown_metric(name: str) -> str:
             f"({beside.also})."
         )
     return f"Unknown metric {name!r}{_suggested(name, [*METRICS, *families()])}; see `unbraid metrics`."
-
-
-def missing_score(name: str, scores: Iterable[str]) -> str:
-    """Say in a sentence that a report has no such score, and which of those it has was probably meant."""
-    there = list(scores)
-    members = [one for one in families().get(name, []) if one in there]
-    if members:
-        return f"{name!r} is a family of scores; take one of {', '.join(map(repr, members))}."
-    if name in METRICS or name in families():
-        return f"{name!r} was not among the metrics asked for, which are {', '.join(there) or 'none'}."
-    return f"The report has no score {name!r}{_suggested(name, there)}; it has {', '.join(there) or 'none'}."
 
 
 def meant(name: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
@@ -16,9 +16,6 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.devices import check_device
 from unbraid.probes.capacity.base import Task
 from unbraid.representation.factor import Factor
-
-if TYPE_CHECKING:
-    from unbraid.probes.capacity.mlp import MLPLadder
 
 #: Networks wider than this take fewer steps, in proportion: they learn in fewer, and each costs more.
 USUAL_WIDTH = 448
@@ -125,8 +122,27 @@ class _Goal:
         return found
 
 
+class NetworkSettings(Protocol):
+    """How networks of growing width are trained; :class:`~unbraid.probes.capacity.mlp.MLPLadder` says what each is."""
+
+    @property
+    def widths(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def networks(self) -> Literal["shared", "separate"]: ...  # noqa: D102
+    @property
+    def n_steps(self) -> int: ...  # noqa: D102
+    @property
+    def batch_size(self) -> int: ...  # noqa: D102
+    @property
+    def learning_rate(self) -> float: ...  # noqa: D102
+    @property
+    def patience(self) -> int: ...  # noqa: D102
+    @property
+    def device(self) -> str: ...  # noqa: D102
+
+
 def climb_networks(
-    ladder: MLPLadder, task: Task, starts: list[FloatArray], rng: np.random.Generator
+    ladder: NetworkSettings, task: Task, starts: list[FloatArray], rng: np.random.Generator
 ) -> Callable[[int, FloatArray], list[FloatArray]]:
     """Train every rung from the one below; return what predicts with a rung, 0 for the linear probe."""
     check_device(ladder.device)
@@ -182,7 +198,7 @@ def _linear(places: list[_Place], starts: list[FloatArray], device: str) -> _Wei
 
 
 def _train(
-    weights: _Weights, x: Tensor, goal: _Goal, task: Task, ladder: MLPLadder, generator: torch.Generator
+    weights: _Weights, x: Tensor, goal: _Goal, task: Task, ladder: NetworkSettings, generator: torch.Generator
 ) -> _Weights:
     """Train by Adam with steps that shrink along half a cosine; keep, for each network, its best weights."""
     n_steps = n_steps_at(ladder, weights.first.shape[2])
@@ -210,7 +226,7 @@ def _train(
     return best
 
 
-def n_steps_at(ladder: MLPLadder, width: int) -> int:
+def n_steps_at(ladder: NetworkSettings, width: int) -> int:
     """Steps at most that networks of some width are trained for."""
     return max(min(FEWEST_STEPS, ladder.n_steps), round(ladder.n_steps * min(1.0, USUAL_WIDTH / width)))
 

@@ -10,8 +10,8 @@ from unbraid.manifold.comparison import ManifoldComparison
 from unbraid.manifold.result import ManifoldAnalysis
 from unbraid.report.audit import render_audit
 from unbraid.report.comparison import render_comparison
+from unbraid.report.figure import render_figure_page
 from unbraid.report.manifold import render_manifold_comparison, render_manifold_page
-from unbraid.report.reproduction import render_figure_page
 from unbraid.report.scores import render_notebook, render_page
 from unbraid.results.report import Report
 

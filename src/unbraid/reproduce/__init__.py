@@ -15,7 +15,8 @@ from unbraid.reproduce.figure_checks import digits_parts, moons_parts, spectrum_
 from unbraid.reproduce.figures import PAPER, FigureResult, Line
 from unbraid.reproduce.flows_of_digits import DigitsSettings, digits_flows
 from unbraid.reproduce.iwo import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_parts, iwo_table1
-from unbraid.reproduce.studies import iwo_study, iwo_study_parts, thesis_parts, thesis_study
+from unbraid.reproduce.iwo_tables import iwo_study
+from unbraid.reproduce.studies import iwo_study_parts, thesis_parts, thesis_study
 from unbraid.reproduce.torus_flow import TorusSettings, torus
 from unbraid.reproduce.two_moons import MoonsSettings, moons
 from unbraid.reproduce.vae_spectrum import SpectrumSettings, beta_vae_spectrum

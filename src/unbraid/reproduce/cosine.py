@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from unbraid import METRICS
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.files import write_text
 from unbraid._base.progress import track
 from unbraid.data.synthetic import cosine_dependence
 from unbraid.evidence.cross_prediction import CrossPredictionOptions
 from unbraid.evidence.regressors import Predictions, Scaling
+from unbraid.metrics import METRICS
 from unbraid.representation.representation import Representation
 from unbraid.reproduce.agreement import Check, Part
 

@@ -100,7 +100,7 @@ class FigureResult:
 
     def to_html(self, path: str | Path) -> Path:
         """Write the figure as one self-contained page."""
-        from unbraid.report.reproduction import FigurePage, render_figure_page
+        from unbraid.report.figure import FigurePage, render_figure_page
 
         header, rows = self.table
         page = FigurePage(

@@ -5,11 +5,12 @@ From arXiv:2407.03728 as machine-read text. Columns are DCI-D, DCI-C, MIG, IWO a
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from unbraid.reproduce.studies import Scale, StudyLine, StudyTables
+from unbraid.reproduce.studies import EngineName, Scale, StudyLine, StudyTables, run_scaled
 from unbraid.study import State, cell_correlations, mean_correlations, wide
 
 FAMILIES = {
@@ -361,3 +362,26 @@ def _segmentation(table: pd.DataFrame) -> list[StudyLine]:
 def _value(found: pd.Series[float], key: tuple[Any, ...]) -> float | None:
     value = found.get(key)
     return None if value is None or pd.isna(value) else float(value)
+
+
+def iwo_study(
+    *,
+    scale: Scale = "mini",
+    store: str | Path | None = None,
+    yes: bool = False,
+    engine: EngineName = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    data_folder: str | Path | None = None,
+    progress: bool | None = None,
+) -> StudyTables:
+    """Run the study of orthogonality against downstream tasks again, or in small.
+
+    For each data set and family, scores and accuracies are averaged over seeds and correlated over six strengths;
+    Table 2 averages these over data sets (a) or families (b). Arguments are those of :func:`thesis_study`.
+
+    Raises:
+        ValueError: A full study without a store or without ``yes``.
+    """
+    how: dict[str, Any] = {"engine": engine, "address": address, "data_folder": data_folder}
+    return run_scaled("iwo", scale, iwo_tables, store=store, yes=yes, workers=workers, progress=progress, **how)

@@ -56,31 +56,6 @@ def thesis_study(
     return run_scaled("thesis", scale, thesis_tables, store=store, yes=yes, workers=workers, progress=progress, **how)
 
 
-def iwo_study(
-    *,
-    scale: Scale = "mini",
-    store: str | Path | None = None,
-    yes: bool = False,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
-    data_folder: str | Path | None = None,
-    progress: bool | None = None,
-) -> StudyTables:
-    """Run the study of orthogonality against downstream tasks again, or in small.
-
-    For each data set and family, scores and accuracies are averaged over seeds and correlated over six strengths;
-    Table 2 averages these over data sets (a) or families (b). Arguments are those of :func:`thesis_study`.
-
-    Raises:
-        ValueError: A full study without a store or without ``yes``.
-    """
-    from unbraid.reproduce.iwo_tables import iwo_tables
-
-    how: dict[str, Any] = {"engine": engine, "address": address, "data_folder": data_folder}
-    return run_scaled("iwo", scale, iwo_tables, store=store, yes=yes, workers=workers, progress=progress, **how)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyLine:
     """One published correlation, and ours.

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid._base.arrays import FloatArray
+from unbraid._base.checks import did_you_mean
 from unbraid._base.files import write_text
 from unbraid._base.pages import notebook_view_of, page_of
 from unbraid.evidence.dependence import FactorDependence
@@ -54,9 +55,7 @@ class Report(Mapping[str, Score]):
         if name in self.failures:
             raise KeyError(f"{name} could not be scored: {self.failures[name]}")
         if name not in self.scores:
-            from unbraid.metrics._listing import missing_score
-
-            raise KeyError(missing_score(name, [*self.scores, *self.failures]))
+            raise KeyError(_missing_score(name, [*self.scores, *self.failures]))
         return self.scores[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -148,6 +147,14 @@ def as_json(data: dict[str, Any]) -> str:
     text = json.dumps(finite(data), indent=2, ensure_ascii=False, allow_nan=False)
     # Line breaks within strings are escaped, so that a bracket before one always opens a list.
     return NUMBERS.sub(lambda found: " ".join(found.group().split()).replace("[ ", "[").replace(" ]", "]"), text)
+
+
+def _missing_score(name: str, there: list[str]) -> str:
+    """Say that a report has no such score, and which of those it has was probably meant."""
+    members = [one for one in there if one.startswith(f"{name}.")]
+    if members:
+        return f"{name!r} is a family of scores; take one of {', '.join(map(repr, members))}."
+    return f"The report has no score {name!r}{did_you_mean(name.lower(), there)}; it has {', '.join(there) or 'none'}."
 
 
 def _named(names: list[str], values: FloatArray | None) -> dict[str, float] | None:

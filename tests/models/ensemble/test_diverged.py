@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from dots import Dots
+from helpers.dots import Dots
 from unbraid.models import encode, encode_all, load_models, train
 from unbraid.models.ensemble import losses as _losses
 from unbraid.models.objectives import Loss

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from dots import Dots
+from helpers.dots import Dots
 from unbraid.models import load_models, train
 from unbraid.models.ensemble import Settings
 from unbraid.models.ensemble import memory as _groups

@@ -5,7 +5,7 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from dots import Dots
+from helpers.dots import Dots
 from unbraid.models import train
 from unbraid.models.ensemble.loop import loss_board
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import unbraid
-from dots import Dots
+from helpers.dots import Dots
 from unbraid.models import encode, encode_all, load_models, train
 from unbraid.models.ensemble import Engine, Settings, Source
 from unbraid.models.families import STRENGTHS
@@ -161,11 +161,11 @@ def test_run_goes_on_bit_for_bit(tmp_path):
 
 def test_killed_run_goes_on_bit_for_bit(tmp_path):
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from dots import Dots; from unbraid.models import train;"
+        "import sys; sys.path.insert(0, sys.argv[1]); from helpers.dots import Dots; from unbraid.models import train;"
         "train('vae', Dots(), n_steps=10**7, n_codes=4, width=4, batch_size=16, learning_rate=1e-3,"
         " out=sys.argv[2], checkpoint_every=5)"
     )
-    tests = os.path.dirname(sys.modules["dots"].__file__)
+    tests = os.path.dirname(os.path.dirname(sys.modules["helpers.dots"].__file__))
     process = subprocess.Popen([sys.executable, "-c", code, tests, str(tmp_path)])
     deadline = time.monotonic() + 600  # a busy machine takes its time to import torch
     while not (tmp_path / "ensemble.pt").exists() and time.monotonic() < deadline:

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from small import run_cli
+from helpers.small import run_cli
 from unbraid._base.optional import pip_install
 from unbraid.reproduce import digits_flows, moons, torus
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import unbraid as ub
+from helpers.worlds import random_factors, standardised
 from unbraid import METRICS, Representation
 from unbraid.interpret.chance import Standing, standing
 from unbraid.panel.evaluation import _beyond
 from unbraid.panel.plan import resolve_metrics
-from worlds import random_factors, standardised
 
 FACTORS = random_factors(4, 5, 6, n_samples=800)
 LEVELS = standardised(FACTORS.astype(float))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import unbraid
-from small import save_npz, small_world
+from helpers.small import save_npz, small_world
 from unbraid import Representation, load, save
 
 KINDS = {

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from small import run_cli
+from helpers.small import run_cli
 from unbraid import Representation, evaluate
 from unbraid.metrics import dcimig
 from unbraid.representation.warnings import representation_notes

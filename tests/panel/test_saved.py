@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import unbraid as ub
-from small import small_world
+from helpers.small import small_world
 
 
 @pytest.fixture(scope="module")

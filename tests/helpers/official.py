@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 from scipy.io import savemat
 
-from idx import idx_bytes, random_digits
+from helpers.idx import idx_bytes, random_digits
 
 
 def write_dsprites(path, sizes=(1, 3, 2, 5, 2, 2), *, side=16, seed=0, **arrays):

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import unbraid as ub
-from small import small_world
+from helpers.small import small_world
 from unbraid import Representation, make_factor
 
 

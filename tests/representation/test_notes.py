@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from small import run_cli, save_npz, small_world
+from helpers.small import run_cli, save_npz, small_world
 from unbraid import Representation, evaluate, make_factor
 from unbraid.representation.factor import angle_kind
 from unbraid.representation.warnings import representation_notes

@@ -1,0 +1,1 @@
+"""What several tests share: worlds with known answers, small models, servers, pages."""
