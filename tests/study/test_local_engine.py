@@ -239,7 +239,8 @@ class TestDriver:
         _, said = process.communicate(timeout=10)
         assert process.returncode != 0
         assert said.count("Traceback") == 1, said
-        assert said.rstrip().endswith("KeyboardInterrupt")
+        # On a busy machine the resource tracker of the standard library may add a warning of its own after it.
+        assert "KeyboardInterrupt" in said.splitlines()
         wait_until(lambda: not any(map(is_alive, workers)), 10)
 
 
