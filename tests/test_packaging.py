@@ -43,10 +43,9 @@ def test_everything_pinned_is_pinned_once():
     assert len(pins) == len(set(pins))
 
 
-def test_contributing_is_one_page():
+def test_contributing_points_to_what_a_contributor_needs():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    assert len(text.split()) < 600
-    for part in ("make test", "docs/adding_a_metric.md", "CHANGELOG.md"):
+    for part in ("make test", "docs/architecture.md", "docs/adding_a_metric.md", "CHANGELOG.md"):
         assert part in text
 
 
