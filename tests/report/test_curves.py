@@ -51,7 +51,10 @@ def test_marks_stand_where_their_shares_are(make_report):
 def test_charts_say_what_they_show(make_report):
     curves = make_curves(make_report(scored()))
     assert curves is not None
-    assert curves.charts[1].says == "size. Loss left: 0.50 with 1 axis and 0.00 with 2 axes. Weights: 0.50 and 0.50."
+    assert (
+        curves.charts[1].description
+        == "size. Loss left: 0.50 with 1 axis and 0.00 with 2 axes. Weights: 0.50 and 0.50."
+    )
     assert dots(curves.charts[0])[1].tip == "shape: 0.25 of the loss left with 1 axis"
     assert curves.charts[0].bars[0].tip == "shape: axis 1 has weight 1.00"
 
@@ -59,7 +62,7 @@ def test_charts_say_what_they_show(make_report):
 def test_a_factor_that_nothing_is_known_about(make_report):
     curves = make_curves(make_report(scored(np.array([[1.0], [NAN]]), np.full((3, 1), 1 / 3)), factors=("noise",)))
     assert curves is not None
-    assert curves.charts[0].says == "noise. Loss left: all. Weights: 0.33, 0.33 and 0.33."
+    assert curves.charts[0].description == "noise. Loss left: all. Weights: 0.33, 0.33 and 0.33."
     assert len(curves.charts[0].bars) == 1
 
 

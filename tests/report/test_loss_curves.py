@@ -55,7 +55,7 @@ def test_the_mean_is_the_mean_of_the_curves(report):
 
 def test_charts_say_what_they_show(report):
     (charts,) = draw_losses({"mine": report})
-    assert charts.charts[0].says == (
+    assert charts.charts[0].description == (
         "shape. Loss of a blind guess: 0.80. Loss 0.800 at capacity 0.000, lowest 0.000 at 4.000; E 0.800, I 1.000."
     )
     assert charts.charts[1].layers[0].note == "E 0.100, I 0.900"

@@ -124,9 +124,9 @@ class Scale:
         """Return the places of several values."""
         return [self.place(value) for value in values.tolist()]
 
-    def ticks(self) -> tuple[Tick, ...]:
-        """Return round values within the ends."""
-        values = (log_ticks if self.is_log else round_ticks)(self.low, self.high)
+    def ticks(self, most: int = 5) -> tuple[Tick, ...]:
+        """Return round values within the ends, at most ``most`` and one."""
+        values = (log_ticks if self.is_log else round_ticks)(self.low, self.high, most)
         return self.labelled([(value, tick_text(value)) for value in values])
 
     def labelled(self, marks: Sequence[tuple[float, str]]) -> tuple[Tick, ...]:
@@ -179,7 +179,7 @@ class Series:
     note: str = ""
 
 
-class Look(NamedTuple):
+class Style(NamedTuple):
     """Classes of a colour and of a line, and the identifier of a shape."""
 
     ink: str
@@ -187,11 +187,11 @@ class Look(NamedTuple):
     shape: str
 
 
-def look(style: int) -> Look:
+def style_of(number: int) -> Style:
     """Return colour, dashes and shape by number: 36 differ without their colours, and 18 without their dashes."""
-    turn = style // N_COLOURS
-    colour, dashes, shape = (part % N_COLOURS for part in (style, style + turn, style + 2 * turn))
-    return Look(f"c{colour}", f"line d{dashes}", f"s{shape}")
+    turn = number // N_COLOURS
+    colour, dashes, shape = (part % N_COLOURS for part in (number, number + turn, number + 2 * turn))
+    return Style(f"c{colour}", f"line d{dashes}", f"s{shape}")
 
 
 class Mark(NamedTuple):
@@ -242,7 +242,7 @@ class Layer:
     @property
     def ink(self) -> str:
         """Class of the colour."""
-        return look(self.style).ink if self.share is None else "ramp"
+        return style_of(self.style).ink if self.share is None else "ramp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +252,7 @@ class Chart:
     Attributes:
         title: Above it.
         caption: Under the title.
-        says: The chart in words, for a reader who does not see it.
+        description: The chart in words, for screen readers.
         x_label: Under the axis.
         y_label: Before the legend.
         layers: Lines and points.
@@ -267,7 +267,7 @@ class Chart:
     kind: Literal["lines"] = "lines"
     title: str
     caption: str
-    says: str
+    description: str
     x_label: str
     y_label: str
     layers: tuple[Layer, ...]
@@ -344,7 +344,7 @@ def line_chart(
     *,
     title: str,
     caption: str = "",
-    says: str = "",
+    description: str = "",
     x_label: str = "",
     y_label: str = "",
     log_x: bool = False,
@@ -364,7 +364,7 @@ def line_chart(
         series: Lines and points; later ones are in front.
         title: Above the chart.
         caption: Under the title.
-        says: The chart in words; title, axis and caption by default.
+        description: The chart in words, for screen readers; title, axis and caption by default.
         x_label: Under the axis.
         y_label: Before the legend.
         log_x: Whether the axis along the bottom is logarithmic.
@@ -384,7 +384,7 @@ def line_chart(
     return Chart(
         title=title,
         caption=caption,
-        says=says or f"{title}{f' against {x_label}' if x_label else ''}. {caption}".strip(),
+        description=description or f"{title}{f' against {x_label}' if x_label else ''}. {caption}".strip(),
         x_label=x_label,
         y_label=y_label,
         layers=tuple(_layer(one, x, y, is_ramp=is_ramp) for one in series),
@@ -392,7 +392,7 @@ def line_chart(
         columns=tuple(columns),
         levels=y.labelled(levels),
         x_ticks=x.ticks() if x_marks is None else x.labelled(x_marks),
-        y_ticks=y.ticks() if y_marks is None else y.labelled(y_marks),
+        y_ticks=y.ticks(5 if base < FIGURE else 8) if y_marks is None else y.labelled(y_marks),
         base=base,
     )
 
@@ -400,7 +400,7 @@ def line_chart(
 def _layer(one: Series, x: Scale, y: Scale, *, is_ramp: bool) -> Layer:
     known = np.isfinite(one.y)
     style = 0 if is_ramp else int(one.colour)
-    _, line, own = look(style)
+    _, line, own = style_of(style)
     by_number = own if len(one.y) <= MOST_SHAPES and not is_ramp else "sd" if len(one.y) <= MOST_DOTS else ""
     shape = {"line": by_number, "points": own, "cross": "sx"}.get(one.mark, "")
     has_interval = one.low is not None and one.high is not None

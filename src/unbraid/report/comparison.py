@@ -57,7 +57,7 @@ class DifferenceTable:
 
     first: str
     second: str
-    says: str
+    summary: str
     rows: tuple[DifferenceRow, ...]
 
 
@@ -75,7 +75,7 @@ def _table(first: str, second: str, items: Sequence[Difference], compared: Compa
     return DifferenceTable(
         first=clip(first),
         second=clip(second),
-        says=f"{n_sure} of {count(len(items), 'difference')} sure{doubtful}",
+        summary=f"{n_sure} of {count(len(items), 'difference')} sure{doubtful}",
         rows=rows,
     )
 

@@ -160,7 +160,7 @@ def _chart(name: str, curves: Mapping[int, tuple[str, LossCurve]], x: Scale, y: 
     return line_chart(
         [_series(style, "" if alone else who, name, curve) for style, (who, curve) in curves.items()],
         title=name,
-        says=f"{name}. Loss of a blind guess: {listing(list(guesses), 99)}. {' '.join(told)}",
+        description=f"{name}. Loss of a blind guess: {listing(list(guesses), 99)}. {' '.join(told)}",
         base=y.start,
         x=x,
         y=y,

@@ -216,7 +216,7 @@ def make_spectrum(analysis: ManifoldAnalysis) -> Chart:
     return line_chart(
         [by_rank, numbered],
         title="Spectrum",
-        says=f"Entropies of {len(order)} active latents fall from {short(high)} to {short(low)} nats.",
+        description=f"Entropies of {len(order)} active latents fall from {short(high)} to {short(low)} nats.",
         x_label="place (or latent)",
         base=SPECTRUM,
         x=Scale(low=0.5, high=n + 0.5),

@@ -23,10 +23,10 @@ MAX_FACTORS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DependenceView:
-    """What the section shows.
+    """The section about factors that depend on each other.
 
     Attributes:
-        says: What the test found, in a sentence.
+        says: Result of the test of dependence, in a sentence.
         grid: Strength of every two factors.
         doubts: Reasons to distrust scores, each with the scores it is about.
         better: Scores to read instead: title, name, value or empty where it was not run.
@@ -194,7 +194,7 @@ def _axes_chart(name: str, losses: FloatArray, weights: FloatArray, n_axes: int)
     return line_chart(
         [Series(name="loss left", x=np.arange(len(losses), dtype=float), y=losses, tips=tips)],
         title=name,
-        says=f"{name}. Loss left: {left or 'all'}. Weights: {weighed}.",
+        description=f"{name}. Loss left: {left or 'all'}. Weights: {weighed}.",
         base=AXES_BASE,
         x=x,
         y=y,

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from unbraid._version import __version__
-from unbraid.report.charts import look
+from unbraid.report.charts import style_of
 
 MOST_DATA = 400_000
 FOLDER = "templates"
@@ -30,7 +30,7 @@ def fill(template: str, context: dict[str, Any], *style_sheets: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["look"] = look
+    environment.globals["style_of"] = style_of
     script = _asset("page.js")
     ours = {
         "version": __version__,
