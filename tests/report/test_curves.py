@@ -4,9 +4,9 @@ import pytest
 from unbraid import Score
 from unbraid._base.text import MISSING
 from unbraid.report import render_page
-from unbraid.report.charts import TOP
+from unbraid.report.charts import MOST_CHARTS, TOP
 from unbraid.report.grids import MAX_PAIRED, factor_factor_maps
-from unbraid.report.sections import AXES_BASE, CURVE_FACTORS, MAX_AXES, loss_grid, make_curves, weight_grid
+from unbraid.report.sections import AXES_BASE, MAX_AXES, loss_grid, make_curves, weight_grid
 
 NAN = np.nan
 LOSSES = np.array([[1.0, 1.0], [0.25, 0.5], [NAN, 0.0]])
@@ -86,7 +86,7 @@ def test_the_same_numbers_as_tables(make_report):
 
 
 def test_many_factors_and_axes_are_cut_and_it_is_said(make_report):
-    n_factors, n_axes = CURVE_FACTORS + 5, MAX_AXES + 14
+    n_factors, n_axes = MOST_CHARTS + 5, MAX_AXES + 14
     losses = np.linspace(1, 0, n_axes + 1)[:, None].repeat(n_factors, axis=1)
     report = make_report(
         scored(losses, np.full((n_axes, n_factors), 1 / n_axes), np.zeros((n_factors, n_factors))),
@@ -94,7 +94,7 @@ def test_many_factors_and_axes_are_cut_and_it_is_said(make_report):
     )
     curves = make_curves(report)
     assert curves is not None
-    assert (len(curves.charts), len(curves.charts[0].bars)) == (CURVE_FACTORS, MAX_AXES)
+    assert (len(curves.charts), len(curves.charts[0].bars)) == (MOST_CHARTS, MAX_AXES)
     assert curves.left_out == "Shown: the first 40 of 45 factors and the first 16 of 30 axes."
     (grid,) = factor_factor_maps(report)
     assert len(grid.rows) == len(grid.columns) == MAX_PAIRED

@@ -6,8 +6,8 @@ import pytest
 from unbraid import Score
 from unbraid._base.text import EN_DASH
 from unbraid.report import render_page
-from unbraid.report.charts import TOP
-from unbraid.report.loss_curves import HEADROOM, MAX_FACTORS, MAX_OVERLAID, MEAN, SMALL, draw_losses, loss_tables
+from unbraid.report.charts import MOST_CHARTS, TOP
+from unbraid.report.loss_curves import HEADROOM, MAX_OVERLAID, MEAN, SMALL, draw_losses, loss_tables
 
 
 @pytest.fixture
@@ -99,12 +99,12 @@ def test_other_axes_get_charts_of_their_own(make_report, curve_scores):
 
 
 def test_many_factors_and_representations_are_cut_and_it_is_said(make_report, curve_scores):
-    n_factors = MAX_FACTORS + 3
+    n_factors = MOST_CHARTS + 3
     report = make_report(
         curve_scores(np.full((n_factors, 3), 0.5), np.ones(n_factors)), factors=tuple(f"f{k}" for k in range(n_factors))
     )
     (charts,) = draw_losses({f"r{k}": report for k in range(MAX_OVERLAID + 2)})
-    assert (len(charts.charts), len(charts.names)) == (MAX_FACTORS, MAX_OVERLAID)
+    assert (len(charts.charts), len(charts.names)) == (MOST_CHARTS, MAX_OVERLAID)
     assert charts.left_out == "Drawn: the first 40 of 43 factors and the first 12 of 14 representations."
 
 

@@ -16,6 +16,8 @@ from unbraid._base.text import MINUS, short
 TOP = 14.0
 #: Pixels from the top of a chart to its lowest value.
 FIGURE, PANEL = 314.0, 170.0
+#: Small charts in a row of charts, one for each factor.
+MOST_CHARTS = 40
 #: A larger matrix is drawn as means of blocks, at most so many each way.
 MOST_CELLS = 64
 #: A line with more points has dots in place of shapes; with more than the second number, no marks.

@@ -10,7 +10,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.text import EN_DASH, clip, listing, number, short
-from unbraid.report.charts import TOP, Chart, Scale, Series, line_chart
+from unbraid.report.charts import MOST_CHARTS, TOP, Chart, Scale, Series, line_chart
 from unbraid.report.grids import Cell, Grid, GridRow
 from unbraid.results.report import Report
 from unbraid.results.score import Score
@@ -84,7 +84,7 @@ def _part(score: Score | None, factor: int) -> float | None:
     return None if score is None or score.per_factor is None else float(score.per_factor[factor])
 
 
-MAX_FACTORS, MAX_OVERLAID = 40, 12
+MAX_OVERLAID = 12
 #: Pixels from the top of a chart to a loss of 0: of a factor's chart, and of the mean's.
 SMALL, TALL = 98.0, 204.0
 #: Room above the highest baseline, as a factor; ends of the curves, in percent of the width.
@@ -141,7 +141,7 @@ def _charts(axis: str, found: dict[int, tuple[str, LossCurves]]) -> LossCharts:
             Scale(low=0.0, high=most, start=SMALL, stop=TOP),
             alone=alone,
         )
-        for factor in factors[:MAX_FACTORS]
+        for factor in factors[:MOST_CHARTS]
     )
     tall = Scale(low=0.0, high=most, start=TALL, stop=TOP)
     return LossCharts(
@@ -200,7 +200,7 @@ def _letters(curve: LossCurve) -> str:
 
 def _left_out(n_factors: int, n_reports: int) -> str:
     parts = [
-        f"the first {MAX_FACTORS} of {n_factors} factors" if n_factors > MAX_FACTORS else "",
+        f"the first {MOST_CHARTS} of {n_factors} factors" if n_factors > MOST_CHARTS else "",
         f"the first {MAX_OVERLAID} of {n_reports} representations" if n_reports > MAX_OVERLAID else "",
     ]
     shown = [part for part in parts if part]
@@ -237,7 +237,7 @@ def _table(key: str, name: str, curves: LossCurves) -> Grid:
 def _named(curves: LossCurves) -> Iterator[tuple[str, LossCurve]]:
     if curves.mean is not None:
         yield MEAN, curves.mean
-    yield from list(curves.by_factor.items())[:MAX_FACTORS]
+    yield from list(curves.by_factor.items())[:MOST_CHARTS]
 
 
 def _row(factor: str, curve: LossCurve, shared: bool) -> GridRow:

@@ -13,7 +13,7 @@ from unbraid.evidence.dependence import FactorDependence
 from unbraid.interpret.dependence import distrusted, read_instead
 from unbraid.interpret.summary import Doubt
 from unbraid.metrics import METRICS
-from unbraid.report.charts import TOP, Bar, Chart, ChartGroup, Scale, Series, line_chart
+from unbraid.report.charts import MOST_CHARTS, TOP, Bar, Chart, ChartGroup, Scale, Series, line_chart
 from unbraid.report.grids import Grid, make_rows
 from unbraid.results.report import Report
 
@@ -97,7 +97,7 @@ def _value(report: Report, name: str) -> str:
     return number(report.scores[name].value) if name in report.scores else ""
 
 
-CURVE_FACTORS, MAX_AXES = 40, 16
+MAX_AXES = 16
 LOSS, WEIGHTS = "loss_curve", "axis_weights"
 #: Pixels from the top of a chart to its zero, and the share of the way to the next axis that a bar is wide.
 AXES_BASE, BAR_SHARE = 78.0, 0.6
@@ -161,14 +161,14 @@ def _find(report: Report) -> _Found | None:
     losses, weights = evidence[LOSS], evidence[WEIGHTS]
     n_axes = max(len(losses) - 1, len(weights))
     cut = [
-        f"the first {CURVE_FACTORS} of {len(names)} factors" if len(names) > CURVE_FACTORS else "",
+        f"the first {MOST_CHARTS} of {len(names)} factors" if len(names) > MOST_CHARTS else "",
         f"the first {MAX_AXES} of {_axes(n_axes)}" if n_axes > MAX_AXES else "",
     ]
     parts = [part for part in cut if part]
     return _Found(
-        losses=losses[: MAX_AXES + 1, :CURVE_FACTORS],
-        weights=weights[:MAX_AXES, :CURVE_FACTORS],
-        names=names[:CURVE_FACTORS],
+        losses=losses[: MAX_AXES + 1, :MOST_CHARTS],
+        weights=weights[:MAX_AXES, :MOST_CHARTS],
+        names=names[:MOST_CHARTS],
         left_out=f"Shown: {listing(parts)}." if parts else "",
     )
 
