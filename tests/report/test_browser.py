@@ -90,7 +90,7 @@ def test_hovering_a_cell_names_its_code_and_factor(open_page, report):
 
 def test_hovering_a_dot_says_how_much_loss_is_left(open_page):
     page = open_page()
-    page.locator("#subspaces svg.curve").nth(1).locator("circle.dot").first.hover()
+    page.locator("#subspaces svg.chart").nth(1).locator("use").first.hover()
     assert page.locator("#tip").inner_text() == "<b>size</b>: 1.00 of the loss left with no axis"
 
 

@@ -85,10 +85,11 @@ def test_marks_lie_on_their_line(visit, single):
     page = visit(single)
     off = page.evaluate(
         """() => [...document.querySelectorAll("svg.chart")].flatMap((chart) => {
-          const line = chart.querySelector("polyline");
+          const line = chart.querySelector("path.line");
           const toScreen = line.getScreenCTM();
-          const corners = [...line.points].map((point) => point.matrixTransform(toScreen));
-          return [...chart.querySelectorAll("path.spot")].map((mark, k) => {
+          const pairs = line.getAttribute("d").match(/[ML][\\d.]+ [\\d.]+/g).map((pair) => pair.slice(1).split(" "));
+          const corners = pairs.map(([x, y]) => new DOMPoint(x, y).matrixTransform(toScreen));
+          return [...chart.querySelectorAll("use")].map((mark, k) => {
             const box = mark.getBoundingClientRect();
             return Math.hypot(box.x + box.width / 2 - corners[k].x, box.y + box.height / 2 - corners[k].y);
           });
@@ -100,7 +101,7 @@ def test_marks_lie_on_their_line(visit, single):
 
 def test_a_comparison_overlays_curves_that_differ_without_colour(visit, several):
     page = visit(several)
-    lines = page.locator(".mean polyline")
+    lines = page.locator(".mean path.line")
     assert lines.count() == 3
     dashes = [line.evaluate("item => getComputedStyle(item).strokeDasharray") for line in lines.all()]
     assert len(set(dashes)) == 3
@@ -110,11 +111,11 @@ def test_a_comparison_overlays_curves_that_differ_without_colour(visit, several)
 def test_a_representation_can_be_lifted_off_the_charts(visit, several):
     page = visit(several)
     page.locator("#capacity [data-lay='1']").uncheck()
-    assert page.locator(".mean polyline:visible").count() == 2
-    assert page.locator(".losses").first.locator("polyline:visible").count() == 4
+    assert page.locator(".mean path.line:visible").count() == 2
+    assert page.locator(".losses").first.locator("path.line:visible").count() == 4
     assert page.locator(".mean [data-line='1']:visible").count() == 0
     page.locator("#capacity [data-lay='1']").check()
-    assert page.locator(".mean polyline:visible").count() == 3
+    assert page.locator(".mean path.line:visible").count() == 3
 
 
 def test_links_in_the_heading_lead_to_each_representation(visit, several, compared):

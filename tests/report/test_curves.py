@@ -4,8 +4,9 @@ import pytest
 from unbraid import Score
 from unbraid._base.text import MISSING
 from unbraid.report import render_page
-from unbraid.report.grids import MAX_FACTOR_PAIRS, factor_factor_maps
-from unbraid.report.sections import CURVE_FACTORS, MAX_AXES, loss_grid, make_curves, weight_grid
+from unbraid.report.charts import MOST_CHARTS, TOP
+from unbraid.report.grids import MAX_PAIRED, factor_factor_maps
+from unbraid.report.sections import AXES_BASE, MAX_AXES, loss_grid, make_curves, weight_grid
 
 NAN = np.nan
 LOSSES = np.array([[1.0, 1.0], [0.25, 0.5], [NAN, 0.0]])
@@ -20,46 +21,55 @@ def scored(losses=LOSSES, weights=WEIGHTS, pairs=PAIRS):
     }
 
 
+def dots(chart):
+    (layer,) = chart.layers
+    return layer.marks
+
+
 def test_one_small_chart_for_each_factor(make_report):
     curves = make_curves(make_report(scored()))
     assert curves is not None
-    assert [panel.name for panel in curves.panels] == ["shape", "size"]
-    assert [len(panel.dots) for panel in curves.panels] == [2, 3]
-    assert [len(panel.bars) for panel in curves.panels] == [1, 2]
-    assert [label for _, label in curves.ticks] == ["0", "1", "2"]
+    assert [chart.title for chart in curves.charts] == ["shape", "size"]
+    assert [len(dots(chart)) for chart in curves.charts] == [2, 3]
+    assert [len(chart.bars) for chart in curves.charts] == [1, 2]
+    assert [[tick.text for tick in chart.x_ticks] for chart in curves.charts] == [["0", "1", "2"]] * 2
 
 
 def test_marks_stand_where_their_shares_are(make_report):
     curves = make_curves(make_report(scored()))
     assert curves is not None
-    height = curves.base - curves.top
-    first, second = curves.panels
-    assert [dot.y for dot in first.dots] == pytest.approx([curves.top, curves.base - 0.25 * height])
-    assert [bar.y for bar in second.bars] == pytest.approx([curves.base - 0.5 * height] * 2)
-    places = [place for place, _ in curves.ticks]
-    assert [dot.x for dot in second.dots] == places
-    assert [bar.x for bar in second.bars] == places[1:]
+    height = AXES_BASE - TOP
+    first, second = curves.charts
+    assert [dot.y for dot in dots(first)] == pytest.approx([TOP, AXES_BASE - 0.25 * height])
+    assert [bar.y for bar in second.bars] == pytest.approx([AXES_BASE - 0.5 * height] * 2)
+    assert [bar.y + bar.height for bar in second.bars] == pytest.approx([AXES_BASE] * 2)
+    places = [tick.place for tick in second.x_ticks]
+    assert [dot.x for dot in dots(second)] == places
+    assert [bar.x + bar.width / 2 for bar in second.bars] == pytest.approx(places[1:], abs=0.02)
 
 
 def test_charts_say_what_they_show(make_report):
     curves = make_curves(make_report(scored()))
     assert curves is not None
-    assert curves.panels[1].says == "size. Loss left: 0.50 with 1 axis and 0.00 with 2 axes. Weights: 0.50 and 0.50."
-    assert curves.panels[0].dots[1].tip == "shape: 0.25 of the loss left with 1 axis"
-    assert curves.panels[0].bars[0].tip == "shape: axis 1 has weight 1.00"
+    assert (
+        curves.charts[1].description
+        == "size. Loss left: 0.50 with 1 axis and 0.00 with 2 axes. Weights: 0.50 and 0.50."
+    )
+    assert dots(curves.charts[0])[1].tip == "shape: 0.25 of the loss left with 1 axis"
+    assert curves.charts[0].bars[0].tip == "shape: axis 1 has weight 1.00"
 
 
 def test_a_factor_that_nothing_is_known_about(make_report):
     curves = make_curves(make_report(scored(np.array([[1.0], [NAN]]), np.full((3, 1), 1 / 3)), factors=("noise",)))
     assert curves is not None
-    assert curves.panels[0].says == "noise. Loss left: all. Weights: 0.33, 0.33 and 0.33."
-    assert len(curves.panels[0].bars) == 1
+    assert curves.charts[0].description == "noise. Loss left: all. Weights: 0.33, 0.33 and 0.33."
+    assert len(curves.charts[0].bars) == 1
 
 
 def test_losses_above_the_first_stay_inside(make_report):
     curves = make_curves(make_report(scored(np.array([[1.0], [1.2]])), factors=("shape",)))
     assert curves is not None
-    assert [dot.y for dot in curves.panels[0].dots] == [curves.top, curves.top]
+    assert [dot.y for dot in dots(curves.charts[0])] == [TOP, TOP]
 
 
 def test_the_same_numbers_as_tables(make_report):
@@ -76,7 +86,7 @@ def test_the_same_numbers_as_tables(make_report):
 
 
 def test_many_factors_and_axes_are_cut_and_it_is_said(make_report):
-    n_factors, n_axes = CURVE_FACTORS + 5, MAX_AXES + 14
+    n_factors, n_axes = MOST_CHARTS + 5, MAX_AXES + 14
     losses = np.linspace(1, 0, n_axes + 1)[:, None].repeat(n_factors, axis=1)
     report = make_report(
         scored(losses, np.full((n_axes, n_factors), 1 / n_axes), np.zeros((n_factors, n_factors))),
@@ -84,10 +94,10 @@ def test_many_factors_and_axes_are_cut_and_it_is_said(make_report):
     )
     curves = make_curves(report)
     assert curves is not None
-    assert (len(curves.panels), len(curves.panels[0].bars)) == (CURVE_FACTORS, MAX_AXES)
+    assert (len(curves.charts), len(curves.charts[0].bars)) == (MOST_CHARTS, MAX_AXES)
     assert curves.left_out == "Shown: the first 40 of 45 factors and the first 16 of 30 axes."
     (grid,) = factor_factor_maps(report)
-    assert len(grid.rows) == len(grid.columns) == MAX_FACTOR_PAIRS
+    assert len(grid.rows) == len(grid.columns) == MAX_PAIRED
     assert grid.left_out == "Shown: the first 40 of 45 factors."
 
 
@@ -109,7 +119,7 @@ def test_nothing_without_evidence(make_report):
 
 def test_the_page_shows_charts_with_names_as_text(make_report):
     page = render_page(make_report(scored(), factors=("<img src=x>", "size")))
-    assert page.count('<svg class="curve"') == 2
+    assert page.count('<svg class="chart"') == 2
     assert "<img" not in page
     assert "&lt;img src=x&gt;: 0.25 of the loss left with 1 axis" in page
     assert 'href="#subspaces"' in page

@@ -1,10 +1,13 @@
+import re
+
 import numpy as np
 import pytest
 
 from unbraid import Score
 from unbraid._base.text import EN_DASH
 from unbraid.report import render_page
-from unbraid.report.loss_curves import HEADROOM, MAX_FACTORS, MAX_OVERLAID, MEAN, draw_losses, loss_tables, steps
+from unbraid.report.charts import MOST_CHARTS, TOP
+from unbraid.report.loss_curves import HEADROOM, MAX_OVERLAID, MEAN, SMALL, draw_losses, loss_tables
 
 
 @pytest.fixture
@@ -13,28 +16,28 @@ def report(make_report, curve_scores):
 
 
 def points(text):
-    return [tuple(float(part) for part in point.split(",")) for point in text.split()]
+    return [tuple(map(float, pair.split())) for pair in re.findall(r"[ML]([\d.]+ [\d.]+)", text)]
 
 
 def test_a_chart_for_each_factor_and_one_for_their_mean(report):
     (charts,) = draw_losses({"mine": report})
     assert charts.axis == "depth"
-    assert [chart.name for chart in charts.charts] == ["shape", "size"]
-    assert charts.mean.name == MEAN
-    assert [len(chart.lines) for chart in (charts.mean, *charts.charts)] == [1, 1, 1]
+    assert [chart.title for chart in charts.charts] == ["shape", "size"]
+    assert charts.mean.title == MEAN
+    assert [len(chart.layers) for chart in (charts.mean, *charts.charts)] == [1, 1, 1]
     assert charts.left_out == ""
 
 
 def test_marks_lines_and_bands_stand_where_the_losses_are(report):
     (charts,) = draw_losses({"mine": report})
     chart = charts.charts[0]
-    (guess, label), (line,) = chart.guesses[0], chart.lines
+    (guess, label), (line,) = chart.levels[0], chart.layers
     height = (chart.base - guess) / 0.8
     assert label == "0.80"
-    assert [place.y for place in line.places] == pytest.approx([guess, chart.base - 0.4 * height, chart.base], abs=0.02)
-    left, middle, right = (place.x for place in line.places)
+    assert [place.y for place in line.marks] == pytest.approx([guess, chart.base - 0.4 * height, chart.base], abs=0.02)
+    left, middle, right = (place.x for place in line.marks)
     assert middle - left == pytest.approx((right - left) / 4, abs=0.02)
-    assert points(line.path) == [(place.x, place.y) for place in line.places]
+    assert points(line.path) == [(place.x, place.y) for place in line.marks]
     low, high = points(line.band)[:3], points(line.band)[:2:-1]
     assert [y for _, y in low] == pytest.approx([chart.base - loss * height for loss in (0.75, 0.35, 0.0)], abs=0.03)
     assert [y for _, y in high] == pytest.approx([chart.base - loss * height for loss in (0.85, 0.45, 0.05)], abs=0.03)
@@ -43,51 +46,51 @@ def test_marks_lines_and_bands_stand_where_the_losses_are(report):
 
 def test_the_mean_is_the_mean_of_the_curves(report):
     (charts,) = draw_losses({"mine": report})
-    tips = [place.tip for place in charts.mean.lines[0].places]
+    tips = [place.tip for place in charts.mean.layers[0].marks]
     assert tips[0] == "Mean over factors: loss 0.450 (0.400 to 0.500) at capacity 0.000"
     assert tips[2] == "Mean over factors: loss 0.050 (0.025 to 0.100) at capacity 4.000"
-    assert charts.mean.guesses[0][1] == "0.90"
-    assert charts.mean.lines[0].caption == "E 0.625, I 0.950"
+    assert charts.mean.levels[0].text == "blind guess 0.90"
+    assert charts.mean.layers[0].note == "E 0.625, I 0.950"
 
 
 def test_charts_say_what_they_show(report):
     (charts,) = draw_losses({"mine": report})
-    assert charts.charts[0].says == (
+    assert charts.charts[0].description == (
         "shape. Loss of a blind guess: 0.80. Loss 0.800 at capacity 0.000, lowest 0.000 at 4.000; E 0.800, I 1.000."
     )
-    assert charts.charts[1].lines[0].caption == "E 0.100, I 0.900"
-    assert charts.charts[1].lines[0].places[1].tip == "size: loss 0.100 (0.050 to 0.150) at capacity 1.000"
+    assert charts.charts[1].layers[0].note == "E 0.100, I 0.900"
+    assert charts.charts[1].layers[0].marks[1].tip == "size: loss 0.100 (0.050 to 0.150) at capacity 1.000"
 
 
 def test_one_factor_needs_no_mean(make_report, curve_scores):
     (charts,) = draw_losses({"mine": make_report(curve_scores(((0.5, 0.2, 0.1),), (1.0,)), factors=("task",))})
     assert charts.mean is None
-    assert [chart.name for chart in charts.charts] == ["task"]
+    assert [chart.title for chart in charts.charts] == ["task"]
 
 
 def test_losses_beyond_the_scale_stay_at_its_top_and_tell_their_number(make_report, curve_scores):
     (charts,) = draw_losses({"mine": make_report(curve_scores(((7.0, 0.5, 0.2), (0.1, 0.1, 0.1))))})
-    place = charts.charts[0].lines[0].places[0]
-    assert place.y == charts.charts[0].base - 84
+    place = charts.charts[0].layers[0].marks[0]
+    assert place.y == TOP
     assert "loss 7.000" in place.tip
-    assert charts.charts[1].guesses[0][0] == pytest.approx(charts.charts[1].base - 84 / HEADROOM, abs=0.01)
+    assert charts.charts[1].levels[0].place == pytest.approx(SMALL - (SMALL - TOP) / HEADROOM, abs=0.01)
 
 
 def test_only_what_was_scored_is_in_the_caption(make_report, curve_scores):
     scores = curve_scores()
     (charts,) = draw_losses({"mine": make_report({"dci_es.explicitness": scores["dci_es.explicitness"]})})
-    assert charts.mean.lines[0].caption == "E 0.625"
+    assert charts.mean.layers[0].note == "E 0.625"
 
 
 def test_several_representations_share_charts_but_not_styles(make_report, curve_scores):
     other = make_report(curve_scores(((0.3, 0.3, 0.3),), (0.8,)), factors=("shape",))
     (charts,) = draw_losses({"a": make_report(curve_scores()), "bare": make_report(), "b": other})
     assert charts.names == ((0, "a"), (2, "b"))
-    assert [[line.name for line in chart.lines] for chart in charts.charts] == [["a", "b"], ["a"]]
-    assert [line.style for line in charts.charts[0].lines] == [0, 2]
-    assert [line.name for line in charts.mean.lines] == ["a"]
-    assert charts.charts[0].guesses == charts.charts[0].guesses[:1]
-    assert charts.charts[0].lines[1].places[0].tip.startswith("b, shape: loss 0.300")
+    assert [[line.name for line in chart.layers] for chart in charts.charts] == [["a", "b"], ["a"]]
+    assert [line.style for line in charts.charts[0].layers] == [0, 2]
+    assert [line.name for line in charts.mean.layers] == ["a"]
+    assert len(charts.charts[0].levels) == 1
+    assert charts.charts[0].layers[1].marks[0].tip.startswith("b, shape: loss 0.300")
 
 
 def test_other_axes_get_charts_of_their_own(make_report, curve_scores):
@@ -96,12 +99,12 @@ def test_other_axes_get_charts_of_their_own(make_report, curve_scores):
 
 
 def test_many_factors_and_representations_are_cut_and_it_is_said(make_report, curve_scores):
-    n_factors = MAX_FACTORS + 3
+    n_factors = MOST_CHARTS + 3
     report = make_report(
         curve_scores(np.full((n_factors, 3), 0.5), np.ones(n_factors)), factors=tuple(f"f{k}" for k in range(n_factors))
     )
     (charts,) = draw_losses({f"r{k}": report for k in range(MAX_OVERLAID + 2)})
-    assert (len(charts.charts), len(charts.names)) == (MAX_FACTORS, MAX_OVERLAID)
+    assert (len(charts.charts), len(charts.names)) == (MOST_CHARTS, MAX_OVERLAID)
     assert charts.left_out == "Drawn: the first 40 of 43 factors and the first 12 of 14 representations."
 
 
@@ -125,15 +128,9 @@ def test_capacities_that_differ_between_factors_stand_in_the_cells(make_report, 
     assert grid.rows[2].cells[2].text == f"0.10 (0.05{EN_DASH}0.15) @ 2.000"
 
 
-def test_round_steps_stay_within_the_ends():
-    assert steps(0.0, 1.04) == [0.0, 0.5, 1.0]
-    assert steps(0.0, 9.2) == [0.0, 2.0, 4.0, 6.0, 8.0]
-    assert steps(3.0, 3.0) == [3.0]
-
-
 def test_the_page_shows_curves_and_the_sentence_with_names_as_text(make_report, curve_scores):
     page = render_page(make_report(curve_scores(says="Up to <b>sign</b>."), factors=("<img src=x>", "size")))
-    assert page.count('<svg class="chart"') == 3
+    assert page.count('<svg class="chart') == 3
     assert "<img" not in page
     assert "&lt;img src=x&gt;: loss 0.800" in page
     assert "Up to &lt;b&gt;sign&lt;/b&gt;." in page.split('id="summary"')[1].split("</section>")[0]

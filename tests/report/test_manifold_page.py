@@ -14,7 +14,8 @@ from helpers.decoders import linear, network
 from unbraid import manifold
 from unbraid._base.images import png_address, shrink, to_pixels, to_signed_pixels
 from unbraid.report import render_manifold_comparison, render_manifold_page
-from unbraid.report.charts import SPECTRUM_HEIGHT, SPECTRUM_WIDTH, make_spectrum
+from unbraid.report.charts import TOP
+from unbraid.report.manifold import SPECTRUM, make_spectrum
 
 
 def decode_png(address):
@@ -109,25 +110,25 @@ def test_spectrum_places_entropies():
         linear(np.diag([1.0, np.exp(4), np.exp(2)])), latent_dim=3, n_samples=3, dtype="float64"
     )
     spectrum = make_spectrum(analysis)
-    points = [tuple(map(float, pair.split())) for pair in re.findall(r"[ML]([\d.]+ [\d.]+)", spectrum.as_sorted)]
-    assert [x for x, _ in points] == pytest.approx(
-        [SPECTRUM_WIDTH / 6, SPECTRUM_WIDTH / 2, SPECTRUM_WIDTH * 5 / 6], abs=0.1
-    )
+    by_rank, numbered = spectrum.layers
+    points = [tuple(map(float, pair.split())) for pair in re.findall(r"[ML]([\d.]+ [\d.]+)", by_rank.path)]
+    assert [x for x, _ in points] == pytest.approx([100 / 6, 50, 500 / 6], abs=0.1)
     heights = [y for _, y in points]
     assert heights[0] < heights[1] < heights[2]
-    assert heights[1] == pytest.approx(SPECTRUM_HEIGHT / 2, abs=0.1)
-    numbered = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", spectrum.as_numbered)]
-    assert numbered == [heights[2], heights[0], heights[1]]
-    assert [label for _, label in spectrum.levels] == ["2.00", "3.00", "4.00", "5.00"]
-    assert spectrum.tips[0][2].startswith("1: z1, 5.419")
+    assert heights[1] == pytest.approx((TOP + SPECTRUM) / 2, abs=0.1)
+    in_order = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", numbered.path)]
+    assert in_order == [heights[2], heights[0], heights[1]]
+    assert [tick.text for tick in spectrum.y_ticks] == ["2", "3", "4", "5"]
+    assert [tick.text for tick in spectrum.x_ticks] == ["1 (z0)", "3 (z2)"]
+    assert spectrum.columns[0].tip.startswith("1: z1, 5.419")
 
 
 def test_a_dead_latent_breaks_the_line_in_order():
     _, analysis = found()
-    spectrum = make_spectrum(analysis)
-    assert spectrum.as_sorted.count("L") == 3
-    assert "nan" not in spectrum.as_numbered + spectrum.band
-    assert "inf" not in spectrum.as_numbered + spectrum.band
+    by_rank, numbered = make_spectrum(analysis).layers
+    assert by_rank.path.count("L") == 3
+    assert "nan" not in numbered.path + by_rank.band
+    assert "inf" not in numbered.path + by_rank.band
 
 
 def test_comparison_page():

@@ -5,7 +5,6 @@ import pytest
 from unbraid import METRICS, Score
 from unbraid._base.text import exact, number, short
 from unbraid.interpret.summary import failure_doubts, general_doubts, score_doubts
-from unbraid.report.charts import make_strip
 from unbraid.report.scores import score_groups
 
 
@@ -46,23 +45,17 @@ def test_lower_is_better_is_said(make_report):
     assert rows_of(make_report({"total_correlation": Score(value=2.0)}))["total_correlation"].direction
 
 
-def test_strip_places_marks_in_percent():
-    strip = make_strip(METRICS["mig"], Score(value=0.5, low=0.4, high=0.7, null=0.1))
-    assert strip is not None
-    assert (strip.value, strip.null) == (50.0, 10.0)
-    assert strip.bar == pytest.approx((40.0, 30.0))
-    assert strip.ends is None
-
-
-def test_strip_without_upper_limit_has_its_own_labelled_axis():
-    strip = make_strip(METRICS["total_correlation"], Score(value=7.5, low=7.0, high=8.0, null=0.01))
-    assert strip is not None
-    assert (strip.ends, strip.is_open, strip.value) == (("0", "10"), True, 75.0)
+def test_a_row_is_drawn_between_the_bounds_of_its_metric(make_report):
+    scores = {"mig": Score(value=0.5, low=0.4, high=0.7, null=0.1), "total_correlation": Score(value=7.5, null=0.01)}
+    rows = rows_of(make_report(scores))
+    assert (rows["mig"].strip.value, rows["mig"].strip.null, rows["mig"].strip.ends) == (50.0, 10.0, None)
+    assert rows["mig"].strip.bar == pytest.approx((40.0, 30.0))
+    assert (rows["total_correlation"].strip.ends, rows["total_correlation"].strip.is_open) == (("0", "10"), True)
 
 
 def test_infinite_value_is_not_drawn(make_report):
-    assert make_strip(METRICS["total_correlation"], Score(value=math.inf)) is None
-    assert rows_of(make_report({"total_correlation": Score(value=math.inf)}))["total_correlation"].value == "∞"
+    row = rows_of(make_report({"total_correlation": Score(value=math.inf)}))["total_correlation"]
+    assert (row.strip, row.value) == (None, "∞")
 
 
 def test_the_same_note_is_listed_once(make_report):

@@ -6,7 +6,6 @@ import pytest
 
 from helpers.study_tables import row, study, table, task
 from unbraid.report import study_page
-from unbraid.report.charts import PANEL_HEIGHT, PANEL_LEFT, PANEL_RIGHT, PANEL_TOP, PANEL_WIDTH, Trace, make_panel
 from unbraid.report.study import cell_says, group_maps, main_maps, scatters, sizes, strengths
 from unbraid.study import analyse
 from unbraid.study.analysis.findings import findings, in_words, opening
@@ -128,9 +127,9 @@ def test_scatter_plots_are_bounded_and_say_so():
     rng = np.random.default_rng(0)
     rows = [r for k in range(400) for r in (row(f"m{k}", rng.normal(), seed=k), task(f"m{k}", rng.normal(), seed=k))]
     drawn = scatters(analyse(table(rows), n_bootstrap=0))
-    assert [len(trace.spots) for trace in drawn.panels[0].traces] == [240]
+    assert [len(layer.marks) for layer in drawn.charts[0].layers] == [240]
     assert drawn.left_out == "Each plot shows 240 of 400 models, picked evenly; r is that of all."
-    tips = [spot.tip for spot in drawn.panels[0].traces[0].spots]
+    tips = [mark.tip for mark in drawn.charts[0].layers[0].marks]
     assert tips[0].startswith("beta_vae 1, seed 0 (m0): ")
     assert tips[-1].startswith("beta_vae 1, seed 399 (m399): ")
 
@@ -138,24 +137,14 @@ def test_scatter_plots_are_bounded_and_say_so():
 def test_charts_against_strength_and_size(found):
     by_data = strengths(found)
     assert [group.title for group in by_data] == ["cars", "dots"]
-    spots = by_data[0].panels[0].traces[0].spots
-    assert len(spots) == 4
-    assert [panel.title for panel in by_data[0].panels][:3] == ["irs", "mig", "udr_lasso"]
+    marks = by_data[0].charts[0].layers[0].marks
+    assert len(marks) == 4
+    assert all(mark.whisker[1] < mark.y < mark.whisker[0] for mark in marks)
+    assert [chart.title for chart in by_data[0].charts][:3] == ["irs", "mig", "udr_lasso"]
     line = found.strengths.query("dataset == 'cars' and family == 'beta_vae' and column == 'irs'").iloc[0]
-    assert spots[0].tip.startswith(f"beta_vae 1: {line['mean']:.3f}".replace("-", "\u2212"))
-    settled = sizes(found).panels[0]
+    assert marks[0].tip.startswith(f"beta_vae 1: {line['mean']:.3f}".replace("-", "\u2212"))
+    settled = sizes(found).charts[0]
     assert [tick.text for tick in settled.x_ticks] == ["100", "1,000"]
-
-
-def test_a_panel_keeps_everything_inside():
-    trace = Trace(style=0, x=np.array([-1.0, 5]), y=np.array([2.0, 2]), spread=np.array([1.0, 0]), tips=["a", "b"])
-    drawn = make_panel([trace], title="t", caption="", x_label="x")
-    for spot in drawn.traces[0].spots:
-        assert PANEL_LEFT <= spot.x <= PANEL_WIDTH - PANEL_RIGHT
-        assert PANEL_TOP <= spot.y <= PANEL_HEIGHT
-    low, high = drawn.traces[0].spots[0].whisker
-    assert PANEL_TOP <= high < low <= PANEL_HEIGHT
-    assert drawn.traces[0].spots[1].whisker is None
 
 
 def test_names_from_the_data_stay_text():

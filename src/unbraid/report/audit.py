@@ -1,4 +1,4 @@
-"""The page of an audit: findings in, HTML out."""
+"""The page of an audit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class FindingCell:
     """One finding in a matrix."""
 
     style: str
@@ -42,13 +42,13 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matrix:
+class CaseTable:
     """Cases by metrics, for the metrics of one property."""
 
     about: str
     meaning: str
     metrics: tuple[str, ...]
-    rows: tuple[tuple[Case, tuple[Cell, ...]], ...]
+    rows: tuple[tuple[Case, tuple[FindingCell, ...]], ...]
 
 
 def render_audit(audit: Audit) -> str:
@@ -146,7 +146,7 @@ def did(finding: Finding) -> str:
     return f"{finding.says} ({before}{number(finding.value)})"
 
 
-def matrices(audit: Audit) -> list[Matrix]:
+def matrices(audit: Audit) -> list[CaseTable]:
     """Return cases by metrics, for each property that some metric is first of all about."""
     found = []
     for prop in Property:
@@ -154,22 +154,22 @@ def matrices(audit: Audit) -> list[Matrix]:
         if not candidates:
             continue
         rows = tuple(
-            (case, tuple(make_cell(audit[candidate.name, case.name]) for candidate in candidates))
+            (case, tuple(finding_cell(audit[candidate.name, case.name]) for candidate in candidates))
             for case in audit.cases
         )
         names = tuple(candidate.name for candidate in candidates)
-        found.append(Matrix(about=str(prop), meaning=MEANING[prop], metrics=names, rows=rows))
+        found.append(CaseTable(about=str(prop), meaning=MEANING[prop], metrics=names, rows=rows))
     return found
 
 
-def make_cell(finding: Finding) -> Cell:
+def finding_cell(finding: Finding) -> FindingCell:
     """Return one finding as mark and score, with the rest to point at."""
     value = "refused" if finding.value is None else short(finding.value)
     cross = f"{CROSS} " if finding.verdict is Verdict.FAIL else ""
     tip = (
         f"{finding.metric} in {finding.case}: should {finding.should} ({', '.join(finding.because)}); {did(finding)}. "
     )
-    return Cell(
+    return FindingCell(
         style=STYLES[finding.verdict],
         text=f"{cross}{MARKS[finding.should]} {value}",
         tip=tip + str(finding.verdict).capitalize() + ".",

@@ -1,4 +1,4 @@
-"""One scale, one tick rule, lines, points, bars, bands."""
+"""The chart engine of all pages: scales, round ticks, lines, points, bars, bands, strips, matrices and planes."""
 
 from __future__ import annotations
 
@@ -10,82 +10,280 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid._base.text import MINUS, number, short
-from unbraid.manifold import ManifoldAnalysis
-from unbraid.metrics import Metric
-from unbraid.results.score import Score
+from unbraid._base.text import MINUS, short
 
-WIDTH, HEIGHT = 640.0, 300.0
-LEFT, RIGHT, TOP, BOTTOM = 46.0, 12.0, 10.0, 40.0
+#: Pixels above a plot, which hold the label of a line near its top.
+TOP = 14.0
+#: Pixels from the top of a chart to its lowest value.
+FIGURE, PANEL = 314.0, 170.0
+#: Small charts in a row of charts, one for each factor.
+MOST_CHARTS = 40
 #: A larger matrix is drawn as means of blocks, at most so many each way.
 MOST_CELLS = 64
+#: A line with more points has dots in place of shapes; with more than the second number, no marks.
+MOST_SHAPES, MOST_DOTS = 40, 110
+#: Colours, as many as dashes and shapes.
+N_COLOURS = 6
+#: Longer side of a plane.
 PLANE = 300.0
+#: Least width of an interval, in percent, so that a narrow one can be seen.
+LEAST_BAR = 0.6
+
+
+def round_up(value: float) -> float:
+    """Return the next of 1, 2 or 5 times a power of ten; 1 for zero.
+
+    Example:
+        >>> [round_up(x) for x in (0.0, 0.014, 7.6, 34.4)]
+        [1.0, 0.02, 10.0, 50.0]
+    """
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return float(f"{next(step * power for step in (1, 2, 5, 10, 20) if step * power >= value):.1g}")
+
+
+def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Return the multiples of a round step from ``low`` to ``high``: at least two, at most ``most`` and one.
+
+    Example:
+        >>> round_ticks(0.0, 1.04), round_ticks(1.0, 32.0)
+        ([0.0, 0.5, 1.0], [10.0, 20.0, 30.0])
+    """
+    if high <= low:
+        return [low]
+    step = round_up((high - low) / most)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Return powers of ten from ``low`` to ``high``; 1, 2 and 5 times them where there are too few.
+
+    Example:
+        >>> log_ticks(1.0, 1000.0), log_ticks(15.0, 60.0)
+        ([1.0, 10.0, 100.0, 1000.0], [20.0, 50.0])
+    """
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for factors in ((1,), (1, 2, 5)):
+        round_ones = [float(f"{factor}e{power}") for power in powers for factor in factors]
+        found = [value for value in round_ones if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+        if len(found) > 1:
+            return found[:: -(-len(found) // (most + 1))]
+    return round_ticks(low, high, most)
+
+
+def tick_text(value: float) -> str:
+    """Write a number beside an axis, without needless digits.
+
+    Example:
+        >>> tick_text(0.5), tick_text(-2.0), tick_text(12000.0)
+        ('0.5', '−2', '12,000')
+    """
+    return f"{value:,.6g}".replace("-", MINUS)
 
 
 class Tick(NamedTuple):
-    """A mark on an axis: its place in pixels, and what it says."""
+    """A labelled place on an axis."""
 
     place: float
     text: str
 
+    @property
+    def anchor(self) -> str:
+        """The part of a label below the chart that stands at the place, so that a long label stays on the page."""
+        if len(self.text) <= 3 or 8 <= self.place <= 92:
+            return "middle"
+        return "start" if self.place < 8 else "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """A linear or logarithmic map from values to places.
+
+    Attributes:
+        low: Value at the start.
+        high: Value at the stop; where it equals ``low``, every value is placed in the middle.
+        start: Place of ``low``, in percent of the width, or in pixels from above.
+        stop: Place of ``high``.
+        is_log: Whether equal ratios, rather than equal differences, are equally far apart.
+    """
+
+    low: float
+    high: float
+    start: float = 0.0
+    stop: float = 100.0
+    is_log: bool = False
+
+    def place(self, value: float) -> float:
+        """Return the place of a value; a value beyond the ends is placed at the end."""
+        ends = (self.low, min(max(value, self.low), self.high), self.high)
+        low, at, high = map(math.log10, ends) if self.is_log else ends
+        share = (at - low) / (high - low) if high > low else 0.5
+        return round(self.start + share * (self.stop - self.start), 2)
+
+    def places(self, values: FloatArray) -> list[float]:
+        """Return the places of several values."""
+        return [self.place(value) for value in values.tolist()]
+
+    def ticks(self, most: int = 5) -> tuple[Tick, ...]:
+        """Return round values within the ends, at most ``most`` and one."""
+        values = (log_ticks if self.is_log else round_ticks)(self.low, self.high, most)
+        return self.labelled([(value, tick_text(value)) for value in values])
+
+    def labelled(self, marks: Sequence[tuple[float, str]]) -> tuple[Tick, ...]:
+        """Return ticks at given values, with given labels."""
+        return tuple(Tick(self.place(value), text) for value, text in marks)
+
+
+def spanning(
+    values: Sequence[FloatArray], *, start: float = 0.0, stop: float = 100.0, margin: float = 0.0, is_log: bool = False
+) -> Scale:
+    """Return a scale that holds all finite values, with a margin on both sides as a share of their range."""
+    joined = np.concatenate(values) if values else np.empty(0)
+    finite = joined[np.isfinite(joined)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (1.0, 10.0)
+    if is_log:
+        spread = (high / low) ** margin
+        return Scale(low=low / spread, high=high * spread, start=start, stop=stop, is_log=True)
+    if high - low < 1e-12 * max(1.0, abs(high)):
+        low, high = low - 0.5, high + 0.5
+    spread = margin * (high - low)
+    return Scale(low=low - spread, high=high + spread, start=start, stop=stop)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Series:
-    """One line, or one set of crosses.
+    """One line, or one set of points, in the units of the data.
 
     Attributes:
         name: In the legend.
-        x: Where, left to right.
-        y: How high; NaN and infinities are left out.
-        mark: How it is drawn.
-        colour: Number of its colour, 0 to 5; or, for a ramp, its share of the way from 0 to 1.
+        x: Values along the bottom.
+        y: Values upwards; a value that is not finite has no mark and breaks the line.
+        mark: A line with marks, a line without, a faint line without, shapes, or crosses.
+        colour: Number of its colour, dashes and shape; on a ramp, the share of the way along it.
+        low: Lower end of an interval at each point.
+        high: Upper end.
+        interval: Whether intervals are drawn as a band or as whiskers.
+        tips: Text for each mark; by default the name and both values.
+        note: Text after the name in a caption.
     """
 
     name: str
     x: FloatArray
     y: FloatArray
-    mark: Literal["line", "faint", "cross"] = "line"
+    mark: Literal["line", "plain", "faint", "points", "cross"] = "line"
     colour: float = 0
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    interval: Literal["band", "whisker"] = "band"
+    tips: Sequence[str] | None = None
+    note: str = ""
+
+
+class Style(NamedTuple):
+    """Classes of a colour and of a line, and the identifier of a shape."""
+
+    ink: str
+    line: str
+    shape: str
+
+
+def style_of(number: int) -> Style:
+    """Return colour, dashes and shape by number: 36 differ without their colours, and 18 without their dashes."""
+    turn = number // N_COLOURS
+    colour, dashes, shape = (part % N_COLOURS for part in (number, number + turn, number + 2 * turn))
+    return Style(f"c{colour}", f"line d{dashes}", f"s{shape}")
+
+
+class Mark(NamedTuple):
+    """One point: its place, its text, and the ends of its whisker where it has one."""
+
+    x: float
+    y: float
+    tip: str
+    whisker: tuple[float, float] | None = None
+
+
+class Bar(NamedTuple):
+    """One bar: its left edge and width in percent, its top and height in pixels, and its text."""
+
+    x: float
+    width: float
+    y: float
+    height: float
+    tip: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DrawnSeries:
-    """One line or set of crosses in pixels.
+class Layer:
+    """One series in places.
 
     Attributes:
         name: In the legend.
-        mark: How it is drawn.
-        style: Class that colours it.
-        share: For a ramp, percent of the way along it.
-        points: Places of its points.
-        tips: What each point says.
+        note: After the name in a caption.
+        style: Number of colour, dashes and shape.
+        share: Percent of the way along a ramp of colours, or ``None`` for a colour of its own.
+        line: Class of the line, or empty for none.
+        shape: Identifier of the shape of its marks, or empty for none.
+        path: The line as SVG writes it.
+        band: The outline of its intervals as SVG writes it, or empty.
+        marks: Its points.
     """
 
     name: str
-    mark: str
-    style: str
-    share: int
-    points: tuple[tuple[float, float], ...]
-    tips: tuple[str, ...]
+    note: str
+    style: int
+    share: int | None
+    line: str
+    shape: str
+    path: str
+    band: str
+    marks: tuple[Mark, ...]
 
     @property
-    def path(self) -> str:
-        """Places as SVG writes them."""
-        return " ".join(f"{x:g},{y:g}" for x, y in self.points)
+    def ink(self) -> str:
+        """Class of the colour."""
+        return style_of(self.style).ink if self.share is None else "ramp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LineChart:
-    """Lines over a common axis."""
+class Chart:
+    """Lines, points and bars over common axes.
+
+    Attributes:
+        title: Above it.
+        caption: Under the title.
+        description: The chart in words, for screen readers.
+        x_label: Under the axis.
+        y_label: Before the legend.
+        layers: Lines and points.
+        bars: Behind the lines.
+        columns: Invisible bars in front, to point at.
+        levels: Labelled lines across, apart from those of the axis.
+        x_ticks: Along the bottom.
+        y_ticks: Along the left.
+        base: Pixels from above to the lowest value.
+    """
 
     kind: Literal["lines"] = "lines"
     title: str
     caption: str
+    description: str
     x_label: str
     y_label: str
-    series: tuple[DrawnSeries, ...]
+    layers: tuple[Layer, ...]
+    bars: tuple[Bar, ...]
+    columns: tuple[Bar, ...]
+    levels: tuple[Tick, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
+    base: float
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether room is needed on the left."""
+        return any(tick.text for tick in self.y_ticks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +291,16 @@ class MatrixChart:
     """A matrix of shaded squares.
 
     Attributes:
-        shades: Rows of percent.
-        legend: What the strongest shade stands for.
+        size: Columns and rows.
+        squares: For each shade in percent but 0, the squares that have it as SVG writes them.
+        legend: Value of the strongest shade.
     """
 
     kind: Literal["matrix"] = "matrix"
     title: str
     caption: str
-    shades: tuple[tuple[int, ...], ...]
+    size: tuple[int, int]
+    squares: dict[int, str]
     legend: str
 
 
@@ -111,7 +311,7 @@ class PlaneChart:
     Attributes:
         curves: For each, the number of its colour and its path.
         dots: Places of samples behind the curves.
-        height: In pixels.
+        size: Width and height in pixels.
     """
 
     kind: Literal["plane"] = "plane"
@@ -119,101 +319,179 @@ class PlaneChart:
     caption: str
     curves: tuple[tuple[int, str], ...]
     dots: tuple[tuple[float, float], ...]
-    height: float
-
-
-Chart = LineChart | MatrixChart | PlaneChart
+    size: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartGroup:
-    """Charts that stand side by side under one heading."""
+    """Charts that stand side by side.
 
-    title: str
-    caption: str
-    charts: Sequence[Chart]
+    Attributes:
+        title: Heading, or what to choose the group by.
+        caption: Under the heading.
+        charts: The charts.
+        key: Short identifier, unique on the page, where the group is one of several to choose from.
+        left_out: What is not drawn, in a sentence, or empty.
+    """
+
+    title: str = ""
+    caption: str = ""
+    charts: Sequence[Chart | MatrixChart | PlaneChart]
+    key: str = ""
+    left_out: str = ""
 
 
 def line_chart(
     series: Sequence[Series],
     *,
     title: str,
-    caption: str,
-    x_label: str,
-    y_label: str,
+    caption: str = "",
+    description: str = "",
+    x_label: str = "",
+    y_label: str = "",
     log_x: bool = False,
     is_ramp: bool = False,
-) -> LineChart:
-    """Draw lines; ``log_x`` spaces the axis by powers of ten, ``is_ramp`` colours lines by their share."""
-    kept = [np.isfinite(one.y) for one in series]
-    across = [np.log10(one.x[k]) if log_x else one.x[k] for one, k in zip(series, kept, strict=True)]
-    heights = [one.y[k] for one, k in zip(series, kept, strict=True)]
-    low_x, high_x = ends(np.concatenate(across))
-    low_y, high_y = ends(np.concatenate(heights), margin=0.04)
-    to_x = (WIDTH - LEFT - RIGHT) / (high_x - low_x)
-    to_y = (HEIGHT - TOP - BOTTOM) / (high_y - low_y)
+    base: float = FIGURE,
+    x: Scale | None = None,
+    y: Scale | None = None,
+    x_marks: Sequence[tuple[float, str]] | None = None,
+    y_marks: Sequence[tuple[float, str]] | None = None,
+    levels: Sequence[tuple[float, str]] = (),
+    bars: Sequence[Bar] = (),
+    columns: Sequence[Bar] = (),
+) -> Chart:
+    """Draw series over common axes.
 
-    def place(x: float, y: float) -> tuple[float, float]:
-        return round(LEFT + to_x * (x - low_x), 1), round(HEIGHT - BOTTOM - to_y * (y - low_y), 1)
-
-    drawn = tuple(
-        DrawnSeries(
-            name=one.name,
-            mark=one.mark,
-            style="ramp" if is_ramp else f"s{int(one.colour)}",
-            share=round(100 * one.colour) if is_ramp else 0,
-            points=tuple(place(float(a), float(b)) for a, b in zip(xs, ys, strict=True)),
-            tips=tuple(f"{one.name}, {x:g}: {short(float(y))}" for x, y in zip(one.x[k], ys, strict=True)),
-        )
-        for one, k, xs, ys in zip(series, kept, across, heights, strict=True)
-    )
-    powers = [(float(p), f"{10.0**p:g}") for p in range(math.ceil(low_x - 1e-9), math.floor(high_x + 1e-9) + 1)]
-    x_marks = powers if log_x else round_marks(low_x, high_x)
-    return LineChart(
+    Args:
+        series: Lines and points; later ones are in front.
+        title: Above the chart.
+        caption: Under the title.
+        description: The chart in words, for screen readers; title, axis and caption by default.
+        x_label: Under the axis.
+        y_label: Before the legend.
+        log_x: Whether the axis along the bottom is logarithmic.
+        is_ramp: Whether ``colour`` of the series is a share of the way from one colour to another.
+        base: Pixels from above to the lowest value.
+        x: Scale along the bottom; it holds all series by default.
+        y: Scale upwards; it holds all series and their intervals by default.
+        x_marks: Values and labels along the bottom; round ones by default.
+        y_marks: Values and labels along the left; round ones by default.
+        levels: Values and labels of further lines across.
+        bars: Behind the lines.
+        columns: Invisible, in front, to point at.
+    """
+    x = x or spanning([one.x for one in series], margin=0.03, is_log=log_x)
+    reach = [end for one in series for end in (one.y, one.low, one.high) if end is not None]
+    y = y or spanning(reach, start=base, stop=TOP, margin=0.05)
+    return Chart(
         title=title,
         caption=caption,
+        description=description or f"{title}{f' against {x_label}' if x_label else ''}. {caption}".strip(),
         x_label=x_label,
         y_label=y_label,
-        series=drawn,
-        x_ticks=tuple(Tick(place(value, low_y)[0], text) for value, text in x_marks),
-        y_ticks=tuple(Tick(place(low_x, value)[1], text) for value, text in round_marks(low_y, high_y)),
+        layers=tuple(_layer(one, x, y, is_ramp=is_ramp) for one in series),
+        bars=tuple(bars),
+        columns=tuple(columns),
+        levels=y.labelled(levels),
+        x_ticks=x.ticks() if x_marks is None else x.labelled(x_marks),
+        y_ticks=y.ticks(5 if base < FIGURE else 8) if y_marks is None else y.labelled(y_marks),
+        base=base,
     )
+
+
+def _layer(one: Series, x: Scale, y: Scale, *, is_ramp: bool) -> Layer:
+    known = np.isfinite(one.y)
+    style = 0 if is_ramp else int(one.colour)
+    _, line, own = style_of(style)
+    by_number = own if len(one.y) <= MOST_SHAPES and not is_ramp else "sd" if len(one.y) <= MOST_DOTS else ""
+    shape = {"line": by_number, "points": own, "cross": "sx"}.get(one.mark, "")
+    has_interval = one.low is not None and one.high is not None
+    return Layer(
+        name=one.name,
+        note=one.note,
+        style=style,
+        share=round(100 * one.colour) if is_ramp else None,
+        line={"faint": "line faint", "points": "", "cross": ""}.get(one.mark, line),
+        shape=shape,
+        path=_path(one.x, one.y, x, y) if one.mark not in ("points", "cross") else "",
+        band=_outline(one, x, y) if has_interval and one.interval == "band" else "",
+        marks=tuple(_mark(one, k, x, y) for k in np.flatnonzero(known).tolist()) if shape else (),
+    )
+
+
+def _mark(one: Series, k: int, x: Scale, y: Scale) -> Mark:
+    at, value = float(one.x[k]), float(one.y[k])
+    tip = f"{one.name}, {at:g}: {short(value)}" if one.tips is None else one.tips[k]
+    whisker = None
+    if one.interval == "whisker" and one.low is not None and one.high is not None and one.high[k] > one.low[k]:
+        whisker = (y.place(float(one.low[k])), y.place(float(one.high[k])))
+    return Mark(x.place(at), y.place(value), tip, whisker)
+
+
+def _path(xs: FloatArray, ys: FloatArray, x: Scale, y: Scale) -> str:
+    """Join finite points; a point between two that are not finite is drawn as a short dash."""
+    parts, pen = [], "M"
+    for at, value in zip(xs.tolist(), ys.tolist(), strict=True):
+        if not math.isfinite(value):
+            pen = "M"
+            continue
+        parts.append(f"{pen}{x.place(at):g} {y.place(value):g}{'h.1' if pen == 'M' else ''}")
+        pen = "L"
+    return "".join(parts)
+
+
+def _outline(one: Series, x: Scale, y: Scale) -> str:
+    """Go along the lower ends of the intervals and back along the upper ones, over points with both."""
+    assert one.low is not None
+    assert one.high is not None
+    known = np.isfinite(one.low) & np.isfinite(one.high)
+    across = x.places(one.x[known])
+    there = list(zip(across, y.places(one.low[known]), strict=True))
+    back = list(zip(across, y.places(one.high[known]), strict=True))[::-1]
+    return "M" + "L".join(f"{a:g} {b:g}" for a, b in [*there, *back]) + "Z"
 
 
 def matrix_chart(matrix: FloatArray, *, title: str, caption: str, top: float | None = None) -> MatrixChart:
-    """Shade a matrix from 0 to ``top``, its largest entry by default; what is not a number stays blank."""
+    """Shade a matrix from 0 to ``top``, its largest entry by default; an entry that is not a number stays blank."""
     small = _block_means(matrix)
     finite = small[np.isfinite(small)]
     highest = top if top is not None else float(finite.max()) if finite.size else 1.0
-    shares = np.nan_to_num(np.clip(small / (highest or 1.0), 0, 1), nan=0.0)
+    shades = np.round(100 * np.nan_to_num(np.clip(small / (highest or 1.0), 0, 1), nan=0.0)).astype(int)
+    squares: dict[int, str] = {}
+    for (row, column), shade in np.ndenumerate(shades):
+        if shade:
+            squares[int(shade)] = squares.get(int(shade), "") + f"M{column} {row}h1"
     return MatrixChart(
         title=title,
         caption=caption,
-        shades=tuple(tuple(round(100 * share) for share in row) for row in shares.tolist()),
+        size=(shades.shape[1], shades.shape[0]),
+        squares=squares,
         legend=f"strongest: {short(highest)}" + (" or more" if top is not None else ""),
     )
 
 
 def plane_chart(
-    curves: Sequence[tuple[int, FloatArray]], samples: FloatArray, *, title: str, caption: str
+    curves: Sequence[tuple[int, FloatArray]], samples: FloatArray | None = None, *, title: str, caption: str
 ) -> PlaneChart:
-    """Draw curves, each with the number of its colour, over samples; all fit the samples' range and a margin."""
-    low, high = samples.min(axis=0), samples.max(axis=0)
+    """Draw curves, each with the number of its colour, over samples; without samples the curves give the range."""
+    shown = np.concatenate([points for _, points in curves]) if samples is None else samples
+    low, high = shown.min(axis=0), shown.max(axis=0)
     margin = 0.08 * (high - low)
-    low, high = low - margin, high + margin
-    scale = PLANE / (high[0] - low[0])
-    height = float(scale * (high[1] - low[1]))
+    sides = np.where(high > low, high - low + 2 * margin, 1.0)
+    size = PLANE * sides / sides.max()
+    # Curves may leave the range of the samples, so that places are not held within it.
+    across, up = (size / sides * [1, -1]).tolist()
 
-    def to_pixels(points: FloatArray) -> FloatArray:
-        pixels: FloatArray = np.round((points - low) * [scale, -scale] + [0.0, height], 1)
-        return pixels
+    def to_pixels(points: FloatArray) -> list[tuple[float, float]]:
+        at = np.round((points - low + margin) * [across, up] + [0.0, size[1]], 1)
+        return [(float(a), float(b)) for a, b in at]
 
     return PlaneChart(
         title=title,
         caption=caption,
-        curves=tuple((colour, " ".join(f"{x:g},{y:g}" for x, y in to_pixels(points))) for colour, points in curves),
-        dots=tuple((float(x), float(y)) for x, y in to_pixels(samples)),
-        height=round(height, 1),
+        curves=tuple((c, " ".join(f"{a:g},{b:g}" for a, b in to_pixels(points))) for c, points in curves),
+        dots=() if samples is None else tuple(to_pixels(samples)),
+        size=(round(float(size[0]), 1), round(float(size[1]), 1)),
     )
 
 
@@ -230,294 +508,70 @@ def _block_means(matrix: FloatArray) -> FloatArray:
     return means
 
 
-def ends(values: FloatArray, margin: float = 0.0) -> tuple[float, float]:
-    """Return the ends of an axis that holds all values, with a margin as a share of their range."""
-    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    if high <= low:
-        low, high = low - 0.5, high + 0.5
-    return low - margin * (high - low), high + margin * (high - low)
-
-
-def round_marks(low: float, high: float, most: int = 7) -> list[tuple[float, str]]:
-    """Return round values between two ends.
-
-    Example:
-        >>> round_marks(0.0, 20.0)
-        [(0.0, '0'), (5.0, '5'), (10.0, '10'), (15.0, '15'), (20.0, '20')]
-    """
-    rough = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    return [(k * step, f"{k * step:g}".replace("-", MINUS)) for k in range(first, last + 1)]
-
-
-PANEL_WIDTH, PANEL_HEIGHT = 280.0, 190.0
-PANEL_LEFT, PANEL_RIGHT, PANEL_TOP, PANEL_BOTTOM = 36.0, 8.0, 8.0, 34.0
-
-
-class Spot(NamedTuple):
-    """A mark: where, what it says, and the ends of its whisker where it has one."""
-
-    x: float
-    y: float
-    tip: str
-    whisker: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Trace:
-    """Marks of one colour and shape.
-
-    Attributes:
-        style: Number of colour and shape.
-        x: Where, left to right.
-        y: How high.
-        tips: What each mark says.
-        spread: Half the length of each whisker, or ``None`` for none.
-        joined: Whether a line joins the marks.
-    """
-
-    style: int
-    x: FloatArray
-    y: FloatArray
-    tips: Sequence[str]
-    spread: FloatArray | None = None
-    joined: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """Marks of one colour and shape, in pixels."""
-
-    style: int
-    spots: tuple[Spot, ...]
-    path: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
-    """One chart.
-
-    Attributes:
-        title: Above it.
-        caption: Under the title.
-        x_label: Under its axis.
-        traces: What is drawn.
-        x_ticks: Along the bottom.
-        y_ticks: Along the left.
-    """
-
-    title: str
-    caption: str
-    x_label: str
-    traces: tuple[Drawn, ...]
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-
-
-def make_panel(
-    traces: Sequence[Trace],
-    *,
-    title: str,
-    caption: str,
-    x_label: str,
-    x_marks: Sequence[tuple[float, str]] | None = None,
-) -> Panel:
-    """Place marks on axes that hold them all; ``x_marks`` names places along the bottom, round numbers by default."""
-    low_x, high_x = ends(np.concatenate([one.x for one in traces]), margin=0.05)
-    reach = [one.y if one.spread is None else one.y + sign * one.spread for one in traces for sign in (-1, 1)]
-    low_y, high_y = ends(np.concatenate(reach), margin=0.06)
-    to_x = (PANEL_WIDTH - PANEL_LEFT - PANEL_RIGHT) / (high_x - low_x)
-    to_y = (PANEL_HEIGHT - PANEL_TOP - PANEL_BOTTOM) / (high_y - low_y)
-
-    def across(x: float) -> float:
-        return round(PANEL_LEFT + to_x * (x - low_x), 1)
-
-    def down(y: float) -> float:
-        return round(PANEL_HEIGHT - PANEL_BOTTOM - to_y * (y - low_y), 1)
-
-    def drawn(one: Trace) -> Drawn:
-        spread = np.zeros(len(one.y)) if one.spread is None else one.spread
-        spots = tuple(
-            Spot(across(x), down(y), tip, (down(y - half), down(y + half)) if half > 0 else None)
-            for x, y, half, tip in zip(one.x.tolist(), one.y.tolist(), spread.tolist(), one.tips, strict=True)
-        )
-        path = " ".join(f"{spot.x:g},{spot.y:g}" for spot in spots) if one.joined else ""
-        return Drawn(style=one.style, spots=spots, path=path)
-
-    return Panel(
-        title=title,
-        caption=caption,
-        x_label=x_label,
-        traces=tuple(drawn(one) for one in traces),
-        x_ticks=tuple(Tick(across(x), text) for x, text in (x_marks or round_marks(low_x, high_x, most=5))),
-        y_ticks=tuple(Tick(down(y), text) for y, text in round_marks(low_y, high_y, most=5)),
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip:
-    """Positions along one axis, each from 0 to 100.
+    """One number on a horizontal axis, all places in percent.
 
     Attributes:
-        value: The dot.
-        null: The tick, where there is a null.
+        value: Place of the dot.
         bar: Start and width of the interval, where there is one.
+        null: Place of the number to compare with: chance, or a paper's.
+        truth: Place of the known truth.
+        zero: Place of a line across, in place of the axis.
         ends: Labels of the axis, where it is not the usual 0 to 1.
-        is_open: Whether the metric goes on beyond the end of the axis.
+        is_open: Whether values may lie beyond the end of the axis.
     """
 
     value: float
-    null: float | None
-    bar: tuple[float, float] | None
-    ends: tuple[str, str] | None
-    is_open: bool
+    bar: tuple[float, float] | None = None
+    null: float | None = None
+    truth: float | None = None
+    zero: float | None = None
+    ends: tuple[str, str] | None = None
+    is_open: bool = False
 
 
-def make_strip(metric: Metric, score: Score) -> Strip | None:
-    """Return the marks of a score, or ``None`` when its value cannot be drawn.
+def make_strip(
+    value: float,
+    *,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    low: float | None = None,
+    high: float | None = None,
+    null: float | None = None,
+    truth: float | None = None,
+    zero: float | None = None,
+) -> Strip | None:
+    """Place a number between its bounds, or return ``None`` for one that is not finite.
 
-    A metric without an upper limit gets an axis of its own, labelled with where it was cut.
+    Args:
+        value: The number.
+        bounds: Ends of the axis; in place of an infinite end, a round value beyond all numbers.
+        low: Lower end of the interval.
+        high: Upper end.
+        null: Number to compare with.
+        truth: The known truth.
+        zero: Value of a line across, in place of the axis.
     """
-    if not math.isfinite(score.value):
+    if not math.isfinite(value):
         return None
-    marks = [x for x in (score.value, score.low, score.high, score.null) if x is not None and math.isfinite(x)]
-    low, high = metric.bounds
-    start = low if math.isfinite(low) else -round_up(max(0.0, -min(marks)))
-    stop = high if math.isfinite(high) else round_up(max(marks) - max(start, 0.0)) + max(start, 0.0)
+    known = [x for x in (value, low, high, null, truth) if x is not None and math.isfinite(x)]
+    start = bounds[0] if math.isfinite(bounds[0]) else -round_up(max(0.0, -min(known)))
+    over = max(start, 0.0)
+    scale = Scale(low=start, high=bounds[1] if math.isfinite(bounds[1]) else round_up(max(known) - over) + over)
 
-    def place(x: float) -> float:
-        return round(100 * min(1.0, max(0.0, (x - start) / (stop - start))), 2)
+    def place(x: float | None) -> float | None:
+        return scale.place(x) if x is not None and math.isfinite(x) else None
 
     bar = None
-    if score.low is not None and score.high is not None:
-        bar = (place(score.low), round(place(score.high) - place(score.low), 2))
+    if low is not None and high is not None:
+        first, last = sorted((scale.place(low), scale.place(high)))
+        bar = (first, max(LEAST_BAR, round(last - first, 2)))
     return Strip(
-        value=place(score.value),
-        null=place(score.null) if score.null is not None and math.isfinite(score.null) else None,
+        value=scale.place(value),
         bar=bar,
-        ends=None if metric.bounds == (0.0, 1.0) else (_label(start), _label(stop)),
-        is_open=not math.isfinite(high),
-    )
-
-
-def round_up(value: float) -> float:
-    """Return the next of 1, 2 or 5 times a power of ten; 1 for zero.
-
-    Example:
-        >>> [round_up(x) for x in (0.0, 0.014, 7.6, 34.4)]
-        [1.0, 0.02, 10.0, 50.0]
-    """
-    if value <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(value))
-    return float(f"{next(step * power for step in (1, 2, 5, 10, 20) if step * power >= value):.1g}")
-
-
-def _label(value: float) -> str:
-    return f"{value:g}" if abs(value) < 1e4 else number(value)
-
-
-SPECTRUM_WIDTH, SPECTRUM_HEIGHT = 1000.0, 220.0
-MOST_TIPS = 200
-MARGIN = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spectrum:
-    """Two curves and what goes beside them.
-
-    Attributes:
-        as_numbered: Path of the entropies in the order of the latents.
-        as_sorted: Path of the entropies from the highest to the lowest.
-        band: Path round the sorted curve, two standard errors to either side.
-        levels: Share of the height from above, and label, of the lines to read entropies by.
-        ends: Labels of the first and last place.
-        tips: Start and width of a strip of the canvas, and what to say of it.
-        says: What the chart shows, in words.
-    """
-
-    as_numbered: str
-    as_sorted: str
-    band: str
-    levels: tuple[tuple[float, str], ...]
-    ends: tuple[str, str]
-    tips: tuple[tuple[float, float, str], ...]
-    says: str
-
-
-def make_spectrum(analysis: ManifoldAnalysis) -> Spectrum:
-    """Return the spectrum of all active latents, numbered and sorted."""
-    numbered = analysis.latent_entropy
-    order = analysis.order[: analysis.n_active]
-    ranked, errors = numbered[order], np.nan_to_num(analysis.latent_entropy_error[order])
-    low, high = float((ranked - 2 * errors).min()), float((ranked + 2 * errors).max())
-    low, high = (low - 0.5, high + 0.5) if high - low < 1e-6 else (low, high)
-    room = MARGIN * (high - low)
-    scale = _Scale(low - room, high + room, analysis.latent_dim)
-    return Spectrum(
-        as_numbered=scale.path(numbered),
-        as_sorted=scale.path(ranked),
-        band=scale.band(ranked - 2 * errors, ranked + 2 * errors),
-        levels=tuple((scale.share(level), short(level)) for level in _levels(low, high)),
-        ends=("1 (z0)", f"{analysis.latent_dim:,} (z{analysis.latent_dim - 1})"),
-        tips=_tips(analysis, scale),
-        says=f"Entropies of {len(order)} active latents fall from {short(high)} to {short(low)} nats.",
-    )
-
-
-class _Scale:
-    """From places and entropies to the canvas."""
-
-    def __init__(self, low: float, high: float, n_places: int) -> None:
-        self._low, self._high, self._n = low, high, n_places
-
-    def share(self, value: float) -> float:
-        return round(100 * (self._high - value) / (self._high - self._low), 2)
-
-    def x(self, place: float) -> float:
-        return (place + 0.5) * SPECTRUM_WIDTH / self._n
-
-    def y(self, value: float) -> float:
-        return SPECTRUM_HEIGHT * (self._high - value) / (self._high - self._low)
-
-    def path(self, values: FloatArray) -> str:
-        """Join the points that are finite; a latent that stands still breaks the line."""
-        parts, pen = [], "M"
-        for place, value in enumerate(values):
-            if not np.isfinite(value):
-                pen = "M"
-                continue
-            # A point alone is drawn as a short dash.
-            parts.append(f"{pen}{self.x(place):.1f} {self.y(float(value)):.1f}{'h.1' if pen == 'M' else ''}")
-            pen = "L"
-        return "".join(parts)
-
-    def band(self, lower: FloatArray, upper: FloatArray) -> str:
-        there = [f"{self.x(k):.1f} {self.y(float(v)):.1f}" for k, v in enumerate(upper)]
-        back = [f"{self.x(k):.1f} {self.y(float(v)):.1f}" for k, v in enumerate(lower)]
-        return "M" + "L".join(there + back[::-1]) + "Z"
-
-
-def _levels(low: float, high: float, most: int = 5) -> list[float]:
-    """Return round numbers between the ends."""
-    step = 10.0 ** np.floor(np.log10((high - low) / most))
-    step = next(step * factor for factor in (1, 2, 5, 10) if (high - low) / (step * factor) <= most)
-    return [float(step * k) for k in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]
-
-
-def _tips(analysis: ManifoldAnalysis, scale: _Scale) -> tuple[tuple[float, float, str], ...]:
-    if analysis.n_active > MOST_TIPS:
-        return ()
-    width = SPECTRUM_WIDTH / analysis.latent_dim
-    return tuple(
-        (
-            round(rank * width, 2),
-            round(width, 2),
-            f"{rank + 1}: z{latent}, {analysis.latent_entropy[latent]:.3f} ± "
-            f"{analysis.latent_entropy_error[latent]:.3f} nats",
-        )
-        for rank, latent in enumerate(analysis.order[: analysis.n_active])
+        null=place(null),
+        truth=place(truth),
+        zero=place(zero),
+        ends=None if bounds == (0.0, 1.0) else (tick_text(scale.low), tick_text(scale.high)),
+        is_open=not math.isfinite(bounds[1]),
     )

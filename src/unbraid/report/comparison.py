@@ -1,4 +1,4 @@
-"""Page of several."""
+"""The page that compares several representations."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from unbraid.interpret.summary import Doubt, failure_doubts, general_doubts, ope
 from unbraid.interpret.verdict import MEANING
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
+from unbraid.report.charts import Strip, make_strip
 from unbraid.report.loss_curves import draw_losses, loss_tables
 from unbraid.report.scores import interval_text, references_of, score_tip
 from unbraid.report.shell import carried, fill
@@ -34,8 +35,7 @@ class DifferenceRow:
         ahead: Name of the better one, or a dash.
         word: How sure that is, or that they are equal.
         sure: Whether it is.
-        place: Of the dot, in percent; the first is better on the left.
-        bar: Start and width of the interval, in percent, where there is one.
+        strip: The drawing, where there is an interval; the first is better on the left.
         tip: Everything in one line, for hovering.
     """
 
@@ -47,8 +47,7 @@ class DifferenceRow:
     ahead: str
     word: str
     sure: bool
-    place: float
-    bar: tuple[float, float] | None
+    strip: Strip | None
     tip: str
 
 
@@ -58,7 +57,7 @@ class DifferenceTable:
 
     first: str
     second: str
-    says: str
+    summary: str
     rows: tuple[DifferenceRow, ...]
 
 
@@ -76,7 +75,7 @@ def _table(first: str, second: str, items: Sequence[Difference], compared: Compa
     return DifferenceTable(
         first=clip(first),
         second=clip(second),
-        says=f"{n_sure} of {count(len(items), 'difference')} sure{doubtful}",
+        summary=f"{n_sure} of {count(len(items), 'difference')} sure{doubtful}",
         rows=rows,
     )
 
@@ -98,10 +97,6 @@ def _row(item: Difference, reach: float, compared: Comparison) -> DifferenceRow:
     metric, care = METRICS[item.metric], caveat(compared, item)
     interval = "" if item.low is None or item.high is None else f"{number(item.low)} {EN_DASH} {number(item.high)}"
     word = difference_word(item)
-    bar = None
-    if item.low is not None and item.high is not None:
-        ends = sorted(_place(end, reach, metric.higher_is_better) for end in (item.low, item.high))
-        bar = (ends[0], round(max(ends[1] - ends[0], 0.6), 2))
     return DifferenceRow(
         title=metric.title,
         note=item.note,
@@ -111,18 +106,17 @@ def _row(item: Difference, reach: float, compared: Comparison) -> DifferenceRow:
         ahead=MISSING if item.better is None else clip(item.better),
         word=word,
         sure=item.sure,
-        place=_place(item.value, reach, metric.higher_is_better),
-        bar=bar,
+        strip=_strip(item, reach, -1 if metric.higher_is_better else 1),
         tip=_tip(metric.title, item, interval, word),
     )
 
 
-def _place(difference: float, reach: float, higher_is_better: bool) -> float:
-    """Put what favours the first on the left, and what cannot be drawn in the middle."""
-    if not math.isfinite(difference):
-        return 50.0
-    towards_second = -difference if higher_is_better else difference
-    return round(50 + 50 * max(-1.0, min(1.0, towards_second / reach)), 2)
+def _strip(item: Difference, reach: float, sign: int) -> Strip | None:
+    """Draw what favours the first representation on the left of zero."""
+    if item.low is None or item.high is None:
+        return None
+    low, high = sign * item.low, sign * item.high
+    return make_strip(sign * item.value, bounds=(-reach, reach), low=low, high=high, zero=0.0)
 
 
 def _tip(title: str, item: Difference, interval: str, word: str) -> str:

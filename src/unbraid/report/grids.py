@@ -1,4 +1,4 @@
-"""Shaded tables."""
+"""Shaded tables, and those of the report page: codes by factors, factors by factors, scores by factors and codes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbraid._base.arrays import BoolArray, FloatArray, IntArray
-from unbraid._base.images import png_address, shrink
+from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.text import MINUS, MISSING, clip, short
-from unbraid.manifold import ManifoldAnalysis, ManifoldComparison
 from unbraid.metrics import METRICS
 from unbraid.results.finding import FindingKind
 from unbraid.results.report import Report
@@ -141,9 +139,8 @@ def strongest_rows(matrix: FloatArray, most: int) -> IntArray:
     return np.sort(np.argsort(-size, kind="stable")[:most])
 
 
-MAX_CODES, MAX_FACTORS, MAX_CELLS, FEWEST_CODES = 64, 60, 1600, 12
-MAX_CODE_PAIRS = 40
-MAX_FACTOR_PAIRS = 40
+#: Most codes, factors and cells of a table; codes that it has room for at least; most of either in a table of pairs.
+MAX_CODES, MAX_FACTORS, MAX_CELLS, FEWEST_CODES, MAX_PAIRED = 64, 60, 1600, 12, 40
 INFORMATION, IMPORTANCE = "mutual_information", "importance"
 PAIR_CAPTIONS = {
     "iwo": "1: the two factors live in subspaces at right angles, so that one can be changed without the other. "
@@ -178,7 +175,7 @@ def code_code_map(report: Report) -> Grid | None:
     names = [name for name in report.meta["code_names"] if name not in set(report.meta["dead_codes"])]
     if len(matrix) < 2 or len(names) != len(matrix):
         return None
-    kept = strongest_rows(matrix - np.diag(np.diagonal(matrix)), MAX_CODE_PAIRS)
+    kept = strongest_rows(matrix - np.diag(np.diagonal(matrix)), MAX_PAIRED)
     shown = [names[j] for j in kept]
     return Grid(
         key="code-correlation",
@@ -201,7 +198,7 @@ def _factor_pair_grid(report: Report, name: str, matrix: FloatArray) -> Grid:
     factors = report.meta["factor_names"]
     # What a factor shares with itself says nothing, so the diagonal is left empty.
     pairs = np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix)
-    shown = [factors[k] for k in range(min(len(factors), MAX_FACTOR_PAIRS))]
+    shown = [factors[k] for k in range(min(len(factors), MAX_PAIRED))]
     return Grid(
         key=name,
         title=METRICS[name].title,
@@ -289,16 +286,13 @@ def _left_out(shown: int, total: int, noun: str, what: str) -> str:
     return f"Shown: the {shown} of {total:,} {noun} with the largest {what}." if shown < total else ""
 
 
-BREAKDOWN_CODES, BREAKDOWN_FACTORS = 64, 60
-
-
 def factor_grid(report: Report) -> Grid | None:
     """Return scores by factors: which factor is weak?"""
     found = {name: score.per_factor for name, score in report.scores.items() if score.per_factor is not None}
     factors = report.meta["factor_names"]
     if not found or not factors:
         return None
-    shown = factors[:BREAKDOWN_FACTORS]
+    shown = factors[:MAX_FACTORS]
     rows = tuple(
         GridRow(
             name=METRICS[name].title,
@@ -328,7 +322,7 @@ def code_grid(report: Report) -> Grid | None:
     tops = [_top(name, values) for name, values in found.items()]
     unit = [top is not None for top in tops]
     names = report.meta["code_names"]
-    kept = strongest_rows(matrix[:, unit] if any(unit) else matrix, BREAKDOWN_CODES)
+    kept = strongest_rows(matrix[:, unit] if any(unit) else matrix, MAX_CODES)
     shown = [names[j] for j in kept]
     plain = make_rows(matrix[kept], shown, top=None, remarks=code_remarks(report, shown))
     rows = tuple(
@@ -360,81 +354,3 @@ def _top(name: str, values: FloatArray) -> float | None:
     metric = METRICS[name]
     within = bool((np.nan_to_num(values) <= 1 + 1e-9).all() and (np.nan_to_num(values) >= -1e-9).all())
     return 1.0 if metric.bounds == (0.0, 1.0) and metric.higher_is_better and within else None
-
-
-MOST_CELLS = 24
-MOST_PIXELS = 392
-LOW, HIGH = np.array([244, 248, 252]), np.array([0, 54, 111])
-
-
-def pair_grid(analysis: ManifoldAnalysis) -> Grid | None:
-    """Return the mutual information of the most important latents."""
-    shown = analysis.order[: min(MOST_CELLS, analysis.n_active)]
-    if len(shown) < 2:
-        return None
-    matrix = analysis.pairwise_mutual_information[np.ix_(shown, shown)]
-    return Grid(
-        key="pairs",
-        title="Mutual information of two latents",
-        caption="In nats, latents from the most important to the least. 0: they move the data at right angles.",
-        corner="latent by latent",
-        columns=tuple(f"z{i}" for i in shown),
-        rows=make_rows(matrix, [f"z{i}" for i in shown], top=largest(matrix)),
-        left_out=_latents_left_out(len(shown), analysis.n_active),
-    )
-
-
-def pair_map(analysis: ManifoldAnalysis) -> str | None:
-    """Return all pairs as one image, sorted by importance, where a table has no room for them."""
-    if analysis.n_active <= MOST_CELLS:
-        return None
-    active = analysis.order[: analysis.n_active]
-    return heat_image(analysis.pairwise_mutual_information[np.ix_(active, active)])
-
-
-def heat_image(matrix: FloatArray) -> str:
-    """Return a matrix as an image from light, 0, to dark, its 99th percentile; NaN is light."""
-    filled = np.nan_to_num(matrix)
-    small = shrink(filled[:, :, None], MOST_PIXELS)
-    top = float(np.percentile(small, 99)) or float(small.max()) or 1.0
-    share = np.clip(small / top, 0.0, 1.0)
-    return png_address(np.round(LOW + share * (HIGH - LOW)).astype(np.uint8))
-
-
-def set_grid(analysis: ManifoldAnalysis) -> Grid | None:
-    """Return entropies of the sets, and what every two share, where a partition was asked for."""
-    between = analysis.set_mutual_information
-    if between is None:
-        return None
-    names = list(analysis.partition.names)
-    return Grid(
-        key="sets",
-        title="Mutual information of two sets",
-        caption="In nats; 0: the two sets move the data at right angles everywhere.",
-        corner="set by set",
-        columns=tuple(clip(name) for name in names),
-        rows=make_rows(between, names, top=largest(between)),
-    )
-
-
-def cross_grid(comparison: ManifoldComparison, matrix: FloatArray, key: str, title: str, caption: str) -> Grid:
-    """Return a matrix of latents of one decoder by those of the other, both by importance."""
-    rows, columns = _most(comparison.order_a, comparison.active_a), _most(comparison.order_b, comparison.active_b)
-    part = matrix[np.ix_(rows, columns)]
-    return Grid(
-        key=key,
-        title=title,
-        caption=caption,
-        corner="a by b",
-        columns=tuple(f"z{j}" for j in columns),
-        rows=make_rows(part, [f"z{i}" for i in rows], top=largest(part)),
-        left_out=_latents_left_out(len(rows), int(comparison.active_a.sum())),
-    )
-
-
-def _most(order: IntArray, active: BoolArray) -> IntArray:
-    return order[: min(MOST_CELLS, int(active.sum()))]
-
-
-def _latents_left_out(shown: int, total: int) -> str:
-    return f"Shown: the {shown} most important of {total:,} active latents." if shown < total else ""

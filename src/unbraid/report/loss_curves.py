@@ -1,8 +1,7 @@
-"""Loss-capacity data, charts, tables."""
+"""Loss–capacity curves: their data, charts and tables."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.text import EN_DASH, clip, listing, number, short
-from unbraid.report.charts import round_up
+from unbraid.report.charts import MOST_CHARTS, TOP, Chart, Scale, Series, line_chart
 from unbraid.report.grids import Cell, Grid, GridRow
 from unbraid.results.report import Report
 from unbraid.results.score import Score
@@ -85,60 +84,12 @@ def _part(score: Score | None, factor: int) -> float | None:
     return None if score is None or score.per_factor is None else float(score.per_factor[factor])
 
 
-MAX_FACTORS, MAX_OVERLAID = 40, 12
-TOP, HEIGHT, TALL = 14.0, 84.0, 190.0
-HEADROOM, LEFT, WIDTH = 1.04, 5.0, 93.0
+MAX_OVERLAID = 12
+#: Pixels from the top of a chart to a loss of 0: of a factor's chart, and of the mean's.
+SMALL, TALL = 98.0, 204.0
+#: Room above the highest baseline, as a factor; ends of the curves, in percent of the width.
+HEADROOM, LEFT, RIGHT = 1.04, 3.0, 97.0
 MEAN = "Mean over factors"
-
-
-class Place(NamedTuple):
-    """One rung of one curve: ``x`` in percent, ``y`` in pixels from above."""
-
-    x: float
-    y: float
-    tip: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One curve.
-
-    Attributes:
-        style: Which colour, dashes and mark it has; the same for one representation on the whole page.
-        name: Of the representation.
-        path: Corners of the line, as SVG writes them, ``x`` from 0 to 100.
-        band: Corners of the interval round it.
-        places: Where the marks go.
-        caption: Explicitness and informativeness.
-    """
-
-    style: int
-    name: str
-    path: str
-    band: str
-    places: tuple[Place, ...]
-    caption: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
-    """The curves of one factor, or of the mean.
-
-    Attributes:
-        name: Of the factor.
-        says: What the chart shows, in words.
-        lines: The curves.
-        guesses: Height and loss of a blind guess; one, unless the representations have other rows.
-        base: Where a loss of 0 is, in pixels from above.
-        levels: Height and label of lines across, for a tall chart.
-    """
-
-    name: str
-    says: str
-    lines: tuple[Line, ...]
-    guesses: tuple[tuple[float, str], ...]
-    base: float
-    levels: tuple[tuple[float, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +98,9 @@ class LossCharts:
 
     Attributes:
         axis: What the capacities count.
-        names: Style and name of each representation.
+        names: Style and name of each representation; one style on the whole page.
         mean: The chart of the mean, or ``None`` where there is one factor.
-        charts: The others.
-        ticks: Place and label along the axis of capacities.
+        charts: One for each factor.
         left_out: What is not shown, in a sentence, or empty.
     """
 
@@ -158,25 +108,7 @@ class LossCharts:
     names: tuple[tuple[int, str], ...]
     mean: Chart | None
     charts: tuple[Chart, ...]
-    ticks: tuple[tuple[float, str], ...]
     left_out: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Scale:
-    """Capacities and losses to places."""
-
-    first: float
-    last: float
-    most: float
-
-    def across(self, capacity: float) -> float:
-        share = (capacity - self.first) / (self.last - self.first) if self.last > self.first else 0.5
-        return round(LEFT + WIDTH * share, 2)
-
-    def down(self, loss: float, height: float) -> float:
-        """Losses above the scale stay at its top."""
-        return round(TOP + height * (1 - min(1.0, max(0.0, loss / self.most))), 2)
 
 
 def draw_losses(reports: Mapping[str, Report]) -> list[LossCharts]:
@@ -192,75 +124,65 @@ def draw_losses(reports: Mapping[str, Report]) -> list[LossCharts]:
 def _charts(axis: str, found: dict[int, tuple[str, LossCurves]]) -> LossCharts:
     shown = dict(list(found.items())[:MAX_OVERLAID])
     factors = list(dict.fromkeys(factor for _, curves in shown.values() for factor in curves.by_factor))
-    scale = _scale_of([curve for _, curves in shown.values() for curve in curves.by_factor.values()])
+    every = [curve for _, curves in shown.values() for curve in curves.by_factor.values()]
+    capacities = Scale(
+        low=min(float(curve.capacities[0]) for curve in every),
+        high=max(float(curve.capacities[-1]) for curve in every),
+        start=LEFT,
+        stop=RIGHT,
+    )
+    most, alone = HEADROOM * max(curve.baseline for curve in every), len(found) == 1
     means = {style: (name, curves.mean) for style, (name, curves) in shown.items() if curves.mean is not None}
     charts = tuple(
         _chart(
             clip(factor),
             {s: (name, curves.by_factor[factor]) for s, (name, curves) in shown.items() if factor in curves.by_factor},
-            scale,
-            HEIGHT,
-            alone=len(found) == 1,
+            capacities,
+            Scale(low=0.0, high=most, start=SMALL, stop=TOP),
+            alone=alone,
         )
-        for factor in factors[:MAX_FACTORS]
+        for factor in factors[:MOST_CHARTS]
     )
+    tall = Scale(low=0.0, high=most, start=TALL, stop=TOP)
     return LossCharts(
         axis=axis or "capacity",
         names=tuple((style, name) for style, (name, _) in shown.items()),
-        mean=_chart(MEAN, means, scale, TALL, alone=len(found) == 1) if means else None,
+        mean=_chart(MEAN, means, capacities, tall, alone=alone) if means else None,
         charts=charts,
-        ticks=tuple((scale.across(tick), f"{tick:g}") for tick in steps(scale.first, scale.last)),
         left_out=_left_out(len(factors), len(found)),
     )
 
 
-def _scale_of(curves: list[LossCurve]) -> _Scale:
-    return _Scale(
-        first=min(float(curve.capacities[0]) for curve in curves),
-        last=max(float(curve.capacities[-1]) for curve in curves),
-        most=HEADROOM * max(curve.baseline for curve in curves),
-    )
-
-
-def _chart(
-    name: str, curves: Mapping[int, tuple[str, LossCurve]], scale: _Scale, height: float, *, alone: bool
-) -> Chart:
-    lines = tuple(
-        _line(style, "" if alone else who, name, curve, scale, height) for style, (who, curve) in curves.items()
-    )
-    guesses = dict.fromkeys((scale.down(curve.baseline, height), short(curve.baseline)) for _, curve in curves.values())
+def _chart(name: str, curves: Mapping[int, tuple[str, LossCurve]], x: Scale, y: Scale, *, alone: bool) -> Chart:
+    is_tall = y.start == TALL
+    guesses = {short(curve.baseline): curve.baseline for _, curve in curves.values()}
     told = [_told(curve) if alone else f"{clip(who)}: {_told(curve)}" for who, curve in curves.values()]
-    levels = [(scale.down(loss, height), f"{loss:g}") for loss in steps(0.0, scale.most)] if height == TALL else []
-    return Chart(
-        name=name,
-        says=f"{name}. Loss of a blind guess: {listing([text for _, text in guesses], 99)}. {' '.join(told)}",
-        lines=lines,
-        guesses=tuple(guesses),
-        base=scale.down(0.0, height),
-        levels=tuple(levels),
+    return line_chart(
+        [_series(style, "" if alone else who, name, curve) for style, (who, curve) in curves.items()],
+        title=name,
+        description=f"{name}. Loss of a blind guess: {listing(list(guesses), 99)}. {' '.join(told)}",
+        base=y.start,
+        x=x,
+        y=y,
+        y_marks=None if is_tall else (),
+        levels=[(loss, f"blind guess {text}" if is_tall else text) for text, loss in guesses.items()],
     )
 
 
-def _line(style: int, who: str, factor: str, curve: LossCurve, scale: _Scale, height: float) -> Line:
-    across = [scale.across(capacity) for capacity in curve.capacities.tolist()]
-    heights = [
-        [scale.down(loss, height) for loss in losses.tolist()] for losses in (curve.losses, curve.low, curve.high)
-    ]
-    middle, bottom, top = ([f"{x},{y}" for x, y in zip(across, ys, strict=True)] for ys in heights)
+def _series(style: int, who: str, factor: str, curve: LossCurve) -> Series:
     subject = f"{clip(who)}, {factor}" if who else factor
-    places = tuple(
-        Place(x, y, f"{subject}: loss {number(loss)} ({number(low)} to {number(high)}) at capacity {number(capacity)}")
-        for x, y, capacity, loss, low, high in zip(
-            across, heights[0], *(column.tolist() for column in curve[:4]), strict=True
-        )
-    )
-    return Line(
-        style=style,
+    return Series(
         name=who,
-        path=" ".join(middle),
-        band=" ".join([*bottom, *reversed(top)]),
-        places=places,
-        caption=_letters(curve),
+        x=curve.capacities,
+        y=curve.losses,
+        low=curve.low,
+        high=curve.high,
+        colour=style,
+        tips=[
+            f"{subject}: loss {number(loss)} ({number(low)} to {number(high)}) at capacity {number(capacity)}"
+            for capacity, loss, low, high in zip(*(column.tolist() for column in curve[:4]), strict=True)
+        ],
+        note=_letters(curve),
     )
 
 
@@ -278,24 +200,11 @@ def _letters(curve: LossCurve) -> str:
 
 def _left_out(n_factors: int, n_reports: int) -> str:
     parts = [
-        f"the first {MAX_FACTORS} of {n_factors} factors" if n_factors > MAX_FACTORS else "",
+        f"the first {MOST_CHARTS} of {n_factors} factors" if n_factors > MOST_CHARTS else "",
         f"the first {MAX_OVERLAID} of {n_reports} representations" if n_reports > MAX_OVERLAID else "",
     ]
     shown = [part for part in parts if part]
     return f"Drawn: {listing(shown)}." if shown else ""
-
-
-def steps(low: float, high: float, most: int = 5) -> list[float]:
-    """Return round numbers from ``low`` to ``high``, at most ``most`` of them.
-
-    Example:
-        >>> steps(0.0, 1.04), steps(1.0, 32.0)
-        ([0.0, 0.5, 1.0], [10.0, 20.0, 30.0])
-    """
-    if high <= low:
-        return [low]
-    step = round_up((high - low) / most)
-    return [round(k * step, 10) for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
 def loss_tables(reports: Mapping[str, Report]) -> list[Grid]:
@@ -328,7 +237,7 @@ def _table(key: str, name: str, curves: LossCurves) -> Grid:
 def _named(curves: LossCurves) -> Iterator[tuple[str, LossCurve]]:
     if curves.mean is not None:
         yield MEAN, curves.mean
-    yield from list(curves.by_factor.items())[:MAX_FACTORS]
+    yield from list(curves.by_factor.items())[:MOST_CHARTS]
 
 
 def _row(factor: str, curve: LossCurve, shared: bool) -> GridRow:

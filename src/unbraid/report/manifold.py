@@ -1,4 +1,4 @@
-"""Pages about decoders: an analysis of one, or a comparison of two."""
+"""The pages of decoders: an analysis of one, and a comparison of two."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._base.arrays import FloatArray
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.images import png_address, shrink, to_pixels, to_signed_pixels
-from unbraid._base.text import MINUS, clip, count, listing, number
+from unbraid._base.text import clip, count, listing, number, short
 from unbraid.manifold import ManifoldAnalysis, ManifoldComparison, Pictures
-from unbraid.report.charts import SPECTRUM_HEIGHT, SPECTRUM_WIDTH, make_spectrum
-from unbraid.report.grids import cross_grid, pair_grid, pair_map, set_grid
+from unbraid.report.charts import (
+    TOP,
+    Bar,
+    Chart,
+    PlaneChart,
+    Scale,
+    Series,
+    line_chart,
+    plane_chart,
+    spanning,
+    tick_text,
+)
+from unbraid.report.grids import Grid, largest, make_rows
 from unbraid.report.shell import carried, fill
 
 IMAGE_SIDE = 64
@@ -19,6 +30,11 @@ NAMED = 3
 NEXT_TO_NOTHING = 0.01
 MOST_LATENTS = 100
 TIMES = " \u00d7 "
+#: Pixels from the top of the spectrum to its lowest value, and latents up to which each has a text.
+SPECTRUM, MOST_TIPS = 234.0, 200
+#: Latents of a table of pairs, and pixels of either side of an image of all pairs.
+MOST_CELLS, MOST_PIXELS = 24, 392
+LOW, HIGH = np.array([244, 248, 252]), np.array([0, 54, 111])
 
 
 def render_manifold_page(analysis: ManifoldAnalysis, pictures: Pictures | None = None) -> str:
@@ -31,7 +47,6 @@ def render_manifold_page(analysis: ManifoldAnalysis, pictures: Pictures | None =
         "headlines": _headlines(analysis),
         "notes": analysis.notes,
         "spectrum": make_spectrum(analysis),
-        "canvas": (SPECTRUM_WIDTH, SPECTRUM_HEIGHT),
         "pair_grid": pair_grid(analysis),
         "pair_map": pair_map(analysis),
         "sets": None if analysis.partition.is_default else _set_rows(analysis),
@@ -167,20 +182,136 @@ def _traversals(pictures: Pictures | None) -> dict[str, Any] | None:
     for latent, images in zip(pictures.latents, pictures.traversals, strict=True):
         strip = np.concatenate([shrink(image, IMAGE_SIDE) for image in images], axis=1)
         rows.append((f"z{latent}", png_address(to_pixels(strip, low, high))))
-    return {"steps": [f"{step:g}".replace("-", MINUS) for step in pictures.steps], "rows": rows}
+    return {"steps": [tick_text(step) for step in pictures.steps], "rows": rows}
 
 
-def _contours(pictures: Pictures | None) -> dict[str, Any] | None:
-    """Return the curves in a square of 400, upwards as in a plot."""
+def _contours(pictures: Pictures | None) -> PlaneChart | None:
     if pictures is None or pictures.contours is None:
         return None
-    points = pictures.contours
-    low, high = points.min(axis=(0, 1, 2)), points.max(axis=(0, 1, 2))
-    size = float((high - low).max()) or 1.0
-    place = (points - (low + high) / 2) / size * 380 + 200
-    place[..., 1] = 400 - place[..., 1]
-    return {"along": [[_polyline(curve) for curve in family] for family in place]}
+    curves = [(latent, curve) for latent, family in enumerate(pictures.contours) for curve in family]
+    return plane_chart(curves, title="Contours", caption="Curves along each of the two latents.")
 
 
-def _polyline(curve: FloatArray) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in curve)
+def make_spectrum(analysis: ManifoldAnalysis) -> Chart:
+    """Draw the entropies of all latents, numbered, and of the active ones, sorted, with two standard errors."""
+    n, order = analysis.latent_dim, analysis.order[: analysis.n_active]
+    ranked, errors = analysis.latent_entropy[order], 2 * np.nan_to_num(analysis.latent_entropy_error[order])
+    y = spanning([ranked - errors, ranked + errors], start=SPECTRUM, stop=TOP, margin=0.05)
+    numbered = Series(
+        name="in the order of the latents",
+        x=np.arange(1.0, n + 1),
+        y=np.where(np.isfinite(analysis.latent_entropy), analysis.latent_entropy, np.nan),
+        mark="faint",
+        colour=5,
+    )
+    by_rank = Series(
+        name="sorted from the most important, with two standard errors",
+        x=np.arange(1.0, len(order) + 1),
+        y=ranked,
+        low=ranked - errors,
+        high=ranked + errors,
+        mark="plain",
+    )
+    low, high = float((ranked - errors).min()), float((ranked + errors).max())
+    return line_chart(
+        [by_rank, numbered],
+        title="Spectrum",
+        description=f"Entropies of {len(order)} active latents fall from {short(high)} to {short(low)} nats.",
+        x_label="place (or latent)",
+        base=SPECTRUM,
+        x=Scale(low=0.5, high=n + 0.5),
+        y=y,
+        x_marks=[(1.0, "1 (z0)"), (float(n), f"{n:,} (z{n - 1})")][: min(n, 2)],
+        columns=_columns(analysis),
+    )
+
+
+def _columns(analysis: ManifoldAnalysis) -> list[Bar]:
+    """Return a column over each place, which tells the latent there and its entropy."""
+    if analysis.n_active > MOST_TIPS:
+        return []
+    width = 100 / analysis.latent_dim
+    return [
+        Bar(
+            round(rank * width, 2),
+            round(width, 2),
+            TOP,
+            SPECTRUM - TOP,
+            f"{rank + 1}: z{latent}, {analysis.latent_entropy[latent]:.3f} ± "
+            f"{analysis.latent_entropy_error[latent]:.3f} nats",
+        )
+        for rank, latent in enumerate(analysis.order[: analysis.n_active])
+    ]
+
+
+def pair_grid(analysis: ManifoldAnalysis) -> Grid | None:
+    """Return the mutual information of the most important latents."""
+    shown = analysis.order[: min(MOST_CELLS, analysis.n_active)]
+    if len(shown) < 2:
+        return None
+    matrix = analysis.pairwise_mutual_information[np.ix_(shown, shown)]
+    return Grid(
+        key="pairs",
+        title="Mutual information of two latents",
+        caption="In nats, latents from the most important to the least. 0: they move the data at right angles.",
+        corner="latent by latent",
+        columns=tuple(f"z{i}" for i in shown),
+        rows=make_rows(matrix, [f"z{i}" for i in shown], top=largest(matrix)),
+        left_out=_latents_left_out(len(shown), analysis.n_active),
+    )
+
+
+def pair_map(analysis: ManifoldAnalysis) -> str | None:
+    """Return all pairs as one image, sorted by importance, where a table has no room for them."""
+    if analysis.n_active <= MOST_CELLS:
+        return None
+    active = analysis.order[: analysis.n_active]
+    return heat_image(analysis.pairwise_mutual_information[np.ix_(active, active)])
+
+
+def heat_image(matrix: FloatArray) -> str:
+    """Return a matrix as an image from light, 0, to dark, its 99th percentile; NaN is light."""
+    filled = np.nan_to_num(matrix)
+    small = shrink(filled[:, :, None], MOST_PIXELS)
+    top = float(np.percentile(small, 99)) or float(small.max()) or 1.0
+    share = np.clip(small / top, 0.0, 1.0)
+    return png_address(np.round(LOW + share * (HIGH - LOW)).astype(np.uint8))
+
+
+def set_grid(analysis: ManifoldAnalysis) -> Grid | None:
+    """Return entropies of the sets, and what every two share, where a partition was asked for."""
+    between = analysis.set_mutual_information
+    if between is None:
+        return None
+    names = list(analysis.partition.names)
+    return Grid(
+        key="sets",
+        title="Mutual information of two sets",
+        caption="In nats; 0: the two sets move the data at right angles everywhere.",
+        corner="set by set",
+        columns=tuple(clip(name) for name in names),
+        rows=make_rows(between, names, top=largest(between)),
+    )
+
+
+def cross_grid(comparison: ManifoldComparison, matrix: FloatArray, key: str, title: str, caption: str) -> Grid:
+    """Return a matrix of latents of one decoder by those of the other, both by importance."""
+    rows, columns = _most(comparison.order_a, comparison.active_a), _most(comparison.order_b, comparison.active_b)
+    part = matrix[np.ix_(rows, columns)]
+    return Grid(
+        key=key,
+        title=title,
+        caption=caption,
+        corner="a by b",
+        columns=tuple(f"z{j}" for j in columns),
+        rows=make_rows(part, [f"z{i}" for i in rows], top=largest(part)),
+        left_out=_latents_left_out(len(rows), int(comparison.active_a.sum())),
+    )
+
+
+def _most(order: IntArray, active: BoolArray) -> IntArray:
+    return order[: min(MOST_CELLS, int(active.sum()))]
+
+
+def _latents_left_out(shown: int, total: int) -> str:
+    return f"Shown: the {shown} most important of {total:,} active latents." if shown < total else ""

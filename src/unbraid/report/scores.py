@@ -1,4 +1,4 @@
-"""Page of one result, notebook."""
+"""The page of one report, and its table in a notebook."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _score_row(name: str, score: Score, report: Report) -> ScoreRow:
         remark=remark(metric, score),
         is_warning=not metric.source.label_free or standing(metric, score) is Standing.WORSE,
         direction="" if metric.higher_is_better else "lower is better",
-        strip=make_strip(metric, score),
+        strip=make_strip(score.value, bounds=metric.bounds, low=score.low, high=score.high, null=score.null),
         tip=score_tip(metric.title, score),
         limit=_limit(name, score, report),
     )

@@ -1,4 +1,4 @@
-"""Dependence, axes."""
+"""Sections of the report page: factors that depend on each other, and the axes that each factor needs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from unbraid.evidence.dependence import FactorDependence
 from unbraid.interpret.dependence import distrusted, read_instead
 from unbraid.interpret.summary import Doubt
 from unbraid.metrics import METRICS
+from unbraid.report.charts import MOST_CHARTS, TOP, Bar, Chart, ChartGroup, Scale, Series, line_chart
 from unbraid.report.grids import Grid, make_rows
 from unbraid.results.report import Report
 
+#: Factors of the table of dependence.
 MAX_FACTORS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DependenceView:
-    """What the section shows.
+    """The section about factors that depend on each other.
 
     Attributes:
-        says: What the test found, in a sentence.
+        says: Result of the test of dependence, in a sentence.
         grid: Strength of every two factors.
         doubts: Reasons to distrust scores, each with the scores it is about.
         better: Scores to read instead: title, name, value or empty where it was not run.
@@ -95,55 +97,10 @@ def _value(report: Report, name: str) -> str:
     return number(report.scores[name].value) if name in report.scores else ""
 
 
-CURVE_FACTORS, MAX_AXES = 40, 16
+MAX_AXES = 16
 LOSS, WEIGHTS = "loss_curve", "axis_weights"
-TOP, HEIGHT, BAR_SHARE = 6.0, 64.0, 0.6
-
-
-class Mark(NamedTuple):
-    """One mark: a dot of the line, or the top of a bar; ``x`` in percent, ``y`` in pixels from above."""
-
-    x: float
-    y: float
-    tip: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
-    """The small chart of one factor.
-
-    Attributes:
-        name: Of the factor.
-        says: What the chart shows, in words.
-        dots: Loss left with no axis, one, two, ...
-        bars: Weight of each axis.
-    """
-
-    name: str
-    says: str
-    dots: tuple[Mark, ...]
-    bars: tuple[Mark, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curves:
-    """Small charts on the same scales, one for each factor.
-
-    Attributes:
-        panels: The charts.
-        ticks: Place and label along the axis of axes.
-        bar_width: In percent.
-        top: Where a share of 1 is, in pixels from above.
-        base: Where a share of 0 is.
-        left_out: What is not shown, in a sentence, or empty.
-    """
-
-    panels: tuple[Panel, ...]
-    ticks: tuple[tuple[float, str], ...]
-    bar_width: float
-    top: float
-    base: float
-    left_out: str
+#: Pixels from the top of a chart to its zero, and the share of the way to the next axis that a bar is wide.
+AXES_BASE, BAR_SHARE = 78.0, 0.6
 
 
 class _Found(NamedTuple):
@@ -153,23 +110,17 @@ class _Found(NamedTuple):
     left_out: str
 
 
-def make_curves(report: Report) -> Curves | None:
-    """Return the charts, where a score carries losses and weights."""
+def make_curves(report: Report) -> ChartGroup | None:
+    """Return small charts on the same scales, one for each factor, where a score carries losses and weights."""
     found = _find(report)
     if found is None:
         return None
     n_axes = max(len(found.losses) - 1, 1)
-    return Curves(
-        panels=tuple(
-            _panel(clip(name), _finite(found.losses[:, k]), _finite(found.weights[:, k]), n_axes)
-            for k, name in enumerate(found.names)
-        ),
-        ticks=tuple((_across(axis, n_axes), str(axis)) for axis in range(0, n_axes + 1, 1 if n_axes <= 8 else 2)),
-        bar_width=round(BAR_SHARE * 100 / (n_axes + 1), 2),
-        top=TOP,
-        base=_down(0.0),
-        left_out=found.left_out,
-    )
+    charts = [
+        _axes_chart(clip(name), _finite(found.losses[:, k]), _finite(found.weights[:, k]), n_axes)
+        for k, name in enumerate(found.names)
+    ]
+    return ChartGroup(charts=charts, left_out=found.left_out)
 
 
 def loss_grid(report: Report) -> Grid | None:
@@ -210,30 +161,47 @@ def _find(report: Report) -> _Found | None:
     losses, weights = evidence[LOSS], evidence[WEIGHTS]
     n_axes = max(len(losses) - 1, len(weights))
     cut = [
-        f"the first {CURVE_FACTORS} of {len(names)} factors" if len(names) > CURVE_FACTORS else "",
+        f"the first {MOST_CHARTS} of {len(names)} factors" if len(names) > MOST_CHARTS else "",
         f"the first {MAX_AXES} of {_axes(n_axes)}" if n_axes > MAX_AXES else "",
     ]
     parts = [part for part in cut if part]
     return _Found(
-        losses=losses[: MAX_AXES + 1, :CURVE_FACTORS],
-        weights=weights[:MAX_AXES, :CURVE_FACTORS],
-        names=names[:CURVE_FACTORS],
+        losses=losses[: MAX_AXES + 1, :MOST_CHARTS],
+        weights=weights[:MAX_AXES, :MOST_CHARTS],
+        names=names[:MOST_CHARTS],
         left_out=f"Shown: {listing(parts)}." if parts else "",
     )
 
 
-def _panel(name: str, losses: FloatArray, weights: FloatArray, n_axes: int) -> Panel:
-    dots = tuple(
-        Mark(_across(kept, n_axes), _down(share), f"{name}: {short(share)} of the loss left with {_axes(kept)}")
-        for kept, share in enumerate(losses.tolist())
-    )
-    bars = tuple(
-        Mark(_across(axis, n_axes), _down(share), f"{name}: axis {axis} has weight {short(share)}")
+def _axes_chart(name: str, losses: FloatArray, weights: FloatArray, n_axes: int) -> Chart:
+    """Draw the loss left with no axis, one, two, ... as a line, and the weight of each axis as a bar."""
+    x = Scale(low=-0.5, high=n_axes + 0.5)
+    y = Scale(low=0.0, high=1.0, start=AXES_BASE, stop=TOP)
+    width = round(BAR_SHARE * 100 / (n_axes + 1), 2)
+    bars = [
+        Bar(
+            round(x.place(axis) - width / 2, 2),
+            width,
+            y.place(share),
+            round(AXES_BASE - y.place(share), 2),
+            f"{name}: axis {axis} has weight {short(share)}",
+        )
         for axis, share in enumerate(weights.tolist()[:n_axes], start=1)
-    )
+    ]
+    tips = [f"{name}: {short(share)} of the loss left with {_axes(k)}" for k, share in enumerate(losses.tolist())]
     left = listing([f"{short(share)} with {_axes(kept)}" for kept, share in enumerate(losses.tolist()) if kept], 99)
     weighed = listing([short(share) for share in weights.tolist()], 99)
-    return Panel(name=name, says=f"{name}. Loss left: {left or 'all'}. Weights: {weighed}.", dots=dots, bars=bars)
+    return line_chart(
+        [Series(name="loss left", x=np.arange(len(losses), dtype=float), y=losses, tips=tips)],
+        title=name,
+        description=f"{name}. Loss left: {left or 'all'}. Weights: {weighed}.",
+        base=AXES_BASE,
+        x=x,
+        y=y,
+        x_marks=[(float(axis), str(axis)) for axis in range(0, n_axes + 1, 1 if n_axes <= 8 else 2)],
+        y_marks=[(1.0, "")],
+        bars=bars,
+    )
 
 
 def _finite(column: FloatArray) -> FloatArray:
@@ -243,13 +211,3 @@ def _finite(column: FloatArray) -> FloatArray:
 
 def _axes(kept: int) -> str:
     return "no axis" if not kept else "1 axis" if kept == 1 else f"{kept:,} axes"
-
-
-def _across(axis: int, n_axes: int) -> float:
-    """Return the middle of the column of an axis, in percent; 0 is the column without axes."""
-    return round(100 * (axis + 0.5) / (n_axes + 1), 2)
-
-
-def _down(share: float) -> float:
-    """Return the height of a share, in pixels from above; losses a little above 1 stay inside."""
-    return round(TOP + HEIGHT * (1 - min(1.0, max(0.0, share))), 2)

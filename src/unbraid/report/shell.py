@@ -1,4 +1,4 @@
-"""What every page is made in: templates, style sheet, script, and the numbers it carries along."""
+"""The shell of every page: templates, style sheets, script, and the numbers that the page carries along."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from unbraid._version import __version__
+from unbraid.report.charts import style_of
 
 MOST_DATA = 400_000
 FOLDER = "templates"
@@ -29,6 +30,7 @@ def fill(template: str, context: dict[str, Any], *style_sheets: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["style_of"] = style_of
     script = _asset("page.js")
     ours = {
         "version": __version__,

@@ -1,4 +1,4 @@
-"""Page of a study."""
+"""The page of a study."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid._base.text import EN_DASH, MINUS, MISSING, count, exact, listing, number, short
-from unbraid.report.charts import Panel, Trace, make_panel
+from unbraid.report.charts import PANEL, Chart, ChartGroup, Series, line_chart
 from unbraid.report.grids import Cell, Grid, GridRow, strongest_rows
 from unbraid.report.shell import fill
 from unbraid.study.analysis import Analysis, analyse
@@ -30,29 +30,12 @@ MOST_SIZES = 24
 APART = 0.4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panels:
-    """Charts of one kind.
-
-    Attributes:
-        key: Short identifier.
-        title: What they have in common, for a choice between several.
-        panels: The charts.
-        left_out: What is not drawn, in a sentence, or empty.
-    """
-
-    key: str
-    title: str
-    panels: tuple[Panel, ...]
-    left_out: str = ""
-
-
 def families(analysis: Analysis) -> list[str]:
     """Return families in the order of their colours."""
     return sorted(analysis.models.about["family"].unique())
 
 
-def scatters(analysis: Analysis) -> Panels | None:
+def scatters(analysis: Analysis) -> ChartGroup | None:
     """Return the strongest score of each task, and pairs whose families contradict the whole."""
     found = main_matrix(analysis)
     if found is None:
@@ -66,17 +49,17 @@ def scatters(analysis: Analysis) -> Panels | None:
     pairs = list(dict.fromkeys([*_pairs(best)[: MOST_SCATTERS - len(odd)], *odd]))
     if not pairs:
         return None
-    panels = tuple(_scatter(analysis, x, y, found.at(x, y).r) for x, y in pairs)
+    charts = [_scatter(analysis, x, y, found.at(x, y).r) for x, y in pairs]
     total = len(analysis.models.values)
     cut = (
         f"Each plot shows {MOST_POINTS} of {total:,} models, picked evenly; r is that of all."
         if total > MOST_POINTS
         else ""
     )
-    return Panels(key="scatter", title="", panels=panels, left_out=cut)
+    return ChartGroup(charts=charts, left_out=cut)
 
 
-def strengths(analysis: Analysis) -> list[Panels]:
+def strengths(analysis: Analysis) -> list[ChartGroup]:
     """Return scores and tasks against strength, for each data set."""
     table = analysis.strengths
     if not (table.groupby(["dataset", "family"])["strength"].nunique() > 1).any():
@@ -87,15 +70,15 @@ def strengths(analysis: Analysis) -> list[Panels]:
     style = {name: k for k, name in enumerate(families(analysis))}
     cut = f"Shown: the first {each} of {len(columns)} scores and tasks." if len(columns) > each else ""
     found = []
-    for number_, dataset in enumerate(datasets):
+    for place, dataset in enumerate(datasets):
         here = table[(table["dataset"] == dataset) & table["mean"].notna()]
-        panels = [_against_strength(here[here["column"] == column], column, style) for column in columns[:each]]
-        shown = tuple(panel for panel in panels if panel is not None)
-        found.append(Panels(key=f"strength-{number_}", title=dataset, panels=shown, left_out=cut))
+        charts = [_against_strength(here[here["column"] == column], column, style) for column in columns[:each]]
+        shown = [chart for chart in charts if chart is not None]
+        found.append(ChartGroup(key=f"strength-{place}", title=dataset, charts=shown, left_out=cut))
     return found
 
 
-def sizes(analysis: Analysis) -> Panels | None:
+def sizes(analysis: Analysis) -> ChartGroup | None:
     """Return scores and tasks against the number of rows."""
     table = analysis.convergence[analysis.convergence["mean"].notna()]
     if table.empty:
@@ -103,30 +86,32 @@ def sizes(analysis: Analysis) -> Panels | None:
     datasets = sorted(analysis.models.about["dataset"].unique())
     columns = list(dict.fromkeys(table.sort_values("kind", key=lambda kind: kind == "task", kind="stable")["column"]))
     cut = f"Shown: the first {MOST_SIZES} of {len(columns)} scores and tasks." if len(columns) > MOST_SIZES else ""
-    panels = tuple(_against_size(table[table["column"] == column], column, datasets) for column in columns[:MOST_SIZES])
-    return Panels(key="sizes", title="", panels=panels, left_out=cut)
+    charts = [_against_size(table[table["column"] == column], column, datasets) for column in columns[:MOST_SIZES]]
+    return ChartGroup(charts=charts, left_out=cut)
 
 
 def _pairs(lines: pd.DataFrame) -> list[tuple[str, str]]:
     return list(dict.fromkeys(zip(lines["row"], lines["column"], strict=True)))
 
 
-def _scatter(analysis: Analysis, x: str, y: str, r: float) -> Panel:
+def _scatter(analysis: Analysis, x: str, y: str, r: float) -> Chart:
     points = scatter(analysis.models, x, y)
     if len(points) > MOST_POINTS:
         points = points.iloc[np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(int)]
     several = analysis.models.about["dataset"].nunique() > 1
-    traces = [
-        _points(points[points["family"] == family], k, with_dataset=several)
+    series = [
+        _points(points[points["family"] == family], family, k, with_dataset=several)
         for k, family in enumerate(families(analysis))
     ]
-    kept = [one for one in traces if len(one.x)]
-    return make_panel(kept, title=bare(y), caption=f"r = {coefficient(r)}", x_label=bare(x))
+    kept = [one for one in series if len(one.x)]
+    return line_chart(kept, title=bare(y), caption=f"r = {coefficient(r)}", x_label=bare(x), base=PANEL)
 
 
-def _points(lines: pd.DataFrame, style: int, *, with_dataset: bool) -> Trace:
-    return Trace(
-        style=style,
+def _points(lines: pd.DataFrame, family: str, style: int, *, with_dataset: bool) -> Series:
+    return Series(
+        name=family,
+        mark="points",
+        colour=style,
         x=lines["x"].to_numpy(float),
         y=lines["y"].to_numpy(float),
         tips=[
@@ -143,16 +128,18 @@ def model_name(line: dict[Any, Any], *, with_dataset: bool) -> str:
     return f"{data}{line['family']}{strength}, seed {line['seed']} ({str(line['model'])[:8]})"
 
 
-def _against_strength(lines: pd.DataFrame, column: str, style: dict[str, int]) -> Panel | None:
+def _against_strength(lines: pd.DataFrame, column: str, style: dict[str, int]) -> Chart | None:
     if lines.empty:
         return None
-    traces = [
-        Trace(
-            style=style[str(family)],
+    series = [
+        Series(
+            name=str(family),
+            colour=style[str(family)],
             x=part["place"].to_numpy(float) + _aside(style, str(family)),
             y=part["mean"].to_numpy(float),
-            spread=part["std"].fillna(0.0).to_numpy(float),
-            joined=True,
+            low=(part["mean"] - part["std"].fillna(0.0)).to_numpy(float),
+            high=(part["mean"] + part["std"].fillna(0.0)).to_numpy(float),
+            interval="whisker",
             tips=[
                 f"{family} {'' if np.isnan(strength) else f'{strength:g}'}: {number(mean)}, spread {number(std)}, n {n}"
                 for strength, mean, std, n in zip(part["strength"], part["mean"], part["std"], part["n"], strict=True)
@@ -162,7 +149,7 @@ def _against_strength(lines: pd.DataFrame, column: str, style: dict[str, int]) -
     ]
     places = range(1, int(lines["place"].max()) + 1)
     marks = [(float(k), str(k)) for k in places]
-    return make_panel(traces, title=bare(column), caption="", x_label="strength, weakest first", x_marks=marks)
+    return line_chart(series, title=bare(column), x_label="strength, weakest first", x_marks=marks, base=PANEL)
 
 
 def _aside(style: dict[str, int], family: str) -> float:
@@ -170,23 +157,25 @@ def _aside(style: dict[str, int], family: str) -> float:
     return APART * (style[family] - (len(style) - 1) / 2) / len(style)
 
 
-def _against_size(lines: pd.DataFrame, column: str, datasets: Sequence[str]) -> Panel:
-    traces = [
-        Trace(
-            style=datasets.index(str(dataset)),
-            x=np.log10(part["n_rows"].to_numpy(float)),
+def _against_size(lines: pd.DataFrame, column: str, datasets: Sequence[str]) -> Chart:
+    series = [
+        Series(
+            name=str(dataset),
+            colour=datasets.index(str(dataset)),
+            x=part["n_rows"].to_numpy(float),
             y=part["mean"].to_numpy(float),
-            joined=True,
             tips=[_settling(str(dataset), line) for line in part.to_dict("records")],
         )
         for dataset, part in lines.sort_values("n_rows").groupby("dataset", sort=True)
     ]
     every = sorted(lines["n_rows"].unique())
     shown = every if len(every) <= 4 else [every[k] for k in np.linspace(0, len(every) - 1, 4).round().astype(int)]
-    marks = [(float(np.log10(n)), f"{n:,}") for n in shown]
+    marks = [(float(n), f"{n:,}") for n in shown]
     loosest = float(lines["absolute_change"].max())
     caption = f"up to {number(loosest)} from its value at the largest size, mean over models"
-    return make_panel(traces, title=bare(column), caption=caption, x_label="rows", x_marks=marks)
+    return line_chart(
+        series, title=bare(column), caption=caption, x_label="rows", log_x=True, x_marks=marks, base=PANEL
+    )
 
 
 def _settling(dataset: str, line: dict[Any, Any]) -> str:
@@ -315,7 +304,7 @@ TOO_LONG = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class PairRow:
     """One line of the table of pairs; keys are what it is sorted by."""
 
     name: str
@@ -373,7 +362,7 @@ def study_context(analysis: Analysis, *, name: str, about: str) -> dict[str, Any
     }
 
 
-def pairs(analysis: Analysis) -> list[Pair]:
+def pairs(analysis: Analysis) -> list[PairRow]:
     """Return the strongest pairs with all their numbers, Pearson's and Spearman's."""
     kind = analysis.with_tasks or analysis.between_scores
     if not kind:
@@ -382,9 +371,9 @@ def pairs(analysis: Analysis) -> list[Pair]:
     return [_pair(one, kind["spearman"].at(one["row"], one["column"]).r) for one in line.to_dict("records")]
 
 
-def _pair(line: dict[Any, Any], rank: float) -> Pair:
+def _pair(line: dict[Any, Any], rank: float) -> PairRow:
     interval = f"{number(line['low'])} {EN_DASH} {number(line['high'])}" if pd.notna(line["low"]) else EN_DASH
-    return Pair(
+    return PairRow(
         name=f"{line['row']} {TIMES} {bare(line['column'])}",
         texts=(
             number(line["r"]),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unbraid._base.text import MINUS, listing
+from unbraid.report.charts import Strip, make_strip
 from unbraid.report.shell import carried, fill
 from unbraid.reproduce.agreement import RULE, Check, Colour, Part
 from unbraid.reproduce.run import Outcome, how_run, number, reason_of
@@ -21,15 +22,6 @@ WORDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
-    """Places of three numbers on the axis of their table, in percent; ``None`` for those there are not."""
-
-    ours: float
-    paper: float | None
-    truth: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PartView:
     """One table or figure, ready to show.
 
@@ -37,13 +29,13 @@ class PartView:
         part: Its checks.
         reason: Why it is not all green.
         ends: Ends of the axis, as text.
-        rows: Each check with its marks, its texts (ours, paper, truth, difference) and what to say on hovering.
+        rows: Each check with its drawing, its texts (ours, paper, truth, difference) and what to say on hovering.
     """
 
     part: Part
     reason: str
     ends: tuple[str, str]
-    rows: Sequence[tuple[Check, Marks | None, tuple[str, str, str, str], str]]
+    rows: Sequence[tuple[Check, Strip | None, tuple[str, str, str, str], str]]
 
 
 def render_status(outcomes: Sequence[Outcome]) -> str:
@@ -98,7 +90,7 @@ def _view(part: Part) -> PartView:
         part=part,
         reason=reason_of(part),
         ends=(number(low), number(high)),
-        rows=[(check, _marks(check, low, high), _texts(check), _tip(check)) for check in part.checks],
+        rows=[(check, _strip(check, (low, high)), _texts(check), _tip(check)) for check in part.checks],
     )
 
 
@@ -107,16 +99,8 @@ def _values(check: Check) -> list[float]:
     return [value for value in found if value is not None and math.isfinite(value)]
 
 
-def _marks(check: Check, low: float, high: float) -> Marks | None:
-    if check.claim or not math.isfinite(check.ours):
-        return None
-
-    def place(value: float | None) -> float | None:
-        return None if value is None else round(100 * (value - low) / (high - low), 2) if high > low else 50.0
-
-    ours = place(check.ours)
-    assert ours is not None
-    return Marks(ours=ours, paper=place(check.paper), truth=place(check.truth))
+def _strip(check: Check, bounds: tuple[float, float]) -> Strip | None:
+    return None if check.claim else make_strip(check.ours, bounds=bounds, null=check.paper, truth=check.truth)
 
 
 def _texts(check: Check) -> tuple[str, str, str, str]:
