@@ -51,6 +51,7 @@ def test_an_unknown_name_gets_a_suggestion(capsys):
         (("--json", "--rows"), "json must be a file or -, got '--rows'."),
         (("--json", "nowhere/table1.json"), "json 'nowhere/table1.json' cannot be written"),
         (("--weights", "equal"), 'Invalid value "equal" for --weights.'),
+        (("--report", "table1.pdf"), "report must end in .html"),
     ],
 )
 def test_bad_arguments_stop_before_any_work(capsys, arguments, message):
@@ -123,6 +124,10 @@ def test_options_are_read_as_the_function_wants_them():
     assert options("digits-flows")["channels"].read("2,4") == (2, 4)
     assert options("beta-vae-spectrum")["betas"].read("0.1,3") == (0.1, 3.0)
     assert options("moons")["width"].read(8) == 8
+    with pytest.raises(ValueError, match="channels must have 2 values, separated by commas, got '1,2,3'"):
+        options("digits-flows")["channels"].read("1,2,3")
+    with pytest.raises(ValueError, match="betas must be numbers separated by commas, got '1,a'"):
+        options("beta-vae-spectrum")["betas"].read("1,a")
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_a_decoder_that_does_as_asked_is_said_to(monkeypatch):
     run = learn_codes(known, judged, VaeSettings(n_codes=4, width=4, n_steps=1), seed=0)
     assert run.as_asked.tolist() == [1, 1, 1]
     assert run.codes.shape == (len(judged), 4)
-    assert run.learned_codes.shape == (len(known), 4)
+    assert run.train_codes.shape == (len(known), 4)
 
 
 def test_a_folder_with_both_parts_holds_out_the_second(tmp_path, monkeypatch):

@@ -19,6 +19,9 @@ from unbraid.reproduce.figures import Device
 from unbraid.reproduce.result import DrawnResult
 from unbraid.reproduce.run import Outcome, ReproductionRun, how_run, judge, load_run, reason_of, run_all, status_page
 
+FIGURE_HELP = "Where to write the figure."
+JSON_HELP = "Write everything as JSON to this file, or to standard output with `-`."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
@@ -52,9 +55,9 @@ class Option:
         """The parameter that the command line is built from."""
         shown = _shown(self.default) + ("" if self.quick == self.default else f"; {_shown(self.quick)} with --quick")
         tell = False if self.default is None else lambda _: shown
-        about = Parameter(name=f"--{self.flag}", help=self.help, show_default=tell)
         default = _shown(self.default) if self.is_list else self.default
-        return _parameter(self.name, str if self.is_list else self.kind, default, about)
+        kind = str if self.is_list else self.kind
+        return _keyword(self.name, kind, default, name=f"--{self.flag}", help=self.help, show_default=tell)
 
     def read(self, value: Any) -> Any:
         """Return the value for the function: lists are given as text such as ``1,3-5``."""
@@ -62,7 +65,12 @@ class Option:
             return value
         kind = get_args(self.kind)[0]
         found = _whole_numbers(self.flag, value) if kind is int else _others(self.flag, value, kind)
-        return found if get_origin(self.kind) is Iterable else tuple(found)
+        if get_origin(self.kind) is Iterable:
+            return found
+        values, length = tuple(found), len(get_args(self.kind))
+        if Ellipsis not in get_args(self.kind) and len(values) != length:
+            raise ValueError(f"{self.flag} must have {length} values, separated by commas, got {value!r}.")
+        return values
 
 
 def options_of(reproduction: Reproduction[Any]) -> list[Option]:
@@ -98,24 +106,15 @@ def make_command(reproduction: Reproduction[Any]) -> Callable[..., None]:
     def command(**given: Any) -> None:
         _reproduce(reproduction, options, given)
 
+    figure, default = reproduction.options.get("figure", "figure"), reproduction.figure
     drawn = issubclass(reproduction.result_type, DrawnResult)
-    where = reproduction.options.get("figure", "figure")
     outputs = [
-        _parameter(
-            "quick",
-            bool,
-            False,
-            Parameter(help="Small settings; other options change single ones."),
-        ),
-        *([_figure(where, reproduction.figure)] if drawn else []),
-        _parameter("report", Path | None, None, Parameter(help="Write which numbers agree, as one HTML page.")),
-        _parameter(
-            "json",
-            str | None,
-            None,
-            Parameter(help="Write everything as JSON to this file, or to `-`.", allow_leading_hyphen=True),
-        ),
+        _keyword("quick", bool, False, help="Small settings; other options change single ones."),
+        _keyword("figure", Path | None, Path(default) if default else None, name=f"--{figure}", help=FIGURE_HELP),
+        _keyword("report", Path | None, None, help="Write which numbers agree with the paper, as one HTML page."),
+        _keyword("json", str | None, None, help=JSON_HELP, allow_leading_hyphen=True),
     ]
+    outputs = [one for one in outputs if drawn or one.name != "figure"]
     parameters = [*(option.parameter for option in options), *outputs]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -184,14 +183,9 @@ def _markdown(text: str) -> str:
     return text.replace("``", "`")
 
 
-def _parameter(name: str, kind: Any, default: Any, about: Parameter) -> inspect.Parameter:
-    annotation = Annotated[kind, about]
+def _keyword(name: str, kind: Any, default: Any, /, **about: Any) -> inspect.Parameter:
+    annotation = Annotated[kind, Parameter(**about)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _figure(flag: str, default: str) -> inspect.Parameter:
-    about = Parameter(name=f"--{flag}", help="Where to write the figure.")
-    return _parameter("figure", Path | None, Path(default) if default else None, about)
 
 
 def _shown(value: Any) -> str:

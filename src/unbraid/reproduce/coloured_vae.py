@@ -152,8 +152,8 @@ class ColouredCodes:
     Attributes:
         codes: Posterior means of the held-out digits, ``(n, n_codes)``.
         factors: Their factors, ``(n, 3)``.
-        learned_codes: The same for the digits that were learned from.
-        learned_factors: Their factors.
+        train_codes: Posterior means of the training digits.
+        train_factors: Factors of the training digits.
         as_asked: For each factor, the share of generated pictures that show the value asked for.
         classifier_accuracy: For each factor, the accuracy of the classifier of generated pictures on held-out pictures.
         picture: The grid of generated digits, as SVG.
@@ -161,15 +161,15 @@ class ColouredCodes:
 
     codes: FloatArray
     factors: IntArray
-    learned_codes: FloatArray
-    learned_factors: IntArray
+    train_codes: FloatArray
+    train_factors: IntArray
     as_asked: FloatArray
     classifier_accuracy: FloatArray
     picture: str
 
 
 def learn_codes(
-    learned: ColouredDigits,
+    train: ColouredDigits,
     test: ColouredDigits,
     settings: VaeSettings,
     *,
@@ -177,14 +177,14 @@ def learn_codes(
     seed: int,
     progress: bool | None = None,
 ) -> ColouredCodes:
-    """Train on ``learned``, encode both sets, and generate digits in the styles of ``test``."""
+    """Train a VAE, encode the training and the test set, and generate digits in the styles of the test set."""
     from unbraid.reproduce.reference_vae import Schedule, decode, encode, train_conditioned_vae
 
-    pictures, held_out = _pictures(learned), _pictures(test)
-    learned_factors, factors = (data.factors(np.arange(len(data))) for data in (learned, test))
+    pictures, held_out = _pictures(train), _pictures(test)
+    train_factors, factors = (data.factors(np.arange(len(data))) for data in (train, test))
     model, _ = train_conditioned_vae(
         pictures,
-        learned_factors,
+        train_factors,
         PLACES,
         n_codes=settings.n_codes,
         width=settings.width,
@@ -195,7 +195,7 @@ def learn_codes(
         progress=progress,
     )
     codes = encode(model, held_out)
-    combinations = all_combinations(learned.factor_sizes)
+    combinations = all_combinations(train.factor_sizes)
     wanted = with_factors_set(codes[:N_STYLES], combinations, PLACES)
     flat = decode(model, wanted.reshape(-1, settings.n_codes))
     generated = flat.reshape(*wanted.shape[:2], *flat.shape[1:])
@@ -204,11 +204,11 @@ def learn_codes(
     return ColouredCodes(
         codes=codes,
         factors=factors,
-        learned_codes=encode(model, pictures),
-        learned_factors=learned_factors,
-        as_asked=(seen_factors(flat, learned) == asked).mean(axis=0),
-        classifier_accuracy=(seen_factors(held_out, learned) == factors).mean(axis=0),
-        picture=grid_svg(held_out[:drawn], generated[:drawn], learned.factor_sizes[0]),
+        train_codes=encode(model, pictures),
+        train_factors=train_factors,
+        as_asked=(seen_factors(flat, train) == asked).mean(axis=0),
+        classifier_accuracy=(seen_factors(held_out, train) == factors).mean(axis=0),
+        picture=grid_svg(held_out[:drawn], generated[:drawn], train.factor_sizes[0]),
     )
 
 

@@ -239,16 +239,17 @@ def _value(line: PublishedScores, score: Any) -> float:
 OWN_TOLERANCE, OTHER_TOLERANCE = 0.02, 0.05
 ASKS = {2: "modularity", 3: "compactness", 4: "explicitness", 10: "modularity by code", 11: "minimality by code"}
 REASONS = {
-    2: "Among codes that say the same, which a linear probe leans on is chance, and so is disentanglement; bins of the "
-    "Modularity Score and votes of FactorVAE differ.",
-    3: "No code tells the third factor of Cos2I, so its compactness compares two blind predictions and is how far the "
-    "forests over-fit. The paper does not give bins and probes of the other metrics.",
+    2: "Where several codes carry the same information, a linear probe may lean on any of them, and disentanglement "
+    "varies by chance; the bins of the Modularity Score and the votes of FactorVAE differ from the paper's.",
+    3: "No code of Cos2I carries information about the third factor, and the compactness of that factor compares two "
+    "predictions without information: it measures how far the forests over-fit. The paper does not give bins and "
+    "probes of the other metrics.",
     4: "The factors are continuous, and an area under the ROC curve depends on how they are cut into classes, which "
     "the paper does not say. Nor does it say how many rows it drew, on which forests depend where codes mix factors.",
-    10: "z4 is noise and z3 stands beside a nuisance: their modularity compares two predictions of what cannot be "
-    "predicted, and smoother forests agree more.",
-    11: "z4 is noise, whose minimality is 0 but for over-fitting; where a code mixes factors, forests of other "
-    "sizes leave other errors, and the paper does not give its own.",
+    10: "z4 is noise and z3 is mixed with a nuisance: their modularity compares two predictions of a target that "
+    "cannot be predicted, and the predictions of smoother forests agree more.",
+    11: "z4 is noise, whose minimality is 0 except for over-fitting; where a code mixes factors, the error depends on "
+    "the size of the forests, which the paper does not give.",
 }
 
 

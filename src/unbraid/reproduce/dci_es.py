@@ -234,11 +234,12 @@ def _chosen(codes: list[str], probes: list[str]) -> list[PublishedRow]:
 
 TOLERANCE = 0.03
 REASONS: dict[Probes, str] = {
-    "mlp": "Networks fitted on few rows leave a little unread, and D and C of a mix depend on its matrix, which is "
-    "drawn at random.",
-    "forest": "D and C of a forest depend on its depth and on the rows it sees, and which depth wins among near-equals "
-    "is chance; no forest reaches the oracle's 1, since its trees give some importance to codes that do not matter. "
-    "They also need rows to undo a mix: the paper fits on 295,000, and ours go towards its values as rows are added.",
+    "mlp": "Networks fitted on few rows do not predict every factor perfectly, and D and C of a mix depend on its "
+    "matrix, which is drawn at random.",
+    "forest": "D and C of a forest depend on its depth and on the rows it is fitted on, and among depths of nearly the "
+    "same accuracy it is chance which one is chosen; no forest reaches the oracle's 1, since its trees give some "
+    "importance to codes that do not matter. Forests also need many rows to predict factors from a mix: the paper fits "
+    "on 295,000, and our scores approach the paper's as rows are added.",
 }
 PART_TITLES: dict[Probes, str] = {"mlp": "networks", "forest": "forests"}
 

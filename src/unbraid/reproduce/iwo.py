@@ -309,7 +309,7 @@ def _check_rows(rows: Iterable[int]) -> list[PaperRow]:
 
 #: The paper's values have standard deviations over seeds of up to this.
 TOLERANCE = 0.02
-REASON = "The subspaces of a row were not found: its score is off the truth, which is known here."
+REASON = "The subspaces of a row were not found: its score differs from the truth, which is known here."
 
 
 def iwo_checks(result: Table1) -> Sequence[Part]:

@@ -114,7 +114,9 @@ def load_run(folder: str | Path, reproduction: Reproduction[R]) -> ReproductionR
     try:
         found: ReproductionRun[R] = msgspec.json.decode(path.read_bytes(), type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ValueError(f"{str(path)!r} does not hold a run of `unbraid reproduce --all`: {error}.") from error
+        raise ValueError(
+            f"{str(path)!r} does not hold a run of this version's `unbraid reproduce --all`: {error}; run it again."
+        ) from error
     return found
 
 
@@ -187,7 +189,7 @@ def how_run(outcome: Outcome) -> str:
     took = f", {run.processor_seconds:.0f} s of processor time" if run.processor_seconds else ""
     told = [f"{run.mode.capitalize()} settings{took}."]
     if not outcome.parts:
-        told += [*run.result.notes, "So nothing is compared."]
+        told += [*run.result.notes, "No number is compared."]
     return " ".join(told)
 
 

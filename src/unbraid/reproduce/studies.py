@@ -204,7 +204,7 @@ def run_scaled(
 THESIS_TOLERANCE = 0.1
 #: Over six strengths, averaged over six data sets or families.
 IWO_TOLERANCE = 0.3
-REASON = "Models were trained anew, and correlations over six strengths hang on each of them."
+REASON = "The models were trained again, and a correlation over six strengths depends strongly on each of them."
 
 
 def thesis_checks(result: StudyTables) -> Sequence[Part]:

@@ -248,8 +248,8 @@ def torus(
 
 
 REASON = (
-    "The paper gives neither networks nor training for the torus, and how far the latents of a flow mix that nothing "
-    "asks to separate them depends on both; longer training brings ours closer to the paper's."
+    "The paper gives neither networks nor training for the torus. Without the total correlation in the loss, how far "
+    "the latents mix depends on both; longer training brings ours closer to the paper's."
 )
 #: What the words of the paper allow: without and with the total correlation in the loss.
 BOUNDS: dict[TorusQuantity, dict[Objective, dict[str, float]]] = {

@@ -191,8 +191,9 @@ def moons(
 
 
 REASON = (
-    "The paper shows bars without numbers, so that bounds are ours; the loss of (B) leaves open how two orthogonal "
-    "latents share the entropy. Quick flows, small and trained for few steps, do not have the entropy of the data yet."
+    "The paper shows bars without numbers, and the bounds are ours; the loss of (B) does not determine how two "
+    "orthogonal latents divide the entropy between them. Quick flows are small and trained for few steps, and do not "
+    "have the entropy of the data yet."
 )
 #: Nats that entropies of the flow and of the data may differ by.
 TOLERANCE = 0.2

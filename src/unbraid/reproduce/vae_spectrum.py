@@ -213,8 +213,8 @@ def beta_vae_spectrum(
 
 
 REASON = (
-    "At the largest beta that keeps any latent, the one that is left hardly moves the picture; the paper does not say "
-    "which latents it counts as kept."
+    "At the largest beta that keeps any latent, the one latent that is left hardly changes the picture; the paper does "
+    "not say which latents it counts as kept."
 )
 
 
