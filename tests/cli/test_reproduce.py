@@ -124,6 +124,8 @@ def test_options_are_read_as_the_function_wants_them():
     assert options("digits-flows")["channels"].read("2,4") == (2, 4)
     assert options("beta-vae-spectrum")["betas"].read("0.1,3") == (0.1, 3.0)
     assert options("moons")["width"].read(8) == 8
+    with pytest.raises(ValueError, match="rows must have ranges of at most 10000 numbers, got '1-99999999999'"):
+        list(options("dci-es-table1")["rows"].read("1-99999999999"))
     with pytest.raises(ValueError, match="channels must have 2 values, separated by commas, got '1,2,3'"):
         options("digits-flows")["channels"].read("1,2,3")
     with pytest.raises(ValueError, match="betas must be numbers separated by commas, got '1,a'"):

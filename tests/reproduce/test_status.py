@@ -64,6 +64,18 @@ def test_kept_results_are_written_as_they_were_read(name, tmp_path):
     assert run.save(tmp_path).read_text(encoding="utf-8") == (KEPT / f"{name}.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", ["torus", "beta-vae-spectrum"])
+def test_kept_figures_can_be_drawn_from_what_is_kept(name, tmp_path):
+    html = load_run(KEPT, REPRODUCTIONS[name]).result.draw(tmp_path / "figure.html").read_text(encoding="utf-8")
+    assert "<svg" in html
+
+
+@pytest.mark.parametrize("name", ["moons", "digits-flows", "dependent-mnist", "dci-es-table1"])
+def test_figures_that_need_more_than_is_kept_say_so(name, tmp_path):
+    with pytest.raises(ValueError, match="cannot be drawn from a result read from JSON: run the reproduction again"):
+        load_run(KEPT, REPRODUCTIONS[name]).result.draw(tmp_path / "figure.html")
+
+
 @pytest.mark.parametrize("name", REPRODUCTIONS)
 def test_kept_results_can_be_printed(name):
     result = load_run(KEPT, REPRODUCTIONS[name]).result

@@ -16,10 +16,12 @@ from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._table import print_rows
 from unbraid.reproduce import REPRODUCTIONS, Reproduction
 from unbraid.reproduce.figures import Device
-from unbraid.reproduce.result import DrawnResult
+from unbraid.reproduce.result import DrawnResult, Result
 from unbraid.reproduce.run import Outcome, ReproductionRun, how_run, judge, load_run, reason_of, run_all, status_page
 
 FIGURE_HELP = "Where to write the figure."
+#: A range is not read further than this, so that a slip of the hand does not fill the memory.
+MOST_IN_RANGE = 10_000
 JSON_HELP = "Write everything as JSON to this file, or to standard output with `-`."
 
 
@@ -126,29 +128,16 @@ def _reproduce(reproduction: Reproduction[Any], options: Sequence[Option], given
     """Check where results go, run, print, write. Only options that were named on the command line are given."""
     json, report = given.get("json"), given.get("report")
     figure = given.get("figure", Path(reproduction.figure) if reproduction.figure else None)
-    target = json_file(json)
-    for argument, path in (
-        ("json", target),
-        (reproduction.options.get("figure", "figure"), figure),
-        ("report", report),
-    ):
+    target, drawn_to = json_file(json), reproduction.options.get("figure", "figure")
+    for argument, path in {"json": target, drawn_to: figure, "report": report}.items():
         if path is not None:
             check_writable(argument, path)
-    arguments = dict(reproduction.quick) if given.get("quick") else {}
-    named = {option.name: option for option in options if option.name in given}
-    changed = {name: option.read(given[name]) for name, option in named.items() if option.is_setting}
-    arguments |= {name: option.read(given[name]) for name, option in named.items() if not option.is_setting}
-    if changed:
-        default = inspect.signature(reproduction.run).parameters["settings"].default
-        arguments["settings"] = replace(arguments.get("settings", default), **changed)
-    result = reproduction.run(**arguments)
+    result = reproduction.run(**_named_arguments(reproduction, options, given))
     outcome = judge(reproduction, ReproductionRun(name=reproduction.name, mode="own", result=result))
     if json == "-":
         print(result.to_json())
     else:
-        for table in result.tables():
-            print_rows(*table.text, wrap=table.wrap)
-            print()
+        _print_tables(result)
         _print_parts([outcome])
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
@@ -159,6 +148,28 @@ def _reproduce(reproduction: Reproduction[Any], options: Sequence[Option], given
         _write_report([outcome], report)
     if figure is not None:
         print(f"wrote {result.draw(figure)}", file=sys.stderr)
+
+
+def _named_arguments(
+    reproduction: Reproduction[Any], options: Sequence[Option], given: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of the function: those of a quick run if asked for, changed by the options given."""
+    arguments = dict(reproduction.quick) if given.get("quick") else {}
+    named = [option for option in options if option.name in given]
+    arguments |= {option.name: option.read(given[option.name]) for option in named if not option.is_setting}
+    changed = {option.name: option.read(given[option.name]) for option in named if option.is_setting}
+    if changed:
+        default = inspect.signature(reproduction.run).parameters["settings"].default
+        arguments["settings"] = replace(arguments.get("settings", default), **changed)
+    return arguments
+
+
+def _print_tables(result: Result) -> None:
+    for table in result.tables():
+        if table.title:
+            print(table.title)
+        print_rows(*table.text, wrap=table.wrap)
+        print()
 
 
 def help_of(reproduction: Reproduction[Any]) -> str:
@@ -203,7 +214,9 @@ def _whole_numbers(flag: str, text: str) -> Iterator[int]:
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first:
             raise ValueError(f"{flag} must have ranges from low to high, got {part.strip()!r}.")
-        yield from range(first, last + 1)
+        yield from range(first, min(last, first + MOST_IN_RANGE) + 1)
+        if last > first + MOST_IN_RANGE:
+            raise ValueError(f"{flag} must have ranges of at most {MOST_IN_RANGE} numbers, got {part.strip()!r}.")
 
 
 def _others(flag: str, text: str, kind: Callable[[str], Any]) -> list[Any]:

@@ -133,7 +133,7 @@ class ESTable(DrawnResult):
 
     def draw(self, path: str | Path) -> Path:
         """Write the loss–capacity curves of the first seed, all representations in one chart, as one page."""
-        return compare(self.drawing).to_html(path)
+        return compare(self.needed_drawing()).to_html(path)
 
 
 def dci_es_table1(

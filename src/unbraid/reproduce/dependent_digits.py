@@ -239,7 +239,7 @@ class DependentMnist(DrawnResult):
 
     def draw(self, path: str | Path) -> Path:
         """Write the generated digits as SVG."""
-        return write_text(path, self.drawing)
+        return write_text(path, self.needed_drawing())
 
 
 def dependent_mnist(

@@ -198,7 +198,8 @@ class DigitsFigure(FigureResult):
             y_label="nats",
             log_x=True,
         )
-        top = float(np.nanpercentile(np.concatenate([pairwise.ravel() for pairwise in self.drawing]), 99))
+        drawing = self.needed_drawing()
+        top = float(np.nanpercentile(np.concatenate([pairwise.ravel() for pairwise in drawing]), 99))
         matrices = [
             matrix_chart(
                 pairwise,
@@ -206,7 +207,7 @@ class DigitsFigure(FigureResult):
                 caption=f"{flow.total_correlation.ours:.2f} nats per latent in all",
                 top=top,
             )
-            for flow, pairwise in zip(self.flows, self.drawing, strict=True)
+            for flow, pairwise in zip(self.flows, drawing, strict=True)
         ]
         return [
             ChartGroup(

@@ -206,6 +206,16 @@ class DrawnResult(Result):
     def draw(self, path: str | Path) -> Path:
         """Write the figure to a file."""
 
+    def needed_drawing(self) -> Any:
+        """Return what only the figure needs.
+
+        Raises:
+            ValueError: The result was read back from JSON, which does not keep it.
+        """
+        if self.drawing is None:
+            raise ValueError("the figure cannot be drawn from a result read from JSON: run the reproduction again.")
+        return self.drawing
+
 
 def as_json(value: Any) -> str:
     """Return JSON with one key to a line."""

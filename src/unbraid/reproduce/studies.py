@@ -103,20 +103,21 @@ class StudyTables(Result):
     def tables(self) -> Sequence[Table]:
         """Return each table with a column for each score; one with many scores, with a row for each."""
         names = dict.fromkeys(one.table for one in self.correlations)
-        return [_table(name, [one for one in self.correlations if one.table == name]) for name in names]
+        title = f"{self.n_models} models"
+        return [_table(name, title, [one for one in self.correlations if one.table == name]) for name in names]
 
 
-def _table(name: str, correlations: Sequence[StudyCorrelation]) -> Table:
+def _table(name: str, title: str, correlations: Sequence[StudyCorrelation]) -> Table:
     cells = {(one.group, one.task, one.score): one.number for one in correlations}
     scores = list(dict.fromkeys(one.score for one in correlations))
     keys = list(dict.fromkeys((one.group, one.task) for one in correlations))
     first = f"{name}, ours (paper's)"
     if len(scores) <= MOST_COLUMNS:
         rows: list[Row] = [[*key, *(cells[(*key, score)] for score in scores)] for key in keys]
-        return Table(header=[first, "correlation with", *scores], rows=rows, compact=True)
+        return Table(title=title, header=[first, "correlation with", *scores], rows=rows, compact=True)
     header = [first, *(f"{group} with {task}" for group, task in keys)]
     rows = [[score, *(cells[(*key, score)] for key in keys)] for score in scores]
-    return Table(header=header, rows=rows, compact=True)
+    return Table(title=title, header=header, rows=rows, compact=True)
 
 
 #: Scores beyond which each has a row of a table instead of a column.

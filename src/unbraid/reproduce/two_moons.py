@@ -141,10 +141,14 @@ class MoonsFigure(FigureResult):
 
     def charts(self) -> Sequence[ChartGroup]:
         """Return the grids of the latents in data space."""
-        caption = (
-            "Lines of equal steps in latent c (orange) with d fixed and in d (blue) with c fixed, over samples of "
-        )
-        return [ChartGroup(title="Where the latents lead", caption=f"{caption}the data.", charts=self.drawing)]
+        return [
+            ChartGroup(
+                title="Where the latents lead",
+                caption="Lines of equal steps in latent c (orange) with d fixed and in d (blue) with c fixed, over "
+                "samples of the data.",
+                charts=self.needed_drawing(),
+            )
+        ]
 
 
 def moons(
