@@ -1,9 +1,12 @@
-import json
+import functools
+from dataclasses import replace
 
 import pytest
+from cyclopts import App
 
 from helpers.small import run_cli
-from unbraid.reproduce import REPRODUCTIONS
+from unbraid.cli._reproduce import make_command, options_of
+from unbraid.reproduce import REPRODUCTIONS, Table1, two_moons
 
 
 def test_list_names_everything_and_what_it_costs(capsys):
@@ -17,6 +20,7 @@ def test_help_teaches(capsys):
     code, out, err = run_cli(capsys, "reproduce", "iwo-table1", "--help")
     assert (code, err) == (0, "")
     assert all(option in out for option in ("--rows", "--seeds", "--weights", "--solver", "--dci", "--json"))
+    assert "4; 1 with --quick" in " ".join(out.replace("│", "").split())
     assert "unbraid reproduce iwo-table1 --rows 1-4 --seeds 1" in out
     code, out, _ = run_cli(capsys, "reproduce", "--help")
     assert code == 0
@@ -47,6 +51,7 @@ def test_an_unknown_name_gets_a_suggestion(capsys):
         (("--json", "--rows"), "json must be a file or -, got '--rows'."),
         (("--json", "nowhere/table1.json"), "json 'nowhere/table1.json' cannot be written"),
         (("--weights", "equal"), 'Invalid value "equal" for --weights.'),
+        (("--report", "table1.pdf"), "report must end in .html"),
     ],
 )
 def test_bad_arguments_stop_before_any_work(capsys, arguments, message):
@@ -58,20 +63,21 @@ def test_bad_arguments_stop_before_any_work(capsys, arguments, message):
 def test_json_to_standard_output_is_all_that_goes_there(capsys):
     code, out, err = run_cli(capsys, "reproduce", "iwo-table1", "--rows", "1,3", "--seeds", 1, "--json", "-")
     assert code == 0
-    assert [row["row"] for row in json.loads(out)["rows"]] == [1, 3]
+    assert [row.row for row in Table1.from_json(out).rows] == [1, 3]
     assert all(line.startswith("note: ") for line in err.splitlines())
 
 
 def test_table_shows_ours_paper_and_truth_then_the_errors(tmp_path, capsys):
     path = tmp_path / "table1.json"
     code, out, err = run_cli(capsys, "reproduce", "iwo-table1", "--rows", 1, "--seeds", 2, "--dci", "--json", path)
-    table, errors = out.rstrip("\n").split("\n\n")
+    table, errors, parts = out.rstrip("\n").split("\n\n")
     header, row = table.splitlines()
     assert code == 0
     assert header.split()[:11] == ["row", "L", "R", "f", "ROP", "IWO", "paper", "truth", "IWR", "paper", "truth"]
     assert row.split()[:5] == ["1", "5", "1", "permutation", "no"]
-    assert row.split()[8:10] == ["0.98", "1.000"]
-    assert row.rstrip().endswith("(0.90)")
+    assert row.split()[8:10] == ["0.98", "1"]
+    assert header.split()[11:] == ["D", "paper", "C", "paper", "I", "paper", "E", "paper"]
+    assert row.split()[-2:] == ["-", "0.9"]
     assert [line.split()[:2] for line in errors.splitlines()[1:]] == [
         ["IWO,", "ours"],
         ["IWO,", "paper"],
@@ -80,4 +86,71 @@ def test_table_shows_ours_paper_and_truth_then_the_errors(tmp_path, capsys):
     ]
     assert "note: Explicitness (E) needs the network ladder" in err
     assert f"wrote {path}" in err
-    assert len(json.loads(path.read_text())["rows"]) == 1
+    assert [line.split()[:2] for line in parts.splitlines()[1:]] == [["green", "iwo-table1"]] * 2
+    assert len(Table1.from_json(path.read_text()).rows) == 1
+
+
+def options(name):
+    return {option.flag: option for option in options_of(REPRODUCTIONS[name])}
+
+
+#: Options that a reproduction had before they were read off signatures; scripts use them.
+KEPT = {
+    "iwo-table1": "rows seeds weights solver dci",
+    "dci-es-table1": "codes probes rows seeds trees",
+    "dependent-cosine": "tables samples scaling predictions seed",
+    "dependent-mnist": "data seeds steps beta device",
+    "moons": "steps device seed",
+    "torus": "steps device seed",
+    "digits-flows": "data steps device seed",
+    "beta-vae-spectrum": "data steps device seed",
+    "thesis-study": "scale store engine workers address data yes",
+    "iwo-study": "scale store engine workers address data yes",
+}
+
+
+@pytest.mark.parametrize("name", REPRODUCTIONS)
+def test_options_come_from_the_signature_with_their_help(name):
+    found = options(name)
+    assert set(KEPT[name].split()) <= set(found)
+    assert "progress" not in found
+    assert "settings" not in found
+    assert all(option.help for option in found.values())
+
+
+def test_options_are_read_as_the_function_wants_them():
+    assert list(options("iwo-table1")["rows"].read("1,3-5")) == [1, 3, 4, 5]
+    assert list(options("dci-es-table1")["codes"].read("labels, mix")) == ["labels", "mix"]
+    assert options("digits-flows")["channels"].read("2,4") == (2, 4)
+    assert options("beta-vae-spectrum")["betas"].read("0.1,3") == (0.1, 3.0)
+    assert options("moons")["width"].read(8) == 8
+    with pytest.raises(ValueError, match="rows must have ranges of at most 10000 numbers, got '1-99999999999'"):
+        list(options("dci-es-table1")["rows"].read("1-99999999999"))
+    with pytest.raises(ValueError, match="channels must have 2 values, separated by commas, got '1,2,3'"):
+        options("digits-flows")["channels"].read("1,2,3")
+    with pytest.raises(ValueError, match="betas must be numbers separated by commas, got '1,a'"):
+        options("beta-vae-spectrum")["betas"].read("1,a")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), {}),
+        (("--quick",), {"settings": two_moons.QUICK}),
+        (("--steps", 5), {"settings": replace(two_moons.FULL, n_steps=5)}),
+        (("--quick", "--steps", 5, "--seed", 3), {"settings": replace(two_moons.QUICK, n_steps=5), "seed": 3}),
+    ],
+)
+def test_quick_is_where_single_settings_start_from(words, expected):
+    given = []
+
+    @functools.wraps(two_moons.moons)
+    def run(**arguments):
+        given.append(arguments)
+        raise ValueError("enough")
+
+    app = App()
+    app.command(make_command(replace(REPRODUCTIONS["moons"], run=run)), name="moons")
+    with pytest.raises(ValueError, match="enough"):
+        app(["moons", *map(str, words)], exit_on_error=False, print_error=False)
+    assert given == [expected]

@@ -11,9 +11,9 @@ import unbraid as ub
 from helpers.study_tables import study_with_collapsed_models
 from unbraid.report import study_page
 from unbraid.report.charts import ChartGroup, Series, line_chart, matrix_chart
-from unbraid.reproduce import REPRODUCTIONS, Line, iwo_table1
-from unbraid.reproduce.figures import FigureResult
-from unbraid.reproduce.run import Run, judge
+from unbraid.report.figure import FigurePage, render_figure_page
+from unbraid.reproduce import REPRODUCTIONS, iwo_table1
+from unbraid.reproduce.run import ReproductionRun, judge
 from unbraid.reproduce.status_page import render_status
 
 pytestmark = pytest.mark.browser
@@ -37,12 +37,14 @@ def pages(tmp_path_factory):
     torch.manual_seed(0)
     manifold = ub.manifold.analyze(torch.nn.Linear(8, 10), latent_dim=8, n_samples=10)
     series = Series(name="ours", x=np.arange(3.0), y=np.arange(3.0))
-    figure = FigureResult(
+    figure = FigurePage(
         name="figure",
         title="A figure",
-        where="Fig. 1",
+        paper="Somebody (2020), Fig. 1",
         lede="What was done.",
-        lines=(Line(what="a number", ours=0.5, paper=0.4, truth=0.5),),
+        facts=(("seed", "0"),),
+        header=("what", "ours", "paper", "truth"),
+        rows=(("a number", "0.5", "0.4", "0.5"),),
         groups=(
             ChartGroup(
                 title="Charts",
@@ -52,19 +54,18 @@ def pages(tmp_path_factory):
             ChartGroup(title="More", caption="One.", charts=[matrix_chart(np.eye(3), title="M", caption="", top=1.0)]),
         ),
         notes=("A note.",),
-        data={},
-        meta={"seed": 0},
     )
     table = iwo_table1([1, 3], n_seeds=1, progress=False)
-    run = Run(name="iwo-table1", mode="own", result=json.loads(table.to_json()))
-    outcomes = [judge(REPRODUCTIONS["iwo-table1"], run), judge(REPRODUCTIONS["moons"], Run(name="moons", mode="full"))]
+    run = ReproductionRun(name="iwo-table1", mode="own", result=table)
+    missing = ReproductionRun(name="moons", mode="full")
+    outcomes = [judge(REPRODUCTIONS["iwo-table1"], run), judge(REPRODUCTIONS["moons"], missing)]
     (folder / "reproduction.html").write_text(render_status(outcomes), encoding="utf-8")
     (folder / "study.html").write_text(study_page(study_with_collapsed_models(), name="A study"), encoding="utf-8")
     report.to_html(folder / "score.html")
     ub.compare({"one": report, "two": report}).to_html(folder / "comparison.html")
     audit.to_html(folder / "audit.html")
     manifold.to_html(folder / "manifold.html")
-    figure.to_html(folder / "figure.html")
+    (folder / "figure.html").write_text(render_figure_page(figure), encoding="utf-8")
     return {kind: folder / f"{kind}.html" for kind in KINDS}
 
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from unbraid.reproduce import Check, Colour, Part, Standing
+from unbraid.reproduce import Agreement, Check, Colour, Part
 
 
 def check(**known):
@@ -10,33 +10,35 @@ def check(**known):
 
 
 @pytest.mark.parametrize(
-    ("known", "standing"),
+    ("known", "agreement"),
     [
-        ({"paper": 0.52, "tolerance": 0.02}, Standing.AGREES),
-        ({"paper": 0.53, "tolerance": 0.02}, Standing.DIFFERS),
+        ({"paper": 0.52, "tolerance": 0.02}, Agreement.AGREES),
+        ({"paper": 0.53, "tolerance": 0.02}, Agreement.DIFFERS),
         # the paper is off, ours is right: that counts, and is said
-        ({"paper": 0.60, "truth": 0.51, "tolerance": 0.02}, Standing.NEARER),
-        ({"paper": 0.60, "truth": 0.40, "tolerance": 0.02}, Standing.DIFFERS),
+        ({"paper": 0.60, "truth": 0.51, "tolerance": 0.02}, Agreement.NEARER),
+        ({"paper": 0.60, "truth": 0.40, "tolerance": 0.02}, Agreement.DIFFERS),
         # agreement with the paper comes first, even where both are wrong
-        ({"paper": 0.50, "truth": 0.90, "tolerance": 0.02}, Standing.AGREES),
+        ({"paper": 0.50, "truth": 0.90, "tolerance": 0.02}, Agreement.AGREES),
         # no number in the paper: the truth decides
-        ({"truth": 0.51, "tolerance": 0.02}, Standing.AGREES),
-        ({"truth": 0.90, "tolerance": 0.02}, Standing.DIFFERS),
+        ({"truth": 0.51, "tolerance": 0.02}, Agreement.AGREES),
+        ({"truth": 0.90, "tolerance": 0.02}, Agreement.DIFFERS),
         # words
-        ({"claim": "high", "at_least": 0.5}, Standing.AGREES),
-        ({"claim": "high", "at_least": 0.6}, Standing.DIFFERS),
-        ({"claim": "low", "at_most": 0.4}, Standing.DIFFERS),
-        ({"ours": math.nan, "paper": 0.5, "tolerance": 1.0}, Standing.DIFFERS),
-        ({"ours": math.nan, "claim": "low", "at_most": 1.0}, Standing.DIFFERS),
+        ({"claim": "high", "at_least": 0.5}, Agreement.AGREES),
+        ({"claim": "high", "at_least": 0.6}, Agreement.DIFFERS),
+        ({"claim": "low", "at_most": 0.4}, Agreement.DIFFERS),
+        ({"ours": math.nan, "paper": 0.5, "tolerance": 1.0}, Agreement.DIFFERS),
+        ({"ours": math.nan, "claim": "low", "at_most": 1.0}, Agreement.DIFFERS),
+        ({"ours": None, "paper": 0.5, "tolerance": 1.0}, Agreement.DIFFERS),
+        ({"ours": None, "claim": "low", "at_most": 1.0}, Agreement.DIFFERS),
     ],
 )
-def test_standing_follows_from_the_numbers(known, standing):
-    assert check(**known).standing is standing
+def test_agreement_follows_from_the_numbers(known, agreement):
+    assert check(**known).agreement is agreement
 
 
 def test_rounding_does_not_decide_at_the_edge():
     assert 1.0 - 0.97 > 0.03
-    assert check(ours=1.0, paper=0.97, tolerance=0.03).standing is Standing.AGREES
+    assert check(ours=1.0, paper=0.97, tolerance=0.03).agreement is Agreement.AGREES
 
 
 def test_a_check_that_cannot_fail_is_refused():

@@ -9,7 +9,7 @@ import pytest
 from helpers.small import run_cli
 from unbraid.data import cosine_dependence
 from unbraid.metrics import Dependent, dependent
-from unbraid.reproduce import dependent_cosine
+from unbraid.reproduce import CosineTables, dependent_cosine
 
 
 @functools.cache
@@ -67,35 +67,39 @@ class TestDefaults:
 class TestTables:
     def test_lines_carry_ours_and_the_papers(self):
         found = dependent_cosine([4], n_samples=200)
-        assert [result.line.label for result in found.results] == [
+        assert [line.label for line in found.lines] == [
             "Explicitness Score",
             "Informativeness",
             "Ind. Explicitness",
         ]
-        own = found.results[-1]
-        assert own.line.published[2] == 0.6626
-        assert own.ours[2] == pytest.approx(2 / 3, abs=0.1)  # two of three factors are there
-        assert own.worst == pytest.approx(max(abs(o - p) for o, p in zip(own.ours, own.line.published, strict=True)))
-        assert found.settings["dependent"]["scaling"] == "range"
+        own = found.lines[-1]
+        assert own.numbers["Cos2I"].paper == 0.6626
+        assert own.numbers["Cos2I"].ours == pytest.approx(2 / 3, abs=0.1)  # two of three factors are there
+        assert own.worst == pytest.approx(max(abs(one.ours - one.paper) for one in own.numbers.values()))
+        assert [name for name, one in own.numbers.items() if one.truth == 1] == ["Cos0", "Cos1I", "Cos1D"]
+        assert not any(one.truth for line in found.lines[:-1] for one in line.numbers.values())
+        assert found.options.scaling == "range"
+        assert CosineTables.from_json(found.to_json()) == found
 
     def test_command_prints_both_and_the_settings_and_writes_json(self, capsys, tmp_path):
         path = tmp_path / "cosine.json"
         code, out, err = run_cli(
             capsys, "reproduce", "dependent-cosine", "--tables", "11", "--samples", 100, "--json", path
         )
-        assert (code, err.strip()) == (0, f"wrote {path}")
+        note, wrote = err.splitlines()
+        assert (code, wrote) == (0, f"wrote {path}")
         assert out.startswith("Table 11")
-        assert "(0.995)" in out
-        assert "scaling=range" in out
+        assert "(0.9947)" in out
+        assert "scaling=range" in note
         lines = json.loads(path.read_text())["lines"]
         assert [line["code"] for line in lines] == [0, 1, 2, 3]
-        assert len(lines[0]["ours"]) == len(lines[0]["published"]) == 6
+        assert len(lines[0]["numbers"]) == 6
 
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
             (["--tables", "5"], "tables must be one of 2, 3, 4, 10, 11, got '5'"),
-            (["--tables", "two"], "tables must be numbers separated by commas, got 'two'"),
+            (["--tables", "two"], "tables must be numbers and ranges such as 1,3-5, got 'two'"),
             (["--samples", "10"], "n_samples must be at least 100, got 10"),
         ],
     )

@@ -1,5 +1,4 @@
 import io
-import json
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from typing import NamedTuple
@@ -12,17 +11,16 @@ from helpers.small import run_cli
 from unbraid._base.optional import pip_install
 from unbraid.cli import main
 from unbraid.data import ColouredDigits, Digits, bundled_digits, coloured_digits
-from unbraid.reproduce import PAPER_LINES, dependent_mnist
-from unbraid.reproduce.coloured_vae import PLACES, CodesOptions, learn_codes
+from unbraid.reproduce import PUBLISHED_NUMBERS, DependentMnist, VaeSettings, dependent_mnist
+from unbraid.reproduce.coloured_vae import PLACES, learn_codes
 from unbraid.reproduce.dependent_digits import _coloured
 
 
-class Run(NamedTuple):
+class Ran(NamedTuple):
     code: int
     out: str
     err: str
-    scores: dict
-    meta: dict
+    result: DependentMnist
     picture: str
 
 
@@ -34,14 +32,13 @@ def tiny(tmp_path_factory):
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as stop:
         main(["reproduce", "dependent-mnist", "--quick", "--steps", "60", *map(str, files)])
-    written = json.loads((folder / "out.json").read_text())
-    picture = (folder / "digits.svg").read_text()
-    return Run(stop.value.code, out.getvalue(), err.getvalue(), written["scores"], written["meta"], picture)
+    result = DependentMnist.from_json((folder / "out.json").read_text())
+    return Ran(stop.value.code, out.getvalue(), err.getvalue(), result, (folder / "digits.svg").read_text())
 
 
 def test_published_numbers_are_those_of_the_paper():
     # Tables 6, 7 and 8 of arXiv:2408.07016, then the errors and accuracies in the text of section 6.
-    published = {line.label: line.published for line in PAPER_LINES if line.published is not None}
+    published = {line.label: line.published for line in PUBLISHED_NUMBERS if line.published is not None}
     assert list(published.values()) == [
         *(1.0, 0.7117, 0.9314, 0.9565),
         *(0.4819, 0.7972, 0.5728, 0.9971),
@@ -51,34 +48,37 @@ def test_published_numbers_are_those_of_the_paper():
 
 
 def test_prints_ours_beside_the_papers(tiny):
-    table, settings = tiny.out.split("\n\n")
+    table, settings, _ = tiny.out.split("\n\n")
     header, *rows = table.splitlines()
     assert tiny.code == 0
     assert header.split() == ["where", "paper's", "name", "metric", "ours", "paper"]
     assert "cross-fitted forests, absolute error" in " ".join(settings.split())
-    assert all(any(line.name in row and line.label in row for row in rows) for line in PAPER_LINES)
+    assert all(any(line.name in row and line.label in row for row in rows) for line in PUBLISHED_NUMBERS)
     (mig,) = [row.split() for row in rows if " mig " in row]
-    assert mig[:5] == ["Table", "7", "MIG", "mig", f"{tiny.scores['mig']['ours']:.4f}"]
+    assert mig[:5] == ["Table", "7", "MIG", "mig", f"{tiny.result.scores['mig'].ours:.3f}"]
     assert mig[5] == "0.4819"
 
 
 def test_writes_everything_as_json(tiny):
-    assert list(tiny.scores) == [line.name for line in PAPER_LINES]
-    assert all(0 <= score["ours"] <= 1 and score["spread"] is None for score in tiny.scores.values())
-    assert tiny.scores["mig"]["paper"] == 0.4819
-    assert (tiny.meta["learned"], tiny.meta["judged"], tiny.meta["codes"]) == (570, 150, 16)
+    found = tiny.result
+    assert list(found.scores) == [row.name for row in PUBLISHED_NUMBERS]
+    assert all(0 <= score.ours <= 1 and score.spread is None for score in found.scores.values())
+    assert found.scores["mig"].paper == 0.4819
+    assert (found.n_train, found.n_test, found.settings.n_codes, found.settings.n_steps) == (570, 150, 16, 60)
+    assert found.drawing is None
 
 
 def test_colours_are_soon_in_their_codes(tiny):
-    assert tiny.scores["accuracy.background_colour"]["ours"] > 0.95
-    assert tiny.scores["error.background_colour"]["ours"] < 0.02 < tiny.scores["error.digit"]["ours"]
-    assert tiny.scores["judge.digit"]["ours"] > 0.95
+    ours = {name: number.ours for name, number in tiny.result.scores.items()}
+    assert ours["accuracy.background_colour"] > 0.95
+    assert ours["error.background_colour"] < 0.02 < ours["error.digit"]
+    assert ours["classifier.digit"] > 0.95
 
 
 def test_notes_say_what_differs_and_what_was_written(tiny):
     lines = tiny.err.splitlines()
     assert [line.partition(" ")[0] for line in lines] == ["note:"] * 3 + ["wrote"] * 2
-    assert "Learned from 570 digits and judged on 150 others" in lines[1]
+    assert "Trained on 570 digits and measured on 150 others" in lines[1]
     assert "a weight of 100" in lines[2]
 
 
@@ -98,23 +98,23 @@ def test_a_decoder_that_does_as_asked_is_said_to(monkeypatch):
     digits = bundled_digits()
     known = coloured_digits(digits.take(np.arange(300)), rng=0)
     judged = coloured_digits(digits.take(np.arange(300, 400)), rng=1)
-    run = learn_codes(known, judged, CodesOptions(n_codes=4, width=4, n_steps=1), seed=0)
+    run = learn_codes(known, judged, VaeSettings(n_codes=4, width=4, n_steps=1), seed=0)
     assert run.as_asked.tolist() == [1, 1, 1]
     assert run.codes.shape == (len(judged), 4)
-    assert run.learned_codes.shape == (len(known), 4)
+    assert run.train_codes.shape == (len(known), 4)
 
 
 def test_a_folder_with_both_parts_holds_out_the_second(tmp_path, monkeypatch):
-    scores = dict.fromkeys((line.name for line in PAPER_LINES), 0.5)
+    scores = dict.fromkeys((line.name for line in PUBLISHED_NUMBERS), 0.5)
     monkeypatch.setattr(
         "unbraid.reproduce.dependent_digits.all_scores", lambda codes, *, seed, progress: scores | {"mig": seed}
     )
     rng = np.random.default_rng(0)
     for part, n_samples in (("train", 200), ("t10k", 100)):
         write_part(tmp_path, part, *random_digits(n_samples, seed=int(rng.integers(99))), compress=True)
-    found = dependent_mnist(tmp_path, n_seeds=3, quick=True, n_steps=1)
-    assert (found.n_learned, found.n_judged) == (80, 40)
-    assert (found["mig"].ours, found["mig"].mean, found["mig"].spread) == ((0, 1, 2), 1, 1)
+    found = dependent_mnist(tmp_path, n_seeds=3, settings=VaeSettings(n_codes=16, width=16, n_steps=1))
+    assert (found.n_train, found.n_test) == (80, 40)
+    assert (found.scores["mig"].seeds, found.scores["mig"].ours, found.scores["mig"].spread) == ((0, 1, 2), 1, 1)
     assert not found.bundled
     assert len(found.notes) == 2
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unbraid.evidence.subspaces.options import Subspace, Subspaces
-from unbraid.reproduce import IWO_TABLE1, REPRODUCTIONS, PaperRow, RowResult, Table1, iwo_table1
+from unbraid.reproduce import IWO_TABLE1, REPRODUCTIONS, Number, RowResult, Table1, iwo_table1
 from unbraid.reproduce import iwo as _iwo_table1
 
 TRUE_IWO = {(5, 1): 1, (10, 2): 1, (10, 5): 0.6, (20, 4): 1, (20, 8): 0.75, (50, 5): 1, (100, 5): 1, (250, 5): 1}
@@ -31,20 +31,21 @@ def stub_solver(monkeypatch):
 def made_up_table():
     """Two rows with truths 1 and 0.6, on which ours is off by 0.1 and 0.2 and the paper by 0.3 and 0.05."""
 
-    def result(number, n_codes, rank, ours, paper):
-        row = PaperRow(
-            number=number,
+    def result(number, n_codes, rank, ours, paper, truth):
+        return RowResult(
+            row=number,
             experiment=1,
             n_codes=n_codes,
+            n_factors=5,
             rank=rank,
             mapping="polynomial",
             rotate=False,
-            published={"iwo": paper},
+            scores={"iwo": Number.over_seeds(ours, paper=paper, truth=truth)},
+            seconds=0.0,
         )
-        return RowResult(row=row, ours={"iwo": ours}, seconds=0.0)
 
-    results = (result(3, 10, 2, (0.85, 0.95), 0.7), result(5, 10, 5, (0.8,), 0.65))
-    return Table1(results=results, n_seeds=2, weights="explained", solver="fast", dci=False)
+    rows = (result(3, 10, 2, (0.85, 0.95), 0.7, 1.0), result(5, 10, 5, (0.8,), 0.65, 0.6))
+    return Table1(rows=rows, n_seeds=2, weights="explained", solver="fast", dci=False)
 
 
 def test_there_are_twenty_two_rows_in_order():
@@ -77,11 +78,12 @@ def test_errors_are_means_of_distances_to_the_truth():
 
 
 def test_spread_is_the_standard_deviation_over_seeds_and_needs_two():
-    first, second = made_up_table().results
-    assert first.mean("iwo") == pytest.approx(0.9)
-    assert first.spread("iwo") == pytest.approx(0.1 / math.sqrt(2))
-    assert second.spread("iwo") is None
-    assert (first.mean("iwr"), first.spread("iwr")) == (None, None)
+    first, second = (row.scores["iwo"] for row in made_up_table().rows)
+    assert first.ours == pytest.approx(0.9)
+    assert first.spread == pytest.approx(0.1 / math.sqrt(2))
+    assert second.spread is None
+    nothing = Number.over_seeds((), paper=0.9)
+    assert (nothing.ours, nothing.spread, nothing.seeds) == (None, None, ())
 
 
 def test_rows_are_drawn_as_the_paper_says(stub_solver):
@@ -98,22 +100,33 @@ def test_rows_are_drawn_as_the_paper_says(stub_solver):
 def test_json_layout(stub_solver, tmp_path):
     table = iwo_table1([1, 3], n_seeds=2, progress=False)
     data = json.loads(table.to_json(tmp_path / "table1.json"))
-    assert json.loads((tmp_path / "table1.json").read_text()) == data
-    assert list(data) == ["name", "rows", "summary", "notes", "meta"]
+    assert Table1.from_json((tmp_path / "table1.json").read_text()) == table
+    assert list(data) == ["made_with", "rows", "n_seeds", "weights", "solver", "dci"]
     assert [row["row"] for row in data["rows"]] == [1, 3]
     scores = data["rows"][0]["scores"]
-    assert scores["iwo"] == {"ours": 1.0, "spread": 0.0, "seeds": [1.0, 1.0], "paper": 0.98, "truth": 1.0}
-    assert scores["explicitness"] == {"ours": None, "spread": None, "seeds": [], "paper": 0.9, "truth": None}
-    assert data["summary"]["iwo"]["ours"] == {"mean_absolute_error": 0, "worst_row": 1, "worst_error": 0}
-    assert data["summary"]["iwo"]["paper"]["mean_absolute_error"] == pytest.approx(0.02)
-    assert data["meta"]["seeds"] == [0, 1]
-    assert any("not computed" in note for note in data["notes"])
+    found = {"ours": 1.0, "paper": 0.98, "claim": "", "truth": 1.0, "spread": 0.0, "seeds": [1.0, 1.0]}
+    assert scores["iwo"] == found
+    missing = {"ours": None, "paper": 0.9, "claim": "", "truth": None, "spread": None, "seeds": []}
+    assert scores["explicitness"] == missing
+    assert table.errors("iwo").mean_absolute_error == 0
+    assert table.errors("iwo", paper=True).mean_absolute_error == pytest.approx(0.02)
+    assert data["n_seeds"] == 2
+    assert any("not computed" in note for note in table.notes)
+
+
+def test_json_of_another_kind_is_refused(stub_solver):
+    text = iwo_table1([1], n_seeds=1, progress=False).to_json()
+    for wrong in ("{", "[]", text.replace('"rank": 1', '"rank": "one"')):
+        with pytest.raises(ValueError, match="text must be the JSON of a Table1"):
+            Table1.from_json(wrong)
 
 
 def test_dci_adds_three_scores_and_says_whose(stub_solver):
     table = iwo_table1([1], n_seeds=1, dci=True, progress=False)
-    assert set(table.results[0].ours) == {"disentanglement", "completeness", "informativeness", "iwo", "iwr"}
-    assert table.results[0].mean("disentanglement") > 0.95
+    scores = table.rows[0].scores
+    measured = {name for name, number in scores.items() if number.ours is not None}
+    assert measured == {"disentanglement", "completeness", "informativeness", "iwo", "iwr"}
+    assert scores["disentanglement"].ours > 0.95
     assert any("dci_boosting" in note for note in table.notes)
 
 

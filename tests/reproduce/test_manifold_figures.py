@@ -1,6 +1,5 @@
 """Reproductions of the manifold figures: what is known on paper, then small runs."""
 
-import json
 import math
 
 import numpy as np
@@ -10,11 +9,13 @@ import torch
 from helpers.small import run_cli
 from unbraid.manifold import analyze
 from unbraid.reproduce import (
+    DigitsFigure,
     DigitsSettings,
-    FigureResult,
-    Line,
+    MoonsFigure,
     MoonsSettings,
+    SpectrumFigure,
     SpectrumSettings,
+    TorusFigure,
     TorusSettings,
     beta_vae_spectrum,
     digits_flows,
@@ -22,8 +23,9 @@ from unbraid.reproduce import (
     torus,
 )
 from unbraid.reproduce.flows_of_digits import normalised, rank_correlation, read_digits
+from unbraid.reproduce.torus_flow import TorusQuantity
 from unbraid.reproduce.torus_truth import mean_log_radius, random_torus, true_entropies
-from unbraid.reproduce.two_moons import moons_entropy
+from unbraid.reproduce.two_moons import MoonsQuantity, moons_entropy
 from unbraid.reproduce.vae_spectrum import n_kept
 
 UNIT = 0.5 * (1 + math.log(2 * math.pi))
@@ -32,7 +34,7 @@ UNIT = 0.5 * (1 + math.log(2 * math.pi))
 @pytest.fixture(scope="module")
 def small_torus():
     settings = TorusSettings(
-        n_angles=2, n_data=4000, n_blocks=3, width=16, n_steps=150, batch_size=64, learning_rate=2e-2, n_samples=100
+        n_angles=2, n_points=4000, n_blocks=3, width=16, n_steps=150, batch_size=64, learning_rate=2e-2, n_samples=100
     )
     return torus(settings=settings)
 
@@ -63,34 +65,34 @@ def test_the_mean_logarithm_of_the_radius():
 
 
 def test_total_correlation_in_the_loss_finds_angles_and_radii_in_order(small_torus):
-    name = "with total correlation"
-    assert small_torus[f"latents in place, {name}"].ours == "4"
-    assert small_torus[f"MCPMI on the diagonal, share, {name}"].ours > 0.8
-    assert small_torus[f"squared Pearson on the diagonal, mean, {name}"].ours > 0.65
-    assert small_torus[f"spectrum, largest error in nats, {name}"].ours < 0.5
-    assert small_torus[f"total correlation, nats per latent, {name}"].ours < 0.05
-    assert small_torus[f"nats lost on fresh data, {name}"].ours < 0.5
+    _, separated = small_torus.flows
+    ours = {quantity: number.ours for quantity, number in separated.numbers.items()}
+    assert separated.objective == "with total correlation"
+    assert ours[TorusQuantity.IN_PLACE] == 4
+    assert ours[TorusQuantity.DIAGONAL_SHARE] > 0.8
+    assert ours[TorusQuantity.SQUARED_PEARSON] > 0.65
+    assert ours[TorusQuantity.SPECTRUM_ERROR] < 0.5
+    assert ours[TorusQuantity.TOTAL_CORRELATION] < 0.05
+    assert ours[TorusQuantity.EXCESS] < 0.5
 
 
 def test_likelihood_alone_does_not(small_torus):
-    assert small_torus["total correlation, nats per latent, likelihood"].ours > 0.1
-    assert small_torus["MCPMI on the diagonal, share, likelihood"].ours < 0.6
+    entangled, _ = small_torus.flows
+    assert entangled.numbers[TorusQuantity.TOTAL_CORRELATION].ours > 0.1
+    assert entangled.numbers[TorusQuantity.DIAGONAL_SHARE].ours < 0.6
 
 
 def test_the_torus_page_and_numbers_can_be_written(small_torus, tmp_path):
-    html = small_torus.to_html(tmp_path / "torus.html").read_text()
+    small_torus.to_json(tmp_path / "torus.json")
+    again = TorusFigure.from_json((tmp_path / "torus.json").read_text())
+    assert again == small_torus
+    html = again.draw(tmp_path / "torus.html").read_text()  # charts of the torus need only what is kept
     assert html.count('class="matrix" role="img" viewBox="0 0 4 4"') == 4
     assert html.count('href="#sx"') == 4 + 1
-    data = json.loads(small_torus.to_json(tmp_path / "torus.json"))
-    assert data == json.loads((tmp_path / "torus.json").read_text())
-    assert data["rows"][0] | {"ours": 0} == {
-        "what": "total correlation, nats per latent, likelihood",
-        "ours": 0,
-        "paper": 0.9,
-        "truth": 0.0,
-    }
-    assert data["meta"]["couplings"] == 3
-    assert len(data["data"]["likelihood"]["sorted_entropy"]) == 4
+    number = again.flows[0].numbers[TorusQuantity.TOTAL_CORRELATION]
+    assert (number.paper, number.truth) == (0.9, 0)
+    assert again.settings.n_blocks == 3
+    assert len(again.flows[0].sorted_entropy) == 4
 
 
 def test_the_entropy_of_moons_is_nearly_that_of_two_thin_arcs():
@@ -99,15 +101,16 @@ def test_the_entropy_of_moons_is_nearly_that_of_two_thin_arcs():
 
 
 def test_moons_have_three_panels_with_entropies_and_mutual_information(tmp_path):
-    settings = MoonsSettings(n_data=200, n_blocks=2, width=8, n_steps=3, n_samples=20)
+    settings = MoonsSettings(n_points=200, n_blocks=2, width=8, n_steps=3, n_samples=20)
     found = moons(settings=settings)
-    assert [chart.title[:3] for chart in found.groups[0].charts] == ["(A)", "(B)", "(C)"]
-    for letter in "ABC":
-        panel = found.data[letter]
-        total = panel["entropy_c"] + panel["entropy_d"] - panel["mutual_information"]
-        assert total == pytest.approx(panel["total_entropy"], abs=1e-4)
-    assert found["(A) total entropy"].truth == pytest.approx(moons_entropy())
-    assert found.to_html(tmp_path / "moons.html").read_text().count("<polyline") == 3 * 30
+    assert [chart.title[:3] for chart in found.charts()[0].charts] == ["(A)", "(B)", "(C)"]
+    assert [flow.letter for flow in found.flows] == ["A", "B", "C"]
+    for flow in found.flows:
+        total = flow[MoonsQuantity.ENTROPY_C] + flow[MoonsQuantity.ENTROPY_D] - flow[MoonsQuantity.MUTUAL_INFORMATION]
+        assert total == pytest.approx(flow[MoonsQuantity.TOTAL_ENTROPY], abs=1e-4)
+        assert flow.numbers[MoonsQuantity.CROSS_ENTROPY].truth == pytest.approx(moons_entropy())
+    assert MoonsFigure.from_json(found.to_json()) == found
+    assert found.draw(tmp_path / "moons.html").read_text().count("<polyline") == 3 * 30
 
 
 def test_digits_are_read_and_normalised():
@@ -131,14 +134,14 @@ def test_digits_flows_measure_all_four(tmp_path):
         n_blocks=(1, 1), wavelet_blocks=(1, 1), channels=(2, 2), width=8, n_steps=2, batch_size=32, n_samples=4
     )
     found = digits_flows(settings=settings)
-    assert list(found.data) == ["GLOW-like", "GIN", "cINN", "wavelet"]
-    assert found["total correlation, nats per latent, wavelet"].paper == 0.5
-    assert found["wavelet, mean entropy in set D (48 latents)"].paper == "significantly lower"
-    assert all(len(one["latent_entropy"]) == 64 for one in found.data.values())
-    assert found.table[0] == ("what", "ours", "paper")
+    assert [flow.name for flow in found.flows] == ["GLOW-like", "GIN", "cINN", "wavelet"]
+    assert [flow.total_correlation.paper for flow in found.flows] == [1.9, None, None, 0.5]
+    assert [(one.name, one.n_latents) for one in found.sets] == [("C", 4), ("M", 12), ("D", 48)]
+    assert all(len(flow.latent_entropy) == 64 for flow in found.flows)
+    assert found.tables()[0].text[0] == ["what", "ours", "paper"]
     assert any("8 by 8" in note for note in found.notes)
-    html = found.to_html(tmp_path / "digits.html").read_text()
-    assert html.count('class="matrix" role="img" viewBox="0 0 64 64"') == 4
+    assert DigitsFigure.from_json(found.to_json()) == found
+    assert found.draw(tmp_path / "digits.html").read_text().count('class="matrix" role="img" viewBox="0 0 64 64"') == 4
 
 
 def test_the_knee_is_the_largest_fall():
@@ -152,25 +155,12 @@ def test_larger_beta_keeps_fewer_latents():
         betas=(0.1, 30.0), n_codes=8, width=32, n_steps=400, batch_size=32, learning_rate=5e-3, n_samples=20
     )
     found = beta_vae_spectrum(settings=settings)
-    assert int(found["latents kept, beta 0.1"].ours) >= 1
-    assert found["latents kept, beta 30"].ours == "0"
-    assert found["latents kept, beta 30"].paper == "uninformative"
-    assert found["mean entropy of those kept, beta 0.1"].ours > 1.0
-
-
-def test_a_result_leaves_out_an_empty_column():
-    result = FigureResult(
-        name="n",
-        title="t",
-        where="w",
-        lede="l",
-        groups=(),
-        notes=(),
-        data={},
-        meta={},
-        lines=(Line(what="a", ours=1.0),),
-    )
-    assert result.table == (("what", "ours", "paper"), [("a", "1.000", "")])
+    small, large = found.spectra
+    assert (small.beta, large.beta) == (0.1, 30)
+    assert small.kept >= 1
+    assert small.mean_entropy > 1.0
+    assert (large.kept, large.mean_entropy) == (0, None)
+    assert SpectrumFigure.from_json(found.to_json()) == found
 
 
 @pytest.mark.parametrize("name", ["moons", "torus", "digits-flows", "beta-vae-spectrum"])
@@ -218,5 +208,5 @@ def test_the_command_prints_the_table_and_writes_the_figure(capsys, tmp_path):
     assert "latents kept, beta 0.03" in out
     assert f"wrote {figure}" in err
     assert "note: " in err
-    assert json.loads(numbers.read_text())["meta"]["steps"] == 2
+    assert SpectrumFigure.from_json(numbers.read_text()).settings.n_steps == 2
     assert "<svg" in figure.read_text()

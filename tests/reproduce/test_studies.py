@@ -1,10 +1,12 @@
 """Published studies: their tables as data, and the way from a study's rows to them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from unbraid.reproduce import iwo_study, thesis_study
+from unbraid.reproduce import StudyTables, iwo_study, thesis_study
 from unbraid.reproduce.iwo_tables import (
     DATASETS,
     FAMILIES,
@@ -16,7 +18,7 @@ from unbraid.reproduce.iwo_tables import (
     TABLE_7,
     iwo_tables,
 )
-from unbraid.reproduce.studies import FIGURE_E1, MINI_ROWS, iwo_study_parts, scaled, thesis_parts, thesis_tables
+from unbraid.reproduce.studies import FIGURE_E1, MINI_ROWS, iwo_study_checks, scaled, thesis_checks, thesis_tables
 from unbraid.study import load_study, make_plan, mean_correlations
 
 COLUMNS = ("DCI-D", "DCI-C", "MIG", "IWO", "IWR")
@@ -95,23 +97,34 @@ def orthogonality():
 
 
 def test_correlations_are_over_strengths_averaged_over_seeds(orthogonality):
-    found = {(line.group, line.task, line.score): line.ours for line in orthogonality.lines if line.table == "Table 2a"}
+    found = {
+        (one.group, one.task, one.score): one.number.ours
+        for one in orthogonality.correlations
+        if one.table == "Table 2a"
+    }
     assert found["β-VAE", "random forest", "IWO"] == pytest.approx(1)
     assert found["DIP-VAE-I", "logistic regression", "MIG"] == pytest.approx(-1)
     assert found["Factor-VAE", "multi-layer perceptron", "IWR"] is None  # the task does not change with strength
 
 
 def test_the_papers_numbers_stand_beside_ours(orthogonality):
-    line = next(one for one in orthogonality.lines if one.table == "Table 7" and one.score == "O")
-    assert (line.group, line.paper) == ("Annealed VAE", 0.53)
+    found = next(one for one in orthogonality.correlations if one.table == "Table 7" and one.score == "O")
+    assert (found.group, found.number.paper) == ("Annealed VAE", 0.53)
     assert orthogonality.notes
     assert "need not agree" in orthogonality.notes[0]
 
 
 def test_in_small_nothing_is_claimed(orthogonality):
-    plain = orthogonality.to_dict()
-    assert iwo_study_parts(plain) == ()
-    assert len(iwo_study_parts({**plain, "scale": "full"})) == 2
+    assert iwo_study_checks(orthogonality) == ()
+    assert len(iwo_study_checks(replace(orthogonality, scale="full"))) == 2
+
+
+def test_tables_have_a_column_for_each_score_and_read_back(orthogonality):
+    header, rows = orthogonality.tables()[0].text
+    assert header == ["Table 2a, ours (paper's)", "correlation with", *COLUMNS]
+    assert rows[0][:2] == ["Annealed VAE", "random forest"]
+    assert rows[0][2].endswith(" (0.74)")
+    assert StudyTables.from_json(orthogonality.to_json()) == orthogonality
 
 
 def test_modularity_is_correlated_with_every_other_score():
@@ -126,12 +139,13 @@ def test_modularity_is_correlated_with_every_other_score():
             for value in [-common if name == "mig" else common**3]
         ]
     tables = thesis_tables(FakeState(rows), "mini")
-    found = {(line.group, line.score): line.ours for line in tables.lines}
+    found = {(one.group, one.score): one.number.ours for one in tables.correlations}
     assert len(found) == 2 * len(FIGURE_E1)
     assert found["pearson", "mig"] == pytest.approx(-1)
     assert found["spearman", "sap"] == pytest.approx(1)
     assert found["pearson", "sap"] < 0.99
-    assert thesis_parts(tables.to_dict()) == ()
+    assert thesis_checks(tables) == ()
+    assert [len(row) for row in tables.tables()[0].rows] == [3] * len(FIGURE_E1)  # many scores: a row each
 
 
 @pytest.mark.parametrize("name", ["thesis", "iwo"])

@@ -1,29 +1,26 @@
-"""Published tables as code: ours beside theirs beside the truth."""
+"""Published tables and figures as code: ours beside the paper's beside the truth."""
 
-from unbraid.reproduce.agreement import Check, Colour, Part, Reproduction, Standing
-from unbraid.reproduce.cosine import CosineTables, cosine_parts, dependent_cosine
-from unbraid.reproduce.dci_es import DCI_ES_TABLE1, ESTable, dci_es_parts, dci_es_table1
-from unbraid.reproduce.dependent_digits import (
-    PAPER_LINES,
-    DependentMnist,
-    LineResult,
-    PaperLine,
-    dependent_mnist,
-    mnist_parts,
-)
-from unbraid.reproduce.figure_checks import digits_parts, moons_parts, spectrum_parts, torus_parts
-from unbraid.reproduce.figures import PAPER, FigureResult, Line
-from unbraid.reproduce.flows_of_digits import DigitsSettings, digits_flows
-from unbraid.reproduce.iwo import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_parts, iwo_table1
+from typing import Any
+
+from unbraid.reproduce import dci_es, dependent_digits, flows_of_digits, torus_flow, two_moons, vae_spectrum
+from unbraid.reproduce.agreement import Agreement, Check, Colour, Part, Reproduction
+from unbraid.reproduce.coloured_vae import VaeSettings
+from unbraid.reproduce.cosine import CosineTables, cosine_checks, dependent_cosine
+from unbraid.reproduce.dci_es import DCI_ES_TABLE1, ESTable, dci_es_checks, dci_es_table1
+from unbraid.reproduce.dependent_digits import PUBLISHED_NUMBERS, DependentMnist, dependent_mnist, mnist_checks
+from unbraid.reproduce.figures import PAPER, FigureResult
+from unbraid.reproduce.flows_of_digits import DigitsFigure, DigitsSettings, digits_checks, digits_flows
+from unbraid.reproduce.iwo import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_checks, iwo_table1
 from unbraid.reproduce.iwo_tables import iwo_study
-from unbraid.reproduce.studies import iwo_study_parts, thesis_parts, thesis_study
-from unbraid.reproduce.torus_flow import TorusSettings, torus
-from unbraid.reproduce.two_moons import MoonsSettings, moons
-from unbraid.reproduce.vae_spectrum import SpectrumSettings, beta_vae_spectrum
+from unbraid.reproduce.result import Number, Result
+from unbraid.reproduce.studies import StudyTables, iwo_study_checks, thesis_checks, thesis_study
+from unbraid.reproduce.torus_flow import TorusFigure, TorusSettings, torus, torus_checks
+from unbraid.reproduce.two_moons import MoonsFigure, MoonsSettings, moons, moons_checks
+from unbraid.reproduce.vae_spectrum import SpectrumFigure, SpectrumSettings, beta_vae_spectrum, spectrum_checks
 
 THESIS = "Bjøru (2021), The importance of disentanglement when learning representations, NTNU, Fig. E.1"
 MNIST = "a folder with MNIST in IDX format (--data)"
-REPRODUCTIONS: dict[str, Reproduction] = {
+REPRODUCTIONS: dict[str, Reproduction[Any]] = {
     reproduction.name: reproduction
     for reproduction in (
         Reproduction(
@@ -32,8 +29,9 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper="Geyer et al. (2024), Measuring Orthogonality, Table 1; arXiv:2407.03728",
             cost="minutes with the fast solver",
             run=iwo_table1,
+            checks=iwo_checks,
             quick={"n_seeds": 1},
-            parts=iwo_parts,
+            examples=("--rows 1-4 --seeds 1", "--weights spread --json table1.json", "--rows 3,4 --dci"),
         ),
         Reproduction(
             name="dci-es-table1",
@@ -41,8 +39,13 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper="Eastwood et al. (2023), On the DCI Framework, Table 1 and Fig. 1; arXiv:2210.00364",
             cost="ten minutes; half a minute with --quick",
             run=dci_es_table1,
-            quick={"n_samples": (3000,), "n_seeds": 1, "widths": (2, 8, 32), "n_trees": 30},
-            parts=dci_es_parts,
+            checks=dci_es_checks,
+            quick=dci_es.QUICK,
+            options={"n_samples": "rows"},
+            examples=(
+                "--quick --figure curves.html",
+                "--probes forest --codes mix --rows 5000,20000,80000 --seeds 1",
+            ),
         ),
         Reproduction(
             name="dependent-cosine",
@@ -51,8 +54,9 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             "Tables 2, 3, 4, 10 and 11; arXiv:2408.07016",
             cost="about two minutes",
             run=dependent_cosine,
+            checks=cosine_checks,
             quick={"n_samples": 2000},
-            parts=cosine_parts,
+            examples=("--tables 2 --samples 2000", "--scaling spread --json cosine.json"),
         ),
         Reproduction(
             name="dependent-mnist",
@@ -60,9 +64,13 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper="Almudévar et al. (2024), Disentanglement for non-Independent Factors, sec. 6; arXiv:2408.07016",
             cost="minutes, and torch",
             run=dependent_mnist,
-            parts=mnist_parts,
+            checks=mnist_checks,
+            quick={"settings": dependent_digits.QUICK},
             needs=MNIST,
             quick_needs=MNIST,
+            options={"figure": "picture"},
+            figure="dependent-mnist.svg",
+            examples=("--quick", "--data mnist --seeds 3 --json out.json"),
         ),
         Reproduction(
             name="moons",
@@ -70,7 +78,10 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper=f"{PAPER}, Fig. 1",
             cost="a quarter of an hour on a CPU, about a minute with --quick; torch and zuko",
             run=moons,
-            parts=moons_parts,
+            checks=moons_checks,
+            quick={"settings": two_moons.QUICK},
+            figure="moons.html",
+            examples=("--quick", "--figure fig1.html --json fig1.json"),
         ),
         Reproduction(
             name="torus",
@@ -78,7 +89,10 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper=f"{PAPER}, Fig. 2",
             cost="two minutes on a GPU, many on a CPU, about one with --quick; torch and zuko",
             run=torus,
-            parts=torus_parts,
+            checks=torus_checks,
+            quick={"settings": torus_flow.QUICK},
+            figure="torus.html",
+            examples=("--quick", "--device cuda --json torus.json"),
         ),
         Reproduction(
             name="digits-flows",
@@ -86,8 +100,11 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper=f"{PAPER}, Figs. 4 and 5",
             cost="many minutes on a GPU, about one on a CPU with --quick; torch and zuko",
             run=digits_flows,
-            parts=digits_parts,
+            checks=digits_checks,
+            quick={"settings": flows_of_digits.QUICK},
             needs=MNIST,
+            figure="digits-flows.html",
+            examples=("--quick", "--data mnist --device cuda --json flows.json"),
         ),
         Reproduction(
             name="beta-vae-spectrum",
@@ -95,7 +112,10 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper=f"{PAPER}, Fig. 6",
             cost="minutes, about one on a CPU with --quick; torch",
             run=beta_vae_spectrum,
-            parts=spectrum_parts,
+            checks=spectrum_checks,
+            quick={"settings": vae_spectrum.QUICK},
+            figure="beta-vae-spectrum.html",
+            examples=("--quick", "--data mnist --device cuda"),
         ),
         Reproduction(
             name="thesis-study",
@@ -103,9 +123,11 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper=THESIS,
             cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
             run=thesis_study,
+            checks=thesis_checks,
             quick={"scale": "mini"},
             full={"scale": "full"},
-            parts=thesis_parts,
+            options={"data_folder": "data"},
+            examples=("--scale mini", "--scale full --store thesis --data ~/data --yes"),
         ),
         Reproduction(
             name="iwo-study",
@@ -113,9 +135,11 @@ REPRODUCTIONS: dict[str, Reproduction] = {
             paper="Geyer et al. (2024), Measuring Orthogonality, Tables 2, 3, 4, 5 and 7; arXiv:2407.03728",
             cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
             run=iwo_study,
+            checks=iwo_study_checks,
             quick={"scale": "mini"},
             full={"scale": "full"},
-            parts=iwo_study_parts,
+            options={"data_folder": "data"},
+            examples=("--scale mini", "--scale full --store iwo --data ~/data --engine ray --address auto --yes"),
         ),
     )
 }
@@ -123,27 +147,32 @@ REPRODUCTIONS: dict[str, Reproduction] = {
 __all__ = [
     "DCI_ES_TABLE1",
     "IWO_TABLE1",
-    "PAPER_LINES",
+    "PUBLISHED_NUMBERS",
     "REPRODUCTIONS",
+    "Agreement",
     "Check",
     "Colour",
     "CosineTables",
     "DependentMnist",
+    "DigitsFigure",
     "DigitsSettings",
     "ESTable",
     "FigureResult",
-    "Line",
-    "LineResult",
+    "MoonsFigure",
     "MoonsSettings",
-    "PaperLine",
+    "Number",
     "PaperRow",
     "Part",
     "Reproduction",
+    "Result",
     "RowResult",
+    "SpectrumFigure",
     "SpectrumSettings",
-    "Standing",
+    "StudyTables",
     "Table1",
+    "TorusFigure",
     "TorusSettings",
+    "VaeSettings",
     "beta_vae_spectrum",
     "dci_es_table1",
     "dependent_cosine",

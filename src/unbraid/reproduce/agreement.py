@@ -1,4 +1,4 @@
-"""Check, Part, Reproduction: typed result -> checks, no JSON round trip."""
+"""Checks of our numbers against the paper and the truth, and the row that describes a reproduction."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Generic, Self, TypeVar, get_type_hints
+
+from unbraid.reproduce.result import Number, Result
+
+R = TypeVar("R", bound=Result)
 
 
-class Standing(StrEnum):
-    """Where one of our numbers stands."""
+class Agreement(StrEnum):
+    """Whether one of our numbers agrees with the paper."""
 
     AGREES = "agrees"
     NEARER = "nearer the truth"
@@ -18,7 +22,7 @@ class Standing(StrEnum):
 
 
 class Colour(StrEnum):
-    """Where a table or figure stands as a whole."""
+    """Whether a table or figure agrees as a whole."""
 
     GREEN = "green"
     AMBER = "amber"
@@ -32,21 +36,21 @@ class Check:
 
     Attributes:
         what: What is measured.
-        ours: Our number.
+        ours: Our number; ``None`` where it is not finite, which differs from everything.
         paper: The paper's number; ``None`` where it prints none.
         truth: The right number, where it is known.
         tolerance: How far ours may be from the paper's, or from the truth.
         claim: What the paper says in words, where it prints no number.
-        at_least: Least value that the words allow.
-        at_most: Largest value that the words allow.
+        at_least: Least value that the claim allows.
+        at_most: Largest value that the claim allows.
 
     Example:
-        >>> Check(what="IWO", ours=1.0, paper=0.97, truth=1.0, tolerance=0.02).standing
-        <Standing.NEARER: 'nearer the truth'>
+        >>> Check(what="IWO", ours=1.0, paper=0.97, truth=1.0, tolerance=0.02).agreement
+        <Agreement.NEARER: 'nearer the truth'>
     """
 
     what: str
-    ours: float
+    ours: float | None
     paper: float | None = None
     truth: float | None = None
     tolerance: float = 0.0
@@ -60,33 +64,41 @@ class Check:
         if self.paper is None and self.truth is None and not bounded:
             raise ValueError(f"check {self.what!r} has no paper, no truth and no bound to be held against.")
 
+    @classmethod
+    def of(cls, what: str, number: Number, *, tolerance: float) -> Self:
+        """Return the check of a number against the paper's, and against the truth where it is known."""
+        return cls(what=what, ours=number.ours, paper=number.paper, truth=number.truth, tolerance=tolerance)
+
     @property
-    def standing(self) -> Standing:
+    def agreement(self) -> Agreement:
         """Agrees with the paper, or with the truth where the paper does not, or differs."""
         if self.claim:
-            return Standing.AGREES if self.at_least <= self.ours <= self.at_most else Standing.DIFFERS
-        right = self.truth is not None and self._within(self.truth)
+            inside = self.ours is not None and self.at_least <= self.ours <= self.at_most
+            return Agreement.AGREES if inside else Agreement.DIFFERS
+        right = self._is_near(self.truth)
         if self.paper is None:
-            return Standing.AGREES if right else Standing.DIFFERS
-        if self._within(self.paper):
-            return Standing.AGREES
-        return Standing.NEARER if right else Standing.DIFFERS
+            return Agreement.AGREES if right else Agreement.DIFFERS
+        if self._is_near(self.paper):
+            return Agreement.AGREES
+        return Agreement.NEARER if right else Agreement.DIFFERS
 
     @property
     def difference(self) -> float | None:
-        """Ours less the paper's; less the truth where the paper prints nothing; ``None`` for words."""
+        """Ours less the paper's, or less the truth where the paper prints nothing; ``None`` for claims in words."""
         other = self.paper if self.paper is not None else self.truth
-        return None if other is None or self.claim else self.ours - other
+        return None if self.ours is None or other is None or self.claim else self.ours - other
 
     @property
     def rule(self) -> str:
-        """What was allowed, in words."""
+        """The allowed distance or bounds, as text."""
         if not self.claim:
             return f"±{self.tolerance:g}"
         ends = [("at least", self.at_least), ("at most", self.at_most)]
         return ", ".join(f"{word} {end:.3g}" for word, end in ends if math.isfinite(end))
 
-    def _within(self, other: float) -> bool:
+    def _is_near(self, other: float | None) -> bool:
+        if self.ours is None or other is None:
+            return False
         # A difference of exactly the tolerance is within it, whatever the last bit says.
         return abs(self.ours - other) <= self.tolerance * (1 + 1e-9)
 
@@ -108,12 +120,12 @@ class Part:
     @property
     def n_agree(self) -> int:
         """How many agree, or are nearer the truth."""
-        return sum(check.standing is not Standing.DIFFERS for check in self.checks)
+        return sum(check.agreement is not Agreement.DIFFERS for check in self.checks)
 
     @property
     def n_nearer(self) -> int:
         """How many differ from the paper because the paper is further from the truth."""
-        return sum(check.standing is Standing.NEARER for check in self.checks)
+        return sum(check.agreement is Agreement.NEARER for check in self.checks)
 
     @property
     def colour(self) -> Colour:
@@ -131,12 +143,8 @@ RULE = (
 )
 
 
-def _no_parts(_: Mapping[str, Any]) -> Sequence[Part]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reproduction:
+class Reproduction(Generic[R]):
     """One published table or figure that can be run again.
 
     Attributes:
@@ -144,21 +152,34 @@ class Reproduction:
         title: What it shows.
         paper: Where it was published.
         cost: What a full run takes, in words.
-        run: Runs it; its own options, its own result with ``to_dict``.
-        quick: Options of ``run`` for a quick run.
-        full: Options of ``run`` for a full run, where they are not its defaults.
-        parts: From the plain data of a result, its tables and figures with our number beside the paper's.
-        needs: What a full run needs that is not there by itself, in words; empty for nothing.
+        run: Runs it. Its keyword arguments, and the fields of its argument ``settings``, are the options of the command
+            line; its docstring is their help; its return type says what JSON is read back into.
+        checks: From a result, the tables and figures with our numbers held against the paper's and the truth.
+        quick: Arguments of ``run`` for a quick run.
+        full: Arguments of ``run`` for a full run, where they are not its defaults.
+        needs: What a full run needs that does not come with the package, in words; empty for nothing.
         quick_needs: The same for a quick run.
+        options: Names on the command line of arguments that have another name there.
+        figure: File that the figure goes to by default; empty where it is drawn only on demand, or there is none.
+        examples: What may follow ``unbraid reproduce`` on the command line.
     """
 
     name: str
     title: str
     paper: str
     cost: str
-    run: Callable[..., Any]
-    quick: Mapping[str, Any] = field(default_factory=lambda: {"quick": True})
+    run: Callable[..., R]
+    checks: Callable[[R], Sequence[Part]]
+    quick: Mapping[str, Any] = field(default_factory=dict)
     full: Mapping[str, Any] = field(default_factory=dict)
-    parts: Callable[[Mapping[str, Any]], Sequence[Part]] = _no_parts
     needs: str = ""
     quick_needs: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    figure: str = ""
+    examples: tuple[str, ...] = ()
+
+    @property
+    def result_type(self) -> type[R]:
+        """The type of its results."""
+        found: type[R] = get_type_hints(self.run)["return"]
+        return found

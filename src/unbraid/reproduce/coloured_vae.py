@@ -1,4 +1,4 @@
-"""Training and generation for sec. 6."""
+"""The VAE of coloured digits: its training, the digits it generates, and a classifier of generated digits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def with_factors_set(styles: FloatArray, combinations: IntArray, places: Sequenc
 
 
 def seen_factors(pictures: NDArray[np.floating], known: ColouredDigits) -> IntArray:
-    """Tell digit and colours from the pixels alone, by a judge that has nothing to do with the network.
+    """Predict digit and colours from the pixels alone, by a classifier that has nothing to do with the network.
 
     The digit is red where red outshines green, the background white where the frame is light. Ink is the difference
     between red and green, whatever the background; the digit is that of the most similar inks of known pictures.
@@ -62,8 +62,8 @@ def seen_factors(pictures: NDArray[np.floating], known: ColouredDigits) -> IntAr
     redness = pictures[:, 0] - pictures[:, 1]
     light = pictures.mean(axis=1)
     frame = np.concatenate([light[:, 0], light[:, -1], light[:, :, 0], light[:, :, -1]], axis=1)
-    judge = KNeighborsClassifier(N_NEIGHBOURS).fit(_flat(known.digits.images / 255), known.digits.labels)
-    digit = judge.predict(_flat(np.abs(redness)))
+    classifier = KNeighborsClassifier(N_NEIGHBOURS).fit(_flat(known.digits.images / 255), known.digits.labels)
+    digit = classifier.predict(_flat(np.abs(redness)))
     return np.stack([digit, redness.sum(axis=(1, 2)) < 0, frame.mean(axis=1) > 0.5], axis=1).astype(np.intp)
 
 
@@ -122,17 +122,16 @@ N_STYLES, N_STYLES_DRAWN = 100, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodesOptions:
-    """The network, and how long it is trained.
+class VaeSettings:
+    """Network and training.
 
     Attributes:
         n_codes: Codes, of which the first three belong to the factors.
         width: Channels of the first convolution.
-        beta: Weight of the divergence from the prior. The paper does not state its own; at 100 the colours' read-out
-            errors are the paper's, at 10 the other codes hold the style of the digit.
-        n_steps: Batches of 128 digits to learn from.
-        learning_rate: Of Adam, at its start.
-        device: ``"cpu"`` or ``"cuda"``.
+        beta: Weight of the divergence from the prior. The paper does not state its own; at 100 the read-out errors of
+            the colours are the paper's, at 10 the codes past the first three hold the style of the digit.
+        n_steps: Training steps of 128 digits.
+        learning_rate: Learning rate of Adam, at its start.
     """
 
     n_codes: int = 64
@@ -140,7 +139,6 @@ class CodesOptions:
     beta: float = 100.0
     n_steps: int = 2000
     learning_rate: float = 1e-3
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         check_at_least("n_steps", self.n_steps, 1)
@@ -154,62 +152,63 @@ class ColouredCodes:
     Attributes:
         codes: Posterior means of the held-out digits, ``(n, n_codes)``.
         factors: Their factors, ``(n, 3)``.
-        learned_codes: The same for the digits that were learned from.
-        learned_factors: Their factors.
+        train_codes: Posterior means of the training digits.
+        train_factors: Factors of the training digits.
         as_asked: For each factor, the share of generated pictures that show the value asked for.
-        judge_accuracy: For each factor, how often who judges that is right about held-out pictures.
+        classifier_accuracy: For each factor, the accuracy of the classifier of generated pictures on held-out pictures.
         picture: The grid of generated digits, as SVG.
     """
 
     codes: FloatArray
     factors: IntArray
-    learned_codes: FloatArray
-    learned_factors: IntArray
+    train_codes: FloatArray
+    train_factors: IntArray
     as_asked: FloatArray
-    judge_accuracy: FloatArray
+    classifier_accuracy: FloatArray
     picture: str
 
 
 def learn_codes(
-    learned: ColouredDigits,
-    judged: ColouredDigits,
-    options: CodesOptions,
+    train: ColouredDigits,
+    test: ColouredDigits,
+    settings: VaeSettings,
     *,
+    device: str = "cpu",
     seed: int,
     progress: bool | None = None,
 ) -> ColouredCodes:
-    """Train on ``learned``, encode both sets, and generate digits in the styles of ``judged``."""
+    """Train a VAE, encode the training and the test set, and generate digits in the styles of the test set."""
     from unbraid.reproduce.reference_vae import Schedule, decode, encode, train_conditioned_vae
 
-    pictures, held_out = _pictures(learned), _pictures(judged)
-    learned_factors, factors = (data.factors(np.arange(len(data))) for data in (learned, judged))
+    pictures, held_out = _pictures(train), _pictures(test)
+    train_factors, factors = (data.factors(np.arange(len(data))) for data in (train, test))
     model, _ = train_conditioned_vae(
         pictures,
-        learned_factors,
+        train_factors,
         PLACES,
-        n_codes=options.n_codes,
-        width=options.width,
-        beta=options.beta,
-        schedule=Schedule(n_steps=options.n_steps, learning_rate=options.learning_rate),
-        device=options.device,
+        n_codes=settings.n_codes,
+        width=settings.width,
+        beta=settings.beta,
+        schedule=Schedule(n_steps=settings.n_steps, learning_rate=settings.learning_rate),
+        device=device,
         seed=seed,
         progress=progress,
     )
     codes = encode(model, held_out)
-    combinations = all_combinations(learned.factor_sizes)
+    combinations = all_combinations(train.factor_sizes)
     wanted = with_factors_set(codes[:N_STYLES], combinations, PLACES)
-    flat = decode(model, wanted.reshape(-1, options.n_codes))
+    flat = decode(model, wanted.reshape(-1, settings.n_codes))
     generated = flat.reshape(*wanted.shape[:2], *flat.shape[1:])
     asked = np.tile(combinations, (len(wanted), 1))
     drawn = min(N_STYLES_DRAWN, len(wanted))
     return ColouredCodes(
         codes=codes,
         factors=factors,
-        learned_codes=encode(model, pictures),
-        learned_factors=learned_factors,
-        as_asked=(seen_factors(flat, learned) == asked).mean(axis=0),
-        judge_accuracy=(seen_factors(held_out, learned) == factors).mean(axis=0),
-        picture=grid_svg(held_out[:drawn], generated[:drawn], learned.factor_sizes[0]),
+        train_codes=encode(model, pictures),
+        train_factors=train_factors,
+        as_asked=(seen_factors(flat, train) == asked).mean(axis=0),
+        classifier_accuracy=(seen_factors(held_out, train) == factors).mean(axis=0),
+        picture=grid_svg(held_out[:drawn], generated[:drawn], train.factor_sizes[0]),
     )
 
 

@@ -1,17 +1,14 @@
-"""Tables 2-4, 10, 11."""
+"""Tables 2, 3, 4, 10 and 11 of the paper on dependent factors: metrics on cosines of factors."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid._base.files import write_text
 from unbraid._base.progress import track
 from unbraid.data.synthetic import cosine_dependence
 from unbraid.evidence.cross_prediction import CrossPredictionOptions
@@ -19,15 +16,18 @@ from unbraid.evidence.regressors import Predictions, Scaling
 from unbraid.metrics import METRICS
 from unbraid.representation.representation import Representation
 from unbraid.reproduce.agreement import Check, Part
+from unbraid.reproduce.result import Number, Result, Table, as_text
 
 MAIN = ("Cos0", "Cos1I", "Cos2I", "Cos3I", "Cos1D", "Cos2D", "Cos3D")
 NUISANCE = ("Cos1I", "CosNuis2I", "CosNuis3I", "Cos1D", "CosNuis2D", "CosNuis3D")
 OWN = "dependent"
+#: Scenarios in which every code is a function of one factor that determines it.
+PERFECT = ("Cos0", "Cos1I", "Cos1D")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaperLine:
-    """One line of a published table.
+class PublishedScores:
+    """One line of a published table: a score in several scenarios.
 
     Attributes:
         table: Its number.
@@ -46,18 +46,18 @@ class PaperLine:
     code: int | None = None
 
 
-def _line(table: int, label: str, metric: str, *published: float) -> PaperLine:
-    return PaperLine(table=table, label=label, metric=metric, scenarios=MAIN, published=published)
+def _line(table: int, label: str, metric: str, *published: float) -> PublishedScores:
+    return PublishedScores(table=table, label=label, metric=metric, scenarios=MAIN, published=published)
 
 
-def _codes(table: int, metric: str, *rows: tuple[float, ...]) -> list[PaperLine]:
+def _codes(table: int, metric: str, *rows: tuple[float, ...]) -> list[PublishedScores]:
     return [
-        PaperLine(table=table, label=f"z{j + 1}", metric=metric, scenarios=NUISANCE, published=row, code=j)
+        PublishedScores(table=table, label=f"z{j + 1}", metric=metric, scenarios=NUISANCE, published=row, code=j)
         for j, row in enumerate(rows)
     ]
 
 
-LINES: tuple[PaperLine, ...] = (
+LINES: tuple[PublishedScores, ...] = (
     _line(2, "FactorVAE", "z_min_var", 1.0, 1.0, 0.8020, 0.3100, 1.0, 1.0, 1.0),
     _line(2, "Modularity Score", "modularity", 0.9995, 0.8553, 0.7945, 0.4861, 0.8308, 0.6842, 0.6495),
     _line(2, "Disentanglement", "dci_linear.disentanglement", 0.9761, 0.9876, 0.5098, 0.0001, 0.0986, 0.1544, 0.0),
@@ -89,37 +89,71 @@ LINES: tuple[PaperLine, ...] = (
 TABLES = tuple(dict.fromkeys(line.table for line in LINES))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineResult:
-    """One line, run again: ``ours`` has one value for each column."""
+def is_own(metric: str) -> bool:
+    """Tell the metrics of the paper from those it compares them with."""
+    return METRICS[metric].family == OWN
 
-    line: PaperLine
-    ours: tuple[float, ...]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CosineScores:
+    """One line of a table, run again.
+
+    Attributes:
+        table: Number of the table.
+        label: What the paper calls the line.
+        metric: Our metric that asks the same.
+        code: Position of the code, in tables that list codes; ``None`` for the score as a whole.
+        numbers: Ours and the paper's, by scenario.
+    """
+
+    table: int
+    label: str
+    metric: str
+    code: int | None
+    numbers: dict[str, Number]
 
     @property
-    def worst(self) -> float:
+    def worst(self) -> float | None:
         """Largest difference between ours and the paper's."""
-        return float(np.abs(np.subtract(self.ours, self.line.published)).max())
+        pairs = [(number.ours, number.paper) for number in self.numbers.values()]
+        return max((abs(a - b) for a, b in pairs if a is not None and b is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CosineTables:
-    """All lines, and the settings they were run with."""
+class CosineTables(Result):
+    """Tables run again.
 
-    results: tuple[LineResult, ...]
-    settings: dict[str, Any]
+    Attributes:
+        lines: Lines of the tables.
+        n_samples: Rows of each scenario.
+        seed: Of the draws and of the fits.
+        options: How ``dependent`` was computed.
+    """
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what :meth:`to_json` writes."""
-        lines = [{**asdict(result.line), "ours": list(result.ours), "worst": result.worst} for result in self.results]
-        return {"settings": self.settings, "lines": lines}
+    lines: tuple[CosineScores, ...]
+    n_samples: int
+    seed: int
+    options: CrossPredictionOptions
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return everything as JSON, and write it to ``path`` if given."""
-        text = json.dumps(self.to_dict(), indent=2)
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
+    def tables(self) -> Sequence[Table]:
+        """Return each table with a column for each scenario."""
+        numbers = dict.fromkeys(line.table for line in self.lines)
+        return [_table(number, [line for line in self.lines if line.table == number]) for number in numbers]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """The settings."""
+        own = {name: value for name, value in asdict(self.options).items() if value is not None}
+        settings = {"n_samples": self.n_samples, "seed": self.seed} | own
+        return ("Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items()) + ".",)
+
+
+def _table(number: int, lines: Sequence[CosineScores]) -> Table:
+    return Table(
+        header=[f"Table {number}, ours (paper's)", "our metric", *lines[0].numbers, "worst"],
+        rows=[[line.label, line.metric, *line.numbers.values(), as_text(line.worst)] for line in lines],
+        compact=True,
+    )
 
 
 def dependent_cosine(
@@ -131,15 +165,19 @@ def dependent_cosine(
     seed: int = 0,
     progress: bool | None = None,
 ) -> CosineTables:
-    """Run tables of the experiment on cosines again.
+    """Reproduce Tables 2, 3, 4, 10 and 11 of the paper on dependent factors (arXiv:2408.07016).
+
+    Codes are cosines of three factors. In scenarios that end in I the factors are independent, in scenarios that end in
+    D the third factor is the mean of the others. A trustworthy metric gives the same for Cos1I and Cos1D, where every
+    code is one factor. Each cell shows ours and, in brackets, the paper's.
 
     Args:
         tables: Numbers of the tables: 2 (modularity), 3 (compactness), 4 (explicitness), 10 and 11 (modularity and
             minimality of single codes, with nuisances).
         n_samples: Rows of each scenario; the paper does not say how many it drew.
-        scaling: ``"range"`` as in the paper, or ``"spread"``, the default of ``dependent``.
-        predictions: ``"cross_fitted"``, ``"held_out"`` or ``"in_sample"``.
-        seed: Of the draws and of the fits.
+        scaling: ``range`` as in the paper, or ``spread``, the default of ``dependent``.
+        predictions: ``cross_fitted``, ``held_out`` or ``in_sample``.
+        seed: Seed of the draws and of the fits.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Returns:
@@ -164,12 +202,20 @@ def dependent_cosine(
                 rep = cosine_dependence(scenario, n_samples=n_samples, seed=seed)  # type: ignore[arg-type]
                 values |= {(scenario, name): score for name, score in _scores(rep, names, options, seed)}
                 bar.advance()
-    results = [
-        LineResult(line=line, ours=tuple(_value(line, values[s, line.metric]) for s in line.scenarios))
-        for line in lines
-    ]
-    settings = {"n_samples": n_samples, "seed": seed, OWN: _plain(options)}
-    return CosineTables(results=tuple(results), settings=settings)
+    return CosineTables(
+        lines=tuple(_cosine_scores(line, values) for line in lines), n_samples=n_samples, seed=seed, options=options
+    )
+
+
+def _cosine_scores(line: PublishedScores, values: dict[tuple[str, str], Any]) -> CosineScores:
+    perfect = PERFECT if is_own(line.metric) and line.code is None else ()
+    numbers = {
+        scenario: Number(
+            ours=_value(line, values[scenario, line.metric]), paper=paper, truth=1.0 if scenario in perfect else None
+        )
+        for scenario, paper in zip(line.scenarios, line.published, strict=True)
+    }
+    return CosineScores(table=line.table, label=line.label, metric=line.metric, code=line.code, numbers=numbers)
 
 
 def _scores(
@@ -180,62 +226,48 @@ def _scores(
     for name in sorted(names):
         source = METRICS[name].source
         if source.name not in evidence:
-            chosen = options if METRICS[name].family == OWN else source.options()
+            chosen = options if is_own(name) else source.options()
             evidence[source.name] = source.gather(rep, chosen, np.random.default_rng(seed))
         yield name, METRICS[name].score(evidence[source.name])
 
 
-def _value(line: PaperLine, score: Any) -> float:
+def _value(line: PublishedScores, score: Any) -> float:
     return float(score.value if line.code is None else score.per_code[line.code])
 
 
-def _plain(options: CrossPredictionOptions) -> dict[str, Any]:
-    return {name: value for name, value in asdict(options).items() if value is not None}
-
-
-OWN_METRICS = "dependent."
 #: For the paper's own scores, and for those it took from elsewhere, whose settings it does not give.
 OWN_TOLERANCE, OTHER_TOLERANCE = 0.02, 0.05
-#: Scenarios in which every code is one factor and tells it fully.
-PERFECT = ("Cos0", "Cos1I", "Cos1D")
 ASKS = {2: "modularity", 3: "compactness", 4: "explicitness", 10: "modularity by code", 11: "minimality by code"}
 REASONS = {
-    2: "Among codes that say the same, which a linear probe leans on is chance, and so is disentanglement; bins of the "
-    "Modularity Score and votes of FactorVAE differ.",
-    3: "No code tells the third factor of Cos2I, so its compactness compares two blind predictions and is how far the "
-    "forests over-fit. The paper does not give bins and probes of the other metrics.",
+    2: "Where several codes carry the same information, a linear probe may lean on any of them, and disentanglement "
+    "varies by chance; the bins of the Modularity Score and the votes of FactorVAE differ from the paper's.",
+    3: "No code of Cos2I carries information about the third factor, and the compactness of that factor compares two "
+    "predictions without information: it measures how far the forests over-fit. The paper does not give bins and "
+    "probes of the other metrics.",
     4: "The factors are continuous, and an area under the ROC curve depends on how they are cut into classes, which "
     "the paper does not say. Nor does it say how many rows it drew, on which forests depend where codes mix factors.",
-    10: "z4 is noise and z3 stands beside a nuisance: their modularity compares two predictions of what cannot be "
-    "predicted, and smoother forests agree more.",
-    11: "z4 is noise, whose minimality is 0 but for over-fitting; where a code mixes factors, forests of other "
-    "sizes leave other errors, and the paper does not give its own.",
+    10: "z4 is noise and z3 is mixed with a nuisance: their modularity compares two predictions of a target that "
+    "cannot be predicted, and the predictions of smoother forests agree more.",
+    11: "z4 is noise, whose minimality is 0 except for over-fitting; where a code mixes factors, the error depends on "
+    "the size of the forests, which the paper does not give.",
 }
 
 
-def cosine_parts(result: Mapping[str, Any]) -> Sequence[Part]:
+def cosine_checks(result: CosineTables) -> Sequence[Part]:
     """Compare every cell of every table."""
-    tables = dict.fromkeys(line["table"] for line in result["lines"])
+    tables = dict.fromkeys(line.table for line in result.lines)
     return [
         Part(
             where=f"Table {table}, {ASKS[table]}",
-            checks=[check for line in result["lines"] if line["table"] == table for check in _checks(line)],
+            checks=[check for line in result.lines if line.table == table for check in _checks(line)],
             reason=REASONS[table],
         )
         for table in tables
     ]
 
 
-def _checks(line: Mapping[str, Any]) -> list[Check]:
-    is_own = line["metric"].startswith(OWN_METRICS)
-    cells = zip(line["scenarios"], line["ours"], line["published"], strict=True)
+def _checks(line: CosineScores) -> list[Check]:
+    tolerance = OWN_TOLERANCE if is_own(line.metric) else OTHER_TOLERANCE
     return [
-        Check(
-            what=f"{line['label']}, {scenario}",
-            ours=ours,
-            paper=paper,
-            truth=1.0 if is_own and line["code"] is None and scenario in PERFECT else None,
-            tolerance=OWN_TOLERANCE if is_own else OTHER_TOLERANCE,
-        )
-        for scenario, ours, paper in cells
+        Check.of(f"{line.label}, {scenario}", number, tolerance=tolerance) for scenario, number in line.numbers.items()
     ]

@@ -1,121 +1,76 @@
-"""A published figure, run again: a table of ours beside the paper's, charts, and everything as data."""
+"""Figures of the paper on manifold entropic metrics: the base of their results, and their page."""
 
 from __future__ import annotations
 
-import json
-import platform
-from collections.abc import Mapping
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, ClassVar, Literal
 
 from unbraid._base.files import write_text
-from unbraid._version import __version__
 from unbraid.report.charts import ChartGroup
-from unbraid.results.report import finite
+from unbraid.reproduce.result import DrawnResult
 
-HEADER = ("what", "ours", "paper", "truth")
+Device = Literal["cpu", "cuda"]
 PAPER = "Galperin and Köthe (2025), Analyzing Generative Models by Manifold Entropic Metrics; arXiv:2410.19426"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One row of the table.
+class About:
+    """What stands on the page of a figure.
 
     Attributes:
-        what: What is measured.
-        ours: Our number, or words.
-        paper: What the paper says: a number or words; empty where it says nothing.
-        truth: What is known to be right; empty where nothing is.
-    """
-
-    what: str
-    ours: float | str
-    paper: float | str = ""
-    truth: float | str = ""
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The row as text."""
-        return (self.what, *(_text(value) for value in (self.ours, self.paper, self.truth)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FigureResult:
-    """A figure, run again.
-
-    Attributes:
-        name: What the command line calls it.
+        name: What the command line calls the figure.
         title: What it shows.
         where: Where in the paper.
         lede: What was done, in a few sentences.
-        lines: Ours beside the paper's beside the truth.
-        groups: Charts.
-        notes: What differs from the paper.
-        data: Numbers behind the charts, as plain data.
-        meta: Settings, versions and seconds.
     """
 
     name: str
     title: str
     where: str
     lede: str
-    lines: tuple[Line, ...]
-    groups: tuple[ChartGroup, ...]
-    notes: tuple[str, ...]
-    data: Mapping[str, Any]
-    meta: Mapping[str, Any]
 
-    def __getitem__(self, what: str) -> Line:
-        """Return one row of the table."""
-        return next(line for line in self.lines if line.what == what)
 
-    @property
-    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Header and rows as text; without a last column where nothing is known to be right."""
-        n_columns = len(HEADER) if any(line.truth != "" for line in self.lines) else len(HEADER) - 1
-        return HEADER[:n_columns], [line.cells[:n_columns] for line in self.lines]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureResult(DrawnResult):
+    """A figure, run again.
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what :meth:`to_json` writes."""
-        return {
-            "name": self.name,
-            "rows": [
-                {"what": line.what, "ours": line.ours, "paper": line.paper, "truth": line.truth} for line in self.lines
-            ],
-            "data": dict(self.data),
-            "notes": list(self.notes),
-            "meta": dict(self.meta)
-            | {"unbraid": __version__, "numpy": np.__version__, "python": platform.python_version()},
-        }
+    Attributes:
+        settings: How the models were made, trained and measured: a dataclass of the figure's own.
+        seed: Of the data, the models and their training.
+        device: Where they were trained and measured.
+        seconds: Time it took.
+        drawing: Charts, where they need more than what is kept.
+    """
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return everything as JSON, and write it to ``path`` if given. A number that is not finite becomes null."""
-        text = json.dumps(finite(self.to_dict()), ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
+    about: ClassVar[About]
+    settings: Any
+    seed: int
+    device: str
+    seconds: float
 
-    def to_html(self, path: str | Path) -> Path:
+    @abstractmethod
+    def charts(self) -> Sequence[ChartGroup]:
+        """Return the charts of the figure."""
+
+    def draw(self, path: str | Path) -> Path:
         """Write the figure as one self-contained page."""
         from unbraid.report.figure import FigurePage, render_figure_page
 
-        header, rows = self.table
+        (table,) = self.tables()
+        header, rows = table.text
+        facts = asdict(self.settings) | {"seed": self.seed, "device": self.device, "seconds": self.seconds}
         page = FigurePage(
-            name=self.name,
-            title=self.title,
-            paper=f"{PAPER}, {self.where}",
-            lede=self.lede,
-            facts=[(key.replace("_", " "), str(value)) for key, value in self.meta.items()],
+            name=self.about.name,
+            title=self.about.title,
+            paper=f"{PAPER}, {self.about.where}",
+            lede=self.about.lede,
+            facts=[(key.removeprefix("n_").replace("_", " "), str(value)) for key, value in facts.items()],
             header=header,
             rows=rows,
-            groups=self.groups,
+            groups=self.charts(),
             notes=self.notes,
         )
         return write_text(path, render_figure_page(page))
-
-
-def _text(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.3f}" if abs(value) < 100 else f"{value:.1f}"

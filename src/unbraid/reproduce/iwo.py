@@ -1,20 +1,14 @@
-"""Table 1."""
+"""Table 1 of Measuring Orthogonality: IWO and IWR of synthetic codes whose subspaces are known."""
 
-import json
-import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.checks import check_at_least
-from unbraid._base.files import write_text
 from unbraid._base.progress import track
-from unbraid._version import __version__
 from unbraid.data.orthogonal import MappingKind, orthogonal_scheme, scheme_truth
 from unbraid.evidence.subspaces.options import Solver, SubspaceOptions, Weights
 from unbraid.evidence.subspaces.solve import factor_subspaces
@@ -22,11 +16,14 @@ from unbraid.metrics._dci import dci_boosting
 from unbraid.metrics._orthogonality import iwo_score, iwr_score
 from unbraid.representation.representation import Representation
 from unbraid.reproduce.agreement import Check, Part
+from unbraid.reproduce.result import Number, Result, Row, Table
 
 N_FACTORS = 5
 #: The published code rounds to multiples of 1/40, which are 41 values, and draws five for the first experiment.
 N_LEVELS: dict[MappingKind, int] = {"polynomial": 41, "trigonometric": 41, "permutation": 5, "noisy": 5}
 SCORES = ("disentanglement", "completeness", "informativeness", "explicitness", "iwo", "iwr")
+TITLES = dict(zip(SCORES, ("D", "C", "I", "E", "IWO", "IWR"), strict=True))
+COMPARED_SCORES = ("iwo", "iwr")
 NO_EXPLICITNESS = (
     "Explicitness (E) needs the network ladder of dci_es and is not run here: only the paper's value is given."
 )
@@ -112,33 +109,42 @@ class RowResult:
     """One row, run again.
 
     Attributes:
-        row: What the paper says.
-        ours: For each score we have, its value for each seed.
+        row: Its number in the table, from 1.
+        experiment: Number of the experiment in the paper, 1 to 5.
+        n_codes: Codes, L.
+        n_factors: Factors, always five.
+        rank: Axes of each factor, R.
+        mapping: How factors follow from codes, f.
+        rotate: Whether the codes are rotated at random, ROP.
+        scores: The numbers, by the names in ``SCORES``.
         seconds: Time it took, all seeds together.
     """
 
-    row: PaperRow
-    ours: dict[str, tuple[float, ...]]
+    row: int
+    experiment: int
+    n_codes: int
+    n_factors: int
+    rank: int
+    mapping: MappingKind
+    rotate: bool
+    scores: dict[str, Number]
     seconds: float
 
-    def mean(self, score: str) -> float | None:
-        """Our score, averaged over seeds; ``None`` if it was not computed."""
-        return float(np.mean(self.ours[score])) if score in self.ours else None
-
-    def spread(self, score: str) -> float | None:
-        """Standard deviation over seeds; ``None`` for fewer than two."""
-        values = self.ours.get(score, ())
-        return float(np.std(values, ddof=1)) if len(values) > 1 else None
+    @property
+    def title(self) -> str:
+        """Number and settings of the row."""
+        rotated = ", rotated" if self.rotate else ""
+        return f"row {self.row}: {self.n_codes} codes, rank {self.rank}, {self.mapping}{rotated}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errors:
-    """How far a column of the table is from the truth.
+class ColumnErrors:
+    """Distance of a column of the table from the truth.
 
     Attributes:
         mean_absolute_error: Mean over rows.
         worst_row: Row with the largest error.
-        worst_error: That error.
+        worst_error: The largest error.
     """
 
     mean_absolute_error: float
@@ -147,73 +153,62 @@ class Errors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table1:
-    """Rows run again, beside the paper and the truth.
+class Table1(Result):
+    """Rows of Table 1 run again, beside the paper and the truth.
 
     Attributes:
-        results: One for each row asked for.
+        rows: One for each row asked for.
         n_seeds: Seeds of each row: 0, 1, ...
-        weights: Which weights were used.
-        solver: Which solver was used.
+        weights: How axes were weighted.
+        solver: Which solver found the subspaces.
         dci: Whether D, C and I were computed.
     """
 
-    results: tuple[RowResult, ...]
+    rows: tuple[RowResult, ...]
     n_seeds: int
     weights: Weights
     solver: Solver
     dci: bool
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> Sequence[str]:
         """What a reader of the table should know."""
         return (DCI_PROBE if self.dci else NO_DCI, NO_EXPLICITNESS)
 
-    def errors(self, score: str, *, paper: bool = False) -> Errors:
-        """Distance of our ``score`` from the truth, or of the paper's."""
-        found = [result.row.published[score] if paper else result.mean(score) for result in self.results]
-        gaps = np.abs(np.array(found, dtype=float) - [result.row.truth[score] for result in self.results])
+    def errors(self, score: str, *, paper: bool = False) -> ColumnErrors:
+        """Return how far our ``score``, or the paper's, is from the truth."""
+        numbers = [row.scores[score] for row in self.rows]
+        found = [number.paper if paper else number.ours for number in numbers]
+        gaps = np.abs(np.array(found, dtype=float) - np.array([number.truth for number in numbers], dtype=float))
         worst = int(gaps.argmax())
-        return Errors(
+        return ColumnErrors(
             mean_absolute_error=float(gaps.mean()),
-            worst_row=self.results[worst].row.number,
+            worst_row=self.rows[worst].row,
             worst_error=float(gaps[worst]),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what :meth:`to_json` writes."""
-        return {
-            "name": "iwo-table1",
-            "rows": [_row_dict(result) for result in self.results],
-            "summary": {score: self._summary(score) for score in ("iwo", "iwr")},
-            "notes": list(self.notes),
-            "meta": {
-                "unbraid": __version__,
-                "numpy": np.__version__,
-                "python": platform.python_version(),
-                "seeds": list(range(self.n_seeds)),
-                "weights": self.weights,
-                "solver": self.solver,
-            },
-        }
+    def tables(self) -> Sequence[Table]:
+        """Return ours, the paper's and the truth by row, then the errors of ours and of the paper's."""
+        shown = ("iwo", "iwr", *(SCORES[:4] if self.dci else ()))
+        header = ["row", "L", "R", "f", "ROP", *(TITLES[score] for score in shown)]
+        rows: list[Row] = [[*_settings(row), *(row.scores[score] for score in shown)] for row in self.rows]
+        errors = [
+            [f"{score.upper()}, {'paper' if paper else 'ours'}", *_error_cells(self.errors(score, paper=paper))]
+            for score in COMPARED_SCORES
+            for paper in (False, True)
+        ]
+        return [
+            Table(header=header, rows=rows),
+            Table(header=["error against the truth", "mean", "worst", "in row"], rows=errors),
+        ]
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return the table as JSON, and write it to ``path`` if given."""
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
 
-    def _summary(self, score: str) -> dict[str, Any]:
-        columns = {"ours": self.errors(score), "paper": self.errors(score, paper=True)}
-        return {
-            name: {
-                "mean_absolute_error": errors.mean_absolute_error,
-                "worst_row": errors.worst_row,
-                "worst_error": errors.worst_error,
-            }
-            for name, errors in columns.items()
-        }
+def _settings(row: RowResult) -> list[str]:
+    return [str(row.row), str(row.n_codes), str(row.rank), row.mapping, "yes" if row.rotate else "no"]
+
+
+def _error_cells(errors: ColumnErrors) -> list[str]:
+    return [f"{errors.mean_absolute_error:.4f}", f"{errors.worst_error:.4f}", str(errors.worst_row)]
 
 
 def iwo_table1(
@@ -225,14 +220,20 @@ def iwo_table1(
     dci: bool = False,
     progress: bool | None = None,
 ) -> Table1:
-    """Run rows of Table 1 again: draw the synthetic codes, find the subspaces, score them.
+    """Reproduce Table 1 of Measuring Orthogonality (arXiv:2407.03728): 22 synthetic representations.
+
+    Codes are Gaussian; each of five factors is a function of R of the L codes, so the right IWO (how orthogonal the
+    factors' subspaces are) and IWR (how few axes a factor needs) follow on paper. Each row is drawn afresh for every
+    seed. The table shows our mean and standard deviation over seeds, the paper's value and the truth, then the mean
+    absolute errors of ours and of the paper's, and the worst rows.
 
     Args:
-        rows: Numbers of the rows, from 1.
+        rows: Numbers of the rows, from 1 to 22; the last ones, with 250 codes, take longest.
         n_seeds: Runs of each row, with seeds 0, 1, ...; a row and its rotated twin start from the same draw.
-        weights: ``"explained"`` (Eq. 2) or ``"spread"`` (Eq. 3).
-        solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
-        dci: Whether to add D, C and I, by gradient-boosted trees.
+        weights: Importance of an axis: ``explained``, the share of the loss it removes (Eq. 2), or ``spread``, the
+            same with the unexplained part of the loss spread over all axes (Eq. 3).
+        solver: ``fast``, or ``nested`` for the published networks (needs torch).
+        dci: Add D, C and I, by gradient-boosted trees, beside the paper's.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Returns:
@@ -252,9 +253,28 @@ def iwo_table1(
             for seed in range(n_seeds):
                 runs.append(_run_once(row, seed, options, dci=dci))
                 bar.advance()
-            ours = {score: tuple(run[score] for run in runs) for score in runs[0]}
-            results.append(RowResult(row=row, ours=ours, seconds=time.perf_counter() - started))
-    return Table1(results=tuple(results), n_seeds=n_seeds, weights=weights, solver=solver, dci=dci)
+            results.append(_row_result(row, runs, time.perf_counter() - started))
+    return Table1(rows=tuple(results), n_seeds=n_seeds, weights=weights, solver=solver, dci=dci)
+
+
+def _row_result(row: PaperRow, runs: Sequence[dict[str, float]], seconds: float) -> RowResult:
+    numbers = {
+        score: Number.over_seeds(
+            [run[score] for run in runs if score in run], paper=row.published[score], truth=row.truth.get(score)
+        )
+        for score in SCORES
+    }
+    return RowResult(
+        row=row.number,
+        experiment=row.experiment,
+        n_codes=row.n_codes,
+        n_factors=N_FACTORS,
+        rank=row.rank,
+        mapping=row.mapping,
+        rotate=row.rotate,
+        scores=numbers,
+        seconds=round(seconds, 3),
+    )
 
 
 def _run_once(row: PaperRow, seed: int, options: SubspaceOptions, *, dci: bool) -> dict[str, float]:
@@ -287,53 +307,18 @@ def _check_rows(rows: Iterable[int]) -> list[PaperRow]:
     return [row for row in IWO_TABLE1 if row.number in wanted]
 
 
-def _row_dict(result: RowResult) -> dict[str, Any]:
-    row = result.row
-    return {
-        "row": row.number,
-        "experiment": row.experiment,
-        "n_codes": row.n_codes,
-        "n_factors": N_FACTORS,
-        "rank": row.rank,
-        "mapping": row.mapping,
-        "rotate": row.rotate,
-        "scores": {
-            score: {
-                "ours": result.mean(score),
-                "spread": result.spread(score),
-                "seeds": list(result.ours.get(score, ())),
-                "paper": row.published[score],
-                "truth": row.truth.get(score),
-            }
-            for score in SCORES
-        },
-        "seconds": round(result.seconds, 3),
-    }
-
-
-#: The paper's values have deviations over seeds of up to this.
+#: The paper's values have standard deviations over seeds of up to this.
 TOLERANCE = 0.02
-COMPARED_SCORES = ("iwo", "iwr")
-REASON = "The subspaces of a row were not found: its score is off the truth, which is known here."
+REASON = "The subspaces of a row were not found: its score differs from the truth, which is known here."
 
 
-def iwo_parts(result: Mapping[str, Any]) -> Sequence[Part]:
+def iwo_checks(result: Table1) -> Sequence[Part]:
     """Compare every row's IWO and IWR."""
     return [
-        Part(where=f"Table 1, {score.upper()}", checks=_checks(result, score), reason=REASON)
-        for score in COMPARED_SCORES
-    ]
-
-
-def _checks(result: Mapping[str, Any], score: str) -> list[Check]:
-    return [
-        Check(
-            what=f"row {row['row']}: {row['n_codes']} codes, rank {row['rank']}, {row['mapping']}"
-            + (", rotated" if row["rotate"] else ""),
-            ours=row["scores"][score]["ours"],
-            paper=row["scores"][score]["paper"],
-            truth=row["scores"][score]["truth"],
-            tolerance=TOLERANCE,
+        Part(
+            where=f"Table 1, {score.upper()}",
+            checks=[Check.of(row.title, row.scores[score], tolerance=TOLERANCE) for row in result.rows],
+            reason=REASON,
         )
-        for row in result["rows"]
+        for score in COMPARED_SCORES
     ]

@@ -1,4 +1,4 @@
-"""Tables 2-5, 7.
+"""Tables 2 to 5 and 7 of Measuring Orthogonality: correlations of scores with downstream tasks.
 
 From arXiv:2407.03728 as machine-read text. Columns are DCI-D, DCI-C, MIG, IWO and IWR unless said otherwise.
 """
@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from unbraid.reproduce.studies import EngineName, Scale, StudyLine, StudyTables, run_scaled
+from unbraid.reproduce.result import Number
+from unbraid.reproduce.studies import EngineName, Scale, StudyCorrelation, StudyTables, run_scaled
 from unbraid.study import State, cell_correlations, mean_correlations, wide
 
 FAMILIES = {
@@ -242,7 +243,7 @@ def iwo_tables(state: State, scale: Scale) -> StudyTables:
     table = state.table()
     cells = _cells(table, shares=(1.0, 0.5, 0.1))
     whole = cells[cells["share"] == 1.0]
-    lines = [
+    rows = [
         *_means("Table 2a", "family", TABLE_2A, whole),
         *(_means("Table 2b", "dataset", TABLE_2B, whole) if scale == "full" else ()),
         *(_single(whole) if scale == "full" else ()),
@@ -255,7 +256,7 @@ def iwo_tables(state: State, scale: Scale) -> StudyTables:
         scale=scale,
         n_models=table["model"].nunique(),
         n_failed=len(state.failed_models) + len(state.missing),
-        lines=tuple(lines),
+        correlations=tuple(rows),
     )
 
 
@@ -282,35 +283,35 @@ def _sizes(rows: pd.DataFrame) -> list[int]:
 
 def _means(
     where: str, by: str, published: dict[tuple[str, str], tuple[float, ...]], cells: pd.DataFrame
-) -> list[StudyLine]:
+) -> list[StudyCorrelation]:
     """Average correlations by family or data set, beside a table whose rows are those and whose columns are scores."""
     means = mean_correlations(cells, by=by).set_index([by, "row", "column"])["mean"]  # type: ignore[arg-type]
     names = FAMILIES if by == "family" else DATASETS
     return [
-        StudyLine(
+        StudyCorrelation(
             table=where,
             group=group,
             task=task,
             score=score,
-            paper=paper,
-            ours=_value(means, (names[group], SCORES[score], PREDICTORS[task])),
+            number=Number(ours=_value(means, (names[group], SCORES[score], PREDICTORS[task])), paper=paper),
         )
         for (task, group), row in published.items()
         for score, paper in zip(_columns(where), row, strict=True)
     ]
 
 
-def _single(cells: pd.DataFrame) -> list[StudyLine]:
+def _single(cells: pd.DataFrame) -> list[StudyCorrelation]:
     """Return every correlation over the strengths of a data set and family (Table 3)."""
     found = cells.set_index(["dataset", "family", "row", "column"])["r"]
     return [
-        StudyLine(
+        StudyCorrelation(
             table="Table 3",
             group=f"{group}, {dataset}",
             task=task,
             score=score,
-            paper=paper,
-            ours=_value(found, (DATASETS[dataset], FAMILIES[group], SCORES[score], PREDICTORS[task])),
+            number=Number(
+                ours=_value(found, (DATASETS[dataset], FAMILIES[group], SCORES[score], PREDICTORS[task])), paper=paper
+            ),
         )
         for (task, dataset, group), row in TABLE_3.items()
         for score, paper in zip(_columns("Table 3"), row, strict=True)
@@ -321,38 +322,36 @@ def _columns(where: str) -> tuple[str, ...]:
     return ("IWO", "IWR", "O") if where == "Table 7" else ("DCI-D", "DCI-C", "MIG", "IWO", "IWR")
 
 
-def _small_norb(cells: pd.DataFrame) -> list[StudyLine]:
+def _small_norb(cells: pd.DataFrame) -> list[StudyCorrelation]:
     """Return correlations on smallNORB from all, half and a tenth of the rows (Table 4)."""
     found = cells[cells["dataset"] == DATASETS["smallNORB"]].set_index(["share", "family", "row", "column"])["r"]
     columns = [(score, task) for score in ("IWO", "IWR") for task in ("logistic regression", "random forest")]
     return [
-        StudyLine(
+        StudyCorrelation(
             table="Table 4",
             group=f"{group}, {share:.0%}",
             task=task,
             score=score,
-            paper=paper,
-            ours=_value(found, (share, FAMILIES[group], SCORES[score], PREDICTORS[task])),
+            number=Number(ours=_value(found, (share, FAMILIES[group], SCORES[score], PREDICTORS[task])), paper=paper),
         )
         for (share, group), row in TABLE_4.items()
         for (score, task), paper in zip(columns, row, strict=True)
     ]
 
 
-def _segmentation(table: pd.DataFrame) -> list[StudyLine]:
+def _segmentation(table: pd.DataFrame) -> list[StudyCorrelation]:
     """Return correlations with segmenting the sprite on a texture (Table 5)."""
     rows = table[(table["factor"] == "") & (table["dataset"] == DATASETS["Scream dSprites"])]
     settings = wide(rows[(rows["kind"] == "score") | (rows["name"] == SEGMENTATION)], per="strength")
     cells = cell_correlations(settings, settings.scores, settings.tasks, correct="none")
     found = cells.set_index(["family", "row"])["r"]
     return [
-        StudyLine(
+        StudyCorrelation(
             table="Table 5",
             group=group,
             task=SEGMENTATION,
             score=score,
-            paper=paper,
-            ours=_value(found, (FAMILIES[group], SCORES[score])),
+            number=Number(ours=_value(found, (FAMILIES[group], SCORES[score])), paper=paper),
         )
         for group, row in TABLE_5.items()
         for score, paper in zip(_columns("Table 5"), row, strict=True)
@@ -375,10 +374,22 @@ def iwo_study(
     data_folder: str | Path | None = None,
     progress: bool | None = None,
 ) -> StudyTables:
-    """Run the study of orthogonality against downstream tasks again, or in small.
+    """Reproduce the study of orthogonality against downstream tasks (arXiv:2407.03728, Tables 2, 3, 4, 5 and 7).
 
-    For each data set and family, scores and accuracies are averaged over seeds and correlated over six strengths;
-    Table 2 averages these over data sets (a) or families (b). Arguments are those of :func:`thesis_study`.
+    Trains six families of VAEs with six strengths each on six data sets, scores their codes, predicts the factors from
+    them with three predictors, and prints the correlations beside the published ones; in small, Tables 2a and 7. For
+    each data set and family, scores and accuracies are averaged over seeds and correlated over six strengths; Table 2
+    averages the correlations over data sets (a) or families (b).
+
+    Args:
+        scale: ``mini``: small models of small sprites, two seeds; ``full``: the published study.
+        store: Where results go, and are found again by the next run; in small, a temporary folder by default.
+        yes: Start even if it is going to be long.
+        engine: ``local``: processes on this machine; ``ray``: a Ray cluster.
+        workers: Jobs at the same time; as many as there are cores by default.
+        address: Address of the Ray cluster, ``host:port`` of its head or ``auto``.
+        data_folder: Folder with the files of official data sets.
+        progress: Show a bar; by default when standard error is a terminal.
 
     Raises:
         ValueError: A full study without a store or without ``yes``.

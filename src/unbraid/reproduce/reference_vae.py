@@ -1,10 +1,11 @@
-"""The plain VAE and loop two reproductions were measured with.
+"""A plain VAE and its training loop, with which two reproductions were measured.
 
-The engine of ensembles draws rows with replacement at one learning rate, so that a run can be lengthened and a member
-needs only its step number. Two reproductions were measured with this loop instead (and ``networks``, ``conditioned``,
-``mlp``): epochs, and a rate that falls to nothing by a known last step. Moving the beta-VAEs of the spectrum to the
-engine (ReLU for SiLU, other first weights, no epochs, one rate) left no knee at beta 3 on MNIST; which of these does
-it is not known. Experiment II of the paper on dependent factors was not tried.
+The beta-VAEs of ``vae_spectrum`` and the VAE of ``coloured_vae`` are trained here in epochs, with a learning rate that
+falls to zero along half a cosine. The ensembles of :mod:`unbraid.models` are trained otherwise: rows are drawn with
+replacement at a constant learning rate, so that a run can be lengthened later. With the ensembles' training (which also
+has other initial weights, and ReLU in place of SiLU) the spectrum of the VAE with beta 3 had no knee on MNIST, and it
+is not known which of the differences is the cause. The VAE of coloured digits was not tried with it. This second loop
+stays until the cause is known.
 """
 
 from __future__ import annotations

@@ -1,72 +1,64 @@
-"""Run, keep, judge, Markdown; used by one CLI command."""
+"""Runs of reproductions: made, kept as JSON, read back, checked, and told as a page of Markdown."""
 
 from __future__ import annotations
 
 import inspect
-import json
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Generic, Literal
 
+import msgspec
 from threadpoolctl import threadpool_limits
 
-from unbraid._base.checks import check_choice
 from unbraid._base.files import write_text
-from unbraid.reproduce.agreement import RULE, Check, Colour, Part, Reproduction, Standing
-from unbraid.results.report import finite
+from unbraid.reproduce.agreement import RULE, Agreement, Check, Colour, Part, R, Reproduction
+from unbraid.reproduce.result import as_json, as_text
 
 Mode = Literal["quick", "full", "own"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class ReproductionRun(Generic[R]):
     """One reproduction, run or not.
 
     Attributes:
-        name: Which.
+        name: Name of the reproduction.
         mode: ``"quick"`` or ``"full"``; ``"own"`` for settings chosen one by one.
-        seconds: Processor time it took.
-        result: Its plain data; ``None`` where it was not run.
+        processor_seconds: Processor time it took.
         reason: Why it was not run; empty where it was.
+        result: What was measured; ``None`` where it was not run.
     """
 
     name: str
     mode: Mode
-    seconds: float = 0.0
-    result: Mapping[str, Any] | None = None
+    processor_seconds: float = 0.0
     reason: str = ""
+    result: R | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what a file holds."""
-        return {
-            "name": self.name,
-            "mode": self.mode,
-            "processor_seconds": self.seconds,
-            "reason": self.reason,
-            "result": self.result,
-        }
+    def kept(self) -> Mapping[str, Any]:
+        """Return the fields that are written as JSON."""
+        result = None if self.result is None else self.result.kept()
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"result": result}
 
     def save(self, folder: str | Path) -> Path:
-        """Write ``NAME.json`` into ``folder``, all or nothing."""
-        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
-        return write_text(Path(folder) / f"{self.name}.json", text + "\n")
+        """Write ``NAME.json`` into ``folder``, all or nothing; :func:`load_run` reads it back."""
+        return write_text(Path(folder) / f"{self.name}.json", as_json(self.kept()) + "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A run and what it says of its reproduction.
+    """A run and the tables and figures it reproduces.
 
     Attributes:
         reproduction: What was run.
         run: How, and what came out.
-        parts: Tables and figures; empty where it was not run.
+        parts: Tables and figures; empty where it was not run, or at a size that cannot be compared.
     """
 
-    reproduction: Reproduction
-    run: Run
+    reproduction: Reproduction[Any]
+    run: ReproductionRun[Any]
     parts: Sequence[Part]
 
     @property
@@ -78,18 +70,18 @@ class Outcome:
 
 
 def run_all(
-    chosen: Iterable[Reproduction],
+    chosen: Iterable[Reproduction[Any]],
     *,
     quick: bool = False,
     data: str | Path | None = None,
     device: str = "cpu",
     folder: str | Path | None = None,
     progress: bool | None = None,
-) -> Iterator[Run]:
+) -> Iterator[ReproductionRun[Any]]:
     """Run reproductions one after the other, and yield each as it ends.
 
-    One that cannot run, for want of data or of an optional package, is yielded with the reason, and the next one
-    starts. Everything runs on one thread, so that processor time means something.
+    A reproduction that cannot run, for want of data or of an optional package, is yielded with the reason, and the next
+    one starts. Everything runs on one thread, so that processor times can be compared.
 
     Args:
         chosen: What to run.
@@ -107,43 +99,41 @@ def run_all(
         yield run
 
 
-def load_run(folder: str | Path, name: str) -> Run:
-    """Read what :meth:`Run.save` wrote; one that was never kept counts as not run.
+def load_run(folder: str | Path, reproduction: Reproduction[R]) -> ReproductionRun[R]:
+    """Read what :meth:`ReproductionRun.save` wrote, its result into the type that the reproduction returns.
+
+    A reproduction of which no result is kept counts as not run.
 
     Raises:
         ValueError: The file is not one of these.
     """
-    path = Path(folder) / f"{name}.json"
+    path = Path(folder) / f"{reproduction.name}.json"
     if not path.exists():
-        return Run(name=name, mode="full", reason="no result is kept")
+        return ReproductionRun(name=reproduction.name, mode="full", reason="no result is kept")
+    kind: Any = ReproductionRun[reproduction.result_type]  # type: ignore[name-defined]
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        check_choice("mode", found["mode"], get_args(Mode))
-        return Run(
-            name=found["name"],
-            mode=found["mode"],
-            seconds=found["processor_seconds"],
-            result=found["result"],
-            reason=found["reason"],
-        )
-    except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{str(path)!r} does not hold a run of `unbraid reproduce --all` ({error!r}).") from error
+        found: ReproductionRun[R] = msgspec.json.decode(path.read_bytes(), type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"{str(path)!r} does not hold a run of this version's `unbraid reproduce --all`: {error}; run it again."
+        ) from error
+    return found
 
 
-def judge(reproduction: Reproduction, run: Run) -> Outcome:
+def judge(reproduction: Reproduction[R], run: ReproductionRun[R]) -> Outcome:
     """Compare a run with the paper and the truth."""
-    parts = () if run.result is None else tuple(reproduction.parts(_with_nan(run.result)))
+    parts = () if run.result is None else tuple(reproduction.checks(run.result))
     return Outcome(reproduction=reproduction, run=run, parts=parts)
 
 
 def _run(
-    reproduction: Reproduction, *, quick: bool, data: str | Path | None, device: str, progress: bool | None
-) -> Run:
+    reproduction: Reproduction[R], *, quick: bool, data: str | Path | None, device: str, progress: bool | None
+) -> ReproductionRun[R]:
     mode: Mode = "quick" if quick else "full"
     needs = reproduction.quick_needs if quick else reproduction.needs
     if needs and data is None:
-        return Run(name=reproduction.name, mode=mode, reason=f"needs {needs}")
-    # Quick settings are made for digits that come along; where those will do, they are used.
+        return ReproductionRun(name=reproduction.name, mode=mode, reason=f"needs {needs}")
+    # Quick settings are made for the digits that come with scikit-learn, and use those unless MNIST is needed.
     digits = data if needs or not quick else None
     given = {"data": digits, "device": device, "progress": progress}
     known = inspect.signature(reproduction.run).parameters
@@ -151,26 +141,16 @@ def _run(
     options = {key: value for key, value in given.items() if key in known} | dict(own)
     started = _processor_time()
     try:
-        result = reproduction.run(**options).to_dict()
+        result = reproduction.run(**options)
     except ValueError as error:
-        return Run(name=reproduction.name, mode=mode, reason=str(error))
+        return ReproductionRun(name=reproduction.name, mode=mode, reason=str(error))
     seconds = round(_processor_time() - started, 1)
-    # Through JSON, so that what was run and what is read back are the same: tuples become lists, keys text.
-    return Run(name=reproduction.name, mode=mode, seconds=seconds, result=json.loads(json.dumps(finite(result))))
+    return ReproductionRun(name=reproduction.name, mode=mode, processor_seconds=seconds, result=result)
 
 
 def _processor_time() -> float:
     """Return seconds of this process and of workers it has waited for."""
     return sum(os.times()[:4])
-
-
-def _with_nan(value: Any, key: str = "") -> Any:
-    """Return plain data in which our numbers that were not finite, and so null, are NaN again."""
-    if isinstance(value, dict):
-        return {name: _with_nan(item, name) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_with_nan(item, key) for item in value]
-    return math.nan if value is None and key == "ours" else value
 
 
 MARKS = {Colour.GREEN: "🟢", Colour.AMBER: "🟡", Colour.RED: "🔴", Colour.GREY: "⚪"}
@@ -206,20 +186,11 @@ def how_run(outcome: Outcome) -> str:
     run = outcome.run
     if run.result is None:
         return f"Not run: {run.reason.rstrip('.')}."
-    took = f", {run.seconds:.0f} s of processor time" if run.seconds else ""
+    took = f", {run.processor_seconds:.0f} s of processor time" if run.processor_seconds else ""
     told = [f"{run.mode.capitalize()} settings{took}."]
     if not outcome.parts:
-        told += [*run.result.get("notes", ()), "So nothing is compared."]
+        told += [*run.result.notes, "No number is compared."]
     return " ".join(told)
-
-
-def number(value: float | None) -> str:
-    """Return a number with as many digits as it deserves, or nothing."""
-    if value is None:
-        return ""
-    if value == int(value) and abs(value) < 1000:
-        return f"{value:.0f}"
-    return f"{value:.2e}" if abs(value) < 0.01 else f"{value:.3f}"
 
 
 def reason_of(part: Part) -> str:
@@ -259,9 +230,10 @@ def _section(outcome: Outcome) -> Iterator[str]:
 
 
 def _row(check: Check) -> str:
-    paper = check.claim or number(check.paper)
-    standing = f"**{check.standing}**" if check.standing is Standing.DIFFERS else check.standing
-    return f"| {check.what} | {number(check.ours)} | {paper} | {number(check.truth)} | {check.rule} | {standing} |"
+    paper = check.claim or as_text(check.paper)
+    differs = check.agreement is Agreement.DIFFERS
+    agreement = f"**{check.agreement}**" if differs else check.agreement
+    return f"| {check.what} | {as_text(check.ours)} | {paper} | {as_text(check.truth)} | {check.rule} | {agreement} |"
 
 
 def _mark(colour: Colour) -> str:

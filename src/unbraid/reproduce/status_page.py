@@ -1,18 +1,20 @@
-"""The status of reproductions as a page."""
+"""The status of reproductions as one HTML page."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from unbraid._base.text import MINUS, listing
 from unbraid.report.charts import Strip, make_strip
 from unbraid.report.shell import carried, fill
 from unbraid.reproduce.agreement import RULE, Check, Colour, Part
-from unbraid.reproduce.run import Outcome, how_run, number, reason_of
+from unbraid.reproduce.result import as_text
+from unbraid.reproduce.run import Outcome, how_run, reason_of
 
 WORDS = {
     Colour.GREEN: "agree in every number",
@@ -48,7 +50,7 @@ def render_status(outcomes: Sequence[Outcome]) -> str:
         "rule": RULE,
         "sections": [(outcome, how_run(outcome), [_view(part) for part in outcome.parts]) for outcome in outcomes],
         "facts": _facts(outcomes),
-        "data": carried(json.dumps([outcome.run.to_dict() for outcome in outcomes])),
+        "data": carried(msgspec.json.encode([outcome.run.kept() for outcome in outcomes]).decode()),
     }
     return fill("reproduction.html", context, "figure.css", "reproduction.css")
 
@@ -77,7 +79,7 @@ def opening(outcomes: Sequence[Outcome]) -> str:
 def _facts(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
     parts = [part for outcome in outcomes for part in outcome.parts]
     found = [(str(colour).capitalize(), str(sum(part.colour is colour for part in parts))) for colour in WORDS]
-    seconds = sum(outcome.run.seconds for outcome in outcomes)
+    seconds = sum(outcome.run.processor_seconds for outcome in outcomes)
     took = [("Processor time", f"{seconds:.0f} s")] if seconds else []
     return [*found, ("Numbers", str(sum(len(part.checks) for part in parts))), *took]
 
@@ -89,7 +91,7 @@ def _view(part: Part) -> PartView:
     return PartView(
         part=part,
         reason=reason_of(part),
-        ends=(number(low), number(high)),
+        ends=(as_text(low), as_text(high)),
         rows=[(check, _strip(check, (low, high)), _texts(check), _tip(check)) for check in part.checks],
     )
 
@@ -100,22 +102,24 @@ def _values(check: Check) -> list[float]:
 
 
 def _strip(check: Check, bounds: tuple[float, float]) -> Strip | None:
-    return None if check.claim else make_strip(check.ours, bounds=bounds, null=check.paper, truth=check.truth)
+    if check.claim or check.ours is None:
+        return None
+    return make_strip(check.ours, bounds=bounds, null=check.paper, truth=check.truth)
 
 
 def _texts(check: Check) -> tuple[str, str, str, str]:
     difference = check.difference
     told = "" if difference is None or not math.isfinite(difference) else f"{difference:+.3g}"
-    return number(check.ours), check.claim or number(check.paper), number(check.truth), told.replace("-", MINUS)
+    return as_text(check.ours), check.claim or as_text(check.paper), as_text(check.truth), told.replace("-", MINUS)
 
 
 def _tip(check: Check) -> str:
     paper = check.claim or ("" if check.paper is None else repr(check.paper))
     known: list[tuple[str, Any]] = [
-        ("ours", repr(check.ours)),
+        ("ours", "not finite" if check.ours is None else repr(check.ours)),
         ("paper", paper),
         ("truth", "" if check.truth is None else repr(check.truth)),
         ("allowed", check.rule),
     ]
     told = "; ".join(f"{label} {text}" for label, text in known if text)
-    return f"{check.what}: {told}; {check.standing}"
+    return f"{check.what}: {told}; {check.agreement}"

@@ -1,22 +1,20 @@
-"""Thesis and IWO studies."""
+"""Two published studies of many models: how they are run, at full size or in small, and the thesis' correlations."""
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
-import numpy as np
 from msgspec.structs import replace
 
 from unbraid._base.checks import check_choice
-from unbraid._base.files import write_text
 from unbraid.reproduce.agreement import Check, Part
+from unbraid.reproduce.result import Number, Result, Row, Table
 from unbraid.study import State, Store, Study, correlations, estimate_cost, load_study, look, make_plan, run_study, wide
 from unbraid.study.spec import Training
 
@@ -35,18 +33,20 @@ def thesis_study(
     data_folder: str | Path | None = None,
     progress: bool | None = None,
 ) -> StudyTables:
-    """Run the study of 1800 models of dSprites again, or in small, and correlate Modularity with every other score.
+    """Reproduce the study of 1800 models of dSprites: how Modularity correlates with fifteen other scores.
 
-    The other correlations of that study were published as pictures only; :func:`unbraid.report.study_page` draws ours.
+    Trains six families of VAEs with six strengths each, scores their codes, solves twelve tasks on them, and prints the
+    correlations of Figure E.1 beside the published ones. All others were published as pictures; give a store, and
+    `unbraid study report` draws ours.
 
     Args:
-        scale: ``"mini"``: small models of small sprites; ``"full"``: as published.
-        store: Where results go; in small, a temporary folder by default.
+        scale: ``mini``: small models of small sprites, two seeds; ``full``: the published study.
+        store: Where results go, and are found again by the next run; in small, a temporary folder by default.
         yes: Start even if it is going to be long.
-        engine: ``"local"`` or ``"ray"``.
+        engine: ``local``: processes on this machine; ``ray``: a Ray cluster.
         workers: Jobs at the same time; as many as there are cores by default.
-        address: Of the Ray cluster.
-        data_folder: Where files of data sets are.
+        address: Address of the Ray cluster, ``host:port`` of its head or ``auto``.
+        data_folder: Folder with the files of official data sets.
         progress: Show a bar; by default when standard error is a terminal.
 
     Raises:
@@ -57,7 +57,7 @@ def thesis_study(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudyLine:
+class StudyCorrelation:
     """One published correlation, and ours.
 
     Attributes:
@@ -65,20 +65,18 @@ class StudyLine:
         group: The family, data set or coefficient it is of.
         task: What it correlates with.
         score: The score.
-        paper: As published.
-        ours: Ours; ``None`` where the study has too few models or settings for it.
+        number: Ours and the paper's; ours is ``None`` where the study has too few models or settings for it.
     """
 
     table: str
     group: str
     task: str
     score: str
-    paper: float
-    ours: float | None
+    number: Number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudyTables:
+class StudyTables(Result):
     """A study run again.
 
     Attributes:
@@ -86,54 +84,48 @@ class StudyTables:
         scale: ``"mini"`` or ``"full"``.
         n_models: Models measured.
         n_failed: Models and numbers that failed.
-        lines: Published correlations, and ours.
+        correlations: Published correlations, and ours.
     """
 
     study: str
-    scale: str
+    scale: Scale
     n_models: int
     n_failed: int
-    lines: tuple[StudyLine, ...]
+    correlations: tuple[StudyCorrelation, ...]
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> Sequence[str]:
         """What a reader should know."""
-        if self.scale == "full":
-            return ()
-        return (
-            "Models and data are small ones of our own, so these correlations are not those published, and need not "
-            "agree with them; --scale full runs the published study.",
-        )
+        small = () if self.scale == "full" else (NOT_THE_PUBLISHED,)
+        failed = f"{self.n_failed} models or numbers failed; `unbraid study status` says why."
+        return (*small, *([failed] if self.n_failed else ()))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "study": self.study,
-            "scale": self.scale,
-            "n_models": self.n_models,
-            "n_failed": self.n_failed,
-            "notes": list(self.notes),
-            "lines": [
-                {
-                    "table": line.table,
-                    "group": line.group,
-                    "task": line.task,
-                    "score": line.score,
-                    "ours": line.ours,
-                    "paper": line.paper,
-                }
-                for line in self.lines
-            ],
-        }
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return JSON, and write it to ``path`` if one is given."""
-        text = json.dumps(self.to_dict(), indent=2, allow_nan=False)
-        if path is not None:
-            write_text(path, f"{text}\n")
-        return text
+    def tables(self) -> Sequence[Table]:
+        """Return each table with a column for each score; one with many scores, with a row for each."""
+        names = dict.fromkeys(one.table for one in self.correlations)
+        title = f"{self.n_models} models"
+        return [_table(name, title, [one for one in self.correlations if one.table == name]) for name in names]
 
 
+def _table(name: str, title: str, correlations: Sequence[StudyCorrelation]) -> Table:
+    cells = {(one.group, one.task, one.score): one.number for one in correlations}
+    scores = list(dict.fromkeys(one.score for one in correlations))
+    keys = list(dict.fromkeys((one.group, one.task) for one in correlations))
+    first = f"{name}, ours (paper's)"
+    if len(scores) <= MOST_COLUMNS:
+        rows: list[Row] = [[*key, *(cells[(*key, score)] for score in scores)] for key in keys]
+        return Table(title=title, header=[first, "correlation with", *scores], rows=rows, compact=True)
+    header = [first, *(f"{group} with {task}" for group, task in keys)]
+    rows = [[score, *(cells[(*key, score)] for key in keys)] for score in scores]
+    return Table(title=title, header=header, rows=rows, compact=True)
+
+
+#: Scores beyond which each has a row of a table instead of a column.
+MOST_COLUMNS = 6
+NOT_THE_PUBLISHED = (
+    "Models and data are small ones of our own, so these correlations are not those published, and need not agree with "
+    "them; --scale full runs the published study."
+)
 SMALL = "In small, with small models of small sprites, two seeds each:"
 MINI_DATA, MINI_ROWS, MINI_SEEDS = "sprites_mini", 3000, 2
 #: Of 3000 rows, so that the smallest sample still has 300.
@@ -213,36 +205,35 @@ def run_scaled(
 THESIS_TOLERANCE = 0.1
 #: Over six strengths, averaged over six data sets or families.
 IWO_TOLERANCE = 0.3
-REASON = "Models were trained anew, and correlations over six strengths hang on each of them."
+REASON = "The models were trained again, and a correlation over six strengths depends strongly on each of them."
 
 
-def thesis_parts(result: Mapping[str, Any]) -> Sequence[Part]:
+def thesis_checks(result: StudyTables) -> Sequence[Part]:
     """Compare the correlations of Modularity."""
     return _parts(result, THESIS_TOLERANCE)
 
 
-def iwo_study_parts(result: Mapping[str, Any]) -> Sequence[Part]:
+def iwo_study_checks(result: StudyTables) -> Sequence[Part]:
     """Compare the correlations of scores with tasks."""
     return _parts(result, IWO_TOLERANCE)
 
 
-def _parts(result: Mapping[str, Any], tolerance: float) -> Sequence[Part]:
-    if result["scale"] != "full":
+def _parts(result: StudyTables, tolerance: float) -> Sequence[Part]:
+    if result.scale != "full":
         return ()
-    lines = [line for line in result["lines"] if line["ours"] is not None]
+    known = [one for one in result.correlations if one.number.ours is not None]
     return [
         Part(
             where=where,
-            checks=[_check(line, tolerance) for line in lines if line["table"] == where],
+            checks=[
+                Check.of(f"{one.group}: {one.score} with {one.task}", one.number, tolerance=tolerance)
+                for one in known
+                if one.table == where
+            ],
             reason=REASON,
         )
-        for where in dict.fromkeys(line["table"] for line in lines)
+        for where in dict.fromkeys(one.table for one in known)
     ]
-
-
-def _check(line: Mapping[str, Any], tolerance: float) -> Check:
-    what = f"{line['group']}: {line['score']} with {line['task']}"
-    return Check(what=what, ours=line["ours"], paper=line["paper"], tolerance=tolerance)
 
 
 #: Figure E.1: for each score, Pearson's and Spearman's correlation with Modularity over 1800 models.
@@ -268,17 +259,16 @@ FIGURE_E1: dict[str, tuple[float, float]] = {
 def thesis_tables(state: State, scale: Scale) -> StudyTables:
     """Return the correlations of Modularity with every other score over the models of a study."""
     models = wide(state.table())
-    lines = []
+    rows = []
     for number, method in enumerate(("pearson", "spearman")):
         found = correlations(models, ["modularity"], list(FIGURE_E1), method=method, n_bootstrap=0).r  # type: ignore[arg-type]
-        lines += [
-            StudyLine(
+        rows += [
+            StudyCorrelation(
                 table="Fig. E.1",
                 group=method,
                 task="modularity",
                 score=score,
-                paper=published[number],
-                ours=_finite(found.at["modularity", score]),
+                number=Number(ours=cast(float, found.at["modularity", score]), paper=published[number]),
             )
             for score, published in FIGURE_E1.items()
         ]
@@ -287,9 +277,5 @@ def thesis_tables(state: State, scale: Scale) -> StudyTables:
         scale=scale,
         n_models=len(models.values),
         n_failed=len(state.failed_models) + len(state.missing),
-        lines=tuple(lines),
+        correlations=tuple(rows),
     )
-
-
-def _finite(value: Any) -> float | None:
-    return float(value) if np.isfinite(value) else None
