@@ -7,9 +7,9 @@ from typing import Any
 
 from unbraid._base.text import count, listing, number, short
 from unbraid.audit import Audit, Candidate, Case, Finding, Should, Verdict
+from unbraid.audit.result import known_reasons, reason
 from unbraid.interpret.verdict import MEANING
 from unbraid.metrics import METRICS, Property
-from unbraid.metrics._known_failures import known_reasons, reason
 from unbraid.report.shell import carried, fill
 
 CROSS = "✗"
@@ -58,16 +58,13 @@ def render_audit(audit: Audit) -> str:
 
 def audit_context(audit: Audit) -> dict[str, Any]:
     """Return everything the template shows, as plain data."""
-    failures = [
-        (finding.metric, finding.case) for finding in audit.findings.values() if finding.verdict is Verdict.FAIL
-    ]
     return {
         "meta": audit.meta,
         "heading": heading(audit),
         "facts": facts(audit),
         "lede": lede(audit),
         "cards": [make_card(audit, candidate) for candidate in audit.candidates],
-        "reasons": known_reasons(failures),
+        "reasons": known_reasons(audit.findings.values()),
         "matrices": matrices(audit),
         "cases": audit.cases,
         "marks": [(mark, f"should {should}") for should, mark in MARKS.items()],
@@ -131,7 +128,7 @@ def _by_reason(failures: list[Finding]) -> tuple[tuple[str, tuple[tuple[Finding,
     """Put failures with the same reason together; those without one come last."""
     by_reason: dict[str, list[tuple[Finding, str]]] = {}
     for finding in failures:
-        by_reason.setdefault(reason(finding.metric, finding.case), []).append((finding, did(finding)))
+        by_reason.setdefault(reason(finding), []).append((finding, did(finding)))
     ordered = sorted(by_reason.items(), key=lambda item: not item[0])
     return tuple((text, tuple(found)) for text, found in ordered)
 

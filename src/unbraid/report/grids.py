@@ -145,12 +145,6 @@ MAX_CODES, MAX_FACTORS, MAX_CELLS, FEWEST_CODES = 64, 60, 1600, 12
 MAX_CODE_PAIRS = 40
 MAX_FACTOR_PAIRS = 40
 INFORMATION, IMPORTANCE = "mutual_information", "importance"
-PAIR_CAPTIONS = {
-    "iwo": "1: the two factors live in subspaces at right angles, so that one can be changed without the other. "
-    "0: they share the same axes with the same weights.",
-    "orthogonality": "Overlap of the two factors' subspaces, every axis counted alike. 0: at right angles. "
-    "1: one lies inside the other.",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +187,8 @@ def code_code_map(report: Report) -> Grid | None:
 
 def factor_factor_maps(report: Report) -> list[Grid]:
     """Return how far the subspaces of every two factors are orthogonal, where that was scored."""
-    found = [(name, report.scores[name].evidence.get(name)) for name in PAIR_CAPTIONS if name in report.scores]
+    mapped = [name for name in METRICS if METRICS[name].pair_caption and name in report.scores]
+    found = [(name, report.scores[name].evidence.get(name)) for name in mapped]
     return [_factor_pair_grid(report, name, matrix) for name, matrix in found if matrix is not None]
 
 
@@ -205,7 +200,7 @@ def _factor_pair_grid(report: Report, name: str, matrix: FloatArray) -> Grid:
     return Grid(
         key=name,
         title=METRICS[name].title,
-        caption=PAIR_CAPTIONS[name],
+        caption=METRICS[name].pair_caption,
         corner="factor by factor",
         columns=tuple(clip(factor) for factor in shown),
         rows=make_rows(pairs[: len(shown), : len(shown)], shown, top=1.0),
