@@ -6,7 +6,6 @@ import numpy as np
 
 from unbraid._base.text import listing, quoted
 from unbraid.interpret.structure import LINE, PROBES, Structure, about, content, depend
-from unbraid.metrics import METRICS, Trait
 from unbraid.results.finding import Finding, FindingKind
 from unbraid.results.report import Report
 
@@ -17,8 +16,7 @@ CURVE = 0.2
 #: By how much what counts in bins tell of a factor must exceed what probes read of it to say that it is folded.
 FOLD = 0.4
 #: What tells of a factor that no probe reads, and by how much it must be above chance at least.
-TRACES = tuple(metric.name for metric in METRICS.values() if Trait.SEES_WEAK_FACTORS in metric.traits)
-CLEAR = 0.05
+TRACES, CLEAR = ("explicitness", "infomec.explicitness"), 0.05
 MOST_NAMES = 6
 
 

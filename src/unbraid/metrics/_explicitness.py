@@ -15,7 +15,6 @@ from unbraid.metrics._metric import (
     Metric,
     OneFactor,
     Property,
-    Trait,
 )
 from unbraid.metrics._sources import SEPARATION
 from unbraid.representation.representation import as_labelled
@@ -112,7 +111,6 @@ ROWS = (
                 "how many values do depends on the number of values.",
             ),
         ),
-        traits=frozenset({Trait.SEES_WEAK_FACTORS}),
         other_names=("modularity_explicitness",),
     ),
 )

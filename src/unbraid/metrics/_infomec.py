@@ -224,6 +224,5 @@ ROWS = (
             ),
             OUTLIERS,
         ),
-        traits=frozenset({Trait.SEES_WEAK_FACTORS}),
     ),
 )

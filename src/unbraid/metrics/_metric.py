@@ -44,7 +44,6 @@ class Trait(StrEnum):
     COUNTS_IN_BINS = "estimates mutual information from counts in bins"
     COUNTS_AXES_ALIKE = "counts every axis of a subspace alike, whatever its weight"
     SUMS_OVER_CODES = "divides by a sum over all codes"
-    SEES_WEAK_FACTORS = "exceeds chance for factors that regression probes do not predict"
 
 
 class Cost(StrEnum):

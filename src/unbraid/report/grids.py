@@ -217,14 +217,14 @@ def _information(report: Report) -> list[_Map]:
     share = matrix / np.where(total > 0, total, 1.0)
     return [
         _Map(
-            key="information",
+            key="mutual-information",
             title="Mutual information",
             caption=f"How much each code alone tells about each factor, in nats, as {METRICS[name].title} counted it.",
             matrix=matrix,
             top=largest(matrix),
         ),
         _Map(
-            key="information-share",
+            key="mutual-information-share",
             title="Mutual information, share",
             caption="How the information about a factor divides over the codes: each column adds to 1. "
             "Many codes that know a little add up, so read it beside the nats.",
