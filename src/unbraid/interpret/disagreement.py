@@ -15,6 +15,7 @@ from unbraid.interpret.verdict import MEANING, Verdict, scores_of
 from unbraid.metrics import METRICS, Invariance, Metric, Trait
 from unbraid.metrics._catalogue import ceiling
 from unbraid.metrics._metric import Property
+from unbraid.metrics._sources import INFORMATION
 from unbraid.results.finding import Finding, FindingKind
 from unbraid.results.report import Report
 from unbraid.results.score import Score
@@ -315,7 +316,7 @@ def _few_bins(low: Metric, report: Report) -> list[str]:
     n_bins = report.meta["options"].get(low.name, {}).get("n_bins", 0)
     columns = zip(report.meta["factor_names"], report.meta["factor_levels"], strict=True)
     many = [f"“{name}” ({levels})" for name, levels in columns if levels and levels > n_bins]
-    if Trait.COUNTS_IN_BINS not in low.traits or low.ceiling is not None or not n_bins or not many:
+    if low.source is not INFORMATION or low.ceiling is not None or not n_bins or not many:
         return []
     return [f"{low.title} cuts each code into {n_bins} bins, fewer than the values of {listing(many)}."]
 

@@ -15,7 +15,7 @@ from unbraid.evidence.information import (
     information_table,
 )
 from unbraid.evidence.linear import EvaluateOn, PredictiveInformation, PredictiveOptions, predictive_information
-from unbraid.metrics._information_gaps import BINNED, COUNTED, share_of
+from unbraid.metrics._information_gaps import BINNED, share_of
 from unbraid.metrics._metric import (
     AXES,
     CeilingRule,
@@ -178,7 +178,6 @@ ROWS = (
         reference=REFERENCE,
         misled_by_dependence=INDIRECT_INFORMATION,
         known_failures=(COUNTS_UNUSED_CODES, *BINNED),
-        traits=COUNTED,
     ),
     Metric(
         name="infomec.compactness",
@@ -199,7 +198,7 @@ ROWS = (
             ),
             *BINNED,
         ),
-        traits=COUNTED | {Trait.SUMS_OVER_CODES},
+        traits=frozenset({Trait.SUMS_OVER_CODES}),
     ),
     Metric(
         name="infomec.explicitness",

@@ -21,7 +21,6 @@ from unbraid.metrics._metric import (
     Metric,
     OneFactor,
     Property,
-    Trait,
     binning_notes,
     dead_code_notes,
 )
@@ -376,7 +375,6 @@ def _ceiling(factor: OneFactor) -> float:
 
 #: Of every score made of counts in bins.
 BINNED = (ONE_PAIR_AT_A_TIME, TOO_FEW_BINS, BIN_EDGES)
-COUNTED = frozenset({Trait.COUNTS_IN_BINS})
 
 ROWS = (
     Metric(
@@ -392,7 +390,6 @@ ROWS = (
         misled_by_dependence=INDIRECT_INFORMATION,
         ceiling=CeilingRule(of=_ceiling, why="a code is cut into fewer bins than a factor has values"),
         known_failures=BINNED,
-        traits=COUNTED,
     ),
     Metric(
         name="mig_sup",
@@ -407,7 +404,6 @@ ROWS = (
         reference="Li et al. (2020), arXiv:2002.10549",
         misled_by_dependence=INDIRECT_INFORMATION,
         known_failures=(COUNTS_UNUSED_CODES, *BINNED, MISSES_LOST_FACTORS),
-        traits=COUNTED,
     ),
     Metric(
         name="jemmig",
@@ -421,7 +417,6 @@ ROWS = (
         reference="Do & Tran (2020), arXiv:1908.09961",
         misled_by_dependence=INDIRECT_INFORMATION,
         known_failures=BINNED,
-        traits=COUNTED,
     ),
     Metric(
         name="dcimig",
@@ -436,7 +431,6 @@ ROWS = (
         reference="Sepliarskaia et al. (2019), arXiv:1910.05587",
         misled_by_dependence=INDIRECT_INFORMATION,
         known_failures=BINNED,
-        traits=COUNTED,
     ),
     Metric(
         name="modularity",
@@ -466,7 +460,6 @@ ROWS = (
             ),
             *BINNED,
         ),
-        traits=COUNTED,
         other_names=("modularity_explicitness",),
     ),
 )

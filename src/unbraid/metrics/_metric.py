@@ -41,7 +41,6 @@ AXES = frozenset({Invariance.PERMUTATION, Invariance.SCALING})
 class Trait(StrEnum):
     """How a score is computed, where an explanation of a low score depends on it."""
 
-    COUNTS_IN_BINS = "estimates mutual information from counts in bins"
     COUNTS_AXES_ALIKE = "counts every axis of a subspace alike, whatever its weight"
     SUMS_OVER_CODES = "divides by a sum over all codes"
 

@@ -58,12 +58,7 @@ DIFFERENCES = Source(
     seconds=(0.13, 0.48),
 )
 VARIANCES = Source(
-    name="variances",
-    gather=group_variances,
-    options=GroupOptions,
-    n_replicates=10,
-    n_nulls=3,
-    seconds=(0.11, 0.42),
+    name="variances", gather=group_variances, options=GroupOptions, n_replicates=10, n_nulls=3, seconds=(0.11, 0.42)
 )
 CONDITIONAL = Source(
     name="conditional",
@@ -90,12 +85,7 @@ CORRELATION = Source(
     seconds=(0.091, 0.44),
 )
 REGRESSION = Source(
-    name="regression",
-    gather=linear_fit,
-    options=RegressionOptions,
-    n_replicates=10,
-    n_nulls=5,
-    seconds=(0.094, 0.42),
+    name="regression", gather=linear_fit, options=RegressionOptions, n_replicates=10, n_nulls=5, seconds=(0.094, 0.42)
 )
 SEPARATION = Source(
     name="separation",

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from unbraid._base.text import count, listing, number, short
-from unbraid.audit import Audit, Candidate, Case, Finding, Should, Verdict
-from unbraid.audit.result import known_reasons, reason
+from unbraid.audit import Audit, Candidate, Case, Finding, Verdict
+from unbraid.audit.result import FAILED, MARKS, known_reasons, reason
 from unbraid.interpret.verdict import MEANING
 from unbraid.metrics import METRICS, Property
 from unbraid.report.shell import carried, fill
 
-CROSS = "✗"
-MARKS = {Should.BEST: "▲", Should.STAY: "=", Should.FALL: "↓", Should.CHANCE: "▼", Should.FREE: "·"}
 STYLES = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.OPEN: "open"}
 
 
@@ -162,7 +160,7 @@ def matrices(audit: Audit) -> list[Matrix]:
 def make_cell(finding: Finding) -> Cell:
     """Return one finding as mark and score, with the rest to point at."""
     value = "refused" if finding.value is None else short(finding.value)
-    cross = f"{CROSS} " if finding.verdict is Verdict.FAIL else ""
+    cross = f"{FAILED} " if finding.verdict is Verdict.FAIL else ""
     tip = (
         f"{finding.metric} in {finding.case}: should {finding.should} ({', '.join(finding.because)}); {did(finding)}. "
     )
