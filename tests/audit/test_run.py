@@ -1,6 +1,7 @@
 """Verdicts on metrics that are wrong in known ways, and on one that is right."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from helpers import wrong_metrics as plugins
 from unbraid import METRICS, audit, metrics
 from unbraid.audit import Should, Verdict
-from unbraid.metrics._known_failures import REASONS, known_reasons, reason
+from unbraid.audit.result import known_reasons, reason
+from unbraid.metrics._weaknesses import ONE_PAIR_AT_A_TIME
 
 PASS, FAIL, OPEN = Verdict
 SMALL = {"n_seeds": 3, "n_rows": 400, "n_jobs": 1, "progress": False}
@@ -166,10 +168,25 @@ def test_bad_input_gets_a_sentence(arguments, message):
         audit.run(**{"cases": "independent/identity"} | SMALL | arguments)
 
 
-def test_reasons_name_metrics_and_cases_that_exist():
-    for item in REASONS:
-        assert any(item.covers(metric, case) for metric in METRICS for case in audit.CASES), item.says
-    assert reason("mcc", "independent/permuted") == ""
-    [(item, names, cases)] = known_reasons([("mcc", "copied/duplicated"), ("mcc", "independent/permuted")])
-    assert (names, cases) == (["mcc"], ["copied/duplicated"])
-    assert "left over" in item.says
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_every_pattern_of_a_known_failure_names_cases_that_exist(metric):
+    for failure in metric.known_failures:
+        for pattern in failure.cases:
+            assert any(replace(failure, cases=(pattern,)).covers(case) for case in audit.CASES), pattern
+
+
+def test_failures_are_grouped_by_their_reason():
+    cases = ["independent/duplicated", "correlated/identity", "independent/permuted"]
+    found = audit.run("mcc,mig,sap", cases=cases, **SMALL)
+    assert reason(found["mcc", "independent/permuted"]) == ""
+    grouped = {item: (names, cases) for item, names, cases in known_reasons(found.findings.values())}
+    [left_over] = [item for item in METRICS["mcc"].known_failures if item.covers("independent/duplicated")]
+    assert grouped[left_over] == (["mcc"], ["independent/duplicated"])
+    assert grouped[ONE_PAIR_AT_A_TIME] == (["mig", "sap"], ["correlated/identity"])
+    assert reason(found["mcc", "independent/duplicated"]) == left_over.sentence
+
+
+def test_a_metric_of_ones_own_has_no_known_reason():
+    found = audit.run(plugins.best_column, measures="compactness", cases="independent/duplicated", **SMALL)
+    assert found.failures("best_column")
+    assert known_reasons(found.findings.values()) == []

@@ -94,7 +94,7 @@ class TestInThePanel:
         told = " ".join(report.notes)
         assert "factor_0 and factor_1 0." in told
         assert "misleads mig. Read dependent.compactness, dependent.explicitness, dependent.sufficiency instead" in told
-        assert 'add "dependent" to the metrics: --metrics default,dependent (in Python, metrics="default,' in told
+        assert 'ask for --metrics default,dependent (in Python, metrics="default,dependent")' in told
 
     def test_independent_factors_raise_no_doubt(self):
         grid = np.tile(full_grid(4, 5), (10, 1))

@@ -25,7 +25,8 @@ def test_a_row_holds_the_numbers_of_its_score(make_report):
 def test_what_keeps_a_score_from_the_best_is_said_beside_it(make_report):
     named = {"sap": Score(value=0.6), "mcc": Score(value=0.6)}
     rows = rows_of(make_report(named, factor_kinds=["categorical"] * 2))
-    assert rows["sap"].limit.startswith("At most about 0.67 with one code for each factor: a code that knows nothing")
+    why = METRICS["sap"].ceiling.why
+    assert rows["sap"].limit == f"At most about 0.67 with one code for each factor: {why}."
     assert rows["mcc"].limit == rows_of(make_report(named))["sap"].limit == ""
 
 

@@ -20,8 +20,7 @@ from unbraid.audit.candidate import Candidate
 from unbraid.audit.cases import Case
 from unbraid.audit.truth import Claim, Should
 from unbraid.audit.verdicts import Finding, Verdict
-from unbraid.metrics import Property
-from unbraid.metrics._known_failures import known_reasons, reason
+from unbraid.metrics import METRICS, KnownFailure, Property
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,10 +79,7 @@ class Audit:
                 case.name: {"says": case.says, "baseline": case.baseline, "rows": case.structure.most_rows}
                 for case in self.cases
             },
-            "findings": [
-                {**asdict(finding), "reason": reason(finding.metric, finding.case) or None}
-                for finding in self.findings.values()
-            ],
+            "findings": [{**asdict(finding), "reason": reason(finding) or None} for finding in self.findings.values()],
             "meta": dict(self.meta),
         }
 
@@ -120,6 +116,26 @@ class Audit:
             "passed": passed,
             "judged": judged,
         }
+
+
+def reason(finding: Finding) -> str:
+    """Return why a metric fails in a case, as far as its row says; a metric of one's own has no row."""
+    metric = METRICS.get(finding.metric)
+    return "" if metric is None else metric.why_it_fails(finding.case)
+
+
+def known_reasons(findings: Iterable[Finding]) -> list[tuple[KnownFailure, list[str], list[str]]]:
+    """Return the known reasons for failures, each with the metrics and cases that it explains, in the table's order."""
+    found: dict[KnownFailure, list[Finding]] = {}
+    for finding in findings:
+        if finding.verdict is Verdict.FAIL and finding.metric in METRICS:
+            for failure in METRICS[finding.metric].known_failures:
+                if failure.covers(finding.case):
+                    found.setdefault(failure, []).append(finding)
+    return [
+        (failure, list(dict.fromkeys(one.metric for one in hits)), list(dict.fromkeys(one.case for one in hits)))
+        for failure, hits in found.items()
+    ]
 
 
 def describe_run(*, n_seeds: int, n_rows: int, seed: int, cpu_seconds: float, own: bool) -> dict[str, Any]:
@@ -208,14 +224,11 @@ def _score_card(audit: Audit) -> str:
 
 
 def _why(audit: Audit) -> str:
-    failures = [
-        (finding.metric, finding.case) for finding in audit.findings.values() if finding.verdict is Verdict.FAIL
-    ]
-    if not failures:
+    if not any(finding.verdict is Verdict.FAIL for finding in audit.findings.values()):
         return "They do not."
     rows = [
-        [item.says, item.source, ", ".join(f"`{m}`" for m in metrics), ", ".join(f"`{c}`" for c in cases)]
-        for item, metrics, cases in known_reasons(failures)
+        [item.sentence, item.source, ", ".join(f"`{m}`" for m in metrics), ", ".join(f"`{c}`" for c in cases)]
+        for item, metrics, cases in known_reasons(audit.findings.values())
     ]
     return _table(["Reason", "Described by", "Metrics", "Cases"], rows) if rows else "No reason is known."
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from unbraid.cli._table import print_rows
-from unbraid.metrics._listing import BESIDE_THE_PANEL, BY_NAME, describe_metric, list_metrics
+from unbraid.metrics._catalogue import BESIDE_THE_PANEL
+from unbraid.metrics._listing import BY_NAME, describe_metric, list_metrics
 from unbraid.panel.plan import resolve_metrics
 from unbraid.results.report import finite
 

@@ -1,16 +1,10 @@
-"""What it means for the scores that factors depend on each other: which to distrust, and which to read instead."""
+"""Scores that dependent factors mislead, and the scores to read instead."""
 
 from collections.abc import Iterable, Sequence
 
 from unbraid.evidence.dependence import FactorDependence, FactorPair
-from unbraid.metrics import METRICS, Metric, Property
+from unbraid.metrics import METRICS, Metric
 
-READ_INSTEAD = {
-    Property.MODULARITY: ("dependent.modularity", "dependent.minimality"),
-    Property.COMPACTNESS: ("dependent.compactness", "dependent.sufficiency"),
-    Property.EXPLICITNESS: ("dependent.explicitness",),
-    Property.ORTHOGONALITY: ("dependent.modularity",),
-}
 MOST_PAIRS, MOST_NAMES = 5, 40
 
 
@@ -23,8 +17,14 @@ def distrusted(names: Iterable[str], dependence: FactorDependence | None) -> dic
 
 def read_instead(names: Iterable[str]) -> list[str]:
     """Return the scores that ask the same as those named and hold when factors depend, in the table's order."""
-    wanted = {better for name in names for about in METRICS[name].measures for better in READ_INSTEAD.get(about, ())}
-    return [name for name in METRICS if name in wanted]
+    about = {prop for name in names for prop in METRICS[name].measures}
+    return [name for name, metric in METRICS.items() if about & set(metric.replaces_under_dependence)]
+
+
+def metrics_to_ask_for(names: Iterable[str], scored: Iterable[str]) -> str:
+    """Return the metrics of a panel that also scores those named, by family; empty where all were scored already."""
+    missing = dict.fromkeys(METRICS[name].family for name in names if name not in set(scored))
+    return ",".join(["default", *missing]) if missing else ""
 
 
 def dependence_notes(dependence: FactorDependence | None, names: Sequence[str]) -> tuple[str, ...]:
@@ -36,13 +36,9 @@ def dependence_notes(dependence: FactorDependence | None, names: Sequence[str]) 
     notes = [f"Factors depend on each other ({_strengths(found)}; 0 is independent, 1 a function of each other)."]
     if doubted:
         better = read_instead(doubted)
-        missing = [name for name in better if name not in set(names)]
         advice = f" Read {', '.join(better)} instead" if better else ""
-        if missing:
-            advice += (
-                '; to score them, add "dependent" to the metrics: --metrics default,dependent '
-                '(in Python, metrics="default,dependent")'
-            )
+        if asked := metrics_to_ask_for(better, names):
+            advice += f'; to score them, ask for --metrics {asked} (in Python, metrics="{asked}")'
         notes.append(
             f"Dependence of factors misleads {', '.join(doubted[:MOST_NAMES])}.{advice}{'.' if advice else ''}"
         )

@@ -12,10 +12,10 @@ from unbraid._base.text import listing, quoted, spoken
 from unbraid.interpret.chance import progress, progress_range
 from unbraid.interpret.dependence import distrusted
 from unbraid.interpret.verdict import MEANING, Verdict, scores_of
-from unbraid.metrics import METRICS, Invariance, Metric
+from unbraid.metrics import METRICS, Invariance, Metric, Trait
 from unbraid.metrics._catalogue import ceiling
-from unbraid.metrics._known_failures import reason
 from unbraid.metrics._metric import Property
+from unbraid.metrics._sources import INFORMATION
 from unbraid.results.finding import Finding, FindingKind
 from unbraid.results.report import Report
 from unbraid.results.score import Score
@@ -24,8 +24,8 @@ from unbraid.results.score import Score
 SHOWS = 0.2
 #: An axis with less weight is one that a factor hardly uses.
 HARDLY_USED = 0.05
-#: Scores that divide by a sum over codes, and the share of it that codes without a factor must have to be blamed.
-SUMS_OVER_CODES, DILUTES = ("infomec.compactness",), 0.1
+#: The share of a sum over codes that codes without a factor must have to be blamed.
+DILUTES = 0.1
 LAYOUT = (FindingKind.ROTATED, FindingKind.MIXED, FindingKind.CIRCLE, FindingKind.SPREAD)
 ABOUT_FACTORS = (
     *LAYOUT,
@@ -76,7 +76,7 @@ def _diluted(low: Metric, report: Report) -> list[str]:
     """Blame codes without a factor for their share in a sum over codes, which counts in bins never leave at 0."""
     empty = {name for item in report.findings if item.kind is FindingKind.EMPTY for name in item.codes}
     mi = report.scores[low.name].evidence.get("mutual_information")
-    if low.name not in SUMS_OVER_CODES or mi is None or not empty:
+    if Trait.SUMS_OVER_CODES not in low.traits or mi is None or not empty:
         return []
     is_empty = np.array([name in empty for name in report.meta["code_names"]])
     share = float(np.mean(mi[is_empty].sum(axis=0) / np.maximum(mi.sum(axis=0), 1e-12)))
@@ -99,8 +99,9 @@ def limits(low: Metric, report: Report) -> list[str]:
 
 def weak_axes(low: Metric, report: Report) -> list[str]:
     """Say which factors have an axis that they hardly use, where a score counts every axis alike."""
-    weights = report.scores["iwo"].evidence.get("axis_weights") if "iwo" in report.scores else None
-    if low.name != "orthogonality" or weights is None:
+    beside = (score for name, score in report.scores.items() if METRICS[name].source is low.source)
+    weights = next((score.evidence["axis_weights"] for score in beside if "axis_weights" in score.evidence), None)
+    if Trait.COUNTS_AXES_ALIKE not in low.traits or weights is None:
         return []
     slight = np.nanmin(np.where(weights > 0, weights, np.nan), axis=0)
     found = [
@@ -203,7 +204,6 @@ def _mean(values: FloatArray, place: dict[str, int], names: Sequence[str]) -> fl
 
 #: How far apart, from chance to best, intervals must lie to speak of a marked disagreement.
 MARKED_SPREAD = 0.4
-INFORMATION = "information"
 #: Below this place, a property that a score counts as well may be why it is low.
 GOOD = 0.7
 #: Cases of the audit that show how a score comes out too high or too low, and what must have been found to name them.
@@ -316,12 +316,12 @@ def _few_bins(low: Metric, report: Report) -> list[str]:
     n_bins = report.meta["options"].get(low.name, {}).get("n_bins", 0)
     columns = zip(report.meta["factor_names"], report.meta["factor_levels"], strict=True)
     many = [f"“{name}” ({levels})" for name, levels in columns if levels and levels > n_bins]
-    if low.source.name != INFORMATION or low.name == "mig" or not n_bins or not many:
+    if low.source is not INFORMATION or low.ceiling is not None or not n_bins or not many:
         return []
     return [f"{low.title} cuts each code into {n_bins} bins, fewer than the values of {listing(many)}."]
 
 
 def _known(metric: Metric, cases: Sequence[str], what: str) -> list[str]:
     """Say what the audit has found of a score that makes it come out so."""
-    found = next((told for case in cases if (told := reason(metric.name, case))), "")
+    found = next((told for case in cases if (told := metric.why_it_fails(case))), "")
     return [f"A known reason for {metric.title} to be {what}: {found[0].lower()}{found[1:]}"] if found else []

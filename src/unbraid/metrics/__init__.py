@@ -28,7 +28,7 @@ from unbraid.metrics._interventions import z1, z2, z_diff, z_min_var
 from unbraid.metrics._irs import irs
 from unbraid.metrics._label_free import code_mutual_information, total_correlation, wasserstein_correlation
 from unbraid.metrics._mcc import mcc
-from unbraid.metrics._metric import Cost, Invariance, Metric, Property, Source
+from unbraid.metrics._metric import CeilingRule, Cost, Invariance, KnownFailure, Metric, Property, Source, Trait
 from unbraid.metrics._orthogonality import iwo, iwr, orthogonality
 from unbraid.metrics._r2 import r2
 from unbraid.metrics._sap import sap
@@ -39,15 +39,18 @@ __all__ = [
     "DCIES",
     "METRICS",
     "UDR",
+    "CeilingRule",
     "Cost",
     "Dependent",
     "Identifiability",
     "Identified",
     "InfoMEC",
     "Invariance",
+    "KnownFailure",
     "Metric",
     "Property",
     "Source",
+    "Trait",
     "area_under_curve",
     "code_mutual_information",
     "completeness",

@@ -1,12 +1,15 @@
 """Disentanglement, completeness and informativeness, from any matrix of importances."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid.evidence.linear import LinearOptions, linear_importance
-from unbraid.metrics._metric import not_one_number
+from unbraid.metrics._metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, Source, not_one_number
+from unbraid.metrics._sources import BOOSTING, FOREST, LINEAR
+from unbraid.metrics._weaknesses import OUTLIERS
 from unbraid.probes.importance import Importance
 from unbraid.probes.trees import (
     BoostingOptions,
@@ -199,3 +202,102 @@ def normalised_entropy(rows: FloatArray) -> FloatArray:
 
 
 NOTHING_USED = "No code helps to predict any factor."
+
+
+#: Of every score made of importances, those of DCI-ES too.
+SPLIT_IMPORTANCE = (
+    "a probe can predict a factor from codes of the factors that depend on it, so importance is divided between codes "
+    "arbitrarily and not by what they hold."
+)
+ONE_COPY_SUFFICES = KnownFailure(
+    cases=("*/duplicated", "*/several_views", "*/bent_copy"),
+    sentence="A probe that uses one copy of a factor needs no other copy, so the other copies get no importance.",
+)
+UNUSED_CODES_UNSEEN = KnownFailure(
+    cases=("*/cosines_pair",),
+    sentence="A code that no probe needs gets no importance, so the factors that it mixes go unnoticed.",
+)
+BENT_CODES = KnownFailure(
+    cases=("*/warped", "*/circles", "tied_angles/*"),
+    sentence="A bent code is only partly a linear function of its factor, and the probe fits the remainder with the "
+    "codes of factors that depend on it.",
+)
+TIED_SPLITS = KnownFailure(
+    cases=("copied/identity", "copied/scaled"),
+    sentence="Where one factor is a function of another, the codes of both predict it equally well, and the order of "
+    "the codes decides on which of them a tree splits.",
+)
+OBLIQUE_BOUNDARIES = KnownFailure(
+    cases=("*/mixed*",),
+    sentence="Trees split on one code at a time, and approximate an oblique boundary in steps that take many rows.",
+)
+
+
+def _rows(
+    family: str,
+    function: Callable[..., DCI],
+    source: Source,
+    *,
+    probe: str,
+    first: tuple[KnownFailure, ...] = (),
+    last: tuple[KnownFailure, ...] = (),
+    informativeness_only: tuple[KnownFailure, ...] = (),
+    **shared: Any,
+) -> tuple[Metric, ...]:
+    """Return the three rows of one probe; failures that all three share come ``first`` or ``last``."""
+    shared |= {"function": function, "source": source, "reference": "Eastwood & Williams (2018), openreview By-7dz-AZ"}
+    return (
+        Metric(
+            name=f"{family}.disentanglement",
+            title=f"DCI disentanglement, {probe}",
+            score=disentanglement,
+            measures=(Property.MODULARITY,),
+            min_factors=2,
+            summary="Does each code matter for one factor only?",
+            misled_by_dependence=SPLIT_IMPORTANCE,
+            known_failures=(*first, UNUSED_CODES_UNSEEN, *last),
+            **shared,
+        ),
+        Metric(
+            name=f"{family}.completeness",
+            title=f"DCI completeness, {probe}",
+            score=completeness,
+            measures=(Property.COMPACTNESS,),
+            summary="Does each factor need one code only?",
+            misled_by_dependence=SPLIT_IMPORTANCE,
+            known_failures=(ONE_COPY_SUFFICES, *first, *last),
+            **shared,
+        ),
+        Metric(
+            name=f"{family}.informativeness",
+            title=f"DCI informativeness, {probe}",
+            score=informativeness,
+            measures=(Property.EXPLICITNESS,),
+            summary="Can the factors be predicted from the codes at all?",
+            known_failures=(*informativeness_only, *first, *last),
+            **shared,
+        ),
+    )
+
+
+TREES: Any = {
+    "first": (TIED_SPLITS,),
+    "invariant_to": AXES | {Invariance.WARPING},
+    "tolerance": 0.01,
+    "cost": Cost.SECONDS,
+}
+ROWS = (
+    *_rows(
+        "dci_linear",
+        dci_linear,
+        LINEAR,
+        probe="linear",
+        first=(BENT_CODES,),
+        last=(OUTLIERS,),
+        invariant_to=AXES,
+        tolerance=1e-6,
+        cost=Cost.QUICK,
+    ),
+    *_rows("dci_forest", dci_forest, FOREST, probe="forest", informativeness_only=(OBLIQUE_BOUNDARIES,), **TREES),
+    *_rows("dci_boosting", dci_boosting, BOOSTING, probe="boosting", **TREES),
+)

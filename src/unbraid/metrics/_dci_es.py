@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,9 +12,25 @@ import pandas as pd
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import to_array
 from unbraid.evidence.loss_capacity import Loss, LossCapacity, LossCapacityOptions, WhichProbe, loss_capacity_curves
-from unbraid.metrics._dci import completeness, disentanglement
+from unbraid.metrics._dci import (
+    ONE_COPY_SUFFICES,
+    SPLIT_IMPORTANCE,
+    UNUSED_CODES_UNSEEN,
+    completeness,
+    disentanglement,
+)
 from unbraid.metrics._identifiability import identifiability
-from unbraid.metrics._metric import not_one_number
+from unbraid.metrics._metric import (
+    AXES,
+    BesideThePanel,
+    Cost,
+    Invariance,
+    KnownFailure,
+    Metric,
+    Property,
+    not_one_number,
+)
+from unbraid.metrics._sources import LOSS_CAPACITY
 from unbraid.probes.capacity import Ladder
 from unbraid.probes.capacity.base import check_increasing
 from unbraid.probes.importance import Importance
@@ -319,3 +336,90 @@ def _curve_evidence(curves: LossCapacity) -> dict[str, FloatArray]:
         "loss_high": curves.losses + reach,
         "baselines": curves.baselines,
     }
+
+
+def _row(headline: str, **own: Any) -> Metric:
+    """Return one row of the family; its evidence is costly, so the default panel leaves it out."""
+    return Metric(
+        name=f"dci_es.{headline}",
+        title=f"DCI-ES {headline}",
+        function=dci_es,
+        source=LOSS_CAPACITY,
+        reference="Eastwood et al. (2023), arXiv:2210.00364",
+        tolerance=0.03,
+        cost=Cost.MINUTE,
+        in_default=False,
+        **own,
+    )
+
+
+ROWS = (
+    _row(
+        "disentanglement",
+        score=es_disentanglement,
+        measures=(Property.MODULARITY,),
+        summary="Does each code matter for one factor only, to the simplest probe that does well?",
+        invariant_to=AXES,
+        misled_by_dependence=SPLIT_IMPORTANCE,
+        min_factors=2,
+        known_failures=(UNUSED_CODES_UNSEEN,),
+    ),
+    _row(
+        "completeness",
+        score=es_completeness,
+        measures=(Property.COMPACTNESS,),
+        summary="Does each factor need one code only, to the simplest probe that does well?",
+        invariant_to=AXES,
+        misled_by_dependence=SPLIT_IMPORTANCE,
+        known_failures=(ONE_COPY_SUFFICES,),
+    ),
+    _row(
+        "informativeness",
+        score=es_informativeness,
+        measures=(Property.EXPLICITNESS,),
+        summary="Can the factors be predicted from the codes with any capacity?",
+        invariant_to=AXES | {Invariance.ROTATION},
+    ),
+    _row(
+        "explicitness",
+        score=es_explicitness,
+        measures=(Property.EXPLICITNESS,),
+        summary="How little capacity does a probe need to predict the factors?",
+        bounds=(-1.0, 1.0),
+        invariant_to=AXES | {Invariance.ROTATION},
+        has_null=False,
+        known_failures=(
+            KnownFailure(
+                cases=("*/noise_*", "*_shuffled/*", "*/dropped"),
+                sentence="The loss curve of a factor that no capacity predicts is flat, and a flat curve scores 1. "
+                "Read explicitness beside informativeness.",
+            ),
+        ),
+    ),
+    _row(
+        "size",
+        score=es_size,
+        measures=(Property.COMPACTNESS,),
+        summary="How many factors are there for each code?",
+        bounds=(0.0, math.inf),
+        invariant_to=frozenset(Invariance),
+        has_null=False,
+        known_failures=(KnownFailure(cases=("*",), sentence="It counts codes and factors, whatever the codes hold."),),
+    ),
+)
+BESIDE_THE_PANEL = (
+    BesideThePanel(
+        name="task_explicitness",
+        summary="How little capacity does a probe need to solve a task from the codes?",
+        needs="codes and the labels of a task",
+        call="unbraid.metrics.task_explicitness(codes, labels)",
+        also="`dci_es.explicitness` of the panel measures it for the factors",
+    ),
+    BesideThePanel(
+        name="loss_capacity",
+        summary="How does the loss of probes fall with their capacity? Curves, not a score.",
+        needs="codes and factors, or the labels of a task",
+        call="unbraid.metrics.loss_capacity(codes, labels)",
+        also="the report on `dci_es` draws the curves",
+    ),
+)

@@ -8,7 +8,9 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid.evidence.cross_prediction import CrossPrediction, CrossPredictionOptions, cross_prediction
 from unbraid.evidence.regressors import ErrorKind, Predictions, RegressorName, Scaling, check_groups
-from unbraid.metrics._metric import not_one_number
+from unbraid.metrics._metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, not_one_number
+from unbraid.metrics._sources import CROSS_PREDICTION
+from unbraid.metrics._weaknesses import ALMUDEVAR
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -240,3 +242,71 @@ def _by_column(found: CrossPrediction, live: FloatArray) -> FloatArray:
     for members, value in zip(found.members, _placed(found, live), strict=True):
         columns[list(members)] = value
     return columns
+
+
+def _row(headline: str, **own: Any) -> Metric:
+    """Return one row of the family; its evidence is costly, so the default panel leaves it out."""
+    return Metric(
+        name=f"dependent.{headline}",
+        title=f"{headline.capitalize()}, dependent factors",
+        function=dependent,
+        source=CROSS_PREDICTION,
+        reference=ALMUDEVAR,
+        tolerance=0.03,
+        cost=Cost.SECONDS,
+        in_default=False,
+        **own,
+    )
+
+
+ROWS = (
+    _row(
+        "modularity",
+        score=dependent_modularity,
+        measures=(Property.MODULARITY,),
+        summary="Does one factor explain each code as well as all factors do?",
+        invariant_to=AXES,
+        min_factors=2,
+        replaces_under_dependence=(Property.MODULARITY, Property.ORTHOGONALITY),
+    ),
+    _row(
+        "compactness",
+        score=dependent_compactness,
+        measures=(Property.COMPACTNESS,),
+        summary="Does one code predict each factor as well as all codes do?",
+        invariant_to=AXES | {Invariance.WARPING},
+        replaces_under_dependence=(Property.COMPACTNESS,),
+        known_failures=(
+            KnownFailure(
+                cases=("*/noise_*", "*_shuffled/*"),
+                sentence="It compares the predictions of one code with those of all codes. Where no code predicts the "
+                "factor, both are blind guesses, which differ only by how far the forests overfit.",
+                source=ALMUDEVAR,
+            ),
+        ),
+    ),
+    _row(
+        "explicitness",
+        score=dependent_explicitness,
+        measures=(Property.EXPLICITNESS,),
+        summary="Do all codes together predict each factor?",
+        invariant_to=AXES | {Invariance.WARPING},
+        replaces_under_dependence=(Property.EXPLICITNESS,),
+    ),
+    _row(
+        "minimality",
+        score=dependent_minimality,
+        measures=(Property.MODULARITY,),
+        summary="Does each code hold one factor and nothing else, no nuisance either?",
+        invariant_to=AXES,
+        replaces_under_dependence=(Property.MODULARITY,),
+    ),
+    _row(
+        "sufficiency",
+        score=dependent_sufficiency,
+        measures=(Property.COMPACTNESS, Property.EXPLICITNESS),
+        summary="Does one code alone predict each factor?",
+        invariant_to=AXES | {Invariance.WARPING},
+        replaces_under_dependence=(Property.COMPACTNESS,),
+    ),
+)

@@ -6,6 +6,17 @@ import numpy as np
 
 from unbraid.evidence.information import Binning
 from unbraid.evidence.linear import Classifier, ClassifierOptions, EvaluateOn, Separation, linear_separation
+from unbraid.metrics._metric import (
+    AXES,
+    CeilingRule,
+    Cost,
+    Invariance,
+    KnownFailure,
+    Metric,
+    OneFactor,
+    Property,
+)
+from unbraid.metrics._sources import SEPARATION
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -61,3 +72,45 @@ def explicitness_score(separation: Separation, *, normalised: bool = False) -> S
     if normalised:
         per_factor = np.maximum(0.0, 2 * per_factor - 1)
     return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence={"auc": separation.auc})
+
+
+def _ceiling(factor: OneFactor) -> float:
+    """On one code, the i-th of n values is separated at best from the larger of the values before and after it."""
+    if factor.kind == "circular" or factor.options.get("classifier", "one_vs_rest") != "one_vs_rest":
+        return 1.0
+    n = factor.levels or int(factor.options.get("n_bins", 20))
+    area = sum(max(i, n - 1 - i) for i in range(n)) / (n * (n - 1)) if n > 1 else 1.0
+    return 2 * area - 1 if factor.options.get("normalised") else area
+
+
+ROWS = (
+    Metric(
+        name="explicitness",
+        title="Explicitness",
+        function=explicitness,
+        source=SEPARATION,
+        score=explicitness_score,
+        measures=(Property.EXPLICITNESS,),
+        invariant_to=AXES | {Invariance.ROTATION},
+        tolerance=0.01,
+        cost=Cost.QUICK,
+        summary="Can a linear classifier separate the values of each factor? Chance is 0.5.",
+        reference="Ridgeway & Mozer (2018), arXiv:1802.05312",
+        ceiling=CeilingRule(
+            of=_ceiling, why="no linear classifier separates a value that lies between others on one code"
+        ),
+        known_failures=(
+            KnownFailure(
+                cases=("*/noise_*",),
+                sentence="It is an area under the ROC curve, for which chance is 0.5; normalised=True moves chance to "
+                "0.",
+            ),
+            KnownFailure(
+                cases=("*/identity",),
+                sentence="One linear classifier for each value cannot separate a value that lies between others, and "
+                "how many values do depends on the number of values.",
+            ),
+        ),
+        other_names=("modularity_explicitness",),
+    ),
+)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from unbraid._base.checks import check_at_least
+from unbraid.metrics._metric import BesideThePanel
 from unbraid.probes.black_box import NECESSARY
 
 TOLERANCE = 0.05
@@ -151,3 +152,14 @@ def _sentence(
         start += f"; {aim} {named}"
     start += f" (scores from {1 - tolerance:g} up are taken for 1)."
     return start + (f" But {'; and '.join(caveats)}." if caveats else "")
+
+
+BESIDE_THE_PANEL = (
+    BesideThePanel(
+        name="identifiability",
+        summary="Up to which transformation do the codes identify the factors? A sentence, not a score.",
+        needs="the scores of `dci_es`",
+        call="unbraid.metrics.identifiability(disentanglement=..., completeness=..., ...)",
+        also="`dci_es` in the panel prints its sentence",
+    ),
+)

@@ -1,5 +1,7 @@
 """InfoMEC: modularity, compactness and explicitness in terms of information."""
 
+import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +15,24 @@ from unbraid.evidence.information import (
     information_table,
 )
 from unbraid.evidence.linear import EvaluateOn, PredictiveInformation, PredictiveOptions, predictive_information
-from unbraid.metrics._information_gaps import share_of
-from unbraid.metrics._metric import binning_notes, dead_code_notes, not_one_number
+from unbraid.metrics._information_gaps import BINNED, share_of
+from unbraid.metrics._metric import (
+    AXES,
+    CeilingRule,
+    Cost,
+    Invariance,
+    KnownFailure,
+    Metric,
+    OneFactor,
+    Property,
+    Trait,
+    binning_notes,
+    dead_code_notes,
+    not_one_number,
+)
+from unbraid.metrics._sources import INFORMATION, PREDICTIVE
+from unbraid.metrics._weaknesses import COUNTS_UNUSED_CODES, INDIRECT_INFORMATION, OUTLIERS
+from unbraid.probes.splits import TEST_SHARE
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -120,3 +138,90 @@ def rescaled_largest_share(rows: FloatArray) -> FloatArray:
     even = 1 / rows.shape[1]
     rescaled: FloatArray = (rows.max(axis=1) / rows.sum(axis=1) - even) / (1 - even)
     return rescaled
+
+
+def _infoe_ceiling(factor: OneFactor) -> float:
+    """The weights of the probe are regularised, so it stays uncertain between neighbouring values on one code."""
+    if not factor.levels or factor.levels <= 2 or not factor.n_rows:
+        return 1.0
+    return _most_predicted(factor.kind == "circular", factor.levels, factor.n_rows)
+
+
+@lru_cache(maxsize=64)
+def _most_predicted(circular: bool, levels: int, n_rows: int) -> float:
+    """Fit the probe of InfoE to perfect codes: rows for each value, weighted as its share of those fitted on."""
+    from sklearn.linear_model import LogisticRegression
+
+    places = np.repeat(np.arange(levels), 2)  # twice, as one row for each value would look like a regression
+    angles = 2 * np.pi * places / levels
+    codes = np.stack([np.cos(angles), np.sin(angles)], axis=1) if circular else places[:, None].astype(np.float64)
+    codes = (codes - codes.mean(axis=0)) / codes.std(axis=0)
+    weights = np.full(len(places), (1 - TEST_SHARE) * n_rows / len(places))
+    probe = LogisticRegression(max_iter=5000, tol=1e-3).fit(codes, places, sample_weight=weights)
+    sure = probe.predict_log_proba(codes)[np.arange(len(places)), places]
+    return float(1 + sure.mean() / math.log(levels))
+
+
+REFERENCE = "Hsu et al. (2023), arXiv:2305.18378"
+
+ROWS = (
+    Metric(
+        name="infomec.modularity",
+        title="InfoM",
+        function=infomec,
+        source=INFORMATION,
+        score=infom_score,
+        measures=(Property.MODULARITY,),
+        invariant_to=AXES,
+        min_factors=2,
+        summary="How much of a code's information is about its main factor?",
+        reference=REFERENCE,
+        misled_by_dependence=INDIRECT_INFORMATION,
+        known_failures=(COUNTS_UNUSED_CODES, *BINNED),
+    ),
+    Metric(
+        name="infomec.compactness",
+        title="InfoC",
+        function=infomec,
+        source=INFORMATION,
+        score=infoc_score,
+        measures=(Property.COMPACTNESS,),
+        invariant_to=AXES,
+        summary="How much of the information about a factor is in its main code?",
+        reference=REFERENCE,
+        misled_by_dependence=INDIRECT_INFORMATION,
+        known_failures=(
+            KnownFailure(
+                cases=("*/many_noise_codes",),
+                sentence="It divides by the information in all codes, and the estimation bias of many noise codes adds "
+                "up.",
+            ),
+            *BINNED,
+        ),
+        traits=frozenset({Trait.SUMS_OVER_CODES}),
+    ),
+    Metric(
+        name="infomec.explicitness",
+        title="InfoE",
+        function=infomec,
+        source=PREDICTIVE,
+        score=infoe_score,
+        measures=(Property.EXPLICITNESS,),
+        invariant_to=AXES | {Invariance.ROTATION},
+        tolerance=0.02,
+        cost=Cost.QUICK,
+        summary="How much of a factor's entropy does a linear probe remove?",
+        reference=REFERENCE,
+        ceiling=CeilingRule(
+            of=_infoe_ceiling, why="its regularised probe stays uncertain about values that lie between others"
+        ),
+        known_failures=(
+            KnownFailure(
+                cases=("*/identity", "*/mixed*"),
+                sentence="A linear classifier separates values that lie between others only with steep slopes, which "
+                "take many rows, and mixed codes need steeper slopes.",
+            ),
+            OUTLIERS,
+        ),
+    ),
+)

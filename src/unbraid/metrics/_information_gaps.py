@@ -1,5 +1,6 @@
-"""Mig, mig_sup, jemmig, dcimig, modularity."""
+"""Scores of mutual information counted in bins: mig, mig_sup, jemmig, dcimig and modularity."""
 
+import math
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,7 +14,26 @@ from unbraid.evidence.information import (
     InformationTable,
     information_table,
 )
-from unbraid.metrics._metric import binning_notes, dead_code_notes
+from unbraid.metrics._metric import (
+    AXES,
+    CeilingRule,
+    KnownFailure,
+    Metric,
+    OneFactor,
+    Property,
+    binning_notes,
+    dead_code_notes,
+)
+from unbraid.metrics._sources import INFORMATION
+from unbraid.metrics._weaknesses import (
+    BIN_EDGES,
+    COUNTS_UNUSED_CODES,
+    INDIRECT_INFORMATION,
+    MISSES_LOST_FACTORS,
+    ONE_PAIR_AT_A_TIME,
+    TOO_FEW_BINS,
+    ZAIDI,
+)
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -342,3 +362,104 @@ def deviation_from_one_factor(mi: FloatArray) -> FloatArray:
         squared = (mi / largest) ** 2
     per_code: FloatArray = 1 - (squared.sum(axis=1) - 1) / (mi.shape[1] - 1)
     return per_code
+
+
+def _ceiling(factor: OneFactor) -> float:
+    """A code cut into b bins has at most log b of the log n nats that a factor of n values has."""
+    n_bins = int(factor.options.get("n_bins", 20))
+    levels = factor.levels
+    if not levels or levels <= n_bins or factor.options.get("normalise_by", "factor") != "factor":
+        return 1.0
+    return math.log(n_bins) / math.log(levels)
+
+
+#: Of every score made of counts in bins.
+BINNED = (ONE_PAIR_AT_A_TIME, TOO_FEW_BINS, BIN_EDGES)
+
+ROWS = (
+    Metric(
+        name="mig",
+        title="Mutual information gap",
+        function=mig,
+        source=INFORMATION,
+        score=mig_score,
+        measures=(Property.COMPACTNESS, Property.EXPLICITNESS),
+        invariant_to=AXES,
+        summary="Does one code alone carry each factor?",
+        reference="Chen et al. (2018), arXiv:1802.04942",
+        misled_by_dependence=INDIRECT_INFORMATION,
+        ceiling=CeilingRule(of=_ceiling, why="a code is cut into fewer bins than a factor has values"),
+        known_failures=BINNED,
+    ),
+    Metric(
+        name="mig_sup",
+        title="MIG-sup",
+        function=mig_sup,
+        source=INFORMATION,
+        score=mig_sup_score,
+        measures=(Property.MODULARITY, Property.EXPLICITNESS),
+        invariant_to=AXES,
+        min_factors=2,
+        summary="Does each code carry one factor alone?",
+        reference="Li et al. (2020), arXiv:2002.10549",
+        misled_by_dependence=INDIRECT_INFORMATION,
+        known_failures=(COUNTS_UNUSED_CODES, *BINNED, MISSES_LOST_FACTORS),
+    ),
+    Metric(
+        name="jemmig",
+        title="JEMMIG",
+        function=jemmig,
+        source=INFORMATION,
+        score=jemmig_score,
+        measures=(Property.MODULARITY, Property.COMPACTNESS, Property.EXPLICITNESS),
+        invariant_to=AXES,
+        summary="Does one code alone carry each factor, and nothing else?",
+        reference="Do & Tran (2020), arXiv:1908.09961",
+        misled_by_dependence=INDIRECT_INFORMATION,
+        known_failures=BINNED,
+    ),
+    Metric(
+        name="dcimig",
+        title="DCIMIG",
+        function=dcimig,
+        source=INFORMATION,
+        score=dcimig_score,
+        measures=(Property.MODULARITY, Property.EXPLICITNESS),
+        invariant_to=AXES,
+        min_factors=2,
+        summary="How much of the information about the factors is in codes that carry one factor alone?",
+        reference="Sepliarskaia et al. (2019), arXiv:1910.05587",
+        misled_by_dependence=INDIRECT_INFORMATION,
+        known_failures=BINNED,
+    ),
+    Metric(
+        name="modularity",
+        title="Modularity",
+        function=modularity,
+        source=INFORMATION,
+        score=modularity_score,
+        measures=(Property.MODULARITY,),
+        invariant_to=AXES,
+        min_factors=2,
+        summary="Does each code carry information about a single factor?",
+        reference="Ridgeway & Mozer (2018), arXiv:1802.05312",
+        misled_by_dependence=INDIRECT_INFORMATION,
+        known_failures=(
+            COUNTS_UNUSED_CODES,
+            KnownFailure(
+                cases=("*/noise_*",),
+                sentence="It divides by the largest mutual information of each code, so for noise the largest "
+                "estimation bias looks like a preference for one factor.",
+                source=ZAIDI,
+            ),
+            KnownFailure(
+                cases=("*/cosines_pair",),
+                sentence="It squares the mutual information of a code with its other factors, which makes a weaker "
+                "second factor count little.",
+                source=ZAIDI,
+            ),
+            *BINNED,
+        ),
+        other_names=("modularity_explicitness",),
+    ),
+)

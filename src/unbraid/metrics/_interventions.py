@@ -1,4 +1,4 @@
-"""Z_diff, z_min_var, z1, z2."""
+"""Metrics that hold a factor fixed: z_diff, z_min_var, z1 and z2."""
 
 from typing import Any
 
@@ -17,7 +17,9 @@ from unbraid.evidence.interventions import (
     group_variances,
     relative_variances,
 )
-from unbraid.metrics._metric import dead_code_notes
+from unbraid.metrics._metric import AXES, Cost, KnownFailure, Metric, Property, dead_code_notes
+from unbraid.metrics._sources import CONDITIONAL, DIFFERENCES, VARIANCES
+from unbraid.metrics._weaknesses import ONE_PAIR_AT_A_TIME, OUTLIERS, SEPLIARSKAIA, SUBSTITUTE_CODE, ZAIDI
 from unbraid.probes.linear import decision, multinomial
 from unbraid.probes.splits import standardise
 from unbraid.representation.representation import as_labelled
@@ -152,7 +154,7 @@ def z_min_var_score(groups: Groups) -> Score:
 
 
 def z1(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = "robust") -> Score:
-    r"""Score whether, for each factor, some code stands still when the factor does.
+    r"""Score whether, for each factor, some code is constant while the factor is held fixed.
 
     With :math:`c_j` the variance of code j among rows that share a value of the factor, over its variance
     in the data and clipped to [0, 1], the score is :math:`1 - \mathbb{E}[\min_j c_j]`, averaged over the
@@ -184,7 +186,7 @@ def z1(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = 
 
 
 def z2(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = "robust") -> Score:
-    r"""Score whether each code either stands still with a factor or does not notice it.
+    r"""Score whether each code is either constant while a factor is held fixed, or unaffected by the factor.
 
     Adds to :func:`z1` a penalty on the other codes, whose :math:`c_j` should be 0 or 1:
 
@@ -242,7 +244,105 @@ def smallest_variance(c: FloatArray) -> FloatArray:
 
 
 def indecision_of_others(c: FloatArray) -> FloatArray:
-    """Mean of c (1 - c) over all codes but the stillest; 0 when there is no other."""
+    """Mean of c (1 - c) over all codes but the one with the smallest variance; 0 when there is no other."""
     clipped = np.sort(np.clip(c, 0.0, 1.0), axis=1)[:, 1:]
     indecision: FloatArray = (clipped * (1 - clipped)).sum(axis=1) / max(1, clipped.shape[1])
     return indecision
+
+
+FIXED_TOGETHER = (
+    "fixing one factor also narrows the range of factors that depend on it, so codes of all of them vary less and the "
+    "fixed factor cannot be identified."
+)
+PATTERN_SUFFICES = KnownFailure(
+    cases=("*/mixed", "*/mixed_wide", "*/leaky", "*/rotated", "*/two_factors_per_code", "*/cosines_pair*"),
+    sentence="The fixed factor can be identified although every code depends on several factors, as long as the "
+    "pattern of variation over codes differs from factor to factor.",
+    source=f"{SEPLIARSKAIA}; {ZAIDI}",
+)
+FEW_ROWS_FOR_A_VALUE = KnownFailure(
+    cases=("few_rows/*", "many_values/*", "continuous/*", "*/cosines"),
+    sentence="Variances estimated from few rows for each value scatter, and it uses the smallest of the variances.",
+)
+
+ROWS = (
+    Metric(
+        name="z_diff",
+        title="Z-diff (beta-VAE metric)",
+        function=z_diff,
+        source=DIFFERENCES,
+        score=z_diff_score,
+        measures=(Property.MODULARITY,),
+        invariant_to=AXES,
+        tolerance=0.005,
+        min_factors=2,
+        cost=Cost.QUICK,
+        summary="Can a linear classifier identify the factor that two observations share?",
+        reference="Higgins et al. (2017), openreview Sy2fzU9gl",
+        misled_by_dependence=FIXED_TOGETHER,
+        known_failures=(
+            PATTERN_SUFFICES,
+            KnownFailure(
+                cases=("few_rows/noise_*",),
+                sentence="With few rows, the classifier is trained and tested on pairs made of the same rows.",
+            ),
+        ),
+    ),
+    Metric(
+        name="z_min_var",
+        title="Z-min variance (FactorVAE metric)",
+        function=z_min_var,
+        source=VARIANCES,
+        score=z_min_var_score,
+        measures=(Property.MODULARITY,),
+        invariant_to=AXES,
+        min_factors=2,
+        cost=Cost.QUICK,
+        summary="Does the code with the smallest variance identify the factor that is held fixed?",
+        reference="Kim & Mnih (2018), arXiv:1802.05983",
+        misled_by_dependence=FIXED_TOGETHER,
+        known_failures=(
+            PATTERN_SUFFICES,
+            ONE_PAIR_AT_A_TIME,
+            KnownFailure(
+                cases=("copied/*", "composed/*"),
+                sentence="Fixing one factor nearly fixes another that depends on it, so votes go to the wrong factor.",
+            ),
+        ),
+    ),
+    Metric(
+        name="z1",
+        title="Z (1)",
+        function=z1,
+        source=CONDITIONAL,
+        score=z1_score,
+        measures=(Property.MODULARITY,),
+        invariant_to=AXES,
+        summary="Is some code constant while a factor is held fixed?",
+        reference="The importance of disentanglement (thesis), sec. 5.2.1",
+        misled_by_dependence=SUBSTITUTE_CODE,
+        known_failures=(OUTLIERS, FEW_ROWS_FOR_A_VALUE),
+    ),
+    Metric(
+        name="z2",
+        title="Z (2)",
+        function=z2,
+        source=CONDITIONAL,
+        score=z2_score,
+        measures=(Property.MODULARITY,),
+        invariant_to=AXES,
+        summary="Is each code either constant while a factor is held fixed, or unaffected by the factor?",
+        reference="The importance of disentanglement (thesis), Algorithm 10",
+        misled_by_dependence=FIXED_TOGETHER,
+        known_failures=(
+            ONE_PAIR_AT_A_TIME,
+            OUTLIERS,
+            FEW_ROWS_FOR_A_VALUE,
+            KnownFailure(
+                cases=("correlated/*", "composed/*", "tied_angles/*"),
+                sentence="It penalises a code for every factor that affects it; where factors depend on each other, a "
+                "faithful code is affected by several, and bent or weaker codes are penalised less.",
+            ),
+        ),
+    ),
+)

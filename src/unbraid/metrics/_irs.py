@@ -8,7 +8,9 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_choice
 from unbraid.evidence.information import Binning
 from unbraid.evidence.interventions import ConditionalOptions, ConditionalSpread, conditional_spread, sort_by_label
-from unbraid.metrics._metric import dead_code_notes
+from unbraid.metrics._metric import Invariance, KnownFailure, Metric, Property, dead_code_notes
+from unbraid.metrics._sources import CONDITIONAL
+from unbraid.metrics._weaknesses import COUNTS_UNUSED_CODES, MISSES_LOST_FACTORS, OUTLIERS
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -117,3 +119,28 @@ def _mean_largest_distance(
     else:
         largest = np.stack([np.quantile(part, quantile, axis=0) for part in np.split(distances, starts[1:])])
     return np.average(largest, axis=0, weights=None if weights is None else mass)
+
+
+ROWS = (
+    Metric(
+        name="irs",
+        title="Interventional robustness",
+        function=irs,
+        source=CONDITIONAL,
+        score=irs_score,
+        measures=(Property.MODULARITY, Property.EXPLICITNESS),
+        invariant_to=frozenset({Invariance.PERMUTATION}),
+        summary="How little does a code change while its factor is held fixed and the other factors vary?",
+        reference="Suter et al. (2019), arXiv:1811.00007",
+        known_failures=(
+            COUNTS_UNUSED_CODES,
+            OUTLIERS,
+            KnownFailure(
+                cases=("*/jitter", "continuous/*", "*/noise_*"),
+                sentence="It takes the largest deviation at each value of a factor: noise raises the largest "
+                "deviation, and few rows at a value hardly have one.",
+            ),
+            MISSES_LOST_FACTORS,
+        ),
+    ),
+)

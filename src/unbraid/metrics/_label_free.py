@@ -1,5 +1,6 @@
 """Independence of the codes, without labels."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,9 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid.evidence.association import CodeCovariance, CovarianceOptions, code_covariance
 from unbraid.evidence.information import Binning, CodeInformation, InformationOptions, code_information
-from unbraid.metrics._metric import dead_code_notes
+from unbraid.metrics._metric import AXES, Invariance, KnownFailure, Metric, Property, dead_code_notes
+from unbraid.metrics._sources import CODE_INFORMATION, COVARIANCE
+from unbraid.metrics._weaknesses import BIN_EDGES, OUTLIERS, TOO_FEW_BINS
 from unbraid.representation.representation import as_representation
 from unbraid.results.score import Score
 
@@ -137,3 +140,58 @@ def off_diagonal_mean(matrix: FloatArray) -> FloatArray:
     others = max(1, len(matrix) - 1)
     means: FloatArray = (matrix.sum(axis=1) - np.diagonal(matrix)) / others
     return means
+
+
+SHARED: Any = {
+    "measures": (Property.INDEPENDENCE,),
+    "bounds": (0.0, math.inf),
+    "higher_is_better": False,
+    "min_factors": 0,
+    "reference": "Locatello et al. (2019), arXiv:1811.12359",
+    "misled_by_dependence": "codes that follow dependent factors depend on each other as well, so a low score is no "
+    "goal.",
+}
+COVARIANCES_ONLY = KnownFailure(
+    cases=("*/circles", "*/rotated", "*/bent_copy"),
+    sentence="It depends on covariances only, so it misses dependence that is not linear.",
+)
+ABOVE_ZERO = KnownFailure(
+    cases=("*/many_noise_codes", "*/nuisance_mixed"),
+    sentence="Its estimate for independent codes is above 0, and grows with the number of bins or codes.",
+)
+
+ROWS = (
+    Metric(
+        name="total_correlation",
+        title="Gaussian total correlation",
+        function=total_correlation,
+        source=COVARIANCE,
+        score=total_correlation_score,
+        invariant_to=AXES,
+        summary="How far are the codes from uncorrelated, in nats? No labels needed.",
+        known_failures=(OUTLIERS, COVARIANCES_ONLY, ABOVE_ZERO),
+        **SHARED,
+    ),
+    Metric(
+        name="wasserstein_correlation",
+        title="Gaussian Wasserstein correlation",
+        function=wasserstein_correlation,
+        source=COVARIANCE,
+        score=wasserstein_correlation_score,
+        invariant_to=frozenset({Invariance.PERMUTATION}),
+        summary="How far are the codes from uncorrelated, weighted by their variance? No labels needed.",
+        known_failures=(OUTLIERS, COVARIANCES_ONLY),
+        **SHARED,
+    ),
+    Metric(
+        name="code_mutual_information",
+        title="Mutual information between codes",
+        function=code_mutual_information,
+        source=CODE_INFORMATION,
+        score=code_mutual_information_score,
+        invariant_to=AXES,
+        summary="How much information do codes carry about each other, in nats? No labels needed.",
+        known_failures=(TOO_FEW_BINS, BIN_EDGES, ABOVE_ZERO),
+        **SHARED,
+    ),
+)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pandas as pd
 
 from unbraid._base.checks import did_you_mean
-from unbraid.metrics._catalogue import METRICS
+from unbraid.metrics._catalogue import BESIDE_THE_PANEL, METRICS
 from unbraid.metrics._metric import Invariance, Metric
 
 DEFAULT, BY_NAME = "default", "by name"
@@ -75,53 +74,6 @@ def _null(metric: Metric) -> str:
     return f"mean over {metric.source.n_nulls} shuffles of the {what}{says}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BesideThePanel:
-    """A function of ``unbraid.metrics`` that is no row of the table: it needs more, or gives more, than a panel has.
-
-    Attributes:
-        summary: What it asks.
-        needs: What it is given.
-        call: How it is called.
-        also: Where else its result is found.
-    """
-
-    summary: str
-    needs: str
-    call: str
-    also: str
-
-
-BESIDE_THE_PANEL = {
-    "udr": BesideThePanel(
-        summary="Do models trained alike find the same codes? No labels needed.",
-        needs="the codes of two or more models for the same rows",
-        call="unbraid.metrics.udr([codes_1, codes_2, ...])",
-        also="a study with `agreement` in its file measures it for every model",
-    ),
-    "task_explicitness": BesideThePanel(
-        summary="How little capacity does it take to solve a task from the codes?",
-        needs="codes and the labels of a task",
-        call="unbraid.metrics.task_explicitness(codes, labels)",
-        also="`dci_es.explicitness` of the panel asks it for the factors",
-    ),
-    "loss_capacity": BesideThePanel(
-        summary="How does the loss of probes fall with their capacity? Curves, not a score.",
-        needs="codes and factors, or the labels of a task",
-        call="unbraid.metrics.loss_capacity(codes, labels)",
-        also="the report on `dci_es` draws the curves",
-    ),
-    "identifiability": BesideThePanel(
-        summary="Up to what do the codes give the factors back? A sentence, not a score.",
-        needs="the scores of `dci_es`",
-        call="unbraid.metrics.identifiability(disentanglement=..., completeness=..., ...)",
-        also="`dci_es` in the panel prints its sentence",
-    ),
-}
-#: What another library calls by one name and the table by several.
-OTHER_NAMES = {"modularity_explicitness": ("modularity", "explicitness")}
-
-
 def families() -> dict[str, list[str]]:
     """Return the members of each family, in the table's order; of a metric that stands alone, itself."""
     found: dict[str, list[str]] = {}
@@ -152,7 +104,7 @@ def meant(name: str) -> list[str]:
     plain, names = _plain(name), families()
     same = [one for one in dict.fromkeys([*names, *METRICS]) if _plain(one) == plain]
     titled = [metric.name for metric in METRICS.values() if plain in _titles(metric.title)]
-    other = [one for alias, found in OTHER_NAMES.items() if _plain(alias) == plain for one in found]
+    other = [metric.name for metric in METRICS.values() if plain in map(_plain, metric.other_names)]
     starts = [one for one in names if one.startswith(f"{name.lower()}_") and len(names[one]) > 1]
     headline = [one for one in METRICS if _plain(one.partition(".")[2]) == plain != ""]
     return same or titled or other or starts or headline

@@ -7,6 +7,9 @@ import scipy
 
 from unbraid._base.text import quoted
 from unbraid.evidence.association import Association, Correlation, CorrelationOptions, correlations
+from unbraid.metrics._metric import AXES, KnownFailure, Metric, Property
+from unbraid.metrics._sources import CORRELATION
+from unbraid.metrics._weaknesses import LINEAR_RELATIONS_ONLY, OUTLIERS, SUBSTITUTE_CODE
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -55,3 +58,31 @@ def mcc_score(association: Association) -> Score:
     return Score(
         value=float(per_factor.mean()), per_factor=per_factor, evidence={"correlation": matrix}, notes=tuple(notes)
     )
+
+
+ROWS = (
+    Metric(
+        name="mcc",
+        title="Mean correlation coefficient",
+        function=mcc,
+        source=CORRELATION,
+        score=mcc_score,
+        measures=(Property.COMPACTNESS, Property.EXPLICITNESS),
+        invariant_to=AXES,
+        summary="Matched one to one, how well do codes and factors correlate?",
+        reference="Hyvärinen & Morioka (2016), arXiv:1605.06336",
+        misled_by_dependence=SUBSTITUTE_CODE,
+        known_failures=(
+            LINEAR_RELATIONS_ONLY,
+            KnownFailure(
+                cases=("*/duplicated", "*/several_views"),
+                sentence="It matches one code to each factor and ignores the codes that are left over.",
+            ),
+            KnownFailure(
+                cases=("tied_angles/cosines_pair*",),
+                sentence="A code that mixes factors which depend on each other still correlates with each of them.",
+            ),
+            OUTLIERS,
+        ),
+    ),
+)

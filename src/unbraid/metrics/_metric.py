@@ -1,8 +1,9 @@
-"""Metric row, Source, several-score families."""
+"""The row of a metric, the source of its evidence, and the parts of both."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from inspect import signature
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -33,6 +34,17 @@ class Invariance(StrEnum):
     ROTATION = "rotation"
 
 
+#: What a score that reads one code at a time usually ignores.
+AXES = frozenset({Invariance.PERMUTATION, Invariance.SCALING})
+
+
+class Trait(StrEnum):
+    """How a score is computed, where an explanation of a low score depends on it."""
+
+    COUNTS_AXES_ALIKE = "counts every axis of a subspace alike, whatever its weight"
+    SUMS_OVER_CODES = "divides by a sum over all codes"
+
+
 class Cost(StrEnum):
     """Rough time at 10 000 rows, 10 codes and 5 factors, without intervals."""
 
@@ -59,6 +71,8 @@ class Source:
         lighten: Options to use for replicates and nulls, where a lighter fit tells the spread as well.
         max_replicate_rows: Replicates and nulls use at most this many rows.
         label_free: Reads the codes only; its null shuffles each code instead of the factors.
+        seconds: CPU seconds at 2 000 and at 20 000 rows, for codes of ten columns and the factors of dSprites; studies
+            estimate their cost from it, and ``benchmarks/study.py`` measures it.
     """
 
     name: str
@@ -66,6 +80,7 @@ class Source:
     options: type[Any]
     n_replicates: int
     n_nulls: int
+    seconds: tuple[float, float]
     resample: Callable[..., list[Any]] | None = None
     redraw: Callable[..., list[Any]] | None = None
     lighten: Callable[[Any], Any] | None = None
@@ -80,6 +95,55 @@ class Source:
         if self.redraw is not None:
             return f"{self.n_replicates} bootstraps of the held-out rows, without fitting again"
         return f"{self.n_replicates} refits on random halves of the rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneFactor:
+    """What the largest attainable score of one factor depends on.
+
+    Attributes:
+        kind: Its kind.
+        levels: Number of its values; ``None`` for a continuous factor.
+        n_rows: Number of rows scored; 0 where unknown.
+        options: Options of the metric.
+    """
+
+    kind: str
+    levels: int | None
+    n_rows: int
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CeilingRule:
+    """The largest score that perfect codes attain, one code for each factor.
+
+    Attributes:
+        of: Largest score of one factor whose values are about equally common.
+        why: The reason, in words that follow "because".
+    """
+
+    of: Callable[[OneFactor], float]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownFailure:
+    """Why a metric fails in some cases of the audit.
+
+    Attributes:
+        cases: Names of cases, or patterns of names.
+        sentence: The reason, in a sentence or two.
+        source: The paper that described it first, where there is one.
+    """
+
+    cases: tuple[str, ...]
+    sentence: str
+    source: str = ""
+
+    def covers(self, case: str) -> bool:
+        """Tell whether this explains a failure in a case."""
+        return any(fnmatchcase(case, pattern) for pattern in self.cases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +165,15 @@ class Metric:
         cost: Rough time.
         reference: Where it was published.
         summary: One plain sentence.
-        misled_by_dependence: Why the score cannot be taken at its word when factors depend on each other; empty where
-            it can.
+        misled_by_dependence: Why the score misleads when factors depend on each other; empty where it does not.
+        replaces_under_dependence: Properties whose misleading scores this one replaces when factors depend on each
+            other.
+        ceiling: Largest attainable score, where it can lie below the best value.
+        known_failures: Why it fails in cases of the audit, in the order in which reasons are given.
+        traits: How it is computed, where an explanation of a low score depends on it.
+        pair_caption: Caption of its map of factor pairs, for a score whose evidence has such a matrix under the name of
+            the metric.
+        other_names: What other libraries call it.
         in_default: Whether the default panel runs it; otherwise it must be asked for by name.
         has_null: Whether the score of shuffled factors says what chance scores.
     """
@@ -122,6 +193,12 @@ class Metric:
     min_factors: int = 1
     cost: Cost = Cost.INSTANT
     misled_by_dependence: str = ""
+    replaces_under_dependence: tuple[Property, ...] = ()
+    ceiling: CeilingRule | None = None
+    known_failures: tuple[KnownFailure, ...] = ()
+    traits: frozenset[Trait] = frozenset()
+    pair_caption: str = ""
+    other_names: tuple[str, ...] = ()
     in_default: bool = True
     has_null: bool = True
 
@@ -129,6 +206,11 @@ class Metric:
     def family(self) -> str:
         """The part of the name before the dot."""
         return self.name.partition(".")[0]
+
+    def why_it_fails(self, case: str) -> str:
+        """Return why it fails in a case of the audit and who described that first; empty where no reason is known."""
+        found = [failure for failure in self.known_failures if failure.covers(case)]
+        return " ".join(item.sentence + (f" ({item.source})" if item.source else "") for item in found)
 
     @property
     def option_names(self) -> tuple[str, ...]:
@@ -155,6 +237,25 @@ class Metric:
         evidence = {key: value for key, value in values.items() if key in self._evidence_options}
         score = {key: value for key, value in values.items() if key in self._score_options}
         return self.source.options(**evidence), score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BesideThePanel:
+    """A function of ``unbraid.metrics`` that is no row of the table: it needs more, or gives more, than a panel has.
+
+    Attributes:
+        name: Name of the function.
+        summary: Its question.
+        needs: Its input.
+        call: How it is called.
+        also: Where else its result is found.
+    """
+
+    name: str
+    summary: str
+    needs: str
+    call: str
+    also: str
 
 
 def not_one_number(name: str, fields: tuple[str, ...]) -> TypeError:

@@ -11,6 +11,8 @@ from unbraid._base.text import quoted
 from unbraid.evidence.subspaces.options import Loss, Solver, SubspaceOptions, Subspaces, Weights, weigh
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics._label_free import off_diagonal_mean
+from unbraid.metrics._metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, Trait
+from unbraid.metrics._sources import SUBSPACES
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -251,3 +253,85 @@ def _notes(found: Subspaces) -> tuple[str, ...]:
         f"The fit of subspaces predicts nothing of {quoted(silent)}, though other probes may: "
         f"{whose} spread evenly over all axes.",
     )
+
+
+REFERENCE = "Geyer et al. (2024), arXiv:2407.03728"
+SHARED_AXES = (
+    "directions that predict one factor partly predict the factors that depend on it, so subspaces overlap although no "
+    "code mixes factors."
+)
+BORROWED_FIT = KnownFailure(
+    cases=("*/warped", "*/circles"),
+    sentence="Where factors depend on each other, the codes of other factors help to fit a factor whose own code is "
+    "bent.",
+)
+
+ROWS = (
+    Metric(
+        name="iwo",
+        title="Importance-weighted orthogonality",
+        function=iwo,
+        source=SUBSPACES,
+        score=iwo_score,
+        measures=(Property.ORTHOGONALITY,),
+        invariant_to=frozenset({Invariance.PERMUTATION, Invariance.ROTATION}),
+        tolerance=0.02,
+        min_factors=2,
+        cost=Cost.SECONDS,
+        summary="Do the factors lie in orthogonal subspaces, aligned with the codes or not?",
+        reference=REFERENCE,
+        misled_by_dependence=SHARED_AXES,
+        known_failures=(BORROWED_FIT,),
+        pair_caption="1: the two factors lie in subspaces at right angles, so that one can be changed without the "
+        "other. 0: they share the same axes with the same weights.",
+    ),
+    Metric(
+        name="iwr",
+        title="Importance-weighted rank",
+        function=iwr,
+        source=SUBSPACES,
+        score=iwr_score,
+        measures=(Property.ORTHOGONALITY, Property.COMPACTNESS),
+        invariant_to=AXES | {Invariance.ROTATION},
+        tolerance=0.02,
+        cost=Cost.SECONDS,
+        summary="Does each factor need few axes of code space, in whatever direction they point?",
+        reference=REFERENCE,
+        misled_by_dependence=SHARED_AXES,
+        known_failures=(
+            KnownFailure(
+                cases=("*/mixed", "*/leaky", "*/two_factors_per_code"),
+                sentence="It counts the axes that a factor needs and ignores the angles between factors, which `iwo` "
+                "measures.",
+            ),
+            BORROWED_FIT,
+        ),
+    ),
+    Metric(
+        name="orthogonality",
+        title="Overlap of subspaces",
+        function=orthogonality,
+        source=SUBSPACES,
+        score=orthogonality_score,
+        measures=(Property.ORTHOGONALITY,),
+        higher_is_better=False,
+        invariant_to=frozenset({Invariance.PERMUTATION, Invariance.ROTATION}),
+        tolerance=0.03,
+        min_factors=2,
+        cost=Cost.SECONDS,
+        summary="How much do the factors' subspaces overlap, every axis counted alike?",
+        reference=REFERENCE,
+        misled_by_dependence=SHARED_AXES,
+        known_failures=(
+            KnownFailure(
+                cases=("*",),
+                sentence="It counts every axis alike, including an axis that a factor hardly uses and that chance may "
+                "add or leave out.",
+                source=REFERENCE,
+            ),
+        ),
+        traits=frozenset({Trait.COUNTS_AXES_ALIKE}),
+        pair_caption="Overlap of the two factors' subspaces, every axis counted alike. 0: at right angles. 1: one lies "
+        "inside the other.",
+    ),
+)

@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 
 from unbraid.evidence.linear import LinearFit, RegressionOptions, linear_fit
+from unbraid.metrics._metric import AXES, CeilingRule, Invariance, Metric, OneFactor, Property
+from unbraid.metrics._sources import REGRESSION
+from unbraid.metrics._weaknesses import OUTLIERS
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -42,3 +45,29 @@ def r2_score(fit: LinearFit) -> Score:
     """Mean of R² over factors, each floored at 0."""
     per_factor = np.maximum(fit.r2, 0.0)
     return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence={"unfloored": fit.r2})
+
+
+def _ceiling(factor: OneFactor) -> float:
+    """The indicators of n values span n - 1 directions, and one code is a single one of them."""
+    levels = factor.levels
+    return 1 / (levels - 1) if factor.kind == "categorical" and levels and levels > 2 else 1.0
+
+
+ROWS = (
+    Metric(
+        name="r2",
+        title="Linear R²",
+        function=r2,
+        source=REGRESSION,
+        score=r2_score,
+        measures=(Property.EXPLICITNESS,),
+        invariant_to=AXES | {Invariance.ROTATION},
+        tolerance=1e-4,
+        summary="How much of the factors does a linear map of the codes explain?",
+        reference="Khemakhem et al. (2020), arXiv:2002.11537",
+        ceiling=CeilingRule(
+            of=_ceiling, why="one code is a single line through the several directions that a category has"
+        ),
+        known_failures=(OUTLIERS,),
+    ),
+)

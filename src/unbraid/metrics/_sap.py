@@ -6,6 +6,9 @@ import numpy as np
 
 from unbraid.evidence.association import Association, PredictabilityOptions, predictability
 from unbraid.metrics._information_gaps import information_gaps
+from unbraid.metrics._metric import AXES, CeilingRule, Metric, OneFactor, Property
+from unbraid.metrics._sources import PREDICTABILITY
+from unbraid.metrics._weaknesses import INDIRECT_INFORMATION, LINEAR_RELATIONS_ONLY, ONE_PAIR_AT_A_TIME, OUTLIERS
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -46,3 +49,28 @@ def sap_score(association: Association) -> Score:
     """SAP of single-code predictability."""
     gaps = information_gaps(association.matrix)
     return Score(value=float(gaps.mean()), per_factor=gaps, evidence={"predictability": association.matrix})
+
+
+def _ceiling(factor: OneFactor) -> float:
+    """A second code that holds no information still guesses one of the values right."""
+    return 1 - 1 / factor.levels if factor.kind == "categorical" and factor.levels else 1.0
+
+
+ROWS = (
+    Metric(
+        name="sap",
+        title="Separated attribute predictability",
+        function=sap,
+        source=PREDICTABILITY,
+        score=sap_score,
+        measures=(Property.COMPACTNESS, Property.EXPLICITNESS),
+        invariant_to=AXES,
+        summary="How much better does the best code predict a factor than the second best?",
+        reference="Kumar et al. (2018), arXiv:1711.00848",
+        misled_by_dependence=INDIRECT_INFORMATION,
+        ceiling=CeilingRule(
+            of=_ceiling, why="a code without information about a category still guesses some of its values right"
+        ),
+        known_failures=(LINEAR_RELATIONS_ONLY, ONE_PAIR_AT_A_TIME, OUTLIERS),
+    ),
+)

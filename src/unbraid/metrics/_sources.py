@@ -47,6 +47,7 @@ INFORMATION = Source(
     n_replicates=100,
     n_nulls=10,
     resample=resampled_tables,
+    seconds=(0.1, 0.44),
 )
 DIFFERENCES = Source(
     name="differences",
@@ -54,22 +55,38 @@ DIFFERENCES = Source(
     options=GroupOptions,
     n_replicates=10,
     n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few do not tell how far they reach
+    seconds=(0.13, 0.48),
 )
 VARIANCES = Source(
-    name="variances",
-    gather=group_variances,
-    options=GroupOptions,
-    n_replicates=10,
-    n_nulls=3,
+    name="variances", gather=group_variances, options=GroupOptions, n_replicates=10, n_nulls=3, seconds=(0.11, 0.42)
 )
 CONDITIONAL = Source(
-    name="conditional", gather=conditional_spread, options=ConditionalOptions, n_replicates=10, n_nulls=5
+    name="conditional",
+    gather=conditional_spread,
+    options=ConditionalOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.093, 0.4),
 )
 PREDICTABILITY = Source(
-    name="predictability", gather=predictability, options=PredictabilityOptions, n_replicates=10, n_nulls=5
+    name="predictability",
+    gather=predictability,
+    options=PredictabilityOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.098, 0.44),
 )
-CORRELATION = Source(name="correlation", gather=correlations, options=CorrelationOptions, n_replicates=10, n_nulls=5)
-REGRESSION = Source(name="regression", gather=linear_fit, options=RegressionOptions, n_replicates=10, n_nulls=5)
+CORRELATION = Source(
+    name="correlation",
+    gather=correlations,
+    options=CorrelationOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.091, 0.44),
+)
+REGRESSION = Source(
+    name="regression", gather=linear_fit, options=RegressionOptions, n_replicates=10, n_nulls=5, seconds=(0.094, 0.42)
+)
 SEPARATION = Source(
     name="separation",
     gather=linear_separation,
@@ -77,6 +94,7 @@ SEPARATION = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
+    seconds=(0.12, 0.81),
 )
 PREDICTIVE = Source(
     name="predictive",
@@ -85,6 +103,7 @@ PREDICTIVE = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
+    seconds=(0.15, 1.0),
 )
 LINEAR = Source(
     name="linear",
@@ -93,6 +112,7 @@ LINEAR = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
+    seconds=(0.15, 0.49),
 )
 FOREST = Source(
     name="forest",
@@ -102,6 +122,7 @@ FOREST = Source(
     n_nulls=3,
     lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
     max_replicate_rows=MANY_ROWS,
+    seconds=(1.1, 8.9),
 )
 BOOSTING = Source(
     name="boosting",
@@ -110,6 +131,7 @@ BOOSTING = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
+    seconds=(0.36, 1.1),
 )
 SUBSPACES = Source(
     name="subspaces",
@@ -119,6 +141,7 @@ SUBSPACES = Source(
     n_nulls=3,
     lighten=lambda options: replace(options, solver="fast"),
     max_replicate_rows=5_000,
+    seconds=(0.18, 0.84),
 )
 
 
@@ -144,6 +167,7 @@ LOSS_CAPACITY = Source(
     redraw=resampled_curves,
     lighten=_light_ladder,
     max_replicate_rows=5_000,
+    seconds=(10.0, 15.0),
 )
 CROSS_PREDICTION = Source(
     name="cross_prediction",
@@ -153,9 +177,16 @@ CROSS_PREDICTION = Source(
     n_nulls=3,
     lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
     max_replicate_rows=5_000,
+    seconds=(7.8, 72.0),
 )
 COVARIANCE = Source(
-    name="covariance", gather=code_covariance, options=CovarianceOptions, n_replicates=10, n_nulls=5, label_free=True
+    name="covariance",
+    gather=code_covariance,
+    options=CovarianceOptions,
+    n_replicates=10,
+    n_nulls=5,
+    label_free=True,
+    seconds=(0.084, 0.39),
 )
 CODE_INFORMATION = Source(
     name="code_information",
@@ -164,4 +195,5 @@ CODE_INFORMATION = Source(
     n_replicates=10,
     n_nulls=3,
     label_free=True,
+    seconds=(0.086, 0.39),
 )

@@ -11,6 +11,7 @@ import numpy as np
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice, check_codes
 from unbraid.evidence.agreement import Agreement, AgreementOptions, Method, agreement
+from unbraid.metrics._metric import BesideThePanel
 from unbraid.representation.representation import Representation
 
 Variant = Literal["published", "thesis"]
@@ -181,3 +182,14 @@ def _notes(counts: IntArray) -> tuple[str, ...]:
     if not empty:
         return ()
     return (f"Models {empty} have no informative code: they agree with none, and score 0.",)
+
+
+BESIDE_THE_PANEL = (
+    BesideThePanel(
+        name="udr",
+        summary="Do models trained alike find the same codes? No labels needed.",
+        needs="the codes of two or more models for the same rows",
+        call="unbraid.metrics.udr([codes_1, codes_2, ...])",
+        also="a study with `agreement` in its file measures it for every model",
+    ),
+)

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from unbraid._base.text import count, listing, number, short
-from unbraid.audit import Audit, Candidate, Case, Finding, Should, Verdict
+from unbraid.audit import Audit, Candidate, Case, Finding, Verdict
+from unbraid.audit.result import FAILED, MARKS, known_reasons, reason
 from unbraid.interpret.verdict import MEANING
 from unbraid.metrics import METRICS, Property
-from unbraid.metrics._known_failures import known_reasons, reason
 from unbraid.report.shell import carried, fill
 
-CROSS = "✗"
-MARKS = {Should.BEST: "▲", Should.STAY: "=", Should.FALL: "↓", Should.CHANCE: "▼", Should.FREE: "·"}
 STYLES = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.OPEN: "open"}
 
 
@@ -58,16 +56,13 @@ def render_audit(audit: Audit) -> str:
 
 def audit_context(audit: Audit) -> dict[str, Any]:
     """Return everything the template shows, as plain data."""
-    failures = [
-        (finding.metric, finding.case) for finding in audit.findings.values() if finding.verdict is Verdict.FAIL
-    ]
     return {
         "meta": audit.meta,
         "heading": heading(audit),
         "facts": facts(audit),
         "lede": lede(audit),
         "cards": [make_card(audit, candidate) for candidate in audit.candidates],
-        "reasons": known_reasons(failures),
+        "reasons": known_reasons(audit.findings.values()),
         "matrices": matrices(audit),
         "cases": audit.cases,
         "marks": [(mark, f"should {should}") for should, mark in MARKS.items()],
@@ -131,7 +126,7 @@ def _by_reason(failures: list[Finding]) -> tuple[tuple[str, tuple[tuple[Finding,
     """Put failures with the same reason together; those without one come last."""
     by_reason: dict[str, list[tuple[Finding, str]]] = {}
     for finding in failures:
-        by_reason.setdefault(reason(finding.metric, finding.case), []).append((finding, did(finding)))
+        by_reason.setdefault(reason(finding), []).append((finding, did(finding)))
     ordered = sorted(by_reason.items(), key=lambda item: not item[0])
     return tuple((text, tuple(found)) for text, found in ordered)
 
@@ -165,7 +160,7 @@ def matrices(audit: Audit) -> list[CaseTable]:
 def finding_cell(finding: Finding) -> FindingCell:
     """Return one finding as mark and score, with the rest to point at."""
     value = "refused" if finding.value is None else short(finding.value)
-    cross = f"{CROSS} " if finding.verdict is Verdict.FAIL else ""
+    cross = f"{FAILED} " if finding.verdict is Verdict.FAIL else ""
     tip = (
         f"{finding.metric} in {finding.case}: should {finding.should} ({', '.join(finding.because)}); {did(finding)}. "
     )

@@ -142,12 +142,6 @@ def strongest_rows(matrix: FloatArray, most: int) -> IntArray:
 #: Most codes, factors and cells of a table; codes that it has room for at least; most of either in a table of pairs.
 MAX_CODES, MAX_FACTORS, MAX_CELLS, FEWEST_CODES, MAX_PAIRED = 64, 60, 1600, 12, 40
 INFORMATION, IMPORTANCE = "mutual_information", "importance"
-PAIR_CAPTIONS = {
-    "iwo": "1: the two factors live in subspaces at right angles, so that one can be changed without the other. "
-    "0: they share the same axes with the same weights.",
-    "orthogonality": "Overlap of the two factors' subspaces, every axis counted alike. 0: at right angles. "
-    "1: one lies inside the other.",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +184,8 @@ def code_code_map(report: Report) -> Grid | None:
 
 def factor_factor_maps(report: Report) -> list[Grid]:
     """Return how far the subspaces of every two factors are orthogonal, where that was scored."""
-    found = [(name, report.scores[name].evidence.get(name)) for name in PAIR_CAPTIONS if name in report.scores]
+    mapped = [name for name in METRICS if METRICS[name].pair_caption and name in report.scores]
+    found = [(name, report.scores[name].evidence.get(name)) for name in mapped]
     return [_factor_pair_grid(report, name, matrix) for name, matrix in found if matrix is not None]
 
 
@@ -202,7 +197,7 @@ def _factor_pair_grid(report: Report, name: str, matrix: FloatArray) -> Grid:
     return Grid(
         key=name,
         title=METRICS[name].title,
-        caption=PAIR_CAPTIONS[name],
+        caption=METRICS[name].pair_caption,
         corner="factor by factor",
         columns=tuple(clip(factor) for factor in shown),
         rows=make_rows(pairs[: len(shown), : len(shown)], shown, top=1.0),
@@ -219,14 +214,14 @@ def _information(report: Report) -> list[_Map]:
     share = matrix / np.where(total > 0, total, 1.0)
     return [
         _Map(
-            key="information",
+            key="mutual-information",
             title="Mutual information",
             caption=f"How much each code alone tells about each factor, in nats, as {METRICS[name].title} counted it.",
             matrix=matrix,
             top=largest(matrix),
         ),
         _Map(
-            key="information-share",
+            key="mutual-information-share",
             title="Mutual information, share",
             caption="How the information about a factor divides over the codes: each column adds to 1. "
             "Many codes that know a little add up, so read it beside the nats.",

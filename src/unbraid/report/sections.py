@@ -10,7 +10,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid._base.text import clip, count, listing, number, short
 from unbraid.evidence.dependence import FactorDependence
-from unbraid.interpret.dependence import distrusted, read_instead
+from unbraid.interpret.dependence import distrusted, metrics_to_ask_for, read_instead
 from unbraid.interpret.summary import Doubt
 from unbraid.metrics import METRICS
 from unbraid.report.charts import MOST_CHARTS, TOP, Bar, Chart, ChartGroup, Scale, Series, line_chart
@@ -50,7 +50,7 @@ def dependence_view(report: Report) -> DependenceView | None:
     for name, reason in doubted.items():
         reasons.setdefault(reason, []).append(METRICS[name].title)
     better = read_instead(doubted)
-    missing = any(name not in report.scores for name in better)
+    asked = metrics_to_ask_for(better, report.scores)
     return DependenceView(
         says=_says(found),
         grid=_grid(report, found),
@@ -58,9 +58,7 @@ def dependence_view(report: Report) -> DependenceView | None:
             Doubt(text=reason[0].upper() + reason[1:], about=tuple(titles)) for reason, titles in reasons.items()
         ),
         better=tuple((METRICS[name].title, name, _value(report, name)) for name in better),
-        hint='Those without a value were not run: add "dependent" to the metrics (--metrics default,dependent).'
-        if missing
-        else "",
+        hint=f"Scores without a value were not run: ask for --metrics {asked}." if asked else "",
     )
 
 

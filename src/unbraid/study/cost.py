@@ -15,29 +15,9 @@ from unbraid.study.spec import Study
 from unbraid.study.state import State
 from unbraid.study.table import AGREEMENT, SCORE
 
-#: Rows that scores and tasks were measured at.
+#: Rows that the evidence of scores (see ``Source.seconds``) and tasks were measured at.
 ROWS_MEASURED = (2000, 20_000)
-#: CPU seconds at those of each kind of evidence: codes of ten columns, factors of the sizes of dSprites.
-SCORE_SECONDS = {
-    "boosting": (0.36, 1.1),
-    "code_information": (0.086, 0.39),
-    "conditional": (0.093, 0.4),
-    "correlation": (0.091, 0.44),
-    "covariance": (0.084, 0.39),
-    "cross_prediction": (7.8, 72.0),
-    "differences": (0.13, 0.48),
-    "forest": (1.1, 8.9),
-    "information": (0.1, 0.44),
-    "linear": (0.15, 0.49),
-    "loss_capacity": (10.0, 15.0),
-    "predictability": (0.098, 0.44),
-    "predictive": (0.15, 1.0),
-    "regression": (0.094, 0.42),
-    "separation": (0.12, 0.81),
-    "subspaces": (0.18, 0.84),
-    "variances": (0.11, 0.42),
-}
-#: The same of a task with one part, learned from seven tenths of the rows.
+#: CPU seconds at those numbers of rows of a task with one part, learned from seven tenths of the rows.
 TASK_SECONDS = {
     "linear": (0.0039, 0.01),
     "boosting": (0.064, 0.16),
@@ -180,7 +160,7 @@ def _seconds(plan: Plan, one: Measurement) -> float:
         beside = [other.name for other in plan.measurements if other.kind == SCORE and other.n_rows == one.n_rows]
         sharing = sum(METRICS[name].source is source for name in beside)
         times = 1 + study.scores.intervals * source.n_replicates / 2 + study.scores.nulls * source.n_nulls
-        return _at(SCORE_SECONDS[source.name], one.n_rows) * times / sharing
+        return _at(source.seconds, one.n_rows) * times / sharing
     n_train = one.train if one.train > 1 else one.train * study.rows
     n_parts = len(check_task(one.name).parts) or N_FACTORS
     return n_parts * _at(TASK_SECONDS[one.predictor], n_train)
