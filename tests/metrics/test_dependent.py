@@ -313,6 +313,6 @@ class TestEvidence:
         codes, factors = np.column_stack([A + B, C]), np.column_stack([A, C])
         found = []
         for cores in (1, 3):
-            monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+            monkeypatch.setattr("unbraid._base.workers.usable_cores", lambda cores=cores: cores)
             found.append([score.value for score in dependent(codes, factors, n_trees=3, max_rows=300)])
         assert found[0] == found[1]

@@ -11,7 +11,8 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_choice
-from unbraid._base.optional import one_torch_thread, require_torch
+from unbraid._base.optional import require_torch
+from unbraid._base.workers import Workers
 from unbraid.probes.capacity import MLPLadder
 from unbraid.probes.capacity.base import Split as LadderSplit
 from unbraid.probes.capacity.base import Task as LadderTask
@@ -71,10 +72,10 @@ def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
         codes=np.concatenate([task.codes, task.test_codes]),
         factors=(task.factor.take(np.concatenate([task.train, task.test])),),
         split=split,
+        workers=Workers(1, torch_threads=1),
     )
     # The widest rung of a ladder with one network on it.
-    with one_torch_thread():
-        said = MLPLadder(widths=(WIDTH,)).climb(both, rng=rng).test[0][-1]
+    said = MLPLadder(widths=(WIDTH,)).climb(both, rng=rng).test[0][-1]
     return _decided(task, said)
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
@@ -13,6 +10,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
+from unbraid._base.workers import Workers
 from unbraid.evidence.regressors import (
     ErrorKind,
     Predictions,
@@ -122,8 +120,18 @@ class CrossPrediction:
         return len(self.members)
 
 
-def cross_prediction(rep: Representation, options: CrossPredictionOptions, rng: np.random.Generator) -> CrossPrediction:
-    """Fit every regression that Algorithms 1 to 4 need, once: ``2 (n_codes + 1) (n_factors + 1)`` of them."""
+def cross_prediction(
+    rep: Representation, options: CrossPredictionOptions, rng: np.random.Generator, workers: Workers | None = None
+) -> CrossPrediction:
+    """Fit every regression that Algorithms 1 to 4 need, once: ``2 (n_codes + 1) (n_factors + 1)`` of them.
+
+    Args:
+        rep: Codes and factors.
+        options: What predicts, and what counts as an error.
+        rng: Source of chance.
+        workers: Threads to fit in; all usable cores by default. Trees let go of the interpreter while they grow.
+    """
+    workers = workers or Workers()
     choice, division, noise_rng, to_codes, to_factors = rng.spawn(5)
     rows = complete_rows(rep, MIN_ROWS)
     if len(rows) > options.max_rows:
@@ -139,8 +147,8 @@ def cross_prediction(rep: Representation, options: CrossPredictionOptions, rng: 
     noise = Variable(columns=noise_rng.uniform(size=(len(rows), 1)))
     splits = make_splits(len(rows), options.predictions, options.n_folds, division)
     return CrossPrediction(
-        of_codes=_errors(factors, codes, noise, splits, options, to_codes),
-        of_factors=_errors(codes, factors, noise, splits, options, to_factors),
+        of_codes=_errors(factors, codes, noise, splits, options, to_codes, workers),
+        of_factors=_errors(codes, factors, noise, splits, options, to_factors, workers),
         live=live,
         members=tuple(tuple(group) for group in groups),
         n_codes=rep.n_codes,
@@ -156,6 +164,7 @@ def _errors(
     splits: list[Split],
     options: CrossPredictionOptions,
     rng: np.random.Generator,
+    workers: Workers,
 ) -> Errors:
     """Predict every target, and noise, from every input and from all of them."""
     wanted = [*targets, noise]
@@ -176,7 +185,7 @@ def _errors(
         for i, columns in enumerate(given)
         for j, target in enumerate(wanted)
     ]
-    found = _in_threads(jobs)
+    found = workers.map(lambda job: job(), jobs)
     predicted = [found[i * len(wanted) : (i + 1) * len(wanted)] for i in range(len(given))]
     judged = np.sort(np.concatenate([test for _, test in splits]))
     return _compare(predicted, targets, noise, judged, options)
@@ -218,9 +227,3 @@ def _compare(
             alone[j, i] = error(target, single[i][j], target.columns).mean() / own / shares[i]
             gap[j, i] = error(target, single[i][j], together[j]).mean() / own / shares[i]
     return Errors(together=joint, alone=alone, gap=gap, beats_blind=beats)
-
-
-def _in_threads(jobs: Sequence[Callable[[], FloatArray]]) -> list[FloatArray]:
-    """Run jobs on all cores; trees let go of the interpreter while they grow."""
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        return list(pool.map(lambda job: job(), jobs))

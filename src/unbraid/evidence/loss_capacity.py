@@ -10,6 +10,7 @@ import pandas as pd
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_choice
+from unbraid._base.workers import Workers
 from unbraid.probes.black_box import BlackBoxImportance, black_box_importance, resolve_measure
 from unbraid.probes.capacity import Climb, Ladder, Task, as_ladder, split_rows
 from unbraid.probes.importance import as_shares
@@ -177,14 +178,28 @@ class LossCapacity:
         return np.stack(columns, axis=1) * self.beats_baseline
 
 
-def loss_capacity_curves(rep: Representation, options: LossCapacityOptions, rng: np.random.Generator) -> LossCapacity:
-    """Climb the ladder for all factors on one split of the rows; judge on rows that no rung has seen."""
+def loss_capacity_curves(
+    rep: Representation, options: LossCapacityOptions, rng: np.random.Generator, workers: Workers | None = None
+) -> LossCapacity:
+    """Fit every capacity for all factors on one split of the rows, and test on rows that no fit has seen.
+
+    Args:
+        rep: Codes and factors.
+        options: The series of probes, the loss and the importances.
+        rng: Source of chance.
+        workers: Threads to fit in; all usable cores by default.
+    """
     ladder = as_ladder(options.ladder)
     measure = resolve_measure(options.importance, ladder)
     split_rng, climb_rng, importance_rng = rng.spawn(3)
     split = split_rows(rep.factors, rep.n_samples, rng=split_rng)
     codes = rep.codes if rep.active.all() else rep.codes[:, rep.active]
-    task = Task(codes=standardise_by(codes, split.train), factors=tuple(rep.factors), split=split)
+    task = Task(
+        codes=standardise_by(codes, split.train),
+        factors=tuple(rep.factors),
+        split=split,
+        workers=workers or Workers(),
+    )
     climb = ladder.climb(task, rng=climb_rng)
     chosen = _choose(climb, task, options)
     importance = black_box_importance(climb.probe(chosen), measure, task, sage=options.sage, rng=importance_rng)

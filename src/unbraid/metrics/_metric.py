@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from unbraid._base.checks import check_choice
+from unbraid._base.workers import Workers
 from unbraid.evidence.information import InformationTable
 from unbraid.representation.representation import Representation
 from unbraid.results.score import Score
@@ -48,7 +49,7 @@ class Source:
 
     Attributes:
         name: Short name, part of the seed of its random numbers.
-        gather: ``(representation, options, rng) -> evidence``.
+        gather: ``(representation, options, rng) -> evidence``; ``(..., workers)`` where ``uses_workers``.
         options: Frozen dataclass of the options, with defaults.
         n_replicates: How many times the evidence is gathered again for an interval.
         n_nulls: How many shuffles the null averages over.
@@ -59,10 +60,11 @@ class Source:
         lighten: Options to use for replicates and nulls, where a lighter fit tells the spread as well.
         max_replicate_rows: Replicates and nulls use at most this many rows.
         label_free: Reads the codes only; its null shuffles each code instead of the factors.
+        uses_workers: Can gather in several threads at once.
     """
 
     name: str
-    gather: Callable[[Representation, Any, np.random.Generator], Any]
+    gather: Callable[..., Any]
     options: type[Any]
     n_replicates: int
     n_nulls: int
@@ -71,6 +73,11 @@ class Source:
     lighten: Callable[[Any], Any] | None = None
     max_replicate_rows: int | None = None
     label_free: bool = False
+    uses_workers: bool = False
+
+    def evidence(self, rep: Representation, options: Any, rng: np.random.Generator, workers: Workers) -> Any:
+        """Gather the evidence in no more threads than the budget of ``workers`` allows."""
+        return self.gather(rep, options, rng, *((workers,) if self.uses_workers else ()))
 
     @property
     def interval_method(self) -> str:

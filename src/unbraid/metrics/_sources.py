@@ -119,6 +119,7 @@ SUBSPACES = Source(
     n_nulls=3,
     lighten=lambda options: replace(options, solver="fast"),
     max_replicate_rows=5_000,
+    uses_workers=True,
 )
 
 
@@ -144,6 +145,7 @@ LOSS_CAPACITY = Source(
     redraw=resampled_curves,
     lighten=_light_ladder,
     max_replicate_rows=5_000,
+    uses_workers=True,
 )
 CROSS_PREDICTION = Source(
     name="cross_prediction",
@@ -153,6 +155,7 @@ CROSS_PREDICTION = Source(
     n_nulls=3,
     lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
     max_replicate_rows=5_000,
+    uses_workers=True,
 )
 COVARIANCE = Source(
     name="covariance", gather=code_covariance, options=CovarianceOptions, n_replicates=10, n_nulls=5, label_free=True

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.devices import check_device
+from unbraid._base.workers import torch_threads
 from unbraid.probes.capacity.base import Task
 from unbraid.representation.factor import Factor
 
@@ -151,13 +152,14 @@ def climb_networks(
     x = torch.as_tensor(task.codes, dtype=torch.float32).to(ladder.device)
     generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
     rungs = [_linear(places, starts, ladder.device)]
-    for multiple in ladder.widths:
-        wider = rungs[-1].widened(multiple * len(task.factors), generator)
-        rungs.append(_train(wider, x, goal, task, ladder, generator))
+    with torch_threads(task.workers.torch_threads):
+        for multiple in ladder.widths:
+            wider = rungs[-1].widened(multiple * len(task.factors), generator)
+            rungs.append(_train(wider, x, goal, task, ladder, generator))
 
     def predict(rung: int, codes: FloatArray) -> list[FloatArray]:
         rows = torch.as_tensor(codes, dtype=torch.float32).to(ladder.device)
-        with torch.no_grad():
+        with torch_threads(task.workers.torch_threads), torch.no_grad():
             out = torch.cat([rungs[rung](part) for part in torch.split(rows, ROWS_AT_ONCE)], dim=1)
         return [place.prediction(out) for place in places]
 

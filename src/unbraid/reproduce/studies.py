@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 
 from unbraid._base.checks import check_choice
 from unbraid._base.files import write_text
+from unbraid._base.workers import usable_cores
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.study import State, Store, Study, correlations, estimate_cost, load_study, look, make_plan, run_study, wide
 from unbraid.study.spec import Training
@@ -205,7 +205,7 @@ def run_scaled(
             raise ValueError(
                 f"the {scale} {name} study is large; say yes (--yes) to start it. {cost.sentence(workers)}"
             )
-        n_workers = workers or max(1, os.cpu_count() or 1)
+        n_workers = workers or usable_cores()
         return tables(run_study(study, folder, workers=n_workers, progress=progress, **engine), scale)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import os
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.workers import Workers
 from unbraid.evidence.information import factor_labels
 from unbraid.evidence.subspaces.axes import Basis, make_basis, order_axes, ridge_fit
 from unbraid.evidence.subspaces.losses import nested_losses
@@ -70,11 +69,13 @@ ROWS_AN_UNKNOWN = 6
 RIDGE = 1e-5
 
 
-def fast_subspaces(rep: Representation, options: SubspaceOptions, rng: np.random.Generator) -> list[Subspace]:
+def fast_subspaces(
+    rep: Representation, options: SubspaceOptions, rng: np.random.Generator, workers: Workers | None = None
+) -> list[Subspace]:
     """Find the subspace of every factor; see :func:`find_subspace`."""
     tasks = zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
-    with threadpool_limits(1), ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        return list(pool.map(lambda task: find_subspace(rep.codes, task[0], options, task[1]), tasks))
+    with threadpool_limits(1):
+        return (workers or Workers()).map(lambda task: find_subspace(rep.codes, task[0], options, task[1]), tasks)
 
 
 def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, rng: np.random.Generator) -> Subspace:

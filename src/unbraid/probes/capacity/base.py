@@ -1,7 +1,7 @@
 """Protocol and checks."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
+from unbraid._base.workers import Workers
 from unbraid.representation.factor import Factor
 
 TRAIN_SHARE, VALIDATION_SHARE = 0.6, 0.15
@@ -32,11 +33,13 @@ class Task:
         codes: Codes scaled by the rows fitted on, ``(n_samples, n_codes)``.
         factors: What to predict.
         split: Rows by purpose.
+        workers: Threads that may be used; all usable cores by default.
     """
 
     codes: FloatArray
     factors: tuple[Factor, ...]
     split: Split
+    workers: Workers = field(default_factory=Workers)
 
     def labelled(self, factor: Factor, rows: IntArray) -> IntArray:
         """Those of ``rows`` on which ``factor`` is known."""

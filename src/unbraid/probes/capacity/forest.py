@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -73,7 +71,7 @@ class ForestLadder:
         """Grow a forest for each factor and cut it at every depth."""
         codes = np.ascontiguousarray(task.codes, dtype=np.float32)
         forests = [
-            _grow(self, codes, factor, task.labelled(factor, task.split.train), child)
+            _grow(self, codes, factor, task, child)
             for factor, child in zip(task.factors, rng.spawn(len(task.factors)), strict=True)
         ]
         validation, test = (
@@ -136,13 +134,11 @@ class _Forest:
         return total / len(self.trees)
 
 
-def _grow(
-    ladder: ForestLadder, codes: Float32Array, factor: Factor, rows: IntArray, rng: np.random.Generator
-) -> _Forest:
-    """Grow the trees of one factor, each on its own bootstrap of the rows, by all cores."""
+def _grow(ladder: ForestLadder, codes: Float32Array, factor: Factor, task: Task, rng: np.random.Generator) -> _Forest:
+    """Grow the trees of one factor, each on its own bootstrap of the rows."""
+    rows = task.labelled(factor, task.split.train)
     x, seeds = codes[rows], rng.integers(2**31, size=ladder.n_trees)
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        return _Forest(list(pool.map(lambda seed: _grow_tree(ladder, x, factor, rows, int(seed)), seeds)))
+    return _Forest(task.workers.map(lambda seed: _grow_tree(ladder, x, factor, rows, int(seed)), seeds))
 
 
 def _grow_tree(ladder: ForestLadder, x: Float32Array, factor: Factor, rows: IntArray, seed: int) -> _Tree:
