@@ -11,34 +11,34 @@ from unbraid.downstream import split_rows
 def test_every_row_is_on_one_side():
     split = split_rows(200)
     assert len(split.test) == 60
-    assert sorted([*split.test, *split.pool]) == list(range(200))
+    assert sorted([*split.test, *split.train]) == list(range(200))
 
 
 def test_test_rows_depend_on_rows_and_seed_alone():
     first, again, other = split_rows(200, seed=3), split_rows(200, seed=3), split_rows(200, seed=4)
     np.testing.assert_array_equal(first.test, again.test)
-    np.testing.assert_array_equal(first.pool, again.pool)
+    np.testing.assert_array_equal(first.train, again.train)
     assert set(first.test) != set(other.test)
 
 
 def test_smaller_training_sets_begin_larger_ones():
     split = split_rows(200)
-    sizes = [split.train(size) for size in (10, 0.5, 100, 1.0)]
+    sizes = [split.train_rows(size) for size in (10, 0.5, 100, 1.0)]
     assert [len(rows) for rows in sizes] == [10, 70, 100, 140]
     for small, large in pairwise(sizes):
         np.testing.assert_array_equal(small, large[: len(small)])
-    np.testing.assert_array_equal(split.train(), split.train(1.0))
+    np.testing.assert_array_equal(split.train_rows(), split.train_rows(1.0))
     # and are no particular rows: neither the first ones nor in order
     assert sizes[0].max() > 100
-    assert (np.diff(split.train()) < 0).any()
-    assert not set(split.train()) & set(split.test)
+    assert (np.diff(split.train_rows()) < 0).any()
+    assert not set(split.train_rows()) & set(split.test)
 
 
 def test_test_rows_can_be_given():
     wanted = np.arange(0, 40, 2)
     split = split_rows(100, test_rows=wanted)
     np.testing.assert_array_equal(split.test, wanted)
-    assert len(split.pool) == 80
+    assert len(split.train) == 80
     assert len(split_rows(100, test_rows=25).test) == 25
     # a count draws the first of the same shuffled rows
     assert set(split_rows(100, test_rows=20).test) < set(split_rows(100).test)
@@ -57,7 +57,7 @@ def test_test_rows_can_be_given():
 )
 def test_bad_sizes(size, error, sentence):
     with pytest.raises(error, match=sentence):
-        split_rows(200).train(size)
+        split_rows(200).train_rows(size)
 
 
 @pytest.mark.parametrize(

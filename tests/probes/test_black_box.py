@@ -14,9 +14,9 @@ from unbraid.probes.capacity import (
     MLPLadder,
     Rung,
     Task,
-    split_rows,
 )
 from unbraid.probes.sage import SageOptions
+from unbraid.probes.splits import capacity_split
 
 FOREST = ForestLadder(depths=(2, 6), n_trees=10)
 LINEAR = LinearLadder(n_directions=(1, 4))
@@ -31,7 +31,7 @@ def world(n_samples=500, seed=0):
 
 
 def task_of(rep):
-    split = split_rows(rep.factors, rep.n_samples, rng=np.random.default_rng(0))
+    split = capacity_split(rep.factors, rep.n_samples, rng=np.random.default_rng(0))
     return Task(codes=rep.codes, factors=tuple(rep.factors), split=split)
 
 

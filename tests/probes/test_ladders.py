@@ -19,14 +19,12 @@ from unbraid.probes.capacity import (
     LinearLadder,
     MLPLadder,
     Rung,
-    Split,
     Task,
     as_ladder,
-    split_rows,
 )
 from unbraid.probes.capacity.forest import _as_tree
 from unbraid.probes.capacity.fourier import _best_ridges, _Features, _moments
-from unbraid.probes.splits import standardise
+from unbraid.probes.splits import Split, capacity_split, standardise
 from unbraid.representation.factor import make_factor
 
 
@@ -43,7 +41,7 @@ def bent_world(n_samples=600, seed=0):
 
 
 def task_of(rep, seed=0):
-    split = split_rows(rep.factors, rep.n_samples, rng=np.random.default_rng(seed))
+    split = capacity_split(rep.factors, rep.n_samples, rng=np.random.default_rng(seed))
     return Task(codes=standardise(rep.codes[split.train], rep.codes)[1], factors=tuple(rep.factors), split=split)
 
 
@@ -214,7 +212,7 @@ class TestLinear:
 
     def test_a_sketch_of_very_many_directions_agrees_with_the_exact_ones(self, monkeypatch):
         exact = climb(LinearLadder(n_directions=(1, 4)))
-        monkeypatch.setattr("unbraid.probes.capacity.linear.EXACT_UP_TO", 1)
+        monkeypatch.setattr("unbraid.probes.linear.EXACT_UP_TO", 1)
         np.testing.assert_allclose(climb(LinearLadder(n_directions=(1, 4))).test[0], exact.test[0], atol=1e-4)
 
     def test_one_direction_makes_no_ladder(self):
@@ -322,7 +320,7 @@ class TestEstimators:
 
 class TestSplit:
     def test_parts_have_their_shares_and_share_no_row(self):
-        split = split_rows(WORLD.factors, 600, rng=np.random.default_rng(0))
+        split = capacity_split(WORLD.factors, 600, rng=np.random.default_rng(0))
         assert [len(split.train), len(split.validation), len(split.test)] == [360, 90, 150]
         assert len(set(np.concatenate([split.train, split.validation, split.test]))) == 600
 
@@ -332,7 +330,7 @@ class TestSplit:
         with pytest.raises(
             ValueError, match="factor 'rare' has 15 labelled rows; a loss-capacity curve needs at least 20"
         ):
-            split_rows([make_factor(numbers, name="rare")], 600, rng=np.random.default_rng(0))
+            capacity_split([make_factor(numbers, name="rare")], 600, rng=np.random.default_rng(0))
 
     def test_fewer_rows_than_values(self):
         names = np.full(100, None, dtype=object)
@@ -351,7 +349,7 @@ def _split_often(factor, n_samples):
     """Split until chance leaves too little somewhere."""
     rng = np.random.default_rng(0)
     for _ in range(3000):
-        split_rows([factor], n_samples, rng=rng)
+        capacity_split([factor], n_samples, rng=rng)
 
 
 class TestAsLadder:

@@ -10,10 +10,10 @@ from unbraid import Representation
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves
 from unbraid.metrics import loss_capacity
 from unbraid.probes import network as network
-from unbraid.probes.capacity import MLPLadder, Task, split_rows
+from unbraid.probes.capacity import MLPLadder, Task
 from unbraid.probes.capacity.linear import whitening_axes
 from unbraid.probes.linear import fit_linear, predict_linear
-from unbraid.probes.splits import standardise
+from unbraid.probes.splits import capacity_split, standardise
 
 
 def xor_world(n_samples=900, seed=0):
@@ -26,7 +26,7 @@ def xor_world(n_samples=900, seed=0):
 
 def task_of(codes, factors, seed=0, **kinds):
     rep = Representation(codes, factors, **kinds)
-    split = split_rows(rep.factors, rep.n_samples, rng=np.random.default_rng(seed))
+    split = capacity_split(rep.factors, rep.n_samples, rng=np.random.default_rng(seed))
     return Task(codes=standardise(rep.codes[split.train], rep.codes)[1], factors=tuple(rep.factors), split=split)
 
 

@@ -9,7 +9,8 @@ from cyclopts import Parameter
 from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._reproduce_report import write_report
 from unbraid.cli._table import print_rows
-from unbraid.evidence.regressors import Predictions, Scaling
+from unbraid.evidence.cross_prediction import Predictions
+from unbraid.evidence.regressors import Scaling
 from unbraid.reproduce import CosineTables, dependent_cosine
 
 

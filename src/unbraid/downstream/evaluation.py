@@ -143,7 +143,7 @@ def solve(
 
 def set_up(rep: Representation, split: Split, n_train: TrainSize, seed: int) -> Bench:
     """Scale the codes by the rows to learn from."""
-    train = split.train(n_train)
+    train = split.train_rows(n_train)
     codes, test_codes = standardise(rep.codes[train], rep.codes[split.test])
     return Bench(train=train, test=split.test, codes=codes, test_codes=test_codes, seed=seed)
 

@@ -14,10 +14,10 @@ from unbraid._base.checks import check_choice
 from unbraid._base.optional import require_torch
 from unbraid._base.workers import Workers
 from unbraid.probes.capacity import MLPLadder
-from unbraid.probes.capacity.base import Split as LadderSplit
 from unbraid.probes.capacity.base import Task as LadderTask
 from unbraid.probes.importance import ProbeTask
 from unbraid.probes.linear import fit_linear, predict_linear
+from unbraid.probes.splits import Split
 from unbraid.probes.trees import BoostingOptions, ForestOptions, fit_boosting, fit_forest
 
 #: Units in each of the two hidden layers of the network.
@@ -67,7 +67,7 @@ def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
     n_train, n_test = len(task.train), len(task.test)
     order = rng.permutation(n_train)
     n_aside = max(1, round(VALIDATION_SHARE * n_train))
-    split = LadderSplit(train=order[n_aside:], validation=order[:n_aside], test=np.arange(n_train, n_train + n_test))
+    split = Split(train=order[n_aside:], validation=order[:n_aside], test=np.arange(n_train, n_train + n_test))
     both = LadderTask(
         codes=np.concatenate([task.codes, task.test_codes]),
         factors=(task.factor.take(np.concatenate([task.train, task.test])),),

@@ -9,8 +9,9 @@ import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.optional import require_torch
+from unbraid.probes.linear import ridge_solver
 
-RIDGE = 1e-3
+PIXEL_RIDGE = 1e-3
 #: Numbers held at once while pictures are predicted, about 30 MB.
 CELLS_AT_ONCE = 4_000_000
 #: A pixel is said to show the object if it is predicted above one of these, chosen on rows learned from.
@@ -102,8 +103,7 @@ def _fit_linear(codes: FloatArray, flat: BoolArray, train: IntArray) -> Decode:
     moment = np.zeros((codes.shape[1], flat.shape[1]))
     for some in _chunks(len(train), flat.shape[1]):
         moment += codes[some].T @ (flat[train[some]] - centre)
-    gram = codes.T @ codes + RIDGE * len(codes) * np.eye(codes.shape[1])
-    weights = np.linalg.solve(gram, moment)
+    weights = ridge_solver(codes.T @ codes, PIXEL_RIDGE * len(codes))(moment)
     return lambda rows: np.asarray(rows @ weights + centre)
 
 

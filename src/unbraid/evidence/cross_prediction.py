@@ -13,10 +13,8 @@ from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.workers import Workers
 from unbraid.evidence.regressors import (
     ErrorKind,
-    Predictions,
     RegressorName,
     Scaling,
-    Split,
     Variable,
     check_groups,
     check_regressor,
@@ -25,9 +23,9 @@ from unbraid.evidence.regressors import (
     complete_rows,
     factor_variable,
     live_columns,
-    make_splits,
     predict,
 )
+from unbraid.probes.splits import Predictions, Split, cross_fit_splits
 from unbraid.representation.representation import Representation
 
 MIN_ROWS = 20
@@ -145,7 +143,7 @@ def cross_prediction(
     codes = [code_variable(columns[:, kept[j]], options.scaling) for j in live]
     factors = [factor_variable(factor, rows, options.scaling) for factor in rep.factors]
     noise = Variable(columns=noise_rng.uniform(size=(len(rows), 1)))
-    splits = make_splits(len(rows), options.predictions, options.n_folds, division)
+    splits = cross_fit_splits(len(rows), options.predictions, options.n_folds, division)
     return CrossPrediction(
         of_codes=_errors(factors, codes, noise, splits, options, to_codes, workers),
         of_factors=_errors(codes, factors, noise, splits, options, to_factors, workers),
@@ -187,7 +185,7 @@ def _errors(
     ]
     found = workers.map(lambda job: job(), jobs)
     predicted = [found[i * len(wanted) : (i + 1) * len(wanted)] for i in range(len(given))]
-    judged = np.sort(np.concatenate([test for _, test in splits]))
+    judged = np.sort(np.concatenate([split.test for split in splits]))
     return _compare(predicted, targets, noise, judged, options)
 
 

@@ -12,10 +12,10 @@ from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_choice
 from unbraid._base.workers import Workers
 from unbraid.probes.black_box import BlackBoxImportance, black_box_importance, resolve_measure
-from unbraid.probes.capacity import Climb, Ladder, Task, as_ladder, split_rows
+from unbraid.probes.capacity import Climb, Ladder, Task, as_ladder
 from unbraid.probes.importance import as_shares
 from unbraid.probes.sage import SageOptions
-from unbraid.probes.splits import standardise_by
+from unbraid.probes.splits import capacity_split, standardise_by
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
@@ -192,7 +192,7 @@ def loss_capacity_curves(
     ladder = as_ladder(options.ladder)
     measure = resolve_measure(options.importance, ladder)
     split_rng, climb_rng, importance_rng = rng.spawn(3)
-    split = split_rows(rep.factors, rep.n_samples, rng=split_rng)
+    split = capacity_split(rep.factors, rep.n_samples, rng=split_rng)
     codes = rep.codes if rep.active.all() else rep.codes[:, rep.active]
     task = Task(
         codes=standardise_by(codes, split.train),

@@ -10,13 +10,13 @@ import numpy as np
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_choice
 from unbraid.probes.capacity.base import Ladder, Probe, Task
+from unbraid.probes.importance import permutation_changes
 from unbraid.probes.sage import SageOptions, sage_values
 from unbraid.representation.factor import Factor
 
 ImportanceMeasure = Literal["auto", "sage", "permutation", "gini", "weights", "none"]
 #: Measures that are 0 only for a code that the probe does not use: what Corollary 3.5 of DCI-ES asks for.
 NECESSARY = ("gini", "weights")
-N_SHUFFLES = 3
 MAX_PERMUTATION_ROWS = 5000
 
 
@@ -97,14 +97,9 @@ def _permutation(probe: Probe, task: Task, rng: np.random.Generator) -> BlackBox
     """Rise of the loss when one code is shuffled between rows, averaged over a few shuffles."""
     rows = rng.permutation(_rows_labelled_everywhere(task))[:MAX_PERMUTATION_ROWS]
     codes = task.codes[rows]
-    before = _losses(probe.predict(codes), task.factors, rows)
     values, errors = np.empty((2, codes.shape[1], len(task.factors)))
-    for code in range(codes.shape[1]):
-        rise = np.zeros_like(before)
-        for _ in range(N_SHUFFLES):
-            shuffled = codes.copy()
-            shuffled[:, code] = rng.permutation(shuffled[:, code])
-            rise += (_losses(probe.predict(shuffled), task.factors, rows) - before) / N_SHUFFLES
+    rises = permutation_changes(lambda some: _losses(probe.predict(some), task.factors, rows), codes, rng=rng)
+    for code, rise in enumerate(rises):
         values[code], errors[code] = rise.mean(axis=1), rise.std(axis=1) / np.sqrt(len(rows))
     return BlackBoxImportance(measure="permutation", values=np.maximum(values, 0.0), errors=errors)
 

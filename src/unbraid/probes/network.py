@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from unbraid._base.arrays import FloatArray
-from unbraid._base.devices import check_device
+from unbraid._base.optional import torch_device
 from unbraid._base.workers import torch_threads
 from unbraid.probes.capacity.base import Task
 from unbraid.representation.factor import Factor
@@ -146,7 +146,7 @@ def climb_networks(
     ladder: NetworkSettings, task: Task, starts: list[FloatArray], rng: np.random.Generator
 ) -> Callable[[int, FloatArray], list[FloatArray]]:
     """Train every rung from the one below; return what predicts with a rung, 0 for the linear probe."""
-    check_device(ladder.device)
+    torch_device(ladder.device)
     places = _places(task, starts, shared=ladder.networks == "shared")
     goal = _Goal(places, task, ladder.device)
     x = torch.as_tensor(task.codes, dtype=torch.float32).to(ladder.device)

@@ -15,13 +15,19 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid.probes.importance import Importance, ProbeFit, ProbeTask, fit_importance, held_out_performance
+from unbraid.probes.importance import (
+    Importance,
+    ProbeFit,
+    ProbeTask,
+    fit_importance,
+    held_out_performance,
+    permutation_changes,
+)
 from unbraid.representation.representation import Representation
 
 Forest = Literal["random", "extra"]
 ImportanceKind = Literal["impurity", "permutation"]
 MAX_ROWS_A_TREE = 20_000
-N_SHUFFLES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,22 +104,18 @@ def _fit(
 ) -> ProbeFit:
     model = fit(task, int(rng.integers(2**31)))
     predicted = model.predict(task.test_codes)
-    weights = model.weights if importance == "impurity" else _permutation_weights(model, task, predicted, rng)
+    weights = model.weights if importance == "impurity" else _permutation_weights(model, task, rng)
     return ProbeFit(weights=weights, predicted=predicted)
 
 
-def _permutation_weights(
-    model: FittedTrees, task: ProbeTask, predicted: FloatArray, rng: np.random.Generator
-) -> FloatArray:
-    """Drop of held-out performance when one code is shuffled, averaged over a few shuffles, not below 0."""
-    full = held_out_performance(task.factor, task.test, predicted)
-    drops = np.zeros(task.codes.shape[1])
-    for j in range(len(drops)):
-        for _ in range(N_SHUFFLES):
-            shuffled = task.test_codes.copy()
-            shuffled[:, j] = rng.permutation(shuffled[:, j])
-            drops[j] += (full - held_out_performance(task.factor, task.test, model.predict(shuffled))) / N_SHUFFLES
-    return np.maximum(drops, 0.0)
+def _permutation_weights(model: FittedTrees, task: ProbeTask, rng: np.random.Generator) -> FloatArray:
+    """Drop of held-out performance when one code is shuffled, not below 0."""
+
+    def performance(codes: FloatArray) -> FloatArray:
+        return np.array(held_out_performance(task.factor, task.test, model.predict(codes)))
+
+    changes = np.array(list(permutation_changes(performance, task.test_codes, rng=rng)))
+    return np.maximum(-changes, 0.0)
 
 
 def fit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:

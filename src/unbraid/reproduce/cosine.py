@@ -15,8 +15,9 @@ from unbraid._base.files import write_text
 from unbraid._base.progress import track
 from unbraid.data.synthetic import cosine_dependence
 from unbraid.evidence.cross_prediction import CrossPredictionOptions
-from unbraid.evidence.regressors import Predictions, Scaling
+from unbraid.evidence.regressors import Scaling
 from unbraid.metrics import METRICS
+from unbraid.probes.splits import Predictions
 from unbraid.representation.representation import Representation
 from unbraid.reproduce.agreement import Check, Part
 

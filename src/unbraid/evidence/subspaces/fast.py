@@ -14,6 +14,7 @@ from unbraid.evidence.information import factor_labels
 from unbraid.evidence.subspaces.axes import Basis, make_basis, order_axes, ridge_fit
 from unbraid.evidence.subspaces.losses import nested_losses
 from unbraid.evidence.subspaces.options import Subspace, SubspaceOptions
+from unbraid.probes.linear import whitening_axes
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
@@ -26,9 +27,7 @@ def whiten(codes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
     Directions in which the codes do not vary (dead or duplicated codes) are left out.
     """
     centred = codes - codes.mean(axis=0)
-    values, vectors = np.linalg.eigh(centred.T @ centred / len(codes))
-    kept = values > NULL_VARIANCE * values[-1]
-    unwhiten: NDArray[np.float64] = vectors[:, kept] / np.sqrt(values[kept])
+    unwhiten = whitening_axes(centred, codes.shape[1], least_variance=NULL_VARIANCE)[:, ::-1]
     return centred @ unwhiten, unwhiten
 
 
@@ -66,7 +65,7 @@ ALONE_DEGREE = 6
 N_SHUFFLES = 5
 MANY_ROWS = 6000
 ROWS_AN_UNKNOWN = 6
-RIDGE = 1e-5
+FUNCTION_RIDGE = 1e-5
 
 
 def fast_subspaces(
@@ -255,7 +254,7 @@ def refine(x: FloatArray, targets: FloatArray, axes: FloatArray) -> tuple[FloatA
 def _fit(w: FloatArray, targets: FloatArray, basis: Basis) -> tuple[FloatArray, FloatArray]:
     """Coefficients of the function, and what it leaves."""
     terms = basis.values(w)
-    coefficients = ridge_fit(terms, RIDGE)(targets)
+    coefficients = ridge_fit(terms, FUNCTION_RIDGE)(targets)
     return coefficients, targets - terms @ coefficients
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,6 @@ from unbraid.evidence.subspaces.fast import directional_regression, whiten
 
 #: The first width is at most this many times the largest rank; wider heads only steer the spine.
 WIDEST = 4
-#: Shares of the labelled rows to train on and to stop by; the rest is what losses are measured on.
-TRAIN_SHARE, VALIDATION_SHARE = 0.70, 0.15
-GOLDEN_RATIO = (1 + 5**0.5) / 2
 #: Eigenvalues of the correlation of the codes below this are directions in which the codes do not vary.
 NULL_VARIANCE = 1e-9
 #: Slices of a factor's values when directions are guessed.
@@ -25,7 +21,7 @@ MIN_DROP = 3e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Target:
+class HeadTarget:
     """What the heads of one factor predict.
 
     Attributes:
@@ -42,14 +38,6 @@ class Target:
         return self.n_classes or int(self.values.shape[1])
 
 
-class Split(NamedTuple):
-    """Rows to train on, to stop by, and to measure losses on."""
-
-    train: NDArray[np.intp]
-    validation: NDArray[np.intp]
-    test: NDArray[np.intp]
-
-
 def spine_widths(n_codes: int, max_rank: int) -> tuple[int, ...]:
     """Widths of the spine, widest first: doublings down to ``max_rank``, then every width.
 
@@ -63,21 +51,6 @@ def spine_widths(n_codes: int, max_rank: int) -> tuple[int, ...]:
     while widths[-1] < widest:
         widths.append(min(2 * widths[-1], widest))
     return tuple(reversed(widths))
-
-
-def split_rows(target: Target, rng: np.random.Generator) -> Split:
-    """Divide the labelled rows 70/15/15, values in proportion in each; a category's only row is trained on."""
-    rows = np.flatnonzero(~np.isnan(target.values).any(axis=1))
-    rows = rng.permutation(rows)
-    rows = rows[np.argsort(target.values[rows, 0], kind="stable")]
-    # Multiples of the golden ratio fall evenly, however few: ten rows always leave one for each part.
-    place = ((np.arange(len(rows)) + rng.random()) * GOLDEN_RATIO) % 1
-    part = (place >= TRAIN_SHARE).astype(int) + (place >= TRAIN_SHARE + VALIDATION_SHARE)
-    if target.n_classes:
-        labels = target.values[rows, 0].astype(int)
-        moved = np.where(np.bincount(labels)[labels] == 1, 0, part)
-        part = moved if {1, 2} <= set(moved) else part
-    return Split(*(rng.permutation(rows[part == p]) for p in range(3)))
 
 
 def nested_basis(projections: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Ladders of probes: the same question asked with ever more capacity."""
 
 from unbraid._base.checks import check_choice
-from unbraid.probes.capacity.base import Climb, Ladder, Probe, Split, Task, split_rows
+from unbraid.probes.capacity.base import Climb, Ladder, Probe, Task
 from unbraid.probes.capacity.estimators import EstimatorLadder, Rung
 from unbraid.probes.capacity.forest import ForestLadder
 from unbraid.probes.capacity.fourier import FourierLadder
@@ -45,8 +45,6 @@ __all__ = [
     "MLPLadder",
     "Probe",
     "Rung",
-    "Split",
     "Task",
     "as_ladder",
-    "split_rows",
 ]

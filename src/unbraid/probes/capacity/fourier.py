@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid.probes.capacity.base import Climb, Probe, Task, check_sizes
+from unbraid.probes.linear import ridge_solver
 from unbraid.representation.factor import Factor
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
@@ -138,8 +138,7 @@ def _best_ridges(
     penalty[0] = 0.0
     best, lowest = [right[:, :0]] * len(moments), np.full(len(moments), np.inf)
     for strength in STRENGTHS:
-        ridged = block + np.diag(strength * penalty + 1e-10 * block[0, 0])
-        solved = scipy.linalg.cho_solve(scipy.linalg.cho_factor(ridged, check_finite=False), right, check_finite=False)
+        solved = ridge_solver(block, strength * penalty + 1e-10 * block[0, 0])(right)
         for k, weights in enumerate(np.split(solved, ends, axis=1)):
             loss = _squared_error(validation[:, : size + 1] @ weights, factors[k], rows)
             if loss < lowest[k]:

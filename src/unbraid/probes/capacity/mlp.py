@@ -9,8 +9,7 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.optional import pip_install
 from unbraid.probes.capacity.base import Climb, Probe, Task, check_sizes
-from unbraid.probes.capacity.linear import EXACT_UP_TO, whitening_axes
-from unbraid.probes.linear import fit_linear
+from unbraid.probes.linear import EXACT_UP_TO, fit_linear, whitening_axes
 
 MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 Networks = Literal["shared", "separate"]
