@@ -4,7 +4,8 @@
 
 Tasks: 10 000 rows of procedural sprites, codes that are a bent mix of the five factors. Agreement: 50 models of ten
 codes each, the same factors turned another way in each; beside it scikit-learn's Lasso with the Gram matrix given, for
-some pairs, scaled up to all, and for all pairs from one table of products, as ours works. Beside the seconds on the clock stand those of the processor: read these where other work runs on the machine.
+some pairs, scaled up to all, and for all pairs from one table of products, as ours works. Beside the seconds on the
+clock stand those of the processor: read these where other work runs on the machine.
 """
 
 import argparse

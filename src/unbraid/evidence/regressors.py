@@ -11,12 +11,11 @@ import numpy as np
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import active_codes, check_choice
 from unbraid.probes.splits import Split
-from unbraid.probes.trees import BaggedTrees
+from unbraid.probes.trees import ForestRegressor
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
 
 RegressorName = Literal["forest", "extra", "linear"]
-MAX_ROWS_A_TREE = 20_000
 
 
 def check_regressor(regressor: object) -> None:
@@ -33,8 +32,7 @@ def check_regressor(regressor: object) -> None:
 def make_regressor(regressor: Any, *, n_trees: int, min_leaf: int, seed: int) -> Any:
     """Return a fresh regression that draws its chance from ``seed``."""
     if regressor in ("forest", "extra"):
-        extra = regressor == "extra"
-        return BaggedTrees(n_trees=n_trees, min_leaf=min_leaf, is_extra=extra, max_rows=MAX_ROWS_A_TREE, seed=seed)
+        return ForestRegressor(n_trees=n_trees, min_leaf=min_leaf, is_extra=regressor == "extra", seed=seed)
     from sklearn import base, linear_model
 
     if regressor == "linear":
