@@ -7,13 +7,13 @@ from sklearn.linear_model import LinearRegression, Ridge
 from unbraid import Representation
 from unbraid.probes.black_box import black_box_importance, resolve_measure
 from unbraid.probes.capacity import (
+    CapacityTask,
     EstimatorLadder,
     ForestLadder,
     FourierLadder,
     LinearLadder,
     MLPLadder,
     Rung,
-    Task,
 )
 from unbraid.probes.sage import SageOptions
 from unbraid.probes.splits import capacity_split
@@ -32,11 +32,11 @@ def world(n_samples=500, seed=0):
 
 def task_of(rep):
     split = capacity_split(rep.factors, rep.n_samples, rng=np.random.default_rng(0))
-    return Task(codes=rep.codes, factors=tuple(rep.factors), split=split)
+    return CapacityTask(codes=rep.codes, factors=tuple(rep.factors), split=split)
 
 
 def importance(ladder, measure, task, sage=QUICK, seed=0):
-    probe = ladder.climb(task, rng=np.random.default_rng(seed)).probe(1)
+    probe = ladder.fit(task, rng=np.random.default_rng(seed)).probe(1)
     return black_box_importance(probe, measure, task, sage=sage, rng=np.random.default_rng(seed))
 
 

@@ -1,4 +1,4 @@
-"""One task, many tasks."""
+"""Evaluation of one downstream task, and of a table of tasks, predictors and training sizes."""
 
 from __future__ import annotations
 

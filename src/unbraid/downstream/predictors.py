@@ -1,4 +1,4 @@
-"""What solves a task: linear and logistic models, boosted trees, forests, networks."""
+"""Predictors of downstream tasks: linear and logistic models, boosted trees, forests, networks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unbraid._base.checks import check_choice
 from unbraid._base.optional import require_torch
 from unbraid._base.workers import Workers
 from unbraid.probes.capacity import MLPLadder
-from unbraid.probes.capacity.base import Task as LadderTask
+from unbraid.probes.capacity.base import CapacityTask
 from unbraid.probes.importance import ProbeTask
 from unbraid.probes.linear import fit_linear, predict_linear
 from unbraid.probes.splits import Split
@@ -68,14 +68,14 @@ def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
     order = rng.permutation(n_train)
     n_aside = max(1, round(VALIDATION_SHARE * n_train))
     split = Split(train=order[n_aside:], validation=order[:n_aside], test=np.arange(n_train, n_train + n_test))
-    both = LadderTask(
+    both = CapacityTask(
         codes=np.concatenate([task.codes, task.test_codes]),
         factors=(task.factor.take(np.concatenate([task.train, task.test])),),
         split=split,
         workers=Workers(1, torch_threads=1),
     )
     # The widest rung of a ladder with one network on it.
-    said = MLPLadder(widths=(WIDTH,)).climb(both, rng=rng).test[0][-1]
+    said = MLPLadder(widths=(WIDTH,)).fit(both, rng=rng).test[0][-1]
     return _decided(task, said)
 
 

@@ -1,4 +1,4 @@
-"""Finding the object's pixels from codes."""
+"""Segmentation: masks of the object predicted from codes."""
 
 from __future__ import annotations
 

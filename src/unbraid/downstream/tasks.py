@@ -1,4 +1,4 @@
-"""Targets and table of tasks."""
+"""Downstream tasks: their table, and the targets they make of a representation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One code, one factor; covariance of codes."""
+"""Association of every code with every factor, and covariance of the codes."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args

@@ -1,4 +1,4 @@
-"""How well codes are predicted from factors and factors from codes: one by one, all together, and noise beside them."""
+"""Errors of predicting codes from factors and factors from codes: one by one, all together, and of noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups that share a factor value; conditional variances."""
+"""Groups of rows that share a factor value, and the variances of codes within them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loss-capacity curves."""
+"""Loss-capacity curves: the test loss of probes of growing capacity, and the importances of the chosen probe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_choice
 from unbraid._base.workers import Workers
 from unbraid.probes.black_box import BlackBoxImportance, black_box_importance, resolve_measure
-from unbraid.probes.capacity import Climb, Ladder, Task, as_ladder
+from unbraid.probes.capacity import CapacityTask, FittedLadder, Ladder, as_ladder
 from unbraid.probes.importance import as_shares
 from unbraid.probes.sage import SageOptions
 from unbraid.probes.splits import capacity_split, standardise_by
@@ -191,26 +191,26 @@ def loss_capacity_curves(
     """
     ladder = as_ladder(options.ladder)
     measure = resolve_measure(options.importance, ladder)
-    split_rng, climb_rng, importance_rng = rng.spawn(3)
+    split_rng, fit_rng, importance_rng = rng.spawn(3)
     split = capacity_split(rep.factors, rep.n_samples, rng=split_rng)
     codes = rep.codes if rep.active.all() else rep.codes[:, rep.active]
-    task = Task(
+    task = CapacityTask(
         codes=standardise_by(codes, split.train),
         factors=tuple(rep.factors),
         split=split,
         workers=workers or Workers(),
     )
-    climb = ladder.climb(task, rng=climb_rng)
-    chosen = _choose(climb, task, options)
-    importance = black_box_importance(climb.probe(chosen), measure, task, sage=options.sage, rng=importance_rng)
-    rows = tuple(row_losses(f, split.test, climb.test[k], options.loss) for k, f in enumerate(task.factors))
+    fitted = ladder.fit(task, rng=fit_rng)
+    chosen = _choose(fitted, task, options)
+    importance = black_box_importance(fitted.probe(chosen), measure, task, sage=options.sage, rng=importance_rng)
+    rows = tuple(row_losses(f, split.test, fitted.test[k], options.loss) for k, f in enumerate(task.factors))
     baselines = np.array([baseline_loss(factor, options.loss) for factor in task.factors])
     return LossCapacity(
         factor_names=rep.factor_names,
         ladder=ladder.name,
         axis=ladder.axis,
         starts_linear=ladder.starts_linear,
-        capacities=climb.capacities,
+        capacities=fitted.capacities,
         rows=rows,
         baselines=baselines,
         in_accuracy=np.array([float(not factor.is_numeric) for factor in task.factors]),
@@ -235,10 +235,10 @@ def _resampled(curves: LossCapacity, rng: np.random.Generator) -> LossCapacity:
     return replace(curves, rows=rows, importance=replace(curves.importance, values=np.abs(shaken)))
 
 
-def _choose(climb: Climb, task: Task, options: LossCapacityOptions) -> int:
+def _choose(fitted: FittedLadder, task: CapacityTask, options: LossCapacityOptions) -> int:
     """The rung with the lowest mean validation loss, or the lowest rung within one standard error of it."""
     loss = options.loss
-    losses = [row_losses(f, task.split.validation, climb.validation[k], loss) for k, f in enumerate(task.factors)]
+    losses = [row_losses(f, task.split.validation, fitted.validation[k], loss) for k, f in enumerate(task.factors)]
     scale = np.array([baseline_loss(factor, loss) for factor in task.factors])[:, None]
     mean = (np.stack([rows.values for rows in losses]) / scale).mean(axis=0)
     error = np.sqrt(((np.stack([rows.errors for rows in losses]) / scale) ** 2).sum(axis=0)) / len(losses)
@@ -248,7 +248,7 @@ def _choose(climb: Climb, task: Task, options: LossCapacityOptions) -> int:
     return int(np.flatnonzero(mean <= mean[best] + error[best])[0])
 
 
-def _beats_blind_guess(rows: tuple[RowLosses, ...], chosen: int, task: Task, loss: Loss) -> BoolArray:
+def _beats_blind_guess(rows: tuple[RowLosses, ...], chosen: int, task: CapacityTask, loss: Loss) -> BoolArray:
     """Whether the chosen probe of each factor does better than a guess from the rows it was fitted on."""
     better = []
     for factor, losses in zip(task.factors, rows, strict=True):
@@ -257,7 +257,7 @@ def _beats_blind_guess(rows: tuple[RowLosses, ...], chosen: int, task: Task, los
     return np.array(better)
 
 
-def _blind_losses(factor: Factor, losses: RowLosses, task: Task, loss: Loss) -> FloatArray:
+def _blind_losses(factor: Factor, losses: RowLosses, task: CapacityTask, loss: Loss) -> FloatArray:
     """Loss of each test row when the codes are not looked at: the mean, or the commonest value."""
     if factor.is_numeric:
         return losses.unit

@@ -1,4 +1,4 @@
-"""Regressions and their variables."""
+"""Regressions of codes on factors and back: the regressors, the variables and their errors."""
 
 from __future__ import annotations
 

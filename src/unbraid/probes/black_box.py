@@ -9,7 +9,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_choice
-from unbraid.probes.capacity.base import Ladder, Probe, Task
+from unbraid.probes.capacity.base import CapacityTask, Ladder, Probe
 from unbraid.probes.importance import permutation_changes
 from unbraid.probes.sage import SageOptions, sage_values
 from unbraid.representation.factor import Factor
@@ -56,7 +56,7 @@ def resolve_measure(measure: str, ladder: Ladder) -> str:
 
 
 def black_box_importance(
-    probe: Probe, measure: str, task: Task, *, sage: SageOptions, rng: np.random.Generator
+    probe: Probe, measure: str, task: CapacityTask, *, sage: SageOptions, rng: np.random.Generator
 ) -> BlackBoxImportance:
     """Find how much the probe leans on each code, on the test rows."""
     if measure in ("gini", "weights"):
@@ -72,7 +72,7 @@ def black_box_importance(
     return _sage(probe, task, sage, rng)
 
 
-def _sage(probe: Probe, task: Task, options: SageOptions, rng: np.random.Generator) -> BlackBoxImportance:
+def _sage(probe: Probe, task: CapacityTask, options: SageOptions, rng: np.random.Generator) -> BlackBoxImportance:
     """SAGE values by size: a code whose use does harm on average is used all the same."""
     rows = _rows_labelled_everywhere(task)
     found = sage_values(
@@ -93,7 +93,7 @@ def _sage(probe: Probe, task: Task, options: SageOptions, rng: np.random.Generat
     return BlackBoxImportance(measure="sage", values=np.abs(found.values), errors=found.errors, notes=notes)
 
 
-def _permutation(probe: Probe, task: Task, rng: np.random.Generator) -> BlackBoxImportance:
+def _permutation(probe: Probe, task: CapacityTask, rng: np.random.Generator) -> BlackBoxImportance:
     """Rise of the loss when one code is shuffled between rows, averaged over a few shuffles."""
     rows = rng.permutation(_rows_labelled_everywhere(task))[:MAX_PERMUTATION_ROWS]
     codes = task.codes[rows]
@@ -104,7 +104,7 @@ def _permutation(probe: Probe, task: Task, rng: np.random.Generator) -> BlackBox
     return BlackBoxImportance(measure="permutation", values=np.maximum(values, 0.0), errors=errors)
 
 
-def _rows_labelled_everywhere(task: Task) -> IntArray:
+def _rows_labelled_everywhere(task: CapacityTask) -> IntArray:
     test = task.split.test
     known = np.all([factor.labelled[test] for factor in task.factors], axis=0)
     if known.sum() < 2:

@@ -1,4 +1,4 @@
-"""How much each code helps a probe predict each factor."""
+"""Importances of codes for the probes of factors, performance on held-out rows, and permutation."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

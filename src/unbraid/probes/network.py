@@ -1,4 +1,4 @@
-"""The networks of the MLP ladder, for all factors at once: every layer is one batched product over networks."""
+"""Networks of the MLP ladder, for all factors at once: every layer is one batched product over networks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch.nn import functional
 from unbraid._base.arrays import FloatArray
 from unbraid._base.optional import torch_device
 from unbraid._base.workers import torch_threads
-from unbraid.probes.capacity.base import Task
+from unbraid.probes.capacity.base import CapacityTask
 from unbraid.representation.factor import Factor
 
 #: Networks wider than this take fewer steps, in proportion: they learn in fewer, and each costs more.
@@ -95,7 +95,7 @@ class _Place:
 class _Goal:
     """What the networks should say, and how far they are from it."""
 
-    def __init__(self, places: list[_Place], task: Task, device: str) -> None:
+    def __init__(self, places: list[_Place], task: CapacityTask, device: str) -> None:
         shape = (1 + max(place.network for place in places), len(task.codes), max(p.outputs.stop for p in places))
         self.values, self.weights = torch.zeros(shape), torch.zeros(shape)
         self.classes: list[tuple[_Place, Tensor, Tensor]] = []
@@ -142,8 +142,8 @@ class NetworkSettings(Protocol):
     def device(self) -> str: ...  # noqa: D102
 
 
-def climb_networks(
-    ladder: NetworkSettings, task: Task, starts: list[FloatArray], rng: np.random.Generator
+def fit_networks(
+    ladder: NetworkSettings, task: CapacityTask, starts: list[FloatArray], rng: np.random.Generator
 ) -> Callable[[int, FloatArray], list[FloatArray]]:
     """Train every rung from the one below; return what predicts with a rung, 0 for the linear probe."""
     torch_device(ladder.device)
@@ -166,7 +166,7 @@ def climb_networks(
     return predict
 
 
-def _places(task: Task, starts: list[FloatArray], *, shared: bool) -> list[_Place]:
+def _places(task: CapacityTask, starts: list[FloatArray], *, shared: bool) -> list[_Place]:
     places, first = [], 0
     for k, (factor, start) in enumerate(zip(task.factors, starts, strict=True)):
         width = start.shape[1]
@@ -200,7 +200,7 @@ def _linear(places: list[_Place], starts: list[FloatArray], device: str) -> _Wei
 
 
 def _train(
-    weights: _Weights, x: Tensor, goal: _Goal, task: Task, ladder: NetworkSettings, generator: torch.Generator
+    weights: _Weights, x: Tensor, goal: _Goal, task: CapacityTask, ladder: NetworkSettings, generator: torch.Generator
 ) -> _Weights:
     """Train by Adam with steps that shrink along half a cosine; keep, for each network, its best weights."""
     n_steps = n_steps_at(ladder, weights.first.shape[2])

@@ -1,4 +1,4 @@
-"""SAGE: how much each code lowers a black box's loss, by Shapley's rule, over random orders of the codes."""
+"""SAGE values: what each code takes off the loss of a black box, by Shapley's rule, over random orders of codes."""
 
 from __future__ import annotations
 

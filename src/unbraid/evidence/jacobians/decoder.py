@@ -1,4 +1,4 @@
-"""A checked torch decoder."""
+"""Torch decoders, checked: their width, type, device and mode of differentiation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ordering axes; Hermite regression."""
+"""Hermite regression on a few axes, and the order of axes by what they explain."""
 
 from __future__ import annotations
 

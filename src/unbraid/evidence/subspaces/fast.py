@@ -1,4 +1,4 @@
-"""Directional regression and Gauss-Newton."""
+"""Factor subspaces by directional regression, refined by Gauss-Newton steps."""
 
 from __future__ import annotations
 

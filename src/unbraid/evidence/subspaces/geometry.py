@@ -1,4 +1,4 @@
-"""What the nested networks need besides training: widths, splits, a first guess, bases and losses; NumPy only."""
+"""Geometry of the nested networks: widths, first directions, bases, losses and standardisation; NumPy only."""
 
 from __future__ import annotations
 

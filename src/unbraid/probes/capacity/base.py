@@ -1,4 +1,4 @@
-"""Protocol and checks."""
+"""Ladders, probes of one kind by capacity: their protocol, task and checks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ from unbraid.representation.factor import Factor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Task:
-    """What a ladder climbs on.
+class CapacityTask:
+    """What the probes of every capacity are fitted to.
 
     Attributes:
         codes: Codes scaled by the rows fitted on, ``(n_samples, n_codes)``.
@@ -52,8 +52,8 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Climb:
-    """A ladder climbed.
+class FittedLadder:
+    """The fitted probes of every capacity, and what they predict.
 
     Attributes:
         capacities: Of each factor's probe on each rung, increasing, ``(n_factors, n_rungs)``.
@@ -88,7 +88,7 @@ class Ladder(Protocol):
     def usual_importance(self) -> str:
         """How importances of its probes are measured unless told otherwise."""
 
-    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+    def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit every rung for every factor."""
 
 

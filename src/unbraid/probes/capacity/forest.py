@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid.probes.capacity.base import Climb, Probe, Task, check_sizes
+from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Probe, check_sizes
 from unbraid.probes.importance import as_shares
 from unbraid.probes.trees import Tree, bootstrap, grow_tree
 from unbraid.representation.factor import Factor
@@ -68,7 +68,7 @@ class ForestLadder:
         """Impurity removed by splits on each code."""
         return "gini"
 
-    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+    def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Grow a forest for each factor and cut it at every depth."""
         codes = np.ascontiguousarray(task.codes, dtype=np.float32)
         forests = [
@@ -90,7 +90,7 @@ class ForestLadder:
             )
 
         capacities = np.tile(np.array(self.depths, dtype=float), (len(task.factors), 1))
-        return Climb(capacities=capacities, validation=validation, test=test, probe=probe)
+        return FittedLadder(capacities=capacities, validation=validation, test=test, probe=probe)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +136,7 @@ class _LevelledForest:
 
 
 def _grow(
-    ladder: ForestLadder, codes: Float32Array, factor: Factor, task: Task, rng: np.random.Generator
+    ladder: ForestLadder, codes: Float32Array, factor: Factor, task: CapacityTask, rng: np.random.Generator
 ) -> _LevelledForest:
     """Grow the trees of one factor, each on its own bootstrap of the rows."""
     rows = task.labelled(factor, task.split.train)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid.probes.capacity.base import Climb, Probe, Task, check_sizes
+from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Probe, check_sizes
 from unbraid.probes.linear import fit_linear, predict_linear, whitening_axes
 from unbraid.representation.factor import Factor
 
@@ -49,7 +49,7 @@ class LinearLadder:
         """Absolute coefficients on the standardised codes."""
         return "weights"
 
-    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+    def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit every factor on the first directions of one decomposition."""
         codes = task.codes
         most = min(*codes.shape, max(self.n_directions, default=MOST_DIRECTIONS))
@@ -71,7 +71,7 @@ class LinearLadder:
             weights = [np.abs(axes[:, : sizes[rung]] @ fit[rung][:-1]).sum(axis=1) for fit in fits]
             return Probe(predict=lambda new: predict(new @ axes, rung), weights=np.stack(weights, axis=1))
 
-        return Climb(
+        return FittedLadder(
             capacities=np.tile(np.log(sizes), (len(task.factors), 1)),
             validation=everywhere(scores[task.split.validation]),
             test=everywhere(scores[task.split.test]),
@@ -91,6 +91,6 @@ class LinearLadder:
         return sizes
 
 
-def _fit(scores: FloatArray, factor: Factor, task: Task) -> FloatArray:
+def _fit(scores: FloatArray, factor: Factor, task: CapacityTask) -> FloatArray:
     rows = task.labelled(factor, task.split.train)
     return fit_linear(scores[rows], factor, rows)
