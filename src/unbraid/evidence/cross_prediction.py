@@ -25,7 +25,8 @@ from unbraid.evidence.regressors import (
     live_columns,
     predict,
 )
-from unbraid.probes.splits import Predictions, Split, cross_fit_splits
+from unbraid.probes.splits import Predictions as Predictions
+from unbraid.probes.splits import Split, cross_fit_splits
 from unbraid.representation.representation import Representation
 
 MIN_ROWS = 20

@@ -196,7 +196,7 @@ def _permutation_weights(model: FittedTrees, task: ProbeTask, rng: np.random.Gen
         return np.array(held_out_performance(task.factor, task.test, model.predict(codes)))
 
     changes = np.array(list(permutation_changes(performance, task.test_codes, rng=rng)))
-    return np.maximum(-changes, 0.0)
+    return np.asarray(np.maximum(-changes, 0.0))
 
 
 def fit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
@@ -220,9 +220,7 @@ def _grown_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedT
     is_extra, n_rows = options.forest == "extra", len(task.train)
     sizes = {"max_depth": options.max_depth or None, "min_samples_leaf": options.min_leaf, "max_features": 1.0}
     n_drawn = min(n_rows, int(MAX_ROWS_A_TREE / n_rows * n_rows))
-    present, targets = None, task.factor.targets(task.train)
-    if not task.factor.is_numeric:
-        present, targets = np.unique(task.factor.numbers[task.train], return_inverse=True)
+    present, targets = _classes_and_targets(task)
     inputs, rng = as_tree_input(task.codes), np.random.RandomState(seed)
     n_classes = 0 if present is None else len(present)
 
@@ -235,6 +233,14 @@ def _grown_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedT
     if present is None:
         return FittedTrees(weights=forest.importance, predict=forest.predict)
     return FittedTrees(weights=forest.importance, predict=lambda new: present[forest.predict(new).argmax(axis=1)])
+
+
+def _classes_and_targets(task: ProbeTask) -> tuple[FloatArray | None, AnyArray]:
+    """Values that the fitted rows take and the number of each row's; of a numeric factor, none and its targets."""
+    if task.factor.is_numeric:
+        return None, task.factor.targets(task.train)
+    present, labels = np.unique(task.factor.numbers[task.train], return_inverse=True)
+    return present, labels
 
 
 def fit_boosting(options: BoostingOptions, task: ProbeTask, seed: int) -> FittedTrees:
@@ -253,15 +259,14 @@ def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: in
         data = lightgbm.Dataset(task.codes, labels, params={"verbose": -1, "num_threads": 1, "max_bin": 255})
         return lightgbm.train({**fixed, **settings, **objective}, data, num_boost_round=n_rounds)
 
-    factor = task.factor
-    if factor.is_numeric:
-        models = [train(column, objective="regression") for column in factor.targets(task.train).T]
+    present, targets = _classes_and_targets(task)
+    if present is None:
+        models = [train(column, objective="regression") for column in targets.T]
         return FittedTrees(
             weights=np.sum([model.feature_importance("gain") for model in models], axis=0),
             predict=lambda new: np.stack([model.predict(new, num_threads=1) for model in models], axis=1),
         )
-    present, labels = np.unique(factor.numbers[task.train], return_inverse=True)
-    model = train(labels.astype(float), objective="multiclass", num_class=len(present))
+    model = train(targets.astype(float), objective="multiclass", num_class=len(present))
     return FittedTrees(
         weights=model.feature_importance("gain"),
         predict=lambda new: present[model.predict(new, num_threads=1).argmax(axis=1)],

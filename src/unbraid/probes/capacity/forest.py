@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Probe, check_sizes
 from unbraid.probes.importance import as_shares
@@ -141,11 +141,12 @@ def _grow(
     """Grow the trees of one factor, each on its own bootstrap of the rows."""
     rows = task.labelled(factor, task.split.train)
     x, seeds = codes[rows], rng.integers(2**31, size=ladder.n_trees)
-    sizes = {
+    sizes: dict[str, Any] = {
         "max_depth": max(ladder.depths),
         "min_samples_leaf": ladder.min_leaf,
         "max_features": _n_tried(ladder, x.shape[1], factor),
     }
+    targets: AnyArray
     if factor.is_numeric:
         targets, n_classes = np.ascontiguousarray(factor.targets(rows)), 0
     else:
