@@ -142,7 +142,7 @@ def test_a_class_never_learned_counts_as_wrong(predictor):
     rep = world(c=(labels, "categorical"))
     result = solve(rep, "factor:c", predictor=predictor, n_train=len(split.train) - 60)
     assert result.value == pytest.approx(0.9, abs=0.02)
-    assert result.notes == ("c: 27 rows judged on have a value never learned from, and count as wrong.",)
+    assert result.notes == ("c: 27 rows tested on have a value never learned from, and count as wrong.",)
 
 
 @pytest.mark.parametrize("predictor", PREDICTORS)
@@ -169,7 +169,7 @@ def test_rows_without_a_label_are_left_out():
     assert solve(world(v=(values, "continuous")), "factor:v", predictor="linear").value == pytest.approx(1, abs=1e-6)
     values[:] = np.nan
     values[split_rows(N).train[:12]] = np.arange(12)
-    with pytest.raises(ValueError, match="factor 'v' has 12 labelled rows to learn from and 0 to be judged on"):
+    with pytest.raises(ValueError, match="factor 'v' has 12 labelled rows to learn from and 0 to be tested on"):
         solve(world(v=(values, "continuous")), "factor:v", predictor="linear")
 
 
@@ -178,7 +178,7 @@ def test_a_constant_to_be_judged_on_counts_nothing():
     values[split_rows(N).test] = 0.5
     result = solve(world(v=(values, "continuous")), "factor:v", predictor="linear")
     assert result.value == result.blind == 0
-    assert "one value only in the 270 rows judged on" in result.notes[0]
+    assert "one value only in the 270 rows tested on" in result.notes[0]
 
 
 def test_any_target():

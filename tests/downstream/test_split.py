@@ -47,7 +47,7 @@ def test_test_rows_can_be_given():
 @pytest.mark.parametrize(
     ("size", "error", "sentence"),
     [
-        (141, ValueError, "n_train must be at most 140, the rows that are not judged on, got 141"),
+        (141, ValueError, "n_train must be at most 140, the rows that are not tested on, got 141"),
         (9, ValueError, "at least 10 rows to learn from, got 9"),
         (0.01, ValueError, r"at least 10 rows to learn from, got 0.01 \(1\)"),
         (1.5, ValueError, r"a share in \(0, 1\] or a whole number of rows, got 1.5"),
@@ -65,7 +65,7 @@ def test_bad_sizes(size, error, sentence):
     [
         ([0, 1, 200], ValueError, "test_rows must be between 0 and 199, got 0 to 200"),
         ([0, 1, 1], ValueError, "each row once"),
-        (5, ValueError, "at least 10 rows to learn from and 10 to be judged on, got 195 and 5 of 200"),
+        (5, ValueError, "at least 10 rows to learn from and 10 to be tested on, got 195 and 5 of 200"),
         (195, ValueError, "got 5 and 195 of 200"),
         (0.3, TypeError, "test_rows must be row numbers, or how many, got 0.3"),
     ],

@@ -49,8 +49,8 @@ def train_decoder(
     @torch_threads(1)
     def decode(new: FloatArray) -> FloatArray:
         with torch.no_grad():
-            said: Tensor = torch.sigmoid(network(torch.as_tensor(new, dtype=torch.float32)))
-        return np.asarray(said.double().numpy())
+            predicted: Tensor = torch.sigmoid(network(torch.as_tensor(new, dtype=torch.float32)))
+        return np.asarray(predicted.double().numpy())
 
     return decode
 

@@ -75,8 +75,8 @@ def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
         workers=Workers(1, torch_threads=1),
     )
     # The widest rung of a ladder with one network on it.
-    said = MLPLadder(widths=(WIDTH,)).fit(both, rng=rng).test[0][-1]
-    return _decided(task, said)
+    predicted = MLPLadder(widths=(WIDTH,)).fit(both, rng=rng).test[0][-1]
+    return _decided(task, predicted)
 
 
 _ROWS = (
@@ -120,6 +120,6 @@ def check_predictor(name: Any) -> Predictor:
     return PREDICTORS[name]
 
 
-def _decided(task: ProbeTask, said: FloatArray) -> FloatArray:
+def _decided(task: ProbeTask, predicted: FloatArray) -> FloatArray:
     """Turn probabilities into the likeliest label."""
-    return said if task.factor.is_numeric else said.argmax(axis=1).astype(np.float64)
+    return predicted if task.factor.is_numeric else predicted.argmax(axis=1).astype(np.float64)

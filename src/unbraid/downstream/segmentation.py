@@ -48,10 +48,10 @@ def find_masks(
 
     Args:
         codes: Scaled codes of the rows learned from.
-        test_codes: Scaled codes of the rows judged on.
+        test_codes: Scaled codes of the rows tested on.
         masks: Where the object is, in all rows, ``(n, height, width)``.
         train: Rows learned from.
-        test: Rows judged on.
+        test: Rows tested on.
         predictor: ``"linear"`` or ``"mlp"``.
         seed: Of all chance.
     """
@@ -64,9 +64,9 @@ def find_masks(
     )
 
 
-def mean_iou(said: BoolArray, true: BoolArray) -> FloatArray:
+def mean_iou(predicted: BoolArray, true: BoolArray) -> FloatArray:
     """Pixels in both over pixels in either, row by row; two empty masks agree."""
-    both, either = (said & true).sum(axis=1), (said | true).sum(axis=1)
+    both, either = (predicted & true).sum(axis=1), (predicted | true).sum(axis=1)
     return np.where(either > 0, both / np.maximum(either, 1), 1.0)
 
 
@@ -81,7 +81,7 @@ def mean_mask(flat: BoolArray, rows: IntArray) -> FloatArray:
 def _best_iou(
     decode: Decode, codes: FloatArray, test_codes: FloatArray, flat: BoolArray, train: IntArray, test: IntArray
 ) -> float:
-    """Choose the threshold on rows learned from, and judge with it on the others."""
+    """Choose the threshold on rows learned from, and test with it on the others."""
     few = slice(0, ROWS_TO_CHOOSE_BY)
     learned = _iou(decode, codes[few], flat, train[few], THRESHOLDS)
     best = THRESHOLDS[[int(learned.argmax())]]
@@ -92,8 +92,8 @@ def _iou(decode: Decode, codes: FloatArray, flat: BoolArray, rows: IntArray, thr
     """Mean intersection over union at each threshold, a few rows at a time."""
     total = np.zeros(len(thresholds))
     for some in _chunks(len(rows), flat.shape[1]):
-        said, true = decode(codes[some]), flat[rows[some]]
-        total += [mean_iou(said >= threshold, true).sum() for threshold in thresholds]
+        predicted, true = decode(codes[some]), flat[rows[some]]
+        total += [mean_iou(predicted >= threshold, true).sum() for threshold in thresholds]
     return total / len(rows)
 
 

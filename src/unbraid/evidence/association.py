@@ -60,7 +60,7 @@ def predictability(rep: Representation, options: PredictabilityOptions, rng: np.
     """How well one code alone predicts each factor: R² of a line, or balanced accuracy of thresholds.
 
     A category is predicted by the class whose mean is nearest, thresholds halfway between neighbouring
-    means, judged on held-out rows; so nothing depends on the scale of the code.
+    means, tested on held-out rows; so nothing depends on the scale of the code.
     """
     columns = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):

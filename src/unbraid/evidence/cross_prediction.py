@@ -41,7 +41,7 @@ class CrossPredictionOptions:
         regressor: ``"forest"``, ``"extra"``, ``"linear"``, or any scikit-learn regressor.
         error: ``"absolute"`` or ``"squared"``.
         predictions: ``"cross_fitted"`` (each row is predicted by a fit that has not seen it), ``"held_out"`` (fitted
-            on four fifths, judged on the rest) or ``"in_sample"``.
+            on four fifths, tested on the rest) or ``"in_sample"``.
         scaling: ``"spread"`` compares each error with what a blind guess makes, ``"range"`` scales to [0, 1] only.
         groups: Columns that make up each code; ``None`` for every column by itself.
         n_folds: Parts for cross-fitting.
@@ -186,21 +186,21 @@ def _errors(
     ]
     found = workers.map(lambda job: job(), jobs)
     predicted = [found[i * len(wanted) : (i + 1) * len(wanted)] for i in range(len(given))]
-    judged = np.sort(np.concatenate([split.test for split in splits]))
-    return _compare(predicted, targets, noise, judged, options)
+    tested = np.sort(np.concatenate([split.test for split in splits]))
+    return _compare(predicted, targets, noise, tested, options)
 
 
 def _compare(
     predicted: list[list[FloatArray]],
     targets: list[Variable],
     noise: Variable,
-    judged: IntArray,
+    tested: IntArray,
     options: CrossPredictionOptions,
 ) -> Errors:
     """Turn predictions (by input, the last being all of them; then by target, the last being noise) into errors."""
 
     def error(of: Variable, guess: FloatArray, truth: FloatArray) -> FloatArray:
-        return of.errors(guess[judged], truth[judged], options.error)
+        return of.errors(guess[tested], truth[tested], options.error)
 
     def blind(of: Variable) -> FloatArray:
         return of.errors(of.columns.mean(axis=0), of.columns, options.error)
@@ -220,7 +220,7 @@ def _compare(
         guess_blind, guess_all = blind(target), error(target, together[j], target.columns)
         own = float(guess_blind.mean()) if options.scaling == "spread" else 1.0
         joint[j] = guess_all.mean() / own / shares[-1]
-        gain = guess_blind[judged] - guess_all
+        gain = guess_blind[tested] - guess_all
         beats[j] = gain.mean() > 2 * gain.std() / np.sqrt(len(gain))
         for i in range(n_inputs):
             alone[j, i] = error(target, single[i][j], target.columns).mean() / own / shares[i]

@@ -106,7 +106,7 @@ class GroupOptions:
     """How groups are drawn.
 
     Attributes:
-        n_votes: Groups to fit the classifier on, and as many again to judge it on.
+        n_votes: Groups to fit the classifier on, and as many again to test it on.
         group_size: Rows, or pairs of rows, in a group.
         n_bins: Bins for factors that are continuous.
         binning: How those are cut.

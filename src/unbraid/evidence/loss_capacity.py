@@ -58,18 +58,18 @@ class RowLosses:
 def row_losses(factor: Factor, rows: IntArray, predicted: FloatArray, loss: Loss) -> RowLosses:
     """Compare predictions ``(n_rungs, n_rows, n_outputs)`` with a factor on its labelled rows."""
     labelled = factor.labelled[rows]
-    said, known = predicted[:, labelled], rows[labelled]
+    outputs, known = predicted[:, labelled], rows[labelled]
     if factor.is_numeric:
         targets = factor.targets(known)
         return RowLosses(
-            each=((said - targets) ** 2).sum(axis=2), unit=((targets - targets.mean(axis=0)) ** 2).sum(axis=1)
+            each=((outputs - targets) ** 2).sum(axis=2), unit=((targets - targets.mean(axis=0)) ** 2).sum(axis=1)
         )
     assert factor.labels is not None
     truth = factor.labels[known]
     if loss == "error":
-        each = (said.argmax(axis=2) != truth).astype(float)
+        each = (outputs.argmax(axis=2) != truth).astype(float)
     else:
-        each = -np.log(np.maximum(said[:, np.arange(len(truth)), truth], LEAST_PROBABILITY))
+        each = -np.log(np.maximum(outputs[:, np.arange(len(truth)), truth], LEAST_PROBABILITY))
     return RowLosses(each=each, unit=np.ones(len(truth)))
 
 
@@ -124,7 +124,7 @@ class LossCapacity:
         capacities: ``(n_factors, n_rungs)``.
         rows: Test losses of each factor, row by row.
         baselines: Loss of a guess made without the codes, ``(n_factors,)``.
-        in_accuracy: Which factors are judged by accuracy rather than R², ``(n_factors,)``.
+        in_accuracy: Which factors are measured by accuracy rather than R², ``(n_factors,)``.
         beats_baseline: Which factors the chosen probe predicts better than blindly, by two standard errors.
         chosen: The rung whose importances are taken.
         importance: What that rung's probe leans on, before scaling.
@@ -160,14 +160,14 @@ class LossCapacity:
 
     def table(self) -> pd.DataFrame:
         """One row for each factor and rung: capacity, loss and its 95 % interval over test rows."""
-        reach = 1.96 * self.errors
+        half_width = 1.96 * self.errors
         return pd.DataFrame(
             {
                 "factor": np.repeat(self.factor_names, self.losses.shape[1]),
                 "capacity": self.capacities.ravel(),
                 "loss": self.losses.ravel(),
-                "low": np.maximum(self.losses - reach, 0.0).ravel(),
-                "high": (self.losses + reach).ravel(),
+                "low": np.maximum(self.losses - half_width, 0.0).ravel(),
+                "high": (self.losses + half_width).ravel(),
             }
         )
 
@@ -229,7 +229,7 @@ def resampled_curves(curves: LossCapacity, *, n_resamples: int, rng: np.random.G
 
 
 def _resampled(curves: LossCapacity, rng: np.random.Generator) -> LossCapacity:
-    # Rows first: how many importances there are to draw must not decide which rows two representations are judged on.
+    # Rows first: how many importances there are to draw must not decide which rows two representations are tested on.
     rows = tuple(rows.resampled(rng) for rows in curves.rows)
     shaken = rng.normal(curves.importance.values, curves.importance.errors)
     return replace(curves, rows=rows, importance=replace(curves.importance, values=np.abs(shaken)))

@@ -52,7 +52,7 @@ def predict(
     min_leaf: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Predict every target on the rows that a split judges; NaN on rows that none does."""
+    """Predict every target on the rows that a split tests; NaN on rows that none does."""
     found = np.full(targets.shape, np.nan)
     for split, child in zip(splits, rng.spawn(len(splits)), strict=True):
         # Forests grow one tree for all columns of a target; other estimators may not, so they get one at a time.

@@ -77,7 +77,7 @@ def _sage(probe: Probe, task: CapacityTask, options: SageOptions, rng: np.random
     rows = _rows_labelled_everywhere(task)
     found = sage_values(
         probe.predict,
-        lambda said, few: _losses(said, task.factors, rows[few]),
+        lambda predicted, few: _losses(predicted, task.factors, rows[few]),
         task.codes[rows],
         background=task.codes[task.split.train],
         options=options,
@@ -115,10 +115,10 @@ def _rows_labelled_everywhere(task: CapacityTask) -> IntArray:
     return np.asarray(test[known])
 
 
-def _losses(said: list[FloatArray], factors: tuple[Factor, ...], rows: IntArray) -> FloatArray:
+def _losses(predicted: list[FloatArray], factors: tuple[Factor, ...], rows: IntArray) -> FloatArray:
     """Squared error of numbers and angles, cross-entropy of categories, ``(n_factors, n_rows)``."""
     found = []
-    for values, factor in zip(said, factors, strict=True):
+    for values, factor in zip(predicted, factors, strict=True):
         if factor.is_numeric:
             found.append(((values - factor.targets(rows)) ** 2).sum(axis=1))
         else:

@@ -64,7 +64,7 @@ class Importance:
 def fit_importance(
     rep: Representation, fit: Callable[[ProbeTask, np.random.Generator], ProbeFit], *, rng: np.random.Generator
 ) -> Importance:
-    """Fit one probe for each factor on 70 % of its rows and judge it on the rest."""
+    """Fit one probe for each factor on 70 % of its rows and test it on the rest."""
     columns, informativeness = [], []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         split = holdout(factor, rng=child)

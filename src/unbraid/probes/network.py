@@ -85,10 +85,10 @@ class _Place:
 
     def prediction(self, out: Tensor) -> FloatArray:
         """Outputs as targets in the factor's own units, or as probabilities."""
-        said = out[self.network, :, self.outputs]
+        predicted = out[self.network, :, self.outputs]
         if not self.factor.is_numeric:
-            said = torch.softmax(said, dim=1)
-        numbers = said.double().cpu().numpy()
+            predicted = torch.softmax(predicted, dim=1)
+        numbers = predicted.double().cpu().numpy()
         return np.asarray(numbers * self.scale + self.centre if self.factor.is_numeric else numbers)
 
 
@@ -117,8 +117,8 @@ class _Goal:
         """Loss of each network: squared errors as shares of variances, and cross-entropies, added up."""
         found = ((out - self.values[:, rows]) ** 2 * self.weights[:, rows]).sum(dim=2).mean(dim=1)
         for place, labels, share in self.classes:
-            said = out[place.network, :, place.outputs]
-            each = functional.cross_entropy(said, labels[rows], reduction="none") * share[rows]
+            predicted = out[place.network, :, place.outputs]
+            each = functional.cross_entropy(predicted, labels[rows], reduction="none") * share[rows]
             found = found.index_add(0, torch.tensor([place.network], device=out.device), each.mean()[None])
         return found
 

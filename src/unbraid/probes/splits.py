@@ -54,7 +54,7 @@ class Split:
             raise ValueError(f"n_train must leave at least {MIN_ROWS} rows to learn from, got {n_train} ({wanted}).")
         if wanted > len(self.train):
             raise ValueError(
-                f"n_train must be at most {len(self.train)}, the rows that are not judged on, got {n_train}."
+                f"n_train must be at most {len(self.train)}, the rows that are not tested on, got {n_train}."
             )
         return self.train[:wanted]
 
@@ -162,11 +162,11 @@ def cross_fit_splits(n_rows: int, predictions: Predictions, n_folds: int, rng: n
 
 
 def split_rows(n_samples: int, *, test_rows: Any = None, seed: int = 0) -> Split:
-    """Divide rows into those to judge on and those to learn from, shuffled; depends on nothing else.
+    """Divide rows into those to test on and those to learn from, shuffled; depends on nothing else.
 
     Args:
         n_samples: Rows in all.
-        test_rows: Row numbers to judge on, or how many to draw; three tenths by default.
+        test_rows: Row numbers to test on, or how many to draw; three tenths by default.
         seed: Same seed, same rows.
 
     Raises:
@@ -183,7 +183,7 @@ def split_rows(n_samples: int, *, test_rows: Any = None, seed: int = 0) -> Split
     pool = order[~np.isin(order, test)]
     if min(len(test), len(pool)) < MIN_ROWS:
         raise ValueError(
-            f"a task needs at least {MIN_ROWS} rows to learn from and {MIN_ROWS} to be judged on, "
+            f"a task needs at least {MIN_ROWS} rows to learn from and {MIN_ROWS} to be tested on, "
             f"got {len(pool)} and {len(test)} of {n_samples}."
         )
     return Split(train=pool, test=np.sort(test))

@@ -105,16 +105,16 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     single_codes = single_codes / np.maximum(np.linalg.norm(single_codes, axis=0), 1e-12)
     axes = _find_axes(x, targets, slices, single_codes, options.max_rank, rng)
 
-    def judged(axes: FloatArray) -> tuple[FloatArray, FloatArray, int, float]:
+    def evaluated(axes: FloatArray) -> tuple[FloatArray, FloatArray, int, float]:
         ordered = order_axes(x, targets, axes)
         return ordered, *nested_losses(x @ ordered, factor, rows, options.loss, rng)
 
-    axes, losses, rank, floor = judged(axes)
+    axes, losses, rank, floor = evaluated(axes)
     if 0 < rank < axes.shape[1]:
-        axes, losses, rank, floor = judged(refine(x, targets, axes[:, :rank])[0])
+        axes, losses, rank, floor = evaluated(refine(x, targets, axes[:, :rank])[0])
     # A last axis that tells little may only make up for a tilt of the others, which alone would have none.
     while rank > 1 and losses[rank - 1] - losses[rank] < SMALL_WEIGHT * losses[0]:
-        fewer = judged(refine(x, targets, axes[:, : rank - 1])[0])
+        fewer = evaluated(refine(x, targets, axes[:, : rank - 1])[0])
         if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + NEGLIGIBLE * losses[0]:
             break
         axes, losses, rank, floor = fewer
