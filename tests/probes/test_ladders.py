@@ -22,9 +22,10 @@ from unbraid.probes.capacity import (
     Rung,
     as_ladder,
 )
-from unbraid.probes.capacity.forest import _as_tree
+from unbraid.probes.capacity.forest import _with_levels
 from unbraid.probes.capacity.fourier import _best_ridges, _Features, _moments
 from unbraid.probes.splits import Split, capacity_split, standardise
+from unbraid.probes.trees import Tree
 from unbraid.representation.factor import make_factor
 
 
@@ -141,7 +142,7 @@ class TestForest:
         deep, shallow = (
             DecisionTreeRegressor(max_depth=d, min_samples_leaf=8, random_state=0).fit(x, y) for d in (9, depth)
         )
-        tree = _as_tree(deep.tree_, deep.tree_.value[:, :, 0])
+        tree = _with_levels(Tree(deep.tree_, deep.tree_.value[:, :, 0]))
         rows = TASK.codes[TEST].astype(np.float32)
         np.testing.assert_allclose(tree.values[tree.cut(depth)[deep.tree_.apply(rows)]][:, 0], shallow.predict(rows))
         np.testing.assert_allclose(tree.importance(depth), shallow.feature_importances_)
