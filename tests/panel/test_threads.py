@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,6 +88,20 @@ class TestThreads:
     def test_two_jobs_are_two_threads(self):
         ((most, _),) = threads_by_case(2, [["all", LIGHT]]).values()
         assert most == 1
+
+
+def test_nobody_opens_a_pool_beside_the_budget():
+    """The study's engines have processes of their own; everything else asks the budget for threads."""
+    source = Path(ub.__file__).parent
+    allowed = {source / "_base" / "workers.py", *(source / "study" / "engines").glob("*.py")}
+    words = ("ThreadPoolExecutor", "ProcessPoolExecutor", "ThreadPool(", "joblib", "cpu_count(", "n_jobs=-1")
+    found = {
+        (str(path.relative_to(source)), word)
+        for path in set(source.rglob("*.py")) - allowed
+        for word in words
+        if word in path.read_text(encoding="utf-8")
+    }
+    assert found == set()
 
 
 def test_scores_do_not_depend_on_the_number_of_threads():

@@ -206,7 +206,7 @@ def _test_rows(order: IntArray, wanted: Any) -> IntArray:
 
 def standardise(train: Any, *others: Any) -> tuple[Any, ...]:
     """Scale columns to mean 0 and deviation 1 on ``train``, ``others`` in the same way; constant columns become 0."""
-    mean, scale = _mean_and_scale(train)
+    mean, scale = mean_and_scale(train)
     return tuple((array - mean) * scale for array in (train, *others))
 
 
@@ -215,13 +215,14 @@ def standardise_by(codes: FloatArray, rows: IntArray) -> FloatArray:
     scaled = np.empty_like(codes)
     for start in range(0, codes.shape[1], COLUMNS_AT_ONCE):
         part = slice(start, start + COLUMNS_AT_ONCE)
-        mean, scale = _mean_and_scale(codes[rows, part])
+        mean, scale = mean_and_scale(codes[rows, part])
         np.subtract(codes[:, part], mean, out=scaled[:, part])
         scaled[:, part] *= scale
     return scaled
 
 
-def _mean_and_scale(train: Any) -> tuple[Any, Any]:
+def mean_and_scale(train: Any) -> tuple[Any, Any]:
+    """Mean of each column, and one over its deviation: 0 for a column that is constant."""
     mean, deviation = train.mean(axis=0), train.std(axis=0)
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-12 * (1 + np.abs(mean)))
     return mean, scale

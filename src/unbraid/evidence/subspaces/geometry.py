@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.evidence.subspaces.fast import directional_regression, whiten
+from unbraid.probes.splits import mean_and_scale
 
 #: The first width is at most this many times the largest rank; wider heads only steer the spine.
 WIDEST = 4
@@ -136,13 +137,11 @@ class Frame:
 
 def frame_of(codes: NDArray[np.float64]) -> Frame:
     """Return how ``codes`` are standardised."""
-    mean, deviation = codes.mean(axis=0), codes.std(axis=0)
-    varies = deviation > 1e-12 * (1 + np.abs(mean))
-    inverse_scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
+    mean, inverse_scale = mean_and_scale(codes)
     x = (codes - mean) * inverse_scale
     variance, axes = np.linalg.eigh(x.T @ x / len(x))
     # x n = 0 is c diag(1/s) n = 0, and a code that is constant is a null direction of its own
     flat = axes[:, variance < NULL_VARIANCE * max(1, len(mean))]
-    raw = np.hstack([flat * inverse_scale[:, None], np.eye(len(mean))[:, ~varies]])
+    raw = np.hstack([flat * inverse_scale[:, None], np.eye(len(mean))[:, inverse_scale == 0]])
     left, size, _ = np.linalg.svd(raw, full_matrices=False)
     return Frame(mean=mean, inverse_scale=inverse_scale, null=left[:, size > 1e-10 * size.max(initial=0)])
