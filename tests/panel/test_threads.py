@@ -28,16 +28,19 @@ for library in libraries:  # some start threads, idle ones, as they are loaded; 
     importlib.import_module(library)
 
 
-def count():
-    return len(os.listdir("/proc/self/task"))
+def live():
+    return set(os.listdir("/proc/self/task"))
 
 
 def watched(metrics, options):
-    before, most, over = count(), [0], threading.Event()
+    before, most, over = live(), [0], threading.Event()
 
     def watch():
+        last = [set(), set()]
         while not over.is_set():
-            most[0] = max(most[0], count() - before - 1)
+            # A thread that is ending may still be listed for a moment: it must be there three times to count.
+            last.append(live() - before)
+            most[0] = max(most[0], len(set.intersection(*last[-3:])) - 1)
             time.sleep(0.0005)
 
     watcher = threading.Thread(target=watch)

@@ -83,7 +83,8 @@ class Workers:
         self.n = usable_cores() if n is None else n
         check_at_least("n_jobs", self.n, 1)
         self.torch_threads = torch_threads
-        self._free = threading.Semaphore(self.n - 1)
+        # Permits for further threads, each with the thread that had it last, which may still be ending.
+        self._free: deque[threading.Thread | None] = deque([None] * (self.n - 1))
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Return ``function`` of each item, in order.
@@ -112,18 +113,27 @@ class Workers:
             try:
                 work(lambda: None)
             finally:
-                self._free.release()
+                self._free.append(threading.current_thread())
 
         threads: list[threading.Thread] = []
 
         def borrow() -> None:
-            while len(waiting) > 1 and self._free.acquire(blocking=False):
+            while len(waiting) > 1:
+                try:
+                    last = self._free.popleft()
+                except IndexError:  # the budget is spent
+                    return
+                if last is not None:
+                    last.join()
                 threads.append(threading.Thread(target=work_beside, name="unbraid-worker", daemon=True))
                 threads[-1].start()
 
-        work(borrow)
-        for thread in threads:
-            thread.join()
+        try:
+            work(borrow)
+            for thread in threads:
+                thread.join()
+        finally:
+            waiting.clear()  # whoever interrupts the wait does not wait for what was not begun
         if failed:
             raise failed[min(failed)]
         return [found[index] for index in range(len(found))]
