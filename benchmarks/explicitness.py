@@ -23,7 +23,8 @@ from measure import machine, measure
 from unbraid.data import mpi3d_labels
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves
 from unbraid.metrics._dci_es import es_explicitness, es_informativeness
-from unbraid.probes.capacity import MLPLadder, Task, as_ladder, split_rows
+from unbraid.probes.capacity import CapacityTask, MLPLadder, as_ladder
+from unbraid.probes.splits import capacity_split
 from unbraid.representation.representation import Representation
 
 HERE = Path(__file__).parent
@@ -58,12 +59,12 @@ def time_ladder(name: str) -> dict[str, float]:
     }
 
 
-def time_climb() -> dict[str, float]:
+def time_fit() -> dict[str, float]:
     """Seconds for the networks alone, without importances."""
     rep, rng = bent_mix(), np.random.default_rng(0)
-    task = Task(codes=rep.codes, factors=tuple(rep.factors), split=split_rows(rep.factors, N_ROWS, rng=rng))
+    task = CapacityTask(codes=rep.codes, factors=tuple(rep.factors), split=capacity_split(rep.factors, N_ROWS, rng=rng))
     started, used = time.perf_counter(), time.process_time()
-    as_ladder("mlp").climb(task, rng=rng)
+    as_ladder("mlp").fit(task, rng=rng)
     return {"seconds": time.perf_counter() - started, "processor_seconds": time.process_time() - used}
 
 
@@ -143,7 +144,7 @@ def main() -> None:
             peak = measure(score_images, image_codes, (IMAGE_ROWS, IMAGE_CODES))
             found[name] = {"seconds": peak.seconds, "process_gib": peak.process_mib / 1024}
         elif name == "one-by-one":
-            found["mlp-alone"] = time_climb()
+            found["mlp-alone"] = time_fit()
             found[name] = time_one_by_one()
             found["one-by-one-over-mlp"] = found[name]["seconds"] / found["mlp-alone"]["seconds"]
         else:

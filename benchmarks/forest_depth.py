@@ -17,8 +17,9 @@ from measure import machine
 from unbraid.data import mpi3d_labels
 from unbraid.evidence.loss_capacity import row_losses
 from unbraid.metrics import completeness, disentanglement
-from unbraid.probes.capacity import ForestLadder, Task, split_rows
+from unbraid.probes.capacity import CapacityTask, ForestLadder
 from unbraid.probes.importance import Importance
+from unbraid.probes.splits import capacity_split
 
 
 def main() -> None:
@@ -27,13 +28,13 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=100)
     arguments = parser.parse_args()
     rep, rng = mpi3d_labels("noisy", n_samples=arguments.rows), np.random.default_rng(0)
-    split = split_rows(rep.factors, rep.n_samples, rng=rng)
+    split = capacity_split(rep.factors, rep.n_samples, rng=rng)
     ladder = ForestLadder(n_trees=arguments.trees, codes_tried="scikit-learn")
-    climb = ladder.climb(Task(codes=rep.codes, factors=tuple(rep.factors), split=split), rng=rng)
+    fitted = ladder.fit(CapacityTask(codes=rep.codes, factors=tuple(rep.factors), split=split), rng=rng)
     found = []
     for rung, depth in enumerate(ladder.depths):
-        losses = [row_losses(f, split.test, climb.test[k], "error").values[rung] for k, f in enumerate(rep.factors)]
-        weights = climb.probe(rung).weights
+        losses = [row_losses(f, split.test, fitted.test[k], "error").values[rung] for k, f in enumerate(rep.factors)]
+        weights = fitted.probe(rung).weights
         importance = Importance(matrix=weights, informativeness=1 - np.array(losses), in_accuracy=np.zeros(len(losses)))
         found.append(
             {

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from unbraid._base.workers import usable_cores
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
@@ -42,7 +44,7 @@ def machine() -> dict[str, Any]:
             model = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), model)
     return {
         "cpu": model,
-        "cores": os.cpu_count(),
+        "cores": usable_cores(),
         "python": platform.python_version(),
         "date": time.strftime("%Y-%m-%d"),
     }

@@ -82,9 +82,9 @@ def run_solver(solver, n_codes, n_factors, rank, steps):
     rng = np.random.default_rng(0)
     if solver == "nested":
         from unbraid.evidence.subspaces.nested import nested_subspaces_many
-        from unbraid.evidence.subspaces.network import Training
+        from unbraid.evidence.subspaces.network import NestedTraining
 
-        training = Training() if steps is None else Training(n_steps=steps)
+        training = NestedTraining() if steps is None else NestedTraining(n_steps=steps)
         steps = training.n_steps
         started = time.perf_counter()
         (subspaces,) = nested_subspaces_many(rep.codes[None], rep.factors, options, rng, training=training)
@@ -109,15 +109,15 @@ def run_many(device, arrays_only, steps, sizes):
     from unbraid.evidence.subspaces import geometry as geometry
     from unbraid.evidence.subspaces import network as network
 
-    training = network.Training() if steps is None else network.Training(n_steps=steps)
-    targets = [geometry.Target(values=values[:, None]) for values in factors.T]
+    training = network.NestedTraining() if steps is None else network.NestedTraining(n_steps=steps)
+    targets = [geometry.HeadTarget(values=values[:, None]) for values in factors.T]
 
     def fit(stack, training):
         return network.fit_nested(
             stack, targets, max_rank=MAX_RANK, device=device, rng=np.random.default_rng(0), training=training
         )
 
-    fit(stack[:1], network.Training(n_steps=3))  # starting the device is not what is timed
+    fit(stack[:1], network.NestedTraining(n_steps=3))  # starting the device is not what is timed
     started = time.perf_counter()
     fits = fit(stack, training)
     measured = [scores([f.basis for f in one], [geometry.settled_losses(f.losses) for f in one]) for one in fits]

@@ -103,7 +103,7 @@ def test_predictors_and_sizes_share_their_test_rows(monkeypatch):
     expected = split_rows(N, seed=5)
     for train, test in seen:
         np.testing.assert_array_equal(test, expected.test)
-        np.testing.assert_array_equal(train, expected.pool[: len(train)])
+        np.testing.assert_array_equal(train, expected.train[: len(train)])
     assert [len(train) for train, _ in seen] == [20, 315, 630] * 2
 
 
@@ -138,11 +138,11 @@ def test_a_class_never_learned_counts_as_wrong(predictor):
     labels = np.where(CODES[:, 0] > 0, "right", "left").astype(object)
     unseen = split.test[:27]
     labels[unseen] = "never"
-    labels[split.pool[-60:]] = "never"
+    labels[split.train[-60:]] = "never"
     rep = world(c=(labels, "categorical"))
-    result = solve(rep, "factor:c", predictor=predictor, n_train=len(split.pool) - 60)
+    result = solve(rep, "factor:c", predictor=predictor, n_train=len(split.train) - 60)
     assert result.value == pytest.approx(0.9, abs=0.02)
-    assert result.notes == ("c: 27 rows judged on have a value never learned from, and count as wrong.",)
+    assert result.notes == ("c: 27 rows tested on have a value never learned from, and count as wrong.",)
 
 
 @pytest.mark.parametrize("predictor", PREDICTORS)
@@ -168,8 +168,8 @@ def test_rows_without_a_label_are_left_out():
     values[::3] = np.nan
     assert solve(world(v=(values, "continuous")), "factor:v", predictor="linear").value == pytest.approx(1, abs=1e-6)
     values[:] = np.nan
-    values[split_rows(N).pool[:12]] = np.arange(12)
-    with pytest.raises(ValueError, match="factor 'v' has 12 labelled rows to learn from and 0 to be judged on"):
+    values[split_rows(N).train[:12]] = np.arange(12)
+    with pytest.raises(ValueError, match="factor 'v' has 12 labelled rows to learn from and 0 to be tested on"):
         solve(world(v=(values, "continuous")), "factor:v", predictor="linear")
 
 
@@ -178,7 +178,7 @@ def test_a_constant_to_be_judged_on_counts_nothing():
     values[split_rows(N).test] = 0.5
     result = solve(world(v=(values, "continuous")), "factor:v", predictor="linear")
     assert result.value == result.blind == 0
-    assert "one value only in the 270 rows judged on" in result.notes[0]
+    assert "one value only in the 270 rows tested on" in result.notes[0]
 
 
 def test_any_target():

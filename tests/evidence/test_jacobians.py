@@ -228,7 +228,7 @@ def test_reverse_mode_says_the_same_of_detached_outputs():
     [
         ({"mode": "backward"}, "mode must be one of auto, forward, reverse, got 'backward'"),
         ({"dtype": "float16"}, "dtype must be one of float32, float64, got 'float16'"),
-        ({"device": "gpu"}, "device must be such as 'cpu' or 'cuda', got 'gpu'"),
+        ({"device": "gpu"}, "device must be one that torch knows, such as cpu or cuda, got 'gpu'"),
         ({"memory": "lots"}, "memory must be a size such as '2GiB' or a number of bytes, got 'lots'"),
         ({"memory": 0}, "memory must be a size"),
         ({"memory": "1.2.3GiB"}, "memory must be a size"),
@@ -241,7 +241,7 @@ def test_bad_options(options, message):
 
 def test_no_gpu_gets_a_sentence(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ValueError, match="device must be 'cpu' here, got 'cuda': this torch sees no GPU"):
+    with pytest.raises(ValueError, match="device 'cuda' is not there: torch sees no CUDA card; give device='cpu'"):
         source(smooth, device="cuda")
 
 

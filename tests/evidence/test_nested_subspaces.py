@@ -6,23 +6,23 @@ import torch
 
 from unbraid import Representation
 from unbraid.evidence.subspaces.geometry import (
-    Target,
+    HeadTarget,
     frame_of,
     nested_basis,
     settled_losses,
     sliced_directions,
     slices_of,
     spine_widths,
-    split_rows,
 )
 from unbraid.evidence.subspaces.nested import nested_subspaces, nested_subspaces_many
-from unbraid.evidence.subspaces.network import Training, fit_nested
+from unbraid.evidence.subspaces.network import NestedTraining, fit_nested
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
+from unbraid.probes.splits import stratified_split
 from unbraid.representation.factor import make_factor
 
 NESTED = SubspaceOptions(solver="nested", max_rank=4)
-SHORT = Training(n_steps=250)
+SHORT = NestedTraining(n_steps=250)
 
 
 def rotation(size, seed=1):
@@ -62,16 +62,17 @@ def test_widths_double_beyond_the_largest_rank(n_codes, max_rank, expected):
 
 def test_splits_share_out_labelled_rows_with_values_in_proportion():
     values = np.repeat([0.0, 1.0, 2.0, np.nan], [600, 300, 100, 500])[:, None]
-    split = split_rows(Target(values=values, n_classes=3), np.random.default_rng(0))
-    assert sorted(np.concatenate(split)) == list(range(1000))
-    for rows, share in zip(split, (0.70, 0.15, 0.15), strict=True):
+    split = stratified_split(values[:, 0], categorical=True, rng=np.random.default_rng(0))
+    parts = (split.train, split.validation, split.test)
+    assert sorted(np.concatenate(parts)) == list(range(1000))
+    for rows, share in zip(parts, (0.70, 0.15, 0.15), strict=True):
         np.testing.assert_allclose(np.bincount(values[rows, 0].astype(int)), share * np.array([600, 300, 100]), atol=3)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_ten_rows_are_enough_for_three_parts(seed):
-    split = split_rows(Target(values=gaussian(10, 1, seed)), np.random.default_rng(seed))
-    assert all(len(rows) for rows in split)
+    split = stratified_split(gaussian(10, 1, seed)[:, 0], categorical=False, rng=np.random.default_rng(seed))
+    assert min(len(split.train), len(split.validation), len(split.test)) > 0
 
 
 def test_basis_follows_the_composed_projections():
@@ -137,7 +138,7 @@ def test_the_first_guess_finds_both_even_and_odd_dependence():
 def test_recovers_a_rotated_plane_and_its_equal_weights(start):
     c, turn = gaussian(4000, 6), rotation(6)
     z = np.sqrt((c[:, :2] ** 2).mean(axis=1))
-    (found,) = solve(c @ turn, z, training=Training(n_steps=500, start=start))
+    (found,) = solve(c @ turn, z, training=NestedTraining(n_steps=500, start=start))
     assert smallest_cosine(turn.T[:, :2], found.basis[:, :2]) > 0.99
     np.testing.assert_allclose(found.basis.T @ found.basis, np.eye(4), atol=1e-10)
     assert found.losses[0] == pytest.approx(z.var(), rel=0.1)
@@ -224,7 +225,7 @@ def test_a_representation_that_never_varies_is_carried_along():
 
 def test_one_seed_gives_one_result():
     c = gaussian(500, 3)
-    one, same, other = (solve(c, c[:, 0] ** 2, training=Training(n_steps=60), seed=seed)[0] for seed in (0, 0, 1))
+    one, same, other = (solve(c, c[:, 0] ** 2, training=NestedTraining(n_steps=60), seed=seed)[0] for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.basis, same.basis)
     np.testing.assert_array_equal(one.losses, same.losses)
     assert (one.losses != other.losses).any()
@@ -247,8 +248,8 @@ def test_training_stops_when_validation_no_longer_improves(monkeypatch):
     steps = []
     adam = torch.optim.Adam.step
     monkeypatch.setattr(torch.optim.Adam, "step", lambda self: (steps.append(1), adam(self))[1])
-    noise = Target(values=gaussian(300, 1, seed=3))
-    training = Training(n_steps=2000, check_every=10, patience=3)
+    noise = HeadTarget(values=gaussian(300, 1, seed=3))
+    training = NestedTraining(n_steps=2000, check_every=10, patience=3)
     fit_nested(gaussian(300, 3)[None], [noise], max_rank=3, rng=np.random.default_rng(0), training=training)
     assert len(steps) < 500
 
@@ -265,7 +266,7 @@ def test_reached_through_the_options():
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is here")
 def test_says_that_there_is_no_gpu():
     options = SubspaceOptions(solver="nested", device="cuda")
-    with pytest.raises(ValueError, match="device must be 'cpu' here, got 'cuda': this torch sees no GPU"):
+    with pytest.raises(ValueError, match="device 'cuda' is not there: torch sees no CUDA card; give device='cpu'"):
         nested_subspaces(Representation(gaussian(50, 2), gaussian(50, 1)), options, np.random.default_rng(0))
 
 

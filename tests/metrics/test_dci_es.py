@@ -24,17 +24,17 @@ from unbraid.metrics import area_under_curve, dci_es, explicitness_of_curve, los
 from unbraid.metrics._dci_es import es_completeness, es_disentanglement, es_explicitness, es_informativeness, es_size
 from unbraid.probes.black_box import BlackBoxImportance
 from unbraid.probes.capacity import (
-    Climb,
+    CapacityTask,
     EstimatorLadder,
+    FittedLadder,
     ForestLadder,
     FourierLadder,
     LinearLadder,
     MLPLadder,
     Rung,
-    Task,
-    split_rows,
 )
 from unbraid.probes.sage import SageOptions
+from unbraid.probes.splits import capacity_split
 from unbraid.representation.factor import make_factor
 
 CAPACITIES = np.array([0.0, 1.0, 3.0])
@@ -327,15 +327,15 @@ class TestEndToEnd:
     def test_simplest_probe_within_one_error_or_the_best(self):
         rng = np.random.default_rng(0)
         rep = Representation(rng.standard_normal((400, 2)), rng.standard_normal((400, 2)))
-        split = split_rows(rep.factors, 400, rng=rng)
-        task = Task(codes=rep.codes, factors=tuple(rep.factors), split=split)
+        split = capacity_split(rep.factors, 400, rng=rng)
+        task = CapacityTask(codes=rep.codes, factors=tuple(rep.factors), split=split)
         noise = rng.standard_normal((2, len(split.validation), 1))
         said = [
             f.targets(split.validation) + np.multiply.outer([1.0, 0.31, 0.3], n)
             for f, n in zip(rep.factors, noise, strict=True)
         ]
-        climb = Climb(capacities=np.zeros((2, 3)), validation=said, test=said, probe=lambda rung: None)
-        chosen = {how: _choose(climb, task, LossCapacityOptions(probe=how)) for how in ("simplest", "best")}
+        fitted = FittedLadder(capacities=np.zeros((2, 3)), validation=said, test=said, probe=lambda rung: None)
+        chosen = {how: _choose(fitted, task, LossCapacityOptions(probe=how)) for how in ("simplest", "best")}
         assert chosen == {"simplest": 1, "best": 2}
 
     def test_same_seed_same_scores(self):

@@ -301,18 +301,18 @@ class TestEvidence:
         assert len(calls) == (4 + 1) * (3 + 1) + (3 + 1) * (4 + 1)
 
     def test_every_row_is_predicted_by_a_fit_that_has_not_seen_it(self):
-        from unbraid.evidence.regressors import make_splits
+        from unbraid.probes.splits import cross_fit_splits
 
-        splits = make_splits(101, "cross_fitted", 5, np.random.default_rng(0))
-        assert sorted(np.concatenate([test for _, test in splits])) == list(range(101))
-        for train, test in splits:
-            assert not set(train) & set(test)
-            assert len(train) + len(test) == 101
+        splits = cross_fit_splits(101, "cross_fitted", 5, np.random.default_rng(0))
+        assert sorted(np.concatenate([split.test for split in splits])) == list(range(101))
+        for split in splits:
+            assert not set(split.train) & set(split.test)
+            assert len(split.train) + len(split.test) == 101
 
     def test_same_numbers_on_any_number_of_cores(self, monkeypatch):
         codes, factors = np.column_stack([A + B, C]), np.column_stack([A, C])
         found = []
         for cores in (1, 3):
-            monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+            monkeypatch.setattr("unbraid._base.workers.usable_cores", lambda cores=cores: cores)
             found.append([score.value for score in dependent(codes, factors, n_trees=3, max_rows=300)])
         assert found[0] == found[1]

@@ -7,16 +7,16 @@ from sklearn.linear_model import LinearRegression, Ridge
 from unbraid import Representation
 from unbraid.probes.black_box import black_box_importance, resolve_measure
 from unbraid.probes.capacity import (
+    CapacityTask,
     EstimatorLadder,
     ForestLadder,
     FourierLadder,
     LinearLadder,
     MLPLadder,
     Rung,
-    Task,
-    split_rows,
 )
 from unbraid.probes.sage import SageOptions
+from unbraid.probes.splits import capacity_split
 
 FOREST = ForestLadder(depths=(2, 6), n_trees=10)
 LINEAR = LinearLadder(n_directions=(1, 4))
@@ -31,12 +31,12 @@ def world(n_samples=500, seed=0):
 
 
 def task_of(rep):
-    split = split_rows(rep.factors, rep.n_samples, rng=np.random.default_rng(0))
-    return Task(codes=rep.codes, factors=tuple(rep.factors), split=split)
+    split = capacity_split(rep.factors, rep.n_samples, rng=np.random.default_rng(0))
+    return CapacityTask(codes=rep.codes, factors=tuple(rep.factors), split=split)
 
 
 def importance(ladder, measure, task, sage=QUICK, seed=0):
-    probe = ladder.climb(task, rng=np.random.default_rng(seed)).probe(1)
+    probe = ladder.fit(task, rng=np.random.default_rng(seed)).probe(1)
     return black_box_importance(probe, measure, task, sage=sage, rng=np.random.default_rng(seed))
 
 

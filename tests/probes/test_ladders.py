@@ -13,20 +13,19 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from unbraid import Representation
 from unbraid.probes.capacity import (
+    CapacityTask,
     EstimatorLadder,
     ForestLadder,
     FourierLadder,
     LinearLadder,
     MLPLadder,
     Rung,
-    Split,
-    Task,
     as_ladder,
-    split_rows,
 )
-from unbraid.probes.capacity.forest import _as_tree
+from unbraid.probes.capacity.forest import _with_levels
 from unbraid.probes.capacity.fourier import _best_ridges, _Features, _moments
-from unbraid.probes.splits import standardise
+from unbraid.probes.splits import Split, capacity_split, standardise
+from unbraid.probes.trees import Tree
 from unbraid.representation.factor import make_factor
 
 
@@ -43,8 +42,10 @@ def bent_world(n_samples=600, seed=0):
 
 
 def task_of(rep, seed=0):
-    split = split_rows(rep.factors, rep.n_samples, rng=np.random.default_rng(seed))
-    return Task(codes=standardise(rep.codes[split.train], rep.codes)[1], factors=tuple(rep.factors), split=split)
+    split = capacity_split(rep.factors, rep.n_samples, rng=np.random.default_rng(seed))
+    return CapacityTask(
+        codes=standardise(rep.codes[split.train], rep.codes)[1], factors=tuple(rep.factors), split=split
+    )
 
 
 WORLD = bent_world()
@@ -66,14 +67,14 @@ QUICK = {
 every_ladder = pytest.mark.parametrize("ladder", QUICK.values(), ids=QUICK)
 
 
-def climb(ladder, task=TASK, seed=0):
-    return ladder.climb(task, rng=np.random.default_rng(seed))
+def fitted(ladder, task=TASK, seed=0):
+    return ladder.fit(task, rng=np.random.default_rng(seed))
 
 
 class TestEveryLadder:
     @every_ladder
     def test_predicts_every_kind_on_every_rung(self, ladder):
-        found = climb(ladder)
+        found = fitted(ladder)
         n_rungs = found.capacities.shape[1]
         assert found.capacities.shape[0] == 3
         assert (np.diff(found.capacities, axis=1) > 0).all()
@@ -83,8 +84,8 @@ class TestEveryLadder:
             assert (predicted[1] >= 0).all()
 
     @every_ladder
-    def test_the_probe_of_a_rung_predicts_what_the_climb_did(self, ladder):
-        found = climb(ladder)
+    def test_the_probe_of_a_rung_predicts_what_the_fit_did(self, ladder):
+        found = fitted(ladder)
         for rung in range(found.capacities.shape[1]):
             again = found.probe(rung).predict(TASK.codes[TEST])
             for k in range(3):
@@ -92,7 +93,7 @@ class TestEveryLadder:
 
     @every_ladder
     def test_same_seed_same_predictions(self, ladder):
-        for one, two in zip(climb(ladder).test, climb(ladder).test, strict=True):
+        for one, two in zip(fitted(ladder).test, fitted(ladder).test, strict=True):
             np.testing.assert_array_equal(one, two)
 
     @every_ladder
@@ -106,8 +107,8 @@ class TestEveryLadder:
             },
             kinds={"angle": "circular"},
         )
-        blind = Task(codes=TASK.codes, factors=tuple(hidden.factors), split=TASK.split)
-        for one, two in zip(climb(ladder).test, climb(ladder, blind).test, strict=True):
+        blind = CapacityTask(codes=TASK.codes, factors=tuple(hidden.factors), split=TASK.split)
+        for one, two in zip(fitted(ladder).test, fitted(ladder, blind).test, strict=True):
             np.testing.assert_allclose(one, two, atol=1e-5)
 
     @every_ladder
@@ -117,14 +118,14 @@ class TestEveryLadder:
         factor = make_factor(_without(NUMBER.numbers, hidden), name="number")
         codes = TASK.codes.copy()
         codes[hidden] = 10 * np.random.default_rng(1).standard_normal((len(hidden), 4))
-        near, far = (Task(codes=x, factors=(factor,), split=TASK.split) for x in (TASK.codes, codes))
+        near, far = (CapacityTask(codes=x, factors=(factor,), split=TASK.split) for x in (TASK.codes, codes))
         if isinstance(ladder, LinearLadder):  # its directions are those of all rows; with all of them, none is left out
             ladder = LinearLadder(n_directions=(3, 4))
-            np.testing.assert_allclose(climb(ladder, near).test[0][-1], climb(ladder, far).test[0][-1], atol=1e-3)
+            np.testing.assert_allclose(fitted(ladder, near).test[0][-1], fitted(ladder, far).test[0][-1], atol=1e-3)
         elif isinstance(ladder, MLPLadder):  # its networks see the codes along the axes of all rows
-            np.testing.assert_allclose(climb(ladder, near).test[0][0], climb(ladder, far).test[0][0], atol=1e-3)
+            np.testing.assert_allclose(fitted(ladder, near).test[0][0], fitted(ladder, far).test[0][0], atol=1e-3)
         else:
-            np.testing.assert_allclose(climb(ladder, near).test[0], climb(ladder, far).test[0], atol=1e-5)
+            np.testing.assert_allclose(fitted(ladder, near).test[0], fitted(ladder, far).test[0], atol=1e-5)
 
 
 def _without(values, rows):
@@ -141,7 +142,7 @@ class TestForest:
         deep, shallow = (
             DecisionTreeRegressor(max_depth=d, min_samples_leaf=8, random_state=0).fit(x, y) for d in (9, depth)
         )
-        tree = _as_tree(deep.tree_, deep.tree_.value[:, :, 0])
+        tree = _with_levels(Tree(deep.tree_, deep.tree_.value[:, :, 0]))
         rows = TASK.codes[TEST].astype(np.float32)
         np.testing.assert_allclose(tree.values[tree.cut(depth)[deep.tree_.apply(rows)]][:, 0], shallow.predict(rows))
         np.testing.assert_allclose(tree.importance(depth), shallow.feature_importances_)
@@ -149,8 +150,8 @@ class TestForest:
     @pytest.mark.parametrize("factor", [NUMBER, CATEGORY], ids=lambda factor: factor.name)
     def test_scores_and_importances_are_those_of_scikit_learn(self, factor):
         ladder = ForestLadder(depths=(2, 8), n_trees=60)
-        task = Task(codes=TASK.codes, factors=(factor,), split=TASK.split)
-        found = climb(ladder, task)
+        task = CapacityTask(codes=TASK.codes, factors=(factor,), split=TASK.split)
+        found = fitted(ladder, task)
         y = factor.targets(TRAIN)[:, 0] if factor.is_numeric else factor.labels[TRAIN]
         for rung, depth in enumerate(ladder.depths):
             forest = RandomForestRegressor if factor.is_numeric else RandomForestClassifier
@@ -163,7 +164,7 @@ class TestForest:
 
     def test_errors_of_importances_match_their_scatter(self):
         ladder = ForestLadder(depths=(2, 4), n_trees=12)
-        probes = [climb(ladder, seed=seed).probe(1) for seed in range(12)]
+        probes = [fitted(ladder, seed=seed).probe(1) for seed in range(12)]
         scatter = np.std([probe.weights for probe in probes], axis=0, ddof=1)
         said = np.mean([probe.weights_error for probe in probes], axis=0)
         assert said.sum() == pytest.approx(scatter.sum(), rel=0.35)
@@ -172,20 +173,20 @@ class TestForest:
         factor = make_factor(
             np.where(np.arange(600) == TEST[0], "c", np.where(WORLD.codes[:, 0] > 0, "a", "b")), name="f"
         )
-        task = Task(codes=TASK.codes, factors=(factor,), split=TASK.split)
-        assert (climb(QUICK["forest"], task).test[0][:, :, 2] == 0).all()
+        task = CapacityTask(codes=TASK.codes, factors=(factor,), split=TASK.split)
+        assert (fitted(QUICK["forest"], task).test[0][:, :, 2] == 0).all()
 
     def test_codes_tried_at_a_split(self):
         loose, strict = (ForestLadder(depths=(1, 2), n_trees=30, codes_tried=how) for how in ("all", "scikit-learn"))
-        task = Task(codes=TASK.codes, factors=(CATEGORY,), split=TASK.split)
+        task = CapacityTask(codes=TASK.codes, factors=(CATEGORY,), split=TASK.split)
         # With two of four codes to choose from, a useless code is split on now and then.
-        assert climb(loose, task).probe(0).weights[1, 0] == 0.0
-        assert climb(strict, task).probe(0).weights[1, 0] > 0.0
+        assert fitted(loose, task).probe(0).weights[1, 0] == 0.0
+        assert fitted(strict, task).probe(0).weights[1, 0] > 0.0
 
 
 class TestLinear:
     def test_the_last_rung_reads_all_codes_as_least_squares_does(self):
-        found = climb(LinearLadder())
+        found = fitted(LinearLadder())
         np.testing.assert_allclose(np.exp(found.capacities[0]), [1, 2, 4])
         for k, factor in ((0, NUMBER), (2, ANGLE)):
             peer = LinearRegression().fit(TASK.codes[TRAIN], factor.targets(TRAIN))
@@ -198,7 +199,7 @@ class TestLinear:
         strong, weak = rng.standard_normal((2, 400))
         shared = np.stack([strong + 0.1 * rng.standard_normal(400) for _ in range(5)], axis=1)
         rep = Representation(np.column_stack([shared, weak]), {"strong": strong, "weak": weak})
-        losses = _losses(climb(LinearLadder(n_directions=(1, 2)), task_of(rep)), task_of(rep))
+        losses = _losses(fitted(LinearLadder(n_directions=(1, 2)), task_of(rep)), task_of(rep))
         assert losses[0, 0] < 0.05
         assert losses[1, 0] > 0.9
         assert losses[1, 1] < 0.05
@@ -208,18 +209,18 @@ class TestLinear:
         signal = rng.standard_normal(150)
         codes = signal[:, None] * rng.standard_normal(400) + rng.standard_normal((150, 400))
         task = task_of(Representation(codes, {"signal": signal}))
-        found = climb(LinearLadder(), task)
+        found = fitted(LinearLadder(), task)
         assert np.exp(found.capacities[0, -1]) == pytest.approx(89)  # 90 rows about their mean
         assert _losses(found, task)[0].max() < 0.1
 
     def test_a_sketch_of_very_many_directions_agrees_with_the_exact_ones(self, monkeypatch):
-        exact = climb(LinearLadder(n_directions=(1, 4)))
-        monkeypatch.setattr("unbraid.probes.capacity.linear.EXACT_UP_TO", 1)
-        np.testing.assert_allclose(climb(LinearLadder(n_directions=(1, 4))).test[0], exact.test[0], atol=1e-4)
+        exact = fitted(LinearLadder(n_directions=(1, 4)))
+        monkeypatch.setattr("unbraid.probes.linear.EXACT_UP_TO", 1)
+        np.testing.assert_allclose(fitted(LinearLadder(n_directions=(1, 4))).test[0], exact.test[0], atol=1e-4)
 
     def test_one_direction_makes_no_ladder(self):
         with pytest.raises(ValueError, match=r"needs at least two rungs, but 4 direction\(s\) leave 1"):
-            climb(LinearLadder(n_directions=(2, 8)))
+            fitted(LinearLadder(n_directions=(2, 8)))
 
 
 def _losses(found, task):
@@ -259,40 +260,40 @@ class TestFourier:
         noisy = Representation(WORLD.codes, {"noise": np.random.default_rng(5).standard_normal(600)})
         task = task_of(noisy)
         ladder = FourierLadder(n_features=(128, 256))
-        free = _losses(climb(ladder, task), task)
+        free = _losses(fitted(ladder, task), task)
         monkeypatch.setattr("unbraid.probes.capacity.fourier.STRENGTHS", (1e-7,))
-        assert (free < _losses(climb(ladder, task), task) - 0.1).all()
+        assert (free < _losses(fitted(ladder, task), task) - 0.1).all()
         assert (free < 1.3).all()
 
     def test_reads_what_a_line_cannot(self):
-        line, curve = (_losses(climb(ladder), TASK)[0, -1] for ladder in (LinearLadder(), FourierLadder()))
+        line, curve = (_losses(fitted(ladder), TASK)[0, -1] for ladder in (LinearLadder(), FourierLadder()))
         assert line > 0.5
         assert curve < 0.05
 
 
 class TestEstimators:
     def test_estimators_are_fitted_as_they_would_be_alone(self):
-        found = climb(QUICK["estimators"])
+        found = fitted(QUICK["estimators"])
         number = LinearRegression().fit(TASK.codes[TRAIN], NUMBER.numbers[TRAIN])
         category = LogisticRegression().fit(TASK.codes[TRAIN], CATEGORY.labels[TRAIN])
         np.testing.assert_allclose(found.test[0][0][:, 0], number.predict(TASK.codes[TEST]))
         np.testing.assert_allclose(found.test[1][0], category.predict_proba(TASK.codes[TEST]))
 
     def test_estimators_given_are_left_unfitted(self):
-        climb(QUICK["estimators"])
+        fitted(QUICK["estimators"])
         assert not hasattr(QUICK["estimators"].rungs[0].regressor, "coef_")
 
     def test_a_regressor_of_one_target_can_read_angles(self):
         ladder = EstimatorLadder(rungs=(Rung(capacity=1, regressor=SVR(C=0.1)), Rung(capacity=2, regressor=SVR())))
-        task = Task(codes=TASK.codes, factors=(ANGLE,), split=TASK.split)
-        assert climb(ladder, task).test[0].shape == (2, len(TEST), 2)
+        task = CapacityTask(codes=TASK.codes, factors=(ANGLE,), split=TASK.split)
+        assert fitted(ladder, task).test[0].shape == (2, len(TEST), 2)
 
     def test_a_classifier_without_probabilities_votes(self):
         ladder = EstimatorLadder(
             rungs=(Rung(capacity=1, classifier=DummyClassifier()), Rung(capacity=2, classifier=LinearSVC()))
         )
-        task = Task(codes=TASK.codes, factors=(CATEGORY,), split=TASK.split)
-        votes = climb(ladder, task).test[0][1]
+        task = CapacityTask(codes=TASK.codes, factors=(CATEGORY,), split=TASK.split)
+        votes = fitted(ladder, task).test[0][1]
         assert set(np.unique(votes)) == {0.0, 1.0}
         assert (votes.argmax(axis=1) == CATEGORY.labels[TEST]).mean() > 0.6
 
@@ -303,16 +304,16 @@ class TestEstimators:
         ladder = EstimatorLadder(
             rungs=(Rung(capacity=1, regressor=LinearRegression()), Rung(capacity=2, regressor=steps))
         )
-        task = Task(codes=TASK.codes, factors=(NUMBER,), split=TASK.split)
+        task = CapacityTask(codes=TASK.codes, factors=(NUMBER,), split=TASK.split)
         with pytest.warns(UserWarning, match="Maximum iterations"):
-            first, again, other = (climb(ladder, task, seed=seed).test[0] for seed in (0, 0, 1))
+            first, again, other = (fitted(ladder, task, seed=seed).test[0] for seed in (0, 0, 1))
         np.testing.assert_array_equal(first, again)
         assert (first[1] != other[1]).any()
 
     def test_a_missing_estimator_is_named(self):
         ladder = EstimatorLadder(rungs=tuple(Rung(capacity=c, regressor=LinearRegression()) for c in (1, 2)))
         with pytest.raises(ValueError, match="rung 1 has no classifier, which the categorical factor 'category' needs"):
-            climb(ladder)
+            fitted(ladder)
 
     @pytest.mark.parametrize("rungs", [[Rung(capacity=1)], (LinearRegression(), Ridge())], ids=["list", "bare"])
     def test_rungs_that_are_none(self, rungs):
@@ -322,7 +323,7 @@ class TestEstimators:
 
 class TestSplit:
     def test_parts_have_their_shares_and_share_no_row(self):
-        split = split_rows(WORLD.factors, 600, rng=np.random.default_rng(0))
+        split = capacity_split(WORLD.factors, 600, rng=np.random.default_rng(0))
         assert [len(split.train), len(split.validation), len(split.test)] == [360, 90, 150]
         assert len(set(np.concatenate([split.train, split.validation, split.test]))) == 600
 
@@ -332,7 +333,7 @@ class TestSplit:
         with pytest.raises(
             ValueError, match="factor 'rare' has 15 labelled rows; a loss-capacity curve needs at least 20"
         ):
-            split_rows([make_factor(numbers, name="rare")], 600, rng=np.random.default_rng(0))
+            capacity_split([make_factor(numbers, name="rare")], 600, rng=np.random.default_rng(0))
 
     def test_fewer_rows_than_values(self):
         names = np.full(100, None, dtype=object)
@@ -351,7 +352,7 @@ def _split_often(factor, n_samples):
     """Split until chance leaves too little somewhere."""
     rng = np.random.default_rng(0)
     for _ in range(3000):
-        split_rows([factor], n_samples, rng=rng)
+        capacity_split([factor], n_samples, rng=rng)
 
 
 class TestAsLadder:
@@ -417,5 +418,5 @@ def test_rungs_that_are_no_tuple(make):
 def test_split_is_what_a_task_reads():
     split = Split(train=np.array([0, 1]), validation=np.array([2]), test=np.array([3]))
     factor = make_factor(np.array([1.0, np.nan, 2.0, 3.0]), name="f", kind="continuous")
-    task = Task(codes=np.zeros((4, 2)), factors=(factor,), split=split)
+    task = CapacityTask(codes=np.zeros((4, 2)), factors=(factor,), split=split)
     np.testing.assert_array_equal(task.labelled(factor, split.train), [0])

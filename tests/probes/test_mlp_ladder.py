@@ -10,10 +10,10 @@ from unbraid import Representation
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves
 from unbraid.metrics import loss_capacity
 from unbraid.probes import network as network
-from unbraid.probes.capacity import MLPLadder, Task, split_rows
+from unbraid.probes.capacity import CapacityTask, MLPLadder
 from unbraid.probes.capacity.linear import whitening_axes
 from unbraid.probes.linear import fit_linear, predict_linear
-from unbraid.probes.splits import standardise
+from unbraid.probes.splits import capacity_split, standardise
 
 
 def xor_world(n_samples=900, seed=0):
@@ -26,8 +26,10 @@ def xor_world(n_samples=900, seed=0):
 
 def task_of(codes, factors, seed=0, **kinds):
     rep = Representation(codes, factors, **kinds)
-    split = split_rows(rep.factors, rep.n_samples, rng=np.random.default_rng(seed))
-    return Task(codes=standardise(rep.codes[split.train], rep.codes)[1], factors=tuple(rep.factors), split=split)
+    split = capacity_split(rep.factors, rep.n_samples, rng=np.random.default_rng(seed))
+    return CapacityTask(
+        codes=standardise(rep.codes[split.train], rep.codes)[1], factors=tuple(rep.factors), split=split
+    )
 
 
 XOR = task_of(*xor_world())
@@ -72,7 +74,7 @@ class TestGrowth:
 
     @pytest.mark.parametrize("networks", ["shared", "separate"])
     def test_the_first_rung_is_the_linear_probe_in_closed_form(self, networks):
-        found = MLPLadder(widths=(2,), n_steps=5, networks=networks).climb(XOR, rng=np.random.default_rng(0))
+        found = MLPLadder(widths=(2,), n_steps=5, networks=networks).fit(XOR, rng=np.random.default_rng(0))
         axes = whitening_axes(XOR.codes[XOR.split.train], 3, rng=np.random.default_rng(0))
         white = replace(XOR, codes=XOR.codes @ axes)
         for start, factor, said in zip(starts_of(white), XOR.factors, found.test, strict=True):
@@ -82,7 +84,7 @@ class TestGrowth:
         """The others get no chance at first, and no number is too large for a network."""
         names = np.where(np.isin(np.arange(900), XOR.split.train), "a", "b")
         task = task_of(xor_world()[0], {"f": names})
-        found = MLPLadder(widths=(2,), n_steps=30).climb(task, rng=np.random.default_rng(0))
+        found = MLPLadder(widths=(2,), n_steps=30).fit(task, rng=np.random.default_rng(0))
         assert np.isfinite(found.test[0]).all()
         assert (found.test[0][0, :, 0] > 0.999).all()
 
@@ -145,7 +147,7 @@ class TestLearning:
         rng = np.random.default_rng(0)
         task = task_of(rng.standard_normal((200, 5)), {"noise": rng.standard_normal(200)})
         ladder = MLPLadder(widths=(8, 64), n_steps=200, patience=20)
-        said = ladder.climb(task, rng=rng).validation[0][:, :, 0]
+        said = ladder.fit(task, rng=rng).validation[0][:, :, 0]
         losses = ((said - task.factors[0].numbers[task.split.validation]) ** 2).mean(axis=1)
         assert (np.diff(losses) <= 1e-6).all()
 
@@ -155,7 +157,7 @@ class TestLearning:
         codes, factors = xor_world()
         task = task_of(codes, {"noise": rng.standard_normal(900), "square": factors["square"]})
         ladder = MLPLadder(widths=(16,), n_steps=300, networks="separate")
-        found = ladder.climb(task, rng=np.random.default_rng(0)).test
+        found = ladder.fit(task, rng=np.random.default_rng(0)).test
         losses = [
             ((said[-1] - f.targets(task.split.test)) ** 2).mean() / f.targets(task.split.test).var()
             for said, f in zip(found, task.factors, strict=True)
@@ -175,10 +177,10 @@ class TestLearning:
                 yield batch
 
         monkeypatch.setattr(network, "_batches", counted)
-        MLPLadder(widths=(64,), n_steps=200, patience=2).climb(task, rng=np.random.default_rng(0))
+        MLPLadder(widths=(64,), n_steps=200, patience=2).fit(task, rng=np.random.default_rng(0))
         impatient = len(steps)
         steps.clear()
-        MLPLadder(widths=(64,), n_steps=200, patience=21).climb(task, rng=np.random.default_rng(0))
+        MLPLadder(widths=(64,), n_steps=200, patience=21).fit(task, rng=np.random.default_rng(0))
         assert impatient < 150
         assert len(steps) == 200
 

@@ -6,38 +6,40 @@ from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from unbraid.probes import linear as logistic
-from unbraid.probes.linear import auc_by_level, lasso_weights, one_vs_rest
+from unbraid.probes.importance import ProbeTask
+from unbraid.probes.linear import auc_by_level, lasso_weights, least_squares, one_vs_rest, whitening_axes
 from unbraid.probes.splits import holdout, standardise, standardise_by
+from unbraid.probes.trees import ForestOptions, fit_forest
 from unbraid.representation.factor import make_factor
 
 
 class TestHoldout:
     def test_rows_are_split_once_each_and_in_proportion(self):
         labels = np.repeat(["a", "b", "c"], [600, 300, 100])
-        train, test = holdout(make_factor(labels, name="x"), rng=np.random.default_rng(0))
-        np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(1000))
+        split = holdout(make_factor(labels, name="x"), rng=np.random.default_rng(0))
+        np.testing.assert_array_equal(np.sort(np.concatenate([split.train, split.test])), np.arange(1000))
         for label, count in (("a", 180), ("b", 90), ("c", 30)):
-            assert abs((labels[test] == label).sum() - count) <= 1
+            assert abs((labels[split.test] == label).sum() - count) <= 1
 
     def test_a_value_seen_once_is_fitted_on(self):
         labels = np.array(["a"] * 20 + ["b"] * 20 + ["once"])
         for seed in range(20):
-            train, _ = holdout(make_factor(labels, name="x"), rng=np.random.default_rng(seed))
-            assert 40 in train
+            split = holdout(make_factor(labels, name="x"), rng=np.random.default_rng(seed))
+            assert 40 in split.train
 
     def test_every_held_out_value_was_shown(self):
         labels = np.random.default_rng(0).integers(30, size=100).astype(str)
         labels = np.where(np.isin(labels, ["3", "4"]), "5", labels)
         factor = make_factor(labels, name="x")
         for seed in range(20):
-            train, test = holdout(factor, rng=np.random.default_rng(seed))
-            assert set(labels[test]) <= set(labels[train])
+            split = holdout(factor, rng=np.random.default_rng(seed))
+            assert set(labels[split.test]) <= set(labels[split.train])
 
     def test_unlabelled_rows_are_on_neither_side(self):
         values = np.random.default_rng(0).uniform(size=100)
         values[::3] = np.nan
-        train, test = holdout(make_factor(values, name="x"), rng=np.random.default_rng(0))
-        assert not np.isnan(values[np.concatenate([train, test])]).any()
+        split = holdout(make_factor(values, name="x"), rng=np.random.default_rng(0))
+        assert not np.isnan(values[np.concatenate([split.train, split.test])]).any()
 
     def test_few_rows_are_refused(self):
         with pytest.raises(ValueError, match="factor 'x' has 6 labelled rows; a held-out probe needs at least 10"):
@@ -108,3 +110,70 @@ def test_standardising_in_place_of_copies_gives_the_same_numbers():
     rows = rng.permutation(40)[:25]
     np.testing.assert_allclose(standardise_by(codes, rows), standardise(codes[rows], codes)[1], atol=1e-12)
     assert (standardise_by(codes, rows)[:, 5] == 0).all()
+
+
+class TestForest:
+    """Trees grown one by one are those of scikit-learn's forests."""
+
+    @pytest.mark.parametrize("forest", ["random", "extra"])
+    @pytest.mark.parametrize("max_rows", [20_000, 90])
+    def test_classes_as_by_scikit_learn(self, forest, max_rows, monkeypatch):
+        from sklearn import ensemble
+
+        monkeypatch.setattr("unbraid.probes.trees.MAX_ROWS_A_TREE", max_rows)
+        rng = np.random.default_rng(0)
+        codes, labels = rng.normal(size=(300, 4)), rng.integers(0, 5, 300)
+        codes[:, 1] += labels
+        fitted = fit_forest(ForestOptions(forest=forest, n_trees=7), task_of(codes, labels, "categorical"), 11)
+        kind = {"random": ensemble.RandomForestClassifier, "extra": ensemble.ExtraTreesClassifier}[forest]
+        sizes = {"n_estimators": 7, "min_samples_leaf": 5, "max_features": 1.0, "random_state": 11}
+        if forest == "random" and max_rows < 200:
+            sizes["max_samples"] = max_rows / 200
+        theirs = kind(**sizes).fit(codes[:200], labels[:200])
+        np.testing.assert_array_equal(fitted.predict(codes[200:]), theirs.predict(codes[200:]))
+        np.testing.assert_allclose(fitted.weights / fitted.weights.sum(), theirs.feature_importances_, rtol=1e-12)
+
+    def test_numbers_as_by_scikit_learn(self):
+        from sklearn.ensemble import ExtraTreesRegressor
+
+        rng = np.random.default_rng(1)
+        codes = rng.normal(size=(300, 3))
+        values = np.sin(codes[:, 0]) + 0.1 * rng.normal(size=300)
+        fitted = fit_forest(ForestOptions(forest="extra", n_trees=5), task_of(codes, values, "continuous"), 3)
+        theirs = ExtraTreesRegressor(5, min_samples_leaf=5, max_features=1.0, random_state=3)
+        theirs.fit(codes[:200], values[:200])
+        np.testing.assert_allclose(fitted.predict(codes[200:])[:, 0], theirs.predict(codes[200:]), rtol=1e-12)
+        np.testing.assert_allclose(fitted.weights / fitted.weights.sum(), theirs.feature_importances_, rtol=1e-12)
+
+
+def task_of(codes, values, kind):
+    train, test = np.arange(200), np.arange(200, 300)
+    factor = make_factor(values, name="v", kind=kind)
+    return ProbeTask(factor=factor, train=train, test=test, codes=codes[train], test_codes=codes[test])
+
+
+class TestLeastSquares:
+    def test_is_ridge_regression_with_a_free_intercept(self):
+        from sklearn.linear_model import Ridge
+
+        rng = np.random.default_rng(0)
+        codes, targets = rng.normal(size=(100, 3)) + 2.0, rng.normal(size=(100, 2)) + 5.0
+        theirs = Ridge(alpha=0.3 * 100).fit(codes, targets)
+        found = least_squares(codes, targets, ridge=0.3)
+        np.testing.assert_allclose(found, np.vstack([theirs.coef_.T, theirs.intercept_]), rtol=1e-10)
+
+    def test_without_a_ridge_repeated_codes_share_the_smallest_coefficients(self):
+        x = np.random.default_rng(0).normal(size=(50, 1))
+        found = least_squares(np.hstack([x, x]), 2 * x + 1, ridge=0.0)
+        np.testing.assert_allclose(found[:, 0], [1.0, 1.0, 1.0], atol=1e-12)
+
+
+class TestWhitening:
+    @pytest.mark.parametrize("shape", [(200, 6), (5, 30)])
+    def test_axes_give_uncorrelated_codes_of_unit_variance_in_order(self, shape):
+        codes = np.random.default_rng(0).normal(size=shape) * np.arange(1, shape[1] + 1)
+        codes = codes - codes.mean(axis=0)
+        axes = whitening_axes(codes, shape[1])
+        white = codes @ axes
+        np.testing.assert_allclose(white.T @ white / len(white), np.eye(axes.shape[1]), atol=1e-9)
+        assert (np.diff(np.linalg.norm(axes, axis=0)) >= 0).all()  # the largest variance has the shortest axis

@@ -86,19 +86,6 @@ def has_torch() -> bool:
         return False
 
 
-@contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Let torch add up in one thread meanwhile: in several, the last digits depend on how many there are."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 def require_flows(purpose: str) -> None:
     """Raise a sentence that says how to get torch and zuko unless both can be imported.
 

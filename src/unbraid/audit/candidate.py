@@ -11,6 +11,7 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.checks import check_choice
+from unbraid._base.workers import Workers
 from unbraid.audit.truth import Should, Truth, expectation
 from unbraid.metrics import Invariance, Metric, Property, Source
 from unbraid.panel.plan import resolve_metrics
@@ -112,7 +113,9 @@ def _score_all(
     if not covered:
         return outcomes
     try:
-        evidence = source.gather(rep, options, np.random.default_rng([seed, crc32(source.name.encode())]))
+        # one thread for each: the audit has thousands of these to run side by side
+        rng, alone = np.random.default_rng([seed, crc32(source.name.encode())]), Workers(1, torch_threads=1)
+        evidence = source.evidence(rep, options, rng, alone)
     except Exception as error:  # one metric must never take the others down; its row carries the reason
         return outcomes | {metric.name: _reason(error) for metric in covered}
     for metric in covered:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import partial
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.checks import check_at_least
 from unbraid._base.progress import track
+from unbraid._base.workers import Workers
 from unbraid.audit.candidate import Group, Outcome, from_catalogue, from_function
 from unbraid.audit.cases import CASES, IDENTITY, N_ROWS, Case, resolve_cases, with_references
 from unbraid.audit.result import Audit, describe_run
@@ -66,7 +64,7 @@ def run(
         n_seeds: Times each case is drawn, at least 2; the scatter decides how sure a verdict must be.
         n_rows: Rows of each case, except where the point is that there are few.
         seed: First seed. Same seed, same numbers, for any ``n_jobs``.
-        n_jobs: Worker threads; all cores by default.
+        n_jobs: Worker threads; as many as there are usable cores by default.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Returns:
@@ -92,8 +90,7 @@ def run(
     groups = _groups(metric, claims)
     chosen = with_references(resolve_cases(cases))
     _check_sizes(n_seeds, n_rows, seed)
-    workers = os.cpu_count() or 1 if n_jobs is None else n_jobs
-    check_at_least("n_jobs", workers, 1)
+    workers = Workers(n_jobs)
     if callable(metric):
         _check_runs(groups[0], seed, n_rows)
 
@@ -140,29 +137,21 @@ def _check_runs(group: Group, seed: int, n_rows: int) -> None:
 
 
 def _measure(
-    groups: list[Group], cases: list[Case], seeds: range, n_rows: int, workers: int, progress: bool | None
+    groups: list[Group], cases: list[Case], seeds: range, n_rows: int, workers: Workers, progress: bool | None
 ) -> Found:
     """Score every group on every case and seed; the order in which they finish does not matter."""
     found: dict[tuple[str, str, int], Outcome] = {}
 
-    def score(group: Group, case: Case, seed: int) -> None:
+    def score(task: tuple[Group, Case, int]) -> None:
+        group, case, seed = task
         codes, factors = case.build(seed=seed, n_rows=n_rows)
         for name, outcome in group.measure(codes, factors, seed).items():
             found[name, case.name, seed] = outcome
+        bar.advance()
 
-    tasks = [partial(score, group, case, seed) for group in groups for case in cases for seed in seeds]
-    with (
-        threadpool_limits(1),
-        track(len(tasks), progress, doing="auditing") as bar,
-        ThreadPoolExecutor(max_workers=workers) as pool,
-    ):
-        try:
-            for done in as_completed([pool.submit(task) for task in tasks]):
-                done.result()
-                bar.advance()
-        except BaseException:  # whoever stops the audit should not have to wait for all that is queued
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    tasks = [(group, case, seed) for group in groups for case in cases for seed in seeds]
+    with threadpool_limits(1), track(len(tasks), progress, doing="auditing") as bar:
+        workers.map(score, tasks)
     names = [candidate.name for group in groups for candidate in group.candidates]
     return {
         name: {case.name: tuple(found[name, case.name, seed] for seed in seeds) for case in cases} for name in names

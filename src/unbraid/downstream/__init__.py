@@ -1,4 +1,4 @@
-"""Downstream tasks: what can be predicted from codes, by what, and from how many rows."""
+"""Downstream tasks: their targets, predictors and results at any training size."""
 
 from unbraid.downstream.evaluation import PartResult, TaskResult, solve, solve_all
 from unbraid.downstream.predictors import PREDICTORS, Predictor, check_predictor

@@ -1,4 +1,4 @@
-"""One task, many tasks."""
+"""Evaluation of one downstream task, and of a table of tasks, predictors and training sizes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class TaskResult:
         blind: The same mean of guesses made without codes: 0 for numbers and angles, the share of the commonest class.
         parts: Each part.
         n_train: Rows it was learned from.
-        n_test: Rows it was judged on.
+        n_test: Rows it was tested on.
         seconds: That its parts took, whether or not another task had them done.
         notes: What a reader should know before trusting the number.
     """
@@ -76,11 +76,11 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bench:
-    """Codes of the rows to learn from and to judge on, scaled by the former; shared by all tasks of a size.
+    """Codes of the rows to learn from and to test on, scaled by the former; shared by all tasks of a size.
 
     Attributes:
         train: Rows to learn from.
-        test: Rows to judge on.
+        test: Rows to test on.
         codes: Codes of ``train``, mean 0 and deviation 1; constant ones are 0.
         test_codes: Codes of ``test``, scaled in the same way.
         seed: Of all chance.
@@ -103,17 +103,17 @@ def solve(
     seed: int = 0,
     pictures: Pictures | None = None,
 ) -> TaskResult:
-    """Learn a task from the codes of some rows and judge it on others.
+    """Learn a task from the codes of some rows and test it on others.
 
     The test rows depend on the number of rows and on ``seed`` alone, so that every model, predictor and training size
-    is judged on the same; a smaller training set is the beginning of a larger one.
+    is tested on the same; a smaller training set is the beginning of a larger one.
 
     Args:
         rep: Codes and factors.
         target: A task by name (see :data:`~unbraid.downstream.TASKS`, or ``"factor:NAME"``), or a target.
         predictor: ``"linear"``, ``"boosting"``, ``"forest"`` or ``"mlp"``.
-        n_train: Rows to learn from: a whole number, a share in (0, 1] of those not judged on, or ``None`` for all.
-        test_rows: Row numbers to judge on, or how many to draw; three tenths by default.
+        n_train: Rows to learn from: a whole number, a share in (0, 1] of the rows not tested on, or ``None`` for all.
+        test_rows: Row numbers to test on, or how many to draw; three tenths by default.
         seed: Same seed, same rows and same result.
         pictures: Masks and squares, for the tasks that ask for them.
 
@@ -143,7 +143,7 @@ def solve(
 
 def set_up(rep: Representation, split: Split, n_train: TrainSize, seed: int) -> Bench:
     """Scale the codes by the rows to learn from."""
-    train = split.train(n_train)
+    train = split.train_rows(n_train)
     codes, test_codes = standardise(rep.codes[train], rep.codes[split.test])
     return Bench(train=train, test=split.test, codes=codes, test_codes=test_codes, seed=seed)
 
@@ -181,7 +181,7 @@ def _solve_part(bench: Bench, factor: Factor, predictor: Predictor) -> PartResul
     train, test = factor.labelled[bench.train], factor.labelled[bench.test]
     if min(train.sum(), test.sum()) < MIN_ROWS:
         raise ValueError(
-            f"factor {factor.name!r} has {train.sum()} labelled rows to learn from and {test.sum()} to be judged on; "
+            f"factor {factor.name!r} has {train.sum()} labelled rows to learn from and {test.sum()} to be tested on; "
             f"a task needs at least {MIN_ROWS} of each."
         )
     task = ProbeTask(
@@ -227,11 +227,11 @@ def _note(task: ProbeTask, is_settled: bool) -> str:
     if is_settled:
         return f"{factor.name} takes one value only in the {len(task.train)} rows learned from, so that one is guessed."
     if factor.is_numeric and len(np.unique(factor.numbers[task.test])) == 1:
-        return f"{factor.name} takes one value only in the {len(task.test)} rows judged on; R² of a constant counts 0."
+        return f"{factor.name} takes one value only in the {len(task.test)} rows tested on; R² of a constant counts 0."
     if not factor.is_numeric:
         unseen = ~np.isin(factor.numbers[task.test], factor.numbers[task.train])
         if unseen.any():
-            return f"{factor.name}: {unseen.sum()} rows judged on have a value never learned from, and count as wrong."
+            return f"{factor.name}: {unseen.sum()} rows tested on have a value never learned from, and count as wrong."
     return ""
 
 
@@ -281,8 +281,8 @@ def solve_all(
         rep: Codes and factors.
         tasks: By name; all that the representation and the pictures allow by default.
         predictors: By name; all by default.
-        train_sizes: Whole numbers of rows, shares in (0, 1] of those not judged on, or ``None`` for all.
-        test_rows: Row numbers to judge on, or how many to draw; three tenths by default.
+        train_sizes: Whole numbers of rows, shares in (0, 1] of the rows not tested on, or ``None`` for all.
+        test_rows: Row numbers to test on, or how many to draw; three tenths by default.
         seed: Same seed, same rows and same numbers.
         pictures: Masks and squares, for the tasks that ask for them.
         progress: Show a bar; by default when standard error is a terminal.

@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
-from unbraid._base.optional import one_torch_thread
+from unbraid._base.workers import torch_threads
 
 WIDTH = 128
 N_STEPS, BATCH, LEARNING_RATE = 800, 128, 3e-3
 
 
-@one_torch_thread()
+@torch_threads(1)
 def train_decoder(
     codes: FloatArray, flat: BoolArray, train: IntArray, *, seed: int
 ) -> Callable[[FloatArray], FloatArray]:
@@ -46,11 +46,11 @@ def train_decoder(
         optimiser.step()
         schedule.step()
 
-    @one_torch_thread()
+    @torch_threads(1)
     def decode(new: FloatArray) -> FloatArray:
         with torch.no_grad():
-            said: Tensor = torch.sigmoid(network(torch.as_tensor(new, dtype=torch.float32)))
-        return np.asarray(said.double().numpy())
+            predicted: Tensor = torch.sigmoid(network(torch.as_tensor(new, dtype=torch.float32)))
+        return np.asarray(predicted.double().numpy())
 
     return decode
 

@@ -1,4 +1,4 @@
-"""What solves a task: linear and logistic models, boosted trees, forests, networks."""
+"""Predictors of downstream tasks: linear and logistic models, boosted trees, forests, networks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_choice
-from unbraid._base.optional import one_torch_thread, require_torch
+from unbraid._base.optional import require_torch
+from unbraid._base.workers import Workers
 from unbraid.probes.capacity import MLPLadder
-from unbraid.probes.capacity.base import Split as LadderSplit
-from unbraid.probes.capacity.base import Task as LadderTask
+from unbraid.probes.capacity.base import CapacityTask
 from unbraid.probes.importance import ProbeTask
 from unbraid.probes.linear import fit_linear, predict_linear
+from unbraid.probes.splits import Split
 from unbraid.probes.trees import BoostingOptions, ForestOptions, fit_boosting, fit_forest
 
 #: Units in each of the two hidden layers of the network.
@@ -66,16 +67,16 @@ def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
     n_train, n_test = len(task.train), len(task.test)
     order = rng.permutation(n_train)
     n_aside = max(1, round(VALIDATION_SHARE * n_train))
-    split = LadderSplit(train=order[n_aside:], validation=order[:n_aside], test=np.arange(n_train, n_train + n_test))
-    both = LadderTask(
+    split = Split(train=order[n_aside:], validation=order[:n_aside], test=np.arange(n_train, n_train + n_test))
+    both = CapacityTask(
         codes=np.concatenate([task.codes, task.test_codes]),
         factors=(task.factor.take(np.concatenate([task.train, task.test])),),
         split=split,
+        workers=Workers(1, torch_threads=1),
     )
     # The widest rung of a ladder with one network on it.
-    with one_torch_thread():
-        said = MLPLadder(widths=(WIDTH,)).climb(both, rng=rng).test[0][-1]
-    return _decided(task, said)
+    predicted = MLPLadder(widths=(WIDTH,)).fit(both, rng=rng).test[0][-1]
+    return _decided(task, predicted)
 
 
 _ROWS = (
@@ -119,6 +120,6 @@ def check_predictor(name: Any) -> Predictor:
     return PREDICTORS[name]
 
 
-def _decided(task: ProbeTask, said: FloatArray) -> FloatArray:
+def _decided(task: ProbeTask, predicted: FloatArray) -> FloatArray:
     """Turn probabilities into the likeliest label."""
-    return said if task.factor.is_numeric else said.argmax(axis=1).astype(np.float64)
+    return predicted if task.factor.is_numeric else predicted.argmax(axis=1).astype(np.float64)

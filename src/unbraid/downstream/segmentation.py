@@ -1,4 +1,4 @@
-"""Finding the object's pixels from codes."""
+"""Segmentation: masks of the object predicted from codes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.optional import require_torch
+from unbraid.probes.linear import ridge_solver
 
-RIDGE = 1e-3
+PIXEL_RIDGE = 1e-3
 #: Numbers held at once while pictures are predicted, about 30 MB.
 CELLS_AT_ONCE = 4_000_000
 #: A pixel is said to show the object if it is predicted above one of these, chosen on rows learned from.
@@ -47,10 +48,10 @@ def find_masks(
 
     Args:
         codes: Scaled codes of the rows learned from.
-        test_codes: Scaled codes of the rows judged on.
+        test_codes: Scaled codes of the rows tested on.
         masks: Where the object is, in all rows, ``(n, height, width)``.
         train: Rows learned from.
-        test: Rows judged on.
+        test: Rows tested on.
         predictor: ``"linear"`` or ``"mlp"``.
         seed: Of all chance.
     """
@@ -63,9 +64,9 @@ def find_masks(
     )
 
 
-def mean_iou(said: BoolArray, true: BoolArray) -> FloatArray:
+def mean_iou(predicted: BoolArray, true: BoolArray) -> FloatArray:
     """Pixels in both over pixels in either, row by row; two empty masks agree."""
-    both, either = (said & true).sum(axis=1), (said | true).sum(axis=1)
+    both, either = (predicted & true).sum(axis=1), (predicted | true).sum(axis=1)
     return np.where(either > 0, both / np.maximum(either, 1), 1.0)
 
 
@@ -80,7 +81,7 @@ def mean_mask(flat: BoolArray, rows: IntArray) -> FloatArray:
 def _best_iou(
     decode: Decode, codes: FloatArray, test_codes: FloatArray, flat: BoolArray, train: IntArray, test: IntArray
 ) -> float:
-    """Choose the threshold on rows learned from, and judge with it on the others."""
+    """Choose the threshold on rows learned from, and test with it on the others."""
     few = slice(0, ROWS_TO_CHOOSE_BY)
     learned = _iou(decode, codes[few], flat, train[few], THRESHOLDS)
     best = THRESHOLDS[[int(learned.argmax())]]
@@ -91,8 +92,8 @@ def _iou(decode: Decode, codes: FloatArray, flat: BoolArray, rows: IntArray, thr
     """Mean intersection over union at each threshold, a few rows at a time."""
     total = np.zeros(len(thresholds))
     for some in _chunks(len(rows), flat.shape[1]):
-        said, true = decode(codes[some]), flat[rows[some]]
-        total += [mean_iou(said >= threshold, true).sum() for threshold in thresholds]
+        predicted, true = decode(codes[some]), flat[rows[some]]
+        total += [mean_iou(predicted >= threshold, true).sum() for threshold in thresholds]
     return total / len(rows)
 
 
@@ -102,8 +103,7 @@ def _fit_linear(codes: FloatArray, flat: BoolArray, train: IntArray) -> Decode:
     moment = np.zeros((codes.shape[1], flat.shape[1]))
     for some in _chunks(len(train), flat.shape[1]):
         moment += codes[some].T @ (flat[train[some]] - centre)
-    gram = codes.T @ codes + RIDGE * len(codes) * np.eye(codes.shape[1])
-    weights = np.linalg.solve(gram, moment)
+    weights = ridge_solver(codes.T @ codes, PIXEL_RIDGE * len(codes))(moment)
     return lambda rows: np.asarray(rows @ weights + centre)
 
 

@@ -1,4 +1,4 @@
-"""Targets and table of tasks."""
+"""Downstream tasks: their table, and the targets they make of a representation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from unbraid._base.arrays import BoolArray, FloatArray
 from unbraid._base.checks import did_you_mean
-from unbraid.downstream import tasks as _targets
 from unbraid.representation.factor import Factor, make_factor
 from unbraid.representation.representation import Representation
 
@@ -229,49 +228,49 @@ _ROWS = (
         says="Each factor, by its kind: classes, numbers or angles.",
         needs="factors",
         parts=(),
-        build=_targets.all_factors,
+        build=all_factors,
     ),
     Task(
         name="factors_as_classes",
         says="Each factor, its values as classes.",
         needs="factors",
         parts=(),
-        build=_targets.all_factors_as_classes,
+        build=all_factors_as_classes,
     ),
     Task(
         name="position_cartesian",
         says="Where the object is, as x and y.",
         needs="position",
         parts=("x", "y"),
-        build=_targets.cartesian,
+        build=cartesian,
     ),
     Task(
         name="position_polar",
         says="Where the object is, as distance and direction from the corner.",
         needs="position",
         parts=("radius", "angle"),
-        build=_targets.polar,
+        build=polar,
     ),
     Task(
         name="position_polar_centre",
         says="Where the object is, as distance and direction from the middle; the direction is an angle.",
         needs="position",
         parts=("radius", "angle"),
-        build=_targets.polar_about_centre,
+        build=polar_about_centre,
     ),
     Task(
         name="square",
         says="Where the middle of the grey square is.",
         needs="squares",
-        parts=_targets.SQUARE,
-        build=_targets.square,
+        parts=SQUARE,
+        build=square,
     ),
     Task(
         name="segmentation",
         says="Which pixels show the object.",
         needs="masks",
         parts=("mask",),
-        build=_targets.segmentation,
+        build=segmentation,
     ),
 )
 
@@ -319,8 +318,8 @@ def tasks_for(rep: Representation | tuple[str, ...], pictures: Pictures | None =
     names = rep.factor_names if isinstance(rep, Representation) else tuple(rep)
     has: dict[Need, bool] = {
         "factors": bool(names),
-        "position": _targets.position_names(names) is not None,
-        "squares": set(_targets.SQUARE) <= set(names) or (pictures is not None and pictures.squares is not None),
+        "position": position_names(names) is not None,
+        "squares": set(SQUARE) <= set(names) or (pictures is not None and pictures.squares is not None),
         "masks": pictures is not None and pictures.masks is not None,
     }
     return (*(task.name for task in _ROWS if has[task.needs]), *(ONE_FACTOR + name for name in names))
@@ -353,4 +352,4 @@ def _one_factor(factor: str, factor_names: tuple[str, ...] | None) -> Task:
 
 
 def _build_one(factor: str, rep: Representation, pictures: Pictures | None) -> Target:
-    return _targets.one_factor(rep, factor)
+    return one_factor(rep, factor)

@@ -1,1 +1,1 @@
-"""The expensive part: what metrics are computed from, had once and shared."""
+"""Evidence: what metrics are computed from, gathered once and shared between them."""

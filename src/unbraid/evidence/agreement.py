@@ -1,4 +1,4 @@
-"""How alike the codes of several models are, code by code, from one table of products."""
+"""Similarity of the codes of several models, code by code, from one table of products."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""One code, one factor; covariance of codes."""
+"""Association of every code with every factor, and covariance of the codes."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
-from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.arrays import BoolArray, FloatArray
 from unbraid._base.checks import check_choice
 from unbraid._base.stats import average_ranks
-from unbraid.probes.splits import holdout
+from unbraid.probes.splits import Split, holdout
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
 
@@ -60,15 +60,14 @@ def predictability(rep: Representation, options: PredictabilityOptions, rng: np.
     """How well one code alone predicts each factor: R² of a line, or balanced accuracy of thresholds.
 
     A category is predicted by the class whose mean is nearest, thresholds halfway between neighbouring
-    means, judged on held-out rows; so nothing depends on the scale of the code.
+    means, tested on held-out rows; so nothing depends on the scale of the code.
     """
     columns = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         if factor.is_numeric:
             columns.append(_explained(rep.codes, factor, "pearson"))
         else:
-            train, test = holdout(factor, rng=child)
-            columns.append(_threshold_accuracy(rep.codes, factor, train, test) * rep.active)
+            columns.append(_threshold_accuracy(rep.codes, factor, holdout(factor, rng=child)) * rep.active)
     return Association(matrix=np.stack(columns, axis=1), active=rep.active)
 
 
@@ -89,20 +88,20 @@ def _explained(codes: FloatArray, factor: Factor, correlation: Correlation) -> F
     return clipped
 
 
-def _threshold_accuracy(codes: FloatArray, factor: Factor, train: IntArray, test: IntArray) -> FloatArray:
+def _threshold_accuracy(codes: FloatArray, factor: Factor, split: Split) -> FloatArray:
     """Balanced accuracy of the nearest class mean, for each code on its own."""
     assert factor.labels is not None
-    labels, truth, n_levels = factor.labels[train], factor.labels[test], len(factor.levels)
+    labels, truth, n_levels = factor.labels[split.train], factor.labels[split.test], len(factor.levels)
     seen = np.flatnonzero(np.bincount(labels, minlength=n_levels))
-    judged = np.bincount(truth, minlength=n_levels)
+    tested = np.bincount(truth, minlength=n_levels)
     accuracy = np.zeros(codes.shape[1])
     for j, column in enumerate(codes.T):
-        means = np.bincount(labels, weights=column[train], minlength=n_levels)[seen] / np.bincount(labels)[seen]
+        means = np.bincount(labels, weights=column[split.train], minlength=n_levels)[seen] / np.bincount(labels)[seen]
         order = np.argsort(means, kind="stable")
         thresholds = (means[order][1:] + means[order][:-1]) / 2
-        predicted = seen[order][np.searchsorted(thresholds, column[test])]
+        predicted = seen[order][np.searchsorted(thresholds, column[split.test])]
         hits = np.bincount(truth, weights=predicted == truth, minlength=n_levels)
-        accuracy[j] = (hits[judged > 0] / judged[judged > 0]).mean()
+        accuracy[j] = (hits[tested > 0] / tested[tested > 0]).mean()
     return accuracy
 
 

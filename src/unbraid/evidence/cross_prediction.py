@@ -1,10 +1,7 @@
-"""How well codes are predicted from factors and factors from codes: one by one, all together, and noise beside them."""
+"""Errors of predicting codes from factors and factors from codes: one by one, all together, and of noise."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
@@ -13,12 +10,11 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
+from unbraid._base.workers import Workers
 from unbraid.evidence.regressors import (
     ErrorKind,
-    Predictions,
     RegressorName,
     Scaling,
-    Split,
     Variable,
     check_groups,
     check_regressor,
@@ -27,9 +23,10 @@ from unbraid.evidence.regressors import (
     complete_rows,
     factor_variable,
     live_columns,
-    make_splits,
     predict,
 )
+from unbraid.probes.splits import Predictions as Predictions
+from unbraid.probes.splits import Split, cross_fit_splits
 from unbraid.representation.representation import Representation
 
 MIN_ROWS = 20
@@ -44,7 +41,7 @@ class CrossPredictionOptions:
         regressor: ``"forest"``, ``"extra"``, ``"linear"``, or any scikit-learn regressor.
         error: ``"absolute"`` or ``"squared"``.
         predictions: ``"cross_fitted"`` (each row is predicted by a fit that has not seen it), ``"held_out"`` (fitted
-            on four fifths, judged on the rest) or ``"in_sample"``.
+            on four fifths, tested on the rest) or ``"in_sample"``.
         scaling: ``"spread"`` compares each error with what a blind guess makes, ``"range"`` scales to [0, 1] only.
         groups: Columns that make up each code; ``None`` for every column by itself.
         n_folds: Parts for cross-fitting.
@@ -122,8 +119,18 @@ class CrossPrediction:
         return len(self.members)
 
 
-def cross_prediction(rep: Representation, options: CrossPredictionOptions, rng: np.random.Generator) -> CrossPrediction:
-    """Fit every regression that Algorithms 1 to 4 need, once: ``2 (n_codes + 1) (n_factors + 1)`` of them."""
+def cross_prediction(
+    rep: Representation, options: CrossPredictionOptions, rng: np.random.Generator, workers: Workers | None = None
+) -> CrossPrediction:
+    """Fit every regression that Algorithms 1 to 4 need, once: ``2 (n_codes + 1) (n_factors + 1)`` of them.
+
+    Args:
+        rep: Codes and factors.
+        options: What predicts, and what counts as an error.
+        rng: Source of chance.
+        workers: Threads to fit in; all usable cores by default. Trees let go of the interpreter while they grow.
+    """
+    workers = workers or Workers()
     choice, division, noise_rng, to_codes, to_factors = rng.spawn(5)
     rows = complete_rows(rep, MIN_ROWS)
     if len(rows) > options.max_rows:
@@ -137,10 +144,10 @@ def cross_prediction(rep: Representation, options: CrossPredictionOptions, rng: 
     codes = [code_variable(columns[:, kept[j]], options.scaling) for j in live]
     factors = [factor_variable(factor, rows, options.scaling) for factor in rep.factors]
     noise = Variable(columns=noise_rng.uniform(size=(len(rows), 1)))
-    splits = make_splits(len(rows), options.predictions, options.n_folds, division)
+    splits = cross_fit_splits(len(rows), options.predictions, options.n_folds, division)
     return CrossPrediction(
-        of_codes=_errors(factors, codes, noise, splits, options, to_codes),
-        of_factors=_errors(codes, factors, noise, splits, options, to_factors),
+        of_codes=_errors(factors, codes, noise, splits, options, to_codes, workers),
+        of_factors=_errors(codes, factors, noise, splits, options, to_factors, workers),
         live=live,
         members=tuple(tuple(group) for group in groups),
         n_codes=rep.n_codes,
@@ -156,6 +163,7 @@ def _errors(
     splits: list[Split],
     options: CrossPredictionOptions,
     rng: np.random.Generator,
+    workers: Workers,
 ) -> Errors:
     """Predict every target, and noise, from every input and from all of them."""
     wanted = [*targets, noise]
@@ -176,23 +184,23 @@ def _errors(
         for i, columns in enumerate(given)
         for j, target in enumerate(wanted)
     ]
-    found = _in_threads(jobs)
+    found = workers.map(lambda job: job(), jobs)
     predicted = [found[i * len(wanted) : (i + 1) * len(wanted)] for i in range(len(given))]
-    judged = np.sort(np.concatenate([test for _, test in splits]))
-    return _compare(predicted, targets, noise, judged, options)
+    tested = np.sort(np.concatenate([split.test for split in splits]))
+    return _compare(predicted, targets, noise, tested, options)
 
 
 def _compare(
     predicted: list[list[FloatArray]],
     targets: list[Variable],
     noise: Variable,
-    judged: IntArray,
+    tested: IntArray,
     options: CrossPredictionOptions,
 ) -> Errors:
     """Turn predictions (by input, the last being all of them; then by target, the last being noise) into errors."""
 
     def error(of: Variable, guess: FloatArray, truth: FloatArray) -> FloatArray:
-        return of.errors(guess[judged], truth[judged], options.error)
+        return of.errors(guess[tested], truth[tested], options.error)
 
     def blind(of: Variable) -> FloatArray:
         return of.errors(of.columns.mean(axis=0), of.columns, options.error)
@@ -212,15 +220,9 @@ def _compare(
         guess_blind, guess_all = blind(target), error(target, together[j], target.columns)
         own = float(guess_blind.mean()) if options.scaling == "spread" else 1.0
         joint[j] = guess_all.mean() / own / shares[-1]
-        gain = guess_blind[judged] - guess_all
+        gain = guess_blind[tested] - guess_all
         beats[j] = gain.mean() > 2 * gain.std() / np.sqrt(len(gain))
         for i in range(n_inputs):
             alone[j, i] = error(target, single[i][j], target.columns).mean() / own / shares[i]
             gap[j, i] = error(target, single[i][j], together[j]).mean() / own / shares[i]
     return Errors(together=joint, alone=alone, gap=gap, beats_blind=beats)
-
-
-def _in_threads(jobs: Sequence[Callable[[], FloatArray]]) -> list[FloatArray]:
-    """Run jobs on all cores; trees let go of the interpreter while they grow."""
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        return list(pool.map(lambda job: job(), jobs))

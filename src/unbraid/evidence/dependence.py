@@ -1,4 +1,4 @@
-"""Which factors depend on each other: mutual information of every pair, with a permutation test."""
+"""Dependence between factors: mutual information of every pair, with a permutation test."""
 
 from __future__ import annotations
 

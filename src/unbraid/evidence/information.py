@@ -1,4 +1,4 @@
-"""Binning, joint counts, entropies, MI; bootstrap of counts."""
+"""Information tables: bins, joint counts, entropies, mutual information, and the bootstrap of counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups that share a factor value; conditional variances."""
+"""Groups of rows that share a factor value, and the variances of codes within them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class GroupOptions:
     """How groups are drawn.
 
     Attributes:
-        n_votes: Groups to fit the classifier on, and as many again to judge it on.
+        n_votes: Groups to fit the classifier on, and as many again to test it on.
         group_size: Rows, or pairs of rows, in a group.
         n_bins: Bins for factors that are continuous.
         binning: How those are cut.

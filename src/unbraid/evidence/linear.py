@@ -1,4 +1,4 @@
-"""Importances, R2, AUC, predictive information of linear probes."""
+"""Linear probes: importances, R², AUC and predictive information."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid.evidence.information import Binning, check_binning, factor_labels
 from unbraid.probes.importance import Importance, ProbeFit, ProbeTask, fit_importance, r_squared
-from unbraid.probes.linear import auc_by_level, decision, lasso_weights, multinomial, one_vs_rest
+from unbraid.probes.linear import auc_by_level, decision, lasso_weights, least_squares, multinomial, one_vs_rest
 from unbraid.probes.splits import holdout, standardise
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
@@ -51,9 +51,6 @@ def _fit(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> P
     return ProbeFit(weights=np.abs(weights).sum(axis=1), predicted=x_test @ weights * spread + centre)
 
 
-RIDGE = 1e-6
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionOptions:
     """Linear regression has nothing to set."""
@@ -70,13 +67,10 @@ def linear_fit(rep: Representation, options: RegressionOptions, rng: np.random.G
     """Regress numbers on the codes, angles as cosine and sine, categories as their indicators."""
     shares = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        train, test = holdout(factor, rng=child)
-        x, x_test = standardise(rep.codes[train], rep.codes[test])
-        targets = factor.targets(train)
-        centre = targets.mean(axis=0)
-        gram = x.T @ x + RIDGE * len(x) * np.eye(x.shape[1])
-        weights = np.linalg.solve(gram, x.T @ (targets - centre))
-        shares.append(r_squared(factor.targets(test), x_test @ weights + centre))
+        split = holdout(factor, rng=child)
+        x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
+        coefficients = least_squares(x, factor.targets(split.train))
+        shares.append(r_squared(factor.targets(split.test), x_test @ coefficients[:-1] + coefficients[-1]))
     return LinearFit(r2=np.array(shares))
 
 
@@ -108,7 +102,7 @@ class ClassifierOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictiveOptions:
-    """Whether predictive information is judged on held-out rows or on the fitted ones."""
+    """Whether predictive information is measured on held-out rows or on the fitted ones."""
 
     evaluate_on: EvaluateOn = "held_out"
 
@@ -135,14 +129,14 @@ def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.r
     areas = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
-        train, test = holdout(factor, rng=child)
-        judged = test if options.evaluate_on == "held_out" else train
-        x, x_judged = standardise(rep.codes[train], rep.codes[judged])
+        split = holdout(factor, rng=child)
+        tested = split.test if options.evaluate_on == "held_out" else split.train
+        x, x_tested = standardise(rep.codes[split.train], rep.codes[tested])
         fit = one_vs_rest if options.classifier == "one_vs_rest" else multinomial
-        scores = decision(x_judged, fit(x, labels[train], n_levels))
+        scores = decision(x_tested, fit(x, labels[split.train], n_levels))
         if options.classifier == "multinomial":
             scores = scipy.special.log_softmax(scores, axis=1)
-        areas.append(float(np.nanmean(auc_by_level(scores, labels[judged]))))
+        areas.append(float(np.nanmean(auc_by_level(scores, labels[tested]))))
     return Separation(auc=np.array(areas))
 
 
@@ -152,22 +146,21 @@ def predictive_information(
     """Compare a linear probe of each factor with the best guess made without looking at the codes."""
     shares = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        train, test = holdout(factor, rng=child)
-        judged = test if options.evaluate_on == "held_out" else train
-        x, x_judged = standardise(rep.codes[train], rep.codes[judged])
-        shares.append(_removed_share(factor, x, train, x_judged, judged))
+        split = holdout(factor, rng=child)
+        tested = split.test if options.evaluate_on == "held_out" else split.train
+        x, x_tested = standardise(rep.codes[split.train], rep.codes[tested])
+        shares.append(_removed_share(factor, x, split.train, x_tested, tested))
     return PredictiveInformation(share=np.clip(shares, 0.0, 1.0))
 
 
-def _removed_share(factor: Factor, x: FloatArray, train: IntArray, x_judged: FloatArray, judged: IntArray) -> float:
+def _removed_share(factor: Factor, x: FloatArray, train: IntArray, x_tested: FloatArray, tested: IntArray) -> float:
     if factor.labels is None:
-        design, design_judged = (np.hstack([part, np.ones((len(part), 1))]) for part in (x, x_judged))
-        weights = np.linalg.lstsq(design, factor.targets(train), rcond=None)[0]
-        return r_squared(factor.targets(judged), design_judged @ weights)
+        coefficients = least_squares(x, factor.targets(train), ridge=0.0)
+        return r_squared(factor.targets(tested), x_tested @ coefficients[:-1] + coefficients[-1])
     n_levels = len(factor.levels)
     seen = np.bincount(factor.labels[train], minlength=n_levels)
     log_prior = np.log(np.maximum(seen, 1e-9) / seen.sum())
-    log_p = scipy.special.log_softmax(decision(x_judged, multinomial(x, factor.labels[train], n_levels)), axis=1)
-    truth = factor.labels[judged]
+    log_p = scipy.special.log_softmax(decision(x_tested, multinomial(x, factor.labels[train], n_levels)), axis=1)
+    truth = factor.labels[tested]
     blind = -float(log_prior[truth].mean())
     return 1 + float(log_p[np.arange(len(truth)), truth].mean()) / blind

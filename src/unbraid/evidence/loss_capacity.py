@@ -1,4 +1,4 @@
-"""Loss-capacity curves."""
+"""Loss-capacity curves: the test loss of probes of growing capacity, and the importances of the chosen probe."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pandas as pd
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_choice
+from unbraid._base.workers import Workers
 from unbraid.probes.black_box import BlackBoxImportance, black_box_importance, resolve_measure
-from unbraid.probes.capacity import Climb, Ladder, Task, as_ladder, split_rows
+from unbraid.probes.capacity import CapacityTask, FittedLadder, Ladder, as_ladder
 from unbraid.probes.importance import as_shares
 from unbraid.probes.sage import SageOptions
-from unbraid.probes.splits import standardise_by
+from unbraid.probes.splits import capacity_split, standardise_by
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
@@ -57,18 +58,18 @@ class RowLosses:
 def row_losses(factor: Factor, rows: IntArray, predicted: FloatArray, loss: Loss) -> RowLosses:
     """Compare predictions ``(n_rungs, n_rows, n_outputs)`` with a factor on its labelled rows."""
     labelled = factor.labelled[rows]
-    said, known = predicted[:, labelled], rows[labelled]
+    outputs, known = predicted[:, labelled], rows[labelled]
     if factor.is_numeric:
         targets = factor.targets(known)
         return RowLosses(
-            each=((said - targets) ** 2).sum(axis=2), unit=((targets - targets.mean(axis=0)) ** 2).sum(axis=1)
+            each=((outputs - targets) ** 2).sum(axis=2), unit=((targets - targets.mean(axis=0)) ** 2).sum(axis=1)
         )
     assert factor.labels is not None
     truth = factor.labels[known]
     if loss == "error":
-        each = (said.argmax(axis=2) != truth).astype(float)
+        each = (outputs.argmax(axis=2) != truth).astype(float)
     else:
-        each = -np.log(np.maximum(said[:, np.arange(len(truth)), truth], LEAST_PROBABILITY))
+        each = -np.log(np.maximum(outputs[:, np.arange(len(truth)), truth], LEAST_PROBABILITY))
     return RowLosses(each=each, unit=np.ones(len(truth)))
 
 
@@ -123,7 +124,7 @@ class LossCapacity:
         capacities: ``(n_factors, n_rungs)``.
         rows: Test losses of each factor, row by row.
         baselines: Loss of a guess made without the codes, ``(n_factors,)``.
-        in_accuracy: Which factors are judged by accuracy rather than R², ``(n_factors,)``.
+        in_accuracy: Which factors are measured by accuracy rather than R², ``(n_factors,)``.
         beats_baseline: Which factors the chosen probe predicts better than blindly, by two standard errors.
         chosen: The rung whose importances are taken.
         importance: What that rung's probe leans on, before scaling.
@@ -159,14 +160,14 @@ class LossCapacity:
 
     def table(self) -> pd.DataFrame:
         """One row for each factor and rung: capacity, loss and its 95 % interval over test rows."""
-        reach = 1.96 * self.errors
+        half_width = 1.96 * self.errors
         return pd.DataFrame(
             {
                 "factor": np.repeat(self.factor_names, self.losses.shape[1]),
                 "capacity": self.capacities.ravel(),
                 "loss": self.losses.ravel(),
-                "low": np.maximum(self.losses - reach, 0.0).ravel(),
-                "high": (self.losses + reach).ravel(),
+                "low": np.maximum(self.losses - half_width, 0.0).ravel(),
+                "high": (self.losses + half_width).ravel(),
             }
         )
 
@@ -177,25 +178,39 @@ class LossCapacity:
         return np.stack(columns, axis=1) * self.beats_baseline
 
 
-def loss_capacity_curves(rep: Representation, options: LossCapacityOptions, rng: np.random.Generator) -> LossCapacity:
-    """Climb the ladder for all factors on one split of the rows; judge on rows that no rung has seen."""
+def loss_capacity_curves(
+    rep: Representation, options: LossCapacityOptions, rng: np.random.Generator, workers: Workers | None = None
+) -> LossCapacity:
+    """Fit every capacity for all factors on one split of the rows, and test on rows that no fit has seen.
+
+    Args:
+        rep: Codes and factors.
+        options: The series of probes, the loss and the importances.
+        rng: Source of chance.
+        workers: Threads to fit in; all usable cores by default.
+    """
     ladder = as_ladder(options.ladder)
     measure = resolve_measure(options.importance, ladder)
-    split_rng, climb_rng, importance_rng = rng.spawn(3)
-    split = split_rows(rep.factors, rep.n_samples, rng=split_rng)
+    split_rng, fit_rng, importance_rng = rng.spawn(3)
+    split = capacity_split(rep.factors, rep.n_samples, rng=split_rng)
     codes = rep.codes if rep.active.all() else rep.codes[:, rep.active]
-    task = Task(codes=standardise_by(codes, split.train), factors=tuple(rep.factors), split=split)
-    climb = ladder.climb(task, rng=climb_rng)
-    chosen = _choose(climb, task, options)
-    importance = black_box_importance(climb.probe(chosen), measure, task, sage=options.sage, rng=importance_rng)
-    rows = tuple(row_losses(f, split.test, climb.test[k], options.loss) for k, f in enumerate(task.factors))
+    task = CapacityTask(
+        codes=standardise_by(codes, split.train),
+        factors=tuple(rep.factors),
+        split=split,
+        workers=workers or Workers(),
+    )
+    fitted = ladder.fit(task, rng=fit_rng)
+    chosen = _choose(fitted, task, options)
+    importance = black_box_importance(fitted.probe(chosen), measure, task, sage=options.sage, rng=importance_rng)
+    rows = tuple(row_losses(f, split.test, fitted.test[k], options.loss) for k, f in enumerate(task.factors))
     baselines = np.array([baseline_loss(factor, options.loss) for factor in task.factors])
     return LossCapacity(
         factor_names=rep.factor_names,
         ladder=ladder.name,
         axis=ladder.axis,
         starts_linear=ladder.starts_linear,
-        capacities=climb.capacities,
+        capacities=fitted.capacities,
         rows=rows,
         baselines=baselines,
         in_accuracy=np.array([float(not factor.is_numeric) for factor in task.factors]),
@@ -214,16 +229,16 @@ def resampled_curves(curves: LossCapacity, *, n_resamples: int, rng: np.random.G
 
 
 def _resampled(curves: LossCapacity, rng: np.random.Generator) -> LossCapacity:
-    # Rows first: how many importances there are to draw must not decide which rows two representations are judged on.
+    # Rows first: how many importances there are to draw must not decide which rows two representations are tested on.
     rows = tuple(rows.resampled(rng) for rows in curves.rows)
     shaken = rng.normal(curves.importance.values, curves.importance.errors)
     return replace(curves, rows=rows, importance=replace(curves.importance, values=np.abs(shaken)))
 
 
-def _choose(climb: Climb, task: Task, options: LossCapacityOptions) -> int:
+def _choose(fitted: FittedLadder, task: CapacityTask, options: LossCapacityOptions) -> int:
     """The rung with the lowest mean validation loss, or the lowest rung within one standard error of it."""
     loss = options.loss
-    losses = [row_losses(f, task.split.validation, climb.validation[k], loss) for k, f in enumerate(task.factors)]
+    losses = [row_losses(f, task.split.validation, fitted.validation[k], loss) for k, f in enumerate(task.factors)]
     scale = np.array([baseline_loss(factor, loss) for factor in task.factors])[:, None]
     mean = (np.stack([rows.values for rows in losses]) / scale).mean(axis=0)
     error = np.sqrt(((np.stack([rows.errors for rows in losses]) / scale) ** 2).sum(axis=0)) / len(losses)
@@ -233,7 +248,7 @@ def _choose(climb: Climb, task: Task, options: LossCapacityOptions) -> int:
     return int(np.flatnonzero(mean <= mean[best] + error[best])[0])
 
 
-def _beats_blind_guess(rows: tuple[RowLosses, ...], chosen: int, task: Task, loss: Loss) -> BoolArray:
+def _beats_blind_guess(rows: tuple[RowLosses, ...], chosen: int, task: CapacityTask, loss: Loss) -> BoolArray:
     """Whether the chosen probe of each factor does better than a guess from the rows it was fitted on."""
     better = []
     for factor, losses in zip(task.factors, rows, strict=True):
@@ -242,7 +257,7 @@ def _beats_blind_guess(rows: tuple[RowLosses, ...], chosen: int, task: Task, los
     return np.array(better)
 
 
-def _blind_losses(factor: Factor, losses: RowLosses, task: Task, loss: Loss) -> FloatArray:
+def _blind_losses(factor: Factor, losses: RowLosses, task: CapacityTask, loss: Loss) -> FloatArray:
     """Loss of each test row when the codes are not looked at: the mean, or the commonest value."""
     if factor.is_numeric:
         return losses.unit

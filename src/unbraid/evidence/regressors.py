@@ -1,4 +1,4 @@
-"""Regressions and their variables."""
+"""Regressions of codes on factors and back: the regressors, the variables and their errors."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import active_codes, check_choice
-from unbraid.probes.trees import BaggedTrees
+from unbraid.probes.splits import Split
+from unbraid.probes.trees import ForestRegressor
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
 
 RegressorName = Literal["forest", "extra", "linear"]
-Predictions = Literal["cross_fitted", "held_out", "in_sample"]
-Split = tuple[IntArray, IntArray]
-HELD_OUT_SHARE = 0.2
-MAX_ROWS_A_TREE = 20_000
 
 
 def check_regressor(regressor: object) -> None:
@@ -35,8 +32,7 @@ def check_regressor(regressor: object) -> None:
 def make_regressor(regressor: Any, *, n_trees: int, min_leaf: int, seed: int) -> Any:
     """Return a fresh regression that draws its chance from ``seed``."""
     if regressor in ("forest", "extra"):
-        extra = regressor == "extra"
-        return BaggedTrees(n_trees=n_trees, min_leaf=min_leaf, is_extra=extra, max_rows=MAX_ROWS_A_TREE, seed=seed)
+        return ForestRegressor(n_trees=n_trees, min_leaf=min_leaf, is_extra=regressor == "extra", seed=seed)
     from sklearn import base, linear_model
 
     if regressor == "linear":
@@ -56,32 +52,20 @@ def predict(
     min_leaf: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Predict every target on the rows that a split judges; NaN on rows that none does."""
+    """Predict every target on the rows that a split tests; NaN on rows that none does."""
     found = np.full(targets.shape, np.nan)
-    for (train, test), child in zip(splits, rng.spawn(len(splits)), strict=True):
+    for split, child in zip(splits, rng.spawn(len(splits)), strict=True):
         # Forests grow one tree for all columns of a target; other estimators may not, so they get one at a time.
         together = isinstance(regressor, str)
         parts = [np.arange(targets.shape[1])] if together else [np.array([c]) for c in range(targets.shape[1])]
         for part in parts:
             seed = int(child.integers(2**31))
             model = make_regressor(regressor, n_trees=n_trees, min_leaf=min_leaf, seed=seed)
-            wanted = targets[np.ix_(train, part)]
-            model.fit(inputs[train], wanted[:, 0] if len(part) == 1 else wanted)
-            found[np.ix_(test, part)] = np.asarray(model.predict(inputs[test])).reshape(len(test), len(part))
+            wanted = targets[np.ix_(split.train, part)]
+            model.fit(inputs[split.train], wanted[:, 0] if len(part) == 1 else wanted)
+            predicted = np.asarray(model.predict(inputs[split.test]))
+            found[np.ix_(split.test, part)] = predicted.reshape(len(split.test), len(part))
     return found
-
-
-def make_splits(n_rows: int, predictions: Predictions, n_folds: int, rng: np.random.Generator) -> list[Split]:
-    """Rows to fit on and rows to judge on: each fold in turn, one part kept aside, or the same rows for both."""
-    if predictions == "in_sample":
-        return [(np.arange(n_rows), np.arange(n_rows))]
-    order = rng.permutation(n_rows)
-    if predictions == "held_out":
-        n_test = max(1, round(HELD_OUT_SHARE * n_rows))
-        return [(np.sort(order[n_test:]), np.sort(order[:n_test]))]
-    parts = min(n_folds, n_rows)
-    fold = order % parts
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(parts)]
 
 
 ErrorKind = Literal["absolute", "squared"]

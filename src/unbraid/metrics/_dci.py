@@ -13,7 +13,7 @@ from unbraid.metrics._weaknesses import OUTLIERS
 from unbraid.probes.importance import Importance
 from unbraid.probes.trees import (
     BoostingOptions,
-    Forest,
+    ForestKind,
     ForestOptions,
     ImportanceKind,
     boosting_importance,
@@ -66,7 +66,7 @@ def dci_forest(
     codes: Any,
     factors: Any = None,
     *,
-    forest: Forest = "random",
+    forest: ForestKind = "random",
     importance: ImportanceKind = "impurity",
     n_trees: int = 50,
     max_depth: int = 0,

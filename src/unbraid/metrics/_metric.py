@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from unbraid._base.checks import check_choice
+from unbraid._base.workers import Workers
 from unbraid.evidence.information import InformationTable
 from unbraid.representation.representation import Representation
 from unbraid.results.score import Score
@@ -60,7 +61,7 @@ class Source:
 
     Attributes:
         name: Short name, part of the seed of its random numbers.
-        gather: ``(representation, options, rng) -> evidence``.
+        gather: ``(representation, options, rng) -> evidence``; ``(..., workers)`` where ``uses_workers``.
         options: Frozen dataclass of the options, with defaults.
         n_replicates: How many times the evidence is gathered again for an interval.
         n_nulls: How many shuffles the null averages over.
@@ -73,10 +74,11 @@ class Source:
         label_free: Reads the codes only; its null shuffles each code instead of the factors.
         seconds: CPU seconds at 2 000 and at 20 000 rows, for codes of ten columns and the factors of dSprites; studies
             estimate their cost from it, and ``benchmarks/study.py`` measures it.
+        uses_workers: Can gather in several threads at once.
     """
 
     name: str
-    gather: Callable[[Representation, Any, np.random.Generator], Any]
+    gather: Callable[..., Any]
     options: type[Any]
     n_replicates: int
     n_nulls: int
@@ -86,6 +88,11 @@ class Source:
     lighten: Callable[[Any], Any] | None = None
     max_replicate_rows: int | None = None
     label_free: bool = False
+    uses_workers: bool = False
+
+    def evidence(self, rep: Representation, options: Any, rng: np.random.Generator, workers: Workers) -> Any:
+        """Gather the evidence in no more threads than the budget of ``workers`` allows."""
+        return self.gather(rep, options, rng, *((workers,) if self.uses_workers else ()))
 
     @property
     def interval_method(self) -> str:

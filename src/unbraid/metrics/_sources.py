@@ -142,6 +142,7 @@ SUBSPACES = Source(
     lighten=lambda options: replace(options, solver="fast"),
     max_replicate_rows=5_000,
     seconds=(0.18, 0.84),
+    uses_workers=True,
 )
 
 
@@ -168,6 +169,7 @@ LOSS_CAPACITY = Source(
     lighten=_light_ladder,
     max_replicate_rows=5_000,
     seconds=(10.0, 15.0),
+    uses_workers=True,
 )
 CROSS_PREDICTION = Source(
     name="cross_prediction",
@@ -178,6 +180,7 @@ CROSS_PREDICTION = Source(
     lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
     max_replicate_rows=5_000,
     seconds=(7.8, 72.0),
+    uses_workers=True,
 )
 COVARIANCE = Source(
     name="covariance",

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,6 +17,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.progress import Progress, track
 from unbraid._base.stats import student_quantile
+from unbraid._base.workers import Workers
 from unbraid._version import __version__
 from unbraid.evidence.dependence import FactorDependence, factor_dependence
 from unbraid.evidence.information import Binning
@@ -77,7 +76,7 @@ def evaluate(
         metrics: ``"default"`` for all that the input supports but the dearest, ``"all"``, or names; a family name gives
             all its scores.
         seed: Same seed, same numbers, for any ``n_jobs``.
-        n_jobs: Worker threads; all cores by default.
+        n_jobs: Worker threads in all, also those inside one metric; by default as many as there are usable cores.
         n_bins: Bins, for every metric that bins.
         binning: How to cut them: ``"robust"``, ``"uniform"`` or ``"quantile"``.
         options: Further options by metric or family name, as its function takes them.
@@ -103,14 +102,13 @@ def evaluate(
     rep = as_representation(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only)
     check_rows(rep)
     check_at_least("seed", seed, 0)
-    workers = os.cpu_count() or 1 if n_jobs is None else n_jobs
-    check_at_least("n_jobs", workers, 1)
+    workers = Workers(n_jobs, torch_threads=1)
     chosen, notes = _choose(metrics, rep)
     failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
     shared = {"n_bins": n_bins, "binning": binning}
     groups = plan_groups([metric for metric in chosen if metric.name not in failures], shared, options or {})
     started = time.perf_counter()
-    tasks = [task for group in groups for task in _tasks(group, rep, seed, intervals, nulls)]
+    tasks = [task for group in groups for task in _tasks(group, rep, seed, intervals, nulls, workers)]
     tested: list[FactorDependence | None] = []
     tasks.append(
         lambda: tested.append(factor_dependence(rep, np.random.default_rng([seed, zlib.crc32(b"dependence")])))
@@ -154,7 +152,9 @@ def _unsupported(metric: Metric, rep: Representation) -> str | None:
     return None
 
 
-def _tasks(group: Group, rep: Representation, seed: int, intervals: bool, nulls: bool) -> list[Callable[[], None]]:
+def _tasks(
+    group: Group, rep: Representation, seed: int, intervals: bool, nulls: bool, workers: Workers
+) -> list[Callable[[], None]]:
     """Return the work of one group, in pieces that do not depend on each other or on their order."""
     key = zlib.crc32(f"{group.source.name} {plain_options(group.options)}".encode())
 
@@ -162,29 +162,37 @@ def _tasks(group: Group, rep: Representation, seed: int, intervals: bool, nulls:
         return np.random.default_rng([seed, key, role, index])
 
     redraws = rng(REPLICATE) if intervals and group.source.redraw is not None else None
-    tasks: list[Callable[[], None]] = [partial(_point, group, rep, rng(POINT), redraws)]
+    tasks: list[Callable[[], None]] = [partial(_point, group, rep, rng(POINT), redraws, workers)]
     if intervals and group.source.resample is not None:
         tasks.append(partial(_resample, group, rep, rng(REPLICATE)))
     elif intervals and redraws is None:
         tasks += [
-            partial(_replicate, group, rep, index, rng(REPLICATE, index)) for index in range(group.source.n_replicates)
+            partial(_replicate, group, rep, index, rng(REPLICATE, index), workers)
+            for index in range(group.source.n_replicates)
         ]
     if nulls:
-        tasks += [partial(_null, group, rep, index, rng(NULL, index)) for index in range(group.source.n_nulls)]
+        tasks += [partial(_null, group, rep, index, rng(NULL, index), workers) for index in range(group.source.n_nulls)]
     return tasks
 
 
-def _run(tasks: list[Callable[[], None]], workers: int, bar: Progress) -> None:
-    with ThreadPoolExecutor(max_workers=workers) as pool:
-        for done in as_completed([pool.submit(task) for task in tasks]):
-            done.result()
-            bar.advance()
+def _run(tasks: list[Callable[[], None]], workers: Workers, bar: Progress) -> None:
+    def run(task: Callable[[], None]) -> None:
+        task()
+        bar.advance()
+
+    workers.map(run, tasks)
 
 
-def _point(group: Group, rep: Representation, rng: np.random.Generator, redraws: np.random.Generator | None) -> None:
+def _point(
+    group: Group,
+    rep: Representation,
+    rng: np.random.Generator,
+    redraws: np.random.Generator | None,
+    workers: Workers,
+) -> None:
     started = time.perf_counter()
     try:
-        evidence = group.source.gather(rep, group.options, rng)
+        evidence = group.source.evidence(rep, group.options, rng, workers)
     except Exception as error:  # one metric must never take the others down; its row carries the reason
         group.errors |= {name: _reason(error) for name in group.metrics}
         return
@@ -211,7 +219,7 @@ def _resample(group: Group, rep: Representation, rng: np.random.Generator) -> No
         group.spread_error = _reason(error)
 
 
-def _replicate(group: Group, rep: Representation, index: int, rng: np.random.Generator) -> None:
+def _replicate(group: Group, rep: Representation, index: int, rng: np.random.Generator, workers: Workers) -> None:
     """Gather again on a random half; its spread around the whole is the standard error of the whole."""
     n_rows = rep.n_samples // 2
     if group.source.max_replicate_rows is not None:
@@ -219,18 +227,18 @@ def _replicate(group: Group, rep: Representation, index: int, rng: np.random.Gen
     group.scale = float(np.sqrt(n_rows / (rep.n_samples - n_rows)))
     try:
         part = rep.take(np.sort(rng.permutation(rep.n_samples)[:n_rows]))
-        group.replicates[index] = _values(group, group.source.gather(part, _light(group), rng))
+        group.replicates[index] = _values(group, group.source.evidence(part, _light(group), rng, workers))
     except Exception as error:  # as in _resample
         group.spread_error = _reason(error)
 
 
-def _null(group: Group, rep: Representation, index: int, rng: np.random.Generator) -> None:
+def _null(group: Group, rep: Representation, index: int, rng: np.random.Generator, workers: Workers) -> None:
     limit = group.source.max_replicate_rows
     if limit is not None and rep.n_samples > limit:
         rep = rep.take(np.sort(rng.permutation(rep.n_samples)[:limit]))
     shuffled = rep.with_shuffled_codes(rng) if group.source.label_free else rep.with_shuffled_factors(rng)
     try:
-        group.nulls[index] = _values(group, group.source.gather(shuffled, _light(group), rng))
+        group.nulls[index] = _values(group, group.source.evidence(shuffled, _light(group), rng, workers))
     except Exception as error:  # as in _resample
         group.spread_error = _reason(error)
 

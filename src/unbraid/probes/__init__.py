@@ -1,1 +1,6 @@
-"""Everything that is fitted to predict a factor from codes."""
+"""Everything that is fitted to predict a factor from codes.
+
+``splits``: rows by purpose; ``linear``: least squares, ridge, Lasso, logistic regression, whitening; ``trees``: forests
+and boosting; ``network``: batched networks; ``importance``, ``black_box`` and ``sage``: the codes that a probe uses;
+``capacity``: ladders of probes.
+"""

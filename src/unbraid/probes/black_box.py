@@ -9,14 +9,14 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_choice
-from unbraid.probes.capacity.base import Ladder, Probe, Task
+from unbraid.probes.capacity.base import CapacityTask, Ladder, Probe
+from unbraid.probes.importance import permutation_changes
 from unbraid.probes.sage import SageOptions, sage_values
 from unbraid.representation.factor import Factor
 
 ImportanceMeasure = Literal["auto", "sage", "permutation", "gini", "weights", "none"]
 #: Measures that are 0 only for a code that the probe does not use: what Corollary 3.5 of DCI-ES asks for.
 NECESSARY = ("gini", "weights")
-N_SHUFFLES = 3
 MAX_PERMUTATION_ROWS = 5000
 
 
@@ -56,7 +56,7 @@ def resolve_measure(measure: str, ladder: Ladder) -> str:
 
 
 def black_box_importance(
-    probe: Probe, measure: str, task: Task, *, sage: SageOptions, rng: np.random.Generator
+    probe: Probe, measure: str, task: CapacityTask, *, sage: SageOptions, rng: np.random.Generator
 ) -> BlackBoxImportance:
     """Find how much the probe leans on each code, on the test rows."""
     if measure in ("gini", "weights"):
@@ -72,12 +72,12 @@ def black_box_importance(
     return _sage(probe, task, sage, rng)
 
 
-def _sage(probe: Probe, task: Task, options: SageOptions, rng: np.random.Generator) -> BlackBoxImportance:
+def _sage(probe: Probe, task: CapacityTask, options: SageOptions, rng: np.random.Generator) -> BlackBoxImportance:
     """SAGE values by size: a code whose use does harm on average is used all the same."""
     rows = _rows_labelled_everywhere(task)
     found = sage_values(
         probe.predict,
-        lambda said, few: _losses(said, task.factors, rows[few]),
+        lambda predicted, few: _losses(predicted, task.factors, rows[few]),
         task.codes[rows],
         background=task.codes[task.split.train],
         options=options,
@@ -93,23 +93,18 @@ def _sage(probe: Probe, task: Task, options: SageOptions, rng: np.random.Generat
     return BlackBoxImportance(measure="sage", values=np.abs(found.values), errors=found.errors, notes=notes)
 
 
-def _permutation(probe: Probe, task: Task, rng: np.random.Generator) -> BlackBoxImportance:
+def _permutation(probe: Probe, task: CapacityTask, rng: np.random.Generator) -> BlackBoxImportance:
     """Rise of the loss when one code is shuffled between rows, averaged over a few shuffles."""
     rows = rng.permutation(_rows_labelled_everywhere(task))[:MAX_PERMUTATION_ROWS]
     codes = task.codes[rows]
-    before = _losses(probe.predict(codes), task.factors, rows)
     values, errors = np.empty((2, codes.shape[1], len(task.factors)))
-    for code in range(codes.shape[1]):
-        rise = np.zeros_like(before)
-        for _ in range(N_SHUFFLES):
-            shuffled = codes.copy()
-            shuffled[:, code] = rng.permutation(shuffled[:, code])
-            rise += (_losses(probe.predict(shuffled), task.factors, rows) - before) / N_SHUFFLES
+    rises = permutation_changes(lambda some: _losses(probe.predict(some), task.factors, rows), codes, rng=rng)
+    for code, rise in enumerate(rises):
         values[code], errors[code] = rise.mean(axis=1), rise.std(axis=1) / np.sqrt(len(rows))
     return BlackBoxImportance(measure="permutation", values=np.maximum(values, 0.0), errors=errors)
 
 
-def _rows_labelled_everywhere(task: Task) -> IntArray:
+def _rows_labelled_everywhere(task: CapacityTask) -> IntArray:
     test = task.split.test
     known = np.all([factor.labelled[test] for factor in task.factors], axis=0)
     if known.sum() < 2:
@@ -120,10 +115,10 @@ def _rows_labelled_everywhere(task: Task) -> IntArray:
     return np.asarray(test[known])
 
 
-def _losses(said: list[FloatArray], factors: tuple[Factor, ...], rows: IntArray) -> FloatArray:
+def _losses(predicted: list[FloatArray], factors: tuple[Factor, ...], rows: IntArray) -> FloatArray:
     """Squared error of numbers and angles, cross-entropy of categories, ``(n_factors, n_rows)``."""
     found = []
-    for values, factor in zip(said, factors, strict=True):
+    for values, factor in zip(predicted, factors, strict=True):
         if factor.is_numeric:
             found.append(((values - factor.targets(rows)) ** 2).sum(axis=1))
         else:

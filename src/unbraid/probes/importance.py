@@ -1,6 +1,6 @@
-"""How much each code helps a probe predict each factor."""
+"""Importances of codes for the probes of factors, performance on held-out rows, and permutation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +9,8 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid.probes.splits import holdout
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
+
+N_SHUFFLES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,14 +64,20 @@ class Importance:
 def fit_importance(
     rep: Representation, fit: Callable[[ProbeTask, np.random.Generator], ProbeFit], *, rng: np.random.Generator
 ) -> Importance:
-    """Fit one probe for each factor on 70 % of its rows and judge it on the rest."""
+    """Fit one probe for each factor on 70 % of its rows and test it on the rest."""
     columns, informativeness = [], []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        train, test = holdout(factor, rng=child)
-        task = ProbeTask(factor=factor, train=train, test=test, codes=rep.codes[train], test_codes=rep.codes[test])
+        split = holdout(factor, rng=child)
+        task = ProbeTask(
+            factor=factor,
+            train=split.train,
+            test=split.test,
+            codes=rep.codes[split.train],
+            test_codes=rep.codes[split.test],
+        )
         probe = fit(task, child)
         columns.append(as_shares(probe.weights) * beats_blind_guess(task, probe.predicted))
-        informativeness.append(held_out_performance(factor, test, probe.predicted))
+        informativeness.append(held_out_performance(factor, task.test, probe.predicted))
     return Importance(
         matrix=np.stack(columns, axis=1),
         informativeness=np.array(informativeness),
@@ -106,6 +114,26 @@ def r_squared(targets: FloatArray, predicted: FloatArray) -> float:
     residual = float(((targets - predicted) ** 2).sum())
     total = float(((targets - targets.mean(axis=0)) ** 2).sum())
     return 1 - residual / total if total > 0 else 0.0
+
+
+def permutation_changes(
+    measure: Callable[[FloatArray], FloatArray], codes: FloatArray, *, rng: np.random.Generator
+) -> Iterator[FloatArray]:
+    """Yield, for each code in turn, how a measure changes when the code is shuffled between rows.
+
+    Args:
+        measure: From codes to a performance or to losses, of any shape.
+        codes: Held-out rows, ``(n_rows, n_codes)``.
+        rng: Shuffles; each change is a mean over a few.
+    """
+    before = measure(codes)
+    for code in range(codes.shape[1]):
+        change = np.zeros_like(before)
+        for _ in range(N_SHUFFLES):
+            shuffled = codes.copy()
+            shuffled[:, code] = rng.permutation(shuffled[:, code])
+            change += (measure(shuffled) - before) / N_SHUFFLES
+        yield change
 
 
 def as_shares(weights: FloatArray) -> FloatArray:

@@ -1,4 +1,6 @@
-"""Ridge, softmax, one-vs-rest Newton, Lasso on the Gram matrix."""
+"""Linear fits: ridge and least squares, Lasso on the Gram matrix, softmax and one-vs-rest regression; whitening."""
+
+from collections.abc import Callable
 
 import numpy as np
 import scipy
@@ -7,10 +9,22 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.stats import average_ranks
 from unbraid.representation.factor import Factor
 
-N_STRENGTHS = 20
-WEAKEST = 1e-3
-MAX_SWEEPS = 200
+#: Penalty of the squared coefficients for each row: enough for codes that repeat each other, too little to see.
+RIDGE = 1e-6
+N_LASSO_STRENGTHS = 20
+#: The weakest strength of a Lasso path, as a share of the one that silences every code.
+WEAKEST_SHARE = 1e-3
+MAX_LASSO_SWEEPS = 200
 LASSO_TOLERANCE = 1e-5
+MAX_NEWTON_STEPS = 50
+MAX_HALVINGS = 20
+NEWTON_TOLERANCE = 1e-5
+MAX_NEWTON_CODES = 64
+CHUNK_CELLS = 100_000  # so that a chunk stays in cache
+#: More rows and codes than this are decomposed by a random sketch.
+EXACT_UP_TO = 2000
+#: Principal axes with less than this share of the largest variance are taken to be rounding error.
+LEAST_VARIANCE = 1e-9
 
 
 def lasso_weights(
@@ -60,7 +74,7 @@ def lasso_on_gram(gram: FloatArray, moment: FloatArray, *, strength: float) -> F
 def _strengths(codes: FloatArray, targets: FloatArray) -> FloatArray:
     """Return strengths from the one that silences every code down to a thousandth of it."""
     strongest = float(np.abs(codes.T @ targets).max()) / len(codes)
-    return np.geomspace(max(strongest, 1e-12), max(strongest, 1e-12) * WEAKEST, N_STRENGTHS)
+    return np.geomspace(max(strongest, 1e-12), max(strongest, 1e-12) * WEAKEST_SHARE, N_LASSO_STRENGTHS)
 
 
 def _path(codes: FloatArray, targets: FloatArray, strengths: FloatArray) -> list[FloatArray]:
@@ -78,7 +92,7 @@ def _descend(gram: FloatArray, moment: FloatArray, weights: FloatArray, strength
     diagonal = np.diagonal(gram)
     residual = moment - gram @ weights
     active = np.flatnonzero(diagonal > 1e-12)
-    for _ in range(MAX_SWEEPS):
+    for _ in range(MAX_LASSO_SWEEPS):
         largest = 0.0
         for j in active:
             old = weights[j].copy()
@@ -91,13 +105,6 @@ def _descend(gram: FloatArray, moment: FloatArray, weights: FloatArray, strength
         if largest < LASSO_TOLERANCE:
             break
     return weights
-
-
-MAX_STEPS = 50
-MAX_HALVINGS = 20
-NEWTON_TOLERANCE = 1e-5
-MAX_NEWTON_CODES = 64
-CHUNK_CELLS = 100_000  # so that a chunk stays in cache
 
 
 def one_vs_rest(codes: FloatArray, labels: IntArray, n_levels: int, *, penalty: float = 1.0) -> FloatArray:
@@ -137,7 +144,7 @@ def _newton(design: FloatArray, labels: IntArray, start: FloatArray, penalty: fl
     products = _products(design)
     coefficients = start
     loss, gradient, hessian = _evaluate(design, products, labels, coefficients, ridge)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         step = np.asarray(np.linalg.solve(hessian, gradient[..., None])[..., 0], dtype=np.float64)
         before = loss
         for _ in range(MAX_HALVINGS):
@@ -260,7 +267,36 @@ def multinomial(codes: FloatArray, labels: IntArray, n_levels: int) -> FloatArra
     return coefficients
 
 
-RIDGE = 1e-6
+def ridge_solver(gram: FloatArray, penalty: float | FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Factorise a Gram matrix with a penalty on its diagonal, once for many right-hand sides.
+
+    Args:
+        gram: Products of the inputs, ``(n_inputs, n_inputs)``.
+        penalty: Of the squared coefficients: one for all, or one for each, 0 for an intercept.
+
+    Returns:
+        A function from products of the inputs with the targets to coefficients, ``(n_inputs, n_targets)``.
+    """
+    penalised = gram + np.diag(np.broadcast_to(penalty, len(gram)))
+    factor = scipy.linalg.cho_factor(penalised, check_finite=False)
+    return lambda moment: np.asarray(scipy.linalg.cho_solve(factor, moment, check_finite=False), dtype=np.float64)
+
+
+def least_squares(codes: FloatArray, targets: FloatArray, *, ridge: float = RIDGE) -> FloatArray:
+    """Regress targets on codes by least squares with a ridge; without one, by the smallest coefficients that fit.
+
+    Args:
+        codes: Standardised, ``(n_samples, n_codes)``.
+        targets: ``(n_samples, n_targets)``.
+        ridge: Penalty of the squared coefficients for each row; the intercept is free.
+
+    Returns:
+        Coefficients with the intercept last, ``(n_codes + 1, n_targets)``.
+    """
+    centre, middle = targets.mean(axis=0), codes.mean(axis=0)
+    x, y = codes - middle, targets - centre
+    weights = ridge_solver(x.T @ x, ridge * len(x))(x.T @ y) if ridge else np.linalg.lstsq(x, y, rcond=None)[0]
+    return np.vstack([weights, centre - middle @ weights])
 
 
 def fit_linear(codes: FloatArray, factor: Factor, rows: IntArray) -> FloatArray:
@@ -277,15 +313,45 @@ def fit_linear(codes: FloatArray, factor: Factor, rows: IntArray) -> FloatArray:
             blind[-1] = np.where(np.arange(len(factor.levels)) == labels[0], 0.0, -1e9)
             return blind
         return multinomial(codes, labels, len(factor.levels)).T
-    targets = factor.targets(rows)
-    centre, middle = targets.mean(axis=0), codes.mean(axis=0)
-    centred = codes - middle
-    gram = centred.T @ centred + RIDGE * len(codes) * np.eye(codes.shape[1])
-    weights = np.linalg.solve(gram, centred.T @ (targets - centre))
-    return np.vstack([weights, centre - middle @ weights])
+    return least_squares(codes, factor.targets(rows))
 
 
 def predict_linear(codes: FloatArray, coefficients: FloatArray, factor: Factor) -> FloatArray:
     """Targets of a numeric factor, probabilities of the values of a categorical one."""
     scores = codes @ coefficients[:-1] + coefficients[-1]
     return np.asarray(scores if factor.is_numeric else scipy.special.softmax(scores, axis=1))
+
+
+def whitening_axes(
+    codes: FloatArray, n_axes: int, *, least_variance: float = LEAST_VARIANCE, rng: np.random.Generator | None = None
+) -> FloatArray:
+    """Return the leading principal axes of centred codes, scaled so that ``codes @ axes`` has unit variance.
+
+    Args:
+        codes: Centred, ``(n_samples, n_codes)``.
+        n_axes: Axes at most.
+        least_variance: Share of the largest variance below which an axis is left out.
+        rng: For a random sketch where rows and codes are both very many; ``None`` decomposes exactly.
+
+    Returns:
+        ``(n_codes, n_axes)`` or fewer, those of the largest variance first.
+    """
+    if rng is not None and min(codes.shape) > EXACT_UP_TO:
+        from sklearn.utils.extmath import randomized_svd
+
+        _, singular, rows = randomized_svd(codes, n_axes, random_state=int(rng.integers(2**31)))
+        values, axes = singular**2 / len(codes), rows.T
+    elif codes.shape[1] <= len(codes):
+        values, axes = np.linalg.eigh(codes.T @ codes / len(codes))
+    else:
+        values, axes = _of_few_rows(codes)
+    order = np.argsort(-values)[:n_axes]
+    kept = order[values[order] > least_variance * values[order[0]]]
+    return np.asarray(axes[:, kept] / np.sqrt(values[kept]))
+
+
+def _of_few_rows(codes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvectors of the covariance by way of the smaller matrix of products of rows."""
+    values, rows = np.linalg.eigh(codes @ codes.T / len(codes))
+    axes = codes.T @ rows
+    return values, axes / np.maximum(np.linalg.norm(axes, axis=0), 1e-300)

@@ -1,4 +1,4 @@
-"""The networks of the MLP ladder, for all factors at once: every layer is one batched product over networks."""
+"""Networks of the MLP ladder, for all factors at once: every layer is one batched product over networks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from unbraid._base.arrays import FloatArray
-from unbraid._base.devices import check_device
-from unbraid.probes.capacity.base import Task
+from unbraid._base.optional import torch_device
+from unbraid._base.workers import torch_threads
+from unbraid.probes.capacity.base import CapacityTask
 from unbraid.representation.factor import Factor
 
 #: Networks wider than this take fewer steps, in proportion: they learn in fewer, and each costs more.
@@ -84,17 +85,17 @@ class _Place:
 
     def prediction(self, out: Tensor) -> FloatArray:
         """Outputs as targets in the factor's own units, or as probabilities."""
-        said = out[self.network, :, self.outputs]
+        predicted = out[self.network, :, self.outputs]
         if not self.factor.is_numeric:
-            said = torch.softmax(said, dim=1)
-        numbers = said.double().cpu().numpy()
+            predicted = torch.softmax(predicted, dim=1)
+        numbers = predicted.double().cpu().numpy()
         return np.asarray(numbers * self.scale + self.centre if self.factor.is_numeric else numbers)
 
 
 class _Goal:
     """What the networks should say, and how far they are from it."""
 
-    def __init__(self, places: list[_Place], task: Task, device: str) -> None:
+    def __init__(self, places: list[_Place], task: CapacityTask, device: str) -> None:
         shape = (1 + max(place.network for place in places), len(task.codes), max(p.outputs.stop for p in places))
         self.values, self.weights = torch.zeros(shape), torch.zeros(shape)
         self.classes: list[tuple[_Place, Tensor, Tensor]] = []
@@ -116,8 +117,8 @@ class _Goal:
         """Loss of each network: squared errors as shares of variances, and cross-entropies, added up."""
         found = ((out - self.values[:, rows]) ** 2 * self.weights[:, rows]).sum(dim=2).mean(dim=1)
         for place, labels, share in self.classes:
-            said = out[place.network, :, place.outputs]
-            each = functional.cross_entropy(said, labels[rows], reduction="none") * share[rows]
+            predicted = out[place.network, :, place.outputs]
+            each = functional.cross_entropy(predicted, labels[rows], reduction="none") * share[rows]
             found = found.index_add(0, torch.tensor([place.network], device=out.device), each.mean()[None])
         return found
 
@@ -141,30 +142,31 @@ class NetworkSettings(Protocol):
     def device(self) -> str: ...  # noqa: D102
 
 
-def climb_networks(
-    ladder: NetworkSettings, task: Task, starts: list[FloatArray], rng: np.random.Generator
+def fit_networks(
+    ladder: NetworkSettings, task: CapacityTask, starts: list[FloatArray], rng: np.random.Generator
 ) -> Callable[[int, FloatArray], list[FloatArray]]:
     """Train every rung from the one below; return what predicts with a rung, 0 for the linear probe."""
-    check_device(ladder.device)
+    torch_device(ladder.device)
     places = _places(task, starts, shared=ladder.networks == "shared")
     goal = _Goal(places, task, ladder.device)
     x = torch.as_tensor(task.codes, dtype=torch.float32).to(ladder.device)
     generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
     rungs = [_linear(places, starts, ladder.device)]
-    for multiple in ladder.widths:
-        wider = rungs[-1].widened(multiple * len(task.factors), generator)
-        rungs.append(_train(wider, x, goal, task, ladder, generator))
+    with torch_threads(task.workers.torch_threads):
+        for multiple in ladder.widths:
+            wider = rungs[-1].widened(multiple * len(task.factors), generator)
+            rungs.append(_train(wider, x, goal, task, ladder, generator))
 
     def predict(rung: int, codes: FloatArray) -> list[FloatArray]:
         rows = torch.as_tensor(codes, dtype=torch.float32).to(ladder.device)
-        with torch.no_grad():
+        with torch_threads(task.workers.torch_threads), torch.no_grad():
             out = torch.cat([rungs[rung](part) for part in torch.split(rows, ROWS_AT_ONCE)], dim=1)
         return [place.prediction(out) for place in places]
 
     return predict
 
 
-def _places(task: Task, starts: list[FloatArray], *, shared: bool) -> list[_Place]:
+def _places(task: CapacityTask, starts: list[FloatArray], *, shared: bool) -> list[_Place]:
     places, first = [], 0
     for k, (factor, start) in enumerate(zip(task.factors, starts, strict=True)):
         width = start.shape[1]
@@ -198,7 +200,7 @@ def _linear(places: list[_Place], starts: list[FloatArray], device: str) -> _Wei
 
 
 def _train(
-    weights: _Weights, x: Tensor, goal: _Goal, task: Task, ladder: NetworkSettings, generator: torch.Generator
+    weights: _Weights, x: Tensor, goal: _Goal, task: CapacityTask, ladder: NetworkSettings, generator: torch.Generator
 ) -> _Weights:
     """Train by Adam with steps that shrink along half a cosine; keep, for each network, its best weights."""
     n_steps = n_steps_at(ladder, weights.first.shape[2])

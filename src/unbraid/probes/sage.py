@@ -1,4 +1,4 @@
-"""SAGE: how much each code lowers a black box's loss, by Shapley's rule, over random orders of the codes."""
+"""SAGE values: what each code takes off the loss of a black box, by Shapley's rule, over random orders of codes."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ def _gains(
     gains = np.empty((n_rows, n_codes, len(before)))
     for revealed in sequence.T:
         mixed[each, :, revealed] = codes[rows, revealed][:, None]
-        said = predict(mixed.reshape(-1, n_codes))
-        after = losses([part.reshape(n_rows, len(stand_in), -1).mean(axis=1) for part in said], rows)
+        predicted = predict(mixed.reshape(-1, n_codes))
+        after = losses([part.reshape(n_rows, len(stand_in), -1).mean(axis=1) for part in predicted], rows)
         gains[each, revealed] = (before - after).T
         before = after
     return gains

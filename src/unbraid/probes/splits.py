@@ -1,9 +1,10 @@
-"""Hold-out, three-way, folds, nested sizes: one module, one Split."""
+"""Rows by purpose: hold-out, three-way, cross-fitting and nested training sizes; standardised codes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,118 +12,161 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid.representation.factor import Factor
 
+#: Share of the rows that one hold-out tests on.
 TEST_SHARE = 0.3
-MIN_PROBE_ROWS = 10
+#: Fewest rows that anything is fitted on, or tested on.
+MIN_ROWS = 10
+#: Shares of the rows of all factors together to fit on and to choose by; the rest is tested on.
+CAPACITY_SHARES = (0.6, 0.15)
+MIN_CAPACITY_ROWS = 20
+#: The same for the labelled rows of one factor, values in proportion.
+STRATIFIED_SHARES = (0.70, 0.15)
+GOLDEN_RATIO = (1 + 5**0.5) / 2
+CROSS_FIT_TEST_SHARE = 0.2
 COLUMNS_AT_ONCE = 512
 
-
-def holdout(factor: Factor, *, rng: np.random.Generator, test_share: float = TEST_SHARE) -> tuple[IntArray, IntArray]:
-    """Split the labelled rows of a factor, keeping its values in proportion.
-
-    A value seen once is always fitted on, so no value is judged that was never shown.
-
-    Returns:
-        Rows to fit on and rows to judge on, each in increasing order.
-
-    Raises:
-        ValueError: Fewer than ten labelled rows.
-    """
-    rows = np.flatnonzero(factor.labelled)
-    if len(rows) < MIN_PROBE_ROWS:
-        raise ValueError(
-            f"factor {factor.name!r} has {len(rows)} labelled rows; a held-out probe needs at least {MIN_PROBE_ROWS}."
-        )
-    rows = rng.permutation(rows)
-    keys = factor.numbers[rows] if factor.labels is None else factor.labels[rows]
-    order = rows[np.argsort(keys, kind="stable")]
-    steps = np.floor((np.arange(len(order) + 1) + rng.random()) * test_share)
-    judged = np.diff(steps) > 0
-    if factor.labels is not None:
-        counts = np.bincount(factor.labels[rows], minlength=len(factor.levels))
-        judged &= counts[factor.labels[order]] > 1
-    return np.sort(order[~judged]), np.sort(order[judged])
-
-
-def standardise(train: Any, *others: Any) -> tuple[Any, ...]:
-    """Scale columns to mean 0 and deviation 1 on ``train``, ``others`` in the same way; constant columns become 0."""
-    mean, scale = _mean_and_scale(train)
-    return tuple((array - mean) * scale for array in (train, *others))
-
-
-def standardise_by(codes: FloatArray, rows: IntArray) -> FloatArray:
-    """Scale columns to mean 0 and deviation 1 on ``rows``, with one copy of the codes and no more."""
-    scaled = np.empty_like(codes)
-    for start in range(0, codes.shape[1], COLUMNS_AT_ONCE):
-        part = slice(start, start + COLUMNS_AT_ONCE)
-        mean, scale = _mean_and_scale(codes[rows, part])
-        np.subtract(codes[:, part], mean, out=scaled[:, part])
-        scaled[:, part] *= scale
-    return scaled
-
-
-def _mean_and_scale(train: Any) -> tuple[Any, Any]:
-    mean, deviation = train.mean(axis=0), train.std(axis=0)
-    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-12 * (1 + np.abs(mean)))
-    return mean, scale
-
-
-TASK_TEST_SHARE = 0.3
-#: Fewest rows that anything is learned from, or judged on.
-MIN_ROWS = 10
-
 TrainSize = int | float | None
+Predictions = Literal["cross_fitted", "held_out", "in_sample"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Split:
-    """Rows divided once.
+    """Rows by purpose.
 
     Attributes:
-        test: Rows to judge on, increasing.
-        pool: The other rows, shuffled; a training set of some size is its beginning.
+        train: Rows to fit on; of nested training sets, all of them in the order in which they are taken.
+        test: Rows to test on.
+        validation: Rows to choose or stop by; none where nothing is chosen.
     """
 
+    train: IntArray
     test: IntArray
-    pool: IntArray
+    validation: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
-    def train(self, n_train: TrainSize = None) -> IntArray:
-        """Return the rows of a training size: a count, a share of the pool, or all of it.
+    def train_rows(self, n_train: TrainSize = None) -> IntArray:
+        """Return the rows of a training size: a count, a share of ``train``, or all of it.
 
         Raises:
             ValueError: Fewer than ten rows, or more than there are.
         """
-        return self.pool[: self.count(n_train)]
-
-    def count(self, n_train: TrainSize) -> int:
-        """Return how many rows a training size stands for."""
         wanted = self.rounded(n_train)
         if wanted < MIN_ROWS:
             raise ValueError(f"n_train must leave at least {MIN_ROWS} rows to learn from, got {n_train} ({wanted}).")
-        if wanted > len(self.pool):
+        if wanted > len(self.train):
             raise ValueError(
-                f"n_train must be at most {len(self.pool)}, the rows that are not judged on, got {n_train}."
+                f"n_train must be at most {len(self.train)}, the rows that are not tested on, got {n_train}."
             )
-        return wanted
+        return self.train[:wanted]
 
     def rounded(self, n_train: TrainSize) -> int:
         """Return the number of rows asked for, whether or not there are so many."""
         if n_train is None:
-            return len(self.pool)
+            return len(self.train)
         if isinstance(n_train, bool) or not isinstance(n_train, int | float | np.number):
             raise TypeError(f"n_train must be a number of rows, a share of them, or None for all, got {n_train!r}.")
         if not isinstance(n_train, float | np.floating):
             return int(n_train)
         if not 0 < n_train <= 1:
             raise ValueError(f"n_train must be a share in (0, 1] or a whole number of rows, got {n_train}.")
-        return round(n_train * len(self.pool))
+        return round(n_train * len(self.train))
+
+
+def holdout(factor: Factor, *, rng: np.random.Generator, test_share: float = TEST_SHARE) -> Split:
+    """Split the labelled rows of a factor, keeping its values in proportion; both parts in increasing order.
+
+    A value seen once is always fitted on, so no value is tested that was never shown.
+
+    Raises:
+        ValueError: Fewer than ten labelled rows.
+    """
+    rows = np.flatnonzero(factor.labelled)
+    check_enough_labels(factor)
+    rows = rng.permutation(rows)
+    keys = factor.numbers[rows] if factor.labels is None else factor.labels[rows]
+    order = rows[np.argsort(keys, kind="stable")]
+    steps = np.floor((np.arange(len(order) + 1) + rng.random()) * test_share)
+    tested = np.diff(steps) > 0
+    if factor.labels is not None:
+        counts = np.bincount(factor.labels[rows], minlength=len(factor.levels))
+        tested &= counts[factor.labels[order]] > 1
+    return Split(train=np.sort(order[~tested]), test=np.sort(order[tested]))
+
+
+def check_enough_labels(factor: Factor) -> None:
+    """Raise unless a factor has ten labelled rows."""
+    n_labelled = int(factor.labelled.sum())
+    if n_labelled < MIN_ROWS:
+        raise ValueError(
+            f"factor {factor.name!r} has {n_labelled} labelled rows; a held-out probe needs at least {MIN_ROWS}."
+        )
+
+
+def capacity_split(factors: Sequence[Factor], n_samples: int, *, rng: np.random.Generator) -> Split:
+    """Draw the rows to fit on (60 %), to choose by (15 %) and to test on (25 %), the same for all factors.
+
+    Raises:
+        ValueError: Too few labelled rows, or fewer rows to fit on than a factor has values.
+    """
+    order = rng.permutation(n_samples)
+    first, second = int(CAPACITY_SHARES[0] * n_samples), int(sum(CAPACITY_SHARES) * n_samples)
+    split = Split(train=np.sort(order[:first]), validation=np.sort(order[first:second]), test=np.sort(order[second:]))
+    for factor in factors:
+        n_labelled = int(factor.labelled.sum())
+        n_fitted = int(factor.labelled[split.train].sum())
+        parts = (split.train, split.validation, split.test)
+        if n_labelled < MIN_CAPACITY_ROWS or not all(factor.labelled[rows].any() for rows in parts):
+            raise ValueError(
+                f"factor {factor.name!r} has {n_labelled} labelled rows; a loss-capacity curve needs at least "
+                f"{MIN_CAPACITY_ROWS}, in every part of the data."
+            )
+        if not factor.is_numeric and n_fitted < len(factor.levels):
+            raise ValueError(
+                f"factor {factor.name!r} takes {len(factor.levels)} values but only {n_fitted} rows are left to fit "
+                "on; give more rows, or group its values."
+            )
+    return split
+
+
+def stratified_split(values: FloatArray, *, categorical: bool, rng: np.random.Generator) -> Split:
+    """Divide the labelled rows 70/15/15, values in proportion in each; the only row of a category is fitted on.
+
+    Args:
+        values: ``(n_samples,)``, NaN in rows without a label; of a category its number, 0, 1, ...
+        categorical: Whether they are categories.
+        rng: Source of chance.
+    """
+    rows = rng.permutation(np.flatnonzero(~np.isnan(values)))
+    rows = rows[np.argsort(values[rows], kind="stable")]
+    # Multiples of the golden ratio fall evenly, however few: ten rows always leave one for each part.
+    place = ((np.arange(len(rows)) + rng.random()) * GOLDEN_RATIO) % 1
+    part = (place >= STRATIFIED_SHARES[0]).astype(int) + (place >= sum(STRATIFIED_SHARES))
+    if categorical:
+        labels = values[rows].astype(int)
+        moved = np.where(np.bincount(labels)[labels] == 1, 0, part)
+        part = moved if {1, 2} <= set(moved) else part
+    train, validation, test = (rng.permutation(rows[part == p]) for p in range(3))
+    return Split(train=train, validation=validation, test=test)
+
+
+def cross_fit_splits(n_rows: int, predictions: Predictions, n_folds: int, rng: np.random.Generator) -> list[Split]:
+    """Split rows so that each fold is tested once, or one part is; or fit and test on all of them."""
+    if predictions == "in_sample":
+        return [Split(train=np.arange(n_rows), test=np.arange(n_rows))]
+    order = rng.permutation(n_rows)
+    if predictions == "held_out":
+        n_test = max(1, round(CROSS_FIT_TEST_SHARE * n_rows))
+        return [Split(train=np.sort(order[n_test:]), test=np.sort(order[:n_test]))]
+    parts = min(n_folds, n_rows)
+    fold = order % parts
+    return [Split(train=np.flatnonzero(fold != k), test=np.flatnonzero(fold == k)) for k in range(parts)]
 
 
 def split_rows(n_samples: int, *, test_rows: Any = None, seed: int = 0) -> Split:
-    """Divide rows into those to judge on and a shuffled pool to learn from; depends on nothing else.
+    """Divide rows into those to test on and those to learn from, shuffled; depends on nothing else.
 
     Args:
         n_samples: Rows in all.
-        test_rows: Row numbers to judge on, or how many to draw; three tenths by default.
+        test_rows: Row numbers to test on, or how many to draw; three tenths by default.
         seed: Same seed, same rows.
 
     Raises:
@@ -130,7 +174,7 @@ def split_rows(n_samples: int, *, test_rows: Any = None, seed: int = 0) -> Split
 
     Example:
         >>> split = split_rows(40, seed=1)
-        >>> len(split.test), len(split.pool)
+        >>> len(split.test), len(split.train)
         (12, 28)
     """
     check_at_least("seed", seed, 0)
@@ -139,15 +183,15 @@ def split_rows(n_samples: int, *, test_rows: Any = None, seed: int = 0) -> Split
     pool = order[~np.isin(order, test)]
     if min(len(test), len(pool)) < MIN_ROWS:
         raise ValueError(
-            f"a task needs at least {MIN_ROWS} rows to learn from and {MIN_ROWS} to be judged on, "
+            f"a task needs at least {MIN_ROWS} rows to learn from and {MIN_ROWS} to be tested on, "
             f"got {len(pool)} and {len(test)} of {n_samples}."
         )
-    return Split(test=np.sort(test), pool=pool)
+    return Split(train=pool, test=np.sort(test))
 
 
 def _test_rows(order: IntArray, wanted: Any) -> IntArray:
     if wanted is None:
-        return order[: round(TASK_TEST_SHARE * len(order))]
+        return order[: round(TEST_SHARE * len(order))]
     rows = np.asarray(wanted)
     if not np.issubdtype(rows.dtype, np.integer) or rows.ndim > 1:
         raise TypeError(f"test_rows must be row numbers, or how many, got {wanted!r}.")
@@ -158,3 +202,27 @@ def _test_rows(order: IntArray, wanted: Any) -> IntArray:
     if len(np.unique(rows)) != len(rows):
         raise ValueError("test_rows must name each row once, got some twice.")
     return rows.astype(np.intp)
+
+
+def standardise(train: Any, *others: Any) -> tuple[Any, ...]:
+    """Scale columns to mean 0 and deviation 1 on ``train``, ``others`` in the same way; constant columns become 0."""
+    mean, scale = mean_and_scale(train)
+    return tuple((array - mean) * scale for array in (train, *others))
+
+
+def standardise_by(codes: FloatArray, rows: IntArray) -> FloatArray:
+    """Scale columns to mean 0 and deviation 1 on ``rows``, with one copy of the codes and no more."""
+    scaled = np.empty_like(codes)
+    for start in range(0, codes.shape[1], COLUMNS_AT_ONCE):
+        part = slice(start, start + COLUMNS_AT_ONCE)
+        mean, scale = mean_and_scale(codes[rows, part])
+        np.subtract(codes[:, part], mean, out=scaled[:, part])
+        scaled[:, part] *= scale
+    return scaled
+
+
+def mean_and_scale(train: Any) -> tuple[Any, Any]:
+    """Mean of each column, and one over its deviation: 0 for a column that is constant."""
+    mean, deviation = train.mean(axis=0), train.std(axis=0)
+    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-12 * (1 + np.abs(mean)))
+    return mean, scale

@@ -1,12 +1,12 @@
-"""LightGBM, forests, extra trees; one thread-safe forest.
+"""Forests, extra trees and boosted trees: importances and predictions.
 
 scikit-learn's own forests set warning filters while they grow, which all threads of a process share: grown side by
-side they warn at random. Here nothing is shared, and no time goes into dividing the trees over workers.
+side they warn at random. Here its trees are grown one by one, nothing is shared, and numbers are those of its forests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, get_args
@@ -15,13 +15,19 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid.probes.importance import Importance, ProbeFit, ProbeTask, fit_importance, held_out_performance
+from unbraid.probes.importance import (
+    Importance,
+    ProbeFit,
+    ProbeTask,
+    fit_importance,
+    held_out_performance,
+    permutation_changes,
+)
 from unbraid.representation.representation import Representation
 
-Forest = Literal["random", "extra"]
+ForestKind = Literal["random", "extra"]
 ImportanceKind = Literal["impurity", "permutation"]
 MAX_ROWS_A_TREE = 20_000
-N_SHUFFLES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +43,14 @@ class ForestOptions:
         min_leaf: Fewest rows in a leaf.
     """
 
-    forest: Forest = "random"
+    forest: ForestKind = "random"
     importance: ImportanceKind = "impurity"
     n_trees: int = 50
     max_depth: int = 0
     min_leaf: int = 5
 
     def __post_init__(self) -> None:
-        check_choice("forest", self.forest, get_args(Forest))
+        check_choice("forest", self.forest, get_args(ForestKind))
         check_choice("importance", self.importance, get_args(ImportanceKind))
         check_at_least("n_trees", self.n_trees, 1)
         check_at_least("max_depth", self.max_depth, 0)
@@ -75,6 +81,87 @@ class BoostingOptions:
             raise ValueError(f"learning_rate must be in (0, 1], got {self.learning_rate}.")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """One grown tree.
+
+    Attributes:
+        grown: scikit-learn's arrays of its nodes.
+        values: What each node predicts, means of targets or shares of classes, ``(n_nodes, n_outputs)``.
+    """
+
+    grown: Any
+    values: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Forest:
+    """Trees whose predictions are averaged; several targets share each tree."""
+
+    trees: Sequence[Tree]
+
+    def predict(self, inputs: FloatArray) -> FloatArray:
+        """Average over trees, ``(n_rows, n_outputs)``."""
+        rows = as_tree_input(inputs)
+        total = np.zeros((len(rows), self.trees[0].values.shape[1]))
+        for tree in self.trees:
+            total += tree.values[tree.grown.apply(rows)]
+        return total / len(self.trees)
+
+    @property
+    def importance(self) -> FloatArray:
+        """Impurity removed by splits on each input, as a share of that of its tree, averaged, ``(n_inputs,)``."""
+        shares = [tree.grown.compute_feature_importances() for tree in self.trees if tree.grown.node_count > 1]
+        return np.mean(shares, axis=0) if shares else np.zeros(self.trees[0].grown.n_features)
+
+
+def grow_tree(
+    inputs: AnyArray,
+    targets: AnyArray,
+    *,
+    weights: FloatArray,
+    seed: int,
+    n_classes: int = 0,
+    is_extra: bool = False,
+    **sizes: Any,
+) -> Tree:
+    """Grow one tree.
+
+    Args:
+        inputs: As :func:`as_tree_input` returns them, ``(n_rows, n_inputs)``.
+        targets: ``(n_rows, n_targets)``, or the number of the class of each row.
+        weights: How often each row counts.
+        seed: Of all chance.
+        n_classes: Number of classes, or 0 for numbers.
+        is_extra: Random thresholds in place of the best ones.
+        sizes: As the trees of scikit-learn take them.
+    """
+    from sklearn import tree
+
+    if n_classes:
+        kind = tree.ExtraTreeClassifier if is_extra else tree.DecisionTreeClassifier
+    else:
+        kind = tree.ExtraTreeRegressor if is_extra else tree.DecisionTreeRegressor
+    drawn = np.flatnonzero(weights)
+    model = kind(random_state=seed, **sizes)
+    model.fit(inputs[drawn], targets[drawn], sample_weight=weights[drawn], check_input=False)
+    if not n_classes:
+        return Tree(model.tree_, model.tree_.value[:, :, 0])
+    values = np.zeros((model.tree_.node_count, n_classes))
+    values[:, model.classes_] = model.tree_.value[:, 0]
+    return Tree(model.tree_, values)
+
+
+def as_tree_input(columns: FloatArray) -> AnyArray:
+    """Return columns as the trees store them, so that they need not look again."""
+    return np.ascontiguousarray(columns, dtype=np.float32)
+
+
+def bootstrap(n_rows: int, n_drawn: int, rng: np.random.Generator) -> FloatArray:
+    """Count how often each row is among ``n_drawn`` drawn with replacement."""
+    return np.bincount(rng.integers(n_rows, size=n_drawn), minlength=n_rows).astype(float)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FittedTrees:
     """A fitted model: importances, and a function from codes to labels or targets."""
@@ -98,22 +185,18 @@ def _fit(
 ) -> ProbeFit:
     model = fit(task, int(rng.integers(2**31)))
     predicted = model.predict(task.test_codes)
-    weights = model.weights if importance == "impurity" else _permutation_weights(model, task, predicted, rng)
+    weights = model.weights if importance == "impurity" else _permutation_weights(model, task, rng)
     return ProbeFit(weights=weights, predicted=predicted)
 
 
-def _permutation_weights(
-    model: FittedTrees, task: ProbeTask, predicted: FloatArray, rng: np.random.Generator
-) -> FloatArray:
-    """Drop of held-out performance when one code is shuffled, averaged over a few shuffles, not below 0."""
-    full = held_out_performance(task.factor, task.test, predicted)
-    drops = np.zeros(task.codes.shape[1])
-    for j in range(len(drops)):
-        for _ in range(N_SHUFFLES):
-            shuffled = task.test_codes.copy()
-            shuffled[:, j] = rng.permutation(shuffled[:, j])
-            drops[j] += (full - held_out_performance(task.factor, task.test, model.predict(shuffled))) / N_SHUFFLES
-    return np.maximum(drops, 0.0)
+def _permutation_weights(model: FittedTrees, task: ProbeTask, rng: np.random.Generator) -> FloatArray:
+    """Drop of held-out performance when one code is shuffled, not below 0."""
+
+    def performance(codes: FloatArray) -> FloatArray:
+        return np.array(held_out_performance(task.factor, task.test, model.predict(codes)))
+
+    changes = np.array(list(permutation_changes(performance, task.test_codes, rng=rng)))
+    return np.asarray(np.maximum(-changes, 0.0))
 
 
 def fit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
@@ -129,33 +212,35 @@ def fit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTree
             "min_data_in_leaf": options.min_leaf,
         }
         return _lightgbm(task, seed, settings, options.n_trees)
-    return _scikit_forest(options, task, seed)
+    return _grown_forest(options, task, seed)
 
 
-def _scikit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
-    from sklearn import ensemble
+def _grown_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
+    """Grow trees from the same draws as the forests of scikit-learn."""
+    is_extra, n_rows = options.forest == "extra", len(task.train)
+    sizes = {"max_depth": options.max_depth or None, "min_samples_leaf": options.min_leaf, "max_features": 1.0}
+    n_drawn = min(n_rows, int(MAX_ROWS_A_TREE / n_rows * n_rows))
+    present, targets = _classes_and_targets(task)
+    inputs, rng = as_tree_input(task.codes), np.random.RandomState(seed)
+    n_classes = 0 if present is None else len(present)
 
-    shared: dict[str, Any] = {
-        "n_estimators": options.n_trees,
-        "max_depth": options.max_depth or None,
-        "min_samples_leaf": options.min_leaf,
-        "max_features": 1.0,
-        "random_state": seed,
-        "n_jobs": 1,
-    }
-    if options.forest == "random":
-        share = MAX_ROWS_A_TREE / len(task.train)
-        shared["max_samples"] = share if share < 1 else None
-    if not task.factor.is_numeric:
-        kind = ensemble.RandomForestClassifier if options.forest == "random" else ensemble.ExtraTreesClassifier
-        model = kind(**shared).fit(task.codes, task.factor.numbers[task.train])
-        return FittedTrees(weights=model.feature_importances_, predict=model.predict)
-    targets = task.factor.targets(task.train)
-    model = ensemble.ExtraTreesRegressor(**shared).fit(task.codes, targets if targets.shape[1] > 1 else targets[:, 0])
-    return FittedTrees(
-        weights=model.feature_importances_,
-        predict=lambda new: model.predict(new).reshape(len(new), -1),
-    )
+    def grow(own: int) -> Tree:
+        drawn = np.arange(n_rows) if is_extra else np.random.RandomState(own).randint(0, n_rows, n_drawn)
+        weights = np.bincount(drawn, minlength=n_rows).astype(float)
+        return grow_tree(inputs, targets, weights=weights, seed=own, n_classes=n_classes, is_extra=is_extra, **sizes)
+
+    forest = Forest([grow(int(rng.randint(np.iinfo(np.int32).max))) for _ in range(options.n_trees)])
+    if present is None:
+        return FittedTrees(weights=forest.importance, predict=forest.predict)
+    return FittedTrees(weights=forest.importance, predict=lambda new: present[forest.predict(new).argmax(axis=1)])
+
+
+def _classes_and_targets(task: ProbeTask) -> tuple[FloatArray | None, AnyArray]:
+    """Values that the fitted rows take and the number of each row's; of a numeric factor, none and its targets."""
+    if task.factor.is_numeric:
+        return None, task.factor.targets(task.train)
+    present, labels = np.unique(task.factor.numbers[task.train], return_inverse=True)
+    return present, labels
 
 
 def fit_boosting(options: BoostingOptions, task: ProbeTask, seed: int) -> FittedTrees:
@@ -174,15 +259,14 @@ def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: in
         data = lightgbm.Dataset(task.codes, labels, params={"verbose": -1, "num_threads": 1, "max_bin": 255})
         return lightgbm.train({**fixed, **settings, **objective}, data, num_boost_round=n_rounds)
 
-    factor = task.factor
-    if factor.is_numeric:
-        models = [train(column, objective="regression") for column in factor.targets(task.train).T]
+    present, targets = _classes_and_targets(task)
+    if present is None:
+        models = [train(column, objective="regression") for column in targets.T]
         return FittedTrees(
             weights=np.sum([model.feature_importance("gain") for model in models], axis=0),
             predict=lambda new: np.stack([model.predict(new, num_threads=1) for model in models], axis=1),
         )
-    present, labels = np.unique(factor.numbers[task.train], return_inverse=True)
-    model = train(labels.astype(float), objective="multiclass", num_class=len(present))
+    model = train(targets.astype(float), objective="multiclass", num_class=len(present))
     return FittedTrees(
         weights=model.feature_importance("gain"),
         predict=lambda new: present[model.predict(new, num_threads=1).argmax(axis=1)],
@@ -190,63 +274,46 @@ def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: in
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class BaggedTrees:
-    """Regression trees whose predictions are averaged; several targets share each tree.
+class ForestRegressor:
+    """Regression by a forest, as scikit-learn's estimators are called.
 
     Attributes:
         n_trees: Number of trees.
         min_leaf: Fewest rows in a leaf; a node of an extra tree is divided if it has twice as many.
         is_extra: Extremely randomised trees: random thresholds on all rows, in place of the best ones on a bootstrap.
-        max_rows: Most rows drawn for one tree.
         seed: Of all chance.
     """
 
     n_trees: int
     min_leaf: int
     is_extra: bool
-    max_rows: int
     seed: int
-    trees: tuple[Any, ...] = ()
+    forest: Forest | None = None
 
-    def fit(self, inputs: FloatArray, targets: FloatArray) -> BaggedTrees:
+    def fit(self, inputs: FloatArray, targets: FloatArray) -> ForestRegressor:
         """Grow the trees."""
-        from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
-
         rng = np.random.default_rng(self.seed)
-        grow = ExtraTreeRegressor if self.is_extra else DecisionTreeRegressor
+        # A random threshold that leaves too few rows on one side would end the growth of an extra tree for good.
+        size = "min_samples_split" if self.is_extra else "min_samples_leaf"
+        sizes = {size: max(2, 2 * self.min_leaf) if self.is_extra else self.min_leaf}
         rows, wanted = as_tree_input(inputs), targets.reshape(len(targets), -1)
         trees = []
         for _ in range(self.n_trees):
-            tree = grow(**self._sizes, max_features=None, random_state=int(rng.integers(2**31)))
-            weights = self._weights(len(rows), rng)
-            drawn = np.flatnonzero(weights)
-            trees.append(tree.fit(rows[drawn], wanted[drawn], sample_weight=weights[drawn], check_input=False))
-        self.trees = tuple(trees)
+            seed, weights = int(rng.integers(2**31)), self._weights(len(rows), rng)
+            trees.append(grow_tree(rows, wanted, weights=weights, seed=seed, is_extra=self.is_extra, **sizes))
+        self.forest = Forest(trees)
         return self
 
     def predict(self, inputs: FloatArray) -> FloatArray:
-        """Average what the trees say, ``(n_rows, n_targets)``."""
-        rows = as_tree_input(inputs)
-        total: FloatArray = sum(tree.predict(rows, check_input=False).reshape(len(rows), -1) for tree in self.trees)
-        return total / len(self.trees)
-
-    @property
-    def _sizes(self) -> dict[str, int]:
-        # A random threshold that leaves too few rows on one side would end the growth of an extra tree for good.
-        return (
-            {"min_samples_split": max(2, 2 * self.min_leaf)} if self.is_extra else {"min_samples_leaf": self.min_leaf}
-        )
+        """Average over trees, ``(n_rows, n_targets)``."""
+        assert self.forest is not None
+        return self.forest.predict(inputs)
 
     def _weights(self, n_rows: int, rng: np.random.Generator) -> FloatArray:
         """How often each row counts for one tree."""
-        n_drawn = min(n_rows, self.max_rows)
+        n_drawn = min(n_rows, MAX_ROWS_A_TREE)
         if not self.is_extra:
-            return np.bincount(rng.integers(n_rows, size=n_drawn), minlength=n_rows).astype(float)
+            return bootstrap(n_rows, n_drawn, rng)
         weights = np.zeros(n_rows)
         weights[rng.permutation(n_rows)[:n_drawn]] = 1.0
         return weights
-
-
-def as_tree_input(columns: FloatArray) -> AnyArray:
-    """Return columns as the trees store them, so that they need not look again."""
-    return np.ascontiguousarray(columns, dtype=np.float32)

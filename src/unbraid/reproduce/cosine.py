@@ -12,8 +12,9 @@ from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.progress import track
 from unbraid.data.synthetic import cosine_dependence
 from unbraid.evidence.cross_prediction import CrossPredictionOptions
-from unbraid.evidence.regressors import Predictions, Scaling
+from unbraid.evidence.regressors import Scaling
 from unbraid.metrics import METRICS
+from unbraid.probes.splits import Predictions
 from unbraid.representation.representation import Representation
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.result import Number, Result, Table, as_text

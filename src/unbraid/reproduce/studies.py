@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -13,6 +12,7 @@ from typing import Any, Literal, cast, get_args
 from msgspec.structs import replace
 
 from unbraid._base.checks import check_choice
+from unbraid._base.workers import usable_cores
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.result import Number, Result, Row, Table
 from unbraid.study import State, Store, Study, correlations, estimate_cost, load_study, look, make_plan, run_study, wide
@@ -197,7 +197,7 @@ def run_scaled(
             raise ValueError(
                 f"the {scale} {name} study is large; say yes (--yes) to start it. {cost.sentence(workers)}"
             )
-        n_workers = workers or max(1, os.cpu_count() or 1)
+        n_workers = workers or usable_cores()
         return tables(run_study(study, folder, workers=n_workers, progress=progress, **engine), scale)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
+from unbraid._base.workers import usable_cores
 from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import check_task
 from unbraid.metrics import METRICS
@@ -78,7 +78,7 @@ class Cost:
         """Say it in words."""
         if not self.n_models and not self.n_numbers:
             return "To do: nothing; every model is there and every number measured, or known not to exist."
-        n_workers = workers or os.cpu_count() or 1
+        n_workers = workers or usable_cores()
         gpu = f"{_hours(self.gpu_hours)} of an H200 and " if self.gpu_hours else ""
         return (
             f"To do: {self.n_models} models to train, {self.n_numbers} numbers to measure; about {gpu}"

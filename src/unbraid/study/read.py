@@ -18,7 +18,7 @@ from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import check_predictor, check_task
 from unbraid.models.families import STRENGTHS
 from unbraid.panel.plan import metric_options
-from unbraid.probes.splits import TASK_TEST_SHARE
+from unbraid.probes.splits import TEST_SHARE
 from unbraid.study.spec import Family, Study, Tasks
 
 #: What a study can be called, as its store has a file of that name.
@@ -100,7 +100,7 @@ def _check_train(study: Study, size: float) -> None:
     """Raise unless a task can learn from so many rows; how many given files have is not known yet."""
     if size <= 0 or (size > 1 and size != int(size)):
         raise ValueError(f"train must be whole numbers of rows or shares up to 1, got {size:g}.")
-    most = study.rows - round(TASK_TEST_SHARE * study.rows)
+    most = study.rows - round(TEST_SHARE * study.rows)
     if size > most and size > 1 and study.representations is None:
         raise ValueError(
             f"train must be at most {most}, what is left of {study.rows} rows after those to judge on, got {size:g}."

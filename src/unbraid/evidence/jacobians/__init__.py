@@ -1,1 +1,5 @@
-"""Decoder Jacobians."""
+"""Jacobians of decoders, and what is summed up over them.
+
+``sources``: Jacobians as given or of a decoder, chunk by chunk; ``decoder``: a checked torch decoder; ``autodiff``: its
+derivatives; ``priors``: latents to measure at; ``budget``: memory; ``gram`` and ``statistics``: running sums.
+"""

@@ -1,4 +1,4 @@
-"""A checked torch decoder."""
+"""Torch decoders, checked: their width, type, device and mode of differentiation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unbraid._base.checks import check_choice, did_you_mean
+from unbraid._base.checks import check_choice
+from unbraid._base.optional import torch_device
 from unbraid.evidence.jacobians import autodiff as _autodiff
 from unbraid.evidence.jacobians.budget import Chunk, check_rank, rows_at_once, rows_that_fit
 from unbraid.evidence.jacobians.priors import Latents
@@ -205,22 +206,9 @@ def own_place(model: Any) -> tuple[torch.device | None, torch.dtype | None]:
 
 
 def _device(name: str) -> torch.device:
-    try:
-        place = torch.device(name)
-    except RuntimeError as error:
-        raise ValueError(
-            f"device must be such as 'cpu' or 'cuda', got {name!r}{did_you_mean(name, DEVICES)}."
-        ) from error
-    if place.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(
-            f"device must be 'cpu' here, got {name!r}: this torch sees no GPU; install a CUDA build of torch."
-        )
-    if place.type == "cuda" and place.index is None:
-        return torch.device("cuda", torch.cuda.current_device())
-    return place
-
-
-DEVICES = ("cpu", "cuda")
+    place = torch_device(name)
+    # numbered, as the devices of weights are, so that the two can be compared
+    return torch.device("cuda", torch.cuda.current_device()) if place == torch.device("cuda") else place
 
 
 def _is_module(decoder: Any) -> bool:

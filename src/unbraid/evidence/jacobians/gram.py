@@ -1,4 +1,4 @@
-"""Gram matrices, running moments."""
+"""Gram matrices of Jacobians, and their running moments."""
 
 from __future__ import annotations
 

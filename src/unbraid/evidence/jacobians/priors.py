@@ -1,4 +1,4 @@
-"""Where latents are drawn from before a decoder is measured."""
+"""Latents at which a decoder is measured, drawn from a prior or given."""
 
 from __future__ import annotations
 

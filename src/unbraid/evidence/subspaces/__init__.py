@@ -1,1 +1,5 @@
-"""Factor subspaces."""
+"""Factor subspaces: where each factor lives in code space.
+
+``solve.factor_subspaces`` finds them by either solver, ``fast`` (directional regression and Gauss-Newton) or ``nested``
+(networks on a linear spine); ``options`` has their options and results, ``traversal`` decodes steps along their axes.
+"""

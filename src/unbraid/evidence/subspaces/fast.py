@@ -1,20 +1,20 @@
-"""Directional regression and Gauss-Newton."""
+"""Factor subspaces by directional regression, refined by Gauss-Newton steps."""
 
 from __future__ import annotations
 
 import itertools
-import os
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.workers import Workers
 from unbraid.evidence.information import factor_labels
 from unbraid.evidence.subspaces.axes import Basis, make_basis, order_axes, ridge_fit
 from unbraid.evidence.subspaces.losses import nested_losses
 from unbraid.evidence.subspaces.options import Subspace, SubspaceOptions
+from unbraid.probes.linear import whitening_axes
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
@@ -27,9 +27,7 @@ def whiten(codes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
     Directions in which the codes do not vary (dead or duplicated codes) are left out.
     """
     centred = codes - codes.mean(axis=0)
-    values, vectors = np.linalg.eigh(centred.T @ centred / len(codes))
-    kept = values > NULL_VARIANCE * values[-1]
-    unwhiten: NDArray[np.float64] = vectors[:, kept] / np.sqrt(values[kept])
+    unwhiten = whitening_axes(centred, codes.shape[1], least_variance=NULL_VARIANCE)[:, ::-1]
     return centred @ unwhiten, unwhiten
 
 
@@ -67,14 +65,16 @@ ALONE_DEGREE = 6
 N_SHUFFLES = 5
 MANY_ROWS = 6000
 ROWS_AN_UNKNOWN = 6
-RIDGE = 1e-5
+FUNCTION_RIDGE = 1e-5
 
 
-def fast_subspaces(rep: Representation, options: SubspaceOptions, rng: np.random.Generator) -> list[Subspace]:
+def fast_subspaces(
+    rep: Representation, options: SubspaceOptions, rng: np.random.Generator, workers: Workers | None = None
+) -> list[Subspace]:
     """Find the subspace of every factor; see :func:`find_subspace`."""
     tasks = zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
-    with threadpool_limits(1), ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        return list(pool.map(lambda task: find_subspace(rep.codes, task[0], options, task[1]), tasks))
+    with threadpool_limits(1):
+        return (workers or Workers()).map(lambda task: find_subspace(rep.codes, task[0], options, task[1]), tasks)
 
 
 def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, rng: np.random.Generator) -> Subspace:
@@ -105,16 +105,16 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     single_codes = single_codes / np.maximum(np.linalg.norm(single_codes, axis=0), 1e-12)
     axes = _find_axes(x, targets, slices, single_codes, options.max_rank, rng)
 
-    def judged(axes: FloatArray) -> tuple[FloatArray, FloatArray, int, float]:
+    def evaluated(axes: FloatArray) -> tuple[FloatArray, FloatArray, int, float]:
         ordered = order_axes(x, targets, axes)
         return ordered, *nested_losses(x @ ordered, factor, rows, options.loss, rng)
 
-    axes, losses, rank, floor = judged(axes)
+    axes, losses, rank, floor = evaluated(axes)
     if 0 < rank < axes.shape[1]:
-        axes, losses, rank, floor = judged(refine(x, targets, axes[:, :rank])[0])
+        axes, losses, rank, floor = evaluated(refine(x, targets, axes[:, :rank])[0])
     # A last axis that tells little may only make up for a tilt of the others, which alone would have none.
     while rank > 1 and losses[rank - 1] - losses[rank] < SMALL_WEIGHT * losses[0]:
-        fewer = judged(refine(x, targets, axes[:, : rank - 1])[0])
+        fewer = evaluated(refine(x, targets, axes[:, : rank - 1])[0])
         if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + NEGLIGIBLE * losses[0]:
             break
         axes, losses, rank, floor = fewer
@@ -254,7 +254,7 @@ def refine(x: FloatArray, targets: FloatArray, axes: FloatArray) -> tuple[FloatA
 def _fit(w: FloatArray, targets: FloatArray, basis: Basis) -> tuple[FloatArray, FloatArray]:
     """Coefficients of the function, and what it leaves."""
     terms = basis.values(w)
-    coefficients = ridge_fit(terms, RIDGE)(targets)
+    coefficients = ridge_fit(terms, FUNCTION_RIDGE)(targets)
     return coefficients, targets - terms @ coefficients
 
 

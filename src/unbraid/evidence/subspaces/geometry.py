@@ -1,21 +1,18 @@
-"""What the nested networks need besides training: widths, splits, a first guess, bases and losses; NumPy only."""
+"""Geometry of the nested networks: widths, first directions, bases, losses and standardisation; NumPy only."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.evidence.subspaces.fast import directional_regression, whiten
+from unbraid.probes.splits import mean_and_scale
 
 #: The first width is at most this many times the largest rank; wider heads only steer the spine.
 WIDEST = 4
-#: Shares of the labelled rows to train on and to stop by; the rest is what losses are measured on.
-TRAIN_SHARE, VALIDATION_SHARE = 0.70, 0.15
-GOLDEN_RATIO = (1 + 5**0.5) / 2
 #: Eigenvalues of the correlation of the codes below this are directions in which the codes do not vary.
 NULL_VARIANCE = 1e-9
 #: Slices of a factor's values when directions are guessed.
@@ -25,7 +22,7 @@ MIN_DROP = 3e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Target:
+class HeadTarget:
     """What the heads of one factor predict.
 
     Attributes:
@@ -42,14 +39,6 @@ class Target:
         return self.n_classes or int(self.values.shape[1])
 
 
-class Split(NamedTuple):
-    """Rows to train on, to stop by, and to measure losses on."""
-
-    train: NDArray[np.intp]
-    validation: NDArray[np.intp]
-    test: NDArray[np.intp]
-
-
 def spine_widths(n_codes: int, max_rank: int) -> tuple[int, ...]:
     """Widths of the spine, widest first: doublings down to ``max_rank``, then every width.
 
@@ -63,21 +52,6 @@ def spine_widths(n_codes: int, max_rank: int) -> tuple[int, ...]:
     while widths[-1] < widest:
         widths.append(min(2 * widths[-1], widest))
     return tuple(reversed(widths))
-
-
-def split_rows(target: Target, rng: np.random.Generator) -> Split:
-    """Divide the labelled rows 70/15/15, values in proportion in each; a category's only row is trained on."""
-    rows = np.flatnonzero(~np.isnan(target.values).any(axis=1))
-    rows = rng.permutation(rows)
-    rows = rows[np.argsort(target.values[rows, 0], kind="stable")]
-    # Multiples of the golden ratio fall evenly, however few: ten rows always leave one for each part.
-    place = ((np.arange(len(rows)) + rng.random()) * GOLDEN_RATIO) % 1
-    part = (place >= TRAIN_SHARE).astype(int) + (place >= TRAIN_SHARE + VALIDATION_SHARE)
-    if target.n_classes:
-        labels = target.values[rows, 0].astype(int)
-        moved = np.where(np.bincount(labels)[labels] == 1, 0, part)
-        part = moved if {1, 2} <= set(moved) else part
-    return Split(*(rng.permutation(rows[part == p]) for p in range(3)))
 
 
 def nested_basis(projections: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -163,13 +137,11 @@ class Frame:
 
 def frame_of(codes: NDArray[np.float64]) -> Frame:
     """Return how ``codes`` are standardised."""
-    mean, deviation = codes.mean(axis=0), codes.std(axis=0)
-    varies = deviation > 1e-12 * (1 + np.abs(mean))
-    inverse_scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)
+    mean, inverse_scale = mean_and_scale(codes)
     x = (codes - mean) * inverse_scale
     variance, axes = np.linalg.eigh(x.T @ x / len(x))
     # x n = 0 is c diag(1/s) n = 0, and a code that is constant is a null direction of its own
     flat = axes[:, variance < NULL_VARIANCE * max(1, len(mean))]
-    raw = np.hstack([flat * inverse_scale[:, None], np.eye(len(mean))[:, ~varies]])
+    raw = np.hstack([flat * inverse_scale[:, None], np.eye(len(mean))[:, inverse_scale == 0]])
     left, size, _ = np.linalg.svd(raw, full_matrices=False)
     return Frame(mean=mean, inverse_scale=inverse_scale, null=left[:, size > 1e-10 * size.max(initial=0)])

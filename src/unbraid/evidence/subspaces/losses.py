@@ -23,7 +23,7 @@ LINK_RIDGE = 1e-6
 def nested_losses(
     w: FloatArray, factor: Factor, rows: IntArray, loss: str, rng: np.random.Generator
 ) -> tuple[FloatArray, int, float]:
-    """Judge nested sets of axes.
+    """Evaluate nested sets of axes.
 
     Args:
         w: Codes along the axes, most important first, ``(n_rows, n_axes)``.

@@ -3,7 +3,7 @@
 For each factor a chain of projections takes the codes to fewer and fewer dimensions, and a network of its own predicts
 the factor from each; all are trained together, so that every projection drops what the factor misses least. See
 Geyer et al. (2024), sec. 3.1 and app. F.5, https://arxiv.org/abs/2407.03728. Differences: spines start from directional
-regression (:class:`Training` has the published random start too), the wide end is cut short in large code spaces, the
+regression (:class:`NestedTraining` has the published start too), the wide end is cut short in large code spaces, the
 learning rate falls to 0, and losses are cut flat where they cannot be told from the lowest.
 """
 
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unbraid._base.arrays import FloatArray
-from unbraid.evidence.subspaces.geometry import Target, settled_losses
+from unbraid.evidence.subspaces.geometry import HeadTarget, settled_losses
 from unbraid.evidence.subspaces.losses import rounding_floor
-from unbraid.evidence.subspaces.network import Fit, Training, fit_nested
+from unbraid.evidence.subspaces.network import NestedFit, NestedTraining, fit_nested
 from unbraid.evidence.subspaces.options import Subspace, SubspaceOptions
-from unbraid.probes.splits import MIN_PROBE_ROWS
+from unbraid.probes.splits import check_enough_labels
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
@@ -49,7 +49,7 @@ def nested_subspaces_many(
     options: SubspaceOptions,
     rng: np.random.Generator,
     *,
-    training: Training | None = None,
+    training: NestedTraining | None = None,
 ) -> list[list[Subspace]]:
     """Find the subspaces of the same factors in several representations, trained at once.
 
@@ -87,23 +87,19 @@ def _check_rows(factor: Factor, n_samples: int) -> None:
         raise ValueError(
             f"codes and factors must have the same number of rows, got {n_samples} and {len(factor.numbers)}."
         )
-    n_labelled = int(factor.labelled.sum())
-    if n_labelled < MIN_PROBE_ROWS:
-        raise ValueError(
-            f"factor {factor.name!r} has {n_labelled} labelled rows; a held-out probe needs at least {MIN_PROBE_ROWS}."
-        )
+    check_enough_labels(factor)
 
 
-def _target(factor: Factor) -> Target:
+def _target(factor: Factor) -> HeadTarget:
     if not factor.is_numeric:
-        return Target(values=factor.numbers[:, None], n_classes=len(factor.levels))
+        return HeadTarget(values=factor.numbers[:, None], n_classes=len(factor.levels))
     rows = np.flatnonzero(factor.labelled)
     known = factor.targets(rows)
     values: FloatArray = np.full((len(factor.numbers), known.shape[1]), np.nan)
     values[rows] = known
-    return Target(values=values)
+    return HeadTarget(values=values)
 
 
-def _subspace(fit: Fit, factor: Factor) -> Subspace:
+def _subspace(fit: NestedFit, factor: Factor) -> Subspace:
     rows = np.flatnonzero(factor.labelled)
     return Subspace(basis=fit.basis, losses=settled_losses(fit.losses), floor=rounding_floor(factor, rows))

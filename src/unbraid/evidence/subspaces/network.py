@@ -1,7 +1,4 @@
-"""Nested networks for many factors and representations at once: linear spines that narrow, a head on every width.
-
-Needs NumPy and torch only, so that a machine with nothing else can run it.
-"""
+"""Nested networks for many factors and representations at once: linear spines that narrow, a head on every width."""
 
 from __future__ import annotations
 
@@ -17,18 +14,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from unbraid._base.devices import check_device
+from unbraid._base.optional import torch_device
 from unbraid.evidence.subspaces.geometry import (
     Frame,
-    Split,
-    Target,
+    HeadTarget,
     frame_of,
     nested_basis,
     sliced_directions,
     slices_of,
     spine_widths,
-    split_rows,
 )
+from unbraid.probes.splits import Split, stratified_split
 
 #: Rows that pass through all networks at once when nothing is learned from them.
 ROWS_AT_ONCE = 2048
@@ -38,7 +34,7 @@ _ABSENT = -1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
+class NestedTraining:
     """How the networks are trained; one step sees one batch of rows for every factor.
 
     Attributes:
@@ -61,7 +57,7 @@ class Training:
     start: Literal["random", "slices"] = "slices"
 
 
-class Fit(NamedTuple):
+class NestedFit(NamedTuple):
     """One factor in one representation.
 
     Attributes:
@@ -76,14 +72,14 @@ class Fit(NamedTuple):
 
 def fit_nested(
     codes: NDArray[Any],
-    targets: Sequence[Target],
+    targets: Sequence[HeadTarget],
     *,
     max_rank: int,
     zero_one: bool = False,
     device: str = "cpu",
     rng: np.random.Generator,
-    training: Training | None = None,
-) -> list[list[Fit]]:
+    training: NestedTraining | None = None,
+) -> list[list[NestedFit]]:
     """Train spines and heads for every representation and factor at once.
 
     Args:
@@ -98,19 +94,19 @@ def fit_nested(
     Returns:
         For each representation, one fit for each factor.
     """
-    check_device(device)
+    torch_device(device)
     codes = np.asarray(codes, dtype=np.float64)
     frames = [frame_of(one) for one in codes]
     x = torch.as_tensor(np.stack([frame.standardise(one) for frame, one in zip(frames, codes, strict=True)]))
     widths = spine_widths(max(1, *(frame.rank for frame in frames)), max_rank)
-    fits: list[list[Fit]] = [[] for _ in codes]
+    fits: list[list[NestedFit]] = [[] for _ in codes]
     order: list[int] = []
     numbers = [k for k, target in enumerate(targets) if not target.n_classes]
     classes = [k for k, target in enumerate(targets) if target.n_classes]
     for group in filter(None, (numbers, classes)):
         order += group
         data = _Data(x.to(device, torch.float32), [targets[k] for k in group], rng)
-        heads = _train(data, widths, rng, training or Training())
+        heads = _train(data, widths, rng, training or NestedTraining())
         found = _measure(heads, data, frames, min(max_rank, widths[0]), zero_one)
         for fit, more in zip(fits, found, strict=True):
             fit += more
@@ -120,8 +116,8 @@ def fit_nested(
 class _Data:
     """Codes and targets on the device, and the rows of each factor's split."""
 
-    def __init__(self, x: Tensor, targets: Sequence[Target], rng: np.random.Generator) -> None:
-        splits = [split_rows(target, rng) for target in targets]
+    def __init__(self, x: Tensor, targets: Sequence[HeadTarget], rng: np.random.Generator) -> None:
+        splits = [stratified_split(t.values[:, 0], categorical=bool(t.n_classes), rng=rng) for t in targets]
         self.x, self.n_representations, self.n_factors = x, len(x), len(targets)
         self.classes = bool(targets[0].n_classes)
         self.n_outputs = max(target.n_outputs for target in targets)
@@ -131,7 +127,8 @@ class _Data:
         self.y = torch.as_tensor(np.nan_to_num(padded)).to(x.device, torch.int64 if self.classes else torch.float32)
         used = torch.arange(self.n_outputs) < torch.tensor([target.n_outputs for target in targets])[:, None]
         self.used = self.per_unit(used.to(x.device))[:, None, None]
-        self.train, self.validation, self.test = (self._table([s[part] for s in splits]) for part in range(3))
+        parts = ([s.train for s in splits], [s.validation for s in splits], [s.test for s in splits])
+        self.train, self.validation, self.test = (self._table(rows) for rows in parts)
         self.splits, self.keys = splits, [target.values[:, 0] for target in targets]
         self.baseline = [_baseline(t, v, s) for t, v, s in zip(targets, y, splits, strict=True)]
 
@@ -168,7 +165,7 @@ class _Data:
         return functional.cross_entropy(logits.flatten(0, 2), labels.flatten(), reduction="none").view(labels.shape)
 
 
-def _standardised(target: Target, train: NDArray[np.intp]) -> tuple[NDArray[np.float64], float]:
+def _standardised(target: HeadTarget, train: NDArray[np.intp]) -> tuple[NDArray[np.float64], float]:
     """Numbers of mean 0 and total variance 1, and the variance they had; categories as they are, and 1."""
     if target.n_classes:
         return target.values, 1.0
@@ -177,7 +174,7 @@ def _standardised(target: Target, train: NDArray[np.intp]) -> tuple[NDArray[np.f
     return values / np.sqrt(variance), variance
 
 
-def _baseline(target: Target, values: NDArray[np.float64], split: Split) -> tuple[NDArray[np.float64], ...]:
+def _baseline(target: HeadTarget, values: NDArray[np.float64], split: Split) -> tuple[NDArray[np.float64], ...]:
     """Test loss of every row of the best guess without codes, and its share of errors."""
     if not target.n_classes:
         return (np.square(values[split.test]).sum(axis=1),) * 2
@@ -256,7 +253,7 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return product.view(*weight.shape[:2], *product.shape[1:])
 
 
-def _train(data: _Data, widths: tuple[int, ...], rng: np.random.Generator, training: Training) -> _Heads:
+def _train(data: _Data, widths: tuple[int, ...], rng: np.random.Generator, training: NestedTraining) -> _Heads:
     """Train until no unit's validation loss improves, and keep every unit as it was at its best."""
     generator = torch.Generator(data.x.device).manual_seed(int(rng.integers(2**63 - 1)))
     start = data.guess(widths[0]) if training.start == "slices" else None
@@ -309,16 +306,16 @@ def _over_rows(heads: _Heads, data: _Data, rows: Tensor, *, zero_one: bool = Fal
     return torch.cat(parts, dim=2)
 
 
-def _measure(heads: _Heads, data: _Data, frames: list[Frame], n_axes: int, zero_one: bool) -> list[list[Fit]]:
+def _measure(heads: _Heads, data: _Data, frames: list[Frame], n_axes: int, zero_one: bool) -> list[list[NestedFit]]:
     """Bases in the codes as they came, and test losses, narrowest head first."""
     losses = _over_rows(heads, data, data.test, zero_one=zero_one)[:, -n_axes:].flip(1).double().cpu().numpy()
     projections = [p.numpy() for p in heads.projections()[:n_axes]]
-    fits: list[list[Fit]] = []
+    fits: list[list[NestedFit]] = []
     for m, frame in enumerate(frames):
         fits.append([])
         for k, (baseline, unit) in enumerate(zip(data.baseline, data.units, strict=True)):
             u = m * data.n_factors + k
             blind = baseline[int(zero_one)]
             basis = nested_basis([frame.to_codes(p[u]) for p in projections])
-            fits[-1].append(Fit(basis=basis, losses=unit * np.vstack([blind, losses[u, :, : len(blind)]])))
+            fits[-1].append(NestedFit(basis=basis, losses=unit * np.vstack([blind, losses[u, :, : len(blind)]])))
     return fits

@@ -1,4 +1,4 @@
-"""Where each factor lives in code space: an importance-ordered basis and weights, by either of two solvers."""
+"""Options and results of factor subspaces: bases ordered by importance, and their weights."""
 
 from __future__ import annotations
 

@@ -7,18 +7,32 @@ from dataclasses import replace
 import numpy as np
 
 from unbraid._base.optional import pip_install
+from unbraid._base.workers import Workers, torch_threads
 from unbraid.evidence.subspaces.fast import fast_subspaces
 from unbraid.evidence.subspaces.options import Subspace, SubspaceOptions, Subspaces, weigh
 from unbraid.representation.representation import Representation
 
 
-def factor_subspaces(rep: Representation, options: SubspaceOptions, rng: np.random.Generator) -> Subspaces:
-    """Find the subspace of every factor with the solver asked for."""
-    found = _solve_nested(rep, options, rng) if options.solver == "nested" else fast_subspaces(rep, options, rng)
+def factor_subspaces(
+    rep: Representation, options: SubspaceOptions, rng: np.random.Generator, workers: Workers | None = None
+) -> Subspaces:
+    """Find the subspace of every factor with the solver asked for.
+
+    Args:
+        rep: Codes and factors.
+        options: The solver, and how its axes are weighed.
+        rng: Source of chance.
+        workers: Threads to work in; all usable cores by default.
+    """
+    workers = workers or Workers()
+    solve = _solve_nested if options.solver == "nested" else fast_subspaces
+    found = solve(rep, options, rng, workers)
     return replace(weigh(found, options, rep.n_codes), factor_names=rep.factor_names)
 
 
-def _solve_nested(rep: Representation, options: SubspaceOptions, rng: np.random.Generator) -> list[Subspace]:
+def _solve_nested(
+    rep: Representation, options: SubspaceOptions, rng: np.random.Generator, workers: Workers
+) -> list[Subspace]:
     try:
         from unbraid.evidence.subspaces.nested import nested_subspaces
     except ImportError as error:
@@ -28,4 +42,5 @@ def _solve_nested(rep: Representation, options: SubspaceOptions, rng: np.random.
             "solver must be 'fast' here, got 'nested': it needs torch, which is not installed; "
             f"run {pip_install('torch')}."
         ) from error
-    return nested_subspaces(rep, options, rng)
+    with torch_threads(workers.torch_threads):
+        return nested_subspaces(rep, options, rng)

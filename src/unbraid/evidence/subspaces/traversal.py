@@ -1,4 +1,4 @@
-"""Move one code along the components of a factor, and decode what comes out."""
+"""Traversals: one code moved along the axes of a factor, and decoded."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Ladders of probes: the same question asked with ever more capacity."""
+"""Ladders: series of probes of growing capacity, by width, depth, features or principal directions."""
 
 from unbraid._base.checks import check_choice
-from unbraid.probes.capacity.base import Climb, Ladder, Probe, Split, Task, split_rows
+from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Ladder, Probe
 from unbraid.probes.capacity.estimators import EstimatorLadder, Rung
 from unbraid.probes.capacity.forest import ForestLadder
 from unbraid.probes.capacity.fourier import FourierLadder
@@ -36,8 +36,9 @@ def as_ladder(ladder: str | Ladder) -> Ladder:
 
 __all__ = [
     "LADDERS",
-    "Climb",
+    "CapacityTask",
     "EstimatorLadder",
+    "FittedLadder",
     "ForestLadder",
     "FourierLadder",
     "Ladder",
@@ -45,8 +46,5 @@ __all__ = [
     "MLPLadder",
     "Probe",
     "Rung",
-    "Split",
-    "Task",
     "as_ladder",
-    "split_rows",
 ]

@@ -1,7 +1,7 @@
-"""Protocol and checks."""
+"""Ladders, probes of one kind by capacity: their protocol, task and checks."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
@@ -9,34 +9,26 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
+from unbraid._base.workers import Workers
+from unbraid.probes.splits import Split
 from unbraid.representation.factor import Factor
 
-TRAIN_SHARE, VALIDATION_SHARE = 0.6, 0.15
-MIN_ROWS = 20
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Split:
-    """Rows to fit on, to choose by, and to judge on; the same for every factor and rung."""
-
-    train: IntArray
-    validation: IntArray
-    test: IntArray
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Task:
-    """What a ladder climbs on.
+class CapacityTask:
+    """What the probes of every capacity are fitted to.
 
     Attributes:
         codes: Codes scaled by the rows fitted on, ``(n_samples, n_codes)``.
         factors: What to predict.
         split: Rows by purpose.
+        workers: Threads that may be used; all usable cores by default.
     """
 
     codes: FloatArray
     factors: tuple[Factor, ...]
     split: Split
+    workers: Workers = field(default_factory=Workers)
 
     def labelled(self, factor: Factor, rows: IntArray) -> IntArray:
         """Those of ``rows`` on which ``factor`` is known."""
@@ -60,8 +52,8 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Climb:
-    """A ladder climbed.
+class FittedLadder:
+    """The fitted probes of every capacity, and what they predict.
 
     Attributes:
         capacities: Of each factor's probe on each rung, increasing, ``(n_factors, n_rungs)``.
@@ -96,35 +88,8 @@ class Ladder(Protocol):
     def usual_importance(self) -> str:
         """How importances of its probes are measured unless told otherwise."""
 
-    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+    def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit every rung for every factor."""
-
-
-def split_rows(factors: Sequence[Factor], n_samples: int, *, rng: np.random.Generator) -> Split:
-    """Draw the rows to fit on (60 %), to choose by (15 %) and to judge on (25 %).
-
-    Raises:
-        ValueError: Too few labelled rows, or fewer rows to fit on than a factor has values.
-    """
-    order = rng.permutation(n_samples)
-    first, second = int(TRAIN_SHARE * n_samples), int((TRAIN_SHARE + VALIDATION_SHARE) * n_samples)
-    split = Split(train=np.sort(order[:first]), validation=np.sort(order[first:second]), test=np.sort(order[second:]))
-    for factor in factors:
-        n_labelled = int(factor.labelled.sum())
-        n_fitted = int(factor.labelled[split.train].sum())
-        if n_labelled < MIN_ROWS or not all(
-            factor.labelled[rows].any() for rows in (split.train, split.validation, split.test)
-        ):
-            raise ValueError(
-                f"factor {factor.name!r} has {n_labelled} labelled rows; a loss-capacity curve needs at least "
-                f"{MIN_ROWS}, in every part of the data."
-            )
-        if not factor.is_numeric and n_fitted < len(factor.levels):
-            raise ValueError(
-                f"factor {factor.name!r} takes {len(factor.levels)} values but only {n_fitted} rows are left to fit "
-                "on; give more rows, or group its values."
-            )
-    return split
 
 
 def check_increasing(argument: str, capacities: Sequence[float]) -> None:

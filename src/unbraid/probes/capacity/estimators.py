@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid.probes.capacity.base import Climb, Probe, Task, check_increasing
+from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Probe, check_increasing
 from unbraid.representation.factor import Factor
 
 
@@ -53,7 +53,7 @@ class EstimatorLadder:
         """Estimators differ, so that they are looked at from outside."""
         return "sage"
 
-    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+    def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit a clone for every rung and factor."""
         self._check(task.factors)
         models = [[_fit(rung, factor, task, rng) for rung in self.rungs] for factor in task.factors]
@@ -71,7 +71,7 @@ class EstimatorLadder:
                 ]
             )
 
-        return Climb(
+        return FittedLadder(
             capacities=np.tile([float(rung.capacity) for rung in self.rungs], (len(task.factors), 1)),
             validation=everywhere(task.codes[task.split.validation]),
             test=everywhere(task.codes[task.split.test]),
@@ -89,7 +89,7 @@ class EstimatorLadder:
                     )
 
 
-def _fit(rung: Rung, factor: Factor, task: Task, rng: np.random.Generator) -> Any:
+def _fit(rung: Rung, factor: Factor, task: CapacityTask, rng: np.random.Generator) -> Any:
     from sklearn.base import clone
     from sklearn.multioutput import MultiOutputRegressor
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid.probes.capacity.base import Climb, Probe, Task, check_sizes
+from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Probe, check_sizes
 from unbraid.probes.importance import as_shares
+from unbraid.probes.trees import Tree, bootstrap, grow_tree
 from unbraid.representation.factor import Factor
 
 DEPTHS = (1, 2, 3, 4, 8, 10, 12, 14, 16, 18, 20, 32)
@@ -69,11 +68,11 @@ class ForestLadder:
         """Impurity removed by splits on each code."""
         return "gini"
 
-    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+    def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Grow a forest for each factor and cut it at every depth."""
         codes = np.ascontiguousarray(task.codes, dtype=np.float32)
         forests = [
-            _grow(self, codes, factor, task.labelled(factor, task.split.train), child)
+            _grow(self, codes, factor, task, child)
             for factor, child in zip(task.factors, rng.spawn(len(task.factors)), strict=True)
         ]
         validation, test = (
@@ -91,11 +90,11 @@ class ForestLadder:
             )
 
         capacities = np.tile(np.array(self.depths, dtype=float), (len(task.factors), 1))
-        return Climb(capacities=capacities, validation=validation, test=test, probe=probe)
+        return FittedLadder(capacities=capacities, validation=validation, test=test, probe=probe)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tree:
+class _LevelledTree:
     """One grown tree: its arrays, what each node predicts, and how its nodes hang together."""
 
     grown: Any
@@ -122,8 +121,8 @@ class _Tree:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Forest:
-    trees: list[_Tree]
+class _LevelledForest:
+    trees: list[_LevelledTree]
 
     def predict(self, codes: FloatArray | Float32Array, depths: Sequence[int]) -> FloatArray:
         """Mean over trees cut at each depth, ``(n_depths, n_rows, n_outputs)``."""
@@ -137,35 +136,28 @@ class _Forest:
 
 
 def _grow(
-    ladder: ForestLadder, codes: Float32Array, factor: Factor, rows: IntArray, rng: np.random.Generator
-) -> _Forest:
-    """Grow the trees of one factor, each on its own bootstrap of the rows, by all cores."""
+    ladder: ForestLadder, codes: Float32Array, factor: Factor, task: CapacityTask, rng: np.random.Generator
+) -> _LevelledForest:
+    """Grow the trees of one factor, each on its own bootstrap of the rows."""
+    rows = task.labelled(factor, task.split.train)
     x, seeds = codes[rows], rng.integers(2**31, size=ladder.n_trees)
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        return _Forest(list(pool.map(lambda seed: _grow_tree(ladder, x, factor, rows, int(seed)), seeds)))
-
-
-def _grow_tree(ladder: ForestLadder, x: Float32Array, factor: Factor, rows: IntArray, seed: int) -> _Tree:
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-    shared: dict[str, Any] = {
+    sizes: dict[str, Any] = {
         "max_depth": max(ladder.depths),
         "min_samples_leaf": ladder.min_leaf,
         "max_features": _n_tried(ladder, x.shape[1], factor),
-        "random_state": seed,
     }
-    drawn = np.random.default_rng(seed).integers(len(rows), size=len(rows))
-    counts = np.bincount(drawn, minlength=len(rows)).astype(float)
+    targets: AnyArray
     if factor.is_numeric:
-        model = DecisionTreeRegressor(**shared)
-        model.fit(x, np.ascontiguousarray(factor.targets(rows)), sample_weight=counts, check_input=False)
-        return _as_tree(model.tree_, model.tree_.value[:, :, 0])
-    assert factor.labels is not None
-    model = DecisionTreeClassifier(**shared)
-    model.fit(x, factor.labels[rows], sample_weight=counts, check_input=False)
-    values = np.zeros((model.tree_.node_count, len(factor.levels)))
-    values[:, model.classes_] = model.tree_.value[:, 0]
-    return _as_tree(model.tree_, values)
+        targets, n_classes = np.ascontiguousarray(factor.targets(rows)), 0
+    else:
+        assert factor.labels is not None
+        targets, n_classes = factor.labels[rows], len(factor.levels)
+
+    def grow(seed: int) -> _LevelledTree:
+        weights = bootstrap(len(rows), len(rows), np.random.default_rng(seed))
+        return _with_levels(grow_tree(x, targets, weights=weights, seed=seed, n_classes=n_classes, **sizes))
+
+    return _LevelledForest(task.workers.map(grow, seeds.tolist()))
 
 
 def _n_tried(ladder: ForestLadder, n_codes: int, factor: Factor) -> int:
@@ -174,7 +166,8 @@ def _n_tried(ladder: ForestLadder, n_codes: int, factor: Factor) -> int:
     return min(n_codes, ALL_CODES_UP_TO)
 
 
-def _as_tree(grown: Any, values: FloatArray) -> _Tree:
+def _with_levels(tree: Tree) -> _LevelledTree:
+    grown = tree.grown
     parent = np.zeros(grown.node_count, dtype=np.intp)
     split = np.flatnonzero(grown.children_left >= 0)
     parent[grown.children_left[split]] = split
@@ -186,4 +179,4 @@ def _as_tree(grown: Any, values: FloatArray) -> _Tree:
         inner = frontier[grown.children_left[frontier] >= 0]
         frontier = np.concatenate([grown.children_left[inner], grown.children_right[inner]])
         level += 1
-    return _Tree(grown, values, parent, depth)
+    return _LevelledTree(grown, tree.values, parent, depth)

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
-from unbraid.probes.capacity.base import Climb, Probe, Task, check_sizes
+from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Probe, check_sizes
+from unbraid.probes.linear import ridge_solver
 from unbraid.representation.factor import Factor
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
@@ -55,7 +55,7 @@ class FourierLadder:
         """By permutation: SAGE asks for very many predictions, and each takes thousands of cosines."""
         return "permutation"
 
-    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+    def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit every factor on nested features."""
         features = _Features(task.codes.shape[1], self.n_features[-1], self.width, rng)
         validation, test = (features(task.codes[rows]) for rows in (task.split.validation, task.split.test))
@@ -81,7 +81,7 @@ class FourierLadder:
 
             return Probe(predict=predict)
 
-        return Climb(
+        return FittedLadder(
             capacities=np.tile(np.log(self.n_features), (len(task.factors), 1)),
             validation=everywhere(validation),
             test=everywhere(test),
@@ -101,7 +101,7 @@ class _Features:
         return np.hstack([np.ones((len(codes), 1)), cosines])
 
 
-def _labelled_alike(task: Task) -> list[list[int]]:
+def _labelled_alike(task: CapacityTask) -> list[list[int]]:
     """Numbers of the factors, those together that are known on the same rows, as one matrix of products serves them."""
     alike: dict[bytes, list[int]] = {}
     for k, factor in enumerate(task.factors):
@@ -109,7 +109,7 @@ def _labelled_alike(task: Task) -> list[list[int]]:
     return list(alike.values())
 
 
-def _moments(features: _Features, task: Task, factors: list[Factor]) -> tuple[FloatArray, list[FloatArray]]:
+def _moments(features: _Features, task: CapacityTask, factors: list[Factor]) -> tuple[FloatArray, list[FloatArray]]:
     """Products of features with each other and with the targets, over the rows to fit on that are labelled."""
     rows, n_features = task.labelled(factors[0], task.split.train), len(features.phases) + 1
     gram = np.zeros((n_features, n_features))
@@ -138,8 +138,7 @@ def _best_ridges(
     penalty[0] = 0.0
     best, lowest = [right[:, :0]] * len(moments), np.full(len(moments), np.inf)
     for strength in STRENGTHS:
-        ridged = block + np.diag(strength * penalty + 1e-10 * block[0, 0])
-        solved = scipy.linalg.cho_solve(scipy.linalg.cho_factor(ridged, check_finite=False), right, check_finite=False)
+        solved = ridge_solver(block, strength * penalty + 1e-10 * block[0, 0])(right)
         for k, weights in enumerate(np.split(solved, ends, axis=1)):
             loss = _squared_error(validation[:, : size + 1] @ weights, factors[k], rows)
             if loss < lowest[k]:

@@ -1,45 +1,13 @@
-"""By principal directions; PCA from scikit-learn."""
+"""Linear probes by capacity: the leading principal directions of the codes."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid.probes.capacity.base import Climb, Probe, Task, check_sizes
-from unbraid.probes.linear import fit_linear, predict_linear
+from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Probe, check_sizes
+from unbraid.probes.linear import fit_linear, predict_linear, whitening_axes
 from unbraid.representation.factor import Factor
-
-EXACT_UP_TO = 2000
-#: Directions with less than this share of the largest variance are taken to be rounding error.
-LEAST_VARIANCE = 1e-9
-
-
-def whitening_axes(codes: FloatArray, n_axes: int, *, rng: np.random.Generator) -> FloatArray:
-    """Return the leading ``n_axes`` principal axes of centred codes, ``(n_codes, n_axes)`` or fewer.
-
-    ``codes @ axes`` is uncorrelated with unit variance. Where rows and codes are both very many, the axes come from a
-    random sketch.
-    """
-    if min(codes.shape) > EXACT_UP_TO:
-        from sklearn.utils.extmath import randomized_svd
-
-        _, singular, rows = randomized_svd(codes, n_axes, random_state=int(rng.integers(2**31)))
-        values, axes = singular**2 / len(codes), rows.T
-    elif codes.shape[1] <= len(codes):
-        values, axes = np.linalg.eigh(codes.T @ codes / len(codes))
-    else:
-        values, axes = _of_few_rows(codes)
-    order = np.argsort(-values)[:n_axes]
-    kept = order[values[order] > LEAST_VARIANCE * values[order[0]]]
-    return np.asarray(axes[:, kept] / np.sqrt(values[kept]))
-
-
-def _of_few_rows(codes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvectors of the covariance by way of the smaller matrix of products of rows."""
-    values, rows = np.linalg.eigh(codes @ codes.T / len(codes))
-    axes = codes.T @ rows
-    return values, axes / np.maximum(np.linalg.norm(axes, axis=0), 1e-300)
-
 
 MOST_DIRECTIONS = 512
 
@@ -81,7 +49,7 @@ class LinearLadder:
         """Absolute coefficients on the standardised codes."""
         return "weights"
 
-    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+    def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit every factor on the first directions of one decomposition."""
         codes = task.codes
         most = min(*codes.shape, max(self.n_directions, default=MOST_DIRECTIONS))
@@ -103,7 +71,7 @@ class LinearLadder:
             weights = [np.abs(axes[:, : sizes[rung]] @ fit[rung][:-1]).sum(axis=1) for fit in fits]
             return Probe(predict=lambda new: predict(new @ axes, rung), weights=np.stack(weights, axis=1))
 
-        return Climb(
+        return FittedLadder(
             capacities=np.tile(np.log(sizes), (len(task.factors), 1)),
             validation=everywhere(scores[task.split.validation]),
             test=everywhere(scores[task.split.test]),
@@ -123,6 +91,6 @@ class LinearLadder:
         return sizes
 
 
-def _fit(scores: FloatArray, factor: Factor, task: Task) -> FloatArray:
+def _fit(scores: FloatArray, factor: Factor, task: CapacityTask) -> FloatArray:
     rows = task.labelled(factor, task.split.train)
     return fit_linear(scores[rows], factor, rows)

@@ -8,9 +8,8 @@ import numpy as np
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.optional import pip_install
-from unbraid.probes.capacity.base import Climb, Probe, Task, check_sizes
-from unbraid.probes.capacity.linear import EXACT_UP_TO, whitening_axes
-from unbraid.probes.linear import fit_linear
+from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Probe, check_sizes
+from unbraid.probes.linear import EXACT_UP_TO, fit_linear, whitening_axes
 
 MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 Networks = Literal["shared", "separate"]
@@ -79,10 +78,10 @@ class MLPLadder:
         """A network has no weight for one code, so that it is looked at from outside."""
         return "sage"
 
-    def climb(self, task: Task, *, rng: np.random.Generator) -> Climb:
+    def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit the linear probe in closed form, then widen."""
         try:
-            from unbraid.probes.network import climb_networks
+            from unbraid.probes.network import fit_networks
         except ModuleNotFoundError as error:
             raise ValueError(
                 f"the mlp ladder needs torch, which is not installed; run {pip_install('torch')}, or choose "
@@ -94,20 +93,20 @@ class MLPLadder:
             fit_linear(white.codes[rows := task.labelled(factor, task.split.train)], factor, rows)
             for factor in task.factors
         ]
-        predict = climb_networks(self, white, starts, rng)
+        predict = fit_networks(self, white, starts, rng)
         rungs = range(len(self.widths) + 1)
 
         def everywhere(rows: IntArray) -> list[FloatArray]:
             return [np.stack(column) for column in zip(*(predict(t, white.codes[rows]) for t in rungs), strict=True)]
 
-        return Climb(
+        return FittedLadder(
             capacities=self._capacities(task.codes.shape[1], [start.shape[1] for start in starts]),
             validation=everywhere(task.split.validation),
             test=everywhere(task.split.test),
             probe=lambda rung: Probe(predict=lambda new: predict(rung, new @ axes)),
         )
 
-    def _axes(self, task: Task, rng: np.random.Generator) -> FloatArray:
+    def _axes(self, task: CapacityTask, rng: np.random.Generator) -> FloatArray:
         """Axes along which the codes are uncorrelated: what a network can do is the same, and it learns faster."""
         n_codes = task.codes.shape[1]
         if n_codes > EXACT_UP_TO:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from unbraid._base.checks import check_at_least
 from unbraid._base.optional import require_torch
+from unbraid._base.workers import usable_cores
 from unbraid.study.engines.process import WorkerProcess
 from unbraid.study.jobs import Finished, Job
 
@@ -198,8 +199,3 @@ class LocalEngine:
         if not self._waiting[gpus]:
             del self._waiting[gpus]
         return job
-
-
-def usable_cores() -> int:
-    """Count the cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,7 +13,8 @@ from typing import Any
 
 from unbraid._base.checks import check_at_least
 from unbraid._base.optional import pip_install
-from unbraid.study.engines.local import gpus_refusal, usable_cores
+from unbraid._base.workers import usable_cores
+from unbraid.study.engines.local import gpus_refusal
 from unbraid.study.engines.process import (
     ONE_THREAD,
     TRIES,

@@ -1,0 +1,166 @@
+"""Threads: how many cores this process may use, and a budget of worker threads that nested work shares."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+from unbraid._base.checks import check_at_least
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def usable_cores() -> int:
+    """Count the cores this process may use: those of its affinity, within the CPU quota of its container."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, math.ceil(min(allowed, cpu_quota())))
+
+
+def cpu_quota(groups: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")) -> float:
+    """Return the cores that the control groups of this process grant, versions 1 and 2; ``inf`` without a limit.
+
+    Args:
+        groups: Names the groups of the process, a line ``id:controllers:path`` each.
+        mounted: Where the groups are mounted.
+    """
+    lines = _text(groups).splitlines()
+    quotas = [math.inf]
+    for controllers, path in (line.split(":", 2)[1:] for line in lines if line.count(":") >= 2):
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        inside = PurePosixPath(path.lstrip("/"))
+        # A container may see its own group as the root, or by its full name: both are tried, and all groups above.
+        for folder in (mounted / controllers / above for above in (inside, *inside.parents)):
+            if controllers:
+                quotas.append(_cores(_text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us")))
+            else:
+                quotas.append(_cores(*(_text(folder / "cpu.max").split() or ("max", ""))))
+    return min(quotas)
+
+
+def _cores(quota: str, period: str) -> float:
+    """Quota over period; none where either is missing, ``max`` or -1."""
+    try:
+        wanted, unit = float(quota), float(period)
+    except ValueError:
+        return math.inf
+    return wanted / unit if wanted > 0 and unit > 0 else math.inf
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+class Workers:
+    """A budget of threads for everything that is done under it, nested work included.
+
+    The calling thread counts as one. A further thread is started only while the budget allows one more, so that work
+    inside work never has more than ``n`` threads in all, and never waits for one.
+
+    Args:
+        n: Threads at most; all usable cores by default.
+        torch_threads: Threads of torch inside one item; ``None`` leaves them as they are.
+
+    Raises:
+        ValueError: ``n`` below 1.
+
+    Example:
+        >>> Workers(2).map(abs, [-1, 2, -3])
+        [1, 2, 3]
+    """
+
+    def __init__(self, n: int | None = None, *, torch_threads: int | None = None) -> None:
+        self.n = usable_cores() if n is None else n
+        check_at_least("n_jobs", self.n, 1)
+        self.torch_threads = torch_threads
+        # Permits for further threads, each with the thread that had it last, which may still be ending.
+        self._free: deque[threading.Thread | None] = deque([None] * (self.n - 1))
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Return ``function`` of each item, in order.
+
+        Raises:
+            BaseException: What the first item that fails raises; items that were not begun are left out.
+        """
+        waiting = deque(enumerate(items))
+        found: dict[int, Result] = {}
+        failed: dict[int, BaseException] = {}
+
+        def work(before_each: Callable[[], object]) -> None:
+            while waiting:
+                before_each()
+                try:
+                    index, item = waiting.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                try:
+                    found[index] = function(item)
+                except BaseException as error:
+                    failed[index] = error
+                    waiting.clear()
+
+        def work_beside() -> None:
+            try:
+                work(lambda: None)
+            finally:
+                self._free.append(threading.current_thread())
+
+        threads: list[threading.Thread] = []
+
+        def borrow() -> None:
+            while len(waiting) > 1:
+                try:
+                    last = self._free.popleft()
+                except IndexError:  # the budget is spent
+                    return
+                if last is not None:
+                    last.join()
+                threads.append(threading.Thread(target=work_beside, name="unbraid-worker", daemon=True))
+                threads[-1].start()
+
+        try:
+            work(borrow)
+            for thread in threads:
+                thread.join()
+        finally:
+            waiting.clear()  # whoever interrupts the wait does not wait for what was not begun
+        if failed:
+            raise failed[min(failed)]
+        return [found[index] for index in range(len(found))]
+
+
+_torch_lock = threading.Lock()
+_torch_before: list[int] = []
+
+
+@contextmanager
+def torch_threads(n: int | None = 1) -> Iterator[None]:
+    """Let torch add up in ``n`` threads meanwhile: in several, the last digits depend on how many there are.
+
+    Several threads may be inside at once: the number from before the first of them comes back. ``None`` does nothing.
+    """
+    if n is None:
+        yield
+        return
+    import torch
+
+    with _torch_lock:
+        # Asked first in any case: a thread that has not asked yet would take up later what another thread sets.
+        here = torch.get_num_threads()
+        _torch_before.append(_torch_before[0] if _torch_before else here)
+        torch.set_num_threads(n)
+    try:
+        yield
+    finally:
+        with _torch_lock:
+            torch.set_num_threads(_torch_before.pop())
