@@ -9,8 +9,8 @@ from itertools import groupby
 import numpy as np
 
 from unbraid._base.text import listing
-from unbraid.comparison.differences import CHANCE_DIFFERS, LEVEL, Difference
-from unbraid.interpret.chance import Standing, no_better, progress, standing
+from unbraid.comparison.differences import LEVEL, UNPAIRED, Comparability, Difference
+from unbraid.interpret.chance import AgainstChance, against_chance, no_better, progress
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
 from unbraid.results.finding import FindingKind
@@ -34,7 +34,7 @@ def verdict(names: Sequence[str], differences: Sequence[Difference], caveats: Se
     if len(pairs) <= MOST_PAIRS:
         said = [pair_verdict(items) for items in pairs]
     else:
-        said = [_standing(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
+        said = [_tally(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
     return (*said, *caveats, *_method(differences))
 
 
@@ -43,7 +43,7 @@ def pair_verdict(items: Sequence[Difference]) -> str:
     first, second = items[0].first, items[0].second
     tested = [item for item in items if item.p_value is not None]
     if not tested:
-        no_intervals = any(not item.note.startswith(CHANCE_DIFFERS) for item in items)
+        no_intervals = any(item.status is not Comparability.CHANCE_DIFFERS for item in items)
         why = "the scores have no intervals" if no_intervals else "chance alone differs"
         return f"No difference between {first} and {second} could be tested: {why}."
     won = {name: [item for item in tested if item.sure and item.better == name] for name in (first, second)}
@@ -102,7 +102,7 @@ def _share(won: Sequence[Difference], tested: Sequence[Difference]) -> str:
     return f"{len(won)} of {len(tested)} {'score' if len(tested) == 1 else 'scores'} ({', '.join(parts)})"
 
 
-def _standing(name: str, differences: Sequence[Difference]) -> str:
+def _tally(name: str, differences: Sequence[Difference]) -> str:
     own = [item for item in differences if name in (item.first, item.second) and item.p_value is not None]
     won, lost = _won_and_lost(name, differences)
     return f"{name}: surely better {_times(won)}, surely worse {_times(lost)}, of {len(own)} comparisons."
@@ -134,7 +134,7 @@ def _method(differences: Sequence[Difference]) -> tuple[str, ...]:
         said = f"Sure means below {100 * LEVEL:g} % by chance. "
     if paired == len(tested):
         return (said + "The rows are the same, so that differences are paired.",)
-    reasons = dict.fromkeys(item.note.removeprefix("unpaired: ") for item in tested if item.note)
+    reasons = dict.fromkeys(UNPAIRED[item.status] for item in tested if not item.paired)
     how = "No difference is" if not paired else f"Only {paired} of {len(tested)} differences are"
     return (f"{said}{how} paired: {'; '.join(reasons)}.",)
 
@@ -157,7 +157,7 @@ def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
     """Say which scores were not tested because chance differs with the number of codes or rows, and what it scores."""
     found: dict[str, list[str]] = {}
     for item in differences:
-        if item.note.startswith(CHANCE_DIFFERS):
+        if item.status is Comparability.CHANCE_DIFFERS:
             found.setdefault(f"{item.first} and {item.second}", []).append(item.metric)
     return tuple(
         f"Not tested between {pair}: {', '.join(metrics)}, as chance alone differs with the number of codes or rows; "
@@ -184,8 +184,8 @@ def _label_free(item: Difference) -> bool:
     return METRICS[item.metric].source.label_free
 
 
-def _factors(report: Report) -> tuple[tuple[object, ...], ...]:
-    return tuple(tuple(report.meta.get(key, ())) for key in ("factor_names", "factor_kinds"))
+def _factors(report: Report) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return report.setup.factor_names, report.setup.factor_kinds
 
 
 def _told(report: Report) -> str:
@@ -207,7 +207,7 @@ def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
     if metric.source.label_free or first.null is None or second.null is None:
         return ""
     ahead, behind = (first, second) if item.better == item.first else (second, first)
-    if standing(metric, ahead) in (Standing.SAME, Standing.WORSE):
+    if against_chance(metric, ahead) in (AgainstChance.SAME, AgainstChance.WORSE):
         how = "no better than" if no_better(metric, ahead) else "not told from"
         return f"{item.better} is ahead, and yet {how} chance ({ahead.null:.3f})"
     places = progress(metric, ahead), progress(metric, behind)
@@ -229,7 +229,7 @@ def _owed_to_empty_codes(reports: Mapping[str, Report], item: Difference) -> str
     empty = {name for found in reports[loser].findings if found.kind is FindingKind.EMPTY for name in found.codes}
     if not empty or behind.per_code is None:
         return ""
-    others = behind.per_code[[name not in empty for name in reports[loser].meta["code_names"]]]
+    others = behind.per_code[[name not in empty for name in reports[loser].setup.code_names]]
     mean = float(others[np.isfinite(others)].mean()) if np.isfinite(others).any() else math.nan
     if not (mean >= ahead.value if METRICS[item.metric].higher_is_better else mean <= ahead.value):
         return ""

@@ -58,6 +58,7 @@ from unbraid.metrics._orthogonality import iwo, iwo_score, iwr, iwr_score, ortho
 from unbraid.metrics._r2 import r2, r2_score
 from unbraid.metrics._sap import sap, sap_score
 from unbraid.probes.splits import TEST_SHARE
+from unbraid.results.setup import Setup
 
 MODULARITY, COMPACTNESS, EXPLICITNESS, ORTHOGONALITY, INDEPENDENCE = Property
 PERMUTATION, SCALING, WARPING, ROTATION = Invariance
@@ -587,25 +588,19 @@ class Ceiling:
     why: str
 
 
-def ceiling(name: str, value: float, meta: Mapping[str, Any]) -> Ceiling | None:
+def ceiling(name: str, value: float, setup: Setup) -> Ceiling | None:
     """Return how high a score can get while each factor has one code, or ``None`` where that is all the way.
 
     Args:
         name: Registry name of the score.
         value: What was scored; a value above the ceiling shows that factors have more than one code.
-        meta: Of the report: kinds and values of the factors, and options.
-
-    Example:
-        >>> meta = {"factor_kinds": ["categorical"], "factor_levels": [3], "options": {}}
-        >>> round(ceiling("sap", 0.6, meta).value, 3), ceiling("mcc", 0.6, meta)
-        (0.667, None)
+        setup: Of the report: kinds and values of the factors, options and rows.
     """
     rule = _RULES.get(name)
-    if rule is None or not meta["factor_kinds"]:
+    if rule is None or not setup.factor_kinds:
         return None
-    options = meta["options"].get(name, {})
-    columns = zip(meta["factor_kinds"], meta["factor_levels"], strict=True)
-    n_rows = int(meta.get("n_samples", 0))
+    options, n_rows = setup.options.get(name, {}), setup.n_samples
+    columns = zip(setup.factor_kinds, setup.factor_levels, strict=True)
     tops = [rule.of(kind, levels, options, n_rows) for kind, levels in columns]
     mean = sum(tops) / len(tops)
     return None if mean > WORTH_A_WORD or value > mean + PASSED else Ceiling(value=mean, why=rule.why)
