@@ -182,7 +182,7 @@ class TestScoresOfCurves:
         assert es_disentanglement(curves).value == 1.0
         completeness = es_completeness(curves)
         assert completeness.value == 0.5
-        assert "1 factor(s) of which this probe reads nothing score 0." in completeness.notes
+        assert "1 factor(s) that this probe cannot predict score 0." in completeness.notes
 
     def test_verdict_comes_with_explicitness(self):
         said = es_explicitness(curves_of(np.zeros((2, 3)), np.eye(2))).sentence
@@ -307,7 +307,7 @@ class TestEndToEnd:
         assert float(found.informativeness) < 0.05
         assert float(found.explicitness) > 0.9
         assert "Look at informativeness first" in found.explicitness.notes[0]
-        assert "2 factor(s) of which this probe reads nothing score 0." in found.completeness.notes
+        assert "2 factor(s) that this probe cannot predict score 0." in found.completeness.notes
 
     def test_dead_codes_have_no_importance_and_count_in_size(self):
         codes, factors = noisy_grid()

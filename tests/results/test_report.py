@@ -1,10 +1,13 @@
 import json
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import unbraid
 from helpers.reports import build_setup, information, record
 from unbraid import Finding, FindingKind, Report, Score
 from unbraid.evidence.information import InformationTable
@@ -173,3 +176,12 @@ def test_a_note_is_a_sentence_with_a_kind_and_values():
     assert (again, again.kind, again.template, again.values) == (note, note.kind, note.template, note.values)
     assert as_note(note) is note
     assert as_note("Read this.", NoteKind.INPUT).kind is NoteKind.INPUT
+
+
+def test_no_reader_takes_evidence_by_a_string_outside_the_metrics():
+    """Pages and sentences read typed evidence; the mapping of a score is for users."""
+    source = Path(unbraid.__file__).parent
+    by_string = re.compile(r"\.evidence(\[|\.get\()")
+    files = [path for path in source.rglob("*.py") if path.relative_to(source).parts[0] != "metrics"]
+    assert len(files) > 100
+    assert [str(path) for path in files if by_string.search(path.read_text(encoding="utf-8"))] == []
