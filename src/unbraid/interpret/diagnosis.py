@@ -36,7 +36,7 @@ from unbraid.results.finding import Finding, FindingKind
 from unbraid.results.report import Report
 
 #: How well a factor must be predicted, and how near to right angles two must be, to speak of a rotation.
-READ_WELL, RIGHT_ANGLES = 0.9, 0.9
+PREDICTED_WELL, RIGHT_ANGLES = 0.9, 0.9
 #: An axis with less weight is not counted.
 LEAST_WEIGHT = 0.05
 #: Copies: the best code alone predicts this share of what all codes do; the other copies have these shares of its
@@ -109,7 +109,7 @@ def _one_factor(report: Report, structure: Structure, group: Group) -> list[Find
     shown = quoted(codes, MOST_NAMES)
     if report.setup.factor_kinds[k] is FactorKind.CIRCULAR:
         # Only a line that needs both shows a cosine and a sine; trees would share out copies of the angle too.
-        if len(codes) > 2 or not structure.predicted_linearly[k] >= READ_WELL:
+        if len(codes) > 2 or not structure.predicted_linearly[k] >= PREDICTED_WELL:
             return []
         sentence = (
             f"{quoted(factors)}, an angle, takes two codes, {shown}, as cosine and sine: neither alone predicts it."
@@ -165,7 +165,7 @@ def _is_rotated(report: Report, structure: Structure, group: Group) -> bool:
 
 def _is_turned(report: Report, structure: Structure, group: Group) -> bool:
     """Tell whether a linear probe predicts every factor of a group from as many codes as it has axes, all mixed."""
-    readable = bool((structure.predicted_linearly[list(group.factors)] >= READ_WELL).all())
+    readable = bool((structure.predicted_linearly[list(group.factors)] >= PREDICTED_WELL).all())
     mixed = all(_n_factors(structure, group, j) > 1 for j in group.codes)
     spread = all(len(structure.main_codes[k]) > 1 for k in group.factors)
     return readable and mixed and spread and _n_axes(report, group) == len(group.codes)

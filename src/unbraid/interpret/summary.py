@@ -17,7 +17,7 @@ from unbraid.interpret.structure import best_prediction
 from unbraid.interpret.verdict import (
     LEVELS,
     MEANING,
-    READ_WELL,
+    PREDICTED_WELL,
     Level,
     Verdict,
     exceptions,
@@ -253,7 +253,7 @@ def _uncertainty(scores: list[Score]) -> float:
 def _still_there(report: Report, factors: IntArray) -> str:
     """Add that the weakest factors are not lost, where probes predict them."""
     best = best_prediction(report)
-    if best is None or best[factors].min() < READ_WELL:
+    if best is None or best[factors].min() < PREDICTED_WELL:
         return ""
     least, of = math.floor(100 * best[factors].min()) / 100, "it" if len(factors) == 1 else "each"
     share = "all" if least >= 1 else f"at least {least:.2f}"

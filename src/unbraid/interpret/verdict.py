@@ -129,7 +129,7 @@ def _no_points(scores: list[tuple[Metric, Score]], labelled: list[tuple[Metric, 
 #: A factor, code or pair below this is an exception to a verdict of that level; a lesser one claims nothing of each.
 LEAST = {Level.VERY_GOOD: 0.75, Level.GOOD: 0.55}
 #: How well a probe must predict a factor to say that it is encoded.
-READ_WELL = 0.9
+PREDICTED_WELL = 0.9
 #: Two factors whose orthogonality is below this hardly have a direction that they do not share.
 HARDLY_ANY = 0.25
 
@@ -190,7 +190,7 @@ def _predicted_by_some(report: Report) -> set[str]:
     best = best_prediction(report)
     if best is None:
         return set()
-    return {name for name, most in zip(report.setup.factor_names, best, strict=True) if most >= READ_WELL}
+    return {name for name, most in zip(report.setup.factor_names, best, strict=True) if most >= PREDICTED_WELL}
 
 
 def _pairs(report: Report, least: float) -> str:

@@ -113,13 +113,12 @@ def evaluate(
     shared = {"n_bins": n_bins, "binning": binning}
     plans = plan_evidence([metric for metric in chosen if metric.name not in failures], shared, options or {})
     started = time.perf_counter()
-    tasks = [_tasks(plan, rep, seed, intervals, nulls) for plan in plans]
-    tested = partial(factor_dependence, rep, np.random.default_rng([seed, zlib.crc32(b"dependence")]))
-    n_tasks = 1 + sum(map(len, tasks))
-    with threadpool_limits(1), track(n_tasks, progress, doing=f"scoring {name}") as bar:
-        dependence, *outcomes = _run([tested, *(task for own in tasks for task in own)], workers, bar)
-    drawn = iter(outcomes)
-    found = [_gathered(plan, [next(drawn) for _ in own]) for plan, own in zip(plans, tasks, strict=True)]
+    tests = partial(factor_dependence, rep, np.random.default_rng([seed, zlib.crc32(b"dependence")]))
+    tasks = [(plan, task) for plan in plans for task in _tasks(plan, rep, seed, intervals, nulls)]
+    with threadpool_limits(1), track(1 + len(tasks), progress, doing=f"scoring {name}") as bar:
+        dependence, *outcomes = _run([tests, *(task for _, task in tasks)], workers, bar)
+    by_plan = list(zip((plan for plan, _ in tasks), outcomes, strict=True))
+    found = [_gathered(plan, [outcome for owner, outcome in by_plan if owner is plan]) for plan in plans]
     seconds = time.perf_counter() - started
     for one in found:
         failures |= one.point.errors

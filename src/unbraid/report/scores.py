@@ -11,7 +11,7 @@ from typing import Any
 
 from unbraid._base.text import EN_DASH, MISSING, clip, count, exact, number
 from unbraid.interpret.chance import AgainstChance, against_chance, remark
-from unbraid.interpret.diagnosis import READ_WELL, RIGHT_ANGLES
+from unbraid.interpret.diagnosis import PREDICTED_WELL, RIGHT_ANGLES
 from unbraid.interpret.disagreement import MARKED_SPREAD, weak_axes
 from unbraid.interpret.structure import MOST_OF_IT
 from unbraid.interpret.summary import failure_doubts, general_doubts, opening, score_doubts
@@ -304,7 +304,7 @@ def page_context(report: Report) -> dict[str, Any]:
         "meaning": MEANING,
         "levels": LEVELS,
         "marked_spread": MARKED_SPREAD,
-        "rotation_rules": (READ_WELL, RIGHT_ANGLES, MOST_OF_IT),
+        "rotation_rules": (PREDICTED_WELL, RIGHT_ANGLES, MOST_OF_IT),
         "data": carried(report.to_json(evidence=False)),
     }
 

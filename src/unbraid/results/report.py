@@ -86,7 +86,7 @@ class Report(Mapping[str, Score]):
     def meta(self) -> dict[str, Any]:
         """Deprecated: ``setup`` as a dictionary."""
         warnings.warn("Report.meta is now Report.setup, with attributes.", DeprecationWarning, stacklevel=2)
-        return _meta(self.setup)
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in _meta(self.setup).items()}
 
     def evidence_of(self, kind: type[T], *, source: str | None = None) -> tuple[Evidence[T], ...]:
         """Return the records whose data is of one type, optionally from one source only.

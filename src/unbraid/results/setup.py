@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from unbraid.representation.factor import FactorKind
@@ -69,13 +69,4 @@ class Setup:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, with the numbers of codes and factors."""
-        written = {item.name: _plain(getattr(self, item.name)) for item in fields(self)}
-        return {**written, "n_codes": self.n_codes, "n_factors": self.n_factors}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, str) else value
+        return {**asdict(self), "n_codes": self.n_codes, "n_factors": self.n_factors}
