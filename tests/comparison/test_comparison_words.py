@@ -53,7 +53,7 @@ def test_nothing_is_sure_or_tested_or_shared():
         "No difference between a and b is sure: the only one tested could be chance."
     )
     assert verdict(["a", "b"], [apart("mig", status=Comparability.NO_INTERVAL)]) == (
-        "No difference between a and b could be tested: the scores have no intervals.",
+        "No difference between a and b could be tested: a score has no interval.",
     )
     assert verdict(["a", "b"], []) == ("The representations share no score, so that nothing can be compared.",)
     assert verdict(["a"], []) == ()

@@ -91,7 +91,7 @@ def test_a_report_has_intervals_names_and_kinds(world):
     scores = fed(RepresentationScores("mig", names=["a", "b"], kinds=["categorical", None]), *world)
     report = scores.report()
     assert report["mig"].low < report["mig"].value < report["mig"].high
-    assert report.setup.factor_names == ["a", "b"]
+    assert report.setup.factor_names == ("a", "b")
     assert report.setup.factor_kinds[0] == "categorical"
 
 

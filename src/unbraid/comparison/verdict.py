@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from unbraid._base.text import listing
-from unbraid.comparison.differences import LEVEL, UNPAIRED, Comparability, Difference
+from unbraid.comparison.differences import LEVEL, UNPAIRED, UNTESTED, Comparability, Difference
 from unbraid.interpret.chance import AgainstChance, against_chance, no_better, progress
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
@@ -43,9 +43,8 @@ def pair_verdict(items: Sequence[Difference]) -> str:
     first, second = items[0].first, items[0].second
     tested = [item for item in items if item.p_value is not None]
     if not tested:
-        no_intervals = any(item.status is not Comparability.CHANCE_DIFFERS for item in items)
-        why = "the scores have no intervals" if no_intervals else "chance alone differs"
-        return f"No difference between {first} and {second} could be tested: {why}."
+        reasons = dict.fromkeys(UNTESTED[item.status] for item in items)
+        return f"No difference between {first} and {second} could be tested: {'; '.join(reasons)}."
     won = {name: [item for item in tested if item.sure and item.better == name] for name in (first, second)}
     n_equal = sum(item.equal for item in tested)
     rest = len(tested) - sum(map(len, won.values())) - n_equal
