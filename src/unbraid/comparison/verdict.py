@@ -39,7 +39,7 @@ def verdict(names: Sequence[str], differences: Sequence[Difference], caveats: Se
 
 
 def pair_verdict(items: Sequence[Difference]) -> str:
-    """Say which of two representations is better, at what, and how much of it is sure."""
+    """Say which of two representations is better, at which properties, and how many differences are sure."""
     first, second = items[0].first, items[0].second
     tested = [item for item in items if item.p_value is not None]
     if not tested:
@@ -64,7 +64,7 @@ def pair_verdict(items: Sequence[Difference]) -> str:
 
 
 def _better_at(ahead: str, behind: str, won: Mapping[str, Sequence[Difference]], tested: Sequence[Difference]) -> str:
-    """Say at what one of two is better, and at how much less the other is."""
+    """Say at how many scores the one ahead is surely better, and at how many the other is."""
     if not won[behind]:
         return f"{ahead} is surely better than {behind} at {_share(won[ahead], tested)} and surely worse at none"
     return (
@@ -74,7 +74,7 @@ def _better_at(ahead: str, behind: str, won: Mapping[str, Sequence[Difference]],
 
 
 def _tail(rest: int, n_equal: int) -> str:
-    """Say what the scores that nobody surely wins are: equal, or perhaps chance."""
+    """Say how many of the scores without a sure winner are equal, and how many could be chance."""
     if rest and n_equal:
         return f"; of the others, {n_equal} {_are(n_equal)} equal and {rest} could be chance."
     if n_equal:
@@ -91,7 +91,7 @@ def _all_of(n: int) -> str:
 
 
 def _share(won: Sequence[Difference], tested: Sequence[Difference]) -> str:
-    """Count scores won, then by what they measure."""
+    """Count the scores won, in all and for each property."""
     parts = []
     for prop in Property:
         of = [item for item in tested if METRICS[item.metric].measures[0] is prop]
@@ -140,12 +140,12 @@ def _method(differences: Sequence[Difference]) -> tuple[str, ...]:
 
 #: Chance levels closer than this are alike.
 LEAST_APART = 0.05
-#: How many are told in words; a page has all of them.
+#: How many caveats the verdict has; a page has all of them.
 MOST_TOLD = 3
 
 
 def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say which sure differences are to be read with care, and why; the first of them only."""
+    """Say why sure differences need care: the first few with the reason, the others by name."""
     found = [(item.metric, said) for item in differences if (said := caveat(reports, item))]
     told = [f"Read {metric} with care: {said}." for metric, said in found[:MOST_TOLD]]
     others = [metric for metric, _ in found[MOST_TOLD:]]
@@ -153,7 +153,7 @@ def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) ->
 
 
 def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say which scores were not tested because chance differs with the number of codes or rows, and what it scores."""
+    """Say which scores were not tested because their chance level differs with the number of codes or rows."""
     found: dict[str, list[str]] = {}
     for item in differences:
         if item.status is Comparability.CHANCE_DIFFERS:
@@ -193,14 +193,14 @@ def _told(report: Report) -> str:
 
 
 def caveat(reports: Mapping[str, Report], item: Difference) -> str:
-    """Say why a sure difference is to be read with care: chance, or codes that carry no factor; else nothing."""
+    """Say why a sure difference needs care: chance, or codes that encode no factor; else nothing."""
     if not item.sure or item.better is None:
         return ""
     return _owed_to_chance(reports, item) or _owed_to_empty_codes(reports, item)
 
 
 def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
-    """Say what chance scores for either, where a difference shrinks by half or turns round once it is counted."""
+    """Give both chance levels where, counted from chance, a difference shrinks by half or changes sign."""
     metric = METRICS[item.metric]
     first, second = (reports[name].scores[item.metric] for name in (item.first, item.second))
     if metric.source.label_free or first.null is None or second.null is None:
@@ -222,7 +222,7 @@ def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
 
 
 def _owed_to_empty_codes(reports: Mapping[str, Report], item: Difference) -> str:
-    """Say that codes which carry no factor put one behind, where it would be ahead without them."""
+    """Say that codes which encode no factor put a representation behind, where it would be ahead without them."""
     loser = item.second if item.better == item.first else item.first
     ahead, behind = (reports[name].scores[item.metric] for name in (str(item.better), loser))
     empty = {name for found in reports[loser].findings if found.kind is FindingKind.EMPTY for name in found.codes}

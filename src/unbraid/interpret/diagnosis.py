@@ -137,7 +137,7 @@ def _several_factors(report: Report, structure: Structure, group: Group) -> Find
 
 
 def _mixed(report: Report, structure: Structure, group: Group, who: str) -> Finding:
-    """Say which codes mix factors: all, or those that do beside codes that are about one."""
+    """Say which codes of a group mix factors: all of them, or some beside codes that encode one factor."""
     factors, codes = _names(report, group)
     where = quoted(codes, MOST_NAMES)
     turned, shares = _is_turned(report, structure, group), factor_shares(report, structure, group.factors)

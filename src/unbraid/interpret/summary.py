@@ -32,7 +32,7 @@ from unbraid.results.report import Report
 from unbraid.results.score import Score
 
 NOTABLE_GAP, LEAST_TIE = 0.15, 0.02
-#: How much more than any other pair two codes must tell about each other to be named.
+#: How many times the mutual information of any other pair two codes must have to be named.
 STANDS_OUT = 2.0
 
 
@@ -56,7 +56,7 @@ class Opening:
 
 
 def opening(report: Report) -> Opening:
-    """Say in words what the numbers say."""
+    """Summarise the scores in sentences."""
     if not report.scores:
         return Opening(verdict="Nothing could be scored; the reasons are below.", caution="")
     judged, apart = verdicts(report), disagreements(report)
@@ -99,7 +99,7 @@ def _levels(judged: list[Verdict], report: Report) -> list[str]:
 
 
 def _explained(judged: list[Verdict], report: Report, level: Level) -> list[str]:
-    """Name the properties judged so, what each means, and what a good one does not hold for."""
+    """Name the properties with this verdict, the meaning of each, and the exceptions to a good verdict."""
     return [f"{v.about} ({MEANING[v.about]}{exceptions(v, report)})" for v in judged if v.level is level]
 
 
@@ -128,7 +128,7 @@ def _independence(report: Report) -> list[str]:
 
 
 def _closest(report: Report) -> str:
-    """Name the two codes that tell most about each other, where they stand out, and the factor that both encode."""
+    """Name the two codes with the most mutual information, where they stand out, and the factor that both encode."""
     found = next(iter(report.evidence_of(CodeInformation)), None)
     if found is None or len(found.data.matrix) < 3:
         return ""
@@ -162,7 +162,7 @@ def _names(judged: list[Verdict]) -> str:
 
 
 def _dependence(report: Report) -> list[str]:
-    """Say which factors depend, and how many scores that misleads: nothing above it can be taken at its word."""
+    """Say which factors depend on each other, and how many of the scores behind the verdict dependence misleads."""
     misled = distrusted(report.scores, report.dependence)
     if not misled or report.dependence is None:
         return []
@@ -216,7 +216,7 @@ def _disagreements(found: list[Disagreement]) -> list[str]:
 
 
 def _factors(report: Report) -> list[str]:
-    """Name the weakest and strongest factors, where they differ; those that cannot be told apart together."""
+    """Name the weakest and strongest factors, where they differ; factors within the uncertainty share a place."""
     found = {
         name: score
         for name, score in report.scores.items()

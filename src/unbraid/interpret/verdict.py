@@ -133,13 +133,13 @@ PREDICTED_WELL = 0.9
 #: Two factors whose orthogonality is below this hardly have a direction that they do not share.
 HARDLY_ANY = 0.25
 
-#: Findings all of whose codes are about several factors, and those all of whose factors sit in several codes.
+#: Findings whose codes all encode several factors, and findings whose factors all need several codes.
 SHARED_CODES = (FindingKind.ROTATED, FindingKind.PACKED)
 SEVERAL_CODES = (FindingKind.ROTATED, FindingKind.SPREAD, FindingKind.CIRCLE)
 
 
 def exceptions(verdict: Verdict, report: Report) -> str:
-    """Name what a good verdict does not hold for, in words that follow it; nothing where it holds throughout."""
+    """Name the exceptions to a good verdict, in words that follow the verdict; nothing where there are none."""
     least = LEAST.get(verdict.level)
     if least is None:
         return ""

@@ -161,7 +161,7 @@ class Report(Mapping[str, Score]):
         return write_text(path, page_of(self))
 
     def __repr__(self) -> str:
-        """Return what the shell prints: the scores, what was found, what the scores say together, and the notes."""
+        """Return the scores as a table, then the findings, the sentences and the notes."""
         table = self.table().to_string(float_format=lambda value: f"{value:.3f}", na_rep="")
         found = "\n".join(f"- {finding.sentence}" for finding in self.findings)
         notes = "\n".join(f"note: {note}" for note in self.notes)
@@ -196,7 +196,7 @@ def as_json(data: dict[str, Any]) -> str:
 
 
 def _missing_score(name: str, there: list[str]) -> str:
-    """Say that a report has no such score, and which of those it has was probably meant."""
+    """Say that a report has no such score, and name the nearest of its own."""
     members = [one for one in there if one.startswith(f"{name}.")]
     if members:
         return f"{name!r} is a family of scores; take one of {', '.join(map(repr, members))}."
