@@ -1,3 +1,4 @@
+import json
 from html import escape
 from pathlib import Path
 
@@ -17,18 +18,12 @@ def test_scores_the_example_and_ends_with_the_path_of_the_page(tmp_path, capsys)
     assert "orthogonality ↓ " in table
     assert legend.startswith("↓: lower is better; for all others, higher.\nchance: ")
     assert said.startswith("This representation is ")
-    assert found.splitlines() == [
-        "- 2 factors have a code to themselves: “shape” in “shape” and “size” in “size”.",
-        "- “angle”, an angle, takes two codes, “angle_cos” and “angle_sin”, as cosine and sine do: neither "
-        "tells it alone.",
-        "- “x” and “y” are rotated into 2 codes, “place_a” and “place_b”: together these hold just these factors, at "
-        "right angles to each other, but none is about one of them alone.",
-        "- The code “noise” carries none of the factors: noise, or about something that is not labelled.",
-        "- The code “dead” never changes.",
-    ]
+    page = Path(lines[-1].removeprefix("Report: ")).read_text()
+    findings = json.loads(page.split('id="data">')[1].split("</script>")[0])["findings"]
+    assert [item["kind"] for item in findings] == ["own code", "circle", "rotated", "empty code", "dead code"]
+    assert found.splitlines() == [f"- {item['sentence']}" for item in findings]
     assert "failed" not in out
     assert "1 of 8 codes never change and carry nothing: dead." in err
-    page = Path(lines[-1].removeprefix("Report: ")).read_text()
     assert "</html>" in page
     assert escape(said.partition(".")[0]) in page
     assert all(name in page for name in IN_DEFAULT)

@@ -1,12 +1,15 @@
 import json
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.reports import build_report
 from helpers.small import run_cli, save_npz, small_world
-from unbraid import Report, Representation, evaluate, load, save
+from unbraid import Representation, evaluate, load, save
 from unbraid.cli._table import print_report
 
 QUICK = ("--metrics", "mig,sap")
@@ -43,7 +46,7 @@ def test_json_to_standard_output_is_only_json_in_the_documented_layout(tmp_path,
     code, out, err = run_cli(capsys, "score", save_npz(tmp_path), *QUICK, "--json", "-")
     data = json.loads(out)
     assert code == 0
-    assert list(data) == ["scores", "failures", "notes", "findings", "dependence", "meta"]
+    assert {"scores", "failures", "notes", "findings", "dependence", "evidence", "meta"} <= set(data)
     assert list(data["scores"]) == ["mig", "sap"]
     mig = data["scores"]["mig"]
     assert set(mig) >= {"value", "low", "high", "null", "interval", "per_factor", "per_code", "notes"}
@@ -123,7 +126,7 @@ def test_a_metric_that_cannot_apply_is_a_row_and_does_not_stop_the_others(tmp_pa
 
 def test_square_brackets_in_a_reason_are_printed_as_they_are(capsys):
     reason = "[red] must be finite, got NaN in columns [3, 7]."
-    print_report(Report(scores={}, failures={"mig": reason}, interval_methods={}, notes=(), meta={}))
+    print_report(build_report(failures={"mig": reason}))
     assert reason in capsys.readouterr().out
 
 
@@ -261,3 +264,16 @@ def test_a_full_disk_is_one_sentence_and_no_half_file(tmp_path, capsys, monkeypa
         f"unbraid: path {out!r} cannot be written: No space left on device; make room there and run it again."
     )
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_sentences_are_printed_without_loading_the_pages(tmp_path):
+    file = save_npz(tmp_path)
+    code = (
+        "import sys\nfrom unbraid.cli import main\n"
+        f"try:\n    main(['score', {str(file)!r}, '--metrics', 'mig,dci_linear', '--jobs', '1'])\n"
+        "finally:\n    print(*[name for name in sys.modules if name.startswith('unbraid.report')], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "This representation is " in done.stdout
+    assert "unbraid.report" not in done.stderr

@@ -73,7 +73,7 @@ def test_writes_json_csv_and_one_page(files, tmp_path, capsys):
     assert code == 0
     assert err.splitlines()[-3:] == [f"wrote {path}" for path in (json_path, csv, page)]
     scores = json.loads(json_path.read_text())["reports"]["mixed.npz"]["scores"]
-    assert scores["dci_es.explicitness"]["says"].startswith("The scores support")
+    assert scores["dci_es.explicitness"]["sentence"].startswith("The scores support")
     assert pd.read_csv(csv)["representation"].unique().tolist() == ["plain.npz", "mixed.npz"]
     assert page.read_text().count("<article ") == 2
     assert page.read_text().count('<svg class="chart"') == 4
@@ -160,7 +160,7 @@ def test_other_labels_can_be_scored(files, tmp_path, capsys):
     for report in data.values():
         assert report["meta"]["factor_names"] == ["factor_0"]
         assert list(report["scores"]["dci_es.explicitness"]["per_factor"]) == ["factor_0"]
-        assert report["scores"]["dci_es.explicitness"]["says"] is None
+        assert report["scores"]["dci_es.explicitness"]["sentence"] is None
 
 
 def test_one_file_of_labels_serves_several_npy_files(tmp_path, capsys):

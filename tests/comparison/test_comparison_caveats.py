@@ -1,9 +1,12 @@
 """A sure difference may be one of chance, or of codes that carry nothing, and the comparison says so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from unbraid import Finding, FindingKind, Report, Score, compare, evaluate
+from helpers.reports import build_report
+from unbraid import Finding, FindingKind, Score, compare, evaluate
 from unbraid.comparison.differences import Difference
 from unbraid.comparison.verdict import caveats
 
@@ -13,9 +16,8 @@ def report(scores, *, empty=(), **more):
         metric: Score(value=value, low=value - 0.001, high=value + 0.001, null=null, **more)
         for metric, (value, null) in scores.items()
     }
-    found = (Finding(kind=FindingKind.EMPTY, says="It is.", codes=tuple(empty)),) if empty else ()
-    meta = {"n_codes": 3, "code_names": ["z0", "z1", "z2"]}
-    return Report(scores=scored, failures={}, interval_methods={}, notes=(), meta=meta, findings=found)
+    found = (Finding(kind=FindingKind.EMPTY, sentence="It is.", codes=tuple(empty)),) if empty else ()
+    return replace(build_report(scored), findings=found)
 
 
 def ahead(metric, value=0.05, better="a", *, sure=True):
@@ -115,8 +117,6 @@ def test_scores_over_other_factors_do_not_rank_models():
 def test_a_lead_with_a_wide_interval_is_not_told_from_chance():
     wide = Score(value=0.9, low=0.2, high=1.0, null=0.5)
     reports = {"a": report({}), "b": report({"modularity": (0.6, 0.5)})}
-    reports["a"] = Report(
-        scores={"modularity": wide}, failures={}, interval_methods={}, notes=(), meta=reports["a"].meta
-    )
+    reports["a"] = build_report({"modularity": wide})
     (told,) = caveats(reports, [ahead("modularity", 0.3)])
     assert told == "Read modularity with care: a is ahead, and yet not told from chance (0.500)."

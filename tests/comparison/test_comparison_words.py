@@ -1,21 +1,13 @@
 from dataclasses import replace
 
-from unbraid.comparison.differences import Difference
+from unbraid.comparison.differences import UNTESTED, Comparability, Difference
 from unbraid.comparison.verdict import verdict
 
 
-def apart(metric, first="a", second="b", *, better=None, sure=False, tested=True, paired=True, note=""):
-    p = 0.01 if tested else None
+def apart(metric, first="a", second="b", *, better=None, sure=False, status=Comparability.PAIRED):
+    p = None if status in UNTESTED else 0.01
     return Difference(
-        metric=metric,
-        first=first,
-        second=second,
-        value=0.1,
-        p_value=p,
-        better=better,
-        sure=sure,
-        paired=paired,
-        note=note,
+        metric=metric, first=first, second=second, value=0.1, p_value=p, better=better, sure=sure, status=status
     )
 
 
@@ -60,15 +52,15 @@ def test_nothing_is_sure_or_tested_or_shared():
     assert verdict(["a", "b"], [apart("mig", better="b")])[0] == (
         "No difference between a and b is sure: the only one tested could be chance."
     )
-    assert verdict(["a", "b"], [apart("mig", tested=False)]) == (
-        "No difference between a and b could be tested: the scores have no intervals.",
+    assert verdict(["a", "b"], [apart("mig", status=Comparability.NO_INTERVAL)]) == (
+        "No difference between a and b could be tested: a score has no interval.",
     )
     assert verdict(["a", "b"], []) == ("The representations share no score, so that nothing can be compared.",)
     assert verdict(["a"], []) == ()
 
 
 def test_what_is_not_paired_is_said():
-    items = [apart("mig"), apart("sap", paired=False, note="unpaired: scored with other seeds")]
+    items = [apart("mig"), apart("sap", status=Comparability.OTHER_SEEDS)]
     assert verdict(["a", "b"], items)[-1].endswith("Only 1 of 2 differences are paired: scored with other seeds.")
     assert verdict(["a", "b"], items[1:])[-1].endswith("No difference is paired: scored with other seeds.")
 
@@ -96,5 +88,5 @@ def test_equal_scores_are_called_equal():
 
 
 def test_what_chance_keeps_from_being_tested_is_not_said_to_lack_intervals():
-    item = apart("total_correlation", tested=False, note="not tested: chance alone scores 0.001 and 0.303")
+    item = apart("total_correlation", status=Comparability.CHANCE_DIFFERS)
     assert verdict(["a", "b"], [item])[0].endswith("could be tested: chance alone differs.")

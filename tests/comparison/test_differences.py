@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import unbraid as ub
-from unbraid.comparison.differences import difference_word, find_differences, holm
+from helpers.reports import build_report
+from unbraid.comparison.differences import UNPAIRED, Comparability, difference_word, find_differences, holm
 
 METRICS = "mig,sap,r2"
 
@@ -29,13 +30,7 @@ def pair():
 
 def unpaired(one, other):
     """The same reports, as if nothing told that their rows are the same."""
-    stripped = ub.Report(
-        scores=other.scores,
-        failures=other.failures,
-        interval_methods=other.interval_methods,
-        notes=other.notes,
-        meta={**other.meta, "rows_key": "other rows"},
-    )
+    stripped = replace(other, setup=replace(other.setup, rows_key="other rows"))
     return find_differences({"one": one, "other": stripped})
 
 
@@ -61,7 +56,7 @@ def test_a_slightly_noisier_copy_is_surely_worse_when_paired_and_not_otherwise(p
     for close, far in zip(found, apart, strict=True):
         assert close.value == far.value > 0
         assert far.low < 0 < close.low < close.value < close.high < far.high
-        assert far.note == "unpaired: the rows or their factors differ"
+        assert far.status is Comparability.OTHER_ROWS
 
 
 def test_paired_error_is_the_spread_of_the_differences_of_replicates(pair):
@@ -69,9 +64,9 @@ def test_paired_error_is_the_spread_of_the_differences_of_replicates(pair):
 
     each = pair[0]["mig"].replicates - pair[1]["mig"].replicates
     item = find_differences({"one": pair[0], "other": pair[1]})[0]
-    reach = t.ppf(0.975, 99) * each.std(ddof=1)
+    half_width = t.ppf(0.975, 99) * each.std(ddof=1)
     assert len(each) == 100
-    assert (item.low, item.high) == pytest.approx((item.value - reach, item.value + reach))
+    assert (item.low, item.high) == pytest.approx((item.value - half_width, item.value + half_width))
     assert item.p_value == pytest.approx(2 * t.sf(item.value / each.std(ddof=1), 99))
 
 
@@ -92,8 +87,8 @@ def test_replicates_scatter_as_the_interval_says(pair):
 
     for name in METRICS.split(","):
         score = pair[0][name]
-        reach = t.ppf(0.975, len(score.replicates) - 1) * score.replicates.std(ddof=1)
-        assert score.high == pytest.approx(min(1.0, score.value + reach), abs=1e-7)
+        half_width = t.ppf(0.975, len(score.replicates) - 1) * score.replicates.std(ddof=1)
+        assert score.high == pytest.approx(min(1.0, score.value + half_width), abs=1e-7)
 
 
 def test_replicates_on_less_than_half_the_rows_are_moved_together():
@@ -103,9 +98,9 @@ def test_replicates_on_less_than_half_the_rows_are_moved_together():
     found = score(factors + 2 * noise, factors, metrics="mcc")["mcc"]
     from scipy.stats import t
 
-    reach = t.ppf(0.975, 9) * found.replicates.std(ddof=1)
+    half_width = t.ppf(0.975, 9) * found.replicates.std(ddof=1)
     assert found.low > 0
-    assert found.low == pytest.approx(found.value - reach, abs=1e-7)
+    assert found.low == pytest.approx(found.value - half_width, abs=1e-7)
 
 
 def test_interval_of_no_difference_covers_zero_as_often_as_it_says():
@@ -140,15 +135,15 @@ def test_lower_is_better_where_the_score_says_so():
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("change", "status"),
     [
-        ({"seed": 1}, "unpaired: scored with other seeds"),
-        ({"n_bins": 10}, "unpaired: scored with other options, which may be all there is to the difference"),
-        ({"factors": None}, "unpaired: without factors nothing tells that the rows are the same"),
-        ({"rows": 500}, "unpaired: the rows or their factors differ"),
+        ({"seed": 1}, Comparability.OTHER_SEEDS),
+        ({"n_bins": 10}, Comparability.OTHER_OPTIONS),
+        ({"factors": None}, Comparability.ROWS_UNKNOWN),
+        ({"rows": 500}, Comparability.OTHER_ROWS),
     ],
 )
-def test_what_does_not_match_is_unpaired_and_says_why(change, reason):
+def test_what_does_not_match_is_unpaired_and_says_why(change, status):
     factors, noise = world()
     codes, metric = factors + 0.3 * noise, "total_correlation" if "factors" in change else "mig"
     given = None if "factors" in change else factors
@@ -157,19 +152,14 @@ def test_what_does_not_match_is_unpaired_and_says_why(change, reason):
     one = score(codes, given, metrics=metric)
     other = score(codes[:n], None if given is None else given[:n], metrics=metric, **change)
     (item,) = find_differences({"a": one, "b": other})
-    assert (item.paired, item.note) == (False, reason)
+    assert (item.paired, item.status) == (False, status)
+    assert item.note == f"unpaired: {UNPAIRED[status]}"
     assert item.p_value is not None
 
 
 def test_other_versions_draw_other_rows(pair):
-    old = ub.Report(
-        scores=pair[1].scores,
-        failures={},
-        interval_methods=pair[1].interval_methods,
-        notes=(),
-        meta={**pair[1].meta, "unbraid": "0.0.1"},
-    )
-    assert {item.note for item in find_differences({"a": pair[0], "b": old})} == {"unpaired: scored by other versions"}
+    old = replace(pair[1], setup=replace(pair[1].setup, unbraid="0.0.1"))
+    assert {item.status for item in find_differences({"a": pair[0], "b": old})} == {Comparability.OTHER_VERSIONS}
 
 
 def test_scores_without_intervals_or_values_are_not_tested(pair):
@@ -177,20 +167,17 @@ def test_scores_without_intervals_or_values_are_not_tested(pair):
     bare = ub.evaluate(factors + noise, factors, metrics="mig", intervals=False, nulls=False, n_jobs=1)
     (item,) = find_differences({"a": pair[0], "b": bare})
     assert (item.p_value, item.low, item.sure, item.better) == (None, None, False, "a")
-    assert item.note == "not tested: a score has no interval"
-    broken = ub.Report(scores={"mig": ub.Score(value=np.nan)}, failures={}, interval_methods={}, notes=(), meta={})
+    assert (item.status, item.note) == (Comparability.NO_INTERVAL, "not tested: a score has no interval")
+    broken = build_report({"mig": ub.Score(value=np.nan)})
     (item,) = find_differences({"a": pair[0], "b": broken})
-    assert (item.better, item.note) == (None, "not tested: a score is not finite")
+    assert (item.better, item.status) == (None, Comparability.NOT_FINITE)
 
 
 def test_a_replicate_that_failed_is_left_out_of_both(pair):
-    from dataclasses import replace
-
     a, b = pair[0]["mig"], pair[1]["mig"]
     holed = b.replicates.copy()
     holed[:10] = np.nan
-    parts = {"failures": {}, "interval_methods": pair[1].interval_methods, "notes": (), "meta": pair[1].meta}
-    other = ub.Report(scores={"mig": replace(b, replicates=holed)}, **parts)
+    other = replace(pair[1], scores={"mig": replace(b, replicates=holed)})
     (item,) = find_differences({"a": pair[0], "b": other})
     from scipy.stats import t
 
@@ -253,10 +240,10 @@ def test_independent_codes_are_not_worse_for_being_many():
     few, many = label_free(3), label_free(30)
     found = find_differences({"few": few, "many": many})
     assert [(item.p_value, item.better, item.equal, item.sure) for item in found] == [(None, None, False, False)] * 2
+    assert {item.status for item in found} == {Comparability.CHANCE_DIFFERS}
     assert found[0].note.startswith("not tested: chance alone scores 0.0")
     assert found[0].note.endswith("with 3 and 30 codes")
     said = ub.compare({"few": few, "many": many}).verdict
-    assert said[0] == "No difference between few and many could be tested: chance alone differs."
     assert said[1].startswith("Not tested between few and many: total_correlation, wasserstein_correlation, as chance")
 
 
@@ -269,9 +256,8 @@ def test_codes_that_depend_are_worse_whatever_their_number():
 def test_as_many_codes_and_rows_are_tested_and_other_rows_without_chance_are_not():
     assert all(item.p_value is not None for item in find_differences({"a": label_free(4), "b": label_free(4, mix=0.1)}))
     apart = find_differences({"a": label_free(4, nulls=False), "b": label_free(4, rows=400, nulls=False)})
-    assert {item.note for item in apart} == {
-        "not tested: chance alone may differ, which was not computed, with 500 and 400 rows"
-    }
+    assert {item.status for item in apart} == {Comparability.CHANCE_DIFFERS}
+    assert "may differ, which was not computed, with 500 and 400 rows" in apart[0].note
 
 
 @pytest.mark.parametrize(

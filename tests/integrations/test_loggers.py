@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import unbraid as ub
+from helpers.reports import build_report
 from unbraid.integrations.loggers import log_report, numbers
 
 
@@ -27,13 +28,7 @@ def test_what_is_sent(report):
         "x/mig_high": mig.high,
         "x/mig_null": mig.null,
     }
-    broken = ub.Report(
-        scores={"mig": ub.Score(value=np.nan, low=0.0, high=np.inf)},
-        failures={},
-        interval_methods={},
-        notes=(),
-        meta={},
-    )
+    broken = build_report({"mig": ub.Score(value=np.nan, low=0.0, high=np.inf)})
     assert dict(numbers(broken, "")) == {"mig_low": 0.0}
 
 

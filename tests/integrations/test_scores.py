@@ -91,8 +91,8 @@ def test_a_report_has_intervals_names_and_kinds(world):
     scores = fed(RepresentationScores("mig", names=["a", "b"], kinds=["categorical", None]), *world)
     report = scores.report()
     assert report["mig"].low < report["mig"].value < report["mig"].high
-    assert report.meta["factor_names"] == ["a", "b"]
-    assert report.meta["factor_kinds"][0] == "categorical"
+    assert report.setup.factor_names == ("a", "b")
+    assert report.setup.factor_kinds[0] == "categorical"
 
 
 def test_what_fails_is_nan_with_a_warning(world):

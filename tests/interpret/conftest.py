@@ -1,1 +1,1 @@
-from helpers.reports import curve_scores, make_report  # noqa: F401
+from helpers.reports import curve_parts, make_report  # noqa: F401

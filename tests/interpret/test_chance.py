@@ -3,7 +3,8 @@ import math
 import pytest
 
 from unbraid import METRICS, Score
-from unbraid.interpret.chance import Standing, progress, progress_range, remark, standing
+from unbraid.interpret.chance import AgainstChance, against_chance, progress, progress_range, remark, score_notes
+from unbraid.results.note import NoteKind
 
 MIG, TC = METRICS["mig"], METRICS["total_correlation"]
 
@@ -11,38 +12,38 @@ MIG, TC = METRICS["mig"], METRICS["total_correlation"]
 @pytest.mark.parametrize(
     ("low", "high", "null", "expected"),
     [
-        (0.4, 0.6, 0.1, Standing.BETTER),
-        (0.4, 0.6, 0.5, Standing.SAME),
-        (0.4, 0.6, 0.4, Standing.SAME),
-        (0.4, 0.6, 0.7, Standing.WORSE),
-        (None, None, 0.1, Standing.UNKNOWN),
-        (0.4, 0.6, None, Standing.UNKNOWN),
-        (0.4, 0.6, math.inf, Standing.UNKNOWN),
+        (0.4, 0.6, 0.1, AgainstChance.BETTER),
+        (0.4, 0.6, 0.5, AgainstChance.SAME),
+        (0.4, 0.6, 0.4, AgainstChance.SAME),
+        (0.4, 0.6, 0.7, AgainstChance.WORSE),
+        (None, None, 0.1, AgainstChance.UNKNOWN),
+        (0.4, 0.6, None, AgainstChance.UNKNOWN),
+        (0.4, 0.6, math.inf, AgainstChance.UNKNOWN),
     ],
 )
 def test_the_interval_decides_where_a_score_stands(low, high, null, expected):
-    assert standing(MIG, Score(value=0.5, low=low, high=high, null=null)) is expected
+    assert against_chance(MIG, Score(value=0.5, low=low, high=high, null=null)) is expected
 
 
-def test_the_word_of_the_panel_on_chance_stands():
-    assert standing(MIG, Score(value=0.5, low=0.4, high=0.6, null=0.3, beats_chance=False)) is Standing.SAME
-    assert standing(MIG, Score(value=0.5, low=0.4, high=0.6, null=0.7, beats_chance=False)) is Standing.WORSE
-    assert standing(MIG, Score(value=0.5, low=0.4, high=0.6, null=0.3, beats_chance=True)) is Standing.BETTER
+def test_the_panels_comparison_with_chance_counts_first():
+    assert against_chance(MIG, Score(value=0.5, low=0.4, high=0.6, null=0.3, beats_chance=False)) is AgainstChance.SAME
+    assert against_chance(MIG, Score(value=0.5, low=0.4, high=0.6, null=0.7, beats_chance=False)) is AgainstChance.WORSE
+    assert against_chance(MIG, Score(value=0.5, low=0.4, high=0.6, null=0.3, beats_chance=True)) is AgainstChance.BETTER
 
 
 def test_a_difference_that_no_digit_shows_is_none():
-    assert standing(MIG, Score(value=0.0, low=0.0, high=0.0, null=0.0004)) is Standing.SAME
-    assert standing(MIG, Score(value=0.0, low=0.0, high=0.0, null=0.004)) is Standing.WORSE
+    assert against_chance(MIG, Score(value=0.0, low=0.0, high=0.0, null=0.0004)) is AgainstChance.SAME
+    assert against_chance(MIG, Score(value=0.0, low=0.0, high=0.0, null=0.004)) is AgainstChance.WORSE
 
 
 def test_lower_is_better_turns_the_comparison_round():
-    assert standing(TC, Score(value=2.0, low=1.9, high=2.1, null=0.1)) is Standing.WORSE
-    assert standing(TC, Score(value=0.1, low=0.0, high=0.2, null=0.1)) is Standing.SAME
+    assert against_chance(TC, Score(value=2.0, low=1.9, high=2.1, null=0.1)) is AgainstChance.WORSE
+    assert against_chance(TC, Score(value=0.1, low=0.0, high=0.2, null=0.1)) is AgainstChance.SAME
 
 
 def test_infinite_total_correlation_is_dependence_only_if_shuffled_codes_are_finite():
-    assert standing(TC, Score(value=math.inf, null=0.1)) is Standing.WORSE
-    assert standing(TC, Score(value=math.inf, null=math.inf)) is Standing.UNKNOWN
+    assert against_chance(TC, Score(value=math.inf, null=0.1)) is AgainstChance.WORSE
+    assert against_chance(TC, Score(value=math.inf, null=math.inf)) is AgainstChance.UNKNOWN
 
 
 def test_remarks_speak_of_chance_or_of_independence():
@@ -77,3 +78,17 @@ def test_interval_on_the_same_scale():
     score = Score(value=0.6, low=0.4, high=0.8, null=0.2)
     assert progress_range(MIG, score) == pytest.approx((0.25, 0.75))
     assert progress_range(MIG, Score(value=0.6)) is None
+
+
+@pytest.mark.parametrize(
+    ("score", "kinds"),
+    [
+        (Score(value=0.5, low=0.4, high=0.6, null=0.5), [NoteKind.AT_CHANCE]),
+        (Score(value=0.5, low=0.4, high=0.6, null=0.7), [NoteKind.WORSE_THAN_CHANCE]),
+        (Score(value=0.5, low=0.4, high=0.6, null=0.3), [NoteKind.HIGH_CHANCE]),
+        (Score(value=0.5, low=0.4, high=0.6, null=0.05), []),
+        (Score(value=0.5, null=0.05), [NoteKind.NO_INTERVAL]),
+    ],
+)
+def test_a_score_that_needs_care_has_a_note_of_that_kind(score, kinds):
+    assert [note.kind for note in score_notes(MIG, score, "too few rows.")] == kinds

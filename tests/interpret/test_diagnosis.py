@@ -5,8 +5,9 @@ import pytest
 
 import unbraid as ub
 from unbraid.interpret.diagnosis import diagnose
-from unbraid.interpret.structure import fewest, find_structure, holders, most_by_chance
+from unbraid.interpret.structure import Probe, fewest, find_structure, main_codes, most_by_chance
 from unbraid.panel.saved import read_reports
+from unbraid.probes.importance import Importance
 
 METRICS = ["mig", "sap", "dci_linear", "dci_forest", "iwo"]
 
@@ -41,7 +42,7 @@ def test_aligned_codes_are_each_factors_own():
     _, factors = world()
     report = judge(factors, factors)
     assert found(report) == [("own code", "012", "012")]
-    assert report.findings[0].says == (
+    assert report.findings[0].sentence == (
         "Each factor has a code to itself: “factor_0” in “code_0”, “factor_1” in “code_1” and “factor_2” in “code_2”."
     )
 
@@ -53,10 +54,10 @@ def test_two_factors_rotated(degrees):
     codes[:, :2] = factors[:, :2] @ turn(degrees)
     report = judge(codes, factors)
     assert found(report) == [("own code", "2", "2"), ("rotated", "01", "01")]
-    assert report.findings[0].says == "One factor has a code to itself: “factor_2” in “code_2”."
-    assert report.findings[1].says == (
-        "“factor_0” and “factor_1” are rotated into 2 codes, “code_0” and “code_1”: together these hold just these "
-        "factors, at right angles to each other, but none is about one of them alone."
+    assert report.findings[0].sentence == "One factor has a code to itself: “factor_2” in “code_2”."
+    assert report.findings[1].sentence == (
+        "“factor_0” and “factor_1” are rotated into 2 codes, “code_0” and “code_1”: together the codes encode just "
+        "these factors, at right angles to each other, but no code is about one factor alone."
     )
 
 
@@ -73,7 +74,7 @@ def test_any_rotation_of_all_factors(n_factors, seed):
     turned = factors @ np.linalg.qr(rng.normal(size=(n_factors, n_factors)))[0]
     names = "".join(map(str, range(n_factors)))
     report = judge(turned, factors)
-    largest = np.abs(report["dci_linear.completeness"].evidence["importance"]).max()
+    largest = np.abs(report.evidence_of(Importance)[0].data.matrix).max()
     kinds = [(kind, about, "".join(sorted(codes))) for kind, about, codes in found(report)]
     assert kinds == [("rotated" if largest < 0.9 else "own code", names, names)]
 
@@ -83,7 +84,7 @@ def test_a_skewed_mixture_is_no_rotation():
     mix = np.array([[1.0, 0.9, 0.0], [0.4, 1.0, 0.0], [0.0, 0.0, 1.0]])
     report = judge(factors @ mix.T, factors)
     assert found(report) == [("own code", "2", "2"), ("mixed", "01", "01")]
-    assert "not at right angles" in report.findings[1].says
+    assert "not at right angles" in report.findings[1].sentence
 
 
 def test_of_two_codes_only_the_one_that_mixes_is_said_to():
@@ -92,9 +93,11 @@ def test_of_two_codes_only_the_one_that_mixes_is_said_to():
     codes[:, 1] += 0.6 * factors[:, 0]
     report = judge(codes, factors)
     assert found(report) == [("own code", "2", "2"), ("mixed", "01", "1")]
-    assert report.findings[1].says == "“code_0” is about “factor_0” alone; “code_1” mixes “factor_1” with “factor_0”."
+    assert (
+        report.findings[1].sentence == "“code_0” is about “factor_0” alone; “code_1” mixes “factor_1” with “factor_0”."
+    )
     bent = np.column_stack([factors[:, 0], factors[:, 1] + factors[:, 0] ** 2])
-    assert "“code_1” mixes “factor_1” with “factor_0”" in judge(bent, factors[:, :2]).findings[0].says
+    assert "“code_1” mixes “factor_1” with “factor_0”" in judge(bent, factors[:, :2]).findings[0].sentence
 
 
 def test_few_rows_do_not_show_which_code_mixes():
@@ -102,7 +105,7 @@ def test_few_rows_do_not_show_which_code_mixes():
     codes = factors.copy()
     codes[:, 1] += 0.6 * factors[:, 0]
     (_, mixed) = judge(codes, factors).findings
-    assert mixed.says == "Probes of “factor_0” and “factor_1” lean on shared codes, among “code_0” and “code_1”."
+    assert mixed.sentence == "Probes of “factor_0” and “factor_1” use shared codes, among “code_0” and “code_1”."
 
 
 def test_a_clear_leak_in_few_rows_leaves_a_code_to_nobody():
@@ -111,7 +114,7 @@ def test_a_clear_leak_in_few_rows_leaves_a_code_to_nobody():
     mix = np.array([[0.2, 0.6, -1.7], [0.6, -0.7, 0.8], [0.0, -1.0, -0.1]])
     codes = factors @ mix.T + 0.8 * rng.normal(size=(150, 3))
     report = judge(codes, factors, noise=0.0, metrics=["mig", "sap", "dci_linear"])
-    assert find_structure(report).holders[2] == (0,)
+    assert find_structure(report).main_codes[2] == (0,)
     assert found(report) == []
 
 
@@ -121,7 +124,7 @@ def test_a_small_leak_is_told_and_is_not_called_a_mixture():
     codes[:, 1] += 0.2 * factors[:, 0]
     report = judge(codes, factors)
     assert found(report) == [("own code", "012", "012")]
-    assert report.findings[0].says.endswith("; “code_1” has a little of “factor_0” too (0.03 of its variance).")
+    assert report.findings[0].sentence.endswith("; “code_1” has a little of “factor_0” too (0.03 of its variance).")
 
 
 def test_nothing_is_said_of_codes_shared_by_factors_that_depend_on_each_other():
@@ -165,8 +168,8 @@ def test_an_angle_in_one_code_is_said_to_sit_there():
         kinds=["circular:360", "continuous"],
     )
     assert found(report) == [("own code", "1", "1"), ("curved", "0", "0")]
-    assert report.findings[1].says.startswith("“factor_0”, an angle, sits in one code, “code_0”: trees read 1.00")
-    assert "one code cannot follow a circle" in report.findings[1].says
+    assert report.findings[1].sentence.startswith("“factor_0”, an angle, is in one code, “code_0”: trees predict 1.00")
+    assert "one code cannot follow a circle" in report.findings[1].sentence
 
 
 def test_numbers_that_are_names_sit_in_one_code_along_no_line():
@@ -175,8 +178,8 @@ def test_numbers_that_are_names_sit_in_one_code_along_no_line():
     codes = np.column_stack([np.array([3, 0, 4, 1, 2])[name], factors[:, 1]])
     report = judge(codes, np.column_stack([name, factors[:, 1]]), kinds=["ordinal", "continuous"])
     assert found(report) == [("own code", "1", "1"), ("curved", "0", "0")]
-    assert "sits in one code, “code_0”" in report.findings[1].says
-    assert "declare it categorical" in report.findings[1].says
+    assert "is in one code, “code_0”, but not linearly" in report.findings[1].sentence
+    assert "declare it categorical" in report.findings[1].sentence
 
 
 def test_a_category_spread_over_indicators():
@@ -208,8 +211,7 @@ def test_a_factor_that_no_line_reads():
     squared = np.column_stack([factors[:, 0] ** 2, factors[:, 1:]])
     report = judge(factors, squared, noise=0.0)
     assert found(report) == [("own code", "12", "12"), ("curved", "0", "0")]
-    assert "a line 0.0" in report.findings[1].says
-    assert "categorical" not in report.findings[1].says
+    assert "categorical" not in report.findings[1].sentence
 
 
 @pytest.mark.parametrize("fold", [np.abs, np.square])
@@ -217,8 +219,8 @@ def test_a_factor_whose_sign_is_gone_is_not_lost(fold):
     _, factors = world(1500)
     report = judge(np.column_stack([fold(factors[:, 0]), factors[:, 1:]]), factors)
     assert found(report) == [("own code", "12", "12"), ("folded", "0", "0")]
-    assert report.findings[1].says.startswith("“code_0” tells much of “factor_0” (0.")
-    assert "but not which way: probes read 0.0" in report.findings[1].says
+    assert report.findings[1].sentence.startswith("“code_0” is informative about “factor_0” (0.")
+    assert "but probes predict 0.0" in report.findings[1].sentence
 
 
 def test_lines_alone_do_not_say_that_a_sign_is_gone():
@@ -237,7 +239,7 @@ def test_a_factor_that_values_but_no_means_show_is_not_called_lost():
     assert found(report) == [("own code", "12", "12")]
     blind = judge(codes, factors, metrics=["dci_linear", "dci_forest"])
     assert found(blind)[1][0] == "lost"
-    assert blind.findings[1].says == "No probe reads “factor_0” out of the codes any better than a blind guess."
+    assert blind.findings[1].sentence == "No probe predicts “factor_0” from the codes any better than a blind guess."
 
 
 def test_a_factor_that_is_read_in_part():
@@ -246,17 +248,17 @@ def test_a_factor_that_is_read_in_part():
     codes[:, 0] += 0.6 * rng.standard_normal(1000)
     report = judge(codes, factors)
     assert found(report) == [("own code", "12", "12"), ("partly", "0", "0")]
-    assert report.findings[1].says.endswith("of it, from “code_0”), from a code of its own.")
+    assert report.findings[1].sentence.endswith("of it, from “code_0”), from a code of its own.")
 
 
 def test_two_factors_half_read_from_one_code_and_from_one_each_are_told_apart():
     rng, factors = world(1500)
     packed = judge(np.column_stack([factors[:, 0] + factors[:, 1], factors[:, 2]]), factors)
     assert found(packed) == [("own code", "2", "1"), ("packed", "01", "0"), ("partly", "01", "0")]
-    assert packed.findings[1].says == "What is read of “factor_0” and “factor_1” is in one code, “code_0”."
+    assert packed.findings[1].sentence.endswith("are predicted, as far as they are, from one code, “code_0”.")
     noisy = judge(factors + 0.58 * rng.normal(size=factors.shape), factors)
     assert found(noisy) == [("partly", "012", "012")]
-    assert noisy.findings[0].says.endswith(", each from a code of its own.")
+    assert noisy.findings[0].sentence.endswith(", each from a code of its own.")
 
 
 def test_a_code_that_a_half_read_factor_needs_is_not_its_factors_own():
@@ -285,7 +287,7 @@ def test_nothing_is_found_in_noise(n_rows, seed):
     rng, factors = world(n_rows, seed=seed)
     report = judge(rng.normal(size=(n_rows, 5)), factors)
     assert found(report) in ([], [("lost", "012", "")])
-    assert n_rows < 600 or report.findings[0].says.startswith("No code shows any of the factors in these 600 rows:")
+    assert n_rows < 600 or report.findings[0].sentence.startswith("No code shows any of the factors in these 600 rows:")
 
 
 def test_noise_is_not_called_empty_by_lines_alone():
@@ -318,23 +320,13 @@ def test_without_probes_only_dead_codes_are_named():
     assert find_structure(judge(codes, factors, metrics=["mig"])) is None
 
 
-def test_findings_are_written_read_back_and_do_not_need_the_evidence(tmp_path):
+def test_a_report_read_back_gives_the_same_findings(tmp_path):
     _, factors = world(300, 2)
     report = judge(factors @ turn(45), factors)
     report.to_json(tmp_path / "report.json")
     (again,) = read_reports(tmp_path / "report.json").values()
     assert report.findings
-    assert again.findings == report.findings
-    assert diagnose(again) == ()
-
-
-def test_a_report_from_before_there_were_findings_is_still_read(tmp_path):
-    _, factors = world(200, 2)
-    report = judge(factors, factors, metrics=["mig"])
-    text = report.to_json().replace('  "findings": [],\n', "")
-    assert "findings" not in text
-    (tmp_path / "old.json").write_text(text)
-    assert next(iter(read_reports(tmp_path / "old.json").values())).findings == ()
+    assert again.findings == diagnose(again) == report.findings
 
 
 def test_the_fewest_codes_leave_out_what_hardly_counts():
@@ -344,16 +336,29 @@ def test_the_fewest_codes_leave_out_what_hardly_counts():
     assert fewest(np.zeros(3)) == ()
 
 
-def test_trees_show_the_codes_of_a_factor_only_where_they_read_nearly_all():
-    importance = {"dci_linear": np.array([[1.0], [0.0]]), "dci_forest": np.array([[0.5], [0.5]])}
+def test_trees_show_the_codes_of_a_factor_only_where_they_predict_nearly_all():
     for by_line, by_trees, expected in [(0.1, 0.8, ()), (0.1, 0.95, (0, 1)), (0.92, 0.95, (0,)), (0.6, 0.62, ())]:
-        read = {"dci_linear": np.array([by_line]), "dci_forest": np.array([by_trees])}
-        assert holders(0, importance, read) == expected
+        probes = [
+            Probe(
+                is_linear=linear, importance=np.array(matrix), predicted=np.array([predicted]), score=ub.Score(value=0)
+            )
+            for linear, matrix, predicted in ((True, [[1.0], [0.0]], by_line), (False, [[0.5], [0.5]], by_trees))
+        ]
+        assert main_codes(0, probes) == expected
+
+
+def test_a_folded_factor_has_its_share_of_entropy_without_the_mutual_information_gap():
+    _, factors = world(600, 2)
+    codes = np.column_stack([np.abs(factors[:, 0]), factors[:, 1]])
+    report = judge(codes, factors, metrics=["modularity", "sap", "dci_linear", "dci_forest"])
+    folded = next(item for item in report.findings if item.kind is ub.FindingKind.FOLDED)
+    assert folded.factors == ("factor_0",)
+    assert "of its entropy" in folded.sentence
 
 
 def test_names_are_those_of_the_user():
     _, factors = world(600, 2)
     codes = factors @ turn(45)
     report = judge(codes, {"x": factors[:, 0], "y": factors[:, 1]}, code_names=["a", "b"])
-    assert report.findings[0].says.startswith("“x” and “y” are rotated into 2 codes, “a” and “b”")
+    assert (report.findings[0].factors, report.findings[0].codes) == (("x", "y"), ("a", "b"))
     assert replace(report, findings=()).findings == ()

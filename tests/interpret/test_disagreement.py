@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from helpers.reports import information, record, subspaces
 from unbraid import METRICS, Score
 from unbraid.audit.cases import CASES
 from unbraid.evidence.dependence import FactorDependence, FactorPair
@@ -33,7 +34,7 @@ def test_what_only_the_lower_score_counts_is_named_where_the_codes_are_bad_at_it
     assert METRICS["dcimig"].measures[1:] == ("explicitness",)
     scores = {"dcimig": scored(0.1), "z_diff": scored(0.95)}
     told = why(make_report({**scores, "r2": scored(0.3)}))
-    assert "also counts explicitness (the factors can be read out of the codes: weak here)." in told
+    assert "also counts explicitness (the factors can be predicted from the codes: weak here)." in told
     assert "also counts" not in why(make_report({**scores, "r2": scored(0.95)}))
     assert "also counts" not in why(make_report(scores))
 
@@ -45,7 +46,7 @@ def test_what_the_higher_score_is_blind_to_is_named_where_it_was_found(make_repo
     low, high = METRICS["dci_linear.informativeness"], METRICS["r2"]
     assert set(high.invariant_to - low.invariant_to) == {"rotation"}
     report = make_report({low.name: scored(0.1), high.name: scored(0.9)})
-    turned = Finding(kind=FindingKind.ROTATED, says="They are.", factors=("shape",), codes=("z0", "z1"))
+    turned = Finding(kind=FindingKind.ROTATED, sentence="They are.", factors=("shape",), codes=("z0", "z1"))
     assert "notice" not in why(report)
     assert "Linear R² does not notice turning the codes" in why(replace(report, findings=(turned,)))
 
@@ -62,7 +63,7 @@ def test_dependence_is_blamed_only_where_it_was_found(make_report):
 def test_known_faults_of_the_audit_are_given_only_where_their_reason_was_found(make_report):
     report = make_report({"mig": scored(0.1), "mcc": scored(0.9)})
     assert "A known reason" not in why(report)
-    copied = Finding(kind=FindingKind.COPIED, says="It is.", factors=("shape",), codes=("z0", "z1"))
+    copied = Finding(kind=FindingKind.COPIED, sentence="It is.", factors=("shape",), codes=("z0", "z1"))
     told = why(replace(report, findings=(copied,)))
     assert "A known reason for Mean correlation coefficient to be high: it matches one code" in told
 
@@ -84,7 +85,7 @@ def test_the_ceiling_of_the_lower_score_is_given(make_report):
 def test_the_cause_comes_before_what_is_known_of_the_scores(make_report):
     low = replace(scored(0.1), per_factor=np.array([0.02, 0.9]))
     high = replace(scored(0.9), per_factor=np.array([0.88, 0.92]))
-    spread = Finding(kind=FindingKind.SPREAD, says="It is.", factors=("shape",), codes=("z0", "z1"))
+    spread = Finding(kind=FindingKind.SPREAD, sentence="It is.", factors=("shape",), codes=("z0", "z1"))
     told = why(replace(make_report({"mig": low, "mcc": high}, factor_levels=[40, 40]), findings=(spread,)))
     assert (
         "The cause: “shape” is spread over 2 codes. Mutual information gap is 0.02 on average for “shape” and 0.90 for "
@@ -95,13 +96,13 @@ def test_the_cause_comes_before_what_is_known_of_the_scores(make_report):
 
 def test_a_finding_that_the_score_does_not_show_is_not_its_cause(make_report):
     low = replace(scored(0.1), per_factor=np.array([0.1, 0.1]))
-    spread = Finding(kind=FindingKind.SPREAD, says="It is.", factors=("shape",), codes=("z0", "z1"))
+    spread = Finding(kind=FindingKind.SPREAD, sentence="It is.", factors=("shape",), codes=("z0", "z1"))
     told = why(replace(make_report({"mig": low, "mcc": scored(0.9)}), findings=(spread,)))
     assert "The cause" not in told
 
 
 def test_a_rotation_of_every_factor_is_the_cause_for_scores_that_notice_it(make_report):
-    turned = Finding(kind=FindingKind.ROTATED, says="They are.", factors=("shape", "size"), codes=("z0", "z1"))
+    turned = Finding(kind=FindingKind.ROTATED, sentence="They are.", factors=("shape", "size"), codes=("z0", "z1"))
     report = replace(make_report({"mig": scored(0.1), "mcc": scored(0.9)}), findings=(turned,))
     assert "The cause: “shape” and “size” are rotated, which Mutual information gap takes for a loss." in why(report)
     blind = replace(make_report({"infomec.explicitness": scored(0.1), "r2": scored(0.9)}), findings=(turned,))
@@ -110,24 +111,25 @@ def test_a_rotation_of_every_factor_is_the_cause_for_scores_that_notice_it(make_
 
 def test_codes_that_mix_or_carry_nothing_lower_scores_given_code_by_code(make_report):
     low = replace(scored(0.1), per_code=np.array([0.9, 0.9, 0.05]))
-    empty = Finding(kind=FindingKind.EMPTY, says="It is.", codes=("z2",))
+    empty = Finding(kind=FindingKind.EMPTY, sentence="It is.", codes=("z2",))
     told = why(replace(make_report({"irs": low, "z_diff": scored(0.9)}), findings=(empty,)))
     assert "The cause: “z2” carries no factor. Interventional robustness is 0.05 on average for “z2” and 0.90" in told
     assert "A known reason for Interventional robustness to be low: it is a mean over codes" in told
 
 
 def test_axes_of_little_weight_explain_overlap_that_importance_does_not_see(make_report):
-    weights = np.array([[1.0, 0.994], [np.nan, 0.006]])
+    found = subspaces([np.eye(2)[:, :1], np.eye(2)], [[1.0], [0.994, 0.006]])
     overlap = Score(value=0.6, low=0.59, high=0.61, null=1.0)
-    iwo = Score(value=0.95, low=0.94, high=0.96, null=0.0, evidence={"axis_weights": weights})
-    told = why(make_report({"iwo": iwo, "orthogonality": overlap}))
+    iwo = Score(value=0.95, low=0.94, high=0.96, null=0.0)
+    evidence = (record(found, "iwo", "orthogonality"),)
+    told = why(make_report({"iwo": iwo, "orthogonality": overlap}, evidence=evidence))
     assert "also the last one of “size” (0.006)" in told
 
 
 def test_a_factor_that_is_troubled_but_not_to_blame_is_not_left_out(make_report):
     low = replace(scored(0.1), per_factor=np.array([0.1, 0.8, 0.9]))
     kinds = {"shape": FindingKind.CURVED, "size": FindingKind.COPIED}
-    found = tuple(Finding(kind=kind, says="It is.", factors=(name,)) for name, kind in kinds.items())
+    found = tuple(Finding(kind=kind, sentence="It is.", factors=(name,)) for name, kind in kinds.items())
     report = make_report(
         {"explicitness": low, "dci_forest.informativeness": scored(0.9)},
         factors=("shape", "size", "hue"),
@@ -141,7 +143,7 @@ def test_a_factor_that_is_troubled_but_not_to_blame_is_not_left_out(make_report)
 def test_what_is_said_of_one_factor_is_said_together(make_report):
     low = replace(scored(0.1), per_factor=np.array([0.1, 0.9]))
     kinds = (FindingKind.SPREAD, FindingKind.CURVED)
-    found = tuple(Finding(kind=kind, says="It is.", factors=("shape",), codes=("z0", "z1")) for kind in kinds)
+    found = tuple(Finding(kind=kind, sentence="It is.", factors=("shape",), codes=("z0", "z1")) for kind in kinds)
     told = why(replace(make_report({"explicitness": low, "dci_forest.informativeness": scored(0.9)}), findings=found))
     assert "The cause: “shape” is spread over 2 codes and is not read by a line. " in told
 
@@ -149,7 +151,7 @@ def test_what_is_said_of_one_factor_is_said_together(make_report):
 def test_noise_is_the_cause_where_only_the_lower_score_counts_it(make_report):
     report = make_report({"mig": scored(0.1), "dci_linear.completeness": scored(0.9)}, factor_kinds=["continuous"] * 2)
     assert "where the edges fall" in why(report)
-    partly = Finding(kind=FindingKind.PARTLY, says="They are.", factors=("shape", "size"))
+    partly = Finding(kind=FindingKind.PARTLY, sentence="They are.", factors=("shape", "size"))
     told = why(replace(report, findings=(partly,)))
     assert "The cause: “shape” and “size” are read only in part, and Mutual information gap also counts" in told
     assert "where the edges fall" not in told
@@ -159,16 +161,16 @@ def test_noise_is_the_cause_where_only_the_lower_score_counts_it(make_report):
 
 def test_bins_are_no_reason_where_something_else_was_found(make_report):
     report = make_report({"mig": scored(0.1), "mcc": scored(0.9)}, factor_kinds=["continuous"] * 2)
-    spread = Finding(kind=FindingKind.SPREAD, says="It is.", factors=("shape",), codes=("z0", "z1"))
+    spread = Finding(kind=FindingKind.SPREAD, sentence="It is.", factors=("shape",), codes=("z0", "z1"))
     assert "where the edges fall" in why(report)
     assert "where the edges fall" not in why(replace(report, findings=(spread,)))
 
 
 def test_codes_without_a_factor_have_their_share_in_a_sum_over_codes(make_report):
-    information = np.array([[0.8, 0.0], [0.0, 0.8], [0.2, 0.2]])
-    low = replace(scored(0.5), evidence={"mutual_information": information})
-    report = make_report({"infomec.compactness": low, "dci_linear.completeness": scored(1.0)})
-    empty = Finding(kind=FindingKind.EMPTY, says="It is.", codes=("z2",))
+    table = information([[0.8, 0.0], [0.0, 0.8], [0.2, 0.2]])
+    scores = {"infomec.compactness": scored(0.5), "dci_linear.completeness": scored(1.0)}
+    report = make_report(scores, evidence=(record(table, "infomec.compactness"),))
+    empty = Finding(kind=FindingKind.EMPTY, sentence="It is.", codes=("z2",))
     assert "The cause" not in why(report)
     told = why(replace(report, findings=(empty,)))
     assert "The cause: 1 code carries no factor, but counts in bins find a little" in told

@@ -4,7 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from helpers.reports import record
 from unbraid import METRICS, Score
+from unbraid.evidence.information import CodeInformation
 from unbraid.interpret.summary import opening
 from unbraid.interpret.verdict import MEANING, verdicts
 from unbraid.metrics._metric import Property
@@ -165,7 +167,7 @@ def test_weak_factors_that_can_be_read_are_not_taken_for_lost(make_report):
     parts = {"per_factor": np.array([0.2, 0.8])}
     scores = {"mig": scored(0.5, **parts), "sap": scored(0.5, **parts)}
     read = {"dci_linear.informativeness": scored(0.96, per_factor=np.array([0.938, 0.98]))}
-    assert "not for want of information: the best probe reads at least 0.93 of it." in (
+    assert "not for want of information: the best probe predicts at least 0.93 of it." in (
         opening(make_report(scores | read)).caution
     )
     lost = {"dci_linear.informativeness": scored(0.5, per_factor=np.array([0.1, 0.98]))}
@@ -173,23 +175,27 @@ def test_weak_factors_that_can_be_read_are_not_taken_for_lost(make_report):
 
 
 def test_findings_stand_as_they_were_found(make_report):
-    found = Finding(kind=FindingKind.DEAD, says="The code “z0” never changes.", codes=("z0",))
-    assert opening(replace(make_report({"mig": scored(0.5)}), findings=(found,))).findings == (found.says,)
+    found = Finding(kind=FindingKind.DEAD, sentence="The code “z0” never changes.", codes=("z0",))
+    assert opening(replace(make_report({"mig": scored(0.5)}), findings=(found,))).findings == (found.sentence,)
 
 
 def test_codes_that_stand_out_in_their_dependence_are_named_with_their_factor(make_report):
     matrix = np.array([[0.0, 0.9, 0.1], [0.9, 0.0, 0.1], [0.1, 0.1, 0.0]])
-    score = scored(0.4, null=0.05, evidence={"code_mutual_information": matrix})
-    report = make_report({"code_mutual_information": score})
+    scores = {"code_mutual_information": scored(0.4, null=0.05)}
+
+    def depending(matrix):
+        between = CodeInformation(matrix=matrix, active=np.ones(3, dtype=bool))
+        return make_report(scores, evidence=(record(between, "code_mutual_information"),))
+
+    report = depending(matrix)
     assert opening(report).verdict.startswith(
         "The codes depend on each other: Mutual information between codes is 0.400"
     )
     assert ", most of all “z0” and “z1”." in opening(report).verdict
-    circle = Finding(kind=FindingKind.CIRCLE, says="It does.", factors=("shape",), codes=("z0", "z1"))
+    circle = Finding(kind=FindingKind.CIRCLE, sentence="It does.", factors=("shape",), codes=("z0", "z1"))
     told = opening(replace(report, findings=(circle,))).verdict
     assert ", most of all “z0” and “z1”, the codes of “shape”." in told
-    even = scored(0.4, null=0.05, evidence={"code_mutual_information": np.full((3, 3), 0.4)})
-    assert "most of all" not in opening(make_report({"code_mutual_information": even})).verdict
+    assert "most of all" not in opening(depending(np.full((3, 3), 0.4))).verdict
 
 
 def test_what_perfect_codes_would_score_is_said_unless_the_score_is_chance(make_report):

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import unbraid as ub
+from helpers.reports import build_setup
 from unbraid.metrics._catalogue import ceiling
 
 
@@ -26,20 +29,20 @@ def perfect_codes(levels, kinds, *, noise=0.01):
 def test_perfect_codes_score_the_ceiling_and_no_more(levels, kind, expected):
     report = perfect_codes(levels, [kind] * 2)
     for name, most in expected.items():
-        found = ceiling(name, report[name].value, report.meta)
+        found = ceiling(name, report[name].value, report.setup)
         assert found.value == pytest.approx(most)
         assert report[name].value == pytest.approx(most, abs=0.04)
 
 
 def test_scores_that_can_reach_the_best_have_none():
     report = perfect_codes([6, 6], ["ordinal"] * 2)
-    assert [name for name in report if ceiling(name, report[name].value, report.meta)] == ["explicitness"]
+    assert [name for name in report if ceiling(name, report[name].value, report.setup)] == ["explicitness"]
 
 
 def test_a_score_above_it_shows_that_it_does_not_hold():
-    meta = {"factor_kinds": ["categorical"], "factor_levels": [3], "options": {}}
-    assert ceiling("r2", 0.5, meta).value == pytest.approx(0.5)
-    assert ceiling("r2", 0.9, meta) is None
+    setup = build_setup(factors=("a",), factor_kinds=["categorical"], factor_levels=[3], options={})
+    assert ceiling("r2", 0.5, setup).value == pytest.approx(0.5)
+    assert ceiling("r2", 0.9, setup) is None
 
 
 @pytest.mark.parametrize(
@@ -47,18 +50,19 @@ def test_a_score_above_it_shows_that_it_does_not_hold():
     [("explicitness", {"classifier": "multinomial"}), ("mig", {"n_bins": 40}), ("mig", {"normalise_by": "code"})],
 )
 def test_options_that_lift_it(name, options):
-    meta = {"factor_kinds": ["ordinal"], "factor_levels": [40], "options": {}}
-    assert ceiling(name, 0.5, meta) is not None
-    assert ceiling(name, 0.5, meta | {"options": {name: options}}) is None
+    setup = build_setup(factors=("a",), factor_kinds=["ordinal"], factor_levels=[40], options={})
+    assert ceiling(name, 0.5, setup) is not None
+    assert ceiling(name, 0.5, replace(setup, options={name: options})) is None
 
 
 def test_normalised_explicitness_has_its_own():
-    meta = {"factor_kinds": ["ordinal"], "factor_levels": [6], "options": {"explicitness": {"normalised": True}}}
-    assert ceiling("explicitness", 0.3, meta).value == pytest.approx(0.6)
+    options = {"explicitness": {"normalised": True}}
+    setup = build_setup(factors=("a",), factor_kinds=["ordinal"], factor_levels=[6], options=options)
+    assert ceiling("explicitness", 0.3, setup).value == pytest.approx(0.6)
 
 
 def test_no_factors_no_ceiling():
-    assert ceiling("sap", 0.5, {"factor_kinds": [], "factor_levels": [], "options": {}}) is None
+    assert ceiling("sap", 0.5, build_setup(factors=())) is None
 
 
 @pytest.mark.parametrize(("levels", "rows"), [(8, 1000), (8, 4000), (20, 1000)])
@@ -66,7 +70,7 @@ def test_infoe_of_perfect_codes_is_its_ceiling(levels, rows):
     factors = np.random.default_rng(0).integers(levels, size=(rows, 2))
     report = ub.evaluate(factors + 0.0, factors, metrics="infomec", intervals=False, nulls=False, n_jobs=1)
     score = report["infomec.explicitness"].value
-    assert ceiling("infomec.explicitness", score, report.meta).value == pytest.approx(score, abs=0.02)
+    assert ceiling("infomec.explicitness", score, report.setup).value == pytest.approx(score, abs=0.02)
 
 
 def test_infoe_of_perfect_circles_has_another():
@@ -77,10 +81,10 @@ def test_infoe_of_perfect_circles_has_another():
         codes, steps, kinds=["circular:12"] * 2, metrics="infomec", intervals=False, nulls=False, n_jobs=1
     )
     score = report["infomec.explicitness"].value
-    assert ceiling("infomec.explicitness", score, report.meta).value == pytest.approx(score, abs=0.03)
+    assert ceiling("infomec.explicitness", score, report.setup).value == pytest.approx(score, abs=0.03)
 
 
 def test_infoe_of_continuous_factors_and_of_two_values_reaches_the_best():
     for kind, levels in (("continuous", None), ("categorical", 2)):
-        meta = {"factor_kinds": [kind], "factor_levels": [levels], "options": {}, "n_samples": 500}
-        assert ceiling("infomec.explicitness", 0.5, meta) is None
+        setup = build_setup(factors=("a",), factor_kinds=[kind], factor_levels=[levels], options={}, n_samples=500)
+        assert ceiling("infomec.explicitness", 0.5, setup) is None

@@ -182,18 +182,18 @@ class TestScoresOfCurves:
         assert es_disentanglement(curves).value == 1.0
         completeness = es_completeness(curves)
         assert completeness.value == 0.5
-        assert "1 factor(s) of which this probe reads nothing score 0." in completeness.notes
+        assert "1 factor(s) that this probe cannot predict score 0." in completeness.notes
 
     def test_verdict_comes_with_explicitness(self):
-        said = es_explicitness(curves_of(np.zeros((2, 3)), np.eye(2))).says
+        said = es_explicitness(curves_of(np.zeros((2, 3)), np.eye(2))).sentence
         assert "identify the factors up to sign and permutation" in said
         assert "Remark 3.6" in said
 
     def test_one_factor_or_no_importances_make_no_verdict(self):
-        assert es_explicitness(curves_of(np.zeros((1, 3)), np.ones((2, 1)))).says == ""
+        assert es_explicitness(curves_of(np.zeros((1, 3)), np.ones((2, 1)))).sentence == ""
         none = BlackBoxImportance(measure="none", values=np.zeros((2, 2)), errors=np.zeros((2, 2)))
         bare = replace(curves_of(np.zeros((2, 3)), np.eye(2)), importance=none)
-        assert es_explicitness(bare).says == ""
+        assert es_explicitness(bare).sentence == ""
         for score in (es_disentanglement, es_completeness):
             with pytest.raises(ValueError, match="need importances, but importance is 'none'"):
                 score(bare)
@@ -271,9 +271,9 @@ class TestEndToEnd:
         tree = dci_es(turned, factors, ladder=FOREST)
         assert float(line.explicitness) == pytest.approx(1.0, abs=0.01)
         assert float(line.informativeness) == pytest.approx(1.0, abs=0.01)
-        assert "an invertible linear map" in line.explicitness.says
+        assert "an invertible linear map" in line.explicitness.sentence
         assert float(tree.explicitness) < 0.9
-        assert "no claim" in tree.explicitness.says
+        assert "no claim" in tree.explicitness.sentence
 
     def test_a_square_takes_capacity_that_a_copy_does_not(self):
         rng = np.random.default_rng(0)
@@ -307,7 +307,7 @@ class TestEndToEnd:
         assert float(found.informativeness) < 0.05
         assert float(found.explicitness) > 0.9
         assert "Look at informativeness first" in found.explicitness.notes[0]
-        assert "2 factor(s) of which this probe reads nothing score 0." in found.completeness.notes
+        assert "2 factor(s) that this probe cannot predict score 0." in found.completeness.notes
 
     def test_dead_codes_have_no_importance_and_count_in_size(self):
         codes, factors = noisy_grid()
@@ -366,7 +366,7 @@ class TestTaskLabels:
         codes, _ = noisy_grid(300)
         found = task_explicitness(codes, np.column_stack([codes[:, 0], codes[:, 1] ** 2]), ladder=FOREST)
         assert found.per_factor.shape == (2,)
-        assert found.says == ""
+        assert found.sentence == ""
 
     def test_a_pandas_column_keeps_its_name_and_kind(self):
         codes, factors = noisy_grid(300)

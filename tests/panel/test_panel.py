@@ -6,9 +6,10 @@ import pytest
 import unbraid as ub
 from helpers.worlds import random_factors, standardised
 from unbraid import METRICS, Representation
-from unbraid.interpret.chance import Standing, standing
+from unbraid.interpret.chance import AgainstChance, against_chance
 from unbraid.panel.evaluation import _beyond
 from unbraid.panel.plan import resolve_metrics
+from unbraid.results.note import NoteKind
 
 FACTORS = random_factors(4, 5, 6, n_samples=800)
 LEVELS = standardised(FACTORS.astype(float))
@@ -101,8 +102,8 @@ class TestOptions:
 
     def test_options_used_are_recorded_for_each_metric(self):
         report = ub.evaluate(CODES, FACTORS, metrics=["mig", "mig_sup"], options={"mig": {"n_bins": 5}}, nulls=False)
-        assert report.meta["options"]["mig"]["n_bins"] == 5
-        assert report.meta["options"]["mig_sup"]["n_bins"] == 20
+        assert report.setup.options["mig"]["n_bins"] == 5
+        assert report.setup.options["mig_sup"]["n_bins"] == 20
 
     @pytest.mark.parametrize(("option", "value"), [("seed", -1), ("n_jobs", 0)])
     def test_bad_numbers_are_named(self, option, value):
@@ -163,7 +164,7 @@ class TestNulls:
             claims += sum(bool(score.beats_chance) for score in report.values())
             assert report["modularity"].null > 0.2
             for score in report.values():
-                assert score.beats_chance or any("Cannot be told from chance" in note for note in score.notes)
+                assert score.beats_chance or NoteKind.AT_CHANCE in {note.kind for note in score.notes}
         assert claims <= 3
 
     def test_signal_scores_above_its_null(self):
@@ -175,8 +176,8 @@ class TestNulls:
     def test_every_score_at_chance_has_the_note_also_where_lower_is_better(self):
         noise = np.random.default_rng(0).standard_normal((800, 4))
         report = ub.evaluate(noise, FACTORS, metrics=["mig", "iwo", "orthogonality"], n_jobs=1)
-        same = [name for name, score in report.items() if standing(ub.METRICS[name], score) is Standing.SAME]
-        noted = [name for name, score in report.items() if any("Cannot be told" in note for note in score.notes)]
+        same = [n for n, score in report.items() if against_chance(ub.METRICS[n], score) is AgainstChance.SAME]
+        noted = [n for n, score in report.items() if NoteKind.AT_CHANCE in {note.kind for note in score.notes}]
         assert "orthogonality" in same
         assert noted == same
 
@@ -237,7 +238,30 @@ class TestFailures:
     def test_halves_too_small_for_an_interval_say_so(self):
         report = ub.evaluate(CODES[:14], FACTORS[:14] % 2, metrics=["r2"])
         assert report["r2"].low is None
-        assert any("No interval: factor" in note for note in report["r2"].notes)
+        assert NoteKind.NO_INTERVAL in {note.kind for note in report["r2"].notes}
+
+    def test_a_replicate_that_fails_is_noted_with_its_own_reason_whatever_the_threads_do(self, monkeypatch):
+        """Two metrics of the same evidence fail on every half of the rows, each with a reason of its own."""
+
+        def failing(metric):
+            def score(evidence):
+                if len(evidence.codes) < len(CODES):
+                    raise ValueError(f"{metric.name} fails at {evidence.codes[0, 0]}.")
+                return metric.score(evidence)
+
+            return _with_score(metric, score)
+
+        names = ["z1", "z2"]
+        for name in names:
+            monkeypatch.setitem(METRICS, name, failing(METRICS[name]))
+        told = []
+        for n_jobs in (1, 3):
+            report = ub.evaluate(CODES, FACTORS, metrics=names, n_jobs=n_jobs, nulls=False)
+            told.append(
+                [note for score in report.values() for note in score.notes if note.kind is NoteKind.NO_INTERVAL]
+            )
+        assert told[0] == told[1]
+        assert [note.split()[2] for note in told[0]] == names
 
 
 class TestNotes:

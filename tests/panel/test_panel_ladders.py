@@ -40,7 +40,7 @@ def test_family_gives_five_scores(forest):
 def test_ladder_by_name():
     report = evaluate({"ladder": "linear"}, nulls=False, intervals=False)
     assert list(report) == NAMES
-    assert report.meta["options"]["dci_es.size"]["ladder"] == "linear"
+    assert report.setup.options["dci_es.size"]["ladder"] == "linear"
 
 
 def test_intervals_hold_their_values(forest):

@@ -1,12 +1,16 @@
 """A report read back is the report that was written; anything else is refused in a sentence."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import unbraid as ub
 from helpers.small import small_world
+from unbraid.interpret.diagnosis import diagnose
+from unbraid.results.evidence import KEPT
+from unbraid.results.note import NoteKind
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +30,7 @@ def changed(file, **changes):
     """Write the file again with some keys replaced, by dotted path."""
     data = json.loads(file.read_text())
     for path, value in changes.items():
-        *folders, last = path.split("__")
+        *folders, last = [int(part) if part.isdigit() else part for part in path.split("__")]
         part = data
         for folder in folders:
             part = part[folder]
@@ -57,6 +61,53 @@ def test_differences_are_the_same_from_files(report, file):
     assert all(item.paired for item in read)
 
 
+@pytest.fixture(scope="module")
+def everything():
+    """A report with every kind of evidence, dead and copied codes, an infinite score and a failure."""
+    codes, factors = small_world(200)
+    codes = np.column_stack([codes, 2 * codes[:, 0], np.zeros(200)])
+    rep = ub.Representation(codes, factors, names=["shape", "size", "angle"], kinds={"angle": "circular:8"})
+    options = {"dci_es": {"ladder": "forest"}, "dci_forest": {"n_trees": 10}}
+    return ub.evaluate(rep, metrics="default,dependent,dci_es", options=options, n_jobs=1, name="all of it")
+
+
+def test_a_report_read_back_is_diagnosed_and_drawn_like_a_fresh_one(everything, tmp_path):
+    everything.to_json(tmp_path / "all.json")
+    again = ub.read_reports(tmp_path / "all.json")["all of it"]
+    assert again.setup == everything.setup
+    assert {type(record.data) for record in again.evidence} == set(KEPT.values())
+    assert again.to_json() == everything.to_json()
+    assert again["total_correlation"].value == np.inf
+    assert again.findings == diagnose(again) == everything.findings
+    fresh, read = (page.to_html(tmp_path / name).read_text() for page, name in ((everything, "a"), (again, "b")))
+    assert 'id="map-iwo"' in fresh
+    assert '<svg class="chart"' in fresh
+    assert read == fresh
+    both = [ub.compare({"a": one, "b": one}) for one in (everything, again)]
+    assert repr(both[0].differences) == repr(both[1].differences)  # NaN, of infinity less infinity, is not equal to NaN
+    assert both[0].to_html(tmp_path / "c").read_text() == both[1].to_html(tmp_path / "d").read_text()
+
+
+def test_notes_keep_their_kinds(everything, tmp_path):
+    everything.to_json(tmp_path / "all.json")
+    again = ub.read_reports(tmp_path / "all.json")["all of it"]
+    for one, other in ((everything, again), *zip(everything.values(), again.values(), strict=True)):
+        assert [(note.kind, note.values) for note in one.notes] == [(note.kind, note.values) for note in other.notes]
+    assert NoteKind.HIGH_CHANCE in {note.kind for score in again.values() for note in score.notes}
+
+
+def test_a_file_of_the_layout_before_is_still_read(tmp_path):
+    old = ub.read_reports(Path(__file__).parent / "data" / "layout_2.json")["an old report"]
+    assert old["mig"].value == pytest.approx(0.4374, abs=1e-4)
+    assert np.isnan(old["total_correlation"].value)  # infinite, which this layout did not write
+    assert old.setup.factor_kinds == (ub.FactorKind.CATEGORICAL, ub.FactorKind.ORDINAL)
+    assert [item.kind for item in old.findings] == ["own code", "copied", "dead code"]
+    assert old.findings[2].sentence
+    assert old.evidence == ()
+    assert "</html>" in old.to_html(tmp_path / "old.html").read_text()
+    json.loads(old.to_json())
+
+
 def test_several_reports_in_one_file(report, tmp_path):
     ub.compare({"a": report, "b": report}).to_json(tmp_path / "two.json")
     assert list(ub.read_reports(tmp_path / "two.json")) == ["a", "b"]
@@ -72,8 +123,8 @@ def test_what_was_not_finite_comes_back_as_nan(file):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"meta__layout": 1}, "in layout 1, and this version reads layout 2; score the codes again"),
-        ({"meta__layout": ...}, "in layout 1, and this version reads layout 2"),
+        ({"meta__layout": 1}, "in layout 1, and this version reads layouts 2 and 3; score the codes again"),
+        ({"meta__layout": ...}, "in layout 1, and"),
         ({"meta__layout": 99}, "in layout 99"),
         ({"meta": ...}, "is not a report; give what `unbraid score FILE --json OUT` writes"),
         ({"scores": ...}, "is not a report"),
@@ -82,6 +133,9 @@ def test_what_was_not_finite_comes_back_as_nan(file):
         ({"meta__seed": "zero"}, "is a damaged report: Expected `int`"),
         ({"meta__options": ...}, "is a damaged report: Object missing required field `options`"),
         ({"scores__mig__per_factor": {"shape": 0.5}}, "per_factor of mig has other names than meta"),
+        ({"evidence__0__type": "Table"}, "type of evidence must be one of InformationTable"),
+        ({"evidence__0__data__active": "all"}, "must hold lists of numbers, got str"),
+        ({"infinite": [{"path": ["nowhere", "at"], "number": "inf"}]}, "is a damaged report"),
     ],
 )
 def test_a_damaged_report_is_refused(file, changes, sentence):

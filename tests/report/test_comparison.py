@@ -35,12 +35,12 @@ class Text(HTMLParser):
 
 
 @pytest.fixture
-def reports(make_report, curve_scores):
+def reports(make_report, curve_parts):
     mig = Score(value=0.25, low=0.2, high=0.3, null=0.1)
     return {
-        "a.npz": make_report(curve_scores(says="A gives the factors back.") | {"mig": mig}),
+        "a.npz": make_report(**curve_parts(sentence="A gives the factors back.", more={"mig": mig})),
         EVIL: make_report(
-            curve_scores(says="B does not."), failures={"mig": "too few rows."}, notes=("Size is thin.",)
+            **curve_parts(sentence="B does not."), failures={"mig": "too few rows."}, notes=("Size is thin.",)
         ),
     }
 
@@ -91,14 +91,16 @@ def test_a_sure_lead_that_chance_explains_is_to_be_read_with_care(make_report):
 def test_a_lead_over_codes_that_carry_nothing_is_to_be_read_with_care(make_report):
     full = make_report({"irs": spread(0.6, 0.1, per_code=np.array([0.6, 0.6, 0.6]))})
     part = make_report({"irs": spread(0.4, 0.1, per_code=np.array([0.9, 0.9, 0.1]))})
-    empty = Finding(kind=FindingKind.EMPTY, says="It is.", codes=("z2",))
+    empty = Finding(kind=FindingKind.EMPTY, sentence="It is.", codes=("z2",))
     assert care(full, part) == ""
     told = care(full, replace(part, findings=(empty,)))
     assert told == "read with care: b has 1 code without a factor, its others average 0.90"
 
 
 def test_findings_are_told_of_each(make_report):
-    found = Finding(kind=FindingKind.ROTATED, says="They are <rotated>.", factors=("shape", "size"), codes=("z0", "z1"))
+    found = Finding(
+        kind=FindingKind.ROTATED, sentence="They are <rotated>.", factors=("shape", "size"), codes=("z0", "z1")
+    )
     page = render_comparison({"a": replace(make_report({"mig": Score(value=0.5)}), findings=(found,))})
     assert "<li>They are &lt;rotated&gt;.</li>" in page
 
@@ -140,8 +142,8 @@ def test_curves_are_overlaid_with_a_legend(reports):
     ]
 
 
-def test_styles_tell_lines_apart_without_colour(make_report, curve_scores):
-    page = render_comparison({f"r{k}": make_report(curve_scores()) for k in range(12)})
+def test_styles_tell_lines_apart_without_colour(make_report, curve_parts):
+    page = render_comparison({f"r{k}": make_report(**curve_parts()) for k in range(12)})
     chart = page.split('<svg class="chart"')[1].split("</figure>")[0]
     dashes = re.findall(r'class="line (d\d) c\d"', chart)
     shapes = re.findall(r'href="#(s\d)"', chart)[::3]
@@ -151,7 +153,7 @@ def test_styles_tell_lines_apart_without_colour(make_report, curve_scores):
 def test_the_page_carries_the_numbers(reports):
     page = render_comparison(reports)
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
-    assert data == json.loads(compare(reports).to_json())
+    assert data == json.loads(compare(reports).to_json(evidence=False))
 
 
 def test_without_curves_there_is_no_section_for_them(make_report):

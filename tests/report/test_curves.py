@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from helpers.reports import record, subspaces
 from unbraid import Score
 from unbraid._base.text import MISSING
 from unbraid.report import render_page
@@ -8,17 +9,15 @@ from unbraid.report.charts import MOST_CHARTS, TOP
 from unbraid.report.grids import MAX_PAIRED, factor_factor_maps
 from unbraid.report.sections import AXES_BASE, MAX_AXES, loss_grid, make_curves, weight_grid
 
-NAN = np.nan
-LOSSES = np.array([[1.0, 1.0], [0.25, 0.5], [NAN, 0.0]])
-WEIGHTS = np.array([[1.0, 0.5], [NAN, 0.5]])
-PAIRS = np.array([[0.0, 0.75], [0.75, 0.0]])
+LOSSES = ([1.0, 0.25], [1.0, 0.5, 0.0])
+WEIGHTS = ([1.0], [0.5, 0.5])
+SHARED = 0.25 * np.sqrt(2)
+BASES = (np.sqrt([[SHARED], [0.0], [1 - SHARED]]), np.eye(3)[:, :2])
 
 
-def scored(losses=LOSSES, weights=WEIGHTS, pairs=PAIRS):
-    return {
-        "iwo": Score(value=0.75, evidence={"iwo": pairs, "axis_weights": weights, "loss_curve": losses}),
-        "iwr": Score(value=0.5, evidence={"axis_weights": weights, "loss_curve": losses}),
-    }
+def fitted(losses=LOSSES, weights=WEIGHTS, bases=BASES, names=("iwo", "iwr")):
+    scores = {name: Score(value=0.5) for name in names}
+    return {"scores": scores, "evidence": (record(subspaces(bases, weights, losses), *names),)}
 
 
 def dots(chart):
@@ -27,7 +26,7 @@ def dots(chart):
 
 
 def test_one_small_chart_for_each_factor(make_report):
-    curves = make_curves(make_report(scored()))
+    curves = make_curves(make_report(**fitted()))
     assert curves is not None
     assert [chart.title for chart in curves.charts] == ["shape", "size"]
     assert [len(dots(chart)) for chart in curves.charts] == [2, 3]
@@ -36,7 +35,7 @@ def test_one_small_chart_for_each_factor(make_report):
 
 
 def test_marks_stand_where_their_shares_are(make_report):
-    curves = make_curves(make_report(scored()))
+    curves = make_curves(make_report(**fitted()))
     assert curves is not None
     height = AXES_BASE - TOP
     first, second = curves.charts
@@ -49,7 +48,7 @@ def test_marks_stand_where_their_shares_are(make_report):
 
 
 def test_charts_say_what_they_show(make_report):
-    curves = make_curves(make_report(scored()))
+    curves = make_curves(make_report(**fitted()))
     assert curves is not None
     assert (
         curves.charts[1].description
@@ -60,20 +59,20 @@ def test_charts_say_what_they_show(make_report):
 
 
 def test_a_factor_that_nothing_is_known_about(make_report):
-    curves = make_curves(make_report(scored(np.array([[1.0], [NAN]]), np.full((3, 1), 1 / 3)), factors=("noise",)))
+    curves = make_curves(make_report(**fitted([[1.0]], [np.full(3, 1 / 3)], [np.eye(3)]), factors=("noise",)))
     assert curves is not None
     assert curves.charts[0].description == "noise. Loss left: all. Weights: 0.33, 0.33 and 0.33."
     assert len(curves.charts[0].bars) == 1
 
 
 def test_losses_above_the_first_stay_inside(make_report):
-    curves = make_curves(make_report(scored(np.array([[1.0], [1.2]])), factors=("shape",)))
+    curves = make_curves(make_report(**fitted([[1.0, 1.2]], [[1.0]], [np.eye(3)[:, :1]]), factors=("shape",)))
     assert curves is not None
     assert [dot.y for dot in dots(curves.charts[0])] == [TOP, TOP]
 
 
 def test_the_same_numbers_as_tables(make_report):
-    losses, weights = loss_grid(make_report(scored())), weight_grid(make_report(scored()))
+    losses, weights = loss_grid(make_report(**fitted())), weight_grid(make_report(**fitted()))
     assert losses is not None
     assert weights is not None
     assert losses.columns == ("0", "1", "2")
@@ -87,9 +86,9 @@ def test_the_same_numbers_as_tables(make_report):
 
 def test_many_factors_and_axes_are_cut_and_it_is_said(make_report):
     n_factors, n_axes = MOST_CHARTS + 5, MAX_AXES + 14
-    losses = np.linspace(1, 0, n_axes + 1)[:, None].repeat(n_factors, axis=1)
+    losses, weights = [np.linspace(1, 0, n_axes + 1)] * n_factors, [np.full(n_axes, 1 / n_axes)] * n_factors
     report = make_report(
-        scored(losses, np.full((n_axes, n_factors), 1 / n_axes), np.zeros((n_factors, n_factors))),
+        **fitted(losses, weights, [np.eye(n_axes)] * n_factors),
         factors=tuple(f"f{k}" for k in range(n_factors)),
     )
     curves = make_curves(report)
@@ -102,12 +101,11 @@ def test_many_factors_and_axes_are_cut_and_it_is_said(make_report):
 
 
 def test_pairs_of_factors(make_report):
-    overlap = Score(value=0.5, evidence={"orthogonality": np.array([[1.0, 0.5], [0.5, 1.0]])})
-    iwo, orthogonality = factor_factor_maps(make_report(scored() | {"orthogonality": overlap}))
+    iwo, orthogonality = factor_factor_maps(make_report(**fitted(names=("iwo", "orthogonality"))))
     assert iwo.columns == tuple(row.name for row in iwo.rows) == ("shape", "size")
     assert [[cell.text for cell in row.cells] for row in iwo.rows] == [[MISSING, "0.75"], ["0.75", MISSING]]
     assert iwo.rows[0].cells[1].shade == 75
-    assert [[cell.text for cell in row.cells] for row in orthogonality.rows] == [[MISSING, "0.50"], ["0.50", MISSING]]
+    assert [[cell.text for cell in row.cells] for row in orthogonality.rows] == [[MISSING, "0.35"], ["0.35", MISSING]]
 
 
 def test_nothing_without_evidence(make_report):
@@ -118,7 +116,7 @@ def test_nothing_without_evidence(make_report):
 
 
 def test_the_page_shows_charts_with_names_as_text(make_report):
-    page = render_page(make_report(scored(), factors=("<img src=x>", "size")))
+    page = render_page(make_report(**fitted(), factors=("<img src=x>", "size")))
     assert page.count('<svg class="chart"') == 2
     assert "<img" not in page
     assert "&lt;img src=x&gt;: 0.25 of the loss left with 1 axis" in page
@@ -127,6 +125,6 @@ def test_the_page_shows_charts_with_names_as_text(make_report):
 
 
 def test_scores_that_carry_only_the_curves_show_only_the_curves(make_report):
-    page = render_page(make_report({"iwr": scored()["iwr"]}))
+    page = render_page(make_report(**fitted(names=("iwr",))))
     assert 'id="map-iwo"' not in page
     assert "How many axes each factor needs" in page

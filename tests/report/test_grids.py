@@ -3,7 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from helpers.reports import importances, information, record
 from unbraid import Score
+from unbraid.evidence.association import CodeCovariance
 from unbraid.report.grids import (
     MAX_CELLS,
     MAX_CODES,
@@ -22,11 +24,11 @@ MATRIX = np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]])
 
 
 def with_information(matrix):
-    return {"mig": Score(value=0.5, evidence={"mutual_information": matrix})}
+    return {"scores": {"mig": Score(value=0.5)}, "evidence": (record(information(matrix), "mig"),)}
 
 
 def test_information_map_and_its_column_shares(make_report):
-    nats, share = code_factor_maps(make_report(with_information(MATRIX)))
+    nats, share = code_factor_maps(make_report(**with_information(MATRIX)))
     assert nats.columns == ("shape", "size")
     assert [[cell.text for cell in row.cells] for row in nats.rows] == [
         ["0.00", "2.00"],
@@ -42,44 +44,43 @@ def test_information_map_and_its_column_shares(make_report):
 
 
 def test_a_factor_nobody_knows_has_no_share(make_report):
-    _, share = code_factor_maps(make_report(with_information(np.zeros((3, 2)))))
+    _, share = code_factor_maps(make_report(**with_information(np.zeros((3, 2)))))
     assert {cell.text for row in share.rows for cell in row.cells} == {"0.00"}
 
 
 def test_one_importance_map_for_each_probe(make_report):
-    scores = {
-        f"dci_{probe}.{part}": Score(value=0.5, evidence={"importance": MATRIX})
-        for probe in ("forest", "linear")
-        for part in ("completeness", "informativeness")
-    }
-    assert [grid.title for grid in code_factor_maps(make_report(scores))] == [
+    names = [[f"dci_{probe}.{part}" for part in ("completeness", "informativeness")] for probe in ("forest", "linear")]
+    report = make_report(evidence=tuple(record(importances(MATRIX), *scores) for scores in names))
+    assert [grid.title for grid in code_factor_maps(report)] == [
         "Importance, forest",
         "Importance, linear",
     ]
 
 
 def test_rows_can_be_ordered_by_main_factor(make_report):
-    nats, _ = code_factor_maps(make_report(with_information(MATRIX)))
+    nats, _ = code_factor_maps(make_report(**with_information(MATRIX)))
     assert [row.name for row in sorted(nats.rows, key=lambda row: row.rank)] == ["z1", "z2", "z0"]
     assert main_column_order(MATRIX).tolist() == [1, 2, 0]
 
 
 def test_dead_codes_are_marked(make_report):
-    nats, _ = code_factor_maps(make_report(with_information(MATRIX), dead_codes=["z2"]))
+    nats, _ = code_factor_maps(make_report(**with_information(MATRIX), dead_codes=["z2"]))
     assert [row.remark for row in nats.rows] == ["", "", "never changes"]
 
 
 def test_many_codes_are_cut_to_the_strongest_and_it_is_said(make_report):
     matrix = np.arange(2000.0).reshape(1000, 2)
     codes = tuple(f"z{j}" for j in range(1000))
-    grid = code_factor_maps(make_report(with_information(matrix), codes=codes))[0]
+    grid = code_factor_maps(make_report(**with_information(matrix), codes=codes))[0]
     assert [row.name for row in grid.rows] == list(codes[-MAX_CODES:])
     assert grid.left_out == f"Shown: the {MAX_CODES} of 1,000 codes with the largest entry."
 
 
 def test_many_codes_and_factors_stay_within_the_cells_allowed(make_report):
     names = tuple(f"f{k}" for k in range(100))
-    report = make_report(with_information(np.ones((200, 100))), codes=tuple(f"z{j}" for j in range(200)), factors=names)
+    report = make_report(
+        **with_information(np.ones((200, 100))), codes=tuple(f"z{j}" for j in range(200)), factors=names
+    )
     grid = code_factor_maps(report)[0]
     assert len(grid.columns) == MAX_FACTORS
     assert len(grid.rows) * len(grid.columns) <= MAX_CELLS
@@ -87,9 +88,8 @@ def test_many_codes_and_factors_stay_within_the_cells_allowed(make_report):
 
 
 def test_correlation_between_codes_names_the_codes_that_change(make_report):
-    correlation = np.array([[1.0, -0.5], [-0.5, 1.0]])
-    score = {"total_correlation": Score(value=0.1, evidence={"correlation": correlation})}
-    grid = code_code_map(make_report(score, dead_codes=["z1"]))
+    covariance = CodeCovariance(matrix=np.array([[4.0, -1.0], [-1.0, 1.0]]), active=np.array([True, False, True]))
+    grid = code_code_map(make_report(evidence=(record(covariance, "total_correlation"),), dead_codes=["z1"]))
     assert grid is not None
     assert grid.columns == ("z0", "z2")
     assert grid.rows[0].cells[1].is_negative
@@ -103,7 +103,7 @@ def test_no_maps_without_evidence(make_report):
 
 
 def test_codes_without_a_factor_are_marked(make_report):
-    empty = Finding(kind=FindingKind.EMPTY, says="It is.", codes=("z1",))
+    empty = Finding(kind=FindingKind.EMPTY, sentence="It is.", codes=("z1",))
     score = Score(value=0.5, per_code=np.array([0.9, 1.0, np.nan]))
     report = replace(make_report({"irs": score}, dead_codes=["z2"]), findings=(empty,))
     assert [row.remark for row in code_grid(report).rows] == ["", "carries no factor", "never changes"]

@@ -3,16 +3,18 @@ import re
 import numpy as np
 import pytest
 
+from helpers.reports import record
 from unbraid import Score
 from unbraid._base.text import EN_DASH
+from unbraid.evidence.loss_capacity import CapacityCurves
 from unbraid.report import render_page
 from unbraid.report.charts import MOST_CHARTS, TOP
 from unbraid.report.loss_curves import HEADROOM, MAX_OVERLAID, MEAN, SMALL, draw_losses, loss_tables
 
 
 @pytest.fixture
-def report(make_report, curve_scores):
-    return make_report(curve_scores())
+def report(make_report, curve_parts):
+    return make_report(**curve_parts())
 
 
 def points(text):
@@ -56,35 +58,36 @@ def test_the_mean_is_the_mean_of_the_curves(report):
 def test_charts_say_what_they_show(report):
     (charts,) = draw_losses({"mine": report})
     assert charts.charts[0].description == (
-        "shape. Loss of a blind guess: 0.80. Loss 0.800 at capacity 0.000, lowest 0.000 at 4.000; E 0.800, I 1.000."
+        "shape. Loss of a blind guess: 0.80. Loss 0.800 at capacity 0.000, lowest 0.000 at 4.000; E 0.250, I 1.000."
     )
-    assert charts.charts[1].layers[0].note == "E 0.100, I 0.900"
+    assert charts.charts[1].layers[0].note == "E 1.000, I 0.900"
     assert charts.charts[1].layers[0].marks[1].tip == "size: loss 0.100 (0.050 to 0.150) at capacity 1.000"
 
 
-def test_one_factor_needs_no_mean(make_report, curve_scores):
-    (charts,) = draw_losses({"mine": make_report(curve_scores(((0.5, 0.2, 0.1),), (1.0,)), factors=("task",))})
+def test_one_factor_needs_no_mean(make_report, curve_parts):
+    (charts,) = draw_losses({"mine": make_report(**curve_parts(((0.5, 0.2, 0.1),), (1.0,)), factors=("task",))})
     assert charts.mean is None
     assert [chart.title for chart in charts.charts] == ["task"]
 
 
-def test_losses_beyond_the_scale_stay_at_its_top_and_tell_their_number(make_report, curve_scores):
-    (charts,) = draw_losses({"mine": make_report(curve_scores(((7.0, 0.5, 0.2), (0.1, 0.1, 0.1))))})
+def test_losses_beyond_the_scale_stay_at_its_top_and_tell_their_number(make_report, curve_parts):
+    (charts,) = draw_losses({"mine": make_report(**curve_parts(((7.0, 0.5, 0.2), (0.1, 0.1, 0.1))))})
     place = charts.charts[0].layers[0].marks[0]
     assert place.y == TOP
     assert "loss 7.000" in place.tip
     assert charts.charts[1].levels[0].place == pytest.approx(SMALL - (SMALL - TOP) / HEADROOM, abs=0.01)
 
 
-def test_only_what_was_scored_is_in_the_caption(make_report, curve_scores):
-    scores = curve_scores()
-    (charts,) = draw_losses({"mine": make_report({"dci_es.explicitness": scores["dci_es.explicitness"]})})
-    assert charts.mean.layers[0].note == "E 0.625"
+def test_one_capacity_has_informativeness_but_no_explicitness(make_report):
+    one = np.array([[0.25], [0.75]])
+    curves = CapacityCurves(axis="depth", capacities=one, losses=one, low=one, high=one, baselines=np.ones(2))
+    (charts,) = draw_losses({"mine": make_report(evidence=(record(curves, "dci_es.informativeness"),))})
+    assert charts.mean.layers[0].note == "I 0.500"
 
 
-def test_several_representations_share_charts_but_not_styles(make_report, curve_scores):
-    other = make_report(curve_scores(((0.3, 0.3, 0.3),), (0.8,)), factors=("shape",))
-    (charts,) = draw_losses({"a": make_report(curve_scores()), "bare": make_report(), "b": other})
+def test_several_representations_share_charts_but_not_styles(make_report, curve_parts):
+    other = make_report(**curve_parts(((0.3, 0.3, 0.3),), (0.8,)), factors=("shape",))
+    (charts,) = draw_losses({"a": make_report(**curve_parts()), "bare": make_report(), "b": other})
     assert charts.names == ((0, "a"), (2, "b"))
     assert [[line.name for line in chart.layers] for chart in charts.charts] == [["a", "b"], ["a"]]
     assert [line.style for line in charts.charts[0].layers] == [0, 2]
@@ -93,15 +96,16 @@ def test_several_representations_share_charts_but_not_styles(make_report, curve_
     assert charts.charts[0].layers[1].marks[0].tip.startswith("b, shape: loss 0.300")
 
 
-def test_other_axes_get_charts_of_their_own(make_report, curve_scores):
-    reports = {"a": make_report(curve_scores()), "b": make_report(curve_scores(axis="log of the parameters"))}
+def test_other_axes_get_charts_of_their_own(make_report, curve_parts):
+    reports = {"a": make_report(**curve_parts()), "b": make_report(**curve_parts(axis="log of the parameters"))}
     assert [charts.axis for charts in draw_losses(reports)] == ["depth", "log of the parameters"]
 
 
-def test_many_factors_and_representations_are_cut_and_it_is_said(make_report, curve_scores):
+def test_many_factors_and_representations_are_cut_and_it_is_said(make_report, curve_parts):
     n_factors = MOST_CHARTS + 3
     report = make_report(
-        curve_scores(np.full((n_factors, 3), 0.5), np.ones(n_factors)), factors=tuple(f"f{k}" for k in range(n_factors))
+        **curve_parts(np.full((n_factors, 3), 0.5), np.ones(n_factors)),
+        factors=tuple(f"f{k}" for k in range(n_factors)),
     )
     (charts,) = draw_losses({f"r{k}": report for k in range(MAX_OVERLAID + 2)})
     assert (len(charts.charts), len(charts.names)) == (MOST_CHARTS, MAX_OVERLAID)
@@ -120,16 +124,16 @@ def test_the_same_numbers_as_a_table(report):
     ]
 
 
-def test_capacities_that_differ_between_factors_stand_in_the_cells(make_report, curve_scores):
-    scores = curve_scores()
-    scores["dci_es.explicitness"].evidence["capacities"][1] = [0.0, 2.0, 5.0]
-    (grid,) = loss_tables({"mine": make_report({"dci_es.explicitness": scores["dci_es.explicitness"]})})
+def test_capacities_that_differ_between_factors_stand_in_the_cells(make_report, curve_parts):
+    parts = curve_parts()
+    parts["evidence"][0].data.capacities[1] = [0.0, 2.0, 5.0]
+    (grid,) = loss_tables({"mine": make_report(**parts)})
     assert grid.columns == ("blind guess", "rung 1", "rung 2", "rung 3")
     assert grid.rows[2].cells[2].text == f"0.10 (0.05{EN_DASH}0.15) @ 2.000"
 
 
-def test_the_page_shows_curves_and_the_sentence_with_names_as_text(make_report, curve_scores):
-    page = render_page(make_report(curve_scores(says="Up to <b>sign</b>."), factors=("<img src=x>", "size")))
+def test_the_page_shows_curves_and_the_sentence_with_names_as_text(make_report, curve_parts):
+    page = render_page(make_report(**curve_parts(sentence="Up to <b>sign</b>."), factors=("<img src=x>", "size")))
     assert page.count('<svg class="chart') == 3
     assert "<img" not in page
     assert "&lt;img src=x&gt;: loss 0.800" in page

@@ -13,7 +13,7 @@ EVIL = "</table><script>alert(1)</script>"
 @pytest.fixture
 def report(make_report):
     scores = {
-        "mig": Score(value=0.25, low=0.2, high=0.3, null=0.1, says="It says <this>."),
+        "mig": Score(value=0.25, low=0.2, high=0.3, null=0.1, sentence="It says <this>."),
         "total_correlation": Score(value=np.inf),
     }
     return make_report(scores, failures={"z_diff": "too few rows."}, notes=("Size is thin.",), name=EVIL)

@@ -6,6 +6,7 @@ from unbraid import METRICS, Score
 from unbraid._base.text import exact, number, short
 from unbraid.interpret.summary import failure_doubts, general_doubts, score_doubts
 from unbraid.report.scores import score_groups
+from unbraid.results.note import Note, NoteKind
 
 
 def rows_of(report):
@@ -67,17 +68,17 @@ def test_the_same_note_is_listed_once(make_report):
 
 
 def test_notes_that_differ_in_numbers_are_merged_with_their_numbers(make_report):
-    notes = [f"Chance scores {null}; read the value against that, not against 0." for null in (0.25, 0.31)]
+    notes = [Note.of(NoteKind.HIGH_CHANCE, "Chance scores {}; beware of {} rows.", null, 50) for null in (0.25, 0.31)]
     scores = {name: Score(value=0.5, notes=(note,)) for name, note in zip(("mig", "sap"), notes, strict=True)}
     (doubt,) = score_doubts(make_report(scores))
-    assert doubt.text == "Chance scores …; read the value against that, not against 0."
+    assert doubt.text == "Chance scores …; beware of 50 rows."
     assert doubt.about == ("Mutual information gap (0.25)", "Separated attribute predictability (0.31)")
 
 
 def test_failures_with_the_same_reason_are_one_entry(make_report):
     reasons = {name: f"factors must have at least two columns for {name}, got 1." for name in ("z_diff", "mig_sup")}
-    (doubt,) = failure_doubts(make_report(failures=reasons))
-    assert doubt.text == "factors must have at least two columns, got 1."
+    (doubt,) = failure_doubts(make_report(failures=reasons, factors=("shape",)))
+    assert doubt.text == "At least 2 factors needed, got 1."
     assert doubt.about == (METRICS["z_diff"].title, METRICS["mig_sup"].title)
 
 

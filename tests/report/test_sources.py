@@ -30,7 +30,7 @@ def test_the_call_gives_the_same_numbers_again(arguments, monkeypatch, tmp_path)
     scope: dict[str, ub.Report] = {}
     exec(call(report), scope)
     assert scope["report"].table().equals(report.table())
-    assert scope["report"].meta["name"] == report.meta["name"]
+    assert scope["report"].setup.name == report.setup.name
 
 
 def test_the_call_makes_the_example_and_reads_files_by_their_name(monkeypatch, tmp_path):

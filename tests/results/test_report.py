@@ -1,10 +1,18 @@
 import json
+import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from unbraid import Report, Score
+import unbraid
+from helpers.reports import build_setup, information, record
+from unbraid import Finding, FindingKind, Report, Score
+from unbraid.evidence.information import InformationTable
+from unbraid.evidence.subspaces.options import Subspaces
+from unbraid.results.note import Note, NoteKind, as_note
 
 
 def make_report(**changes):
@@ -17,7 +25,7 @@ def make_report(**changes):
         "failures": {"z_diff": "factors must have at least two columns for z_diff, got 1."},
         "interval_methods": {"mig": "bootstrap"},
         "notes": ("größe is thin.",),
-        "meta": {"factor_names": ["a", "b, c"], "code_names": ["x", "y", "z"], "seed": 3, "limit": np.inf},
+        "setup": build_setup(factors=("a", "b, c"), codes=("x", "y", "z"), options={"mig": {"limit": np.inf}}),
     }
     return Report(**parts | changes)
 
@@ -63,7 +71,17 @@ def test_table_keeps_its_columns_when_empty(changes):
 
 def test_json_has_one_layout():
     data = json.loads(make_report().to_json())
-    assert list(data) == ["scores", "failures", "notes", "findings", "dependence", "meta"]
+    assert list(data) == [
+        "scores",
+        "failures",
+        "notes",
+        "note_parts",
+        "findings",
+        "dependence",
+        "evidence",
+        "meta",
+        "infinite",
+    ]
     expected = {
         "value": 0.5,
         "low": 0.4,
@@ -87,7 +105,12 @@ def test_numbers_that_are_not_finite_become_null():
     score = data["scores"]["total_correlation"]
     assert (score["value"], score["high"]) == (None, None)
     assert score["per_code"] == {"x": None, "y": 1.0, "z": None}
-    assert data["meta"]["limit"] is None
+    assert data["meta"]["options"] == {"mig": {"limit": None}}
+    assert {(*item["path"], item["number"]) for item in data["infinite"]} == {
+        ("scores", "total_correlation", "value", "inf"),
+        ("scores", "total_correlation", "per_code", "z", "-inf"),
+        ("meta", "options", "mig", "limit", "inf"),
+    }
 
 
 def test_json_file_holds_what_is_returned(tmp_path):
@@ -115,3 +138,50 @@ def test_prints_as_its_table_and_its_notes():
     assert report.notes
     assert rest == ["\n".join(f"note: {note}" for note in report.notes)]
     assert "nan" not in repr(make_report(scores={})).lower()
+
+
+def test_evidence_is_found_by_its_type_and_source():
+    table = record(information(np.eye(2)), "mig", n_bins=20)
+    report = make_report(evidence=(table,))
+    assert (
+        report.evidence_of(InformationTable) == report.evidence_of(InformationTable, source="information") == (table,)
+    )
+    assert report.evidence_of(InformationTable, source="other") == report.evidence_of(Subspaces) == ()
+    (written,) = json.loads(report.to_json())["evidence"]
+    assert (written["source"], written["type"], written["scores"]) == ("information", "InformationTable", ["mig"])
+    assert json.loads(report.to_json(evidence=False))["evidence"] == []
+
+
+def test_old_names_warn_and_give_the_same():
+    report = make_report(scores={"mig": Score(value=0.5, sentence="It is so.")})
+    finding = Finding(kind=FindingKind.DEAD, sentence="It is.", codes=("x",))
+    with pytest.warns(DeprecationWarning, match=r"Report\.meta is now Report\.setup"):
+        meta = report.meta
+    assert meta["layout"] == 3
+    assert (meta["n_codes"], meta["factor_names"]) == (3, ["a", "b, c"])
+    with pytest.warns(DeprecationWarning, match="sentences"):
+        assert report.says == report.sentences == ("It is so.",)
+    with pytest.warns(DeprecationWarning, match="sentence"):
+        assert report["mig"].says == report["mig"].sentence
+    with pytest.warns(DeprecationWarning, match="sentence"):
+        assert finding.says == finding.sentence
+
+
+def test_a_note_is_a_sentence_with_a_kind_and_values():
+    note = Note.of(NoteKind.HIGH_CHANCE, "Chance scores {}.", "0.25")
+    assert note == "Chance scores 0.25."
+    assert (note.kind, note.values) == (NoteKind.HIGH_CHANCE, ("0.25",))
+    assert Note.of(NoteKind.INPUT, "{x} is constant.") == "{x} is constant."
+    again = pickle.loads(pickle.dumps(note))
+    assert (again, again.kind, again.template, again.values) == (note, note.kind, note.template, note.values)
+    assert as_note(note) is note
+    assert as_note("Read this.", NoteKind.INPUT).kind is NoteKind.INPUT
+
+
+def test_no_reader_takes_evidence_by_a_string_outside_the_metrics():
+    """Pages and sentences read typed evidence; the mapping of a score is for users."""
+    source = Path(unbraid.__file__).parent
+    by_string = re.compile(r"\.evidence(\[|\.get\()")
+    files = [path for path in source.rglob("*.py") if path.relative_to(source).parts[0] != "metrics"]
+    assert len(files) > 100
+    assert [str(path) for path in files if by_string.search(path.read_text(encoding="utf-8"))] == []

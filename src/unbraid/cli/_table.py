@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from unbraid.comparison.result import Comparison
+from unbraid.interpret.summary import opening
 from unbraid.metrics import METRICS
 from unbraid.results.report import Report
 from unbraid.results.score import Score
@@ -31,8 +32,6 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
 
 def print_report(report: Report) -> None:
     """Print scores with intervals and chance, then failures, then the words that the page opens with, and findings."""
-    from unbraid.interpret.summary import opening  # pages are not loaded for tables that have none
-
     rows = [
         [marked(name), f"{score.value:.3f}", _interval(score), null_text(score)]
         for name, score in report.scores.items()
@@ -43,8 +42,8 @@ def print_report(report: Report) -> None:
     if verdict := opening(report).verdict:
         print(f"\n{verdict}")
     if report.findings:
-        print("\n" + "\n".join(f"- {finding.says}" for finding in report.findings))
-    for sentence in report.says:
+        print("\n" + "\n".join(f"- {finding.sentence}" for finding in report.findings))
+    for sentence in report.sentences:
         print(f"\n{sentence}")
 
 
@@ -61,7 +60,7 @@ def print_comparison(comparison: Comparison) -> None:
     for name, report in comparison.items():
         for metric, reason in report.failures.items():
             print(f"\n{name}: {metric} failed: {reason}")
-        for sentence in report.says:
+        for sentence in report.sentences:
             print(f"\n{name}: {sentence}")
     print_verdict(comparison)
 

@@ -1,1 +1,1 @@
-"""Comparing representations."""
+"""Comparison of representations: differences, tests and a verdict."""

@@ -1,10 +1,11 @@
-"""Differences between the scores of two representations, and how sure they are."""
+"""Differences between the scores of two representations: paired and unpaired tests."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import combinations
 
 import numpy as np
@@ -23,7 +24,36 @@ FEWEST_REPLICATES = 3
 ROUNDING = 1e-8
 #: Label-free scores are not tested where chance levels lie apart by more than this share of the difference.
 OWED_TO_CHANCE = 0.1
-CHANCE_DIFFERS = "not tested: chance alone"
+
+
+class Comparability(StrEnum):
+    """How the scores of two representations can be compared."""
+
+    PAIRED = "paired"
+    ROWS_UNKNOWN = "rows unknown"
+    OTHER_ROWS = "other rows"
+    OTHER_OPTIONS = "other options"
+    OTHER_SEEDS = "other seeds"
+    OTHER_VERSIONS = "other versions"
+    NOT_FINITE = "not finite"
+    NO_INTERVAL = "no interval"
+    CHANCE_DIFFERS = "chance differs"
+    TOO_FEW_REPLICATES = "too few replicates"
+
+
+UNPAIRED = {
+    Comparability.ROWS_UNKNOWN: "without factors nothing tells that the rows are the same",
+    Comparability.OTHER_ROWS: "the rows or their factors differ",
+    Comparability.OTHER_OPTIONS: "scored with other options, which may be all there is to the difference",
+    Comparability.OTHER_SEEDS: "scored with other seeds",
+    Comparability.OTHER_VERSIONS: "scored by other versions",
+}
+UNTESTED = {
+    Comparability.NOT_FINITE: "a score is not finite",
+    Comparability.NO_INTERVAL: "a score has no interval",
+    Comparability.CHANCE_DIFFERS: "chance alone differs",
+    Comparability.TOO_FEW_REPLICATES: "too few replicates",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +65,15 @@ class Difference:
         first: Name of one representation.
         second: Name of the other.
         value: Score of the first minus score of the second.
-        low: Lower end of the 95 % interval of the difference; ``None`` where there is none.
+        low: Lower end of the 95 % confidence interval of the difference; ``None`` where there is none.
         high: Upper end.
-        paired: Whether both were resampled on the same rows, so that chance common to both cancels.
         p_value: Chance of a difference as large or larger, were there none.
         adjusted: The same after Holm's correction for all differences of the comparison.
         better: The one that is ahead, in the direction that the score calls better; ``None`` where they are equal: to
             rounding, or to the digits shown with an interval that narrow.
         sure: Whether ``adjusted`` is below 0.05.
-        note: Why it is not paired or not tested, where that is so.
+        status: Whether the test is paired, and if not, why; or why there is no test.
+        chance: What chance scores for both and why that differs, where the status is that it does.
     """
 
     metric: str
@@ -52,17 +82,29 @@ class Difference:
     value: float
     low: float | None = None
     high: float | None = None
-    paired: bool = False
     p_value: float | None = None
     adjusted: float | None = None
     better: str | None = None
     sure: bool = False
-    note: str = ""
+    status: Comparability = Comparability.PAIRED
+    chance: str = ""
+
+    @property
+    def paired(self) -> bool:
+        """Whether both were resampled on the same rows, so that chance common to both cancels."""
+        return self.status is Comparability.PAIRED
+
+    @property
+    def note(self) -> str:
+        """Why it is not paired or not tested, where that is so."""
+        if self.status in UNPAIRED:
+            return f"unpaired: {UNPAIRED[self.status]}"
+        return f"not tested: {self.chance or UNTESTED[self.status]}" if self.status in UNTESTED else ""
 
     @property
     def equal(self) -> bool:
         """Whether neither is ahead, and that can be said."""
-        return self.better is None and math.isfinite(self.value) and not self.note.startswith(CHANCE_DIFFERS)
+        return self.better is None and math.isfinite(self.value) and self.status is not Comparability.CHANCE_DIFFERS
 
 
 def difference_word(item: Difference) -> str:
@@ -133,55 +175,54 @@ def _difference(metric: str, one: tuple[str, Report], other: tuple[str, Report])
     a, b = report.scores[metric], second_report.scores[metric]
     plain = Difference(metric=metric, first=first, second=second, value=a.value - b.value)
     if not np.isfinite(plain.value):
-        return replace(plain, note="not tested: a score is not finite")
+        return replace(plain, status=Comparability.NOT_FINITE)
     size = abs(plain.value)
     same = size <= ROUNDING * max(1.0, abs(a.value), abs(b.value))
     ahead = first if (plain.value > 0) is METRICS[metric].higher_is_better else second
     plain = replace(plain, better=None if same else ahead)
     if a.replicates is None or b.replicates is None:
-        return replace(plain, note="not tested: a score has no interval")
-    if not same and (reason := _owed_to_chance(metric, report, second_report)):
-        return replace(plain, better=None, note=reason)
-    obstacle = _why_unpaired(metric, report, second_report)
-    error, freedom = _unpaired_error(a.replicates, b.replicates) if obstacle else _paired_error(a, b)
+        return replace(plain, status=Comparability.NO_INTERVAL)
+    if not same and (chance := _chance_differs(metric, report, second_report)):
+        return replace(plain, better=None, status=Comparability.CHANCE_DIFFERS, chance=chance)
+    status = _pairing(metric, report, second_report)
+    paired = status is Comparability.PAIRED
+    error, freedom = _paired_error(a, b) if paired else _unpaired_error(a.replicates, b.replicates)
     if freedom < FEWEST_REPLICATES - 1:
-        return replace(plain, note="not tested: too few replicates")
+        return replace(plain, status=Comparability.TOO_FEW_REPLICATES)
     p = 1.0 if same else 0.0 if error == 0 else float(student_two_sided(size / error, freedom))
-    reach = student_quantile(1 - LEVEL / 2, freedom) * error
+    half_width = student_quantile(1 - LEVEL / 2, freedom) * error
     low, high = METRICS[metric].bounds
-    ends = np.clip([plain.value - reach, plain.value + reach], low - high, high - low)
-    return replace(plain, low=float(ends[0]), high=float(ends[1]), paired=not obstacle, p_value=p, note=obstacle)
+    ends = np.clip([plain.value - half_width, plain.value + half_width], low - high, high - low)
+    return replace(plain, low=float(ends[0]), high=float(ends[1]), p_value=p, status=status)
 
 
-def _owed_to_chance(metric: str, one: Report, other: Report) -> str:
+def _chance_differs(metric: str, one: Report, other: Report) -> str:
     """Say that chance differs with the number of codes or rows, where a label-free score cannot be compared for it."""
-    sizes = [tuple(r.meta[key] for key in ("n_codes", "n_samples")) for r in (one, other)]
+    sizes = [(report.setup.n_codes, report.setup.n_samples) for report in (one, other)]
     if not METRICS[metric].source.label_free or sizes[0] == sizes[1]:
         return ""
     (a, b), what = (r.scores[metric] for r in (one, other)), "codes" if sizes[0][0] != sizes[1][0] else "rows"
     first, second = (size[what == "rows"] for size in sizes)
     if a.null is None or b.null is None:
-        return f"{CHANCE_DIFFERS} may differ, which was not computed, with {first} and {second} {what}"
+        return f"chance alone may differ, which was not computed, with {first} and {second} {what}"
     if abs(a.null - b.null) <= OWED_TO_CHANCE * abs(a.value - b.value):
         return ""
-    return f"{CHANCE_DIFFERS} scores {a.null:.3f} and {b.null:.3f} with {first} and {second} {what}"
+    return f"chance alone scores {a.null:.3f} and {b.null:.3f} with {first} and {second} {what}"
 
 
-def _why_unpaired(metric: str, one: Report, other: Report) -> str:
-    """Say what keeps the replicates of two reports from being draws of the same rows; nothing if nothing does."""
-    a, b = one.meta, other.meta
-    if a.get("rows_key") is None or b.get("rows_key") is None:
-        return "unpaired: without factors nothing tells that the rows are the same"
-    if a["rows_key"] != b["rows_key"]:
-        return "unpaired: the rows or their factors differ"
-    if a["options"].get(metric) != b["options"].get(metric):
-        return "unpaired: scored with other options, which may be all there is to the difference"
-    if a["seed"] != b["seed"]:
-        return "unpaired: scored with other seeds"
-    draws = [(m["unbraid"], r.interval_methods.get(metric)) for m, r in ((a, one), (b, other))]
-    if draws[0] != draws[1]:
-        return "unpaired: scored by other versions"
-    return ""
+def _pairing(metric: str, one: Report, other: Report) -> Comparability:
+    """Return whether the replicates of two reports are draws of the same rows, and if not, why."""
+    a, b = one.setup, other.setup
+    if a.rows_key is None or b.rows_key is None:
+        return Comparability.ROWS_UNKNOWN
+    if a.rows_key != b.rows_key:
+        return Comparability.OTHER_ROWS
+    if a.options.get(metric) != b.options.get(metric):
+        return Comparability.OTHER_OPTIONS
+    if a.seed != b.seed:
+        return Comparability.OTHER_SEEDS
+    draws = [(report.setup.unbraid, report.interval_methods.get(metric)) for report in (one, other)]
+    return Comparability.PAIRED if draws[0] == draws[1] else Comparability.OTHER_VERSIONS
 
 
 def _paired_error(a: Score, b: Score) -> tuple[float, float]:

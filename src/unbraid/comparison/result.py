@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,22 @@ from unbraid._base.pages import page_of
 from unbraid.comparison.differences import Difference, find_differences
 from unbraid.comparison.verdict import caveats, unlike, untested, verdict
 from unbraid.results.report import Report, as_json
+
+COLUMNS = [
+    "metric",
+    "first",
+    "second",
+    "value",
+    "low",
+    "high",
+    "paired",
+    "p_value",
+    "adjusted",
+    "better",
+    "sure",
+    "status",
+    "note",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,8 +72,7 @@ class Comparison(Mapping[str, Report]):
 
     def differences_table(self) -> pd.DataFrame:
         """One row for each :class:`~unbraid.Difference`, its attributes as columns."""
-        columns = [item.name for item in fields(Difference)]
-        frame = pd.DataFrame([asdict(item) for item in self.differences], columns=columns)
+        frame = pd.DataFrame([_row(item) for item in self.differences], columns=COLUMNS)
         numbers = ["value", "low", "high", "p_value", "adjusted"]
         frame[numbers] = frame[numbers].astype(float)
         return frame.set_index(["metric", "first", "second"])
@@ -66,17 +81,17 @@ class Comparison(Mapping[str, Report]):
         """One row for each representation and metric: value, interval, null, and a note or the reason it failed."""
         return pd.concat({name: report.table() for name, report in self.items()}, names=["representation"])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, evidence: bool = True) -> dict[str, Any]:
         """Return plain data: what :meth:`to_json` writes."""
         return {
             "verdict": list(self.verdict),
-            "differences": [asdict(item) for item in self.differences],
-            "reports": {name: report.to_dict() for name, report in self.items()},
+            "differences": [_row(item) for item in self.differences],
+            "reports": {name: report.to_dict(evidence=evidence) for name, report in self.items()},
         }
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return the reports as JSON, and write it to ``path`` if given. A number that is not finite becomes null."""
-        text = as_json(self.to_dict())
+    def to_json(self, path: str | Path | None = None, *, evidence: bool = True) -> str:
+        """Return the reports as JSON, and write it to ``path`` if given, as :meth:`Report.to_json` does."""
+        text = as_json(self.to_dict(evidence=evidence))
         if path is not None:
             write_text(path, text + "\n")
         return text
@@ -91,6 +106,10 @@ class Comparison(Mapping[str, Report]):
 
     def __repr__(self) -> str:
         return self.table()["value"].unstack("representation")[list(self)].loc[self.metrics].to_string(na_rep="")
+
+
+def _row(item: Difference) -> dict[str, Any]:
+    return {column: getattr(item, column) for column in COLUMNS}
 
 
 def compare(reports: Mapping[str, Report], *unnamed: Report, against: str | None = None) -> Comparison:

@@ -9,8 +9,8 @@ from itertools import groupby
 import numpy as np
 
 from unbraid._base.text import listing
-from unbraid.comparison.differences import CHANCE_DIFFERS, LEVEL, Difference
-from unbraid.interpret.chance import Standing, no_better, progress, standing
+from unbraid.comparison.differences import LEVEL, UNPAIRED, UNTESTED, Comparability, Difference
+from unbraid.interpret.chance import AgainstChance, against_chance, no_better, progress
 from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
 from unbraid.results.finding import FindingKind
@@ -34,18 +34,17 @@ def verdict(names: Sequence[str], differences: Sequence[Difference], caveats: Se
     if len(pairs) <= MOST_PAIRS:
         said = [pair_verdict(items) for items in pairs]
     else:
-        said = [_standing(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
+        said = [_tally(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
     return (*said, *caveats, *_method(differences))
 
 
 def pair_verdict(items: Sequence[Difference]) -> str:
-    """Say which of two representations is better, at what, and how much of it is sure."""
+    """Say which of two representations is better, at which properties, and how many differences are sure."""
     first, second = items[0].first, items[0].second
     tested = [item for item in items if item.p_value is not None]
     if not tested:
-        no_intervals = any(not item.note.startswith(CHANCE_DIFFERS) for item in items)
-        why = "the scores have no intervals" if no_intervals else "chance alone differs"
-        return f"No difference between {first} and {second} could be tested: {why}."
+        reasons = dict.fromkeys(UNTESTED[item.status] for item in items)
+        return f"No difference between {first} and {second} could be tested: {'; '.join(reasons)}."
     won = {name: [item for item in tested if item.sure and item.better == name] for name in (first, second)}
     n_equal = sum(item.equal for item in tested)
     rest = len(tested) - sum(map(len, won.values())) - n_equal
@@ -65,7 +64,7 @@ def pair_verdict(items: Sequence[Difference]) -> str:
 
 
 def _better_at(ahead: str, behind: str, won: Mapping[str, Sequence[Difference]], tested: Sequence[Difference]) -> str:
-    """Say at what one of two is better, and at how much less the other is."""
+    """Say at how many scores the one ahead is surely better, and at how many the other is."""
     if not won[behind]:
         return f"{ahead} is surely better than {behind} at {_share(won[ahead], tested)} and surely worse at none"
     return (
@@ -75,7 +74,7 @@ def _better_at(ahead: str, behind: str, won: Mapping[str, Sequence[Difference]],
 
 
 def _tail(rest: int, n_equal: int) -> str:
-    """Say what the scores that nobody surely wins are: equal, or perhaps chance."""
+    """Say how many of the scores without a sure winner are equal, and how many could be chance."""
     if rest and n_equal:
         return f"; of the others, {n_equal} {_are(n_equal)} equal and {rest} could be chance."
     if n_equal:
@@ -92,7 +91,7 @@ def _all_of(n: int) -> str:
 
 
 def _share(won: Sequence[Difference], tested: Sequence[Difference]) -> str:
-    """Count scores won, then by what they measure."""
+    """Count the scores won, in all and for each property."""
     parts = []
     for prop in Property:
         of = [item for item in tested if METRICS[item.metric].measures[0] is prop]
@@ -102,7 +101,7 @@ def _share(won: Sequence[Difference], tested: Sequence[Difference]) -> str:
     return f"{len(won)} of {len(tested)} {'score' if len(tested) == 1 else 'scores'} ({', '.join(parts)})"
 
 
-def _standing(name: str, differences: Sequence[Difference]) -> str:
+def _tally(name: str, differences: Sequence[Difference]) -> str:
     own = [item for item in differences if name in (item.first, item.second) and item.p_value is not None]
     won, lost = _won_and_lost(name, differences)
     return f"{name}: surely better {_times(won)}, surely worse {_times(lost)}, of {len(own)} comparisons."
@@ -134,19 +133,19 @@ def _method(differences: Sequence[Difference]) -> tuple[str, ...]:
         said = f"Sure means below {100 * LEVEL:g} % by chance. "
     if paired == len(tested):
         return (said + "The rows are the same, so that differences are paired.",)
-    reasons = dict.fromkeys(item.note.removeprefix("unpaired: ") for item in tested if item.note)
+    reasons = dict.fromkeys(UNPAIRED[item.status] for item in tested if not item.paired)
     how = "No difference is" if not paired else f"Only {paired} of {len(tested)} differences are"
     return (f"{said}{how} paired: {'; '.join(reasons)}.",)
 
 
 #: Chance levels closer than this are alike.
 LEAST_APART = 0.05
-#: How many are told in words; a page has all of them.
+#: How many caveats the verdict has; a page has all of them.
 MOST_TOLD = 3
 
 
 def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say which sure differences are to be read with care, and why; the first of them only."""
+    """Say why sure differences need care: the first few with the reason, the others by name."""
     found = [(item.metric, said) for item in differences if (said := caveat(reports, item))]
     told = [f"Read {metric} with care: {said}." for metric, said in found[:MOST_TOLD]]
     others = [metric for metric, _ in found[MOST_TOLD:]]
@@ -154,10 +153,10 @@ def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) ->
 
 
 def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say which scores were not tested because chance differs with the number of codes or rows, and what it scores."""
+    """Say which scores were not tested because their chance level differs with the number of codes or rows."""
     found: dict[str, list[str]] = {}
     for item in differences:
-        if item.note.startswith(CHANCE_DIFFERS):
+        if item.status is Comparability.CHANCE_DIFFERS:
             found.setdefault(f"{item.first} and {item.second}", []).append(item.metric)
     return tuple(
         f"Not tested between {pair}: {', '.join(metrics)}, as chance alone differs with the number of codes or rows; "
@@ -184,8 +183,8 @@ def _label_free(item: Difference) -> bool:
     return METRICS[item.metric].source.label_free
 
 
-def _factors(report: Report) -> tuple[tuple[object, ...], ...]:
-    return tuple(tuple(report.meta.get(key, ())) for key in ("factor_names", "factor_kinds"))
+def _factors(report: Report) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return report.setup.factor_names, report.setup.factor_kinds
 
 
 def _told(report: Report) -> str:
@@ -194,20 +193,20 @@ def _told(report: Report) -> str:
 
 
 def caveat(reports: Mapping[str, Report], item: Difference) -> str:
-    """Say why a sure difference is to be read with care: chance, or codes that carry no factor; else nothing."""
+    """Say why a sure difference needs care: chance, or codes that encode no factor; else nothing."""
     if not item.sure or item.better is None:
         return ""
     return _owed_to_chance(reports, item) or _owed_to_empty_codes(reports, item)
 
 
 def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
-    """Say what chance scores for either, where a difference shrinks by half or turns round once it is counted."""
+    """Give both chance levels where, counted from chance, a difference shrinks by half or changes sign."""
     metric = METRICS[item.metric]
     first, second = (reports[name].scores[item.metric] for name in (item.first, item.second))
     if metric.source.label_free or first.null is None or second.null is None:
         return ""
     ahead, behind = (first, second) if item.better == item.first else (second, first)
-    if standing(metric, ahead) in (Standing.SAME, Standing.WORSE):
+    if against_chance(metric, ahead) in (AgainstChance.SAME, AgainstChance.WORSE):
         how = "no better than" if no_better(metric, ahead) else "not told from"
         return f"{item.better} is ahead, and yet {how} chance ({ahead.null:.3f})"
     places = progress(metric, ahead), progress(metric, behind)
@@ -223,13 +222,13 @@ def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
 
 
 def _owed_to_empty_codes(reports: Mapping[str, Report], item: Difference) -> str:
-    """Say that codes which carry no factor put one behind, where it would be ahead without them."""
+    """Say that codes which encode no factor put a representation behind, where it would be ahead without them."""
     loser = item.second if item.better == item.first else item.first
     ahead, behind = (reports[name].scores[item.metric] for name in (str(item.better), loser))
     empty = {name for found in reports[loser].findings if found.kind is FindingKind.EMPTY for name in found.codes}
     if not empty or behind.per_code is None:
         return ""
-    others = behind.per_code[[name not in empty for name in reports[loser].meta["code_names"]]]
+    others = behind.per_code[[name not in empty for name in reports[loser].setup.code_names]]
     mean = float(others[np.isfinite(others)].mean()) if np.isfinite(others).any() else math.nan
     if not (mean >= ahead.value if METRICS[item.metric].higher_is_better else mean <= ahead.value):
         return ""

@@ -122,6 +122,13 @@ class CodeCovariance:
     matrix: FloatArray
     active: BoolArray
 
+    @property
+    def correlation(self) -> FloatArray:
+        """Of the codes that vary."""
+        deviation = np.sqrt(np.diagonal(self.matrix))
+        correlation: FloatArray = self.matrix / np.outer(deviation, deviation)
+        return correlation
+
 
 def code_covariance(rep: Representation, options: CovarianceOptions, rng: np.random.Generator) -> CodeCovariance:
     """Unbiased covariance of the codes that vary; draws nothing, so ``rng`` is not used."""

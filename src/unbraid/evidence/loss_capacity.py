@@ -113,6 +113,32 @@ class LossCapacityOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CapacityCurves:
+    """Loss against capacity for every factor, without the losses of single rows.
+
+    Attributes:
+        axis: What capacities count.
+        capacities: ``(n_factors, n_rungs)``; so are the next three.
+        losses: On test rows.
+        low: Lower end of the 95 % confidence interval over test rows.
+        high: Upper end.
+        baselines: Loss of a guess made without the codes, ``(n_factors,)``.
+        loss: What the losses of categories are.
+        importance: Importance of codes for factors to the chosen probe, ``(n_codes, n_factors)``; ``None`` where that
+            was not measured.
+    """
+
+    axis: str
+    capacities: FloatArray
+    losses: FloatArray
+    low: FloatArray
+    high: FloatArray
+    baselines: FloatArray
+    loss: Loss = "error"
+    importance: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossCapacity:
     """Curves of all factors, and what the chosen probe leans on.
 
@@ -160,14 +186,14 @@ class LossCapacity:
 
     def table(self) -> pd.DataFrame:
         """One row for each factor and rung: capacity, loss and its 95 % interval over test rows."""
-        half_width = 1.96 * self.errors
+        curves = self.curves
         return pd.DataFrame(
             {
                 "factor": np.repeat(self.factor_names, self.losses.shape[1]),
                 "capacity": self.capacities.ravel(),
-                "loss": self.losses.ravel(),
-                "low": np.maximum(self.losses - half_width, 0.0).ravel(),
-                "high": (self.losses + half_width).ravel(),
+                "loss": curves.losses.ravel(),
+                "low": curves.low.ravel(),
+                "high": curves.high.ravel(),
             }
         )
 
@@ -176,6 +202,22 @@ class LossCapacity:
         """Importances as DCI reads them: columns sum to 1, or are 0 where the probe knows nothing of a factor."""
         columns = [as_shares(column) for column in self.importance.values.T]
         return np.stack(columns, axis=1) * self.beats_baseline
+
+    @property
+    def curves(self) -> CapacityCurves:
+        """The curves with their confidence intervals, without single rows."""
+        losses, half_width = self.losses, 1.96 * self.errors
+        unknown = self.importance.measure == "none" or bool(np.isnan(self.importance.values).any())
+        return CapacityCurves(
+            axis=self.axis,
+            capacities=self.capacities,
+            losses=losses,
+            low=np.maximum(losses - half_width, 0.0),
+            high=losses + half_width,
+            baselines=self.baselines,
+            loss=self.loss,
+            importance=None if unknown else self.matrix,
+        )
 
 
 def loss_capacity_curves(

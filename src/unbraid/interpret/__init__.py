@@ -1,1 +1,1 @@
-"""From results to findings and sentences; no HTML."""
+"""Interpretation: from results to findings, verdicts and sentences, without HTML."""

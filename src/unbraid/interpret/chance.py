@@ -1,10 +1,11 @@
-"""Where a score stands between chance and the best possible."""
+"""Score against chance: better, the same or worse; and its place between chance and the best possible."""
 
 import math
 from dataclasses import replace
 from enum import StrEnum
 
 from unbraid.metrics import Metric
+from unbraid.results.note import Note, NoteKind
 from unbraid.results.score import Score
 
 LEAST_ROOM = 0.05
@@ -16,8 +17,8 @@ LAST_DIGIT = 1e-3
 HIGH_NULL = 0.1
 
 
-class Standing(StrEnum):
-    """A score's interval beside its null."""
+class AgainstChance(StrEnum):
+    """A score's confidence interval beside its null."""
 
     BETTER = "better"
     SAME = "same"
@@ -25,7 +26,7 @@ class Standing(StrEnum):
     UNKNOWN = "unknown"
 
 
-def standing(metric: Metric, score: Score) -> Standing:
+def against_chance(metric: Metric, score: Score) -> AgainstChance:
     """Compare the interval with the null; overlapping means they cannot be told apart.
 
     Where the panel found that a score does not beat chance, counting the scatter of the null too, that stands.
@@ -33,25 +34,25 @@ def standing(metric: Metric, score: Score) -> Standing:
     """
     null = score.null
     if metric.source.label_free and math.isinf(score.value):
-        return Standing.UNKNOWN if null is None or math.isinf(null) else Standing.WORSE
+        return AgainstChance.UNKNOWN if null is None or math.isinf(null) else AgainstChance.WORSE
     if null is None or score.low is None or score.high is None or not math.isfinite(null):
-        return Standing.UNKNOWN
+        return AgainstChance.UNKNOWN
     above, below = score.low > null, score.high < null
     better, worse = (above, below) if metric.higher_is_better else (below, above)
     if worse and abs(score.value - null) < LAST_DIGIT:
-        return Standing.SAME
+        return AgainstChance.SAME
     if worse:
-        return Standing.WORSE
-    return Standing.BETTER if better and score.beats_chance is not False else Standing.SAME
+        return AgainstChance.WORSE
+    return AgainstChance.BETTER if better and score.beats_chance is not False else AgainstChance.SAME
 
 
 def remark(metric: Metric, score: Score) -> str:
-    """Say the standing in words where a reader should notice it, else nothing."""
-    where = standing(metric, score)
+    """Say how a score compares with chance where a reader should notice it, else nothing."""
+    where = against_chance(metric, score)
     if metric.source.label_free:
-        words = {Standing.SAME: "as independent codes", Standing.WORSE: "codes depend on each other"}
+        words = {AgainstChance.SAME: "as independent codes", AgainstChance.WORSE: "codes depend on each other"}
     else:
-        words = {Standing.SAME: "not told from chance", Standing.WORSE: "worse than chance"}
+        words = {AgainstChance.SAME: "not told from chance", AgainstChance.WORSE: "worse than chance"}
     return words.get(where, "")
 
 
@@ -89,16 +90,26 @@ def progress_range(metric: Metric, score: Score) -> tuple[float, float] | None:
     return (known[0], known[-1]) if known else None
 
 
-def score_notes(metric: Metric, score: Score, spread_error: str | None) -> tuple[str, ...]:
-    """Notes about one score beside its interval and null."""
+def score_notes(metric: Metric, score: Score, draw_error: str | None) -> tuple[Note, ...]:
+    """Return notes about one score beside its confidence interval and null.
+
+    Args:
+        metric: The score's row.
+        score: With interval and null.
+        draw_error: Why a replicate or null of this score failed, if one did.
+    """
     notes = []
-    if score.low is None and spread_error is not None:
-        notes.append(f"No interval: {spread_error}")
-    where = Standing.UNKNOWN if metric.source.label_free or score.null is None else standing(metric, score)
-    if where is Standing.SAME:
-        notes.append(f"Cannot be told from chance: shuffled factors score {score.null:.3f}.")
-    elif where is Standing.WORSE:
-        notes.append(f"Worse than chance: shuffled factors score {score.null:.3f}.")
+    if score.low is None and draw_error is not None:
+        notes.append(Note.of(NoteKind.NO_INTERVAL, f"No interval: {draw_error}"))
+    known = score.null is not None and not metric.source.label_free
+    where = against_chance(metric, score) if known else AgainstChance.UNKNOWN
+    if where is AgainstChance.SAME:
+        words = "Cannot be told from chance: shuffled factors score {}."
+        notes.append(Note.of(NoteKind.AT_CHANCE, words, f"{score.null:.3f}"))
+    elif where is AgainstChance.WORSE:
+        words = "Worse than chance: shuffled factors score {}."
+        notes.append(Note.of(NoteKind.WORSE_THAN_CHANCE, words, f"{score.null:.3f}"))
     elif score.null is not None and metric.higher_is_better and score.null > HIGH_NULL:
-        notes.append(f"Chance alone scores {score.null:.2f}; read the value against that, not against 0.")
+        words = "Chance alone scores {}; compare the value with that, not with 0."
+        notes.append(Note.of(NoteKind.HIGH_CHANCE, words, f"{score.null:.2f}"))
     return tuple(notes)

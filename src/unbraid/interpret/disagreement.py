@@ -9,6 +9,8 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.text import listing, quoted, spoken
+from unbraid.evidence.information import InformationTable
+from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.interpret.chance import progress, progress_range
 from unbraid.interpret.dependence import distrusted
 from unbraid.interpret.verdict import MEANING, Verdict, scores_of
@@ -52,7 +54,7 @@ def _everywhere(low: Metric, high: Metric, report: Report) -> list[str]:
     """Blame what was found of all factors, so that no factor is left to compare with."""
     found = [item for item in report.findings if item.kind in LAYOUT]
     names = {name for item in found for name in item.factors}
-    if Invariance.ROTATION in low.invariant_to or names != set(report.meta["factor_names"]):
+    if Invariance.ROTATION in low.invariant_to or names != set(report.setup.factor_names):
         return []
     blind = f"; {spoken(high.title)} does not notice" if Invariance.ROTATION in high.invariant_to else ""
     return [f"The cause: {in_short(found)}, which {spoken(low.title)} takes for a loss{blind}."]
@@ -62,7 +64,7 @@ def _noise(low: Metric, high: Metric, report: Report) -> list[str]:
     """Blame that all factors are read in part on a score that counts how well they are read, if the other does not."""
     weak = [item for item in report.findings if item.kind is FindingKind.PARTLY]
     names = {name for item in weak for name in item.factors}
-    if names != set(report.meta["factor_names"]) or Property.EXPLICITNESS not in low.measures:
+    if names != set(report.setup.factor_names) or Property.EXPLICITNESS not in low.measures:
         return []
     if Property.EXPLICITNESS in high.measures:
         return []
@@ -75,10 +77,11 @@ def _noise(low: Metric, high: Metric, report: Report) -> list[str]:
 def _diluted(low: Metric, report: Report) -> list[str]:
     """Blame codes without a factor for their share in a sum over codes, which counts in bins never leave at 0."""
     empty = {name for item in report.findings if item.kind is FindingKind.EMPTY for name in item.codes}
-    mi = report.scores[low.name].evidence.get("mutual_information")
-    if Trait.SUMS_OVER_CODES not in low.traits or mi is None or not empty:
+    table = next((r.data for r in report.evidence_of(InformationTable) if low.name in r.scores), None)
+    if Trait.SUMS_OVER_CODES not in low.traits or table is None or not empty:
         return []
-    is_empty = np.array([name in empty for name in report.meta["code_names"]])
+    mi = table.mutual_information
+    is_empty = np.array([name in empty for name in report.setup.code_names])
     share = float(np.mean(mi[is_empty].sum(axis=0) / np.maximum(mi.sum(axis=0), 1e-12)))
     if share < DILUTES:
         return []
@@ -91,7 +94,7 @@ def _diluted(low: Metric, report: Report) -> list[str]:
 
 def limits(low: Metric, report: Report) -> list[str]:
     """Say how high the lower score could get with these factors, where that is not all the way."""
-    top = ceiling(low.name, report.scores[low.name].value, report.meta)
+    top = ceiling(low.name, report.scores[low.name].value, report.setup)
     if top is None:
         return []
     return [f"{low.title} cannot exceed about {top.value:.2f} here, with one code for each factor: {top.why}."]
@@ -99,13 +102,12 @@ def limits(low: Metric, report: Report) -> list[str]:
 
 def weak_axes(low: Metric, report: Report) -> list[str]:
     """Say which factors have an axis that they hardly use, where a score counts every axis alike."""
-    beside = (score for name, score in report.scores.items() if METRICS[name].source is low.source)
-    weights = next((score.evidence["axis_weights"] for score in beside if "axis_weights" in score.evidence), None)
-    if Trait.COUNTS_AXES_ALIKE not in low.traits or weights is None:
+    subspaces = next(iter(report.evidence_of(Subspaces)), None)
+    if Trait.COUNTS_AXES_ALIKE not in low.traits or subspaces is None:
         return []
-    slight = np.nanmin(np.where(weights > 0, weights, np.nan), axis=0)
+    slight = [weights[weights > 0].min() for weights in subspaces.data.weights]
     found = [
-        f"“{name}” ({w:.3f})" for name, w in zip(report.meta["factor_names"], slight, strict=True) if w < HARDLY_USED
+        f"“{name}” ({w:.3f})" for name, w in zip(report.setup.factor_names, slight, strict=True) if w < HARDLY_USED
     ]
     if not found:
         return []
@@ -145,13 +147,13 @@ def _short(finding: Finding) -> str:
 def _by_factor(low: Metric, report: Report) -> tuple[list[Finding], str] | None:
     values = _oriented(low, report.scores[low.name].per_factor)
     faults = [item for item in report.findings if item.kind in ABOUT_FACTORS]
-    return _contrast(low, values, report.meta["factor_names"], [(item, item.factors) for item in faults])
+    return _contrast(low, values, report.setup.factor_names, [(item, item.factors) for item in faults])
 
 
 def _by_code(low: Metric, report: Report) -> tuple[list[Finding], str] | None:
     values = _oriented(low, report.scores[low.name].per_code)
     faults = [item for item in report.findings if item.kind in ABOUT_CODES]
-    return _contrast(low, values, report.meta["code_names"], [(item, item.codes) for item in faults])
+    return _contrast(low, values, report.setup.code_names, [(item, item.codes) for item in faults])
 
 
 def _contrast(
@@ -185,7 +187,7 @@ def _unseen(found: list[Finding], high: Metric, report: Report) -> str:
     """Add what the higher score gives for the same factors, where it hardly tells them from the rest."""
     values = report.scores[high.name].per_factor
     blamed = {name for item in found for name in item.factors}
-    names = report.meta["factor_names"]
+    names = report.setup.factor_names
     is_blamed = np.array([name in blamed for name in names])
     if values is None or not np.isfinite(values).all() or is_blamed.all() or not is_blamed.any():
         return "."
@@ -308,13 +310,13 @@ def _cases(known: Mapping[str, tuple[FindingKind, ...]], report: Report) -> list
 def _cases_of_factors(report: Report) -> list[str]:
     """Return the cases of the audit that this report's factors resemble, where nothing is wrong with the codes."""
     sound = not any(finding.kind in ABOUT_FACTORS for finding in report.findings)
-    return ["continuous/identity"] if sound and "continuous" in report.meta["factor_kinds"] else []
+    return ["continuous/identity"] if sound and "continuous" in report.setup.factor_kinds else []
 
 
 def _few_bins(low: Metric, report: Report) -> list[str]:
     """Say which factors have more values than a code has bins, for scores that count and have no other ceiling."""
-    n_bins = report.meta["options"].get(low.name, {}).get("n_bins", 0)
-    columns = zip(report.meta["factor_names"], report.meta["factor_levels"], strict=True)
+    n_bins = report.setup.options.get(low.name, {}).get("n_bins", 0)
+    columns = zip(report.setup.factor_names, report.setup.factor_levels, strict=True)
     many = [f"“{name}” ({levels})" for name, levels in columns if levels and levels > n_bins]
     if low.source is not INFORMATION or low.ceiling is not None or not n_bins or not many:
         return []

@@ -1,4 +1,4 @@
-"""Which codes carry which factor."""
+"""Which codes encode which factor."""
 
 from __future__ import annotations
 
@@ -9,124 +9,160 @@ import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray
 from unbraid._base.text import quoted
+from unbraid.evidence.association import Association
+from unbraid.evidence.information import InformationTable
+from unbraid.metrics import METRICS
+from unbraid.metrics._metric import Property
+from unbraid.metrics._sources import BOOSTING, FOREST, LINEAR, LOSS_CAPACITY, PREDICTABILITY
+from unbraid.probes.importance import Importance
+from unbraid.representation.factor import FactorKind
+from unbraid.results.evidence import Evidence
 from unbraid.results.report import Report
+from unbraid.results.score import Score
 
-PROBES = ("dci_linear", "dci_forest", "dci_boosting")
-LINE = PROBES[0]
-INFORMATION = "mutual_information"
-#: Holders are the fewest codes with this share of a probe's importance, less those that matter little beside the first.
+#: Main codes are the fewest with this share of a probe's importance, less those that matter little beside the first.
 MOST_OF_IT, BESIDE_THE_FIRST = 0.9, 0.1
-#: A line is believed where it does about as well as the best probe, and shows the codes of a factor from here on;
-#: trees lean on any code a little, and show them only where they read nearly everything.
-AS_GOOD, READ_BY_LINE, READ_BY_TREES = 0.05, 0.7, 0.9
+#: A linear probe is preferred where it does about as well as the best, and shows the main codes of a factor from here
+#: on; trees use any code a little, and show the main codes only where they predict nearly everything.
+AS_GOOD, BY_LINE, BY_TREES = 0.05, 0.7, 0.9
 #: How many standard deviations above what independence gives a count must lie.
 BEYOND_LUCK = 4.0
+#: Sources of probes that predict each factor from all codes.
+PROBE_SOURCES = frozenset(source.name for source in (LINEAR, FOREST, BOOSTING, LOSS_CAPACITY))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """One kind of probe: importances of codes, and how well each factor is predicted from 0 (guessing) to 1."""
+
+    is_linear: bool
+    importance: FloatArray
+    predicted: FloatArray
+    score: Score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Structure:
-    """What holds what.
+    """Which codes encode which factor.
 
     Attributes:
-        read: How well the best probe reads each factor: accuracy from guessing (0) to 1, or R², ``(n_factors,)``.
-        by_line: The same of the linear probe; NaN where it was not run, ``(n_factors,)``.
-        reach: How far ``read`` may be off for one factor, by the interval of the mean over factors.
+        predicted: How well the best probe predicts each factor: accuracy from guessing (0) to 1, or R²,
+            ``(n_factors,)``.
+        predicted_linearly: The same of the linear probe; NaN where it was not run, ``(n_factors,)``.
+        margin: How far ``predicted`` may be off for one factor, by the confidence interval of the mean over factors.
         lost: For which factors no probe beats a blind guess, ``(n_factors,)``.
-        holders: For each factor, the codes that its probe leans on; empty where that does not show.
-        leans: For each factor that is read, but not well enough to show its holders, the codes a line leans on, if each
-            of them tells something alone and no probe does better than the line; else empty.
-        suspected: For each factor without holders, the codes its best probe leans on, a line where that will do.
-        largest: The largest importance of each code for any factor that is held, over all probes, ``(n_codes,)``.
-        told: Which codes may tell more about which factor than chance, by counts or by lines; ``None`` where nothing
-            was counted, ``(n_codes, n_factors)``.
-        sure: Which codes surely do, ``None`` where nothing was counted, ``(n_codes, n_factors)``.
-        information: What each code alone tells about each factor, in nats; ``None`` where that was not counted.
-        excess: The same, counted from what chance does not exceed, however few rows there are to a cell.
-        entropy: Of each factor, in nats; NaN where not known, ``(n_factors,)``.
-        share: What each code alone tells about each factor, as a share of the most that one does; ``None`` where that
-            was not counted, ``(n_codes, n_factors)``.
-        alone: How well each code alone predicts each factor along a line or by thresholds; ``None`` where unknown.
+        main_codes: For each factor, the codes that its probe uses; empty where the evidence does not show them.
+        partial_codes: For each factor that is predicted, but not well enough to show its main codes, the codes that a
+            linear probe uses, if each of them is informative alone and no probe does better than the linear one.
+        candidate_codes: For each factor without main codes, the codes that its best probe uses, the linear one where
+            it is about as good.
+        largest: The largest importance of each code for any factor with main codes, over all probes, ``(n_codes,)``.
+        above_chance: Which codes may be more informative about which factor than chance, by counts or by R²;
+            ``None`` where nothing was counted, ``(n_codes, n_factors)``.
+        clearly_above_chance: Which codes clearly are; ``None`` where nothing was counted, ``(n_codes, n_factors)``.
+        information: Mutual information of each code with each factor, in nats; ``None`` where not counted.
+        excess: The same less what chance does not exceed, however few rows there are to a cell.
+        entropy: Of each factor, in nats; NaN where not counted, ``(n_factors,)``.
+        share: Mutual information as a share of the largest that a code has with the factor; ``None`` where not
+            counted, ``(n_codes, n_factors)``.
+        by_single_code: How well each code alone predicts each factor along a line or by thresholds; ``None`` where
+            unknown.
         beats_chance: Whether some probe does better than with shuffled factors, where that was tried.
     """
 
-    read: FloatArray
-    by_line: FloatArray
-    reach: float
+    predicted: FloatArray
+    predicted_linearly: FloatArray
+    margin: float
     lost: BoolArray
-    holders: tuple[tuple[int, ...], ...]
-    leans: tuple[tuple[int, ...], ...]
-    suspected: tuple[tuple[int, ...], ...]
+    main_codes: tuple[tuple[int, ...], ...]
+    partial_codes: tuple[tuple[int, ...], ...]
+    candidate_codes: tuple[tuple[int, ...], ...]
     largest: FloatArray
-    told: BoolArray | None
-    sure: BoolArray | None
+    above_chance: BoolArray | None
+    clearly_above_chance: BoolArray | None
     information: FloatArray | None
     excess: FloatArray | None
     entropy: FloatArray
     share: FloatArray | None
-    alone: FloatArray | None
+    by_single_code: FloatArray | None
     beats_chance: bool
 
     @property
     def shows_something(self) -> bool:
-        """Whether any factor shows in the codes; in noise, every pattern is luck."""
-        return self.beats_chance and bool((~self.lost & (self.read > self.reach)).any())
+        """Whether any factor is predicted from the codes; in noise, every pattern is luck."""
+        return self.beats_chance and bool((~self.lost & (self.predicted > self.margin)).any())
 
     @property
-    def silent(self) -> BoolArray:
-        """Which codes tell no more about any factor than chance; none where that was not counted, ``(n_codes,)``."""
-        nobody: BoolArray = np.zeros(len(self.largest), dtype=bool)
-        quiet: BoolArray = nobody if self.told is None else np.logical_not(self.told.any(axis=1))
+    def uninformative(self) -> BoolArray:
+        """Which codes are no more informative than chance; none where that was not counted, ``(n_codes,)``."""
+        if self.above_chance is None:
+            return np.zeros(len(self.largest), dtype=bool)
+        quiet: BoolArray = np.logical_not(self.above_chance.any(axis=1))
         return quiet
 
-    def place(self, k: int) -> tuple[int, ...]:
-        """Return the codes that hold one factor, whole or in part; empty where that does not show."""
-        return self.holders[k] or self.leans[k]
+    def codes_of(self, k: int) -> tuple[int, ...]:
+        """Return the codes that encode one factor, wholly or in part; empty where the evidence does not show them."""
+        return self.main_codes[k] or self.partial_codes[k]
 
 
 def find_structure(report: Report) -> Structure | None:
-    """Read the evidence of a report; ``None`` where no probe of all codes was run on two factors or more."""
-    names = [name for name in PROBES if _has_probe(report, name)]
-    if not names:
+    """Interpret the evidence of a report; ``None`` where no probe of all codes was run on two factors or more."""
+    probes = _probes(report)
+    if not probes:
         return None
-    importance = {name: report.scores[f"{name}.informativeness"].evidence["importance"] for name in names}
-    read = {name: _from_guess(report, name) for name in names}
-    best = np.max(list(read.values()), axis=0)
-    by_line = read.get(LINE, np.full(len(best), np.nan))
-    held_by = tuple(holders(k, importance, read) for k in range(len(best)))
-    held = [k for k, codes in enumerate(held_by) if codes]
-    n_codes = report.meta["n_codes"]
-    largest = np.max([matrix[:, held].max(axis=1) for matrix in importance.values()], axis=0) if held else None
-    counted = next((name for name, score in report.scores.items() if INFORMATION in score.evidence), None)
-    mi = None if counted is None else report.scores[counted].evidence[INFORMATION]
-    alone = report.scores["sap"].evidence.get("predictability") if "sap" in report.scores else None
-    told = (
-        None
-        if counted is None or mi is None
-        else _by_lines(report, alone) | (mi > _chance_information(report, counted))
-    )
-    excess = None if counted is None or mi is None else np.maximum(mi - _sure_information(report, counted), 0.0)
-    sure = None if excess is None else _by_lines(report, alone) | (excess > 0)
-    reach = _reach(report, names)
+    best = np.max([probe.predicted for probe in probes], axis=0)
+    linear = _linear(probes)
+    main = tuple(main_codes(k, probes) for k in range(len(best)))
+    known = [k for k, codes in enumerate(main) if codes]
+    counted = next(iter(report.evidence_of(InformationTable)), None)
+    mi = None if counted is None else counted.data.mutual_information
+    alone = next(iter(report.evidence_of(Association, source=PREDICTABILITY.name)), None)
+    by_single_code = None if alone is None else alone.data.matrix
+    above = clearly = excess = None
+    if counted is not None and mi is not None:
+        along_lines = linear_r2(report, by_single_code) > 0
+        excess = np.maximum(mi - _clear_information(report, counted), 0.0)
+        above, clearly = along_lines | (mi > _chance_information(report, counted)), along_lines | (excess > 0)
+    margin = _margin([probe.score for probe in probes], len(best))
     return Structure(
-        read=best,
-        by_line=by_line,
-        reach=reach,
-        lost=np.all([matrix.sum(axis=0) == 0 for matrix in importance.values()], axis=0),
-        holders=held_by,
-        leans=tuple(
-            () if codes or not best[k] > reach else _leans(k, importance, read, sure) for k, codes in enumerate(held_by)
+        predicted=best,
+        predicted_linearly=np.full(len(best), np.nan) if linear is None else linear.predicted,
+        margin=margin,
+        lost=np.all([probe.importance.sum(axis=0) == 0 for probe in probes], axis=0),
+        main_codes=main,
+        partial_codes=tuple(
+            () if codes or not best[k] > margin else _partial_codes(k, probes, clearly) for k, codes in enumerate(main)
         ),
-        suspected=_suspected(held_by, importance, read),
-        largest=np.zeros(n_codes) if largest is None else largest,
-        told=told,
-        sure=sure,
+        candidate_codes=tuple(() if codes else _candidate_codes(k, probes) for k, codes in enumerate(main)),
+        largest=np.max([probe.importance[:, known].max(axis=1) for probe in probes], axis=0)
+        if known
+        else np.zeros(report.setup.n_codes),
+        above_chance=above,
+        clearly_above_chance=clearly,
         information=mi,
         excess=excess,
-        entropy=_entropy(report),
+        entropy=np.full(len(best), np.nan) if counted is None else counted.data.factor_entropy,
         share=None if mi is None else mi / np.maximum(mi.max(axis=0), 1e-12),
-        alone=alone,
-        beats_chance=any(report.scores[f"{name}.informativeness"].beats_chance is not False for name in names),
+        by_single_code=by_single_code,
+        beats_chance=any(probe.score.beats_chance is not False for probe in probes),
     )
+
+
+def prediction_scores(report: Report) -> dict[str, Score]:
+    """Return the scores that tell how well a probe of all codes predicts the factors."""
+    rows = {name: METRICS[name] for name in report.scores}
+    return {
+        name: report.scores[name]
+        for name, metric in rows.items()
+        if metric.source.name in PROBE_SOURCES and metric.measures[0] is Property.EXPLICITNESS and metric.has_null
+    }
+
+
+def best_prediction(report: Report) -> FloatArray | None:
+    """Return how well the best probe predicts each factor, as scored; ``None`` where none was run, ``(n_factors,)``."""
+    found = [score.per_factor for score in prediction_scores(report).values() if score.per_factor is not None]
+    best: FloatArray | None = np.max(found, axis=0) if found else None
+    return best
 
 
 def fewest(weights: FloatArray) -> tuple[int, ...]:
@@ -144,82 +180,75 @@ def fewest(weights: FloatArray) -> tuple[int, ...]:
     return tuple(sorted(int(j) for j in kept if weights[j] >= BESIDE_THE_FIRST * weights.max()))
 
 
-def _has_probe(report: Report, name: str) -> bool:
-    score = report.scores.get(f"{name}.informativeness")
-    return score is not None and score.per_factor is not None and "importance" in score.evidence
+def _probes(report: Report) -> list[Probe]:
+    scored = prediction_scores(report)
+    found = []
+    for record in report.evidence_of(Importance):
+        score = next((scored[name] for name in record.scores if name in scored), None)
+        if score is not None:
+            linear, matrix = record.source == LINEAR.name, record.data.matrix
+            predicted = _above_guessing(report, record.data.informativeness)
+            found.append(Probe(is_linear=linear, importance=matrix, predicted=predicted, score=score))
+    return found
 
 
-def _from_guess(report: Report, name: str) -> FloatArray:
-    """Return what a probe gets of each factor; accuracy is counted from guessing among equally common values."""
-    scored = report.scores[f"{name}.informativeness"].per_factor
-    assert scored is not None
-    kinds, levels = report.meta["factor_kinds"], report.meta["factor_levels"]
-    guess = np.array([1 / n if kind == "categorical" and n else 0.0 for kind, n in zip(kinds, levels, strict=True)])
-    corrected: FloatArray = np.maximum(0.0, (scored - guess) / np.maximum(1 - guess, 1e-12))
+def _above_guessing(report: Report, predicted: FloatArray) -> FloatArray:
+    """Return how well each factor is predicted; accuracy is counted from guessing among equally common values."""
+    guess = np.array([guessing(report, k) for k in range(report.setup.n_factors)])
+    corrected: FloatArray = np.maximum(0.0, (predicted - guess) / np.maximum(1 - guess, 1e-12))
     return corrected
 
 
-def holders(k: int, importance: dict[str, FloatArray], read: dict[str, FloatArray]) -> tuple[int, ...]:
-    """Return the codes of one factor: from a line where that does as well as any, else from the best trees."""
-    best = max(read, key=lambda name: read[name][k])
-    if LINE in read and read[LINE][k] >= max(READ_BY_LINE, read[best][k] - AS_GOOD):
-        return fewest(importance[LINE][:, k])
-    return fewest(importance[best][:, k]) if best != LINE and read[best][k] >= READ_BY_TREES else ()
+def guessing(report: Report, k: int) -> float:
+    """Return the accuracy of guessing among equally common values of a category; 0 for R²."""
+    levels = report.setup.factor_levels[k]
+    return 1 / levels if report.setup.factor_kinds[k] is FactorKind.CATEGORICAL and levels else 0.0
 
 
-def _line_will_do(k: int, read: dict[str, FloatArray]) -> bool:
-    return LINE in read and bool(read[LINE][k] >= max(scores[k] for scores in read.values()) - AS_GOOD)
+def _linear(probes: Sequence[Probe]) -> Probe | None:
+    return next((probe for probe in probes if probe.is_linear), None)
 
 
-def _leans(
-    k: int, importance: dict[str, FloatArray], read: dict[str, FloatArray], sure: BoolArray | None
-) -> tuple[int, ...]:
-    """Return the codes of a factor that is read in part, where a line shows them and each tells something alone."""
-    if sure is None or not _line_will_do(k, read):
+def main_codes(k: int, probes: Sequence[Probe]) -> tuple[int, ...]:
+    """Return the codes of one factor: from the linear probe where it does as well as any, else from the best trees."""
+    best, linear = max(probes, key=lambda probe: probe.predicted[k]), _linear(probes)
+    if linear is not None and linear.predicted[k] >= max(BY_LINE, best.predicted[k] - AS_GOOD):
+        return fewest(linear.importance[:, k])
+    return fewest(best.importance[:, k]) if not best.is_linear and best.predicted[k] >= BY_TREES else ()
+
+
+def _linear_where_good(k: int, probes: Sequence[Probe]) -> Probe | None:
+    """Return the linear probe where it predicts a factor about as well as the best probe."""
+    linear, best = _linear(probes), max(probe.predicted[k] for probe in probes)
+    return linear if linear is not None and linear.predicted[k] >= best - AS_GOOD else None
+
+
+def _partial_codes(k: int, probes: Sequence[Probe], clearly_above_chance: BoolArray | None) -> tuple[int, ...]:
+    """Return the codes of a factor predicted in part, where a linear probe shows them and each is informative alone."""
+    linear = _linear_where_good(k, probes)
+    if clearly_above_chance is None or linear is None:
         return ()
-    codes = fewest(importance[LINE][:, k])
-    return codes if all(sure[j, k] for j in codes) else ()
+    codes = fewest(linear.importance[:, k])
+    return codes if all(clearly_above_chance[j, k] for j in codes) else ()
 
 
-def _suspected(
-    held_by: tuple[tuple[int, ...], ...], importance: dict[str, FloatArray], read: dict[str, FloatArray]
-) -> tuple[tuple[int, ...], ...]:
-    """Return the codes leaned on for factors without holders; trees lean on any, so a line is asked if it will do."""
-    probe = [LINE if _line_will_do(k, read) else max(read, key=lambda n: read[n][k]) for k in range(len(held_by))]
-    return tuple(() if codes else fewest(importance[probe[k]][:, k]) for k, codes in enumerate(held_by))
+def _candidate_codes(k: int, probes: Sequence[Probe]) -> tuple[int, ...]:
+    """Return the codes used for a factor without main codes; trees use any code, so a good linear probe comes first."""
+    probe = _linear_where_good(k, probes) or max(probes, key=lambda probe: probe.predicted[k])
+    return fewest(probe.importance[:, k])
 
 
-def _reach(report: Report, names: list[str]) -> float:
-    """Widen the interval of the mean over factors to that of one factor, as if factors erred on their own."""
-    scores = [report.scores[f"{name}.informativeness"] for name in names]
-    known = [score.high - score.low for score in scores if score.low is not None and score.high is not None]
-    return max(known) / 2 * float(np.sqrt(report.meta["n_factors"])) if len(known) == len(scores) else 1.0
+def _margin(scores: Sequence[Score], n_factors: int) -> float:
+    """Return the half-width for one factor from that of the mean over factors, as if factors erred on their own."""
+    known = [half_width for score in scores if (half_width := score.half_width) is not None]
+    return max(known) * float(np.sqrt(n_factors)) if len(known) == len(scores) else 1.0
 
 
-def _by_lines(report: Report, alone: FloatArray | None) -> BoolArray:
-    """Tell which codes alone a line connects with which factor; it has accuracies for categorical ones, so none."""
-    numeric = np.array([kind != "categorical" for kind in report.meta["factor_kinds"]])
-    nothing: BoolArray = np.zeros((report.meta["n_codes"], len(numeric)), dtype=bool)
-    return nothing if alone is None else numeric & (alone > BEYOND_LUCK**2 / report.meta["n_samples"])
-
-
-def _entropy(report: Report) -> FloatArray:
-    """Return the entropy that the gap in information was divided by, which the gap and its share give."""
-    unknown: FloatArray = np.full(report.meta["n_factors"], np.nan)
-    score = report.scores.get("mig")
-    by_code = report.meta["options"].get("mig", {}).get("normalise_by") == "code"
-    if score is None or score.per_factor is None or INFORMATION not in score.evidence or by_code:
-        return unknown
-    ranked = np.sort(score.evidence[INFORMATION], axis=0)
-    gap = ranked[-1] - ranked[-2]
-    entropy: FloatArray = np.divide(gap, score.per_factor, out=unknown, where=score.per_factor > 1e-6)
-    return entropy
-
-
-def _chance_information(report: Report, counted: str) -> FloatArray:
+def _chance_information(report: Report, counted: Evidence[InformationTable]) -> FloatArray:
     """Return the information that a code independent of the factors rarely exceeds, by the number of filled cells.
 
-    With few rows to a cell it exceeds this often: what stays below tells nothing, but not all that lies above tells.
+    With few rows to a cell it is exceeded often: a code below the limit is uninformative, but a code above it need not
+    be informative.
     """
     rows, bins, levels = _table_sizes(report, counted)
     cells = bins * levels
@@ -229,7 +258,7 @@ def _chance_information(report: Report, counted: str) -> FloatArray:
     return limit
 
 
-def _sure_information(report: Report, counted: str) -> FloatArray:
+def _clear_information(report: Report, counted: Evidence[InformationTable]) -> FloatArray:
     """Return the information beyond which a code is not independent of the factors, also with few rows to a cell."""
     rows, bins, levels = _table_sizes(report, counted)
     return np.array([most_by_chance(rows, bins, int(n)) for n in levels])
@@ -257,13 +286,13 @@ def most_by_chance(rows: int, bins: int, levels: int) -> float:
     return (cells * mean - (bins + levels - 2) / 2 + BEYOND_LUCK * float(np.sqrt(cells * max(variance, 0.0)))) / rows
 
 
-def _table_sizes(report: Report, counted: str) -> tuple[int, int, FloatArray]:
-    bins = int(report.meta["options"].get(counted, {}).get("n_bins", 20))
-    levels = np.array([n or bins for n in report.meta["factor_levels"]], dtype=np.float64)
-    return report.meta["n_samples"], bins, levels
+def _table_sizes(report: Report, counted: Evidence[InformationTable]) -> tuple[int, int, FloatArray]:
+    bins = int(counted.options["n_bins"])
+    levels = np.array([n or bins for n in report.setup.factor_levels], dtype=np.float64)
+    return report.setup.n_samples, bins, levels
 
 
-#: A factor that makes up less of what a code holds is a leak, and one that makes up less than the second not told of.
+#: A factor with a smaller share of what a code encodes is a leak, and one below the second limit is not mentioned.
 LEAK, SPOKEN_OF = 0.05, 0.01
 
 
@@ -275,42 +304,42 @@ class Group:
     codes: tuple[int, ...]
 
 
-def content(report: Report, structure: Structure, factors: Sequence[int]) -> FloatArray | None:
-    """Return the share of each factor in what each code tells of them all, ``(n_codes, n_factors)``.
+def factor_shares(report: Report, structure: Structure, factors: Sequence[int]) -> FloatArray | None:
+    """Return the share of each factor in what each code encodes of them all, ``(n_codes, n_factors)``.
 
-    What a code tells is the larger of the R² of a line, and the R² that two normal variables with the information
-    found in bins would have, counted from what chance rarely exceeds.
+    What a code encodes of a factor is the larger of the R² of a line, and the R² that two normal variables with the
+    information found in bins would have, less what chance rarely exceeds.
 
     Returns:
         ``None`` where no information was counted, or there are too few rows to tell that a leak is one.
     """
-    if structure.excess is None or BEYOND_LUCK**2 / report.meta["n_samples"] > LEAK:
+    if structure.excess is None or BEYOND_LUCK**2 / report.setup.n_samples > LEAK:
         return None
-    told = -np.expm1(-2 * structure.excess)
-    told = np.maximum(told, by_lines(report, structure))[:, list(factors)]
-    shares: FloatArray = told / np.maximum(told.sum(axis=1, keepdims=True), 1e-12)
+    encoded = -np.expm1(-2 * structure.excess)
+    encoded = np.maximum(encoded, linear_r2(report, structure.by_single_code))[:, list(factors)]
+    shares: FloatArray = encoded / np.maximum(encoded.sum(axis=1, keepdims=True), 1e-12)
     return shares
 
 
-def about(shares: FloatArray, j: int, factors: Sequence[int]) -> tuple[int, ...]:
-    """Return the factors that one code is about, leaks left out, the largest share first."""
+def factors_of(shares: FloatArray, j: int, factors: Sequence[int]) -> tuple[int, ...]:
+    """Return the factors that one code encodes, leaks left out, the largest share first."""
     order = np.argsort(-shares[j], kind="stable")
     return tuple(factors[i] for i in order if shares[j, i] >= LEAK)
 
 
-def by_factor(group: Group, shares: FloatArray) -> list[Group] | None:
-    """Part a group into one for each factor if every code is about one factor; ``None`` if one is about several."""
-    owners = [about(shares, j, group.factors) for j in group.codes]
+def split_by_factor(group: Group, shares: FloatArray) -> list[Group] | None:
+    """Part a group into one for each factor if every code encodes one factor; ``None`` if a code encodes several."""
+    owners = [factors_of(shares, j, group.factors) for j in group.codes]
     if any(len(owner) != 1 for owner in owners):
         return None
     codes = {k: tuple(j for j, o in zip(group.codes, owners, strict=True) if o == (k,)) for k in group.factors}
-    return [Group(factors=(k,), codes=held) for k, held in codes.items() if held]
+    return [Group(factors=(k,), codes=own) for k, own in codes.items() if own]
 
 
-def who_is_where(report: Report, group: Group, shares: FloatArray) -> tuple[str, tuple[int, ...]]:
+def describe_codes(report: Report, group: Group, shares: FloatArray) -> tuple[str, tuple[int, ...]]:
     """Say of each code of a group whether it is about one factor or mixes several, and return those that mix."""
-    factors, codes = report.meta["factor_names"], report.meta["code_names"]
-    owners = {j: about(shares, j, group.factors) for j in group.codes}
+    factors, codes = report.setup.factor_names, report.setup.code_names
+    owners = {j: factors_of(shares, j, group.factors) for j in group.codes}
     mixing = tuple(j for j, owner in owners.items() if len(owner) > 1)
     parts = [f"“{codes[j]}” is about “{factors[owner[0]]}” alone" for j, owner in owners.items() if len(owner) == 1]
     parts += [
@@ -320,13 +349,13 @@ def who_is_where(report: Report, group: Group, shares: FloatArray) -> tuple[str,
     return "; ".join(parts), mixing
 
 
-def leaks(report: Report, structure: Structure, held: Sequence[tuple[int, int]]) -> list[str]:
-    """Say how much of a code that one factor has to itself is another's after all, by the R² of a line."""
-    names, codes = report.meta["factor_names"], report.meta["code_names"]
-    linear = by_lines(report, structure)
+def leaks(report: Report, structure: Structure, pairs: Sequence[tuple[int, int]]) -> list[str]:
+    """Say how much of another factor a code of one factor encodes, by the R² of a line."""
+    names, codes = report.setup.factor_names, report.setup.code_names
+    linear = linear_r2(report, structure.by_single_code)
     return [
         f"“{codes[j]}” has a little of “{names[other]}” too ({linear[j, other]:.2f} of its variance)"
-        for k, j in held
+        for k, j in pairs
         for other in np.flatnonzero((linear[j] >= SPOKEN_OF) & (np.arange(len(names)) != k))
         if not depend(report, {names[k], names[other]})
     ]
@@ -339,12 +368,12 @@ def depend(report: Report, names: Collection[str]) -> bool:
     return any(len({pair.first, pair.second} & set(names)) >= least for pair in pairs)
 
 
-def by_lines(report: Report, structure: Structure) -> FloatArray:
+def linear_r2(report: Report, by_single_code: FloatArray | None) -> FloatArray:
     """Return R² of single codes beyond luck; 0 for categorical factors, which have accuracies instead."""
-    if structure.alone is None:
-        return np.zeros((report.meta["n_codes"], report.meta["n_factors"]))
-    numeric = np.array([kind != "categorical" for kind in report.meta["factor_kinds"]])
-    clear: FloatArray = np.where(
-        numeric & (structure.alone > BEYOND_LUCK**2 / report.meta["n_samples"]), structure.alone, 0.0
-    )
-    return clear
+    setup = report.setup
+    if by_single_code is None:
+        return np.zeros((setup.n_codes, setup.n_factors))
+    numeric = np.array([kind is not FactorKind.CATEGORICAL for kind in setup.factor_kinds])
+    clear = numeric & (by_single_code > BEYOND_LUCK**2 / setup.n_samples)
+    r2: FloatArray = np.where(clear, by_single_code, 0.0)
+    return r2

@@ -1,25 +1,24 @@
-"""Opening paragraph; notes grouped."""
+"""Opening paragraph of a report, and notes grouped by kind."""
 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from unbraid._base.arrays import IntArray
 from unbraid._base.text import count, listing, number, quoted, spoken
-from unbraid.interpret.chance import Standing, standing
+from unbraid.evidence.information import CodeInformation
+from unbraid.interpret.chance import AgainstChance, against_chance
 from unbraid.interpret.dependence import distrusted
 from unbraid.interpret.disagreement import Disagreement, disagreements, explain
+from unbraid.interpret.structure import best_prediction
 from unbraid.interpret.verdict import (
-    AT_CHANCE,
     LEVELS,
     MEANING,
-    NOT_SCORED,
-    NOT_TOLD,
-    READ_WELL,
+    PREDICTED_WELL,
+    Level,
     Verdict,
     exceptions,
     scores_of,
@@ -28,11 +27,12 @@ from unbraid.interpret.verdict import (
 from unbraid.metrics import METRICS
 from unbraid.metrics._catalogue import ceiling
 from unbraid.metrics._metric import Property
+from unbraid.results.note import Note, NoteKind, as_note
 from unbraid.results.report import Report
 from unbraid.results.score import Score
 
 NOTABLE_GAP, LEAST_TIE = 0.15, 0.02
-#: How much more than any other pair two codes must tell about each other to be named.
+#: How many times the mutual information of any other pair two codes must have to be named.
 STANDS_OUT = 2.0
 
 
@@ -42,7 +42,7 @@ class Opening:
 
     Attributes:
         verdict: What the representation is good and bad at.
-        findings: Where that comes from: how the codes hold the factors.
+        findings: How the codes encode the factors.
         numbers: The same as numbers: the middle scores, and how high some can get at all.
         caution: How far to trust that: chance, scores that disagree, factors that differ.
         disagreements: For each property whose scores disagree markedly, what they ask and why they may.
@@ -56,7 +56,7 @@ class Opening:
 
 
 def opening(report: Report) -> Opening:
-    """Say in words what the numbers say."""
+    """Summarise the scores in sentences."""
     if not report.scores:
         return Opening(verdict="Nothing could be scored; the reasons are below.", caution="")
     judged, apart = verdicts(report), disagreements(report)
@@ -69,7 +69,7 @@ def opening(report: Report) -> Opening:
     ]
     return Opening(
         verdict=" ".join([*_judged(judged, report), *_independence(report), *_unscored(judged, report)]),
-        findings=tuple(finding.says for finding in report.findings),
+        findings=tuple(finding.sentence for finding in report.findings),
         numbers=" ".join([*_scale(judged, report), *_ceilings(report)]),
         caution=" ".join(caution),
         disagreements=tuple(explain(item, report, judged) for item in apart),
@@ -90,16 +90,17 @@ def _levels(judged: list[Verdict], report: Report) -> list[str]:
             parts.append(f"{word} at {listing(names)}")
     joined = ", and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
     sentences = [f"This representation is {joined}."] if parts else []
-    for level, words in ((AT_CHANCE, "does no better than chance at"), (NOT_TOLD, "cannot be told from chance in")):
+    chance = {Level.AT_CHANCE: "does no better than chance at", Level.NOT_TOLD: "cannot be told from chance in"}
+    for level, words in chance.items():
         names = _explained(judged, report, level)
         if names:
             sentences.append(f"{'It' if sentences else 'This representation'} {words} {listing(names)}.")
     return sentences
 
 
-def _explained(judged: list[Verdict], report: Report, level: str) -> list[str]:
-    """Name the properties judged so, what each means, and what a good one does not hold for."""
-    return [f"{v.about} ({MEANING[v.about]}{exceptions(v, report)})" for v in judged if v.level == level]
+def _explained(judged: list[Verdict], report: Report, level: Level) -> list[str]:
+    """Name the properties with this verdict, the meaning of each, and the exceptions to a good verdict."""
+    return [f"{v.about} ({MEANING[v.about]}{exceptions(v, report)})" for v in judged if v.level is level]
 
 
 def _scale(judged: list[Verdict], report: Report) -> list[str]:
@@ -112,27 +113,26 @@ def _scale(judged: list[Verdict], report: Report) -> list[str]:
 
 
 def _independence(report: Report) -> list[str]:
-    found = [(m, s, standing(m, s)) for m, s in scores_of(report, Property.INDEPENDENCE) if m.source.label_free]
+    found = [(m, s, against_chance(m, s)) for m, s in scores_of(report, Property.INDEPENDENCE) if m.source.label_free]
     worse = [
         f"{spoken(m.title)} is {number(s.value)} where independent codes give {number(s.null)}"
         for m, s, where in found
-        if where is Standing.WORSE
+        if where is AgainstChance.WORSE
     ]
     if worse:
         like = ", as some factors do" if report.dependence is not None and report.dependence.dependent_pairs else ""
         return [f"The codes depend on each other{like}: {worse[0]}{_closest(report)}."]
-    if any(where is not Standing.UNKNOWN for *_, where in found):
+    if any(where is not AgainstChance.UNKNOWN for *_, where in found):
         return ["The codes cannot be told from independent ones."]
     return []
 
 
 def _closest(report: Report) -> str:
-    """Name the two codes that tell most about each other, where they stand out, and the factor that both hold."""
-    score = report.scores.get("code_mutual_information")
-    matrix = None if score is None else score.evidence.get("code_mutual_information")
-    names = [name for name in report.meta["code_names"] if name not in set(report.meta["dead_codes"])]
-    if matrix is None or len(names) != len(matrix) or len(matrix) < 3:
+    """Name the two codes with the most mutual information, where they stand out, and the factor that both encode."""
+    found = next(iter(report.evidence_of(CodeInformation)), None)
+    if found is None or len(found.data.matrix) < 3:
         return ""
+    names, matrix = report.setup.active_codes, found.data.matrix
     rows, columns = np.triu_indices(len(matrix), 1)
     pairs = matrix[rows, columns]
     first = int(pairs.argmax())
@@ -145,8 +145,8 @@ def _closest(report: Report) -> str:
 
 
 def _unscored(judged: list[Verdict], report: Report) -> list[str]:
-    empty = [v for v in judged if v.level == NOT_SCORED]
-    if empty and not report.meta["n_factors"]:
+    empty = [v for v in judged if v.level is Level.NOT_SCORED]
+    if empty and not report.setup.n_factors:
         return [f"No factors were given, so nothing can be said about {_names(empty)}."]
     failed, not_run = [v for v in empty if v.n_failed], [v for v in empty if not v.n_failed]
     sentences = []
@@ -162,7 +162,7 @@ def _names(judged: list[Verdict]) -> str:
 
 
 def _dependence(report: Report) -> list[str]:
-    """Say which factors depend, and how many scores that misleads: nothing above it can be taken at its word."""
+    """Say which factors depend on each other, and how many of the scores behind the verdict dependence misleads."""
     misled = distrusted(report.scores, report.dependence)
     if not misled or report.dependence is None:
         return []
@@ -174,7 +174,7 @@ def _dependence(report: Report) -> list[str]:
 
 def _one_factor(judged: list[Verdict], report: Report) -> list[str]:
     judges_modularity = any(v.about is Property.MODULARITY and v.n_scores for v in judged)
-    if report.meta["n_factors"] != 1 or not judges_modularity:
+    if report.setup.n_factors != 1 or not judges_modularity:
         return []
     return ["With one factor, no code can mix factors, so the verdict on modularity says little."]
 
@@ -189,12 +189,12 @@ def _partly_failed(judged: list[Verdict]) -> list[str]:
 
 def _chance(report: Report) -> list[str]:
     found = [(METRICS[name], score) for name, score in report.scores.items() if not METRICS[name].source.label_free]
-    where = {spoken(metric.title): standing(metric, score) for metric, score in found}
-    known = [title for title in where if where[title] is not Standing.UNKNOWN]
+    where = {spoken(metric.title): against_chance(metric, score) for metric, score in found}
+    known = [title for title in where if where[title] is not AgainstChance.UNKNOWN]
     if not known:
         return ["Scores were not compared with chance, so some may be luck."] if found else []
-    same = [title for title in known if where[title] is Standing.SAME]
-    worse = [title for title in known if where[title] is Standing.WORSE]
+    same = [title for title in known if where[title] is AgainstChance.SAME]
+    worse = [title for title in known if where[title] is AgainstChance.WORSE]
     if not same and not worse:
         return [f"All {len(known)} scores compared with chance are clear of it."] if len(known) > 1 else []
     if len(same) == len(known) > 1:
@@ -216,7 +216,7 @@ def _disagreements(found: list[Disagreement]) -> list[str]:
 
 
 def _factors(report: Report) -> list[str]:
-    """Name the weakest and strongest factors, where they differ; those that cannot be told apart together."""
+    """Name the weakest and strongest factors, where they differ; factors within the uncertainty share a place."""
     found = {
         name: score
         for name, score in report.scores.items()
@@ -228,7 +228,7 @@ def _factors(report: Report) -> list[str]:
     table = np.array([score.per_factor for score in found.values()])
     if len(table) < 2 or table.shape[1] < 2:
         return []
-    means, names = table.mean(axis=0), report.meta["factor_names"]
+    means, names = table.mean(axis=0), report.setup.factor_names
     tie = _uncertainty(list(found.values()))
     if means.max() - means.min() < max(NOTABLE_GAP, 2 * tie):
         return []
@@ -244,34 +244,31 @@ def _factors(report: Report) -> list[str]:
 
 def _uncertainty(scores: list[Score]) -> float:
     """How far the mean of a factor over scores may be off: the interval of a mean over factors, widened to one."""
-    reaches = [(s.high - s.low) / 2 for s in scores if s.low is not None and s.high is not None]
+    known = [width for score in scores if (width := score.half_width) is not None]
     first = scores[0].per_factor
     assert first is not None
-    return max(LEAST_TIE, float(np.sqrt(len(first)) * np.mean(reaches))) if reaches else LEAST_TIE
+    return max(LEAST_TIE, float(np.sqrt(len(first)) * np.mean(known))) if known else LEAST_TIE
 
 
 def _still_there(report: Report, factors: IntArray) -> str:
-    """Add that the weakest factors are not lost, where probes read them."""
-    found = [s.per_factor for n, s in report.scores.items() if n.endswith(".informativeness")]
-    read = np.max([column for column in found if column is not None], axis=0) if found else None
-    if read is None or read[factors].min() < READ_WELL:
+    """Add that the weakest factors are not lost, where probes predict them."""
+    best = best_prediction(report)
+    if best is None or best[factors].min() < PREDICTED_WELL:
         return ""
-    least, of = math.floor(100 * read[factors].min()) / 100, "it" if len(factors) == 1 else "each"
+    least, of = math.floor(100 * best[factors].min()) / 100, "it" if len(factors) == 1 else "each"
     share = "all" if least >= 1 else f"at least {least:.2f}"
-    return f" That is not for want of information: the best probe reads {share} of {of}."
+    return f" That is not for want of information: the best probe predicts {share} of {of}."
 
 
 def _ceilings(report: Report) -> list[str]:
     """Say which scores cannot reach the best of their range with these factors."""
     found = [(METRICS[name], score) for name, score in report.scores.items()]
-    known = [(m, ceiling(m.name, s.value, report.meta)) for m, s in found if standing(m, s) is not Standing.SAME]
+    above = [(metric, score) for metric, score in found if against_chance(metric, score) is not AgainstChance.SAME]
+    known = [(metric, ceiling(metric.name, score.value, report.setup)) for metric, score in above]
     parts = [f"{top.value:.2f} for {spoken(metric.title)}" for metric, top in known if top is not None]
     if not parts:
         return []
     return [f"Not all scores can reach 1 here; perfect codes, one for each factor, get about {listing(parts)}."]
-
-
-NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,8 +276,8 @@ class Doubt:
     """One note, and the scores it is about.
 
     Attributes:
-        text: The note; where only numbers differ from score to score, they are dots.
-        about: Titles of the scores, each with its own numbers where they differ. Empty: about everything.
+        text: The note; where values differ from score to score, they are dots.
+        about: Titles of the scores, each with its own values where they differ. Empty: about everything.
     """
 
     text: str
@@ -293,30 +290,34 @@ def general_doubts(report: Report) -> list[Doubt]:
 
 
 def failure_doubts(report: Report) -> list[Doubt]:
-    """Return why metrics failed, one entry for each reason."""
+    """Return why metrics failed, one entry for each reason; too few factors are one reason for all metrics alike."""
     reasons: dict[str, list[str]] = {}
+    n_factors = report.setup.n_factors
     for name, reason in report.failures.items():
-        reasons.setdefault(reason.replace(f" for {name}", ""), []).append(METRICS[name].title)
+        least = METRICS[name].min_factors
+        few = f"At least {count(least, 'factor')} needed, got {n_factors}."
+        reasons.setdefault(few if least > n_factors else reason, []).append(METRICS[name].title)
     return [Doubt(text=reason, about=tuple(titles)) for reason, titles in reasons.items()]
 
 
 def score_doubts(report: Report) -> list[Doubt]:
-    """Return the notes of single scores; notes that differ in their numbers only become one."""
-    alike: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
+    """Return the notes of single scores; notes of the same kind and wording become one."""
+    alike: dict[tuple[NoteKind, str], list[tuple[str, Note]]] = {}
     for name, score in report.scores.items():
-        for note in dict.fromkeys(score.notes):
-            pieces = NUMBER.split(note)
-            alike.setdefault(tuple(pieces[::2]), []).append((METRICS[name].title, pieces[1::2]))
-    return [_merge(words, found) for words, found in alike.items()]
+        for note in map(as_note, dict.fromkeys(score.notes)):
+            alike.setdefault((note.kind, note.template), []).append((METRICS[name].title, note))
+    return [_merge(found) for found in alike.values()]
 
 
-def _merge(words: tuple[str, ...], found: list[tuple[str, list[str]]]) -> Doubt:
-    columns = list(zip(*(numbers for _, numbers in found), strict=True))
+def _merge(found: list[tuple[str, Note]]) -> Doubt:
+    """Put the notes of several scores together, with dots for the values that differ."""
+    columns = list(zip(*(note.values for _, note in found), strict=True))
     differs = [len(set(column)) > 1 for column in columns]
+    if not any(differs):
+        return Doubt(text=found[0][1], about=tuple(title for title, _ in found))
     shown = ["…" if different else column[0] for different, column in zip(differs, columns, strict=True)]
-    text = words[0] + "".join(number + word for number, word in zip(shown, words[1:], strict=True))
-    about: list[str] = []
-    for title, numbers in found:
-        own = [number for number, different in zip(numbers, differs, strict=True) if different]
-        about.append(f"{title} ({', '.join(own)})" if own else title)
-    return Doubt(text=text.replace("….", "…"), about=tuple(about))
+    about = [
+        f"{title} ({', '.join(value for value, different in zip(note.values, differs, strict=True) if different)})"
+        for title, note in found
+    ]
+    return Doubt(text=Note.of(found[0][1].kind, found[0][1].template, *shown).replace("….", "…"), about=tuple(about))

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from statistics import median
 
 import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.text import quoted
-from unbraid.interpret.chance import NO_BETTER, Standing, progress, standing
+from unbraid.evidence.subspaces.options import Subspaces
+from unbraid.interpret.chance import NO_BETTER, AgainstChance, against_chance, progress
+from unbraid.interpret.structure import best_prediction
 from unbraid.metrics import METRICS, Metric
 from unbraid.metrics._metric import Property
+from unbraid.metrics._orthogonality import weighted_pairs
 from unbraid.results.finding import FindingKind
 from unbraid.results.report import Report
 from unbraid.results.score import Score
@@ -20,13 +24,30 @@ from unbraid.results.score import Score
 MEANING = {
     Property.MODULARITY: "each code is about one factor",
     Property.COMPACTNESS: "each factor sits in one code",
-    Property.EXPLICITNESS: "the factors can be read out of the codes",
+    Property.EXPLICITNESS: "the factors can be predicted from the codes",
     Property.ORTHOGONALITY: "each factor has directions of its own",
     Property.INDEPENDENCE: "the codes do not depend on each other",
 }
-LEVELS = ((0.9, "very good"), (0.7, "good"), (0.4, "middling"), (0.1, "weak"), (0.0, "poor"))
-AT_CHANCE, NOT_TOLD, NOT_SCORED, NO_VERDICT = "at chance", "not told from chance", "not scored", "no verdict"
-DEPENDENT, INDEPENDENT = "dependent", "no dependence seen"
+
+
+class Level(StrEnum):
+    """Verdict on a property, in a few words."""
+
+    VERY_GOOD = "very good"
+    GOOD = "good"
+    MIDDLING = "middling"
+    WEAK = "weak"
+    POOR = "poor"
+    AT_CHANCE = "at chance"
+    NOT_TOLD = "not told from chance"
+    NOT_SCORED = "not scored"
+    NO_VERDICT = "no verdict"
+    DEPENDENT = "dependent"
+    INDEPENDENT = "no dependence seen"
+
+
+#: Least median of the scores' places from chance (0) to best (1), and the verdict from there on.
+LEVELS = ((0.9, Level.VERY_GOOD), (0.7, Level.GOOD), (0.4, Level.MIDDLING), (0.1, Level.WEAK), (0.0, Level.POOR))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +56,7 @@ class Verdict:
 
     Attributes:
         about: The property.
-        level: One to three words.
+        level: The verdict.
         middle: Median of ``points``, where there are any.
         points: Title and progress from chance (0) to best (1) of each score that has such a scale.
         n_scores: How many scores there are, with or without such a scale.
@@ -44,7 +65,7 @@ class Verdict:
     """
 
     about: Property
-    level: str
+    level: Level
     middle: float | None
     points: tuple[tuple[str, float], ...]
     n_scores: int
@@ -78,21 +99,21 @@ def _verdict(prop: Property, scores: list[tuple[Metric, Score]], n_failed: int) 
     )
 
 
-def _level(scores: list[tuple[Metric, Score]], labelled: list[tuple[Metric, Score]], middle: float | None) -> str:
+def _level(scores: list[tuple[Metric, Score]], labelled: list[tuple[Metric, Score]], middle: float | None) -> Level:
     if not scores:
-        return NOT_SCORED
+        return Level.NOT_SCORED
     if not labelled:
-        return _independence_level([standing(m, s) for m, s in scores])
-    known = [where for m, s in labelled if (where := standing(m, s)) is not Standing.UNKNOWN]
-    if known and sum(where is Standing.BETTER for where in known) <= len(known) / 2:
-        return AT_CHANCE if middle is not None and middle < NO_BETTER else NOT_TOLD
-    return NO_VERDICT if middle is None else next(word for least, word in LEVELS if middle >= least)
+        return _independence_level([against_chance(m, s) for m, s in scores])
+    known = [where for m, s in labelled if (where := against_chance(m, s)) is not AgainstChance.UNKNOWN]
+    if known and sum(where is AgainstChance.BETTER for where in known) <= len(known) / 2:
+        return Level.AT_CHANCE if middle is not None and middle < NO_BETTER else Level.NOT_TOLD
+    return Level.NO_VERDICT if middle is None else next(word for least, word in LEVELS if middle >= least)
 
 
-def _independence_level(found: list[Standing]) -> str:
-    if Standing.WORSE in found:
-        return DEPENDENT
-    return INDEPENDENT if set(found) - {Standing.UNKNOWN} else NO_VERDICT
+def _independence_level(found: list[AgainstChance]) -> Level:
+    if AgainstChance.WORSE in found:
+        return Level.DEPENDENT
+    return Level.INDEPENDENT if set(found) - {AgainstChance.UNKNOWN} else Level.NO_VERDICT
 
 
 def _no_points(scores: list[tuple[Metric, Score]], labelled: list[tuple[Metric, Score]]) -> str:
@@ -106,19 +127,19 @@ def _no_points(scores: list[tuple[Metric, Score]], labelled: list[tuple[Metric, 
 
 
 #: A factor, code or pair below this is an exception to a verdict of that level; a lesser one claims nothing of each.
-LEAST = {"very good": 0.75, "good": 0.55}
-#: How well a probe must read a factor to say that it is there.
-READ_WELL = 0.9
+LEAST = {Level.VERY_GOOD: 0.75, Level.GOOD: 0.55}
+#: How well a probe must predict a factor to say that it is encoded.
+PREDICTED_WELL = 0.9
 #: Two factors whose orthogonality is below this hardly have a direction that they do not share.
 HARDLY_ANY = 0.25
 
-#: Findings all of whose codes are about several factors, and those all of whose factors sit in several codes.
+#: Findings whose codes all encode several factors, and findings whose factors all need several codes.
 SHARED_CODES = (FindingKind.ROTATED, FindingKind.PACKED)
 SEVERAL_CODES = (FindingKind.ROTATED, FindingKind.SPREAD, FindingKind.CIRCLE)
 
 
 def exceptions(verdict: Verdict, report: Report) -> str:
-    """Name what a good verdict does not hold for, in words that follow it; nothing where it holds throughout."""
+    """Name the exceptions to a good verdict, in words that follow the verdict; nothing where there are none."""
     least = LEAST.get(verdict.level)
     if least is None:
         return ""
@@ -126,8 +147,8 @@ def exceptions(verdict: Verdict, report: Report) -> str:
         return _pairs(report, least)
     of_codes = verdict.about is Property.MODULARITY
     middle = _middle([_points(m, s, of_codes) for m, s in scores_of(report, verdict.about)])
-    names = report.meta["code_names" if of_codes else "factor_names"]
-    known = {Property.MODULARITY: _without_factor, Property.EXPLICITNESS: _read_by_some}.get(verdict.about)
+    names = report.setup.code_names if of_codes else report.setup.factor_names
+    known = {Property.MODULARITY: _without_factor, Property.EXPLICITNESS: _predicted_by_some}.get(verdict.about)
     apart = known(report) if known else set()
     low = {name for name, at in zip(names, middle, strict=False) if at < least} - apart
     said = quoted([name for name in names if name in low | _found(report, verdict.about)])
@@ -164,31 +185,28 @@ def _without_factor(report: Report) -> set[str]:
     return {name for item in report.findings if item.kind in kinds for name in item.codes}
 
 
-def _read_by_some(report: Report) -> set[str]:
-    """Return the factors that at least one probe reads well, though most may not."""
-    found = [s.per_factor for n, s in report.scores.items() if n.endswith(".informativeness")]
-    read = [column for column in found if column is not None]
-    best = np.max(read, axis=0) if read else []
-    return {name for name, most in zip(report.meta["factor_names"], best, strict=False) if most >= READ_WELL}
+def _predicted_by_some(report: Report) -> set[str]:
+    """Return the factors that at least one probe predicts well, though most may not."""
+    best = best_prediction(report)
+    if best is None:
+        return set()
+    return {name for name, most in zip(report.setup.factor_names, best, strict=True) if most >= PREDICTED_WELL}
 
 
 def _pairs(report: Report, least: float) -> str:
     """Name factors that share directions: alone where they do with every other, else as pairs."""
-    score, names = report.scores.get("iwo"), report.meta["factor_names"]
-    if score is None or score.per_factor is None:
+    found, names = next(iter(report.evidence_of(Subspaces)), None), report.setup.factor_names
+    if found is None:
         return ""
-    matrix = score.evidence.get("iwo")
-    if matrix is None:  # as read from a file: a mean over pairs tells how low the lowest may be, not which it is
-        worst = 1 - (len(names) - 1) * (1 - score.per_factor.min())
-        return ", with exceptions" if worst < least else ""
+    matrix = weighted_pairs(found.data).matrix
     low = matrix < least
     np.fill_diagonal(low, False)
     alone = low.sum(axis=1) == len(names) - 1
     low[alone] = low[:, alone] = False
-    found = np.argwhere(np.triu(low))
+    pairs = np.argwhere(np.triu(low))
     said = [quoted([name for name, out in zip(names, alone, strict=True) if out])] if alone.any() else []
-    if len(found):
-        said.append(_shared(matrix, found, names))
+    if len(pairs):
+        said.append(_shared(matrix, pairs, names))
     return f", except {' and '.join(said)}" if said else ""
 
 

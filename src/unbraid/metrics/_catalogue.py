@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from unbraid.metrics import (
     _dci,
@@ -24,6 +22,7 @@ from unbraid.metrics import (
     _udr,
 )
 from unbraid.metrics._metric import BesideThePanel, Metric, OneFactor
+from unbraid.results.setup import Setup
 
 METRICS: dict[str, Metric] = {
     row.name: row
@@ -67,24 +66,19 @@ class Ceiling:
     why: str
 
 
-def ceiling(name: str, value: float, meta: Mapping[str, Any]) -> Ceiling | None:
+def ceiling(name: str, value: float, setup: Setup) -> Ceiling | None:
     """Return the largest score attainable while each factor has one code, or ``None`` where it is the best value.
 
     Args:
         name: Registry name of the score.
         value: The score; a value above the ceiling shows that factors have more than one code.
-        meta: Of the report: kinds and values of the factors, and options.
-
-    Example:
-        >>> meta = {"factor_kinds": ["categorical"], "factor_levels": [3], "options": {}}
-        >>> round(ceiling("sap", 0.6, meta).value, 3), ceiling("mcc", 0.6, meta)
-        (0.667, None)
+        setup: Of the report: kinds and values of the factors, options and rows.
     """
     rule = METRICS[name].ceiling
-    if rule is None or not meta["factor_kinds"]:
+    if rule is None or not setup.factor_kinds:
         return None
-    options, n_rows = meta["options"].get(name, {}), int(meta.get("n_samples", 0))
-    columns = zip(meta["factor_kinds"], meta["factor_levels"], strict=True)
+    options, n_rows = setup.options.get(name, {}), setup.n_samples
+    columns = zip(setup.factor_kinds, setup.factor_levels, strict=True)
     tops = [rule.of(OneFactor(kind=kind, levels=n, n_rows=n_rows, options=options)) for kind, n in columns]
     mean = sum(tops) / len(tops)
     return None if mean > WORTH_A_WORD or value > mean + PASSED else Ceiling(value=mean, why=rule.why)

@@ -20,6 +20,7 @@ from unbraid.probes.trees import (
     forest_importance,
 )
 from unbraid.representation.representation import as_labelled
+from unbraid.results.note import Note, NoteKind
 from unbraid.results.score import Score
 
 
@@ -173,7 +174,8 @@ def completeness(importance: Importance) -> Score:
     matrix = importance.matrix
     used = matrix.sum(axis=0) > 0
     per_factor = np.where(used, 1 - normalised_entropy(matrix.T), 0.0)
-    notes = () if used.all() else (f"{int((~used).sum())} factor(s) of which this probe reads nothing score 0.",)
+    lost = int((~used).sum())
+    notes = (Note.of(NoteKind.METRIC, "{} factor(s) that this probe cannot predict score 0.", lost),) if lost else ()
     return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence={"importance": matrix}, notes=notes)
 
 

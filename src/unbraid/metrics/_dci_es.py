@@ -11,7 +11,14 @@ import pandas as pd
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import to_array
-from unbraid.evidence.loss_capacity import Loss, LossCapacity, LossCapacityOptions, WhichProbe, loss_capacity_curves
+from unbraid.evidence.loss_capacity import (
+    CapacityCurves,
+    Loss,
+    LossCapacity,
+    LossCapacityOptions,
+    WhichProbe,
+    loss_capacity_curves,
+)
 from unbraid.metrics._dci import (
     ONE_COPY_SUFFICES,
     SPLIT_IMPORTANCE,
@@ -212,8 +219,7 @@ def es_informativeness(curves: LossCapacity) -> Score:
 
     A cross-entropy has no largest value, so that it counts as a share of that of a blind guess.
     """
-    lowest = np.minimum(curves.losses.min(axis=1), curves.baselines)
-    per_factor = 1 - (lowest / curves.baselines if curves.loss == "cross_entropy" else lowest)
+    per_factor = curve_informativeness(curves)
     return Score(
         value=float(per_factor.mean()), per_factor=per_factor, evidence=_curve_evidence(curves), axis=curves.axis
     )
@@ -221,12 +227,7 @@ def es_informativeness(curves: LossCapacity) -> Score:
 
 def es_explicitness(curves: LossCapacity) -> Score:
     """Score how little capacity it takes to reach the lowest loss, averaged over factors."""
-    per_factor = np.array(
-        [
-            explicitness_of_curve(capacities, losses, baseline=float(baseline))
-            for capacities, losses, baseline in zip(curves.capacities, curves.losses, curves.baselines, strict=True)
-        ]
-    )
+    per_factor = curve_explicitness(curves)
     gained = (curves.baselines - curves.losses.min(axis=1)) / curves.baselines
     unread = int((gained < NEAR_NOTHING).sum())
     notes: tuple[str, ...] = ()
@@ -242,8 +243,21 @@ def es_explicitness(curves: LossCapacity) -> Score:
         evidence=_curve_evidence(curves),
         notes=notes,
         axis=curves.axis,
-        says=_identified(curves, value),
+        sentence=_identified(curves, value),
     )
+
+
+def curve_informativeness(curves: LossCapacity | CapacityCurves) -> FloatArray:
+    """Informativeness of each factor's curve, ``(n_factors,)``."""
+    lowest = np.minimum(curves.losses.min(axis=1), curves.baselines)
+    per_factor: FloatArray = 1 - (lowest / curves.baselines if curves.loss == "cross_entropy" else lowest)
+    return per_factor
+
+
+def curve_explicitness(curves: LossCapacity | CapacityCurves) -> FloatArray:
+    """Explicitness of each factor's curve, ``(n_factors,)``."""
+    columns = zip(curves.capacities, curves.losses, curves.baselines, strict=True)
+    return np.array([explicitness_of_curve(k, losses, baseline=float(guess)) for k, losses, guess in columns])
 
 
 def es_size(curves: LossCapacity) -> Score:
@@ -328,13 +342,13 @@ def _with_notes(score: Score, curves: LossCapacity) -> Score:
 
 def _curve_evidence(curves: LossCapacity) -> dict[str, FloatArray]:
     """What a plot of the curves needs."""
-    reach = 1.96 * curves.errors
+    found = curves.curves
     return {
-        "capacities": curves.capacities,
-        "losses": curves.losses,
-        "loss_low": np.maximum(curves.losses - reach, 0.0),
-        "loss_high": curves.losses + reach,
-        "baselines": curves.baselines,
+        "capacities": found.capacities,
+        "losses": found.losses,
+        "loss_low": found.low,
+        "loss_high": found.high,
+        "baselines": found.baselines,
     }
 
 

@@ -98,8 +98,7 @@ def code_mutual_information(codes: Any, *, n_bins: int = 20, binning: Binning = 
 
 def total_correlation_score(covariance: CodeCovariance) -> Score:
     """Total correlation of a covariance matrix."""
-    deviation = np.sqrt(np.diagonal(covariance.matrix))
-    correlation = covariance.matrix / np.outer(deviation, deviation)
+    correlation = covariance.correlation
     values = np.linalg.eigvalsh(correlation)
     singular = values[0] < 1e-12 * len(values)
     notes = dead_code_notes(int((~covariance.active).sum()))

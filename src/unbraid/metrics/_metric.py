@@ -13,6 +13,7 @@ from unbraid._base.checks import check_choice
 from unbraid._base.workers import Workers
 from unbraid.evidence.information import InformationTable
 from unbraid.representation.representation import Representation
+from unbraid.results.note import Note, NoteKind
 from unbraid.results.score import Score
 
 
@@ -286,14 +287,16 @@ def binning_notes(table: InformationTable) -> tuple[str, ...]:
         return ()
     worst = int(table.factor_levels[capped].max())
     ceiling = np.log(bins) / np.log(worst)
-    return (
-        f"Codes are cut into {bins} bins but a factor takes {worst} values: "
-        f"no code can carry more than about {ceiling:.2f} of its entropy here; raise n_bins to lift that.",
+    template = (
+        "Codes are cut into {} bins but a factor takes {} values: "
+        "no code can carry more than about {} of its entropy here; raise n_bins to lift that."
     )
+    return (Note.of(NoteKind.METRIC, template, bins, worst, f"{ceiling:.2f}"),)
 
 
 def dead_code_notes(n_dead: int) -> tuple[str, ...]:
     """Say how many constant codes were left out."""
     if not n_dead:
         return ()
-    return (f"{n_dead} constant code{'s' if n_dead > 1 else ''} left out.",)
+    template = "{} constant codes left out." if n_dead > 1 else "{} constant code left out."
+    return (Note.of(NoteKind.METRIC, template, n_dead),)

@@ -169,18 +169,32 @@ class Pairs(NamedTuple):
 
 def iwo_score(found: Subspaces) -> Score:
     """IWO of bases and weights."""
-    matrix, mean = over_pairs(found, weighted_orthogonality, diagonal=0.0)
+    matrix, mean = weighted_pairs(found)
     evidence = {"iwo": matrix, **_curves(found)}
     return Score(value=mean, per_factor=off_diagonal_mean(matrix), evidence=evidence, notes=_notes(found))
 
 
 def orthogonality_score(found: Subspaces) -> Score:
     """Plain orthogonality of bases, as many axes as lower the loss: a residual spread over all axes adds none."""
-    explained = weigh(list(found.subspaces), SubspaceOptions(), found.n_codes)
-    matrix, mean = over_pairs(explained, lambda a, b, _, __: overlap(a, b), diagonal=1.0)
+    matrix, mean = plain_pairs(found)
     return Score(
         value=mean, per_factor=off_diagonal_mean(matrix), evidence={"orthogonality": matrix}, notes=_notes(found)
     )
+
+
+def weighted_pairs(found: Subspaces) -> Pairs:
+    """Importance-weighted orthogonality of every two factors."""
+    return over_pairs(found, weighted_orthogonality, diagonal=0.0)
+
+
+def plain_pairs(found: Subspaces) -> Pairs:
+    """Overlap of every two factors, every axis that lowers the loss counted alike."""
+    explained = weigh(list(found.subspaces), SubspaceOptions(), found.n_codes)
+    return over_pairs(explained, lambda a, b, _, __: overlap(a, b), diagonal=1.0)
+
+
+#: Scores that are the mean of a matrix over pairs of factors, and the matrix.
+PAIRS = {"iwo": weighted_pairs, "orthogonality": plain_pairs}
 
 
 def iwr_score(found: Subspaces) -> Score:
@@ -232,11 +246,13 @@ def loss_shares(losses: FloatArray) -> FloatArray:
     return shares
 
 
+def loss_curves(found: Subspaces) -> FloatArray:
+    """Loss left with no axis, one, two, ... as a share of the first; a column for each factor, NaN below its axes."""
+    return padded_columns([loss_shares(subspace.losses) for subspace in found.subspaces])
+
+
 def _curves(found: Subspaces) -> dict[str, FloatArray]:
-    return {
-        "axis_weights": padded_columns(found.weights),
-        "loss_curve": padded_columns([loss_shares(subspace.losses) for subspace in found.subspaces]),
-    }
+    return {"axis_weights": padded_columns(found.weights), "loss_curve": loss_curves(found)}
 
 
 def _notes(found: Subspaces) -> tuple[str, ...]:

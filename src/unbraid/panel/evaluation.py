@@ -1,4 +1,4 @@
-"""The panel: choose metrics, gather each kind of evidence once, add intervals, nulls and notes."""
+"""The panel: plan the evidence, run tasks that return outcomes, finish scores with intervals, nulls and notes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import platform
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,11 +25,14 @@ from unbraid.interpret.chance import score_notes
 from unbraid.interpret.dependence import dependence_note, dependence_notes
 from unbraid.interpret.diagnosis import diagnose
 from unbraid.metrics import Metric
-from unbraid.panel.plan import Group, options_of, plain_options, plan_groups, resolve_metrics
+from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
 from unbraid.representation.representation import Representation, as_representation, check_n_factors
 from unbraid.representation.warnings import check_rows, representation_notes
-from unbraid.results.report import LAYOUT, Report
+from unbraid.results.evidence import Evidence, kept
+from unbraid.results.note import Note, NoteKind, as_note
+from unbraid.results.report import Report
 from unbraid.results.score import Score
+from unbraid.results.setup import Setup
 
 CONFIDENCE = 0.95
 REPLICATE_DECIMALS = 9
@@ -63,7 +66,7 @@ def evaluate(
     repeated on random halves of the rows) and a null: what the same codes score once the factors are shuffled
     (for label-free metrics: once every code is shuffled on its own). A metric that fails leaves a
     reason and does not stop the others. Every two factors are tested for dependence, and scores that it misleads
-    say so. ``findings`` say in sentences how the codes hold the factors, as far as the evidence shows it.
+    say so. ``findings`` say in sentences how the codes encode the factors, as far as the evidence shows it.
 
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
@@ -106,33 +109,37 @@ def evaluate(
     chosen, notes = _choose(metrics, rep)
     failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
     shared = {"n_bins": n_bins, "binning": binning}
-    groups = plan_groups([metric for metric in chosen if metric.name not in failures], shared, options or {})
+    plans = plan_evidence([metric for metric in chosen if metric.name not in failures], shared, options or {})
     started = time.perf_counter()
-    tasks = [task for group in groups for task in _tasks(group, rep, seed, intervals, nulls, workers)]
-    tested: list[FactorDependence | None] = []
-    tasks.append(
-        lambda: tested.append(factor_dependence(rep, np.random.default_rng([seed, zlib.crc32(b"dependence")])))
-    )
-    with threadpool_limits(1), track(len(tasks), progress, doing=f"scoring {name}") as bar:
-        _run(tasks, workers, bar)
-    for group in groups:
-        failures |= group.errors
-    names = [metric.name for metric in chosen]
-    (dependence,) = tested
-    scores = {name: _finish(group, name, dependence) for name in names for group in groups if name in group.points}
-    methods = {name: group.source.interval_method for group in groups for name in group.points} if intervals else {}
+    tests = partial(factor_dependence, rep, np.random.default_rng([seed, zlib.crc32(b"dependence")]))
+    tasks = [(plan, task) for plan in plans for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
+    with threadpool_limits(1), track(1 + len(tasks), progress, doing=f"scoring {name}") as bar:
+        dependence, *outcomes = _run([tests, *(task for _, task in tasks)], workers, bar)
+    by_plan = list(zip((plan for plan, _ in tasks), outcomes, strict=True))
+    found = [_gathered(plan, [outcome for owner, outcome in by_plan if owner is plan]) for plan in plans]
+    seconds = time.perf_counter() - started
+    for one in found:
+        failures |= one.point.errors
+    order = [metric.name for metric in chosen]
+    scores = {name: _finish(one, name, rep, dependence) for name in order for one in found if name in one.point.scores}
+    methods = {name: one.plan.source.interval_method for one in found for name in one.point.scores} if intervals else {}
     report = Report(
         scores=scores,
-        failures={name: failures[name] for name in names if name in failures},
+        failures={name: failures[name] for name in order if name in failures},
         interval_methods={name: methods[name] for name in scores if name in methods},
-        notes=(*representation_notes(rep, n_bins=n_bins), *dependence_notes(dependence, list(scores)), *notes),
+        notes=(
+            *(as_note(note, NoteKind.INPUT) for note in representation_notes(rep, n_bins=n_bins)),
+            *(as_note(note, NoteKind.DEPENDENT_FACTORS) for note in dependence_notes(dependence, list(scores))),
+            *notes,
+        ),
+        evidence=tuple(record for one in found if (record := _record(one, scores)) is not None),
         dependence=dependence,
-        meta={"name": name, **_meta(rep, groups, seed, time.perf_counter() - started)},
+        setup=_setup(name, rep, found, seed, seconds),
     )
     return replace(report, findings=diagnose(report))
 
 
-def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[str, ...]]:
+def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[Note, ...]]:
     """Return the metrics to try; the default leaves out what the input cannot support, and says so."""
     chosen = resolve_metrics(metrics)
     if metrics != "default":
@@ -140,8 +147,8 @@ def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Met
     left_out = [metric.name for metric in chosen if metric.min_factors > rep.n_factors]
     if not left_out:
         return chosen, ()
-    note = f"Left out, for want of labelled factors ({rep.n_factors} given): {', '.join(left_out)}."
-    return [metric for metric in chosen if metric.name not in left_out], (note,)
+    sentence = f"Left out, for want of labelled factors ({rep.n_factors} given): {', '.join(left_out)}."
+    return [metric for metric in chosen if metric.name not in left_out], (Note.of(NoteKind.LEFT_OUT, sentence),)
 
 
 def _unsupported(metric: Metric, rep: Representation) -> str | None:
@@ -152,178 +159,264 @@ def _unsupported(metric: Metric, rep: Representation) -> str | None:
     return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Draw:
+    """One replicate or null of a kind of evidence: the value of each metric, or why it has none."""
+
+    values: Mapping[str, float]
+    errors: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Point:
+    """Evidence of all rows, gathered once.
+
+    Attributes:
+        evidence: What the report keeps of it; ``None`` where gathering failed, or it is too large to keep.
+        scores: By metric.
+        errors: For each metric without a score, the reason.
+        seconds: Time of gathering and scoring.
+        redrawn: Replicates drawn from the evidence, where its source draws them so.
+    """
+
+    evidence: Any
+    scores: Mapping[str, Score]
+    errors: Mapping[str, str]
+    seconds: float = 0.0
+    redrawn: tuple[Draw, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gathered:
+    """All outcomes for one kind of evidence, replicates and nulls by index."""
+
+    plan: EvidencePlan
+    point: Point
+    replicates: tuple[Draw, ...]
+    nulls: tuple[Draw, ...]
+
+    def values(self, draws: Sequence[Draw], name: str) -> FloatArray:
+        """Return the values that one metric has, in the order of the draws."""
+        return np.array([draw.values[name] for draw in draws if name in draw.values])
+
+    def draw_error(self, name: str) -> str | None:
+        """Return why the first draw without a value of this metric has none."""
+        draws = (*self.replicates, *self.nulls)
+        return next((draw.errors[name] for draw in draws if name in draw.errors), None)
+
+
+Outcome = Point | tuple[Draw, ...]
+#: What a task computes: the point, or the draws of one role.
+Task = Callable[[], tuple[int, Outcome]]
+
+
 def _tasks(
-    group: Group, rep: Representation, seed: int, intervals: bool, nulls: bool, workers: Workers
-) -> list[Callable[[], None]]:
-    """Return the work of one group, in pieces that do not depend on each other or on their order."""
-    key = zlib.crc32(f"{group.source.name} {plain_options(group.options)}".encode())
+    plan: EvidencePlan, rep: Representation, seed: int, intervals: bool, nulls: bool, workers: Workers
+) -> list[Task]:
+    """Return the work for one kind of evidence, in pieces that do not depend on each other or on their order."""
+    source = plan.source
+    key = zlib.crc32(f"{source.name} {plain_options(plan.options)}".encode())
 
     def rng(role: int, index: int = 0) -> np.random.Generator:
         return np.random.default_rng([seed, key, role, index])
 
-    redraws = rng(REPLICATE) if intervals and group.source.redraw is not None else None
-    tasks: list[Callable[[], None]] = [partial(_point, group, rep, rng(POINT), redraws, workers)]
-    if intervals and group.source.resample is not None:
-        tasks.append(partial(_resample, group, rep, rng(REPLICATE)))
-    elif intervals and redraws is None:
-        tasks += [
-            partial(_replicate, group, rep, index, rng(REPLICATE, index), workers)
-            for index in range(group.source.n_replicates)
-        ]
+    def task(role: int, work: Callable[..., Outcome], *arguments: Any) -> Task:
+        return lambda: (role, work(plan, rep, *arguments))
+
+    redraws = rng(REPLICATE) if intervals and source.redraw is not None else None
+    tasks = [task(POINT, _point, rng(POINT), redraws, workers)]
+    if intervals and source.resample is not None:
+        tasks.append(task(REPLICATE, _resample, rng(REPLICATE)))
+    elif intervals and plan.refits:
+        tasks += [task(REPLICATE, _replicate, rng(REPLICATE, index), workers) for index in range(source.n_replicates)]
     if nulls:
-        tasks += [partial(_null, group, rep, index, rng(NULL, index), workers) for index in range(group.source.n_nulls)]
+        tasks += [task(NULL, _null, rng(NULL, index), workers) for index in range(source.n_nulls)]
     return tasks
 
 
-def _run(tasks: list[Callable[[], None]], workers: Workers, bar: Progress) -> None:
-    def run(task: Callable[[], None]) -> None:
-        task()
-        bar.advance()
+def _run(tasks: list[Callable[[], Any]], workers: Workers, bar: Progress) -> list[Any]:
+    """Return what each task returns, in the order of the tasks, whichever finishes first."""
 
-    workers.map(run, tasks)
+    def run(task: Callable[[], Any]) -> Any:
+        outcome = task()
+        bar.advance()
+        return outcome
+
+    return workers.map(run, tasks)
+
+
+def _gathered(plan: EvidencePlan, outcomes: Sequence[tuple[int, Outcome]]) -> Gathered:
+    """Sort outcomes by role."""
+    point = next(outcome for _, outcome in outcomes if isinstance(outcome, Point))
+
+    def draws(wanted: int) -> tuple[Draw, ...]:
+        found = [outcome for role, outcome in outcomes if role == wanted and not isinstance(outcome, Point)]
+        return tuple(draw for drawn in found for draw in drawn)
+
+    return Gathered(plan=plan, point=point, replicates=(*point.redrawn, *draws(REPLICATE)), nulls=draws(NULL))
+
+
+def _gather(plan: EvidencePlan, rep: Representation, rng: np.random.Generator, workers: Workers, *, light: bool) -> Any:
+    """Gather evidence, with lighter options for replicates and nulls; the one place that calls the source."""
+    lighten = plan.source.lighten
+    options = lighten(plan.options) if light and lighten is not None else plan.options
+    return plan.source.evidence(rep, options, rng, workers)
 
 
 def _point(
-    group: Group,
+    plan: EvidencePlan,
     rep: Representation,
     rng: np.random.Generator,
     redraws: np.random.Generator | None,
     workers: Workers,
-) -> None:
+) -> Point:
     started = time.perf_counter()
     try:
-        evidence = group.source.evidence(rep, group.options, rng, workers)
+        evidence = _gather(plan, rep, rng, workers, light=False)
     except Exception as error:  # one metric must never take the others down; its row carries the reason
-        group.errors |= {name: _reason(error) for name in group.metrics}
-        return
-    for name, (metric, rest) in group.metrics.items():
-        try:
-            group.points[name] = metric.score(evidence, **rest)
-        except Exception as error:  # as above
-            group.errors[name] = _reason(error)
-    group.seconds = time.perf_counter() - started
-    if redraws is not None and group.source.redraw is not None:
-        try:
-            drawn = group.source.redraw(evidence, n_resamples=group.source.n_replicates, rng=redraws)
-            group.replicates = {index: _values(group, other) for index, other in enumerate(drawn)}
-        except Exception as error:  # as in _resample
-            group.spread_error = _reason(error)
+        return Point(evidence=None, scores={}, errors=dict.fromkeys(plan.metrics, _reason(error)))
+    scores, errors = _scores(plan, evidence)
+    seconds = time.perf_counter() - started
+    redraw, redrawn = plan.source.redraw, tuple[Draw, ...]()
+    if redraws is not None and redraw is not None:
+        redrawn = _draws(plan, lambda: redraw(evidence, n_resamples=plan.source.n_replicates, rng=redraws))
+    return Point(evidence=kept(evidence), scores=scores, errors=errors, seconds=seconds, redrawn=redrawn)
 
 
-def _resample(group: Group, rep: Representation, rng: np.random.Generator) -> None:
-    assert group.source.resample is not None
-    try:
-        tables = group.source.resample(rep, group.options, n_resamples=group.source.n_replicates, rng=rng)
-        group.replicates = {index: _values(group, table) for index, table in enumerate(tables)}
-    except Exception as error:  # a score without an interval is still a score; a note says why
-        group.spread_error = _reason(error)
+def _resample(plan: EvidencePlan, rep: Representation, rng: np.random.Generator) -> tuple[Draw, ...]:
+    resample = plan.source.resample
+    assert resample is not None
+    return _draws(plan, lambda: resample(rep, plan.options, n_resamples=plan.source.n_replicates, rng=rng))
 
 
-def _replicate(group: Group, rep: Representation, index: int, rng: np.random.Generator, workers: Workers) -> None:
-    """Gather again on a random half; its spread around the whole is the standard error of the whole."""
-    n_rows = rep.n_samples // 2
-    if group.source.max_replicate_rows is not None:
-        n_rows = min(n_rows, group.source.max_replicate_rows)
-    group.scale = float(np.sqrt(n_rows / (rep.n_samples - n_rows)))
-    try:
+def _replicate(plan: EvidencePlan, rep: Representation, rng: np.random.Generator, workers: Workers) -> tuple[Draw, ...]:
+    """Gather again on a random part of the rows."""
+    n_rows = _replicate_rows(plan, rep)
+
+    def again() -> list[Any]:
         part = rep.take(np.sort(rng.permutation(rep.n_samples)[:n_rows]))
-        group.replicates[index] = _values(group, group.source.evidence(part, _light(group), rng, workers))
-    except Exception as error:  # as in _resample
-        group.spread_error = _reason(error)
+        return [_gather(plan, part, rng, workers, light=True)]
+
+    return _draws(plan, again)
 
 
-def _null(group: Group, rep: Representation, index: int, rng: np.random.Generator, workers: Workers) -> None:
-    limit = group.source.max_replicate_rows
+def _replicate_rows(plan: EvidencePlan, rep: Representation) -> int:
+    half, limit = rep.n_samples // 2, plan.source.max_replicate_rows
+    return half if limit is None else min(half, limit)
+
+
+def _null(plan: EvidencePlan, rep: Representation, rng: np.random.Generator, workers: Workers) -> tuple[Draw, ...]:
+    """Gather on shuffled factors, or shuffled codes for evidence without labels."""
+    limit = plan.source.max_replicate_rows
     if limit is not None and rep.n_samples > limit:
         rep = rep.take(np.sort(rng.permutation(rep.n_samples)[:limit]))
-    shuffled = rep.with_shuffled_codes(rng) if group.source.label_free else rep.with_shuffled_factors(rng)
+    shuffled = rep.with_shuffled_codes(rng) if plan.source.label_free else rep.with_shuffled_factors(rng)
+    return _draws(plan, lambda: [_gather(plan, shuffled, rng, workers, light=True)])
+
+
+def _draws(plan: EvidencePlan, gather: Callable[[], list[Any]]) -> tuple[Draw, ...]:
+    """Score each evidence gathered; a score without an interval is still a score, so a failure is kept as a reason."""
     try:
-        group.nulls[index] = _values(group, group.source.evidence(shuffled, _light(group), rng, workers))
-    except Exception as error:  # as in _resample
-        group.spread_error = _reason(error)
+        gathered = gather()
+    except Exception as error:  # a note of each score says why it has no interval
+        return (Draw(values={}, errors=dict.fromkeys(plan.metrics, _reason(error))),)
+    draws = []
+    for evidence in gathered:
+        scores, errors = _scores(plan, evidence)
+        draws.append(Draw(values={name: score.value for name, score in scores.items()}, errors=errors))
+    return tuple(draws)
 
 
-def _light(group: Group) -> Any:
-    return group.options if group.source.lighten is None else group.source.lighten(group.options)
-
-
-def _values(group: Group, evidence: Any) -> dict[str, float]:
-    """Score what can be scored; a metric that fails costs the others of its group nothing."""
-    values = {}
-    for name, (metric, rest) in group.metrics.items():
+def _scores(plan: EvidencePlan, evidence: Any) -> tuple[dict[str, Score], dict[str, str]]:
+    """Score what can be scored; a metric that fails costs the others of its evidence nothing."""
+    scores, errors = {}, {}
+    for name, (metric, rest) in plan.metrics.items():
         try:
-            values[name] = metric.score(evidence, **rest).value
-        except Exception as error:  # as in _resample
-            group.spread_error = _reason(error)
-    return values
+            scores[name] = metric.score(evidence, **rest)
+        except Exception as error:  # the metric's row carries the reason
+            errors[name] = _reason(error)
+    return scores, errors
 
 
 def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
-def _finish(group: Group, name: str, dependence: FactorDependence | None) -> Score:
+def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorDependence | None) -> Score:
     """Add interval, null and notes to a point score."""
-    metric, score = group.metrics[name][0], group.points[name]
-    values, nulls = _in_order(group.replicates, name), _in_order(group.nulls if metric.has_null else {}, name)
+    metric, score = found.plan.metrics[name][0], found.point.scores[name]
+    values = found.values(found.replicates, name)
+    nulls = found.values(found.nulls if metric.has_null else (), name)
     low = high = beats_chance = replicates = None
     if len(values) >= 3 and np.isfinite(values).all() and np.isfinite(score.value):
-        reach = _reach(values) * group.scale
-        replicates = _replicates(group, name)
-        low, high = (float(np.clip(end, *metric.bounds)) for end in (score.value - reach, score.value + reach))
+        scale = _spread_scale(found.plan, rep)
+        half_width = _half_width(values) * scale
+        replicates = _replicates(found, name, scale)
+        ends = score.value - half_width, score.value + half_width
+        low, high = (float(np.clip(end, *metric.bounds)) for end in ends)
         if len(nulls):
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
-            beats_chance = bool(gain > reach and _beyond(score.value, nulls, gain))
+            beats_chance = bool(gain > half_width and _beyond(score.value, nulls, gain))
     null = float(nulls.mean()) if len(nulls) else None
     finished = replace(score, low=low, high=high, null=null, beats_chance=beats_chance, replicates=replicates)
-    added = (*score_notes(metric, finished, group.spread_error), *dependence_note(metric, dependence))
-    return replace(finished, notes=(*score.notes, *added))
+    misled = (as_note(note, NoteKind.DEPENDENT_FACTORS) for note in dependence_note(metric, dependence))
+    added = (*score_notes(metric, finished, found.draw_error(name)), *misled)
+    return replace(finished, notes=(*map(as_note, score.notes), *added))
+
+
+def _spread_scale(plan: EvidencePlan, rep: Representation) -> float:
+    """Return what turns the spread of replicates into the standard error of the score of all rows."""
+    if not plan.refits:
+        return 1.0
+    n_rows = _replicate_rows(plan, rep)
+    return float(np.sqrt(n_rows / (rep.n_samples - n_rows)))
 
 
 def _beyond(value: float, nulls: FloatArray, gain: float) -> bool:
     """Tell whether a value lies outside the scatter of shuffles; of many, beyond every one of them is enough."""
-    if len(nulls) < 3 or gain > _reach(nulls):
+    if len(nulls) < 3 or gain > _half_width(nulls):
         return True
     return len(nulls) >= ENOUGH_NULLS and bool(np.all(nulls < value) or np.all(nulls > value))
 
 
-def _replicates(group: Group, name: str) -> FloatArray:
+def _replicates(found: Gathered, name: str, scale: float) -> FloatArray:
     """Return replicates by index, drawn towards their mean until they scatter as the score of all rows does."""
-    indices = range(group.source.n_replicates)
-    drawn: FloatArray = np.array([group.replicates.get(index, {}).get(name, np.nan) for index in indices])
+    drawn: FloatArray = np.array([draw.values.get(name, np.nan) for draw in found.replicates])
     middle = float(np.nanmean(drawn))
-    return np.round(middle + group.scale * (drawn - middle), REPLICATE_DECIMALS)
+    return np.round(middle + scale * (drawn - middle), REPLICATE_DECIMALS)
 
 
-def _reach(values: FloatArray) -> float:
-    """How far a 95 % interval reaches to either side, by Student's t."""
+def _half_width(values: FloatArray) -> float:
+    """Half-width of a 95 % confidence interval, by Student's t."""
     return float(student_quantile(0.5 + CONFIDENCE / 2, len(values) - 1) * values.std(ddof=1))
 
 
-def _in_order(values: dict[int, dict[str, float]], name: str) -> FloatArray:
-    """Return one metric's values by index, so that sums do not depend on who finished first."""
-    return np.array([values[index][name] for index in sorted(values) if name in values[index]])
+def _record(found: Gathered, scores: Mapping[str, Score]) -> Evidence[Any] | None:
+    """Return what the report keeps of the evidence, where a score was computed from it."""
+    data = found.point.evidence
+    names = tuple(name for name in scores if name in found.point.scores)
+    if data is None or not names:
+        return None
+    return Evidence(source=found.plan.source.name, options=plain_options(found.plan.options), scores=names, data=data)
 
 
-def _meta(rep: Representation, groups: list[Group], seed: int, seconds: float) -> dict[str, Any]:
-    return {
-        "layout": LAYOUT,
-        "unbraid": __version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "seed": seed,
-        "n_samples": rep.n_samples,
-        "rows_key": rep.rows_key,
-        "source": rep.source,
-        "n_codes": rep.n_codes,
-        "n_factors": rep.n_factors,
-        "code_names": list(rep.code_names),
-        "factor_names": list(rep.factor_names),
-        "factor_kinds": [str(factor.kind) for factor in rep.factors],
-        "factor_levels": [len(factor.levels) or None for factor in rep.factors],
-        "dead_codes": [name for name, active in zip(rep.code_names, rep.active, strict=True) if not active],
-        "options": options_of(groups),
-        "confidence": CONFIDENCE,
-        "seconds": round(seconds, 3),
-        "seconds_by_evidence": [[group.source.name, round(group.seconds, 3)] for group in groups],
-    }
+def _setup(name: str, rep: Representation, found: list[Gathered], seed: int, seconds: float) -> Setup:
+    return Setup(
+        name=name,
+        unbraid=__version__,
+        numpy=np.__version__,
+        python=platform.python_version(),
+        seed=seed,
+        n_samples=rep.n_samples,
+        rows_key=rep.rows_key,
+        source=rep.source,
+        code_names=tuple(rep.code_names),
+        factor_names=tuple(rep.factor_names),
+        factor_kinds=tuple(factor.kind for factor in rep.factors),
+        factor_levels=tuple(len(factor.levels) or None for factor in rep.factors),
+        dead_codes=tuple(name for name, active in zip(rep.code_names, rep.active, strict=True) if not active),
+        options=options_of([one.plan for one in found]),
+        confidence=CONFIDENCE,
+        seconds=round(seconds, 3),
+        seconds_by_evidence=tuple((one.plan.source.name, round(one.point.seconds, 3)) for one in found),
+    )

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from unbraid._base.checks import did_you_mean
 from unbraid.evidence.information import Binning
 from unbraid.metrics import METRICS, Metric, Source
 from unbraid.metrics._listing import families, unknown_metric
-from unbraid.results.score import Score
 
 
-@dataclass(slots=True, eq=False)
-class Group:
-    """Metrics that read the same evidence, and what has been computed for them."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EvidencePlan:
+    """One kind of evidence to gather, and the metrics to score from it.
+
+    Attributes:
+        source: The kind of evidence.
+        options: What to gather it with.
+        metrics: By name, each metric and the options that its score takes.
+    """
 
     source: Source
     options: Any
-    metrics: dict[str, tuple[Metric, dict[str, Any]]] = field(default_factory=dict)
-    points: dict[str, Score] = field(default_factory=dict)
-    replicates: dict[int, dict[str, float]] = field(default_factory=dict)
-    nulls: dict[int, dict[str, float]] = field(default_factory=dict)
-    errors: dict[str, str] = field(default_factory=dict)
-    spread_error: str | None = None
-    scale: float = 1.0
-    seconds: float = 0.0
+    metrics: Mapping[str, tuple[Metric, Mapping[str, Any]]]
+
+    @property
+    def refits(self) -> bool:
+        """Whether replicates gather the evidence again on random halves of the rows."""
+        return self.source.resample is None and self.source.redraw is None
 
 
 def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
@@ -68,20 +71,23 @@ def metric_options(
         >>> metric_options("mig", n_bins=8)["mig"]["n_bins"]
         8
     """
-    groups = plan_groups(resolve_metrics(metrics), {"n_bins": n_bins, "binning": binning}, options or {})
-    return options_of(groups)
+    return options_of(plan_evidence(resolve_metrics(metrics), {"n_bins": n_bins, "binning": binning}, options or {}))
 
 
-def plan_groups(metrics: list[Metric], shared: dict[str, Any], options: Mapping[str, Mapping[str, Any]]) -> list[Group]:
-    """Group metrics by the evidence they share."""
+def plan_evidence(
+    metrics: list[Metric], shared: dict[str, Any], options: Mapping[str, Mapping[str, Any]]
+) -> list[EvidencePlan]:
+    """Put metrics that share evidence together."""
     _check_options(options, metrics)
-    groups: dict[Any, Group] = {}
+    planned: dict[Any, dict[str, tuple[Metric, Mapping[str, Any]]]] = {}
     for metric in metrics:
         given = {**options.get(metric.family, {}), **options.get(metric.name, {})}
         evidence, rest = metric.split_options({**shared, **given})
-        group = groups.setdefault((metric.source.name, evidence), Group(metric.source, evidence))
-        group.metrics[metric.name] = (metric, rest)
-    return list(groups.values())
+        planned.setdefault((metric.source.name, evidence), {})[metric.name] = (metric, rest)
+    return [
+        EvidencePlan(source=next(iter(chosen.values()))[0].source, options=evidence, metrics=chosen)
+        for (_, evidence), chosen in planned.items()
+    ]
 
 
 def _check_options(options: Mapping[str, Mapping[str, Any]], metrics: list[Metric]) -> None:
@@ -102,11 +108,9 @@ def _check_options(options: Mapping[str, Mapping[str, Any]], metrics: list[Metri
                     metric.check_score_option(key, value)
 
 
-def options_of(groups: list[Group]) -> dict[str, dict[str, Any]]:
+def options_of(plans: list[EvidencePlan]) -> dict[str, dict[str, Any]]:
     """Return every option of each metric, as plain data."""
-    return {
-        name: {**plain_options(group.options), **rest} for group in groups for name, (_, rest) in group.metrics.items()
-    }
+    return {name: {**plain_options(plan.options), **rest} for plan in plans for name, (_, rest) in plan.metrics.items()}
 
 
 def plain_options(options: Any) -> dict[str, Any]:

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import msgspec
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid._base.checks import did_you_mean, did_you_mean_file
+from unbraid._base.checks import check_choice, did_you_mean, did_you_mean_file
 from unbraid.evidence.dependence import FactorDependence
 from unbraid.metrics import METRICS
+from unbraid.results.evidence import KEPT, Evidence
 from unbraid.results.finding import Finding
+from unbraid.results.note import Note, NoteKind, as_note
 from unbraid.results.report import LAYOUT, Report
 from unbraid.results.score import Score
+from unbraid.results.setup import Setup
 
 Numbers = dict[str, float | None] | None
+#: The layout before evidence, kinds of notes and infinite numbers were written.
+OLD_LAYOUT = 2
+
+
+class _SavedNote(msgspec.Struct, kw_only=True):
+    kind: NoteKind
+    template: str
+    values: tuple[str, ...]
 
 
 class _SavedScore(msgspec.Struct, kw_only=True):
@@ -30,7 +41,16 @@ class _SavedScore(msgspec.Struct, kw_only=True):
     per_factor: Numbers
     per_code: Numbers
     notes: list[str]
-    says: str | None
+    note_parts: list[_SavedNote] | None = None
+    sentence: str | None = None
+
+
+class _SavedEvidence(msgspec.Struct, kw_only=True):
+    source: str
+    options: dict[str, Any]
+    scores: tuple[str, ...]
+    type: str
+    data: dict[str, Any]
 
 
 class _SavedReport(msgspec.Struct, kw_only=True):
@@ -38,31 +58,17 @@ class _SavedReport(msgspec.Struct, kw_only=True):
     failures: dict[str, str]
     notes: list[str]
     dependence: FactorDependence | None
-    meta: dict[str, Any]
+    meta: Setup
+    note_parts: list[_SavedNote] | None = None
     findings: tuple[Finding, ...] = ()
-
-
-class _NeededMeta(msgspec.Struct, kw_only=True):
-    """What readers of a report count on; the rest of ``meta`` is kept as it is."""
-
-    name: str
-    unbraid: str
-    seed: int
-    n_samples: int
-    rows_key: str | None
-    n_codes: int
-    n_factors: int
-    code_names: list[str]
-    factor_names: list[str]
-    options: dict[str, dict[str, Any]]
-    confidence: float
+    evidence: list[_SavedEvidence] = []
 
 
 def read_reports(path: str | Path) -> dict[str, Report]:
     """Read what ``unbraid score --json`` or ``to_json`` wrote: one report, or several side by side.
 
-    Numbers, intervals, replicates, notes, findings and reasons come back as they were. The matrices behind the scores
-    are not in the file, so a page made from it has no maps and curves.
+    Numbers, intervals, replicates, evidence, notes, findings and reasons come back as they were, so that the report is
+    compared and drawn like a fresh one. A file of layout 2 has no evidence: a page made from it has no maps and curves.
 
     Args:
         path: A ``.json`` file.
@@ -96,7 +102,7 @@ def read_reports(path: str | Path) -> dict[str, Report]:
     if not parts:
         raise ValueError(f"{path} holds no report.")
     found = [(name, _report(part, f"{path}{f', report {name!r},' if name else ''}")) for name, part in parts]
-    return {name or report.meta["name"]: report for name, report in found}
+    return {name or report.setup.name: report for name, report in found}
 
 
 def _not_json(file: Path, error: Exception) -> str:
@@ -116,29 +122,46 @@ def _report(data: Any, where: str) -> Report:
     meta = data.get("meta") if isinstance(data, dict) else None
     if not isinstance(meta, dict) or "scores" not in data or "unbraid" not in meta:
         raise ValueError(f"{where} is not a report; give what `unbraid score FILE --json OUT` writes.")
-    if meta.get("layout") != LAYOUT:
+    if meta.get("layout") not in (OLD_LAYOUT, LAYOUT):
         raise ValueError(
             f"{where} was written by unbraid {meta['unbraid']} in layout {meta.get('layout', 1)}, and this version "
-            f"reads layout {LAYOUT}; score the codes again."
+            f"reads layouts {OLD_LAYOUT} and {LAYOUT}; score the codes again."
         )
     try:
+        if meta["layout"] == OLD_LAYOUT:
+            _rename_old_keys(data)
+        for item in data.get("infinite", ()):
+            _put(data, item["path"], float(item["number"]))
         saved = msgspec.convert(data, _SavedReport)
-        msgspec.convert(meta, _NeededMeta)
-        scores = {name: _score(name, score, meta) for name, score in saved.scores.items()}
-    except (msgspec.ValidationError, ValueError) as error:
+        scores = {name: _score(name, score, saved.meta) for name, score in saved.scores.items()}
+        evidence = tuple(map(_evidence, saved.evidence))
+    except (msgspec.ValidationError, ValueError, LookupError, TypeError) as error:
         raise ValueError(f"{where} is a damaged report: {error}.") from error
     return Report(
         scores=scores,
         failures=saved.failures,
         interval_methods={name: score.interval for name, score in saved.scores.items() if score.interval is not None},
-        notes=tuple(saved.notes),
+        notes=_notes(saved.notes, saved.note_parts),
+        evidence=evidence,
         dependence=saved.dependence,
         findings=saved.findings,
-        meta=meta,
+        setup=saved.meta,
     )
 
 
-def _score(name: str, saved: _SavedScore, meta: dict[str, Any]) -> Score:
+def _rename_old_keys(data: dict[str, Any]) -> None:
+    """Give the sentences of layout 2 their present name."""
+    for item in (*data["scores"].values(), *data.get("findings", ())):
+        item["sentence"] = item.pop("says", None)
+
+
+def _put(data: Any, path: list[Any], number: float) -> None:
+    for key in path[:-1]:
+        data = data[key]
+    data[path[-1]] = number
+
+
+def _score(name: str, saved: _SavedScore, setup: Setup) -> Score:
     if name not in METRICS:
         raise ValueError(f"it has the score {name!r}, which this version does not know{did_you_mean(name, METRICS)}")
     return Score(
@@ -148,21 +171,40 @@ def _score(name: str, saved: _SavedScore, meta: dict[str, Any]) -> Score:
         null=saved.null,
         beats_chance=saved.beats_chance,
         replicates=None if saved.replicates is None else np.array([_number(value) for value in saved.replicates]),
-        per_factor=_in_order(f"per_factor of {name}", saved.per_factor, meta["factor_names"]),
-        per_code=_in_order(f"per_code of {name}", saved.per_code, meta["code_names"]),
-        notes=tuple(saved.notes),
-        says=saved.says or "",
+        per_factor=_in_order(f"per_factor of {name}", saved.per_factor, setup.factor_names),
+        per_code=_in_order(f"per_code of {name}", saved.per_code, setup.code_names),
+        notes=_notes(saved.notes, saved.note_parts),
+        sentence=saved.sentence or "",
     )
 
 
-def _in_order(what: str, values: Numbers, names: list[str]) -> FloatArray | None:
+def _notes(sentences: list[str], parts: list[_SavedNote] | None) -> tuple[Note, ...]:
+    """Return notes with their kinds; an old file has sentences only."""
+    if parts is None:
+        return tuple(map(as_note, sentences))
+    return tuple(Note.of(part.kind, part.template, *part.values) for part in parts)
+
+
+def _evidence(saved: _SavedEvidence) -> Evidence[Any]:
+    check_choice("type of evidence", saved.type, KEPT)
+    data = msgspec.convert(saved.data, KEPT[saved.type], dec_hook=_array)
+    return Evidence(source=saved.source, options=saved.options, scores=saved.scores, data=data)
+
+
+def _array(kind: Any, value: Any) -> Any:
+    """Return an array of the annotated type; null is NaN."""
+    if get_origin(kind) is not np.ndarray or not isinstance(value, list):
+        raise ValueError(f"evidence must hold lists of numbers, got {type(value).__name__}")
+    return np.array(value, dtype=get_args(get_args(kind)[1])[0])
+
+
+def _in_order(what: str, values: Numbers, names: tuple[str, ...]) -> FloatArray | None:
     if values is None:
         return None
-    if list(values) != names:
+    if tuple(values) != names:
         raise ValueError(f"{what} has other names than meta")
     return np.array([_number(value) for value in values.values()])
 
 
 def _number(value: float | None) -> float:
-    """A number that was not finite was written as null; which one it was is lost."""
     return float("nan") if value is None else value

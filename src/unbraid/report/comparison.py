@@ -167,8 +167,8 @@ class Portrait:
         anchor: Where it is on the page.
         facts: What was scored.
         verdict: What it is good and bad at.
-        findings: How its codes hold the factors.
-        says: What scores say together.
+        findings: How its codes encode the factors.
+        sentences: What scores mean together.
         doubts: What to distrust.
     """
 
@@ -177,7 +177,7 @@ class Portrait:
     facts: str
     verdict: str
     findings: tuple[str, ...]
-    says: tuple[str, ...]
+    sentences: tuple[str, ...]
     doubts: tuple[Doubt, ...]
 
 
@@ -191,7 +191,7 @@ def render_comparison(reports: Mapping[str, Report]) -> str:
     first = next(iter(compared.values()))
     context = {
         "heading": f"How do {len(compared)} representations compare?" if len(compared) > 1 else "One representation",
-        "confidence": f"{100 * first.meta['confidence']:g} %",
+        "confidence": f"{100 * first.setup.confidence:g} %",
         "portraits": [_portrait(place, name, report) for place, (name, report) in enumerate(compared.items())],
         "verdict": compared.verdict,
         "differences": difference_tables(compared),
@@ -200,21 +200,21 @@ def render_comparison(reports: Mapping[str, Report]) -> str:
         "loss_tables": loss_tables(compared),
         "references": references_of(compared.metrics),
         "meaning": MEANING,
-        "data": carried(compared.to_json()),
+        "data": carried(compared.to_json(evidence=False)),
     }
     return fill("comparison.html", context, "comparison.css")
 
 
 def _portrait(place: int, name: str, report: Report) -> Portrait:
-    meta, words = report.meta, opening(report)
-    facts = [count(meta["n_samples"], "row"), count(meta["n_codes"], "code"), count(meta["n_factors"], "factor")]
+    setup, words = report.setup, opening(report)
+    facts = [count(setup.n_samples, "row"), count(setup.n_codes, "code"), count(setup.n_factors, "factor")]
     return Portrait(
         name=name,
         anchor=f"representation-{place + 1}",
-        facts=", ".join([*facts, f"seed {meta['seed']}"]),
+        facts=", ".join([*facts, f"seed {setup.seed}"]),
         verdict=words.verdict,
         findings=words.findings,
-        says=report.says,
+        sentences=report.sentences,
         doubts=(*failure_doubts(report), *general_doubts(report)),
     )
 

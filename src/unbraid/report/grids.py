@@ -9,7 +9,13 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.text import MINUS, MISSING, clip, short
+from unbraid.evidence.association import CodeCovariance
+from unbraid.evidence.information import InformationTable
+from unbraid.evidence.loss_capacity import CapacityCurves
+from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.metrics import METRICS
+from unbraid.metrics._orthogonality import PAIRS
+from unbraid.probes.importance import Importance
 from unbraid.results.finding import FindingKind
 from unbraid.results.report import Report
 
@@ -95,7 +101,7 @@ def make_cell(value: float, top: float | None) -> Cell:
 
 def code_remarks(report: Report, names: Sequence[str]) -> list[str]:
     """Say after the names of codes which never change, and which carry no factor."""
-    dead = set(report.meta["dead_codes"])
+    dead = set(report.setup.dead_codes)
     empty = {name for finding in report.findings if finding.kind is FindingKind.EMPTY for name in finding.codes}
     return ["never changes" if name in dead else "carries no factor" if name in empty else "" for name in names]
 
@@ -141,7 +147,6 @@ def strongest_rows(matrix: FloatArray, most: int) -> IntArray:
 
 #: Most codes, factors and cells of a table; codes that it has room for at least; most of either in a table of pairs.
 MAX_CODES, MAX_FACTORS, MAX_CELLS, FEWEST_CODES, MAX_PAIRED = 64, 60, 1600, 12, 40
-INFORMATION, IMPORTANCE = "mutual_information", "importance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,18 +161,17 @@ class _Map:
 
 
 def code_factor_maps(report: Report) -> list[Grid]:
-    """Return every matrix of codes by factors that the scores carry as evidence."""
+    """Return every matrix of codes by factors among the evidence."""
     return [_code_factor_grid(report, found) for found in (*_information(report), *_importances(report))]
 
 
 def code_code_map(report: Report) -> Grid | None:
-    """Return the correlation between codes, where the total correlation was scored."""
-    score = report.scores.get("total_correlation")
-    if score is None or "correlation" not in score.evidence:
+    """Return the correlation between codes, where their covariance was measured."""
+    found = next(iter(report.evidence_of(CodeCovariance)), None)
+    if found is None:
         return None
-    matrix = score.evidence["correlation"]
-    names = [name for name in report.meta["code_names"] if name not in set(report.meta["dead_codes"])]
-    if len(matrix) < 2 or len(names) != len(matrix):
+    matrix, names = found.data.correlation, report.setup.active_codes
+    if len(matrix) < 2:
         return None
     kept = strongest_rows(matrix - np.diag(np.diagonal(matrix)), MAX_PAIRED)
     shown = [names[j] for j in kept]
@@ -184,13 +188,12 @@ def code_code_map(report: Report) -> Grid | None:
 
 def factor_factor_maps(report: Report) -> list[Grid]:
     """Return how far the subspaces of every two factors are orthogonal, where that was scored."""
-    mapped = [name for name in METRICS if METRICS[name].pair_caption and name in report.scores]
-    found = [(name, report.scores[name].evidence.get(name)) for name in mapped]
-    return [_factor_pair_grid(report, name, matrix) for name, matrix in found if matrix is not None]
+    found = {name: record.data for record in report.evidence_of(Subspaces) for name in record.scores}
+    return [_factor_pair_grid(report, name, PAIRS[name](found[name]).matrix) for name in PAIRS if name in found]
 
 
 def _factor_pair_grid(report: Report, name: str, matrix: FloatArray) -> Grid:
-    factors = report.meta["factor_names"]
+    factors = report.setup.factor_names
     # What a factor shares with itself says nothing, so the diagonal is left empty.
     pairs = np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix)
     shown = [factors[k] for k in range(min(len(factors), MAX_PAIRED))]
@@ -206,10 +209,10 @@ def _factor_pair_grid(report: Report, name: str, matrix: FloatArray) -> Grid:
 
 
 def _information(report: Report) -> list[_Map]:
-    found = next(((n, s.evidence[INFORMATION]) for n, s in report.scores.items() if INFORMATION in s.evidence), None)
+    found = next(iter(report.evidence_of(InformationTable)), None)
     if found is None:
         return []
-    name, matrix = found
+    name, matrix = found.scores[0], found.data.mutual_information
     total = matrix.sum(axis=0)
     share = matrix / np.where(total > 0, total, 1.0)
     return [
@@ -233,23 +236,29 @@ def _information(report: Report) -> list[_Map]:
 
 def _importances(report: Report) -> list[_Map]:
     found = {
-        METRICS[n].family: (n, s.evidence[IMPORTANCE]) for n, s in report.scores.items() if IMPORTANCE in s.evidence
+        METRICS[record.scores[-1]].family: (METRICS[record.scores[-1]].title, record.data.matrix)
+        for record in report.evidence_of(Importance)
+    }
+    found |= {
+        METRICS[record.scores[0]].family: (METRICS[record.scores[0]].family, record.data.importance)
+        for record in report.evidence_of(CapacityCurves)
+        if record.data.importance is not None
     }
     return [
         _Map(
             key=f"importance-{family}",
-            title=f"Importance, {METRICS[name].title.rpartition(', ')[2]}",
-            caption="How much the probe that predicts a factor leans on each code: each column adds to 1, "
+            title=f"Importance, {title.rpartition(', ')[2]}",
+            caption="How much the probe that predicts a factor uses each code: each column adds to 1, "
             "or is 0 where no code helps.",
             matrix=matrix,
             top=1.0,
         )
-        for family, (name, matrix) in found.items()
+        for family, (title, matrix) in found.items()
     ]
 
 
 def _code_factor_grid(report: Report, found: _Map) -> Grid:
-    names, factors = report.meta["code_names"], report.meta["factor_names"]
+    names, factors = report.setup.code_names, report.setup.factor_names
     columns = strongest_rows(found.matrix.T, MAX_FACTORS)
     codes = strongest_rows(found.matrix, max(FEWEST_CODES, min(MAX_CODES, MAX_CELLS // len(columns))))
     shown = [names[j] for j in codes]
@@ -284,7 +293,7 @@ def _left_out(shown: int, total: int, noun: str, what: str) -> str:
 def factor_grid(report: Report) -> Grid | None:
     """Return scores by factors: which factor is weak?"""
     found = {name: score.per_factor for name, score in report.scores.items() if score.per_factor is not None}
-    factors = report.meta["factor_names"]
+    factors = report.setup.factor_names
     if not found or not factors:
         return None
     shown = factors[:MAX_FACTORS]
@@ -316,7 +325,7 @@ def code_grid(report: Report) -> Grid | None:
     matrix = np.stack(list(found.values()), axis=1)
     tops = [_top(name, values) for name, values in found.items()]
     unit = [top is not None for top in tops]
-    names = report.meta["code_names"]
+    names = report.setup.code_names
     kept = strongest_rows(matrix[:, unit] if any(unit) else matrix, MAX_CODES)
     shown = [names[j] for j in kept]
     plain = make_rows(matrix[kept], shown, top=None, remarks=code_remarks(report, shown))

@@ -10,13 +10,11 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.text import EN_DASH, clip, listing, number, short
+from unbraid.evidence.loss_capacity import CapacityCurves
+from unbraid.metrics._dci_es import curve_explicitness, curve_informativeness
 from unbraid.report.charts import MOST_CHARTS, TOP, Chart, Scale, Series, line_chart
 from unbraid.report.grids import Cell, Grid, GridRow
 from unbraid.results.report import Report
-from unbraid.results.score import Score
-
-NEEDED = ("capacities", "losses", "loss_low", "loss_high", "baselines")
-EXPLICITNESS, INFORMATIVENESS = "dci_es.explicitness", "dci_es.informativeness"
 
 
 class LossCurve(NamedTuple):
@@ -28,8 +26,8 @@ class LossCurve(NamedTuple):
         low: Lower end of the interval.
         high: Upper end.
         baseline: Loss of a guess made without the codes.
-        explicitness: E of the curve, where it was scored.
-        informativeness: I of the curve, where it was scored.
+        explicitness: E of the curve; ``None`` for a single capacity, which has none.
+        informativeness: I of the curve.
     """
 
     capacities: FloatArray
@@ -38,7 +36,7 @@ class LossCurve(NamedTuple):
     high: FloatArray
     baseline: float
     explicitness: float | None
-    informativeness: float | None
+    informativeness: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,31 +55,36 @@ class LossCurves:
 
 
 def curves_of(report: Report) -> LossCurves | None:
-    """Return the curves that a report's scores carry, if any."""
-    score = next((s for s in report.scores.values() if all(key in s.evidence for key in NEEDED)), None)
-    if score is None:
+    """Return the curves among a report's evidence, if any."""
+    record = next(iter(report.evidence_of(CapacityCurves)), None)
+    if record is None:
         return None
-    e, i = report.scores.get(EXPLICITNESS), report.scores.get(INFORMATIVENESS)
-    capacities, losses, low, high, baselines = (score.evidence[key] for key in NEEDED)
+    found = record.data
+    informativeness = curve_informativeness(found)
+    explicitness = curve_explicitness(found) if found.capacities.shape[1] > 1 else None
     by_factor = {
-        name: LossCurve(capacities[k], losses[k], low[k], high[k], float(baselines[k]), _part(e, k), _part(i, k))
-        for k, name in enumerate(report.meta["factor_names"])
+        name: LossCurve(
+            found.capacities[k],
+            found.losses[k],
+            found.low[k],
+            found.high[k],
+            float(found.baselines[k]),
+            None if explicitness is None else float(explicitness[k]),
+            float(informativeness[k]),
+        )
+        for k, name in enumerate(report.setup.factor_names)
     }
     # Factors share their test rows, so their errors may go together: the mean of the bands does not assume otherwise.
     mean = LossCurve(
-        capacities.mean(axis=0),
-        losses.mean(axis=0),
-        low.mean(axis=0),
-        high.mean(axis=0),
-        float(baselines.mean()),
-        None if e is None else e.value,
-        None if i is None else i.value,
+        found.capacities.mean(axis=0),
+        found.losses.mean(axis=0),
+        found.low.mean(axis=0),
+        found.high.mean(axis=0),
+        float(found.baselines.mean()),
+        None if explicitness is None else float(explicitness.mean()),
+        float(informativeness.mean()),
     )
-    return LossCurves(axis=score.axis, by_factor=by_factor, mean=mean if len(by_factor) > 1 else None)
-
-
-def _part(score: Score | None, factor: int) -> float | None:
-    return None if score is None or score.per_factor is None else float(score.per_factor[factor])
+    return LossCurves(axis=found.axis, by_factor=by_factor, mean=mean if len(by_factor) > 1 else None)
 
 
 MAX_OVERLAID = 12

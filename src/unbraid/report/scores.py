@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from unbraid._base.text import EN_DASH, MISSING, clip, count, exact, number
-from unbraid.interpret.chance import Standing, remark, standing
-from unbraid.interpret.diagnosis import READ_WELL, RIGHT_ANGLES
+from unbraid.interpret.chance import AgainstChance, against_chance, remark
+from unbraid.interpret.diagnosis import PREDICTED_WELL, RIGHT_ANGLES
 from unbraid.interpret.disagreement import MARKED_SPREAD, weak_axes
 from unbraid.interpret.structure import MOST_OF_IT
 from unbraid.interpret.summary import failure_doubts, general_doubts, opening, score_doubts
@@ -105,7 +105,7 @@ def _score_row(name: str, score: Score, report: Report) -> ScoreRow:
         null=number(score.null),
         keys=(exact(score.value), exact(score.low), exact(score.null)),
         remark=remark(metric, score),
-        is_warning=not metric.source.label_free or standing(metric, score) is Standing.WORSE,
+        is_warning=not metric.source.label_free or against_chance(metric, score) is AgainstChance.WORSE,
         direction="" if metric.higher_is_better else "lower is better",
         strip=make_strip(score.value, bounds=metric.bounds, low=score.low, high=score.high, null=score.null),
         tip=score_tip(metric.title, score),
@@ -114,7 +114,7 @@ def _score_row(name: str, score: Score, report: Report) -> ScoreRow:
 
 
 def _limit(name: str, score: Score, report: Report) -> str:
-    top = ceiling(name, score.value, report.meta)
+    top = ceiling(name, score.value, report.setup)
     said = [] if top is None else [f"At most about {top.value:.2f} with one code for each factor: {top.why}."]
     return " ".join([*said, *weak_axes(METRICS[name], report)])
 
@@ -183,18 +183,18 @@ def interval_methods(report: Report) -> list[tuple[str, tuple[str, ...]]]:
 def call(report: Report) -> str:
     """Return Python that scores the same input in the same way."""
     shared, own = _options(report)
-    arguments = [f"metrics={_metrics(report)}", f"seed={report.meta['seed']!r}"]
+    arguments = [f"metrics={_metrics(report)}", f"seed={report.setup.seed!r}"]
     arguments += [f"{key}={_literal(value)}" for key, value in shared.items()]
     if own:
         arguments.append(f"options={_literal(own)}")
-    if report.meta["name"] != UNNAMED:
-        arguments.append(f"name={_literal(report.meta['name'])}")
+    if report.setup.name != UNNAMED:
+        arguments.append(f"name={_literal(report.setup.name)}")
     if report.scores and not report.interval_methods:
         arguments.append("intervals=False")
     if report.scores and all(score.null is None for score in report.scores.values()):
         arguments.append("nulls=False")
     lines = [
-        f"import unbraid as ub  # version {report.meta['unbraid']}",
+        f"import unbraid as ub  # version {report.setup.unbraid}",
         "",
         f"rep = {_source(report)}",
         "report = ub.evaluate(",
@@ -208,7 +208,7 @@ def call(report: Report) -> str:
 
 def _source(report: Report) -> str:
     """Return Python that makes the same input, where that is known."""
-    known = report.meta.get("source")
+    known = report.setup.source
     return _literal_text(known) if known else 'ub.load("codes.npz")  # the codes and factors scored here'
 
 
@@ -218,7 +218,7 @@ def _address(text: str) -> str:
 
 def _metrics(report: Report) -> str:
     names = [name for name in METRICS if name in report.scores or name in report.failures]
-    n_factors = report.meta["n_factors"]
+    n_factors = report.setup.n_factors
     if names == [name for name, m in METRICS.items() if m.in_default and m.min_factors <= n_factors]:
         return '"default"'
     if names == list(METRICS):
@@ -239,7 +239,7 @@ def _literal_text(text: str) -> str:
 
 def _options(report: Report) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Divide the options used into those shared by all metrics and those of one metric that are not the default."""
-    used: dict[str, dict[str, Any]] = report.meta["options"]
+    used = report.setup.options
     shared = {}
     for key in SHARED:
         found = Counter(values[key] for values in used.values() if key in values)
@@ -276,7 +276,7 @@ def render_page(report: Report) -> str:
 def page_context(report: Report) -> dict[str, Any]:
     """Return everything the template shows, as plain data."""
     return {
-        "meta": report.meta,
+        "setup": report.setup,
         "heading": heading(report),
         "facts": facts(report),
         "factors": _factors(report),
@@ -292,63 +292,61 @@ def page_context(report: Report) -> dict[str, Any]:
         "pair_maps": factor_factor_maps(report),
         "curves": make_curves(report),
         "curve_grids": [grid for grid in (loss_grid(report), weight_grid(report)) if grid],
-        "says": report.says,
-        "losses": draw_losses({report.meta["name"]: report}),
-        "loss_tables": loss_tables({report.meta["name"]: report}),
+        "sentences": report.sentences,
+        "losses": draw_losses({report.setup.name: report}),
+        "loss_tables": loss_tables({report.setup.name: report}),
         "factor_grid": factor_grid(report),
         "code_grid": code_grid(report),
         "interval_methods": interval_methods(report),
         "references": references(report),
         "call": call(report),
-        "confidence": f"{100 * report.meta['confidence']:g} %",
+        "confidence": f"{100 * report.setup.confidence:g} %",
         "meaning": MEANING,
         "levels": LEVELS,
         "marked_spread": MARKED_SPREAD,
-        "rotation_rules": (READ_WELL, RIGHT_ANGLES, MOST_OF_IT),
-        "data": carried(report.to_json()),
+        "rotation_rules": (PREDICTED_WELL, RIGHT_ANGLES, MOST_OF_IT),
+        "data": carried(report.to_json(evidence=False)),
     }
 
 
 def heading(report: Report) -> str:
     """Return the question that the page answers."""
-    codes, n_factors = count(report.meta["n_codes"], "code"), report.meta["n_factors"]
+    codes, n_factors = count(report.setup.n_codes, "code"), report.setup.n_factors
     if not n_factors:
-        return f"How independent are these {codes}?" if report.meta["n_codes"] > 1 else "What is in this code?"
+        return f"How independent are these {codes}?" if report.setup.n_codes > 1 else "What is in this code?"
     return f"How well do {codes} separate {count(n_factors, 'factor')}?"
 
 
 def facts(report: Report) -> list[tuple[str, str]]:
     """Return what was scored and how, as label and text."""
-    meta = report.meta
-    dead = len(meta["dead_codes"])
+    setup = report.setup
+    dead = len(setup.dead_codes)
     return [
-        ("Rows", f"{meta['n_samples']:,}"),
-        ("Codes", f"{meta['n_codes']:,}" + (f", {dead:,} of them constant" if dead else "")),
-        ("Factors", f"{meta['n_factors']:,}"),
+        ("Rows", f"{setup.n_samples:,}"),
+        ("Codes", f"{setup.n_codes:,}" + (f", {dead:,} of them constant" if dead else "")),
+        ("Factors", f"{setup.n_factors:,}"),
         ("Scores", f"{len(report.scores)}" + (f", {len(report.failures)} failed" if report.failures else "")),
-        ("Seed", f"{meta['seed']}"),
-        ("Unbraid", f"{meta['unbraid']}"),
+        ("Seed", f"{setup.seed}"),
+        ("Unbraid", f"{setup.unbraid}"),
     ]
 
 
 def _factors(report: Report) -> list[tuple[str, str, str]]:
     """Return each factor's name, what it is, and its name as the headings of tables have it."""
-    meta = report.meta
-    columns = zip(meta["factor_names"], meta["factor_kinds"], meta["factor_levels"], strict=True)
+    setup = report.setup
+    columns = zip(setup.factor_names, setup.factor_kinds, setup.factor_levels, strict=True)
     return [(name, f"{kind}, {levels} values" if levels else kind, clip(name)) for name, kind, levels in columns]
 
 
 def render_notebook(report: Report) -> str:
     """Return a report as a piece of HTML that takes its colours from the notebook around it, light or dark."""
-    meta = report.meta
-    sizes = [
-        (meta.get(key), noun) for key, noun in (("n_samples", "row"), ("n_codes", "code"), ("n_factors", "factor"))
-    ]
+    setup = report.setup
+    sizes = ((setup.n_samples, "row"), (setup.n_codes, "code"), (setup.n_factors, "factor"))
     context = {
-        "name": meta.get("name", "a representation"),
-        "facts": ", ".join(count(size, noun) for size, noun in sizes if size is not None),
+        "name": setup.name,
+        "facts": ", ".join(count(size, noun) for size, noun in sizes),
         "groups": score_groups(report),
         "notes": report.notes,
-        "says": report.says,
+        "sentences": report.sentences,
     }
     return fill("notebook.html", context)

@@ -10,9 +10,11 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid._base.text import clip, count, listing, number, short
 from unbraid.evidence.dependence import FactorDependence
+from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.interpret.dependence import distrusted, metrics_to_ask_for, read_instead
 from unbraid.interpret.summary import Doubt
 from unbraid.metrics import METRICS
+from unbraid.metrics._orthogonality import loss_curves, padded_columns
 from unbraid.report.charts import MOST_CHARTS, TOP, Bar, Chart, ChartGroup, Scale, Series, line_chart
 from unbraid.report.grids import Grid, make_rows
 from unbraid.results.report import Report
@@ -72,7 +74,7 @@ def _says(found: FactorDependence) -> str:
 
 
 def _grid(report: Report, found: FactorDependence) -> Grid:
-    names = report.meta["factor_names"]
+    names = report.setup.factor_names
     place = {name: k for k, name in enumerate(names)}
     matrix = np.full((len(names), len(names)), np.nan)
     for pair in found.pairs:
@@ -96,7 +98,6 @@ def _value(report: Report, name: str) -> str:
 
 
 MAX_AXES = 16
-LOSS, WEIGHTS = "loss_curve", "axis_weights"
 #: Pixels from the top of a chart to its zero, and the share of the way to the next axis that a bar is wide.
 AXES_BASE, BAR_SHARE = 78.0, 0.6
 
@@ -104,12 +105,12 @@ AXES_BASE, BAR_SHARE = 78.0, 0.6
 class _Found(NamedTuple):
     losses: FloatArray
     weights: FloatArray
-    names: list[str]
+    names: tuple[str, ...]
     left_out: str
 
 
 def make_curves(report: Report) -> ChartGroup | None:
-    """Return small charts on the same scales, one for each factor, where a score carries losses and weights."""
+    """Return small charts on the same scales, one for each factor, where subspaces of the factors were fitted."""
     found = _find(report)
     if found is None:
         return None
@@ -152,11 +153,10 @@ def weight_grid(report: Report) -> Grid | None:
 
 
 def _find(report: Report) -> _Found | None:
-    evidence = next((s.evidence for s in report.scores.values() if LOSS in s.evidence and WEIGHTS in s.evidence), None)
-    names = report.meta["factor_names"]
-    if evidence is None or not names:
+    found, names = next(iter(report.evidence_of(Subspaces)), None), report.setup.factor_names
+    if found is None:
         return None
-    losses, weights = evidence[LOSS], evidence[WEIGHTS]
+    losses, weights = loss_curves(found.data), padded_columns(found.data.weights)
     n_axes = max(len(losses) - 1, len(weights))
     cut = [
         f"the first {MOST_CHARTS} of {len(names)} factors" if len(names) > MOST_CHARTS else "",

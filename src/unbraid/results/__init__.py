@@ -1,1 +1,1 @@
-"""What is returned; below metrics, knows neither panel nor HTML."""
+"""Results: scores, notes, findings, evidence and reports; nothing here knows the panel or HTML."""

@@ -1,5 +1,6 @@
-"""What a diagnosis finds: one way in which codes hold factors, or fail to."""
+"""Finding of a diagnosis: one way in which codes encode factors, or fail to."""
 
+import warnings
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,13 +28,19 @@ class Finding:
     """One thing that the scores' evidence shows.
 
     Attributes:
-        kind: Which.
-        says: The same in a plain sentence, with the numbers it rests on.
+        kind: How codes and factors go together.
+        sentence: The finding in a sentence, with the numbers it rests on.
         factors: Names of the factors it is about.
         codes: Names of the codes it is about.
     """
 
     kind: FindingKind
-    says: str
+    sentence: str
     factors: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
+
+    @property
+    def says(self) -> str:
+        """Deprecated name of ``sentence``."""
+        warnings.warn("Finding.says is now Finding.sentence.", DeprecationWarning, stacklevel=2)
+        return self.sentence

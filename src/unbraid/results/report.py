@@ -1,14 +1,15 @@
-"""What the panel returns: scores with intervals and nulls, failures with reasons, notes."""
+"""Report: scores with intervals and nulls, the evidence behind them, failures with reasons, notes and findings."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -18,12 +19,16 @@ from unbraid._base.checks import did_you_mean
 from unbraid._base.files import write_text
 from unbraid._base.pages import notebook_view_of, page_of
 from unbraid.evidence.dependence import FactorDependence
+from unbraid.results.evidence import Evidence
 from unbraid.results.finding import Finding
+from unbraid.results.note import as_note
 from unbraid.results.score import Score
+from unbraid.results.setup import Setup
 
 #: Raised when what :meth:`Report.to_json` writes changes so that older readers would misread it.
-LAYOUT = 2
+LAYOUT = 3
 NUMBERS = re.compile(r"\[\n[\s\d.eE+,-]*?(?:null[\s\d.eE+,-]*?)*\n *\]")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,17 +42,19 @@ class Report(Mapping[str, Score]):
         scores: The scores that could be computed, in the order asked for.
         failures: For each metric that could not, the reason.
         interval_methods: How the interval of each score was made, in words.
-        notes: What concerns the representation as a whole.
+        notes: What concerns the representation as a whole; a :class:`~unbraid.results.note.Note` has a kind.
+        setup: What was scored and how: sizes, names, options, seed, versions, seconds.
+        evidence: What was measured, as typed records, each with the names of the scores computed from it.
         dependence: Which factors depend on each other; ``None`` where that was not tested.
-        meta: What was scored and how: sizes, names, options, seed, versions, seconds.
-        findings: How the codes hold the factors, where the evidence shows it: rotated, spread, copied, lost and so on.
+        findings: How the codes encode the factors, as far as the evidence shows: rotated, spread, copied, lost, ...
     """
 
     scores: Mapping[str, Score]
     failures: Mapping[str, str]
     interval_methods: Mapping[str, str]
     notes: tuple[str, ...]
-    meta: Mapping[str, Any]
+    setup: Setup
+    evidence: tuple[Evidence[Any], ...] = ()
     dependence: FactorDependence | None = None
     findings: tuple[Finding, ...] = ()
 
@@ -65,9 +72,36 @@ class Report(Mapping[str, Score]):
         return len(self.scores)
 
     @property
+    def sentences(self) -> tuple[str, ...]:
+        """What scores mean together with their siblings, such as what they tell of identifiability."""
+        return tuple(dict.fromkeys(score.sentence for score in self.scores.values() if score.sentence))
+
+    @property
     def says(self) -> tuple[str, ...]:
-        """What scores mean together with their siblings, in sentences, such as what they say of identifiability."""
-        return tuple(dict.fromkeys(score.says for score in self.scores.values() if score.says))
+        """Deprecated name of ``sentences``."""
+        warnings.warn("Report.says is now Report.sentences.", DeprecationWarning, stacklevel=2)
+        return self.sentences
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Deprecated: ``setup`` as a dictionary."""
+        warnings.warn("Report.meta is now Report.setup, with attributes.", DeprecationWarning, stacklevel=2)
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in _meta(self.setup).items()}
+
+    def evidence_of(self, kind: type[T], *, source: str | None = None) -> tuple[Evidence[T], ...]:
+        """Return the records whose data is of one type, optionally from one source only.
+
+        Example:
+            >>> from unbraid import evaluate
+            >>> from unbraid.evidence.information import InformationTable
+            >>> factors = np.random.default_rng(0).integers(0, 4, (200, 2))
+            >>> report = evaluate(factors + 0.0, factors, metrics=["mig", "modularity"])
+            >>> (record,) = report.evidence_of(InformationTable)
+            >>> record.scores, record.data.mutual_information.shape
+            (('mig', 'modularity'), (2, 2))
+        """
+        found = [record for record in self.evidence if isinstance(record.data, kind)]
+        return tuple(cast("Evidence[T]", record) for record in found if source in (None, record.source))
 
     def table(self) -> pd.DataFrame:
         """One row for each metric asked for: value, interval, null, and a note or the reason it failed."""
@@ -89,20 +123,31 @@ class Report(Mapping[str, Score]):
         frame[numbers] = frame[numbers].astype(float)
         return frame
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data: what :meth:`to_json` writes."""
-        return {
+    def to_dict(self, *, evidence: bool = True) -> dict[str, Any]:
+        """Return plain data: what :meth:`to_json` writes, but for numbers that are not finite."""
+        data = {
             "scores": {name: self._score_dict(name, score) for name, score in self.scores.items()},
             "failures": dict(self.failures),
             "notes": list(self.notes),
+            "note_parts": _note_parts(self.notes),
             "findings": [asdict(finding) for finding in self.findings],
             "dependence": None if self.dependence is None else asdict(self.dependence),
-            "meta": dict(self.meta),
+            "evidence": [record.to_dict() for record in self.evidence] if evidence else [],
+            "meta": _meta(self.setup),
         }
+        return {**data, "infinite": _infinite(data)}
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return the report as JSON, and write it to ``path`` if given. A number that is not finite becomes null."""
-        text = as_json(self.to_dict())
+    def to_json(self, path: str | Path | None = None, *, evidence: bool = True) -> str:
+        """Return the report as JSON, and write it to ``path`` if given.
+
+        Args:
+            path: Where to write.
+            evidence: Whether to write the matrices and curves behind the scores; without them the text is shorter, and
+                a page made from it has no maps and curves.
+
+        A number that is not finite becomes null; ``infinite`` lists those that are not NaN.
+        """
+        text = as_json(self.to_dict(evidence=evidence))
         if path is not None:
             write_text(path, text + "\n")
         return text
@@ -116,11 +161,11 @@ class Report(Mapping[str, Score]):
         return write_text(path, page_of(self))
 
     def __repr__(self) -> str:
-        """Return what the shell prints: the scores, what was found, what the scores say together, and the notes."""
+        """Return the scores as a table, then the findings, the sentences and the notes."""
         table = self.table().to_string(float_format=lambda value: f"{value:.3f}", na_rep="")
-        found = "\n".join(f"- {finding.says}" for finding in self.findings)
+        found = "\n".join(f"- {finding.sentence}" for finding in self.findings)
         notes = "\n".join(f"note: {note}" for note in self.notes)
-        return "\n\n".join(part for part in (table, found, *self.says, notes) if part)
+        return "\n\n".join(part for part in (table, found, *self.sentences, notes) if part)
 
     def _repr_html_(self) -> str:
         """Show the scores as a table in a notebook."""
@@ -135,10 +180,11 @@ class Report(Mapping[str, Score]):
             "beats_chance": score.beats_chance,
             "interval": self.interval_methods.get(name),
             "replicates": None if score.replicates is None else score.replicates.tolist(),
-            "per_factor": _named(self.meta["factor_names"], score.per_factor),
-            "per_code": _named(self.meta["code_names"], score.per_code),
+            "per_factor": _named(self.setup.factor_names, score.per_factor),
+            "per_code": _named(self.setup.code_names, score.per_code),
             "notes": list(score.notes),
-            "says": score.says or None,
+            "note_parts": _note_parts(score.notes),
+            "sentence": score.sentence or None,
         }
 
 
@@ -150,14 +196,32 @@ def as_json(data: dict[str, Any]) -> str:
 
 
 def _missing_score(name: str, there: list[str]) -> str:
-    """Say that a report has no such score, and which of those it has was probably meant."""
+    """Say that a report has no such score, and name the nearest of its own."""
     members = [one for one in there if one.startswith(f"{name}.")]
     if members:
         return f"{name!r} is a family of scores; take one of {', '.join(map(repr, members))}."
     return f"The report has no score {name!r}{did_you_mean(name.lower(), there)}; it has {', '.join(there) or 'none'}."
 
 
-def _named(names: list[str], values: FloatArray | None) -> dict[str, float] | None:
+def _meta(setup: Setup) -> dict[str, Any]:
+    return {"layout": LAYOUT, **setup.to_dict()}
+
+
+def _note_parts(notes: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the kind, template and values of each note."""
+    typed = [as_note(note) for note in notes]
+    return [{"kind": str(note.kind), "template": note.template, "values": list(note.values)} for note in typed]
+
+
+def _infinite(data: Any, path: tuple[str | int, ...] = ()) -> list[dict[str, Any]]:
+    """Return where numbers are infinite, and their sign; a number that is null elsewhere is NaN or missing."""
+    if isinstance(data, float) and math.isinf(data):
+        return [{"path": list(path), "number": str(data)}]
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list | tuple) else ()
+    return [found for key, item in items for found in _infinite(item, (*path, key))]
+
+
+def _named(names: tuple[str, ...], values: FloatArray | None) -> dict[str, float] | None:
     if values is None:
         return None
     return {name: float(value) for name, value in zip(names, values, strict=True)}

@@ -1,5 +1,6 @@
-"""What every metric returns."""
+"""Score: what every metric returns."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,8 +13,8 @@ class Score:
 
     Attributes:
         value: The score; a plain float.
-        low: Lower end of the 95 % interval, filled in by the panel.
-        high: Upper end of the 95 % interval, filled in by the panel.
+        low: Lower end of the 95 % confidence interval, filled in by the panel.
+        high: Upper end of the 95 % confidence interval, filled in by the panel.
         null: The score of the same codes once the factors are shuffled, filled in by the panel.
         beats_chance: Whether the value is better than the null by more than both scatter, filled in by the panel.
         replicates: The score on other draws of the rows, moved towards their mean until their deviation is the standard
@@ -21,10 +22,10 @@ class Score:
             same draws for every representation, so that replicates of two can be subtracted one by one.
         per_factor: One value for each factor, ``(n_factors,)``; NaN where the factor has none.
         per_code: One value for each code, ``(n_codes,)``; NaN for a dead code.
-        evidence: The matrices behind the number, by name.
-        notes: What a reader should know before trusting the number.
+        evidence: The matrices behind the number, by name. A report has the typed evidence behind all its scores.
+        notes: What a reader should know before trusting the number; a :class:`~unbraid.results.note.Note` has a kind.
         axis: What the curves among the evidence run along, in words, where there are curves.
-        says: What the number means together with its siblings, in plain words, where one sentence can tell.
+        sentence: What the number means together with its siblings, where one sentence can tell.
     """
 
     value: float
@@ -38,7 +39,18 @@ class Score:
     evidence: Mapping[str, FloatArray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     axis: str = ""
-    says: str = ""
+    sentence: str = ""
 
     def __float__(self) -> float:
         return self.value
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the confidence interval; ``None`` where there is none."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    @property
+    def says(self) -> str:
+        """Deprecated name of ``sentence``."""
+        warnings.warn("Score.says is now Score.sentence.", DeprecationWarning, stacklevel=2)
+        return self.sentence

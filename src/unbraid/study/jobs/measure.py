@@ -139,10 +139,10 @@ def _score_rows(row: dict[str, Any], report: Report, name: str) -> Iterator[dict
     if not np.isfinite(score.value):
         yield {**row, "failure": " ".join(score.notes) or "the score is not a number."}
         return
-    seconds = dict(report.meta["seconds_by_evidence"]).get(METRICS[name].source.name)
+    seconds = dict(report.setup.seconds_by_evidence).get(METRICS[name].source.name)
     yield {**row, "value": score.value, "low": score.low, "high": score.high, "null": score.null, "seconds": seconds}
     if score.per_factor is not None:
-        for factor, value in zip(report.meta["factor_names"], score.per_factor, strict=True):
+        for factor, value in zip(report.setup.factor_names, score.per_factor, strict=True):
             yield {**row, "factor": factor, "value": _plain(value), "seconds": None}
 
 

@@ -1,0 +1,78 @@
+"""Evidence that a report keeps: what was measured, by which options, and the scores computed from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from unbraid.evidence.association import Association, CodeCovariance
+from unbraid.evidence.cross_prediction import CrossPrediction
+from unbraid.evidence.information import CodeInformation, InformationTable
+from unbraid.evidence.linear import LinearFit, PredictiveInformation, Separation
+from unbraid.evidence.loss_capacity import CapacityCurves, LossCapacity
+from unbraid.evidence.subspaces.options import Subspaces
+from unbraid.probes.importance import Importance
+
+#: Evidence of a size that does not grow with the number of rows, by the name of its type.
+KEPT = {
+    kind.__name__: kind
+    for kind in (
+        InformationTable,
+        CodeInformation,
+        Importance,
+        Association,
+        CodeCovariance,
+        LinearFit,
+        Separation,
+        PredictiveInformation,
+        Subspaces,
+        CrossPrediction,
+        CapacityCurves,
+    )
+}
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence(Generic[T]):
+    """One kind of evidence, gathered once.
+
+    Attributes:
+        source: Name of the kind of evidence, such as ``"information"``.
+        options: The options it was gathered with, as plain data.
+        scores: Names of the scores computed from it, in the order of the report.
+        data: What was measured.
+    """
+
+    source: str
+    options: Mapping[str, Any]
+    scores: tuple[str, ...]
+    data: T
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, arrays as lists."""
+        return {
+            "source": self.source,
+            "options": dict(self.options),
+            "scores": list(self.scores),
+            "type": type(self.data).__name__,
+            "data": _plain(self.data),
+        }
+
+
+def kept(found: object) -> object | None:
+    """Return what a report keeps of evidence: a summary of losses by row; nothing of evidence that holds rows."""
+    if isinstance(found, LossCapacity):
+        return found.curves
+    return found if isinstance(found, tuple(KEPT.values())) else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if is_dataclass(value):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
