@@ -16,7 +16,6 @@ from unbraid import audit, metrics
 from unbraid.comparison.result import Comparison
 from unbraid.downstream import PREDICTORS
 from unbraid.evidence.regressors import RegressorName
-from unbraid.interpret import verdict
 from unbraid.metrics import METRICS
 from unbraid.metrics._catalogue import ceiling
 from unbraid.metrics._listing import describe_metric, list_metrics, meant
@@ -38,31 +37,7 @@ VOCABULARIES = {
     "evidence/": set(get_args(RegressorName)),
     "probes/capacity/": set(LADDERS),
     "probes/trees.py": {"boosting", "regression"},
-    "interpret/verdict.py": {verdict.DEPENDENT},
     "report/comparison.py": {field.name for field in fields(Comparison)},
-}
-#: Modules that still find evidence by the name of a score. This set only shrinks.
-STILL_NAMED = {
-    ("interpret/diagnosis.py", "iwo"),
-    ("interpret/diagnosis.py", "iwr"),
-    ("interpret/structure.py", ".informativeness"),
-    ("interpret/structure.py", "dci_boosting"),
-    ("interpret/structure.py", "dci_forest"),
-    ("interpret/structure.py", "dci_linear"),
-    ("interpret/structure.py", "mig"),
-    ("interpret/structure.py", "predictability"),
-    ("interpret/structure.py", "sap"),
-    ("interpret/summary.py", ".informativeness"),
-    ("interpret/summary.py", "code_mutual_information"),
-    ("interpret/verdict.py", ".informativeness"),
-    ("interpret/verdict.py", "iwo"),
-    ("interpret/weak_factors.py", ".informativeness"),
-    ("interpret/weak_factors.py", "explicitness"),
-    ("interpret/weak_factors.py", "infomec.explicitness"),
-    ("report/grids.py", "correlation"),
-    ("report/grids.py", "total_correlation"),
-    ("report/loss_curves.py", "dci_es.explicitness"),
-    ("report/loss_curves.py", "dci_es.informativeness"),
 }
 
 
@@ -97,11 +72,7 @@ def strays() -> set[tuple[str, str]]:
 
 
 def test_no_name_of_a_metric_stands_outside_its_room():
-    assert strays() - STILL_NAMED == set()
-
-
-def test_the_list_of_exceptions_has_none_that_is_gone():
-    assert STILL_NAMED - strays() == set()
+    assert strays() == set()
 
 
 @pytest.mark.parametrize(
