@@ -1,4 +1,4 @@
-"""Run, checkpoint, TensorBoard."""
+"""Training loop: groups of members, checkpoints, TensorBoard."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class TrainedEnsemble:
             what = "the model" if len(self) == 1 else "every model"
             raise ValueError(
                 f"{what} diverged, at step {min(lost.values())}: its loss was not finite; train with a smaller "
-                "learning_rate or strength."
+                "learning_rate or weaker hyperparameters."
             )
         kept = [m for m in range(len(self)) if m not in lost]
         which = ", ".join(f"{m} (step {step})" for m, step in lost.items())
