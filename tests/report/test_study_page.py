@@ -73,9 +73,7 @@ def test_findings_point_out_families_that_contradict_the_whole():
             rows.append(task(f"{family}{k}", 4 * place - step + 0.1 * np.cos(40 * step), **about))
     found = analyze(table(rows), n_bootstrap=20)
     text = " ".join(findings(found))
-    assert (
-        "1 pair where families contradict the correlation over all models. mig \u00d7 shape/linear@100: +0.93" in text
-    )
+    assert "1 pair where families contradict the correlation over all models. mig \u00d7 shape" in text
     assert "so it comes from differences between families." in text
 
 
