@@ -1,4 +1,4 @@
-"""Public names of a package without ``__all__`` in its source: those it imports as themselves, as type checkers read it.
+"""Public names of a package without ``__all__`` in its source: names imported as themselves, as type checkers read it.
 
 ``unbraid._base.lazy`` makes ``__all__`` from the same imports when a package is imported.
 """

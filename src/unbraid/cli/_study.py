@@ -107,25 +107,28 @@ def run(
     yes
         Start even if it is going to be long.
     """
-    from unbraid.study import estimate_cost, load_study, run_missing
-    from unbraid.study import status as status_of
+    from unbraid.study import estimate_cost, load_study, run_study
     from unbraid.study.state import check_torch
 
+    def announce(before: StudyStatus) -> None:
+        if address is None:
+            check_torch(before)
+        cost = estimate_cost(before)
+        print(cost.sentence(workers), file=sys.stderr)
+        if cost.is_large and not yes:
+            raise ValueError(f"study {study!r} is large; give --yes to start it all the same.")
+
     with _earlier_names_on_stderr():
-        before = status_of(store, load_study(study))
-    if address is None:
-        check_torch(before)
-    cost = estimate_cost(before)
-    print(cost.sentence(workers), file=sys.stderr)
-    if cost.is_large and not yes:
-        raise ValueError(f"study {study!r} is large; give --yes to start it all the same.")
-    state = run_missing(
-        before,
+        spec = load_study(study)
+    state = run_study(
+        spec,
+        store,
         engine=engine,
         workers=workers,
         address=address,
         data_folder=data,
         progress=bar_or_lines(),
+        on_start=announce,
     )
     _print_state(state)
     named = f"--store {store}"

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from unbraid.study.read import study_text as study_text
     from unbraid.study.run import find_leftovers as find_leftovers
     from unbraid.study.run import remove_leftovers as remove_leftovers
-    from unbraid.study.run import run_missing as run_missing
     from unbraid.study.run import run_study as run_study
     from unbraid.study.spec import Study as Study
     from unbraid.study.state import StudyStatus as StudyStatus

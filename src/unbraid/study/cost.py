@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from unbraid._base.text import duration
 from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import check_task
 from unbraid.metrics import METRICS
+from unbraid.study.engines.local import usable_cores
 from unbraid.study.plan import Ensemble, Measurement, Plan
 from unbraid.study.spec import Study
 from unbraid.study.state import StudyStatus
@@ -98,7 +98,7 @@ class Cost:
         """Return the cost as a sentence."""
         if not self.n_models and not self.n_measurements:
             return "To do: nothing; every model is trained and every measurement is done, or cannot have a value."
-        n_workers = workers or os.cpu_count() or 1
+        n_workers = workers or usable_cores()
         gpu = f"{_hours(self.gpu_hours)} of an H200 and " if self.gpu_hours else ""
         return (
             f"To do: {self.n_models} models to train, {self.n_measurements} measurements; about {gpu}"

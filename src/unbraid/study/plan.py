@@ -229,7 +229,7 @@ def _ensembles(study: Study, dataset: str, family: Family) -> Iterator[Ensemble]
 
 def _training_key(study: Study) -> dict[str, Any]:
     """Return the training settings that decide what a model becomes, by the names that content keys are made of."""
-    earlier = {now: before for before, now in RENAMED.items()}
+    earlier = {now: before for before, now in RENAMED["training"].items()}
     how = to_builtins(study.training)
     return {earlier.get(name, name): how[name] for name in how if name not in ("gpus", "ensemble_size")}
 

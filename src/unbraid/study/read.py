@@ -214,27 +214,23 @@ def parse_study(text: str, *, source: str = "study") -> Study:
     Raises:
         ValueError: Not YAML or not a study, with the line and the cure.
     """
-    study, earlier = read_study(text, source)
-    if earlier:
-        words = ", ".join(f"{name} is now called {RENAMED[name]}" for name in earlier)
-        warnings.warn(
-            f"{source}: {words}; rename, as the next release reads the new names only.", DeprecationWarning, 2
-        )
+    study, renamed = read_study(text, source)
+    if renamed:
+        words = f"{source}: {', '.join(renamed)}; rename, as the next release reads the new names only."
+        warnings.warn(words, DeprecationWarning, stacklevel=2)
     return study
 
 
 def read_study(text: str, source: str) -> tuple[Study, list[str]]:
-    """Return a study from the text of its file, checked, and the keys of earlier versions in it."""
-    loader = yaml.SafeLoader(text)
+    """Return a study from the text of its file, checked, and in words the keys of earlier versions in it."""
     try:
+        loader = yaml.SafeLoader(text)
         tree = loader.get_single_node()
-        earlier = list(dict.fromkeys(_rename_keys(tree)))
+        renamed = list(dict.fromkeys(_rename_keys(tree)))
         _check_twice(tree, source)
         plain = None if tree is None else loader.construct_document(tree)
     except yaml.YAMLError as error:
         raise ValueError(f"{_place(source, getattr(error, 'problem_mark', None))}: {_problem(error)}.") from error
-    finally:
-        loader.dispose()
     if tree is None or not isinstance(plain, dict):
         raise ValueError(
             f"{source} is not a study: it must have `name:`, `scores:` and so on; see `unbraid study show`."
@@ -248,18 +244,19 @@ def read_study(text: str, source: str) -> tuple[Study, list[str]]:
     except msgspec.ValidationError as error:
         raise ValueError(_explained(str(error), at)) from error
     check_study(study, at)
-    return study, earlier
+    return study, renamed
 
 
 def _rename_keys(tree: yaml.Node | None) -> Iterator[str]:
-    """Give keys of earlier versions their names now, under ``models`` and ``training``; yield the earlier names."""
+    """Give keys of earlier versions their names now, in place, and yield each change in words."""
     for key, value in tree.value if isinstance(tree, yaml.MappingNode) else ():
-        parts = [value] if key.value == "training" else value.value if key.value == "models" else ()
+        parts = value.value if isinstance(value, yaml.SequenceNode) else [value]
+        names = RENAMED.get(str(key.value), {})
         for part in parts:
-            for name, _ in part.value if isinstance(part, yaml.MappingNode) else ():
-                if name.value in RENAMED:
-                    yield name.value
-                    name.value = RENAMED[name.value]
+            for name, _ in part.value if names and isinstance(part, yaml.MappingNode) else ():
+                if str(name.value) in names:
+                    yield f"{name.value} is now called {names[name.value]}"
+                    name.value = names[name.value]
 
 
 def _explained(message: str, at: Callable[[str], str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +33,7 @@ def run_study(
     address: str | None = None,
     data_folder: str | Path | None = None,
     progress: Show = None,
+    on_start: Callable[[StudyStatus], object] | None = None,
 ) -> StudyStatus:
     """Train, score and compare everything that a study asks for and its store lacks.
 
@@ -44,6 +45,7 @@ def run_study(
         address: Of the Ray cluster; by default one is started here.
         data_folder: Folder with files of data sets; by default ``UNBRAID_DATA`` or ``~/.cache/unbraid/data``.
         progress: Show a bar on standard error, by default when that is a terminal; or ``"lines"``: now and then a line.
+        on_start: Called with the status before any work, for example to estimate the cost; an error stops the run.
 
     Returns:
         The status afterwards; ``.table()`` has the values and the failures with their reasons.
@@ -51,27 +53,9 @@ def run_study(
     Raises:
         ValueError: Not a study, a store or cluster that cannot be reached, or torch, data or a GPU is missing.
     """
-    plan = make_plan(study if isinstance(study, Study) else load_study(study))
-    return run_missing(
-        status(store, plan),
-        engine=engine,
-        workers=workers,
-        address=address,
-        data_folder=data_folder,
-        progress=progress,
-    )
-
-
-def run_missing(
-    before: StudyStatus,
-    *,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
-    data_folder: str | Path | None = None,
-    progress: Show = None,
-) -> StudyStatus:
-    """Train and measure what is missing from a study whose status is known; see :func:`run_study`."""
+    before = status(store, make_plan(study if isinstance(study, Study) else load_study(study)))
+    if on_start is not None:
+        on_start(before)
     runner = make_engine(engine, workers=workers, address=address)
     folder = str(data_folder or "")
     if address is None:  # jobs on a cluster elsewhere fail with what their machine lacks
@@ -87,7 +71,7 @@ def run_jobs(before: StudyStatus, engine: Engine, *, data_folder: str = "", prog
         before: Status of the study.
         engine: Runs the jobs.
         data_folder: Folder with files of data sets; empty for the usual place.
-        progress: As in :func:`run_missing`.
+        progress: As in :func:`run_study`.
 
     Returns:
         The status afterwards; failures are in its table, with their reasons.

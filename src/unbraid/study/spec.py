@@ -12,11 +12,13 @@ N_ROWS = 10_000
 #: Earlier names of keys, and their names now. Content keys are made of the earlier names, so that stores of earlier
 #: versions are found.
 RENAMED = {
-    "strengths": "hyperparameters",
-    "steps": "n_steps",
-    "codes": "n_codes",
-    "judge": "discriminator_width",
-    "together": "ensemble_size",
+    "models": {"strengths": "hyperparameters"},
+    "training": {
+        "steps": "n_steps",
+        "codes": "n_codes",
+        "judge": "discriminator_width",
+        "together": "ensemble_size",
+    },
 }
 
 

@@ -210,11 +210,11 @@ def _stream(device: str) -> torch.cuda.Stream:
 
 
 def _optimizer(network: EnsembleVAE, learning_rate: float, *, fused: bool) -> torch.optim.Optimizer:
-    discriminator = [] if network.discriminator is None else list(network.discriminator.parameters())
-    of_discriminator = {id(parameter) for parameter in discriminator}
-    others = [parameter for parameter in network.parameters() if id(parameter) not in of_discriminator]
+    second = [] if network.discriminator is None else list(network.discriminator.parameters())
+    of_second = {id(parameter) for parameter in second}
+    first = [parameter for parameter in network.parameters() if id(parameter) not in of_second]
     groups = [
-        {"params": others, "betas": BETAS},
-        *([{"params": discriminator, "betas": DISCRIMINATOR_BETAS}] if discriminator else []),
+        {"params": first, "betas": BETAS},
+        *([{"params": second, "betas": DISCRIMINATOR_BETAS}] if second else []),
     ]
     return torch.optim.Adam(groups, lr=learning_rate, eps=EPSILON, fused=fused, capturable=fused)

@@ -32,11 +32,8 @@ class EnsembleVAE(nn.Module):
         sizes = len(settings.seeds), settings.shape, settings.n_codes, settings.width
         self.encoder = ConvolutionalEncoder(*sizes) if settings.network == "conv" else DenseEncoder(*sizes)
         self.decoder = ConvolutionalDecoder(*sizes) if settings.network == "conv" else DenseDecoder(*sizes)
-        self.discriminator = (
-            Discriminator(sizes[0], settings.n_codes, settings.discriminator_width)
-            if settings.has_discriminator
-            else None
-        )
+        discriminator = (sizes[0], settings.n_codes, settings.discriminator_width)
+        self.discriminator = Discriminator(*discriminator) if settings.has_discriminator else None
         draw_weights(self, torch.tensor(settings.seeds))
 
     @property
