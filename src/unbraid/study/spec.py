@@ -54,7 +54,7 @@ class Family(_Part, frozen=True, kw_only=True):
 
 
 class Training(_Part, frozen=True, kw_only=True):
-    """How models are trained; the defaults are those of the published models.
+    """Sizes and optimiser settings of the models; the defaults are those of the published models.
 
     Attributes:
         n_steps: Optimiser steps.

@@ -156,7 +156,7 @@ LAYOUT_NAME = "groups.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Which members are trained side by side; a member comes out the same in any group, up to rounding.
+    """Groups of members that are trained together; a member is the same in any group, up to rounding.
 
     Attributes:
         settings: Of all members.

@@ -38,7 +38,7 @@ class EnsembleVAE(nn.Module):
 
     @property
     def precision(self) -> torch.dtype:
-        """What products are computed in; weights and losses are always float32."""
+        """Type of matrix products; weights and losses are always float32."""
         return torch.bfloat16 if self.settings.precision == "bfloat16" else torch.float32
 
     def is_finite(self) -> Tensor:

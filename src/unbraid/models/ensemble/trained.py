@@ -55,12 +55,12 @@ class TrainedEnsemble:
 
     @property
     def settings(self) -> Settings:
-        """What was trained."""
+        """Settings of the ensemble."""
         return self.network.settings
 
     @property
     def device(self) -> torch.device:
-        """Where the networks are."""
+        """Device of the networks."""
         return next(self.network.parameters()).device
 
     @property

@@ -114,7 +114,7 @@ class Correlations:
 
     @property
     def says(self) -> str:
-        """What was done, in a sentence."""
+        """Method, interval and correction in a sentence."""
         interval = f"{self.confidence:.0%} bootstrap intervals from {self.n_bootstrap:,} resamples of the models"
         return (
             f"{self.method.capitalize()} correlation, {interval if self.n_bootstrap else 'without intervals'}; "

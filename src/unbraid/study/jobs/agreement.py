@@ -42,7 +42,7 @@ class AgreementJob:
 
     @property
     def label(self) -> str:
-        """What is compared, in words."""
+        """Label for people."""
         first = self.group[0]
         return f"comparing {len(self.group)} {first.family} on {first.dataset}"
 

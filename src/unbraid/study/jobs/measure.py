@@ -49,7 +49,7 @@ class MeasureJob:
 
     @property
     def label(self) -> str:
-        """What is measured, in words."""
+        """Label for people."""
         return f"measuring {self.model.label}"
 
     def run(self) -> None:

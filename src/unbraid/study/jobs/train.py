@@ -51,7 +51,7 @@ class TrainJob:
 
     @property
     def label(self) -> str:
-        """What is trained, in words."""
+        """Label for people."""
         return f"training {len(self.ensemble.members)} {self.ensemble.family} on {self.ensemble.dataset}"
 
     @property
