@@ -63,19 +63,19 @@ class Squares:
 
 
 def settings_of(given, model, n_models, data):
-    from unbraid.models.ensemble.settings import Settings, member_strengths
+    from unbraid.models.ensemble.settings import Settings, member_hyperparameters
 
-    seeds, strengths = member_strengths(model, {}, range(n_models))
+    seeds, hyperparameters = member_hyperparameters(model, {}, range(n_models))
     return Settings(
         model=model,
         data="squares",
         n_rows=len(data),
         shape=data.pictures.shape[1:],
         seeds=seeds,
-        strengths=strengths,
+        hyperparameters=hyperparameters,
         places=((-3.0, -1.0, 1.0, 3.0),) if model == "conditioned_vae" else (),
         width=given.width,
-        judge_width=min(1000, 32 * given.width),
+        discriminator_width=min(1000, 32 * given.width),
         batch_size=given.batch,
         precision="bfloat16" if given.device == "cuda" else "float32",
     )
@@ -265,13 +265,12 @@ def weights_of_last(engine):
 
 def lines_of(given):
     """What is measured, by name, one after the other."""
-    from unbraid.models.ensemble._names import STRENGTHS
-
     from unbraid.models.ensemble.source import Source
+    from unbraid.models.families import HYPERPARAMETERS
 
     data = Squares(given.rows, given.side)
     source = Source(data, device=given.device)
-    models = STRENGTHS if given.model == "all" else [given.model]
+    models = HYPERPARAMETERS if given.model == "all" else [given.model]
     if given.model == "all":
         yield "beta_vae", beside_the_plain_loop(given, data, source)
         for model, precision in (("beta_vae", "float32"), ("beta_vae", "bfloat16"), ("factor_vae", "float32")):

@@ -29,7 +29,8 @@ from measure import machine
 from stores import NAMES, finished_store
 from unbraid.downstream import PREDICTORS, solve
 from unbraid.metrics import METRICS, udr
-from unbraid.study import Store, study_state
+from unbraid.study import Store
+from unbraid.study import status as status_of
 from unbraid.study.cost import ROWS_MEASURED
 
 OUT = Path(__file__).with_name("study.json")
@@ -79,7 +80,7 @@ def status():
     with tempfile.TemporaryDirectory() as folder:
         plan, n_rows = finished_store(folder, N_MODELS)
         started = time.perf_counter()
-        summary = study_state(folder).summary()
+        summary = status_of(folder).summary()
         work = time.perf_counter() - started
         command = [sys.executable, "-m", "unbraid", "study", "status", "--store", folder]
         commands = [_clock(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(REPEATS)]

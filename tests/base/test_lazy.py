@@ -26,8 +26,8 @@ def modules_after(code):
 def promised(package):
     """What type checkers are told a package has, and which module each name is from."""
     tree = ast.parse(Path(package.__file__).read_text())
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
-    return {name.name: node.module for node in block.body for name in node.names}
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {name.name: node.module for node in nodes for name in node.names if name.asname == name.name}
 
 
 @pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
@@ -41,6 +41,17 @@ def test_every_name_is_there_and_is_what_type_checkers_are_told(package):
         )
         assert getattr(package, name) is there
         assert name in package.__all__
+
+
+@pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
+def test_public_names_are_those_that_type_checkers_are_told(package):
+    assert package.__all__ == sorted(promised(package))
+
+
+def test_an_earlier_name_warns_and_is_the_new_one():
+    with pytest.warns(DeprecationWarning, match=r"unbraid\.study\.wide is now called pivot"):
+        assert unbraid.study.wide is unbraid.study.pivot
+    assert "wide" not in unbraid.study.__all__
 
 
 @pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)
@@ -66,6 +77,6 @@ def test_the_command_line_says_its_version_without_loading_a_command():
 
 
 def test_status_of_a_study_loads_neither_special_functions_nor_what_jobs_need(tmp_path):
-    code = "from unbraid.study import Store, look, make_plan, load_study\n"
-    code += f"look(make_plan(load_study('mini')), Store({str(tmp_path / 'store')!r})).summary()"
+    code = "from unbraid.study import load_study, status\n"
+    code += f"status({str(tmp_path / 'store')!r}, load_study('mini')).summary()"
     assert not modules_after(code) & {"scipy.special", "scipy.optimize", "sklearn", "torch", "unbraid.study.run"}

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from unbraid._base.progress import LEAST, SECONDS, Lines, bar_or_lines, span, track
+from unbraid._base.progress import LEAST, SECONDS, Lines, bar_or_lines, track
+from unbraid._base.text import duration
 
 
 class Clock:
@@ -106,7 +107,7 @@ def test_commands_choose_by_where_standard_error_goes(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "says"), [(0, "0 s"), (59.6, "1 min"), (3600, "1 h"), (86_399, "23 h 59 min"), (90_000, "1 d 1 h")]
+    ("seconds", "says"), [(0, "0 s"), (59.6, "1 min"), (3600, "1 h"), (86_399, "24 h"), (90_000, "1 d 1 h")]
 )
 def test_lengths_of_time(seconds, says):
-    assert span(seconds) == says
+    assert duration(seconds) == says

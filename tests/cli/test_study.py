@@ -22,7 +22,7 @@ def call(capsys, *arguments):
 def folder(tmp_path_factory):
     """Twelve representations, better and worse ones, and a study of them; one file has factors of its own names."""
     folder = tmp_path_factory.mktemp("given")
-    lines = ["file,dataset,family,strength,seed"]
+    lines = ["file,dataset,family,hyperparameter,seed"]
     for family, mix in (("clean", 0.0), ("mixed", 0.6)):
         for noise in (0.2, 0.6, 1.5):
             for seed in (0, 1):
@@ -136,7 +136,7 @@ def test_failures_are_named_and_the_exit_status_tells(capsys, folder, tmp_path):
 def test_a_run_into_a_file_says_now_and_then_how_far_it_is(capsys, folder, tmp_path):
     _, _, err = call(capsys, "run", folder / "study.yaml", "--store", tmp_path / "store", "--workers", "1")
     lines = err.splitlines()
-    assert lines[0].startswith("To do: 0 models to train, 72 numbers to measure")
+    assert lines[0].startswith("To do: 0 models to train, 72 measurements")
     assert lines[1] == "study dots: 0 of 18 steps"  # twelve models to measure, six settings to compare
     assert lines[-1].startswith("next: ")
 
@@ -147,13 +147,13 @@ def test_failures_read_as_those_of_the_last_try(capsys, folder, tmp_path):
     call(capsys, "run", tmp_path / "lost.yaml", "--store", tmp_path / "store", "--workers", "1")
     _, out, _ = call(capsys, "status", "--store", tmp_path / "store")
     assert "12 failed when last tried" in out
-    assert out.endswith("The next run, or one that is going on, tries again what failed.\n")
+    assert out.endswith("The next run, or one that is going on, tries failures again.\n")
 
 
 def test_the_report_counts_the_numbers_that_the_run_announced(capsys, store, tmp_path):
     call(capsys, "report", "--store", store, "--out", tmp_path / "r.html", "--tables", tmp_path / "tables")
     runs = list(csv.DictReader(io.StringIO((tmp_path / "tables" / "runs.csv").read_text())))
-    assert sum(int(run["numbers"]) for run in runs) == 72
+    assert sum(int(run["measurements"]) for run in runs) == 72
 
 
 @pytest.mark.parametrize(
@@ -176,3 +176,32 @@ def test_bad_input_ends_with_2_and_a_sentence(capsys, tmp_path, monkeypatch, arg
     assert says in " ".join(err.split())
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_makes_the_plan_once_and_reads_the_store_before_and_after(capsys, folder, store, monkeypatch):
+    from unbraid.study import Store
+    from unbraid.study import run as running
+
+    counts = {"plan": 0, "failures": 0}
+
+    def counted(name, function):
+        def call(*arguments):
+            counts[name] += 1
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(running, "make_plan", counted("plan", running.make_plan))
+    monkeypatch.setattr("unbraid.study.state.make_plan", counted("plan", running.make_plan))
+    monkeypatch.setattr(Store, "failures", counted("failures", Store.failures))
+    call(capsys, "run", folder / "study.yaml", "--store", store)
+    assert counts == {"plan": 1, "failures": 2}
+
+
+def test_earlier_keys_of_a_study_file_are_a_note(capsys, tmp_path):
+    text = "name: s\ndata: [sprites_mini]\nmodels:\n  - {family: beta_vae, strengths: {beta: 4}}\n"
+    (tmp_path / "s.yaml").write_text(text)
+    status, out, err = call(capsys, "show", tmp_path / "s.yaml")
+    assert (status, out) == (0, text)
+    assert err.startswith("note: ")
+    assert "strengths is now called hyperparameters" in err

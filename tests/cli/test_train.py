@@ -15,7 +15,7 @@ SMALL = ["--preset", "tiny", "--width", "2", "--batch", "8", "--codes", "3"]
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("run") / "made" / "here"
     with pytest.raises(SystemExit) as stop:
-        main(["train", *SMALL, "--seeds", "0,1", "--strength", "beta=1,8", "--steps", "60", "--out", str(out)])
+        main(["train", *SMALL, "--seeds", "0,1", "--set", "beta=1,8", "--steps", "60", "--out", str(out)])
     assert stop.value.code == 0
     return out
 
@@ -46,20 +46,20 @@ def test_traversals_have_a_row_for_each_code(folder):
 def test_same_command_goes_on_and_another_is_refused(capsys, folder):
     before = (folder / "ensemble.pt").read_bytes()
     code, out, err = run_cli(
-        capsys, "train", *SMALL, "--seeds", "0,1", "--strength", "beta=1,4", "--steps", "60", "--out", str(folder)
+        capsys, "train", *SMALL, "--seeds", "0,1", "--set", "beta=1,4", "--steps", "60", "--out", str(folder)
     )
     assert code == 2
-    assert "holds a run with other settings (strengths" in err
+    assert "holds a run with other settings (hyperparameters" in err
     assert (folder / "ensemble.pt").read_bytes() == before
     code, out, err = run_cli(
-        capsys, "train", *SMALL, "--seeds", "0,1", "--strength", "beta=1,8", "--steps", "61", "--out", str(folder)
+        capsys, "train", *SMALL, "--seeds", "0,1", "--set", "beta=1,8", "--steps", "61", "--out", str(folder)
     )
     assert code == 0, err
     assert [line.partition(":")[0] for line in out.splitlines()] == ["member 0", "member 1"]
     assert unbraid.models.load_models(folder).settings.seeds == (0, 1)
     assert f"note: {folder} held this run already: it went on from step 60; its codes, pictures and decoder.py" in err
     _, _, err = run_cli(
-        capsys, "train", *SMALL, "--seeds", "0,1", "--strength", "beta=1,8", "--steps", "61", "--out", str(folder)
+        capsys, "train", *SMALL, "--seeds", "0,1", "--set", "beta=1,8", "--steps", "61", "--out", str(folder)
     )
     assert "held this run already: nothing was left to train" in err
 
@@ -69,8 +69,8 @@ def test_same_command_goes_on_and_another_is_refused(capsys, folder):
     [
         (["--model", "betavae"], "did you mean 'beta_vae'"),
         (["--data", "sprite"], "did you mean 'sprites'"),
-        (["--strength", "beta"], "strength must be such as beta=4 or beta=1,2,4, got 'beta'"),
-        (["--strength", "gamma=3"], "beta_vae has no strength 'gamma'; it has beta"),
+        (["--set", "beta"], "set must be such as beta=4 or beta=1,2,4, got 'beta'"),
+        (["--set", "gamma=3"], "beta_vae has no hyperparameter 'gamma'; it has beta"),
         (["--seeds", "a"], "seeds must be whole numbers such as 0,1,2, got 'a'"),
         (["--steps", "0"], "n_steps must be at least 1, got 0"),
     ],
@@ -84,7 +84,7 @@ def test_bad_input(capsys, tmp_path, options, message):
 
 def test_members_that_diverge_are_named_and_the_others_kept(capsys, tmp_path):
     options = [*SMALL, "--seeds", "0,1,2", "--steps", "3", "--at-once", "2", "--out", str(tmp_path / "run")]
-    code, out, err = run_cli(capsys, "train", *options, "--strength", "beta=1e39,1,2")
+    code, out, err = run_cli(capsys, "train", *options, "--set", "beta=1e39,1,2")
     assert code == 0, err
     assert err.startswith("training: 0 of ")  # a line at once, where standard error is no terminal
     assert [line.partition(" loss")[0] for line in out.splitlines()] == [
@@ -105,7 +105,7 @@ def test_members_that_diverge_are_named_and_the_others_kept(capsys, tmp_path):
 
 def test_nothing_is_written_for_a_single_member_that_diverges(capsys, tmp_path):
     code, _, err = run_cli(
-        capsys, "train", *SMALL, "--steps", "1", "--strength", "beta=1e39", "--out", str(tmp_path / "run")
+        capsys, "train", *SMALL, "--steps", "1", "--set", "beta=1e39", "--out", str(tmp_path / "run")
     )
     assert code == 2
     assert "the model diverged, at step 1: its loss was not finite; train with a smaller learning_rate" in err
@@ -152,3 +152,10 @@ def test_traversals_need_pictures():
 
     with pytest.raises(ValueError, match=r"pictures with 1 or 3 channels, got rows of shape \(5,\)"):
         traversal_png(Vectors(), np.zeros((4, 2)))
+
+
+def test_the_earlier_name_of_set_is_a_note(capsys, tmp_path):
+    made = ("train", *SMALL, "--strength", "beta=2", "--steps", "2", "--out", tmp_path / "run")
+    status, _, err = run_cli(capsys, *made)
+    assert status == 0
+    assert "note: --strength is now called --set" in err

@@ -7,7 +7,8 @@ import pytest
 
 import unbraid as ub
 from helpers.reports import build_report
-from unbraid.comparison.differences import UNPAIRED, Comparability, difference_word, find_differences, holm
+from unbraid._base.stats import corrected
+from unbraid.comparison.differences import UNPAIRED, Comparability, difference_word, find_differences
 
 METRICS = "mig,sap,r2"
 
@@ -186,9 +187,9 @@ def test_a_replicate_that_failed_is_left_out_of_both(pair):
 
 
 def test_holm_agrees_with_the_textbook():
-    np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
-    np.testing.assert_allclose(holm([0.5, 0.9]), [1.0, 1.0])
-    assert holm([]).size == 0
+    np.testing.assert_allclose(corrected(np.array([0.01, 0.04, 0.03, 0.005]), "holm"), [0.03, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(corrected(np.array([0.5, 0.9]), "holm"), [1.0, 1.0])
+    assert corrected(np.array([]), "holm").size == 0
 
 
 def test_more_tests_need_stronger_evidence(pair):

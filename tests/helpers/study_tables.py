@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from unbraid.study.table import NOTHING_TO_MEASURE, SCHEMA
+from unbraid.study.table import NOTHING_TO_MEASURE, SCHEMA, FailureKind
 
 
 def row(model, value, name="mig", **changes):
@@ -12,7 +12,7 @@ def row(model, value, name="mig", **changes):
         "model": model,
         "dataset": "dots",
         "family": "beta_vae",
-        "strength": 1.0,
+        "hyperparameter": 1.0,
         "seed": 0,
         "kind": "score",
         "name": name,
@@ -21,6 +21,7 @@ def row(model, value, name="mig", **changes):
         "n_rows": 1000,
         "value": value,
         "failure": None,
+        "failure_kind": None,
         "seconds": 1.0,
         "version": "1",
     }
@@ -46,7 +47,7 @@ def two_columns(x, y, **about):
     return table(rows)
 
 
-def study(*, families=("beta_vae", "factor_vae", "dip_vae"), n_strengths=4, n_seeds=5, datasets=("dots",), seed=0):
+def study(*, families=("beta_vae", "factor_vae", "dip_vae"), n_settings=4, n_seeds=5, datasets=("dots",), seed=0):
     """Three scores (one an agreement) at two sizes and two tasks, driven by one hidden quality of each model.
 
     ``mig`` follows the quality, ``irs`` is noise, ``udr_lasso`` follows it but is shifted in ``dip_vae``; the task
@@ -56,10 +57,10 @@ def study(*, families=("beta_vae", "factor_vae", "dip_vae"), n_strengths=4, n_se
     rows = []
     for dataset in datasets:
         for family in families:
-            for place in range(n_strengths):
+            for place in range(n_settings):
                 for k in range(n_seeds):
                     quality = place + rng.normal()
-                    about = {"dataset": dataset, "family": family, "strength": 2.0**place, "seed": k}
+                    about = {"dataset": dataset, "family": family, "hyperparameter": 2.0**place, "seed": k}
                     model = f"{dataset}-{family}-{place}-{k}"
                     shift = 3.0 if family == "dip_vae" else 0.0
                     scores = {
@@ -77,7 +78,8 @@ def study(*, families=("beta_vae", "factor_vae", "dip_vae"), n_strengths=4, n_se
     found = table(rows)
     failed = (found["name"] == "irs") & (found["n_rows"] == 1000)
     first = found.index[failed][0]
-    found.loc[first, ["value", "failure"]] = [np.nan, "codes must vary, got 10 constant columns."]
+    words = "codes must vary, got 10 constant columns."
+    found.loc[first, ["value", "failure", "failure_kind"]] = [np.nan, words, FailureKind.FAILED]
     return found
 
 
@@ -87,5 +89,7 @@ def study_with_collapsed_models(**options):
     lost = sorted(found.loc[found["family"] == "dip_vae", "model"].unique())[:2]
     of_lost = found["model"].isin(lost)
     found.loc[of_lost & (found["kind"] == "agreement"), "value"] = 0.0
-    found.loc[of_lost & (found["kind"] != "agreement"), ["value", "failure"]] = [np.nan, NOTHING_TO_MEASURE]
+    without = of_lost & (found["kind"] != "agreement")
+    kind, reason = NOTHING_TO_MEASURE
+    found.loc[without, ["value", "failure", "failure_kind"]] = [np.nan, reason, kind]
     return found

@@ -141,7 +141,7 @@ def test_a_metric_of_one_file_is_scored_and_drawn(row):
     score = report[row.name]
     assert score.low <= score.value <= score.high
     assert score.null < score.value
-    top = ceiling(row.name, score.value, report.meta)
+    top = ceiling(row.name, score.value, report.setup)
     assert top.value == pytest.approx(np.log(20) / np.log(40))
     page = render(report)
     assert all(text in page for text in (row.title, row.summary, row.reference))

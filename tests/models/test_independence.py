@@ -68,17 +68,17 @@ def test_trained_discriminator_recovers_a_known_total_correlation():
     generator = torch.Generator().manual_seed(2)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        judge = nn.Sequential(nn.Linear(2, 32), nn.SiLU(), nn.Linear(32, 32), nn.SiLU(), nn.Linear(32, 1))
-    optimizer = torch.optim.Adam(judge.parameters(), lr=1e-2)
+        discriminator = nn.Sequential(nn.Linear(2, 32), nn.SiLU(), nn.Linear(32, 32), nn.SiLU(), nn.Linear(32, 1))
+    optimizer = torch.optim.Adam(discriminator.parameters(), lr=1e-2)
     for _ in range(300):
         rows = torch.randint(len(z), (512,), generator=generator)
         shuffled = shuffle_codes(z[rows], torch.rand(512, 2, generator=generator))
-        loss = discriminator_loss(judge(z[rows])[:, 0], judge(shuffled)[:, 0])
+        loss = discriminator_loss(discriminator(z[rows])[:, 0], discriminator(shuffled)[:, 0])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     with torch.no_grad():
-        assert judge(correlated(4000, seed=1).float()).mean().item() == pytest.approx(TRUE_TC, abs=0.08)
+        assert discriminator(correlated(4000, seed=1).float()).mean().item() == pytest.approx(TRUE_TC, abs=0.08)
 
 
 def test_no_penalty_for_the_identity():

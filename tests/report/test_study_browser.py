@@ -2,14 +2,14 @@ import pytest
 
 from helpers.study_tables import study
 from unbraid.report import study_page
-from unbraid.study import analyse
+from unbraid.study import analyze
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
 def found():
-    return analyse(study(datasets=("dots", "cars")), n_bootstrap=100)
+    return analyze(study(datasets=("dots", "cars")), n_bootstrap=100)
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,8 @@ def test_methods_and_groups_can_be_switched(visit, address, found):
     assert f"{rank:.2f}" in page.locator("#map-with_tasks-spearman tbody tr").nth(1).locator("td").nth(0).inner_text()
     page.locator("[data-pick=maps-groups]").select_option(label="Without dip_vae, Pearson")
     assert page.locator("#maps-groups .map:visible h3").inner_text() == "Without dip_vae, Pearson"
-    page.locator("[data-pick=strength-list]").select_option("strength-1")
-    assert page.locator("#strength-list .map:visible h3").inner_text() == "dots"
+    page.locator("[data-pick=hyperparameter-list]").select_option("hyperparameter-1")
+    assert page.locator("#hyperparameter-list .map:visible h3").inner_text() == "dots"
 
 
 def test_sorting_the_table_of_pairs(visit, address, found):
@@ -64,7 +64,7 @@ def test_pointing_at_a_mark_names_its_model(visit, address):
     page.locator("#scatter svg.chart").first.focus()
     page.keyboard.press("ArrowRight")
     assert "cars, beta_vae 1, seed 0 (cars-bet): " in page.locator("#tip").inner_text()
-    page.locator("#strength .map:visible use").first.hover()
+    page.locator("#hyperparameter .map:visible use").first.hover()
     assert page.locator("#tip").inner_text().startswith("beta_vae 1: ")
 
 

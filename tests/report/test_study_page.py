@@ -6,21 +6,21 @@ import pytest
 
 from helpers.study_tables import row, study, table, task
 from unbraid.report import study_page
-from unbraid.report.study import cell_says, group_maps, main_maps, scatters, sizes, strengths
-from unbraid.study import analyse
+from unbraid.report.study import cell_says, group_maps, hyperparameters, main_maps, scatters, sizes
+from unbraid.study import analyze
 from unbraid.study.analysis.findings import findings, in_words, opening
 
 
 @pytest.fixture(scope="module")
 def found():
-    return analyse(study(datasets=("dots", "cars")), n_bootstrap=100)
+    return analyze(study(datasets=("dots", "cars")), n_bootstrap=100)
 
 
 def test_opens_with_the_strongest_relation(found):
     best = found.with_tasks["pearson"].tidy().iloc[0]
     text = opening(found)
     assert f"is mig with size/linear@100 (r = \u2212{abs(best['r']):.2f}, interval \u2212{abs(best['low']):.2f}" in text
-    assert "Here size/linear@100 is the task size, solved by a linear model that learned from 100 rows. 4 of" in text
+    assert "Here size/linear@100 is the task size, solved by a linear model trained on 100 rows. 4 of" in text
     assert "4 of 6 pairs are significant after Holm's correction at a level of 0.05." in text
 
 
@@ -28,11 +28,11 @@ def test_opens_with_the_strongest_relation(found):
     ("column", "says"),
     [
         ("mig", ""),
-        ("task:factor:shape/mlp@50%", "Here factor:shape/mlp@50% is the factor shape, told by a small network that "),
-        ("task:factor:shape/mlp@50%", "learned from 50% of the most rows that its data set has to learn from. "),
+        ("task:factor:shape/mlp@50%", "Here factor:shape/mlp@50% is the factor shape, predicted by a small network "),
+        ("task:factor:shape/mlp@50%", "trained on 50% of the largest training set of its data set. "),
         (
             "task:position_polar/boosting@1000",
-            "the task position_polar, solved by boosted trees that learned from 1,000",
+            "the task position_polar, solved by boosted trees trained on 1,000",
         ),
     ],
 )
@@ -48,8 +48,8 @@ def test_numbers_are_counted_once_and_factors_on_top():
         whole[whole["name"] == "irs"].drop_duplicates("model").assign(kind="model", name="loss", n_rows=0, failure=None)
     )
     loss = loss.assign(key=loss["key"] + "loss", value=1.0)
-    found = analyse(pd.concat([whole, parts, loss]), n_bootstrap=0, progress=False)
-    assert found.runs["numbers"].sum() == len(whole) - 1  # one failed
+    found = analyze(pd.concat([whole, parts, loss]), n_bootstrap=0, progress=False)
+    assert found.runs["measurements"].sum() == len(whole) - 1  # one failed
 
 
 def test_findings_say_what_predicts_what_and_what_does_not(found):
@@ -59,7 +59,7 @@ def test_findings_say_what_predicts_what_and_what_does_not(found):
     assert "Not significant after Holm's correction: 2 pairs" in text
     assert "Without any significant relation: irs." in text
     assert "irs agrees least with the others" in text
-    assert "No correlation within the families clearly contradicts" in text
+    assert "No correlation within the families has a significantly different sign" in text
     assert "irs at 100 rows (rank correlation" in text
 
 
@@ -70,12 +70,10 @@ def test_findings_point_out_families_that_contradict_the_whole():
             about = {"family": family, "seed": k}
             rows.append(row(f"{family}{k}", 4 * place + step, **about))
             rows.append(task(f"{family}{k}", 4 * place - step + 0.1 * np.cos(40 * step), **about))
-    found = analyse(table(rows), n_bootstrap=20)
+    found = analyze(table(rows), n_bootstrap=20)
     text = " ".join(findings(found))
-    assert (
-        "1 pair where families clearly contradict the whole. mig \u00d7 shape/linear@100: +0.93 over all models" in text
-    )
-    assert "which comes from differences between families." in text
+    assert "1 pair where families contradict the correlation over all models. mig \u00d7 shape" in text
+    assert "so it comes from differences between families." in text
 
 
 def test_a_score_that_is_better_when_lower_is_not_held_against_models():
@@ -90,8 +88,8 @@ def test_a_score_that_is_better_when_lower_is_not_held_against_models():
 def test_ranks_that_differ_are_pointed_out():
     x = np.arange(20.0)
     rows = [r for k in range(20) for r in (row(f"m{k}", x[k], seed=k), task(f"m{k}", float(np.exp(x[k])), seed=k))]
-    text = " ".join(findings(analyse(table(rows), n_bootstrap=20)))
-    assert "for 1 pair, most so for mig \u00d7 shape/linear@100: Pearson 0.5" in text
+    text = " ".join(findings(analyze(table(rows), n_bootstrap=20)))
+    assert "for 1 pair, most for mig \u00d7 shape/linear@100: Pearson 0.5" in text
     assert "Spearman 1.00" in text
     assert "Every pair is significant" in text
 
@@ -126,7 +124,7 @@ def test_groups_beyond_what_the_page_can_carry_are_named(found):
 def test_scatter_plots_are_bounded_and_say_so():
     rng = np.random.default_rng(0)
     rows = [r for k in range(400) for r in (row(f"m{k}", rng.normal(), seed=k), task(f"m{k}", rng.normal(), seed=k))]
-    drawn = scatters(analyse(table(rows), n_bootstrap=0))
+    drawn = scatters(analyze(table(rows), n_bootstrap=0))
     assert [len(layer.marks) for layer in drawn.charts[0].layers] == [240]
     assert drawn.left_out == "Each plot shows 240 of 400 models, picked evenly; r is that of all."
     tips = [mark.tip for mark in drawn.charts[0].layers[0].marks]
@@ -135,13 +133,13 @@ def test_scatter_plots_are_bounded_and_say_so():
 
 
 def test_charts_against_strength_and_size(found):
-    by_data = strengths(found)
+    by_data = hyperparameters(found)
     assert [group.title for group in by_data] == ["cars", "dots"]
     marks = by_data[0].charts[0].layers[0].marks
     assert len(marks) == 4
     assert all(mark.whisker[1] < mark.y < mark.whisker[0] for mark in marks)
     assert [chart.title for chart in by_data[0].charts][:3] == ["irs", "mig", "udr_lasso"]
-    line = found.strengths.query("dataset == 'cars' and family == 'beta_vae' and column == 'irs'").iloc[0]
+    line = found.hyperparameters.query("dataset == 'cars' and family == 'beta_vae' and column == 'irs'").iloc[0]
     assert marks[0].tip.startswith(f"beta_vae 1: {line['mean']:.3f}".replace("-", "\u2212"))
     settled = sizes(found).charts[0]
     assert [tick.text for tick in settled.x_ticks] == ["100", "1,000"]
@@ -183,7 +181,7 @@ def test_a_large_study_stays_light():
     families = ["beta_vae", "beta_tc_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "annealed_vae"]
     rows = []
     for k in range(252):
-        about = {"family": families[k % 6], "strength": 2.0 ** (k // 6 % 6), "seed": 1000 + k}
+        about = {"family": families[k % 6], "hyperparameter": 2.0 ** (k // 6 % 6), "seed": 1000 + k}
         model = f"{k:032x}"
         for j in range(26):
             rows.append(row(model, rng.normal(), f"dci_forest.disentanglement_{j}", **about))

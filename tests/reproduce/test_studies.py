@@ -64,13 +64,13 @@ class FakeState:
         return pd.DataFrame(self.rows)
 
 
-def row(family, strength, seed, kind, name, value, *, predictor="", dataset="sprites_mini", n_rows=100):
+def row(family, hyperparameter, seed, kind, name, value, *, predictor="", dataset="sprites_mini", n_rows=100):
     return {
-        "key": f"{dataset}{family}{strength}{seed}{name}{predictor}{n_rows}",
-        "model": f"{dataset}{family}{strength}{seed}",
+        "key": f"{dataset}{family}{hyperparameter}{seed}{name}{predictor}{n_rows}",
+        "model": f"{dataset}{family}{hyperparameter}{seed}",
         "dataset": dataset,
         "family": family,
-        "strength": strength,
+        "hyperparameter": hyperparameter,
         "seed": seed,
         "kind": kind,
         "name": name,
@@ -84,15 +84,20 @@ def row(family, strength, seed, kind, name, value, *, predictor="", dataset="spr
 
 @pytest.fixture(scope="module")
 def orthogonality():
-    """Scores rise with strength; forests get better with it, linear models worse, and seeds cancel."""
+    """Scores rise with hyperparameter; forests get better with it, linear models worse, and seeds cancel."""
     rows = []
     for family in FAMILIES.values():
-        for strength in (1.0, 2.0, 3.0, 4.0):
+        for hyperparameter in (1.0, 2.0, 3.0, 4.0):
             for seed, wobble in ((0, 0.3), (1, -0.3)):
-                rows += [row(family, strength, seed, "score", name, strength + wobble) for name in SCORES.values()]
+                rows += [
+                    row(family, hyperparameter, seed, "score", name, hyperparameter + wobble)
+                    for name in SCORES.values()
+                ]
                 for predictor, slope in (("forest", 1.0), ("linear", -1.0), ("mlp", 0.0)):
-                    value = slope * strength + wobble
-                    rows.append(row(family, strength, seed, "task", "factors_as_classes", value, predictor=predictor))
+                    value = slope * hyperparameter + wobble
+                    rows.append(
+                        row(family, hyperparameter, seed, "task", "factors_as_classes", value, predictor=predictor)
+                    )
     return iwo_tables(FakeState(rows), "mini")
 
 
@@ -104,7 +109,7 @@ def test_correlations_are_over_strengths_averaged_over_seeds(orthogonality):
     }
     assert found["β-VAE", "random forest", "IWO"] == pytest.approx(1)
     assert found["DIP-VAE-I", "logistic regression", "MIG"] == pytest.approx(-1)
-    assert found["Factor-VAE", "multi-layer perceptron", "IWR"] is None  # the task does not change with strength
+    assert found["Factor-VAE", "multi-layer perceptron", "IWR"] is None  # the task does not change with hyperparameter
 
 
 def test_the_papers_numbers_stand_beside_ours(orthogonality):

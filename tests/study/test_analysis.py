@@ -3,16 +3,16 @@ import pandas as pd
 import pytest
 
 from helpers.study_tables import row, study, table
-from unbraid.study import analyse, correlations, wide
+from unbraid.study import analyze, correlations, pivot
 
 
 @pytest.fixture(scope="module")
 def found():
-    return analyse(study(datasets=("dots", "cars")), n_bootstrap=100)
+    return analyze(study(datasets=("dots", "cars")), n_bootstrap=100)
 
 
 def test_holds_what_the_functions_give(found):
-    models = wide(study(datasets=("dots", "cars")))
+    models = pivot(study(datasets=("dots", "cars")))
     alone = correlations(models, method="spearman", n_bootstrap=100)
     pd.testing.assert_frame_equal(found.with_tasks["spearman"].low, alone.low)
     assert set(found.between_scores["pearson"].r) == {"mig", "irs", "udr_lasso"}
@@ -23,7 +23,7 @@ def test_holds_what_the_functions_give(found):
 
 def test_counts_what_was_run_and_what_failed(found):
     assert found.runs["models"].tolist() == [20] * 6
-    assert found.runs["strengths"].tolist() == [4] * 6
+    assert found.runs["settings"].tolist() == [4] * 6
     assert found.runs["failures"].sum() == 1
     (failure,) = found.failures.to_dict("records")
     assert failure == {
@@ -48,15 +48,15 @@ def test_writes_csv_and_latex(found, tmp_path):
 
 def test_a_study_without_tasks_correlates_scores():
     rows = study()
-    found = analyse(rows[rows["kind"] != "task"], n_bootstrap=20)
+    found = analyze(rows[rows["kind"] != "task"], n_bootstrap=20)
     assert found.with_tasks == {}
     assert found.groups["family", "pearson"].pooled is found.between_scores["pearson"]
 
 
 def test_the_smallest_study_has_nothing_to_correlate():
-    found = analyse(table([row("a", 0.5)]))
+    found = analyze(table([row("a", 0.5)]))
     assert (found.between_scores, found.with_tasks, found.groups, found.without_family) == ({}, {}, {}, {})
-    assert found.strengths["mean"].tolist() == [0.5]
+    assert found.hyperparameters["mean"].tolist() == [0.5]
 
 
 def test_says_in_a_line_what_it_is(found):
@@ -65,6 +65,6 @@ def test_says_in_a_line_what_it_is(found):
 
 def test_bad_options_are_refused():
     with pytest.raises(ValueError, match="level must lie between 0 and 1, got 5"):
-        analyse(study(), level=5)
+        analyze(study(), level=5)
     with pytest.raises(ValueError, match="correct must be one of"):
-        analyse(study(), correct="some")
+        analyze(study(), correct="some")

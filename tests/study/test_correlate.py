@@ -5,7 +5,7 @@ from scipy.stats import pearsonr, spearmanr
 
 from helpers.study_tables import study
 from unbraid._base.stats import corrected
-from unbraid.study import correlations, wide
+from unbraid.study import correlations, pivot
 from unbraid.study.analysis.correlate import _drawn, bootstrap
 
 PEERS = {"pearson": pearsonr, "spearman": spearmanr}
@@ -168,16 +168,16 @@ def test_two_models_are_too_few():
     found = correlations(frame(2), ["a"], ["b"])
     assert found.r.isna().all(axis=None)
     assert found.n_tests == 0
-    assert "Fewer than 3 models have both numbers in 1 pairs" in found.notes[0]
+    assert "Fewer than 3 models have both values in 1 pairs" in found.notes[0]
     assert "too narrow" in correlations(frame(6), ["a"], ["b"]).notes[0]
 
 
 def test_order_of_models_and_columns_does_not_matter_and_the_seed_does():
     table = study()
-    whole = correlations(wide(table))
-    mixed = correlations(wide(table.sample(frac=1, random_state=1)))
-    turned = correlations(wide(table), wide(table).scores[::-1], wide(table).tasks[::-1])
-    other = correlations(wide(table), seed=1)
+    whole = correlations(pivot(table))
+    mixed = correlations(pivot(table.sample(frac=1, random_state=1)))
+    turned = correlations(pivot(table), pivot(table).scores[::-1], pivot(table).tasks[::-1])
+    other = correlations(pivot(table), seed=1)
     for name in ("r", "p", "p_corrected", "low", "high", "n"):
         pd.testing.assert_frame_equal(getattr(mixed, name), getattr(whole, name))
         pd.testing.assert_frame_equal(
@@ -188,7 +188,7 @@ def test_order_of_models_and_columns_does_not_matter_and_the_seed_does():
 
 
 def test_tidy_is_strongest_first_and_goes_to_csv(tmp_path):
-    found = correlations(wide(study()))
+    found = correlations(pivot(study()))
     tidy = found.tidy()
     assert tidy["r"].abs().is_monotonic_decreasing
     assert tidy.iloc[0][["row", "column"]].tolist() == ["mig", "task:size/linear@100"]

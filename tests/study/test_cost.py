@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from unbraid.metrics import METRICS
-from unbraid.study import Store, estimate_cost, load_study, look, make_plan
+from unbraid.study import Store, estimate_cost, load_study, make_plan, status
 from unbraid.study.cost import (
     AGREEMENT_SECONDS,
     CPU_MULTIPLICATIONS,
@@ -24,7 +24,7 @@ MEASURED = json.loads((ROOT / "benchmarks" / "study.json").read_text())
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("empty")
-    return {name: estimate_cost(look(make_plan(load_study(name)), Store(folder))) for name in ("mini", "thesis", "iwo")}
+    return {name: estimate_cost(status(Store(folder), load_study(name))) for name in ("mini", "thesis", "iwo")}
 
 
 def test_speeds_are_those_measured():
@@ -45,7 +45,7 @@ def test_the_speed_of_training_is_that_measured():
     slow, other = (families[f"cuda, family {name}"]["seconds_per_step"] for name in ("factor_vae", "beta_vae"))
     assert slow / other == pytest.approx(FACTOR_VAE_TIMES, rel=0.05)
     mini = load_study("mini")
-    n_pictures = MEASURED["mini"]["models"] * mini.training.steps * mini.training.batch
+    n_pictures = MEASURED["mini"]["models"] * mini.training.n_steps * mini.training.batch
     multiplications = 3 * n_pictures * network_multiplications(mini.training.width, (1, 32, 32))
     assert multiplications / MEASURED["mini"]["training_seconds"] == pytest.approx(CPU_MULTIPLICATIONS, rel=0.25)
 
@@ -56,7 +56,7 @@ def test_the_documentation_says_what_the_estimate_says(costs, name, gpu, core, g
     assert (round(cost.gpu_hours), round(cost.core_hours), round(cost.gigabytes)) == (gpu, core, gigabytes)
     text = (ROOT / "docs" / "scale.md").read_text()
     assert all(f"{number} {unit}" in text for number, unit in ((gpu, "h"), (core, "h"), (gigabytes, "GB")))
-    assert f"{cost.n_numbers:,}".replace(",", " ") in text
+    assert f"{cost.n_measurements:,}".replace(",", " ") in text
 
 
 def test_only_long_studies_ask_to_be_confirmed(costs):
@@ -66,26 +66,26 @@ def test_only_long_studies_ask_to_be_confirmed(costs):
 
 
 def test_a_cost_is_said_in_words():
-    cost = Cost(n_models=3, n_numbers=40, gpu_hours=0.5, core_hours=2.0, gigabytes=1.5)
+    cost = Cost(n_models=3, n_measurements=40, gpu_hours=0.5, core_hours=2.0, gigabytes=1.5)
     assert cost.sentence(4) == (
-        "To do: 3 models to train, 40 numbers to measure; about 30 min of an H200 and 2 h of one core "
+        "To do: 3 models to train, 40 measurements; about 30 min of an H200 and 2 h of one core "
         "(30 min on 4), 1.5 GB in the store."
     )
 
 
 def test_little_is_said_without_many_digits_and_nothing_as_nothing():
-    cost = Cost(n_models=0, n_numbers=4, gpu_hours=0, core_hours=1e-6, gigabytes=1e-9)
+    cost = Cost(n_models=0, n_measurements=4, gpu_hours=0, core_hours=1e-6, gigabytes=1e-9)
     assert cost.sentence(2).endswith("about 1 s of one core (1 s on 2), less than 0.01 GB in the store.")
-    done = Cost(n_models=0, n_numbers=0, gpu_hours=0, core_hours=0, gigabytes=0)
+    done = Cost(n_models=0, n_measurements=0, gpu_hours=0, core_hours=0, gigabytes=0)
     assert done.sentence().startswith("To do: nothing;")
 
 
 def test_what_is_done_costs_nothing(tmp_path):
     plan = make_plan(load_study("mini"))
-    before = estimate_cost(look(plan, Store(tmp_path)))
+    before = estimate_cost(status(Store(tmp_path), plan))
     for model in plan.ensembles[0].members:
         Store(tmp_path).write(model.codes, b"")
-    after = estimate_cost(look(plan, Store(tmp_path)))
+    after = estimate_cost(status(Store(tmp_path), plan))
     assert before.n_models - after.n_models == len(plan.ensembles[0].members)
     assert after.core_hours < before.core_hours
 

@@ -10,10 +10,10 @@ name: small
 data: [sprites_mini]
 rows: 500
 models:
-  - {family: beta_vae, strengths: {beta: [1, 4]}}
+  - {family: beta_vae, hyperparameters: {beta: [1, 4]}}
   - family: vae
 seeds: 2
-training: {steps: 10, learning_rate: 1e-3}
+training: {n_steps: 10, learning_rate: 1e-3}
 scores: {metrics: [mig, dci_linear], rows: [500, 100]}
 tasks:
   - {tasks: [factors], predictors: [linear]}
@@ -57,10 +57,10 @@ def test_the_studies_that_come_along_are_listed():
         ("seeds: 2", "seeds: [1, 1]", "line 7: seeds must be"),
         ("[sprites_mini]", "[sprites_mimi]", "line 2: .*sprites_mini"),
         ("name: small\n", "about: x\n", "line 1: name is missing"),
-        ("steps: 10", "steps: -1", r"line 8: training.steps must be above 0, got -1"),
-        ("steps: 10", "step: 10", "line 8: unknown key 'step'.*steps"),
-        ("beta: [1, 4]", "betta: [1, 4]", "line 5: beta_vae has no strength 'betta'; it has beta"),
-        ("beta: [1, 4]", "beta: []", "line 5: strengths of beta_vae must be lists of equal length"),
+        ("n_steps: 10", "n_steps: -1", r"line 8: training.n_steps must be above 0, got -1"),
+        ("n_steps: 10", "n_step: 10", "line 8: unknown key 'n_step'.*n_steps"),
+        ("beta: [1, 4]", "betta: [1, 4]", "line 5: beta_vae has no hyperparameter 'betta'; it has beta"),
+        ("beta: [1, 4]", "beta: []", "line 5: hyperparameters of beta_vae must be lists of equal length"),
         ("beta: [1, 4]", "beta: [1, x]", "line 5: .*wrong type"),
         ("family: vae", "family: veil", "line 6: .*'veil'"),
         ("[mig, dci_linear]", "[mig, dci_liner]", "line 9: Unknown metric 'dci_liner'.*dci_linear"),
@@ -74,7 +74,11 @@ def test_the_studies_that_come_along_are_listed():
         ("seeds: 2", "seeds: 2\nagreement: {methods: [ridge]}", "line 8: .*lasso"),
         ("seeds: 2", "seeds: two", "expected a whole number or a list, got text; write lists in brackets"),
         ("[mig, dci_linear]", "mig", r"scores.metrics has the wrong type: expected a list, got text; .* \[a, b\]"),
-        ("beta: [1, 4]", "beta: [1, x]", r"models\[0\].strengths\[1\] has the wrong type: expected a number, got text"),
+        (
+            "beta: [1, 4]",
+            "beta: [1, x]",
+            r"models\[0\].hyperparameters\[1\] has the wrong type: expected a number, got text",
+        ),
         ("beta: [1, 4]", "beta: [1, -4]", "line 5: beta of beta_vae must be 0 or more, got -4"),
         ("beta: [1, 4]", "beta: .inf", "line 5: beta of beta_vae must be 0 or more, got inf"),
         ("name: small", "name: ../small", "line 1: name must be of letters, .* got '../small'"),

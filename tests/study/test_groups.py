@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from helpers.study_tables import study, two_columns
-from unbraid.study import cell_correlations, correlations, grouped_correlations, mean_correlations, wide
+from unbraid.study import cell_correlations, correlations, grouped_correlations, mean_correlations, pivot
 
 PAIR = ("mig", "task:shape/linear@100")
 
@@ -16,7 +16,7 @@ def simpson():
             x.append(4 * place + step)
             y.append(4 * place - step + 0.1 * np.cos(40 * step))
             family.append(name)
-    return wide(two_columns(x, y, family=family))
+    return pivot(two_columns(x, y, family=family))
 
 
 def test_simpsons_case_is_found_and_said():
@@ -29,9 +29,7 @@ def test_simpsons_case_is_found_and_said():
     (sentence,) = found.says()
     assert sentence.startswith("mig \u00d7 task:shape/linear@100: +0.9")
     assert "\u22120.99 within beta_vae" in sentence
-    assert sentence.endswith(
-        "no family by itself has the sign of the whole, which comes from differences between families."
-    )
+    assert sentence.endswith("no family has that sign, so it comes from differences between families.")
 
 
 def test_one_family_against_the_others_is_said_otherwise():
@@ -39,29 +37,29 @@ def test_one_family_against_the_others_is_said_otherwise():
     x = rng.normal(size=80)
     family = np.repeat(["a", "b", "c", "odd"], 20)
     y = np.where(family == "odd", -x, x) + 0.1 * rng.normal(size=80)
-    found = grouped_correlations(wide(two_columns(x, y, family=family)))
+    found = grouped_correlations(pivot(two_columns(x, y, family=family)))
     (sentence,) = found.says()
     assert "within odd" in sentence
     assert "within a" not in sentence
-    assert sentence.endswith("the whole is not true of every family.")
+    assert sentence.endswith("the correlation over all models does not hold in every family.")
 
 
 def test_agreement_is_not_reversal():
-    assert grouped_correlations(wide(study()), ["mig"]).says() == []
+    assert grouped_correlations(pivot(study()), ["mig"]).says() == []
 
 
 def test_a_group_is_what_its_models_alone_give():
-    models = wide(study())
+    models = pivot(study())
     found = grouped_correlations(models, by="family", correct="none")
-    alone = correlations(wide(study(), families=["dip_vae"]), correct="none")
+    alone = correlations(pivot(study(), families=["dip_vae"]), correct="none")
     pd.testing.assert_frame_equal(found.groups["dip_vae"].r, alone.r)
     pd.testing.assert_frame_equal(found.groups["dip_vae"].low, alone.low)
 
 
 def test_leaving_a_family_out_is_what_the_other_models_give():
-    models = wide(study())
+    models = pivot(study())
     found = grouped_correlations(models, by="family", leave_out=True, n_bootstrap=0)
-    alone = correlations(wide(study(), without_family="dip_vae"), n_bootstrap=0)
+    alone = correlations(pivot(study(), without_family="dip_vae"), n_bootstrap=0)
     pd.testing.assert_frame_equal(found.groups["dip_vae"].r, alone.r)
     pooled, without = (one.r.loc["udr_lasso", "task:shape/linear@100"] for one in (found.pooled, alone))
     assert without > pooled + 0.1  # the shifted family hid the relation
@@ -72,13 +70,13 @@ def test_a_whole_that_hangs_on_one_family_is_said():
     x = np.concatenate([rng.normal(size=40), 8 + rng.normal(size=20)])
     family = np.repeat(["a", "b", "far"], 20)
     y = np.where(family == "far", 12.0, -x) + 0.1 * rng.normal(size=60)
-    found = grouped_correlations(wide(two_columns(x, y, family=family)), leave_out=True, n_bootstrap=0)
+    found = grouped_correlations(pivot(two_columns(x, y, family=family)), leave_out=True, n_bootstrap=0)
     (sentence,) = found.says()
-    assert "without far; the correlation of the whole hangs on that family." in sentence
+    assert "without far; the correlation over all models depends on that family." in sentence
 
 
 def test_groups_are_corrected_together():
-    found = grouped_correlations(wide(study()), n_bootstrap=0)
+    found = grouped_correlations(pivot(study()), n_bootstrap=0)
     tidy = found.tidy()
     assert found.groups["dip_vae"].n_tests == len(tidy) == 18
     assert found.pooled.n_tests == 6
@@ -87,7 +85,7 @@ def test_groups_are_corrected_together():
 
 
 def test_by_data_set():
-    found = grouped_correlations(wide(study(datasets=("dots", "cars"))), by="dataset", n_bootstrap=0)
+    found = grouped_correlations(pivot(study(datasets=("dots", "cars"))), by="dataset", n_bootstrap=0)
     assert list(found.groups) == ["cars", "dots"]
     assert set(found.tidy()["dataset"]) == {"cars", "dots"}
 
@@ -95,9 +93,9 @@ def test_by_data_set():
 def test_cells_are_correlations_over_the_strengths_of_one_data_set_and_family():
     x = [0.0, 1, 2, 3, 0, 1, 2, 3]
     y = [0.0, 1, 2, 3, 3, 2, 1, 0]
-    strength = [1.0, 2, 4, 8] * 2
-    table = two_columns(x, y, strength=strength, dataset=["dots"] * 4 + ["cars"] * 4)
-    cells = cell_correlations(wide(table, per="strength"))
+    hyperparameter = [1.0, 2, 4, 8] * 2
+    table = two_columns(x, y, hyperparameter=hyperparameter, dataset=["dots"] * 4 + ["cars"] * 4)
+    cells = cell_correlations(pivot(table, per="setting"))
     assert cells[["dataset", "family", "r", "n"]].to_numpy().tolist() == [
         ["cars", "beta_vae", -1.0, 4],
         ["dots", "beta_vae", 1.0, 4],
@@ -108,14 +106,14 @@ def test_cells_are_correlations_over_the_strengths_of_one_data_set_and_family():
 
 
 def test_cells_with_too_few_strengths_are_left_out():
-    table = two_columns([0.0, 1.0], [0.0, 1.0], strength=[1.0, 2.0])
-    cells = cell_correlations(wide(table, per="strength"))
+    table = two_columns([0.0, 1.0], [0.0, 1.0], hyperparameter=[1.0, 2.0])
+    cells = cell_correlations(pivot(table, per="setting"))
     assert cells.empty
     assert mean_correlations(cells).empty
 
 
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="by must be one of family, dataset, got 'seed'"):
-        grouped_correlations(wide(study()), by="seed")
+        grouped_correlations(pivot(study()), by="seed")
     with pytest.raises(ValueError, match="leave_out needs at least two groups, got only dataset 'dots'"):
-        grouped_correlations(wide(study()), by="dataset", leave_out=True)
+        grouped_correlations(pivot(study()), by="dataset", leave_out=True)

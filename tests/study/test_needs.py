@@ -9,7 +9,7 @@ from helpers.small import run_cli
 from unbraid import Representation
 from unbraid._base.optional import pip_install
 from unbraid.representation.files import save
-from unbraid.study import Store, load_study, look, make_plan, parse_study, run_study
+from unbraid.study import Store, load_study, make_plan, parse_study, run_study, status
 from unbraid.study import state as needs
 
 TRAINED = """\
@@ -18,7 +18,7 @@ data: [sprites_mini]
 rows: 400
 models:
   - {family: vae}
-training: {steps: 3, codes: 4, width: 4, batch: 8}
+training: {n_steps: 3, n_codes: 4, width: 4, batch: 8}
 scores: {metrics: [mig]}
 """
 
@@ -57,13 +57,13 @@ def test_what_is_trained_already_is_measured_without_torch(tmp_path):
     plan, store = make_plan(load_study("mini")), Store(tmp_path)
     for model in plan.models:
         store.write(model.codes, b"")
-    needs.check_torch(look(plan, store))
+    needs.check_torch(status(store, plan))
 
 
 @pytest.mark.usefixtures("no_torch")
 def test_only_the_network_among_predictors_needs_torch(given, tmp_path):
     tasks = "tasks:\n  - {tasks: [factors], predictors: [PREDICTOR]}\n"
-    needs.check_torch(look(make_plan(parse_study(given + tasks.replace("PREDICTOR", "forest"))), Store(tmp_path)))
+    needs.check_torch(status(Store(tmp_path), parse_study(given + tasks.replace("PREDICTOR", "forest"))))
     with pytest.raises(ValueError, match=r"^the predictor mlp of study 'given' needs torch") as caught:
         run_study(parse_study(given + tasks.replace("PREDICTOR", "mlp")), tmp_path / "store")
     assert pip_install("torch") in str(caught.value)
@@ -77,9 +77,9 @@ def test_files_of_data_sets_that_are_not_there_are_named(tmp_path):
 
 
 def test_a_gpu_that_is_not_there_is_named(monkeypatch, tmp_path):
-    text = TRAINED.replace("steps: 3", "steps: 3, device: cuda")
+    text = TRAINED.replace("n_steps: 3", "n_steps: 3, device: cuda")
     monkeypatch.setattr(needs, "visible_cards", list)
     with pytest.raises(ValueError, match="study 'tiny' needs 1 GPU, and torch sees none here; write device: cpu"):
         run_study(parse_study(text), tmp_path / "store")
     monkeypatch.setattr(needs, "visible_cards", lambda: ["0"])
-    needs.check_needs(look(make_plan(parse_study(text)), Store(tmp_path)))
+    needs.check_needs(status(Store(tmp_path), parse_study(text)))

@@ -28,24 +28,24 @@ def test_every_model_is_measured_once_with_everything():
 def test_models_of_one_family_are_trained_together():
     plan = make_plan(parse_study(GOOD))
     assert [(one.family, len(one.members)) for one in plan.ensembles] == [("beta_vae", 4), ("vae", 2)]
-    assert plan.ensembles[0].strengths == {"beta": (1.0, 4.0, 1.0, 4.0)}
+    assert plan.ensembles[0].hyperparameters == {"beta": (1.0, 4.0, 1.0, 4.0)}
     assert [model.seed for model in plan.ensembles[0].members] == [0, 0, 1, 1]
 
 
 def test_more_seeds_leave_the_models_of_whole_blocks_as_they_are():
-    text = GOOD.replace("steps: 10", "steps: 10, together: 4").replace("  - family: vae\n", "")
+    text = GOOD.replace("n_steps: 10", "n_steps: 10, ensemble_size: 4").replace("  - family: vae\n", "")
     assert set(model_keys(text)) < set(model_keys(text.replace("seeds: 2", "seeds: 4")))
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("steps: 10", "steps: 20"), ("rows: 500", "rows: 501"), ("learning_rate: 1e-3", "width: 8")]
+    ("old", "new"), [("n_steps: 10", "n_steps: 20"), ("rows: 500", "rows: 501"), ("learning_rate: 1e-3", "width: 8")]
 )
 def test_other_training_makes_other_models(old, new):
     assert not set(model_keys(GOOD)) & set(model_keys(GOOD.replace(old, new, 1)))
 
 
 def test_where_it_runs_and_what_it_is_called_change_nothing():
-    other = GOOD.replace("name: small", "name: large\nabout: more words").replace("steps: 10", "steps: 10, gpus: 0.5")
+    other = GOOD.replace("name: small", "name: large\nabout: more").replace("n_steps: 10", "n_steps: 10, gpus: 0.5")
     assert keys(GOOD) == keys(other)
 
 
@@ -100,17 +100,20 @@ def test_given_files_are_models_named_after_their_content(folder):
 
 
 def test_an_index_says_what_files_are(folder):
-    (folder / "runs.csv").write_text("file,dataset,family,strength,seed\nm0.npz,d,f,2,7\nm1.npz,d,f,,8\n")
+    (folder / "runs.csv").write_text("file,dataset,family,hyperparameter,seed\nm0.npz,d,f,2,7\nm1.npz,d,f,,8\n")
     first, second = make_plan(parse_study(given(folder, "runs.csv"))).models
-    assert (first.dataset, first.family, first.strength, first.seed) == ("d", "f", 2.0, 7)
-    assert second.strength is None
+    assert (first.dataset, first.family, first.hyperparameter, first.seed) == ("d", "f", 2.0, 7)
+    assert second.hyperparameter is None
 
 
 @pytest.mark.parametrize(
     ("index", "says"),
     [
-        ("file,family\nm0.npz,f\n", "must have the columns file, family, strength, seed; strength is missing"),
-        ("file,family,strength,seed\nm9.npz,f,1,0\n", r"m9\.npz' of the index is not there"),
+        (
+            "file,family\nm0.npz,f\n",
+            "must have the columns file, family, hyperparameter, seed; hyperparameter is missing",
+        ),
+        ("file,family,hyperparameter,seed\nm9.npz,f,1,0\n", r"m9\.npz' of the index is not there"),
     ],
 )
 def test_a_bad_index_is_refused(folder, index, says):

@@ -2,17 +2,17 @@ import numpy as np
 import pytest
 
 from helpers.study_tables import row, study, table, task
-from unbraid.study import against_strength, convergence, scatter, wide
+from unbraid.study import against_hyperparameter, convergence, pivot, scatter
 
 
 def test_mean_and_spread_over_seeds():
     rows = [
         row("a", 1.0, seed=0),
         row("b", 3.0, seed=1),
-        row("c", 5.0, strength=16.0),
+        row("c", 5.0, hyperparameter=16.0),
         row("d", np.nan, seed=3, failure="No."),
     ]
-    found = against_strength(wide(table(rows)))
+    found = against_hyperparameter(pivot(table(rows)))
     assert found["place"].tolist() == [1, 2]
     first = found.iloc[0]
     assert (first["mean"], first["std"], first["low"], first["high"], first["n"]) == pytest.approx(
@@ -22,7 +22,9 @@ def test_mean_and_spread_over_seeds():
 
 
 def test_a_family_without_strength_has_one_place():
-    found = against_strength(wide(table([row("a", 1.0, strength=np.nan), row("b", 3.0, strength=np.nan, seed=1)])))
+    found = against_hyperparameter(
+        pivot(table([row("a", 1.0, hyperparameter=np.nan), row("b", 3.0, hyperparameter=np.nan, seed=1)]))
+    )
     assert found[["place", "mean", "n"]].to_numpy().tolist() == [[1, 2.0, 2]]
 
 
@@ -54,14 +56,14 @@ def test_tasks_converge_too():
 
 
 def test_scatter_names_models_and_leaves_out_what_is_missing():
-    found = scatter(wide(study()), "irs", "task:size/linear@100")
+    found = scatter(pivot(study()), "irs", "task:size/linear@100")
     assert len(found) == 59  # one irs failed
-    assert {"model", "family", "strength", "seed", "x", "y"} <= set(found)
+    assert {"model", "family", "hyperparameter", "seed", "x", "y"} <= set(found)
     with pytest.raises(ValueError, match=r"y must be one of .*, got 'size'"):
-        scatter(wide(study()), "mig", "size")
+        scatter(pivot(study()), "mig", "size")
 
 
 def test_losses_of_models_are_not_scores():
     rows = table([row("a", 0.5), *(row("a", 1.0, "loss", kind="model", n_rows=n) for n in (0, 10))])
     assert convergence(rows).empty
-    assert list(wide(rows).values) == ["mig"]
+    assert list(pivot(rows).values) == ["mig"]

@@ -11,17 +11,19 @@ from helpers.inline_engine import InlineEngine
 from unbraid import Representation
 from unbraid.metrics import mig
 from unbraid.representation.files import save
-from unbraid.study import Store, estimate_cost, look, make_plan, parse_study, study_state
-from unbraid.study.run import find_leftovers, keep_study, remove_leftovers, run_plan
+from unbraid.study import Store, estimate_cost, make_plan, parse_study, status
+from unbraid.study.run import find_leftovers, remove_leftovers, run_jobs
+from unbraid.study.state import keep_study
+from unbraid.study.table import FailureKind
 
 TRAINED = """\
 name: tiny
 data: [sprites_mini]
 rows: 400
 models:
-  - {family: beta_vae, strengths: {beta: [1, 4]}}
+  - {family: beta_vae, hyperparameters: {beta: [1, 4]}}
 seeds: 2
-training: {steps: 3, codes: 4, width: 4, batch: 8, learning_rate: 1e-3}
+training: {n_steps: 3, n_codes: 4, width: 4, batch: 8, learning_rate: 1e-3}
 scores: {metrics: [mig, sap], rows: [400, 100]}
 tasks:
   - {tasks: [position_cartesian], predictors: [linear], train: [1.0, 50]}
@@ -35,7 +37,7 @@ def run(text, store, **options):
     engine = InlineEngine(**options)
     plan = make_plan(parse_study(text))
     keep_study(plan.study, store)
-    return run_plan(plan, store, engine), engine
+    return run_jobs(status(store, plan), engine), engine
 
 
 def values(state):
@@ -55,7 +57,7 @@ def given(tmp_path):
     """Three files of one setting, and the study of them."""
     folder = tmp_path / "given"
     folder.mkdir()
-    lines = ["file,dataset,family,strength,seed"]
+    lines = ["file,dataset,family,hyperparameter,seed"]
     for seed in range(3):
         rng = np.random.default_rng(seed)
         factors = rng.integers(0, 4, (200, 2))
@@ -84,7 +86,7 @@ def test_models_are_trained_as_one_program(trained):
     assert [job.kind for job in engine.ran].count("train") == 1
     (members,) = [name for name in store.names("models") if name.endswith("members.json")]
     told = json.loads(store.read(f"models/{members}"))
-    assert [(one["strength"], one["seed"]) for one in told["members"]] == [(1, 0), (4, 0), (1, 1), (4, 1)]
+    assert [(one["hyperparameter"], one["seed"]) for one in told["members"]] == [(1, 0), (4, 0), (1, 1), (4, 1)]
 
 
 def test_a_score_is_what_the_metric_says_of_the_same_codes(trained):
@@ -118,7 +120,7 @@ def test_another_store_gets_the_same_numbers_whatever_the_order(trained, tmp_pat
 
     state, _, _ = trained
     plan = make_plan(parse_study(TRAINED))
-    other = run_plan(plan, Store(tmp_path / "other"), Reversed())
+    other = run_jobs(status(Store(tmp_path / "other"), plan), Reversed())
     pd.testing.assert_frame_equal(values(other), values(state))
 
 
@@ -178,11 +180,11 @@ def test_a_value_written_before_a_job_failed_is_kept(given, tmp_path):
 
 
 def test_training_that_fails_costs_its_models_only(tmp_path):
-    text = TRAINED.replace("strengths: {beta: [1, 4]}}", "strengths: {beta: [1, 4]}}\n  - family: vae")
+    text = TRAINED.replace("hyperparameters: {beta: [1, 4]}}", "hyperparameters: {beta: [1, 4]}}\n  - family: vae")
     store = Store(tmp_path / "store")
     lost = lambda job: "no space left" if job.kind == "train" and job.ensemble.family == "vae" else None  # noqa: E731
     state, _ = run(text, store, fail=lost)
-    assert set(state.failed_models.values()) == {"no space left"}
+    assert set(state.failed_models.values()) == {(FailureKind.FAILED, "no space left")}
     assert state.summary()["parts"]["models"] == {"wanted": 6, "done": 4, "failed": 2, "missing": 0}
     assert not state.missing
     state, engine = run(text, store)
@@ -193,8 +195,8 @@ def test_training_that_fails_costs_its_models_only(tmp_path):
 
 def test_what_is_tried_again_is_estimated_with_all_its_numbers(tmp_path):
     store = Store(tmp_path / "store")
-    fresh = estimate_cost(look(make_plan(parse_study(TRAINED)), store))
-    assert (fresh.n_models, fresh.n_numbers) == (4, N_NUMBERS)
+    fresh = estimate_cost(status(store, parse_study(TRAINED)))
+    assert (fresh.n_models, fresh.n_measurements) == (4, N_NUMBERS)
     state, _ = run(TRAINED, store, fail=lambda job: "torch is not there." if job.kind == "train" else None)
     assert len(state.failed_models) == 4
     assert estimate_cost(state) == fresh
@@ -210,7 +212,7 @@ def test_what_diverged_is_neither_estimated_nor_tried_whatever_failed_before(tmp
     run(text, store, fail=lambda job: "a worker died.")  # by the alphabet before what comes next
     state, _ = run(text, store)
     cost = estimate_cost(state)
-    assert (cost.n_models, cost.n_numbers) == (0, 0)
+    assert (cost.n_models, cost.n_measurements) == (0, 0)
     assert [reason["again"] for reason in state.summary()["failures"]] == [False]
     assert run(text, store)[1].ran == []
 
@@ -219,8 +221,8 @@ def test_a_model_that_diverges_is_named_and_the_others_are_measured(tmp_path):
     text = TRAINED.replace("beta: [1, 4]", "beta: [1, 1e300]")  # beyond what single precision holds
     store = Store(tmp_path / "store")
     state, _ = run(text, store)
-    strengths = {model.strength for model in state.plan.models if model.key in state.failed_models}
-    assert strengths == {1e300}
+    hyperparameters = {model.hyperparameter for model in state.plan.models if model.key in state.failed_models}
+    assert hyperparameters == {1e300}
     assert all("diverged" in reason for reason in state.failed_models.values())
     assert not state.missing
     assert len(state.table().query("kind == 'agreement'")) == 2
@@ -247,7 +249,7 @@ def test_a_full_disk_is_a_reason_and_not_the_end(given, tmp_path, monkeypatch):
                 return Finished(job=self.ran[-1], error=str(error), seconds=0.0)
 
     monkeypatch.setattr(Store, "write", sometimes)
-    state = run_plan(make_plan(parse_study(given)), store, Careful())
+    state = run_jobs(status(store, parse_study(given)), Careful())
     assert len(state.missing) == 2
     assert "No space left" in state.summary()["failures"][0]["why"]
     monkeypatch.undo()
@@ -265,7 +267,7 @@ def test_what_no_study_asks_for_can_be_removed(given, tmp_path):
     assert found.n_rows > 0
     remove_leftovers(store, found)
     assert not store.has("codes/old/model.npz")
-    left = study_state(store, "given")
+    left = status(store, "given")
     pd.testing.assert_frame_equal(left.table(), state.table())
     assert find_leftovers(store).n_rows == 0
 
@@ -279,11 +281,11 @@ def test_files_and_rows_in_use_are_no_leftovers(trained):
 def test_a_store_says_which_studies_it_has(given, tmp_path):
     store = Store(tmp_path / "store")
     with pytest.raises(ValueError, match="has no study"):
-        study_state(store)
+        status(store)
     run(given, store)
     run(given.replace("name: given", "name: other"), store)
     with pytest.raises(ValueError, match="several studies, given, other; name one"):
-        study_state(store)
+        status(store)
     with pytest.raises(ValueError, match="given"):
-        study_state(store, "gven")
-    assert not study_state(store, "other").missing
+        status(store, "gven")
+    assert not status(store, "other").missing

@@ -10,6 +10,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from unbraid.study.plan import content_key
 from unbraid.study.store import RESULTS, Store
+from unbraid.study.table import FailureKind
 
 
 @pytest.fixture(params=["folder", "memory"])
@@ -17,13 +18,13 @@ def store(request, tmp_path):
     return Store(tmp_path / "store" if request.param == "folder" else f"memory://{tmp_path.name}")
 
 
-def row(number, *, value=0.5, failure="", factor=""):
+def row(number, *, value=0.5, failure="", kind=FailureKind.FAILED, factor=""):
     return {
         "key": content_key(number),
         "model": "m",
         "dataset": "d",
         "family": "f",
-        "strength": 1.0,
+        "hyperparameter": 1.0,
         "seed": number,
         "kind": "score",
         "name": "mig",
@@ -32,6 +33,7 @@ def row(number, *, value=0.5, failure="", factor=""):
         "n_rows": 10,
         "value": None if failure else value,
         "failure": failure,
+        "failure_kind": kind if failure else FailureKind.NONE,
         "version": "1",
     }
 
@@ -94,12 +96,18 @@ def test_a_value_counts_more_than_a_failure_whichever_came_first(store):
     assert store.table()["failure"].tolist() == ["", ""]
 
 
-@pytest.mark.parametrize("final", ["training diverged at step 3.", "collapsed: all codes are constant."])
-def test_a_reason_that_is_final_counts_more_than_one_of_an_earlier_run(store, final):
+@pytest.mark.parametrize("kind", [FailureKind.DIVERGED, FailureKind.COLLAPSED])
+def test_a_failure_that_is_final_counts_more_than_one_of_an_earlier_run(store, kind):
     store.add_rows([row(0, failure="a worker died."), row(1)])  # first by the alphabet
-    store.add_rows([row(0, failure=final)])
-    assert store.failures() == {content_key(0): final}
-    assert sorted(store.table()["failure"]) == ["", final]
+    store.add_rows([row(0, failure="some words.", kind=kind)])
+    assert store.failures() == {content_key(0): (kind, "some words.")}
+    assert sorted(store.table()["failure_kind"]) == ["", kind]
+
+
+@pytest.mark.parametrize("words", ["training diverged at step 3.", "collapsed: all codes are constant."])
+def test_the_kind_of_a_failure_does_not_depend_on_its_words(store, words):
+    store.add_rows([row(0, failure=words)])
+    assert store.failures()[content_key(0)].kind is FailureKind.FAILED
 
 
 def test_rows_of_factors_are_rows_of_their_own(store):

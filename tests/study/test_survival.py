@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from study.test_run import N_NUMBERS, TRAINED
-from unbraid.study import Store, make_plan, parse_study, run_study, study_state
+from unbraid.study import Store, parse_study, run_study, status
 from unbraid.study.engines.ray import RayEngine
-from unbraid.study.run import run_plan
+from unbraid.study.run import run_jobs
 
 # As in test_ray_engine.py: Ray leaves things to the garbage collector and announces changes.
 quiet_ray = [
@@ -70,7 +70,7 @@ class TestRay:
     def test_a_cluster_that_loses_a_node_makes_the_same_table(self, alone, cluster, tmp_path):
         engine = LosesANode(cluster.address)
         engine.cluster = cluster
-        state = run_plan(make_plan(parse_study(TRAINED)), Store(tmp_path / "store"), engine)
+        state = run_jobs(status(tmp_path / "store", parse_study(TRAINED)), engine)
         assert engine.is_lost
         pd.testing.assert_frame_equal(values(state), alone)
 
@@ -104,14 +104,14 @@ def test_a_killed_run_leaves_only_whole_results_and_goes_on(alone, tmp_path):
     first.wait()
     wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in orphans))
 
-    between = study_state(store)
+    between = status(store)
     assert Store(store).damaged() == []
     assert between.done
     assert between.missing
     before = between.table().drop(columns="seconds")
     second = start(file, store)
     assert second.wait() == 0
-    after = values(study_state(store))
+    after = values(status(store))
     pd.testing.assert_frame_equal(after, alone)
     kept = before.merge(after, on=["key", "factor"], suffixes=("", "_after"))
     assert len(kept) == len(before)
@@ -127,7 +127,7 @@ def test_a_killed_worker_costs_nothing(alone, tmp_path):
     for pid in workers_of(run.pid):
         os.kill(pid, signal.SIGKILL)
     assert run.wait() == 0
-    pd.testing.assert_frame_equal(values(study_state(store)), alone)
+    pd.testing.assert_frame_equal(values(status(store)), alone)
 
 
 def test_two_runs_at_once_make_one_table(alone, tmp_path):
@@ -135,4 +135,4 @@ def test_two_runs_at_once_make_one_table(alone, tmp_path):
     file.write_text(TRAINED)
     runs = [start(file, store), start(file, store)]
     assert [run.wait() for run in runs] == [0, 0]
-    pd.testing.assert_frame_equal(values(study_state(store)), alone)
+    pd.testing.assert_frame_equal(values(status(store)), alone)

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+from unbraid._base.text import duration
+
 #: A bar or nothing; ``None`` is a bar on a terminal; ``"lines"``: now and then a line.
 Show = bool | Literal["lines"] | None
 
@@ -131,29 +133,14 @@ class Lines:
         elapsed = now - self._started
         text = f"{self._doing}: {self._done} of {self._total} steps"
         if self._done or elapsed >= LEAST:
-            text += f", {span(elapsed)} so far"
+            text += f", {duration(elapsed)} so far"
         if 0 < self._done < self._total:
-            text += f", about {span(elapsed / self._done * (self._total - self._done))} left"
+            text += f", about {duration(elapsed / self._done * (self._total - self._done))} left"
         self._write(text + (f"; last: {self._words}" if self._words else ""))
 
     def _wait(self) -> None:
         while not self._over.wait(1.0):
             self.look()
-
-
-def span(seconds: float) -> str:
-    """Write a length of time.
-
-    Example:
-        >>> span(4.6), span(75), span(3700), span(200_000)
-        ('5 s', '1 min 15 s', '1 h 1 min', '2 d 7 h')
-    """
-    whole = round(seconds)
-    for size, unit, smaller, below in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
-        if whole >= size:
-            rest = whole % size // smaller
-            return f"{whole // size} {unit}" + (f" {rest} {below}" if rest else "")
-    return f"{whole} s"
 
 
 def _to_stderr(text: str) -> None:

@@ -79,3 +79,20 @@ def clip(name: str, most: int = 60) -> str:
 def count(n: int, noun: str) -> str:
     """Write a count and its noun, in the plural where needed."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """Write a length of time, to two units where the larger is below ten.
+
+    Example:
+        >>> duration(4.6), duration(75), duration(3700), duration(80_000), duration(200_000)
+        ('5 s', '1 min 15 s', '1 h 1 min', '22 h', '2 d 7 h')
+    """
+    whole = round(seconds)
+    for size, unit, smaller, below in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= 10 * size:
+            return f"{round(whole / size)} {unit}"
+        if whole >= size:
+            rest = whole % size // smaller
+            return f"{whole // size} {unit}" + (f" {rest} {below}" if rest else "")
+    return f"{whole} s"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json as jsons
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,7 +18,7 @@ from unbraid.cli._io import check_writable, json_file
 from unbraid.cli._table import print_rows
 
 if TYPE_CHECKING:
-    from unbraid.study import State
+    from unbraid.study import StudyStatus
 
 study = App(
     name="study",
@@ -43,9 +46,9 @@ def show_list() -> None:
     rows = []
     for name in ready_studies():
         plan = make_plan(load_study(name))
-        n_numbers = sum(1 for _ in plan.wanted(set()))
-        rows.append([name, len(plan.models), len(plan.ensembles), n_numbers, plan.study.about.strip()])
-    print_rows(["name", "models", "programs", "numbers", "about"], rows, wrap=("about",))
+        n_measurements = sum(1 for _ in plan.wanted(set()))
+        rows.append([name, len(plan.models), len(plan.ensembles), n_measurements, plan.study.about.strip()])
+    print_rows(["name", "models", "ensembles", "measurements", "about"], rows, wrap=("about",))
 
 
 def show(name: str, /) -> None:
@@ -61,7 +64,8 @@ def show(name: str, /) -> None:
     """
     from unbraid.study import load_study, study_text
 
-    load_study(name)
+    with _earlier_names_on_stderr():
+        load_study(name)
     print(study_text(name), end="")
 
 
@@ -76,10 +80,10 @@ def run(
     data: Path | None = None,
     yes: bool = False,
 ) -> None:
-    """Run a study, or what is missing of it.
+    """Run a study, or the part that its store lacks.
 
-    Says first what it will cost, or what this machine lacks. Ends with status 1 if some models or scores failed;
-    `study status` says which and why, and running again tries them again. Training needs torch.
+    Prints the estimated cost before it starts, or what this machine lacks. Ends with status 1 if some models or scores
+    failed; `study status` lists them with the reasons, and another run tries them again. Training needs torch.
 
     Examples:
         unbraid study run mini --store mini
@@ -103,26 +107,28 @@ def run(
     yes
         Start even if it is going to be long.
     """
-    from unbraid.study import Store, estimate_cost, load_study, look, make_plan, run_study
+    from unbraid.study import estimate_cost, load_study, run_study
     from unbraid.study.state import check_torch
 
-    plan = make_plan(load_study(study))
-    place = Store(store)
-    before = look(plan, place)
-    if address is None:
-        check_torch(before)
-    cost = estimate_cost(before)
-    print(cost.sentence(workers), file=sys.stderr)
-    if cost.is_large and not yes:
-        raise ValueError(f"study {study!r} is large; give --yes to start it all the same.")
+    def announce(before: StudyStatus) -> None:
+        if address is None:
+            check_torch(before)
+        cost = estimate_cost(before)
+        print(cost.sentence(workers), file=sys.stderr)
+        if cost.is_large and not yes:
+            raise ValueError(f"study {study!r} is large; give --yes to start it all the same.")
+
+    with _earlier_names_on_stderr():
+        spec = load_study(study)
     state = run_study(
-        plan.study,
-        place,
+        spec,
+        store,
         engine=engine,
         workers=workers,
         address=address,
         data_folder=data,
         progress=bar_or_lines(),
+        on_start=announce,
     )
     _print_state(state)
     named = f"--store {store}"
@@ -137,7 +143,7 @@ def status(
     study: str | None = None,
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
 ) -> None:
-    """Say how far a study is, what failed and why.
+    """Print how much of a study is done, and the reasons of failures.
 
     Examples:
         unbraid study status --store mini
@@ -151,10 +157,11 @@ def status(
     json
         Write it as JSON, to a file or `-`.
     """
-    from unbraid.study import study_state
+    from unbraid.study import status as status_of
 
     path = json_file(json)
-    state = study_state(_there(store), study)
+    with _earlier_names_on_stderr():
+        state = status_of(_there(store), study)
     if json is None:
         _print_state(state)
         return
@@ -166,7 +173,7 @@ def status(
 
 
 def table(*, store: str, study: str | None = None, csv: Path | None = None, wide: bool = False) -> None:
-    """Print the numbers of a study, or write them as CSV.
+    """Print the table of a study, or write it as CSV.
 
     Examples:
         unbraid study table --store mini --csv mini.csv
@@ -182,19 +189,18 @@ def table(*, store: str, study: str | None = None, csv: Path | None = None, wide
     csv
         File to write to, instead of printing.
     wide
-        A line for each model and a column for each number, instead of a line for each number. The column
-        `task:factor:shape/forest@2800` is the factor shape, predicted by a forest that learned from 2800 rows.
+        A row for each model and a column for each score and task, instead of a row for each measurement. The column
+        `task:factor:shape/forest@2800` is the factor shape, predicted by a forest trained on 2800 rows.
     """
-    from unbraid.study import study_table
-    from unbraid.study import wide as widened
+    from unbraid.study import pivot, study_table
 
     if csv is not None:
         check_writable("csv", csv)
     rows = study_table(_there(store), study)
     shown = rows.drop(columns=["key", "version"])
     if wide:
-        side_by_side = widened(rows)
-        shown = side_by_side.about.join(side_by_side.values).reset_index()
+        models = pivot(rows)
+        shown = models.about.join(models.values).reset_index()
     text = shown.to_csv(index=False)
     if csv is None:
         print(text, end="")
@@ -206,7 +212,7 @@ def table(*, store: str, study: str | None = None, csv: Path | None = None, wide
 def report(
     *, store: str, out: Path = Path("report.html"), study: str | None = None, tables: Path | None = None
 ) -> None:
-    """Write the report of a study: correlations of scores with each other and with tasks, and what they mean.
+    """Write the report of a study: correlations of scores with each other and with tasks.
 
     Examples:
         unbraid study report --store mini --out report.html
@@ -225,13 +231,14 @@ def report(
         Folder to also write every table to, as CSV, and the correlations as LaTeX.
     """
     from unbraid.report import study_page
-    from unbraid.study import analyse, study_state
+    from unbraid.study import analyze
+    from unbraid.study import status as status_of
 
     check_writable("out", out)
     if tables is not None:
         tables.mkdir(parents=True, exist_ok=True)
-    state = study_state(_there(store), study)
-    analysis = analyse(state.table())
+    state = status_of(_there(store), study)
+    analysis = analyze(state.table())
     spec = state.plan.study
     write_text(out, study_page(analysis, name=spec.name, about=spec.about))
     print(f"wrote {out}", file=sys.stderr)
@@ -241,9 +248,9 @@ def report(
 
 
 def clean(*, store: str, yes: bool = False) -> None:
-    """Remove what no study of a store asks for any more: codes, models and rows of earlier versions of a study.
+    """Remove codes, models and rows that no study of a store asks for any more.
 
-    Says what would go; with `--yes` it goes. No run may be using the store.
+    Prints what would be removed; `--yes` removes it. No run may be using the store.
 
     Examples:
         unbraid study clean --store mini
@@ -271,7 +278,7 @@ def clean(*, store: str, yes: bool = False) -> None:
 
 
 def show_tasks() -> None:
-    """List the tasks that can be solved on codes, and what solves them.
+    """List the tasks that can be solved on codes, and the predictors.
 
     Examples:
         unbraid study tasks
@@ -282,6 +289,16 @@ def show_tasks() -> None:
     print("factor:NAME is the factor NAME alone; predictors are", ", ".join(PREDICTORS), file=sys.stderr)
 
 
+@contextmanager
+def _earlier_names_on_stderr() -> Iterator[None]:
+    """Print a line for each name of an earlier version in a study file; Python hides such warnings from a user."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", DeprecationWarning)
+        yield
+    for one in found:
+        print(f"note: {one.message}", file=sys.stderr)
+
+
 def _there(store: str) -> str:
     """Raise if a folder that should hold results is not there, rather than make an empty one."""
     if "://" not in store and not Path(store).is_dir():
@@ -289,7 +306,7 @@ def _there(store: str) -> str:
     return store
 
 
-def _print_state(state: State) -> None:
+def _print_state(state: StudyStatus) -> None:
     summary = state.summary()
     rows = [[what, one["wanted"], one["done"], one["failed"], one["missing"]] for what, one in summary["parts"].items()]
     print_rows([f"study {summary['study']}", "wanted", "done", "failed", "missing"], rows)
@@ -300,10 +317,10 @@ def _print_state(state: State) -> None:
             "nothing to score or to solve tasks with."
         )
     for reason in summary["failures"]:
-        again = "" if reason["again"] else " It would do so again, and is left."
+        again = "" if reason["again"] else " It would diverge again, and is not tried again."
         print(f"\n{reason['count']} failed when last tried, such as {reason['example']}: {reason['why']}{again}")
     if any(reason["again"] for reason in summary["failures"]):
-        print("\nThe next run, or one that is going on, tries again what failed.")
+        print("\nThe next run, or one that is going on, tries failures again.")
 
 
 study.command(show_list, name="list")

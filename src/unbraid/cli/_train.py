@@ -2,7 +2,9 @@
 
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
 
 from unbraid import data as sets
 from unbraid._base.files import write_atomically, write_text
@@ -46,7 +48,8 @@ def train(
     preset: Literal["tiny", "published"] | None = None,
     folder: Path | None = None,
     seeds: str = "0",
-    strength: tuple[str, ...] = (),
+    hyperparameters: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+    strength: Annotated[tuple[str, ...], Parameter(show=False)] = (),
     steps: int | None = None,
     codes: int | None = None,
     width: int | None = None,
@@ -64,13 +67,14 @@ def train(
     `codes_N.npz`, for `unbraid score`, and a picture of what each code does, `traversals_N.png`; and `decoder.py` for
     `unbraid manifold`.
 
-    Models and their strengths: `vae`; `beta_vae` (beta); `annealed_vae` (gamma, capacity, capacity_steps); `factor_vae`
-    (gamma); `beta_tcvae` (beta); `dip_vae_i` and `dip_vae_ii` (off_diagonal, diagonal); `conditioned_vae` (beta).
+    Models and their hyperparameters: `vae`; `beta_vae` (beta); `annealed_vae` (gamma, capacity, capacity_steps);
+    `factor_vae` (gamma); `beta_tcvae` (beta); `dip_vae_i` and `dip_vae_ii` (off_diagonal, diagonal);
+    `conditioned_vae` (beta).
 
     Examples:
         unbraid train --preset tiny --out tiny
 
-        unbraid train --model beta_tcvae --data sprites --seeds 0,1,2,3 --strength beta=1,2,4,8 --device cuda --out tc
+        unbraid train --model beta_tcvae --data sprites --seeds 0,1,2,3 --set beta=1,2,4,8 --device cuda --out tc
 
         unbraid score tiny/codes_0.npz
 
@@ -88,8 +92,10 @@ def train(
         Where files of official data sets are.
     seeds
         One for each member, such as `0,1,2`.
-    strength
+    hyperparameters
         Such as `beta=4`, or one for each member, `beta=1,2,4`; may be given again for another.
+    strength
+        The earlier name of `--set`.
     steps
         Steps from the start.
     codes
@@ -111,14 +117,16 @@ def train(
     """
     require_torch("training", extra="train")
     from unbraid.models import encode_all
-    from unbraid.models import train as train_many
+    from unbraid.models import train as train_ensemble
 
     before = _steps_so_far(out)
     given = {"n_steps": steps, "n_codes": codes, "width": width, "batch_size": batch, "learning_rate": learning_rate}
     sizes = (TINY if preset == "tiny" else PUBLISHED) | {name: one for name, one in given.items() if one is not None}
-    strengths = dict(_strength(text) for text in strength)
+    if strength:
+        print("note: --strength is now called --set; the next release takes --set only.", file=sys.stderr)
+    values = dict(_hyperparameter(text) for text in (*hyperparameters, *strength))
     dataset = sets.load_dataset(data, folder)
-    ensemble = train_many(
+    ensemble = train_ensemble(
         model,
         dataset,
         seeds=[_whole("seeds", one) for one in seeds.split(",")],
@@ -129,7 +137,7 @@ def train(
         at_once=at_once,
         progress=bar_or_lines(),
         **sizes,
-        **strengths,
+        **values,
     )
     total, distortion, rate = ensemble.history[-1].tolist()
     trained = [m for m, step in enumerate(ensemble.diverged) if step is None]
@@ -172,14 +180,14 @@ def _draw(member: Any, codes: Any, path: Path) -> None:
     write_atomically(path, lambda file: file.write(picture))
 
 
-def _strength(text: str) -> tuple[str, list[float]]:
+def _hyperparameter(text: str) -> tuple[str, list[float]]:
     name, equals, values = text.partition("=")
     try:
         numbers = [float(one) for one in values.split(",")]
     except ValueError:
         numbers = []
     if not equals or not numbers:
-        raise ValueError(f"strength must be such as beta=4 or beta=1,2,4, got {text!r}.")
+        raise ValueError(f"set must be such as beta=4 or beta=1,2,4, got {text!r}.")
     return name, numbers
 
 

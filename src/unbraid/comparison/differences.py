@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
@@ -12,7 +12,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_choice
-from unbraid._base.stats import student_quantile, student_two_sided
+from unbraid._base.stats import corrected, student_quantile, student_two_sided
 from unbraid.interpret.chance import LAST_DIGIT
 from unbraid.metrics import METRICS
 from unbraid.results.report import Report
@@ -139,25 +139,10 @@ def find_differences(reports: Mapping[str, Report], *, against: str | None = Non
     return _judged(found)
 
 
-def holm(p_values: Sequence[float]) -> FloatArray:
-    """Adjust p-values by Holm's step-down rule: below 5 % by chance for any of them, at most once in 20 families.
-
-    Example:
-        >>> holm([0.01, 0.04, 0.03]).round(6).tolist()
-        [0.03, 0.06, 0.06]
-    """
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
-
-
 def _judged(found: list[Difference]) -> tuple[Difference, ...]:
     """Correct the p-values for each other, and say which differences are sure."""
     tested = [place for place, item in enumerate(found) if item.p_value is not None]
-    adjusted = holm([p for item in found if (p := item.p_value) is not None])
+    adjusted = corrected(np.array([p for item in found if (p := item.p_value) is not None]), "holm")
     for place, p in zip(tested, adjusted, strict=True):
         item = replace(found[place], adjusted=float(p), sure=bool(p < LEVEL))
         found[place] = replace(item, better=None) if not item.sure and _shown_as_zero(item) else item

@@ -1,4 +1,4 @@
-"""Where data with known factors comes from."""
+"""Data sets with known factors."""
 
 from unbraid.data.catalogue import DATASETS, DatasetEntry, load_dataset
 from unbraid.data.coloured import ColouredDigits, coloured_digits

@@ -27,7 +27,7 @@ class FactorDataset(Protocol):
 
     @property
     def factor_names(self) -> tuple[str, ...]:
-        """What the factors are called."""
+        """Names of the factors."""
 
     @property
     def factor_sizes(self) -> tuple[int, ...]:
@@ -92,7 +92,7 @@ class FactorGrid(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FactorJoint:
-    """How often the values of some factors come together; build it with :func:`factor_joint`.
+    """Joint frequencies of the values of some factors; build it with :func:`factor_joint`.
 
     Attributes:
         names: The factors, one for each axis of the table.

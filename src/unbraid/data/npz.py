@@ -32,7 +32,7 @@ class Member:
 
     @property
     def source(self) -> str:
-        """What an error calls it."""
+        """Name of the file in error messages."""
         return f"array {self.name!r} of {str(self.path)!r}"
 
 

@@ -17,7 +17,7 @@ NOISE = 0.01
 
 
 class Truth(NamedTuple):
-    """What a perfect measurement of a scheme would find."""
+    """Result of a perfect measurement of a scheme."""
 
     iwo_matrix: FloatArray
     iwo: float

@@ -130,7 +130,7 @@ def mpi3d_labels(
 
 
 def best_noisy_predictions(scale: float = 1.0) -> FloatArray:
-    """What the best possible probe gets from one noisy label: accuracy of categories, R² of numbers, ``(7,)``.
+    """Return the score of the best possible probe on one noisy label: accuracy of categories, R² of numbers, ``(7,)``.
 
     Each factor is drawn evenly from its values, and all its information is in its own code.
     """

@@ -21,7 +21,7 @@ METHODS = ("encode", "transform", "predict")
 
 
 def codes_of(model: Any, x: Any) -> FloatArray:
-    """Return what a model says about data, ``(n, n_codes)``.
+    """Return the codes that a model gives data, ``(n, n_codes)``.
 
     Args:
         model: Has ``encode``, ``transform`` or ``predict`` (the first of these it has), or is a function. A torch
@@ -30,8 +30,8 @@ def codes_of(model: Any, x: Any) -> FloatArray:
         x: Data, one observation a row.
 
     Raises:
-        TypeError: Nothing to ask for codes.
-        ValueError: As many codes did not come out as data went in.
+        TypeError: The model has no method that returns codes.
+        ValueError: The number of rows of codes differs from the number of rows of data.
     """
     ask = next((getattr(model, name) for name in METHODS if callable(getattr(model, name, None))), model)
     if not callable(ask):
@@ -87,7 +87,7 @@ def _ready(model: Any) -> Iterator[None]:
             part.training = True
 
 
-#: Rows that are asked from a data set at once.
+#: Rows that are read from a data set at once.
 CHUNK = 4096
 
 
@@ -107,7 +107,7 @@ def encode(model: Any, dataset: Any, *, n: int | None = None, sample: bool = Fal
         Codes and factors of those rows.
 
     Raises:
-        TypeError: A model that cannot be asked for codes.
+        TypeError: A model that has no method that returns codes.
         ValueError: A larger ensemble, more rows than there are, or ``sample`` of a model that is not one of ours.
     """
     if not _is_ensemble(model):
@@ -174,8 +174,8 @@ def code_rates(ensemble: TrainedEnsemble, dataset: Any, *, n: int | None = None,
 
         R_j = \frac{1}{n} \sum_{i=1}^{n} \frac{1}{2} \bigl( \mu_{ij}^2 + \sigma_{ij}^2 - 1 \bigr) - \log \sigma_{ij}.
 
-    A code whose rate is near 0 tells nothing: its posterior is the prior, whatever the row. The rates of a member add
-    up to the KL term of its loss where the prior is standard normal.
+    A code whose rate is near 0 carries no information: its posterior is the prior for every row. The rates of a member
+    add up to the KL term of its loss where the prior is standard normal.
 
     Args:
         ensemble: Trained models.

@@ -1,9 +1,9 @@
-"""The models that can be trained, and the strengths of each with their defaults."""
+"""Model families that can be trained, and the hyperparameters of each with their defaults."""
 
 from types import MappingProxyType
 
-#: For each model its strengths. Defaults lie inside the ranges of the published study of 1800 models.
-STRENGTHS = MappingProxyType(
+#: Hyperparameters by family. Defaults lie inside the ranges of the published study of 1800 models.
+HYPERPARAMETERS = MappingProxyType(
     {
         "vae": {},
         "beta_vae": {"beta": 4.0},

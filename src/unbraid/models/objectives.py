@@ -1,7 +1,8 @@
 """VAE losses and independence penalties.
 
 Every loss is averaged over the last axis of a batch and keeps the axes before it, so that one call serves a single
-model (rows ``[n]``) or an ensemble (rows ``[n_models, n]``), whose strengths may be tensors, one number for each model.
+model (rows ``[n]``) or an ensemble (rows ``[n_models, n]``), whose hyperparameters may
+be tensors, one number for each model.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def total_correlation(z: Tensor, posterior: Distribution, *, n_rows: int) -> Ten
 
 
 def shuffle_codes(z: Tensor, keys: Tensor) -> Tensor:
-    """Reorder each code over the batch on its own, so that the codes of a row no longer belong together.
+    """Reorder each code over the batch on its own, which makes the codes of a row independent.
 
     Args:
         z: Codes, ``(..., n, n_codes)``.
@@ -55,17 +56,17 @@ def shuffle_codes(z: Tensor, keys: Tensor) -> Tensor:
     return z.gather(-2, keys.argsort(dim=-2))
 
 
-def discriminator_loss(together: Tensor, shuffled: Tensor) -> Tensor:
-    r"""Cross-entropy of telling codes from codes shuffled by :func:`shuffle_codes`, both counted alike.
+def discriminator_loss(joint: Tensor, shuffled: Tensor) -> Tensor:
+    r"""Cross-entropy of classifying codes against codes shuffled by :func:`shuffle_codes`, both classes weighted alike.
 
     At its minimum the discriminator gives :math:`\log q(z) - \log \prod_j q(z_j)`, whose mean over codes is their total
     correlation.
 
     Args:
-        together: What the discriminator says of codes, a log-ratio of chances, ``(..., n)``.
-        shuffled: What it says of shuffled codes.
+        joint: Logits of the discriminator for codes, ``(..., n)``.
+        shuffled: Its logits for shuffled codes.
     """
-    return (softplus(-together).mean(dim=-1) + softplus(shuffled).mean(dim=-1)) / 2
+    return (softplus(-joint).mean(dim=-1) + softplus(shuffled).mean(dim=-1)) / 2
 
 
 def covariance_penalty(posterior: Distribution, *, of_means: bool) -> tuple[Tensor, Tensor]:
@@ -86,14 +87,14 @@ def covariance_penalty(posterior: Distribution, *, of_means: bool) -> tuple[Tens
 
 
 #: A number, or one for each model of an ensemble.
-Strength = float | Tensor
+Hyperparameter = float | Tensor
 
 
 class Loss(NamedTuple):
-    """A loss to go down, and the two parts that every VAE has, each averaged over the batch.
+    """The loss to minimise and the two terms that every VAE has, each averaged over the batch.
 
     Attributes:
-        total: What is minimised; penalties beyond the two parts are in it.
+        total: The objective: distortion, rate and penalties with their weights.
         distortion: Minus the log-likelihood of the pictures given their codes, in nats.
         rate: Kullback-Leibler divergence of the posterior from the prior, in nats.
     """
@@ -104,13 +105,13 @@ class Loss(NamedTuple):
 
 
 def vae_loss(
-    x: Tensor, posterior: Distribution, likelihood: Distribution, prior: Distribution, *, beta: Strength = 1.0
+    x: Tensor, posterior: Distribution, likelihood: Distribution, prior: Distribution, *, beta: Hyperparameter = 1.0
 ) -> Loss:
     r""":math:`-\log p(x \mid z) + \beta\,\mathrm{KL}(q(z \mid x) \,\|\, p(z))`, averaged over the batch.
 
     With :math:`\beta = 1` this is the VAE of Kingma & Welling (2014), otherwise the β-VAE of Higgins et al. (2017).
     With a prior that depends on the factors, :func:`factor_prior`, this is the loss of Almudévar et al. (2024),
-    app. D: the divergence then also pulls each picture's codes to where its factors say.
+    app. D: the divergence then also pulls the codes of each picture to the prior means of its factors.
     """
     distortion = -likelihood.log_prob(x).mean(dim=-1)
     rate = kl_divergence(posterior, prior).mean(dim=-1)
@@ -123,8 +124,8 @@ def annealed_vae_loss(
     likelihood: Distribution,
     prior: Distribution,
     *,
-    gamma: Strength,
-    capacity: Strength,
+    gamma: Hyperparameter,
+    capacity: Hyperparameter,
 ) -> Loss:
     r""":math:`-\log p(x \mid z) + \gamma\,|\mathrm{KL} - C|`: the rate is held at ``capacity`` nats, which grows.
 
@@ -135,7 +136,7 @@ def annealed_vae_loss(
     return Loss(distortion + gamma * (rate - capacity).abs(), distortion, rate)
 
 
-def capacity_at(step: Strength, *, highest: Strength, n_steps: Strength) -> Tensor:
+def capacity_at(step: Hyperparameter, *, highest: Hyperparameter, n_steps: Hyperparameter) -> Tensor:
     """Return the capacity after ``step`` steps, in nats: up a straight line to ``highest`` in ``n_steps``, then level.
 
     Example:
@@ -152,16 +153,16 @@ def factor_vae_loss(
     prior: Distribution,
     *,
     log_ratio: Tensor,
-    gamma: Strength,
+    gamma: Hyperparameter,
 ) -> Loss:
-    r""":math:`-\log p(x \mid z) + \mathrm{KL} + \gamma\,\mathrm{TC}(z)`, the last judged by a discriminator.
+    r""":math:`-\log p(x \mid z) + \mathrm{KL} + \gamma\,\mathrm{TC}(z)`, the last estimated by a discriminator.
 
     Args:
         x: Data.
         posterior: :math:`q(z \mid x)`.
         likelihood: :math:`p(x \mid z)` at drawn codes.
         prior: :math:`p(z)`.
-        log_ratio: What the discriminator says of those codes, :math:`\log q(z) - \log \prod_j q(z_j)`, ``(..., n)``;
+        log_ratio: Output of the discriminator for those codes, :math:`\log q(z) - \log \prod_j q(z_j)`, ``(..., n)``;
             its mean is the total correlation.
         gamma: Weight of the total correlation.
 
@@ -180,7 +181,7 @@ def beta_tcvae_loss(
     *,
     z: Tensor,
     n_rows: int,
-    beta: Strength,
+    beta: Hyperparameter,
 ) -> Loss:
     r""":math:`-\log p(x \mid z) + \mathrm{KL} + (\beta - 1)\,\mathrm{TC}(z)`, the last by minibatch weighted sampling.
 
@@ -207,8 +208,8 @@ def dip_vae_loss(
     likelihood: Distribution,
     prior: Distribution,
     *,
-    off_diagonal: Strength,
-    diagonal: Strength,
+    off_diagonal: Hyperparameter,
+    diagonal: Hyperparameter,
     of_means: bool,
 ) -> Loss:
     r""":math:`-\log p(x \mid z) + \mathrm{KL} + \lambda_{od} \sum_{i \ne j} C_{ij}^2 + \lambda_d \sum_i (C_{ii}-1)^2`.

@@ -1,7 +1,8 @@
-"""The door to training for those who may not have torch."""
+"""Training and loading of models; torch is imported when a function is called."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +14,15 @@ if TYPE_CHECKING:
 
 
 def train(model: str, data: Any, *, seeds: int | Sequence[int] = 0, **options: Any) -> TrainedEnsemble:
-    """Train VAEs of one family, as many as there are seeds or strengths, in one program.
+    """Train VAEs of one family as one ensemble: one member for each seed or hyperparameter.
 
     Args:
         model: ``"vae"``, ``"beta_vae"``, ``"annealed_vae"``, ``"factor_vae"``, ``"beta_tcvae"``, ``"dip_vae_i"``,
             ``"dip_vae_ii"`` or ``"conditioned_vae"``.
         data: A data set with ``observations`` and ``factors`` by row, or an array of pictures or vectors.
         seeds: One for each member.
-        options: As in ``unbraid.models.ensemble.train``: steps, sizes, folder, device, and the model's strengths.
+        options: Of ``unbraid.models.ensemble.train_vaes``: steps, sizes, folder, device, and the family's
+            hyperparameters.
 
     Returns:
         The trained models; ``ensemble[m]`` is one of them.
@@ -29,9 +31,12 @@ def train(model: str, data: Any, *, seeds: int | Sequence[int] = 0, **options: A
         ValueError: No torch, an unknown model or option, or data that do not fit.
     """
     require_torch("training", extra="train")
-    from unbraid.models.ensemble import train as train_many
+    from unbraid.models.ensemble import train_vaes
 
-    return train_many(model, data, seeds=seeds, **options)
+    if "judge_width" in options:
+        warnings.warn("judge_width is now called discriminator_width.", DeprecationWarning, stacklevel=2)
+        options["discriminator_width"] = options.pop("judge_width")
+    return train_vaes(model, data, seeds=seeds, **options)
 
 
 def load_models(folder: str | Path, *, device: str = "cpu") -> TrainedEnsemble:

@@ -1,4 +1,4 @@
-"""A picture of what each code does: one row for each, moved while the others stand still."""
+"""Latent traversals: a picture with one row for each code, which varies while the other codes are fixed."""
 
 from __future__ import annotations
 

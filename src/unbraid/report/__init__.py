@@ -2,24 +2,27 @@
 
 from typing import TYPE_CHECKING
 
-from unbraid._base.lazy import on_first_use
 from unbraid._base.pages import render, render_inline
 from unbraid.audit.result import Audit
 from unbraid.comparison.result import Comparison
 from unbraid.manifold.comparison import ManifoldComparison
 from unbraid.manifold.result import ManifoldAnalysis
-from unbraid.report.audit import render_audit
-from unbraid.report.comparison import render_comparison
-from unbraid.report.figure import render_figure_page
-from unbraid.report.manifold import render_manifold_comparison, render_manifold_page
-from unbraid.report.scores import render_notebook, render_page
+from unbraid.report.audit import render_audit as render_audit
+from unbraid.report.comparison import render_comparison as render_comparison
+from unbraid.report.figure import render_figure_page as render_figure_page
+from unbraid.report.manifold import render_manifold_comparison as render_manifold_comparison
+from unbraid.report.manifold import render_manifold_page as render_manifold_page
+from unbraid.report.scores import render_notebook as render_notebook
+from unbraid.report.scores import render_page as render_page
 from unbraid.results.report import Report
 
 if TYPE_CHECKING:
-    from unbraid.report.study import study_page
+    from unbraid.report.study import study_page as study_page
 else:
-    # It brings a database along that no other page needs.
-    __getattr__, __dir__ = on_first_use(__name__, {".study": ["study_page"]})
+    from unbraid._base.lazy import public_names
+
+    # study_page imports a database that no other page needs.
+    __getattr__, __dir__, __all__ = public_names(__name__)
 
 render.register(Report, render_page)
 render.register(Comparison, render_comparison)
@@ -27,14 +30,3 @@ render.register(Audit, render_audit)
 render.register(ManifoldAnalysis, render_manifold_page)
 render.register(ManifoldComparison, render_manifold_comparison)
 render_inline.register(Report, render_notebook)
-
-__all__ = [
-    "render_audit",
-    "render_comparison",
-    "render_figure_page",
-    "render_manifold_comparison",
-    "render_manifold_page",
-    "render_notebook",
-    "render_page",
-    "study_page",
-]

@@ -13,7 +13,7 @@ from unbraid._base.text import EN_DASH, MINUS, MISSING, count, exact, listing, n
 from unbraid.report.charts import PANEL, Chart, ChartGroup, Series, line_chart
 from unbraid.report.grids import Cell, Grid, GridRow, strongest_rows
 from unbraid.report.shell import fill
-from unbraid.study.analysis import Analysis, analyse
+from unbraid.study.analysis import Analysis, analyze
 from unbraid.study.analysis.findings import bare, coefficient, facts, findings, is_lower_better, main_matrix, opening
 from unbraid.study.analysis.groups import GROUPINGS, TIMES
 from unbraid.study.analysis.matrix import METHODS, Coefficient, Correlations
@@ -23,10 +23,10 @@ from unbraid.study.table import TASK_MARK
 MOST_SCATTERS, MOST_CONTRADICTIONS = 9, 3
 #: Models drawn in one scatter plot.
 MOST_POINTS = 240
-#: Charts against strength, over all data sets.
-MOST_STRENGTHS = 24
+#: Charts against the hyperparameter, over all data sets.
+MOST_PROFILES = 24
 MOST_SIZES = 24
-#: Share of the way to the next strength over which families are spread.
+#: Share of the way to the next hyperparameter over which families are spread.
 APART = 0.4
 
 
@@ -59,22 +59,22 @@ def scatters(analysis: Analysis) -> ChartGroup | None:
     return ChartGroup(charts=charts, left_out=cut)
 
 
-def strengths(analysis: Analysis) -> list[ChartGroup]:
-    """Return scores and tasks against strength, for each data set."""
-    table = analysis.strengths
-    if not (table.groupby(["dataset", "family"])["strength"].nunique() > 1).any():
+def hyperparameters(analysis: Analysis) -> list[ChartGroup]:
+    """Return scores and tasks against the hyperparameter, for each data set."""
+    table = analysis.hyperparameters
+    if not (table.groupby(["dataset", "family"])["hyperparameter"].nunique() > 1).any():
         return []
     datasets = sorted(table["dataset"].unique())
     columns = [*analysis.models.scores, *analysis.models.tasks]
-    each = max(1, MOST_STRENGTHS // len(datasets))
+    each = max(1, MOST_PROFILES // len(datasets))
     style = {name: k for k, name in enumerate(families(analysis))}
     cut = f"Shown: the first {each} of {len(columns)} scores and tasks." if len(columns) > each else ""
     found = []
     for place, dataset in enumerate(datasets):
         here = table[(table["dataset"] == dataset) & table["mean"].notna()]
-        charts = [_against_strength(here[here["column"] == column], column, style) for column in columns[:each]]
+        charts = [_against_hyperparameter(here[here["column"] == column], column, style) for column in columns[:each]]
         shown = [chart for chart in charts if chart is not None]
-        found.append(ChartGroup(key=f"strength-{place}", title=dataset, charts=shown, left_out=cut))
+        found.append(ChartGroup(key=f"hyperparameter-{place}", title=dataset, charts=shown, left_out=cut))
     return found
 
 
@@ -123,12 +123,12 @@ def _points(lines: pd.DataFrame, family: str, style: int, *, with_dataset: bool)
 
 def model_name(line: dict[Any, Any], *, with_dataset: bool) -> str:
     """Say which model it is, with the start of its hash."""
-    strength = "" if pd.isna(line["strength"]) else f" {line['strength']:g}"
+    setting = "" if pd.isna(line["hyperparameter"]) else f" {line['hyperparameter']:g}"
     data = f"{line['dataset']}, " if with_dataset else ""
-    return f"{data}{line['family']}{strength}, seed {line['seed']} ({str(line['model'])[:8]})"
+    return f"{data}{line['family']}{setting}, seed {line['seed']} ({str(line['model'])[:8]})"
 
 
-def _against_strength(lines: pd.DataFrame, column: str, style: dict[str, int]) -> Chart | None:
+def _against_hyperparameter(lines: pd.DataFrame, column: str, style: dict[str, int]) -> Chart | None:
     if lines.empty:
         return None
     series = [
@@ -141,15 +141,15 @@ def _against_strength(lines: pd.DataFrame, column: str, style: dict[str, int]) -
             high=(part["mean"] + part["std"].fillna(0.0)).to_numpy(float),
             interval="whisker",
             tips=[
-                f"{family} {'' if np.isnan(strength) else f'{strength:g}'}: {number(mean)}, spread {number(std)}, n {n}"
-                for strength, mean, std, n in zip(part["strength"], part["mean"], part["std"], part["n"], strict=True)
+                f"{family} {'' if np.isnan(at) else f'{at:g}'}: {number(mean)}, spread {number(std)}, n {n}"
+                for at, mean, std, n in zip(part["hyperparameter"], part["mean"], part["std"], part["n"], strict=True)
             ],
         )
         for family, part in lines.sort_values("place").groupby("family", sort=True)
     ]
     places = range(1, int(lines["place"].max()) + 1)
     marks = [(float(k), str(k)) for k in places]
-    return line_chart(series, title=bare(column), x_label="strength, weakest first", x_marks=marks, base=PANEL)
+    return line_chart(series, title=bare(column), x_label="hyperparameter, smallest first", x_marks=marks, base=PANEL)
 
 
 def _aside(style: dict[str, int], family: str) -> float:
@@ -241,7 +241,7 @@ def main_maps(analysis: Analysis) -> dict[str, list[Grid]]:
     captions = {
         "with_tasks": "Each model counts once.",
         "between_scores": "Each model counts once.",
-        "over_settings": "Scores and tasks are averaged over the seeds of each data set, family and strength first.",
+        "over_settings": "Scores and tasks are first averaged over the seeds of each setting.",
     }
     found = {}
     for kind, caption in captions.items():
@@ -319,15 +319,15 @@ def study_page(table: pd.DataFrame | Analysis, *, name: str, about: str = "", **
         table: The tidy table of a study, or its analysis where that is there already.
         name: Heading.
         about: What the study is, in a sentence or two.
-        **options: To :func:`unbraid.study.analyse`.
+        **options: To :func:`unbraid.study.analyze`.
 
     Raises:
-        ValueError: As :func:`unbraid.study.analyse` does.
+        ValueError: As :func:`unbraid.study.analyze` does.
         TypeError: Options are given for an analysis that is done.
     """
     if isinstance(table, Analysis) and options:
         raise TypeError(f"options must be given where the analysis is made, got {', '.join(options)} after it.")
-    analysis = table if isinstance(table, Analysis) else analyse(table, **options)
+    analysis = table if isinstance(table, Analysis) else analyze(table, **options)
     return fill("study.html", study_context(analysis, name=name, about=about), "study.css")
 
 
@@ -350,7 +350,7 @@ def study_context(analysis: Analysis, *, name: str, about: str) -> dict[str, Any
         "families": list(enumerate(families(analysis))),
         "datasets": list(enumerate(sorted(analysis.models.about["dataset"].unique()))),
         "scatters": scatters(analysis),
-        "strengths": strengths(analysis),
+        "hyperparameters": hyperparameters(analysis),
         "sizes": sizes(analysis),
         "pairs": pairs(analysis),
         "n_pairs": 0 if found is None else len(found.tidy()),

@@ -12,7 +12,7 @@ import pandas as pd
 
 from unbraid.reproduce.result import Number
 from unbraid.reproduce.studies import EngineName, Scale, StudyCorrelation, StudyTables, run_scaled
-from unbraid.study import State, cell_correlations, mean_correlations, wide
+from unbraid.study import StudyStatus, cell_correlations, mean_correlations, pivot
 
 FAMILIES = {
     "Annealed VAE": "annealed_vae",
@@ -39,7 +39,7 @@ SCORES = {
     "IWR": "iwr",
     "O": "orthogonality",
 }
-#: Mean over data sets of the correlation over strengths, by task and family.
+#: Mean over data sets of the correlation over settings, by task and family.
 TABLE_2A: dict[tuple[str, str], tuple[float, ...]] = {
     ("random forest", "Annealed VAE"): (0.74, 0.64, 0.66, 0.74, 0.82),
     ("random forest", "β-TCVAE"): (0.66, 0.63, 0.64, 0.78, 0.66),
@@ -238,8 +238,8 @@ TABLE_7: dict[tuple[str, str], tuple[float, ...]] = {
 WHOLE, SEGMENTATION = "factors_as_classes", "segmentation"
 
 
-def iwo_tables(state: State, scale: Scale) -> StudyTables:
-    """Return the correlations of scores with tasks, over strengths, as the paper's tables have them."""
+def iwo_tables(state: StudyStatus, scale: Scale) -> StudyTables:
+    """Return the correlations of scores with tasks, over settings, as the paper's tables have them."""
     table = state.table()
     cells = _cells(table, shares=(1.0, 0.5, 0.1))
     whole = cells[cells["share"] == 1.0]
@@ -261,7 +261,7 @@ def iwo_tables(state: State, scale: Scale) -> StudyTables:
 
 
 def _cells(table: pd.DataFrame, shares: tuple[float, ...]) -> pd.DataFrame:
-    """Correlate over strengths, for each data set, family and share of the rows; scores and tasks at that share."""
+    """Correlate over settings, for each data set, family and share of the rows; scores and tasks at that share."""
     whole = table[table["factor"] == ""]
     parts = []
     for dataset, rows in whole.groupby("dataset"):
@@ -269,7 +269,7 @@ def _cells(table: pd.DataFrame, shares: tuple[float, ...]) -> pd.DataFrame:
         scores = rows[rows["kind"] == "score"]
         for share, n_scored, n_learned in zip(shares, _sizes(scores), _sizes(tasks), strict=False):
             kept = pd.concat([scores[scores["n_rows"] == n_scored], tasks[tasks["n_rows"] == n_learned]])
-            settings = wide(kept, per="strength")
+            settings = pivot(kept, per="setting")
             found = cell_correlations(settings, settings.scores, settings.tasks, correct="none")
             predictor = found["column"].str.extract(r"/(\w+)@", expand=False)
             parts.append(found.assign(dataset=dataset, share=share, column=predictor))
@@ -301,7 +301,7 @@ def _means(
 
 
 def _single(cells: pd.DataFrame) -> list[StudyCorrelation]:
-    """Return every correlation over the strengths of a data set and family (Table 3)."""
+    """Return every correlation over the settings of a data set and family (Table 3)."""
     found = cells.set_index(["dataset", "family", "row", "column"])["r"]
     return [
         StudyCorrelation(
@@ -342,7 +342,7 @@ def _small_norb(cells: pd.DataFrame) -> list[StudyCorrelation]:
 def _segmentation(table: pd.DataFrame) -> list[StudyCorrelation]:
     """Return correlations with segmenting the sprite on a texture (Table 5)."""
     rows = table[(table["factor"] == "") & (table["dataset"] == DATASETS["Scream dSprites"])]
-    settings = wide(rows[(rows["kind"] == "score") | (rows["name"] == SEGMENTATION)], per="strength")
+    settings = pivot(rows[(rows["kind"] == "score") | (rows["name"] == SEGMENTATION)], per="setting")
     cells = cell_correlations(settings, settings.scores, settings.tasks, correct="none")
     found = cells.set_index(["family", "row"])["r"]
     return [
@@ -376,9 +376,9 @@ def iwo_study(
 ) -> StudyTables:
     """Reproduce the study of orthogonality against downstream tasks (arXiv:2407.03728, Tables 2, 3, 4, 5 and 7).
 
-    Trains six families of VAEs with six strengths each on six data sets, scores their codes, predicts the factors from
+    Trains six families of VAEs with six hyperparameter values each on six data sets, scores their codes, predicts the factors from
     them with three predictors, and prints the correlations beside the published ones; in small, Tables 2a and 7. For
-    each data set and family, scores and accuracies are averaged over seeds and correlated over six strengths; Table 2
+    each data set and family, scores and accuracies are averaged over seeds and correlated over six settings; Table 2
     averages the correlations over data sets (a) or families (b).
 
     Args:

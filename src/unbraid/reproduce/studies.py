@@ -15,7 +15,7 @@ from unbraid._base.checks import check_choice
 from unbraid._base.workers import usable_cores
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.result import Number, Result, Row, Table
-from unbraid.study import State, Store, Study, correlations, estimate_cost, load_study, look, make_plan, run_study, wide
+from unbraid.study import Study, StudyStatus, correlations, estimate_cost, load_study, pivot, run_study, status
 from unbraid.study.spec import Training
 
 Scale = Literal["mini", "full"]
@@ -35,7 +35,7 @@ def thesis_study(
 ) -> StudyTables:
     """Reproduce the study of 1800 models of dSprites: how Modularity correlates with fifteen other scores.
 
-    Trains six families of VAEs with six strengths each, scores their codes, solves twelve tasks on them, and prints the
+    Trains six families of VAEs with six hyperparameter values each, scores their codes, solves twelve tasks on them, and prints the
     correlations of Figure E.1 beside the published ones. All others were published as pictures; give a store, and
     `unbraid study report` draws ours.
 
@@ -130,13 +130,15 @@ SMALL = "In small, with small models of small sprites, two seeds each:"
 MINI_DATA, MINI_ROWS, MINI_SEEDS = "sprites_mini", 3000, 2
 #: Of 3000 rows, so that the smallest sample still has 300.
 LEAST_SHARE = 0.1
-MINI_TRAINING = Training(steps=1200, codes=6, width=8, judge=64, batch=32, learning_rate=2e-3, together=12)
+MINI_TRAINING = Training(
+    n_steps=1200, n_codes=6, width=8, discriminator_width=64, batch=32, learning_rate=2e-3, ensemble_size=12
+)
 
 
 def scaled(study: Study, scale: Scale) -> Study:
     """Return a published study, or the same questions asked of small models of small sprites.
 
-    In small, every family has its published strengths, two seeds each; tasks that need other data are left out.
+    In small, every family has its published hyperparameters, two seeds each; tasks that need other data are left out.
     """
     check_choice("scale", scale, get_args(Scale))
     if scale == "full":
@@ -164,7 +166,7 @@ def _shares(sizes: tuple[float, ...]) -> tuple[float, ...]:
 def run_scaled(
     name: str,
     scale: Scale,
-    tables: Callable[[State, Scale], StudyTables],
+    tables: Callable[[StudyStatus, Scale], StudyTables],
     *,
     store: str | Path | None,
     yes: bool,
@@ -192,7 +194,7 @@ def run_scaled(
         raise ValueError(f"store is needed for the full {name} study; give a folder or a URL to keep it in.")
     place: AbstractContextManager[str] = tempfile.TemporaryDirectory() if store is None else nullcontext(str(store))
     with place as folder:
-        cost = estimate_cost(look(make_plan(study), Store(folder)))
+        cost = estimate_cost(status(folder, study))
         if cost.is_large and not yes:
             raise ValueError(
                 f"the {scale} {name} study is large; say yes (--yes) to start it. {cost.sentence(workers)}"
@@ -203,9 +205,9 @@ def run_scaled(
 
 #: Over 1800 models a correlation has a standard error of 0.02; scores differ in detail between implementations.
 THESIS_TOLERANCE = 0.1
-#: Over six strengths, averaged over six data sets or families.
+#: Over six settings, averaged over six data sets or families.
 IWO_TOLERANCE = 0.3
-REASON = "The models were trained again, and a correlation over six strengths depends strongly on each of them."
+REASON = "The models were trained again, and a correlation over six settings depends strongly on each of them."
 
 
 def thesis_checks(result: StudyTables) -> Sequence[Part]:
@@ -256,9 +258,9 @@ FIGURE_E1: dict[str, tuple[float, float]] = {
 }
 
 
-def thesis_tables(state: State, scale: Scale) -> StudyTables:
+def thesis_tables(state: StudyStatus, scale: Scale) -> StudyTables:
     """Return the correlations of Modularity with every other score over the models of a study."""
-    models = wide(state.table())
+    models = pivot(state.table())
     rows = []
     for number, method in enumerate(("pearson", "spearman")):
         found = correlations(models, ["modularity"], list(FIGURE_E1), method=method, n_bootstrap=0).r  # type: ignore[arg-type]

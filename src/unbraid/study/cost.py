@@ -1,97 +1,97 @@
-"""Estimate."""
+"""Cost of the rest of a study, estimated from measured speeds."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal
 
+from unbraid._base.text import duration
 from unbraid._base.workers import usable_cores
 from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import check_task
 from unbraid.metrics import METRICS
 from unbraid.study.plan import Ensemble, Measurement, Plan
 from unbraid.study.spec import Study
-from unbraid.study.state import State
+from unbraid.study.state import StudyStatus
 from unbraid.study.table import AGREEMENT, SCORE
 
 #: Rows that the evidence of scores (see ``Source.seconds``) and tasks were measured at.
 ROWS_MEASURED = (2000, 20_000)
-#: CPU seconds at those numbers of rows of a task with one part, learned from seven tenths of the rows.
+#: CPU seconds at those numbers of rows for a task with one part, trained on seven tenths of the rows.
 TASK_SECONDS = {
     "linear": (0.0039, 0.01),
     "boosting": (0.064, 0.16),
     "forest": (0.24, 2.2),
     "mlp": (0.43, 0.93),
 }
-#: Of two models compared with each other.
+#: CPU seconds of the agreement of two models.
 AGREEMENT_SECONDS = 3.7e-05
 #: Multiplications a second while training: 580 000 pictures, of one H200; and of one core, models of the mini study.
 GPU_MULTIPLICATIONS = 2.8e13
 CPU_MULTIPLICATIONS = 4.2e9
 #: A step of FactorVAE with its discriminator on a GPU, against one of the others.
 FACTOR_VAE_TIMES = 1.9
-#: Before the first step of a program: the compiler's on a GPU, imports on a core.
+#: Seconds before the first step of an ensemble: the compiler on a GPU, imports on a core.
 START_SECONDS = {"cpu": 5.0, "cuda": 26.0}
 
 
-#: Beyond these a run asks to be confirmed.
+#: Above these limits a run needs confirmation.
 LARGE_GPU_HOURS, LARGE_CORE_HOURS, LARGE_GIGABYTES = 1.0, 2.0, 20.0
-#: What is said of stores that hardly grow.
+#: Smallest growth of a store that is printed as a number.
 SMALL_GIGABYTES = 0.01
-#: Kept for each parameter of a model: itself and two moments, in single precision.
+#: Bytes for each parameter of a model: the parameter and two moments of Adam, in single precision.
 BYTES_PER_PARAMETER = 12
-#: What a row of the table takes in its shard.
+#: Bytes of a row of the table in its shard.
 BYTES_PER_ROW = 60
-#: Parts of a task that has one for each factor.
+#: Assumed number of parts of a task that has one for each factor.
 N_FACTORS = 6
-#: Pictures of official data sets, whose files are not opened for an estimate.
+#: Assumed shape of the pictures of official data sets, whose files are not opened for an estimate.
 PUBLISHED_SHAPE = (3, 64, 64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What is still to be done.
+    """Estimated cost of the rest of a study.
 
     Attributes:
-        n_models: To train.
-        n_numbers: To measure.
-        gpu_hours: Of one H200.
-        core_hours: Of one core.
-        gigabytes: That the store grows by.
+        n_models: Models to train.
+        n_measurements: Scores, tasks and agreements to compute.
+        gpu_hours: Hours of one H200.
+        core_hours: Hours of one core.
+        gigabytes: Growth of the store.
     """
 
     n_models: int
-    n_numbers: int
+    n_measurements: int
     gpu_hours: float
     core_hours: float
     gigabytes: float
 
     @property
     def is_large(self) -> bool:
-        """Whether somebody should say yes first."""
+        """Whether a run needs confirmation."""
         return (
             self.gpu_hours > LARGE_GPU_HOURS or self.core_hours > LARGE_CORE_HOURS or self.gigabytes > LARGE_GIGABYTES
         )
 
     def sentence(self, workers: int | None = None) -> str:
-        """Say it in words."""
-        if not self.n_models and not self.n_numbers:
-            return "To do: nothing; every model is there and every number measured, or known not to exist."
+        """Return the cost as a sentence."""
+        if not self.n_models and not self.n_measurements:
+            return "To do: nothing; every model is trained and every measurement is done, or cannot have a value."
         n_workers = workers or usable_cores()
         gpu = f"{_hours(self.gpu_hours)} of an H200 and " if self.gpu_hours else ""
         return (
-            f"To do: {self.n_models} models to train, {self.n_numbers} numbers to measure; about {gpu}"
+            f"To do: {self.n_models} models to train, {self.n_measurements} measurements; about {gpu}"
             f"{_hours(self.core_hours)} of one core ({_hours(self.core_hours / n_workers)} on {n_workers}), "
             f"{_gigabytes(self.gigabytes)} in the store."
         )
 
 
-def estimate_cost(state: State) -> Cost:
-    """Return what a study still takes, by the speeds that were measured on one machine: right within a few times.
+def estimate_cost(state: StudyStatus) -> Cost:
+    """Return the cost of the rest of a study, from speeds measured on one machine: right within a small factor.
 
     Args:
-        state: What is there already.
+        state: Status of the study.
     """
     plan, study = state.plan, state.plan.study
     ensembles = state.to_train
@@ -104,7 +104,7 @@ def estimate_cost(state: State) -> Cost:
     gpu = multiplications / GPU_MULTIPLICATIONS + START_SECONDS["cuda"] * len(ensembles) if on_gpu else 0.0
     return Cost(
         n_models=n_models,
-        n_numbers=len(state.to_measure),
+        n_measurements=len(state.to_measure),
         gpu_hours=gpu / 3600,
         core_hours=(training + measuring) / 3600,
         gigabytes=(sum(_bytes(study, one) for one in ensembles) + BYTES_PER_ROW * len(state.to_measure)) / 1e9,
@@ -112,7 +112,7 @@ def estimate_cost(state: State) -> Cost:
 
 
 def network_multiplications(width: int, shape: tuple[int, ...]) -> float:
-    """Return the multiplications of one picture through encoder and decoder, of four convolutions and one layer each.
+    """Return the multiplications of one picture through encoder and decoder, four convolutions and one layer each.
 
     Example:
         >>> round(network_multiplications(32, (1, 64, 64)) / 1e6, 1)
@@ -126,16 +126,16 @@ def network_multiplications(width: int, shape: tuple[int, ...]) -> float:
 
 
 def network_parameters(width: int, shape: tuple[int, ...]) -> float:
-    """Return the parameters of encoder and decoder, but biases."""
+    """Return the number of parameters of encoder and decoder, without biases."""
     channels, side, _ = shape
     last = (side / 16) ** 2 * 2 * width * 8 * width
     return 2 * (16 * (channels * width + width**2 + 2 * width**2 + 4 * width**2) + last)
 
 
 def _multiplications(study: Study, ensemble: Ensemble) -> float:
-    """Return those of training; a step goes through a network three times, there and twice back."""
+    """Return the multiplications of training: one forward pass and a backward pass of twice that for each step."""
     how = study.training
-    pictures = len(ensemble.members) * how.steps * how.batch
+    pictures = len(ensemble.members) * how.n_steps * how.batch
     times = FACTOR_VAE_TIMES if ensemble.family == "factor_vae" and how.device.startswith("cuda") else 1.0
     return 3 * times * pictures * network_multiplications(how.width, _shape(ensemble.dataset))
 
@@ -143,7 +143,7 @@ def _multiplications(study: Study, ensemble: Ensemble) -> float:
 def _bytes(study: Study, ensemble: Ensemble) -> float:
     how = study.training
     model = BYTES_PER_PARAMETER * network_parameters(how.width, _shape(ensemble.dataset))
-    return len(ensemble.members) * (model + 4 * study.rows * how.codes)
+    return len(ensemble.members) * (model + 4 * study.rows * how.n_codes)
 
 
 def _shape(dataset: str) -> tuple[int, ...]:
@@ -151,7 +151,7 @@ def _shape(dataset: str) -> tuple[int, ...]:
 
 
 def _seconds(plan: Plan, one: Measurement) -> float:
-    """Return the time of one measurement on one model; scores that share what is gathered share its time."""
+    """Return the seconds of one measurement on one model; scores that share evidence share its time."""
     study = plan.study
     if one.kind == AGREEMENT:
         return AGREEMENT_SECONDS * len(study.seed_list)
@@ -167,7 +167,7 @@ def _seconds(plan: Plan, one: Measurement) -> float:
 
 
 def _at(measured: tuple[float, float], n_rows: float) -> float:
-    """Return seconds at some number of rows, on the line through two that were measured."""
+    """Return seconds at a number of rows, on the line through the two measured points."""
     (small, large), (few, many) = measured, ROWS_MEASURED
     return max(small * min(1.0, n_rows / few), small + (large - small) * (n_rows - few) / (many - few))
 
@@ -177,6 +177,4 @@ def _gigabytes(size: float) -> str:
 
 
 def _hours(hours: float) -> str:
-    hours = max(hours, 1 / 3600)  # nobody waits for less than a second
-    unit: Literal["h", "min", "s"] = "h" if hours >= 1 else "min" if hours * 60 >= 1 else "s"
-    return f"{hours * {'h': 1, 'min': 60, 's': 3600}[unit]:.2g} {unit}"
+    return duration(max(3600 * hours, 1.0))

@@ -1,9 +1,10 @@
-"""Models and measurements; content keys; existing codes."""
+"""Plan of a study: models, measurements and their content keys; codes in files."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from msgspec import to_builtins
 
 from unbraid._version import __version__
 from unbraid.panel.plan import metric_options
-from unbraid.study.spec import Family, Study
+from unbraid.study.spec import RENAMED, Family, Study
 from unbraid.study.table import AGREEMENT, MODEL, SCORE, TASK
 
 #: Characters of a key: 96 bits, beyond any chance of two being equal by accident.
@@ -39,22 +40,22 @@ TRAINING = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """Codes that are measured: of a model to be trained, or out of a file.
+    """A model whose codes are measured: one to train, or codes in a file.
 
     Attributes:
         key: Hash of what makes the codes.
         dataset: Name of the data.
         family: Of the model.
-        strength: What settings of the family differ in; ``None`` for a family without.
+        hyperparameter: Value of the hyperparameter that names the setting; ``None`` for a family without one.
         seed: Of the model.
-        codes: Where the codes are in the store; empty for a file.
-        file: Where the codes are on this machine; empty for a model.
+        codes: Path of the codes in the store; empty for a file.
+        file: Path of the codes on this machine; empty for a model to train.
     """
 
     key: str
     dataset: str
     family: str
-    strength: float | None
+    hyperparameter: float | None
     seed: int
     codes: str = ""
     file: str = ""
@@ -62,51 +63,51 @@ class Model:
     @property
     def label(self) -> str:
         """The model in a few words."""
-        strength = "" if self.strength is None else f" {self.strength:g}"
-        return f"{self.family}{strength} seed {self.seed} on {self.dataset}"
+        value = "" if self.hyperparameter is None else f" {self.hyperparameter:g}"
+        return f"{self.family}{value} seed {self.seed} on {self.dataset}"
 
     def columns(self) -> dict[str, Any]:
-        """Return what every row of this model says of it."""
+        """Return the columns that identify this model in every row of the table."""
         return {
             "model": self.key,
             "dataset": self.dataset,
             "family": self.family,
-            "strength": self.strength,
+            "hyperparameter": self.hyperparameter,
             "seed": self.seed,
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ensemble:
-    """Models that are trained as one program.
+    """Models that are trained together.
 
     Attributes:
-        key: Hash of everything that decides what they become.
+        key: Hash of the data and every training setting.
         dataset: Name of the data.
-        family: Of all of them.
-        strengths: For each strength of the family, one number for each member.
+        family: Family of all members.
+        hyperparameters: By name, one number for each member.
         members: The models, with their seeds.
     """
 
     key: str
     dataset: str
     family: str
-    strengths: dict[str, tuple[float, ...]]
+    hyperparameters: dict[str, tuple[float, ...]]
     members: tuple[Model, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """Something to measure on every model; its key does not depend on the model.
+    """A score, task or agreement to compute for every model; its key does not depend on the model.
 
     Attributes:
-        key: Hash of what is measured and how.
+        key: Hash of the measurement and its options.
         kind: ``"score"`` or ``"task"`` or ``"agreement"``.
         name: Of the metric, task or method.
         n_rows: Rows to score; of tasks, see ``train``.
-        predictor: What solves a task.
+        predictor: Predictor that solves a task.
         train: Size of a task's training set, as the study has it.
-        only: Data sets it is for; all if empty.
+        only: Data sets it is computed on; all if empty.
     """
 
     key: str
@@ -124,12 +125,12 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Plan:
-    """A study taken apart.
+    """Everything that a study has to train and to measure.
 
     Attributes:
         study: The study.
-        ensembles: What is trained.
-        models: What is measured: the members of the ensembles, or given files.
+        ensembles: Ensembles to train.
+        models: Models to measure: the members of the ensembles, or codes in files.
     """
 
     study: Study
@@ -138,29 +139,29 @@ class Plan:
 
     @cached_property
     def measurements(self) -> tuple[Measurement, ...]:
-        """What is measured on models by themselves."""
+        """Scores and tasks, which are computed for each model alone."""
         return (*_scores(self.study), *_tasks(self.study))
 
     def measurements_of(self, model: Model) -> list[Measurement]:
-        """Return what is measured on one model by itself."""
+        """Return the scores and tasks of one model."""
         return [one for one in self.measurements if not one.only or model.dataset in one.only]
 
     @cached_property
     def settings(self) -> tuple[tuple[Model, ...], ...]:
-        """Models that differ in nothing but their seed, where these are compared with each other."""
+        """Groups of models that differ only in their seed; empty for a study without agreement."""
         groups: dict[tuple[Any, ...], list[Model]] = {}
         for model in self.models:
-            groups.setdefault((model.dataset, model.family, model.strength), []).append(model)
+            groups.setdefault((model.dataset, model.family, model.hyperparameter), []).append(model)
         return tuple(tuple(group) for group in groups.values()) if self.study.agreement else ()
 
     def agreements(self, group: tuple[Model, ...]) -> tuple[Measurement, ...]:
-        """Return how models are compared; the key depends on all of them."""
+        """Return the agreements of a group of models; their keys depend on the whole group."""
         spec = self.study.agreement
         assert spec is not None
-        together = [model.key for model in group]
+        members = [model.key for model in group]
         return tuple(
             Measurement(
-                key=content_key(AGREEMENT, together, method, spec.variant, spec.rows, self.study.seed, __version__),
+                key=content_key(AGREEMENT, members, method, spec.variant, spec.rows, self.study.seed, __version__),
                 kind=AGREEMENT,
                 name=f"udr_{method}",
                 n_rows=spec.rows,
@@ -169,10 +170,10 @@ class Plan:
         )
 
     def wanted(self, failed: set[str]) -> Iterator[tuple[str, Model, Measurement]]:
-        """Yield every number that the study asks for: its key, the model and the measurement.
+        """Yield every measurement that the study asks for: its key, the model and the measurement.
 
         Args:
-            failed: Keys of models that cannot be measured; the others are compared without them.
+            failed: Keys of models that cannot be measured; agreements are computed among the other models.
         """
         for model in self.models:
             if model.key not in failed:
@@ -183,7 +184,7 @@ class Plan:
                 yield measurement.on(model), model, measurement
 
     def comparisons(self, failed: set[str]) -> Iterator[tuple[tuple[Model, ...], Measurement]]:
-        """Yield which models are compared with each other, and how, without those that cannot be measured."""
+        """Yield groups of models with their agreements, without the models that cannot be measured."""
         for group in self.settings:
             present = tuple(model for model in group if model.key not in failed)
             for measurement in self.agreements(present) if len(present) > 1 else ():
@@ -196,12 +197,12 @@ class Plan:
 
 
 def model_row_key(model: Model) -> str:
-    """Return the key of the row that says whether a model was made."""
+    """Return the key of the row with the loss of a model, or with the reason why it could not be trained."""
     return f"{model.key}-{MODEL}"
 
 
 def make_plan(study: Study) -> Plan:
-    """Return what a study has to make."""
+    """Return the plan of a study."""
     if study.representations is not None:
         return Plan(study, (), given_models(study))
     ensembles = tuple(
@@ -211,21 +212,26 @@ def make_plan(study: Study) -> Plan:
 
 
 def _ensembles(study: Study, dataset: str, family: Family) -> Iterator[Ensemble]:
-    """Yield programs of whole blocks of seeds, all settings of each: a seed more does not change the blocks before."""
+    """Yield ensembles of whole blocks of seeds with all settings; one more seed does not change the earlier blocks."""
     settings = family.settings()
-    block = max(1, study.training.together // len(settings))
+    how = _training_key(study)
+    block = max(1, study.training.ensemble_size // len(settings))
     for start in range(0, len(study.seed_list), block):
         seeds = study.seed_list[start : start + block]
         members = [(setting, seed) for seed in seeds for setting in settings]
-        strengths = {name: tuple(setting[name] for setting, _ in members) for name in family.strengths}
-        how = to_builtins(study.training)
-        for name in ("gpus", "together"):
-            del how[name]
-        key = content_key(TRAINING, dataset, family.family, strengths, [seed for _, seed in members], how)
+        hyperparameters = {name: tuple(setting[name] for setting, _ in members) for name in family.hyperparameters}
+        key = content_key(TRAINING, dataset, family.family, hyperparameters, [seed for _, seed in members], how)
         models = tuple(
             _model(study, key, number, dataset, family, setting, seed) for number, (setting, seed) in enumerate(members)
         )
-        yield Ensemble(key=key, dataset=dataset, family=family.family, strengths=strengths, members=models)
+        yield Ensemble(key=key, dataset=dataset, family=family.family, hyperparameters=hyperparameters, members=models)
+
+
+def _training_key(study: Study) -> dict[str, Any]:
+    """Return the training settings that decide what a model becomes, by the names that content keys are made of."""
+    earlier = {now: before for before, now in RENAMED["training"].items()}
+    how = to_builtins(study.training)
+    return {earlier.get(name, name): how[name] for name in how if name not in ("gpus", "ensemble_size")}
 
 
 def _model(
@@ -236,7 +242,7 @@ def _model(
         key=key,
         dataset=dataset,
         family=family.family,
-        strength=setting.get(family.axis),
+        hyperparameter=setting.get(family.axis),
         seed=seed,
         codes=f"codes/{ensemble}/{key}.npz",
     )
@@ -266,13 +272,14 @@ def _tasks(study: Study) -> Iterator[Measurement]:
                     )
 
 
-COLUMNS = ("file", "family", "strength", "seed")
-#: What the table calls the data of files that do not say.
+#: Columns of an index.
+COLUMNS = ("file", "family", "hyperparameter", "seed")
+#: Name of the data set of files whose index has no data set.
 UNNAMED = "given"
 
 
 def given_models(study: Study) -> tuple[Model, ...]:
-    """Return the files of a folder, with what its index says of them; keys depend on what is in the files.
+    """Return the files of a folder with the columns of its index; keys depend on the content of the files.
 
     Raises:
         ValueError: No files, an index without its columns, or a file that is not there.
@@ -294,6 +301,10 @@ def _index(path: Path) -> list[dict[str, Any]]:
         table = pd.read_csv(path)
     except (OSError, ValueError) as error:
         raise ValueError(f"index {str(path)!r} cannot be read: {error}.") from error
+    if "strength" in table and "hyperparameter" not in table:
+        renamed = f"index {str(path)!r}: the column strength is now called hyperparameter; rename it."
+        warnings.warn(renamed, DeprecationWarning, stacklevel=2)
+        table = table.rename(columns={"strength": "hyperparameter"})
     missing = [name for name in COLUMNS if name not in table]
     if missing:
         raise ValueError(f"index {str(path)!r} must have the columns {', '.join(COLUMNS)}; {missing[0]} is missing.")
@@ -305,15 +316,15 @@ def _given_model(folder: Path, line: dict[str, Any]) -> Model:
     path = folder / str(line["file"])
     if not path.is_file():
         raise ValueError(f"file {str(path)!r} of the index is not there.")
-    strength = line.get("strength")
+    value = line.get("hyperparameter")
     dataset, family, seed = str(line.get("dataset", UNNAMED)), str(line["family"]), int(line.get("seed", 0))
-    number = None if strength is None or pd.isna(strength) else float(strength)
+    number = None if value is None or pd.isna(value) else float(value)
     content = hashlib.sha256(path.read_bytes()).hexdigest()[:LENGTH]
     return Model(
         key=content_key(content, dataset, family, number, seed),
         dataset=dataset,
         family=family,
-        strength=number,
+        hyperparameter=number,
         seed=seed,
         file=str(path.resolve()),
     )

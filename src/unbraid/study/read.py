@@ -1,10 +1,11 @@
-"""YAML to spec, with line numbers."""
+"""Study files: YAML to typed data, with line numbers in messages."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -16,21 +17,21 @@ import yaml
 from unbraid._base.checks import check_choice, did_you_mean
 from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import check_predictor, check_task
-from unbraid.models.families import STRENGTHS
+from unbraid.models.families import HYPERPARAMETERS
 from unbraid.panel.plan import metric_options
 from unbraid.probes.splits import TEST_SHARE
-from unbraid.study.spec import Family, Study, Tasks
+from unbraid.study.spec import RENAMED, Family, Study, Tasks
 
-#: What a study can be called, as its store has a file of that name.
+#: Names that a study can have; its store has a file of that name.
 NAME = re.compile(r"\w[\w .-]*")
-#: How tasks begin that are one factor.
+#: Beginning of the name of a task that predicts one factor.
 FACTOR_TASK = "factor:"
-#: Returns the place of a part of the file, in words.
+#: Returns the file and line of a part of the file.
 At = Callable[[str], str]
 
 
 def check_study(study: Study, at: At) -> None:
-    """Raise on the first thing that would fail later.
+    """Raise on the first part of a study that cannot be run.
 
     Raises:
         ValueError: With the line and the cure.
@@ -82,33 +83,33 @@ def _check_source(study: Study, at: At) -> None:
 
 
 def _check_family(family: Family) -> None:
-    check_choice("family", family.family, STRENGTHS)
-    known = STRENGTHS[family.family]
-    for name in family.strengths:
+    check_choice("family", family.family, HYPERPARAMETERS)
+    known = HYPERPARAMETERS[family.family]
+    for name in family.hyperparameters:
         if name not in known:
-            raise ValueError(f"{family.family} has no strength {name!r}; it has {', '.join(known) or 'none'}.")
-    for name, value in family.strengths.items():
+            raise ValueError(f"{family.family} has no hyperparameter {name!r}; it has {', '.join(known) or 'none'}.")
+    for name, value in family.hyperparameters.items():
         for one in value if isinstance(value, tuple) else (value,):
             if not 0 <= one < math.inf:
                 raise ValueError(f"{name} of {family.family} must be 0 or more, got {one:g}.")
-    lists = {name: len(value) for name, value in family.strengths.items() if isinstance(value, tuple)}
+    lists = {name: len(value) for name, value in family.hyperparameters.items() if isinstance(value, tuple)}
     if len(set(lists.values())) > 1 or 0 in lists.values():
-        raise ValueError(f"strengths of {family.family} must be lists of equal length, got {lists}.")
+        raise ValueError(f"hyperparameters of {family.family} must be lists of equal length, got {lists}.")
 
 
 def _check_train(study: Study, size: float) -> None:
-    """Raise unless a task can learn from so many rows; how many given files have is not known yet."""
+    """Raise unless a task can be trained on so many rows; the number of rows in files is not known yet."""
     if size <= 0 or (size > 1 and size != int(size)):
         raise ValueError(f"train must be whole numbers of rows or shares up to 1, got {size:g}.")
     most = study.rows - round(TEST_SHARE * study.rows)
     if size > most and size > 1 and study.representations is None:
         raise ValueError(
-            f"train must be at most {most}, what is left of {study.rows} rows after those to judge on, got {size:g}."
+            f"train must be at most {most}, the rows outside the test set of {study.rows} rows, got {size:g}."
         )
 
 
 def _check_factors(study: Study, group: Tasks) -> None:
-    """Raise on a task of a factor that a data set lacks, as far as these are known without their files."""
+    """Raise on a task of a factor that a data set lacks; data sets in files are not opened."""
     asked = [name.removeprefix(FACTOR_TASK) for name in group.tasks if name.startswith(FACTOR_TASK)]
     for dataset in (group.only or study.data) if asked else ():
         if not DATASETS[dataset].files:
@@ -118,7 +119,16 @@ def _check_factors(study: Study, group: Tasks) -> None:
 
 def _check_numbers(study: Study, at: At) -> None:
     _positive("rows", study.rows, at, ".rows")
-    for name in ("steps", "codes", "width", "judge", "batch", "learning_rate", "together", "gpus"):
+    for name in (
+        "n_steps",
+        "n_codes",
+        "width",
+        "discriminator_width",
+        "batch",
+        "learning_rate",
+        "ensemble_size",
+        "gpus",
+    ):
         _positive(f"training.{name}", getattr(study.training, name), at, f".training.{name}")
     if not study.training.device.startswith(("cpu", "cuda")):
         raise ValueError(f"{at('.training.device')}: device must be cpu or cuda, got {study.training.device!r}.")
@@ -144,7 +154,7 @@ def _within(at: At, path: str, check: Callable[[], object]) -> None:
 
 #: Where the studies that come with the package are.
 READY = files("unbraid.study") / "ready"
-#: What msgspec calls kinds of values, and what people do.
+#: Types of values as msgspec names them, and in plain words.
 KINDS_IN_WORDS = {
     "int": "a whole number",
     "float": "a number",
@@ -198,21 +208,33 @@ def load_study(study: str | Path) -> Study:
 def parse_study(text: str, *, source: str = "study") -> Study:
     """Return a study from the text of its file, checked.
 
-    Numbers such as ``1e-3``, which YAML 1.1 takes for text, are numbers here.
+    Numbers such as ``1e-3``, which YAML 1.1 takes for text, are numbers here. Keys of earlier versions are read with a
+    :class:`DeprecationWarning`.
 
     Raises:
         ValueError: Not YAML or not a study, with the line and the cure.
     """
+    study, renamed = read_study(text, source)
+    if renamed:
+        words = f"{source}: {', '.join(renamed)}; rename, as the next release reads the new names only."
+        warnings.warn(words, DeprecationWarning, stacklevel=2)
+    return study
+
+
+def read_study(text: str, source: str) -> tuple[Study, list[str]]:
+    """Return a study from the text of its file, checked, and in words the keys of earlier versions in it."""
     try:
-        tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        plain = yaml.safe_load(text)
+        loader = yaml.SafeLoader(text)
+        tree = loader.get_single_node()
+        renamed = list(dict.fromkeys(_rename_keys(tree)))
+        _check_twice(tree, source)
+        plain = None if tree is None else loader.construct_document(tree)
     except yaml.YAMLError as error:
         raise ValueError(f"{_place(source, getattr(error, 'problem_mark', None))}: {_problem(error)}.") from error
     if tree is None or not isinstance(plain, dict):
         raise ValueError(
             f"{source} is not a study: it must have `name:`, `scores:` and so on; see `unbraid study show`."
         )
-    _check_twice(tree, source)
 
     def at(path: str) -> str:
         return _place(source, _node(tree, path).start_mark)
@@ -222,7 +244,19 @@ def parse_study(text: str, *, source: str = "study") -> Study:
     except msgspec.ValidationError as error:
         raise ValueError(_explained(str(error), at)) from error
     check_study(study, at)
-    return study
+    return study, renamed
+
+
+def _rename_keys(tree: yaml.Node | None) -> Iterator[str]:
+    """Give keys of earlier versions their names now, in place, and yield each change in words."""
+    for key, value in tree.value if isinstance(tree, yaml.MappingNode) else ():
+        parts = value.value if isinstance(value, yaml.SequenceNode) else [value]
+        names = RENAMED.get(str(key.value), {})
+        for part in parts:
+            for name, _ in part.value if names and isinstance(part, yaml.MappingNode) else ():
+                if str(name.value) in names:
+                    yield f"{name.value} is now called {names[name.value]}"
+                    name.value = names[name.value]
 
 
 def _explained(message: str, at: Callable[[str], str]) -> str:
@@ -281,17 +315,20 @@ def _node(tree: yaml.Node, path: str) -> yaml.Node:
             keys = [key for key, _ in node.value if key.value == name]
             if not found:
                 return node
-            node = found[0] if isinstance(found[0], yaml.CollectionNode) else keys[0]
+            # What a merge key (<<) brings stands before the keys that override it.
+            node = found[-1] if isinstance(found[-1], yaml.CollectionNode) else keys[-1]
         elif number and isinstance(node, yaml.SequenceNode) and int(number) < len(node.value):
             node = node.value[int(number)]
     return node
 
 
-def _check_twice(node: yaml.Node, source: str) -> None:
+def _check_twice(node: yaml.Node | None, source: str) -> None:
     """Raise on a key that is given twice: YAML would silently take the last."""
     if isinstance(node, yaml.MappingNode):
         seen = set()
         for key, value in node.value:
+            if isinstance(key, yaml.CollectionNode):
+                continue
             if key.value in seen:
                 raise ValueError(f"{_place(source, key.start_mark)}: {key.value!r} is given twice; keep one.")
             seen.add(key.value)

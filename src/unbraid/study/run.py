@@ -1,43 +1,41 @@
-"""Run_study and the scheduler."""
+"""Running a study: the jobs that are missing, in the order in which they can start; clean-up of a store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-import msgspec
-import pandas as pd
 import pyarrow as pa
 
-from unbraid._base.checks import check_choice
 from unbraid._base.files import DiskFullError
 from unbraid._base.progress import Progress, Show, track
+from unbraid.study.engines import EngineName, make_engine
 from unbraid.study.jobs import Engine, Finished, Job
 from unbraid.study.jobs.agreement import AgreementJob
 from unbraid.study.jobs.measure import MeasureJob, measured_row
 from unbraid.study.jobs.train import TrainJob, model_row
 from unbraid.study.plan import Ensemble, Measurement, Model, Plan, make_plan
-from unbraid.study.read import load_study, parse_study
-from unbraid.study.spec import Representations, Study
-from unbraid.study.state import State, look
+from unbraid.study.read import load_study
+from unbraid.study.spec import Study
+from unbraid.study.state import StudyStatus, check_needs, keep_study, kept_studies, status
 from unbraid.study.store import MERGE_ABOVE, Store, factors_name
-from unbraid.study.table import SCHEMA
+from unbraid.study.table import SCHEMA, Failure, FailureKind
 
 
 def run_study(
     study: str | Path | Study,
     store: str | Path | Store,
     *,
-    engine: Literal["local", "ray"] = "local",
+    engine: EngineName = "local",
     workers: int | None = None,
     address: str | None = None,
     data_folder: str | Path | None = None,
     progress: Show = None,
-) -> State:
-    """Train, score and compare whatever a study asks for and its store lacks.
+    on_start: Callable[[StudyStatus], object] | None = None,
+) -> StudyStatus:
+    """Train, score and compare everything that a study asks for and its store lacks.
 
     Args:
         study: A file, the name of a study that comes with the package, or a study.
@@ -45,102 +43,50 @@ def run_study(
         engine: ``"local"`` for processes on this machine, ``"ray"`` for a Ray cluster.
         workers: Jobs at the same time; by default as many as there are cores.
         address: Of the Ray cluster; by default one is started here.
-        data_folder: Where files of data sets are; by default ``UNBRAID_DATA`` or ``~/.cache/unbraid/data``.
+        data_folder: Folder with files of data sets; by default ``UNBRAID_DATA`` or ``~/.cache/unbraid/data``.
         progress: Show a bar on standard error, by default when that is a terminal; or ``"lines"``: now and then a line.
+        on_start: Called with the status before any work, for example to estimate the cost; an error stops the run.
 
     Returns:
-        How far the study is afterwards; ``.table()`` are its numbers, what failed among them with reasons.
+        The status afterwards; ``.table()`` has the values and the failures with their reasons.
 
     Raises:
-        ValueError: Not a study, a store or cluster that cannot be reached, or no torch, data or GPU that it needs.
+        ValueError: Not a study, a store or cluster that cannot be reached, or torch, data or a GPU is missing.
     """
-    from unbraid.study.engines import make_engine
-    from unbraid.study.state import check_needs
-
-    plan = make_plan(study if isinstance(study, Study) else load_study(study))
-    place = store if isinstance(store, Store) else Store(store)
+    before = status(store, make_plan(study if isinstance(study, Study) else load_study(study)))
+    if on_start is not None:
+        on_start(before)
     runner = make_engine(engine, workers=workers, address=address)
-    if address is None:  # machines of a cluster elsewhere say themselves what they lack
-        check_needs(look(plan, place), data_folder=str(data_folder or ""))
-    keep_study(plan.study, place)
-    return run_plan(plan, place, runner, data_folder=str(data_folder or ""), progress=progress)
+    folder = str(data_folder or "")
+    if address is None:  # jobs on a cluster elsewhere fail with what their machine lacks
+        check_needs(before, data_folder=folder)
+    keep_study(before.plan.study, before.store)
+    return run_jobs(before, runner, data_folder=folder, progress=progress)
 
 
-def study_state(store: str | Path | Store, study: str | Path | Study | None = None) -> State:
-    """Return how far a study in a store is.
-
-    Args:
-        store: A folder, or a URL that fsspec knows.
-        study: The name of one that was run there, or a file, or a study; not needed where the store has one only.
-
-    Raises:
-        ValueError: No such study there.
-    """
-    place = store if isinstance(store, Store) else Store(store)
-    return look(make_plan(study if isinstance(study, Study) else kept_study(place, study)), place)
-
-
-def study_table(store: str | Path | Store, study: str | Path | Study | None = None) -> pd.DataFrame:
-    """Return the numbers of a study, a row each; see :data:`unbraid.study.SCHEMA` for the columns."""
-    return study_state(store, study).table()
-
-
-def keep_study(study: Study, store: Store) -> None:
-    """Write a study into its store, so that the store says what its numbers are."""
-    given = study.representations
-    if given is not None:
-        absolute = Representations(folder=str(study.folder.resolve()), index=given.index)
-        study = msgspec.structs.replace(study, representations=absolute)
-    store.write(f"studies/{study.name}.yaml", msgspec.yaml.encode(study))
-
-
-def kept_studies(store: Store) -> list[str]:
-    """Return the names of the studies that were run in a store."""
-    return sorted(name.removesuffix(".yaml") for name in store.names("studies"))
-
-
-def kept_study(store: Store, study: str | Path | None = None) -> Study:
-    """Return a study that was run in a store, or one from a file.
-
-    Raises:
-        ValueError: None was run there, several and none is named, or no such.
-    """
-    names = kept_studies(store)
-    if study is not None and str(study) not in names and Path(study).is_file():
-        return load_study(study)
-    if not names:
-        raise ValueError(f"store {store.url!r} has no study; `unbraid study run NAME --store {store.url}` makes one.")
-    if study is None and len(names) > 1:
-        raise ValueError(f"store {store.url!r} has several studies, {', '.join(names)}; name one.")
-    name = names[0] if study is None else str(study)
-    check_choice("study", name, names)
-    return parse_study(store.read(f"studies/{name}.yaml").decode(), source=f"{name} in {store.url}")
-
-
-def run_plan(plan: Plan, store: Store, engine: Engine, *, data_folder: str = "", progress: Show = None) -> State:
-    """Make and measure whatever a store lacks.
+def run_jobs(before: StudyStatus, engine: Engine, *, data_folder: str = "", progress: Show = None) -> StudyStatus:
+    """Run the jobs that a study lacks on an engine.
 
     Args:
-        plan: The study.
-        store: Where results are and go to.
-        engine: What runs the jobs.
-        data_folder: Where files of data sets are; empty for the usual place.
-        progress: Show a bar on standard error, by default when that is a terminal; or ``"lines"``: now and then a line.
+        before: Status of the study.
+        engine: Runs the jobs.
+        data_folder: Folder with files of data sets; empty for the usual place.
+        progress: As in :func:`run_study`.
 
     Returns:
-        How far the study is afterwards; what failed is in its table, with reasons.
+        The status afterwards; failures are in its table, with their reasons.
 
     Raises:
-        DiskFullError: There is no room left, not even for reasons; what was finished is in the store.
+        DiskFullError: There is no room left, not even for the reasons of failures; finished work is in the store.
     """
-    run = _Run(plan, store, data_folder, look(plan, store))
+    run = _Run(before, data_folder)
     jobs = run.first()
     if jobs:
-        with engine, track(run.n_expected(jobs), progress, doing=f"study {plan.study.name}") as bar:
+        with engine, track(run.n_expected(jobs), progress, doing=f"study {before.plan.study.name}") as bar:
             _work(run, engine, jobs, bar)
     with suppress(DiskFullError):  # small shards are as good, only slower to read
-        store.merge()
-    return look(plan, store)
+        before.store.merge()
+    return status(before.store, before.plan)
 
 
 def _work(run: _Run, engine: Engine, jobs: list[Job], bar: Progress) -> None:
@@ -158,7 +104,7 @@ def _work(run: _Run, engine: Engine, jobs: list[Job], bar: Progress) -> None:
             if n_done % MERGE_ABOVE == 0:
                 run.store.merge()
         except DiskFullError as error:
-            stopped = f"store {run.store.url!r} is full, so the run was stopped; what was finished is in it"
+            stopped = f"store {run.store.url!r} is full, so the run was stopped; finished work is in it"
             raise DiskFullError(f"{stopped}: make room and run it again.") from error
         for job in following:
             engine.submit(job)
@@ -167,31 +113,39 @@ def _work(run: _Run, engine: Engine, jobs: list[Job], bar: Progress) -> None:
 
 @dataclass
 class _Run:
-    """What is open in one run."""
+    """The jobs of one run that are open."""
 
-    plan: Plan
-    store: Store
+    before: StudyStatus
     data_folder: str
-    state: State
     training: set[str] = field(default_factory=set)
     encoded: set[str] = field(default_factory=set)
     compared: set[tuple[str, ...]] = field(default_factory=set)
 
+    @property
+    def plan(self) -> Plan:
+        """Plan of the study."""
+        return self.before.plan
+
+    @property
+    def store(self) -> Store:
+        """Store of the study."""
+        return self.before.store
+
     def first(self) -> list[Job]:
         """Return the jobs that need not wait for others."""
-        self.encoded = set(self.state.encoded)
-        trains = self.state.to_train
+        self.encoded = set(self.before.encoded)
+        trains = self.before.to_train
         self.training = {model.key for ensemble in trains for model in ensemble.members}
         ready = [model for model in self.plan.models if model.key not in self.training]
         return [*(self._train(one) for one in trains), *self._measure(ready), *self._compare()]
 
     def n_expected(self, jobs: Iterable[Job]) -> int:
-        """Return how many jobs there will be, if every model can be made."""
+        """Return the number of jobs, if every model can be trained."""
         waiting = [group for group in self.plan.settings if any(model.key in self.training for model in group)]
         return len(list(jobs)) + len(self.training) * bool(self.plan.measurements) + len(waiting)
 
     def after(self, finished: Finished) -> list[Job]:
-        """Note how a job ended; returns those that can begin now."""
+        """Record how a job ended; returns the jobs that can begin now."""
         job = finished.job
         if isinstance(job, TrainJob):
             return self._after_training(job.ensemble, finished.error)
@@ -205,7 +159,7 @@ class _Run:
         made = [model for model in ensemble.members if self.store.has(model.codes)]
         if error is not None:
             lost = [model for model in ensemble.members if model not in made]
-            self.store.add_rows([model_row(model, None, error) for model in lost])
+            self.store.add_rows([model_row(model, None, Failure(FailureKind.FAILED, error)) for model in lost])
         self.training -= {model.key for model in ensemble.members}
         self.encoded |= {model.key for model in made}
         return [*self._measure(made), *self._compare()]
@@ -216,7 +170,7 @@ class _Run:
     def _measure(self, models: Iterable[Model]) -> list[Job]:
         jobs: list[Job] = []
         for model in models:
-            missing = tuple(one for one in self.plan.measurements_of(model) if one.on(model) not in self.state.settled)
+            missing = tuple(one for one in self.plan.measurements_of(model) if one.on(model) not in self.before.settled)
             if missing and model.key in self.encoded:
                 jobs.append(
                     MeasureJob(
@@ -230,7 +184,7 @@ class _Run:
         return jobs
 
     def _compare(self) -> list[Job]:
-        """Return comparisons of settings whose models have all been made, or have failed."""
+        """Return agreement jobs of settings whose models are all trained, or have failed."""
         jobs: list[Job] = []
         for group in self.plan.settings:
             name = tuple(model.key for model in group)
@@ -243,20 +197,21 @@ class _Run:
             missing = [
                 one
                 for one in self.plan.agreements(present)
-                if any(one.on(model) not in self.state.settled for model in present)
+                if any(one.on(model) not in self.before.settled for model in present)
             ]
             if missing:
                 jobs.append(AgreementJob(store=self.store, plan=self.plan, group=present, measurements=tuple(missing)))
         return jobs
 
     def _note(self, lost: Iterable[tuple[Model, Measurement]], error: str) -> None:
-        """Put the reason into the table; a value that the job had written before counts more."""
-        self.store.add_rows([measured_row(model, one, failure=error) for model, one in lost])
+        """Write the failure into the table; a value that the job had written before is kept."""
+        failure = Failure(FailureKind.FAILED, error)
+        self.store.add_rows([measured_row(model, one, failure=failure) for model, one in lost])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leftovers:
-    """What no study of a store asks for.
+    """Files and rows that no study of a store asks for.
 
     Attributes:
         files: Codes, factors and models.
@@ -272,7 +227,7 @@ class Leftovers:
 
 
 def find_leftovers(store: Store) -> Leftovers:
-    """Return what no study of a store asks for, and failures that were overcome."""
+    """Return files and rows that no study of a store asks for."""
     wanted, keys = _wanted(store)
     files = [f"{folder}/{name}" for folder in ("codes", "factors", "models") for name in store.names(folder)]
     left = tuple(sorted(name for name in files if not any(name.startswith(one) for one in wanted)))
@@ -286,7 +241,7 @@ def find_leftovers(store: Store) -> Leftovers:
 
 
 def remove_leftovers(store: Store, found: Leftovers) -> None:
-    """Remove them; no run may be using the store."""
+    """Remove leftovers; no run may be using the store."""
     for name in found.files:
         store.delete(name)
     _, keys = _wanted(store)
@@ -299,7 +254,7 @@ def _wanted(store: Store) -> tuple[set[str], set[str]]:
     files: set[str] = set()
     keys: set[str] = set()
     for name in kept_studies(store):
-        state = look(make_plan(kept_study(store, name)), store)
+        state = status(store, name)
         plan = state.plan
         files |= {model.codes for model in plan.models if model.codes}
         files |= {factors_name(plan, dataset) for dataset in plan.study.data}

@@ -1,4 +1,4 @@
-"""What a study file says, as typed plain data."""
+"""A study file as typed plain data."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from msgspec import Struct
 
 #: Rows that are scored unless the file says otherwise.
 N_ROWS = 10_000
+#: Earlier names of keys, and their names now. Content keys are made of the earlier names, so that stores of earlier
+#: versions are found.
+RENAMED = {
+    "models": {"strengths": "hyperparameters"},
+    "training": {
+        "steps": "n_steps",
+        "codes": "n_codes",
+        "judge": "discriminator_width",
+        "together": "ensemble_size",
+    },
+}
 
 
 class _Part(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -16,65 +27,65 @@ class _Part(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
 
 class Family(_Part, frozen=True, kw_only=True):
-    """Models of one kind that differ in strength.
+    """Models of one family with different hyperparameters.
 
     Attributes:
         family: ``beta_vae``, ``factor_vae``, ...; as ``unbraid train`` names them.
-        strengths: For each of the family's strengths one number, or one for each setting. The first list counts the
-            settings; the others are as long.
+        hyperparameters: By name, one number for all settings, or a list with one number for each setting. All lists
+            have the same length.
     """
 
     family: str
-    strengths: dict[str, float | tuple[float, ...]] = {}
+    hyperparameters: dict[str, float | tuple[float, ...]] = {}
 
     @property
     def axis(self) -> str:
-        """The strength that the settings are told apart by; empty for a family without."""
-        lists = [name for name, value in self.strengths.items() if isinstance(value, tuple)]
-        return next(iter([*lists, *self.strengths]), "")
+        """The hyperparameter whose value names a setting; empty for a family without hyperparameters."""
+        lists = [name for name, value in self.hyperparameters.items() if isinstance(value, tuple)]
+        return next(iter([*lists, *self.hyperparameters]), "")
 
     def settings(self) -> list[dict[str, float]]:
-        """Return every setting: each strength by name."""
-        n_settings = max((len(v) for v in self.strengths.values() if isinstance(v, tuple)), default=1)
+        """Return every setting: the value of each hyperparameter by name."""
+        n_settings = max((len(v) for v in self.hyperparameters.values() if isinstance(v, tuple)), default=1)
         return [
-            {name: float(v[number] if isinstance(v, tuple) else v) for name, v in self.strengths.items()}
+            {name: float(v[number] if isinstance(v, tuple) else v) for name, v in self.hyperparameters.items()}
             for number in range(n_settings)
         ]
 
 
 class Training(_Part, frozen=True, kw_only=True):
-    """How models are trained; the defaults are those of the published models.
+    """Sizes and optimiser settings of the models; the defaults are those of the published models.
 
     Attributes:
-        steps: Of Adam.
-        codes: Dimensions of the codes.
+        n_steps: Optimiser steps.
+        n_codes: Dimensions of the codes.
         width: Channels of the first convolution.
-        judge: Units of each hidden layer of the discriminator of ``factor_vae``.
+        discriminator_width: Units of each hidden layer of the discriminator of ``factor_vae``.
         batch: Rows of a step, for each model.
         learning_rate: Of Adam.
-        together: Models trained as one program.
+        ensemble_size: Models that are trained together as one ensemble, at most.
         device: ``cpu`` or ``cuda``.
-        gpus: GPUs for each such program on ``cuda``; a fraction shares one.
+        gpus: GPUs of each ensemble on ``cuda``; a fraction shares one GPU.
     """
 
-    steps: int = 300_000
-    codes: int = 10
+    n_steps: int = 300_000
+    n_codes: int = 10
     width: int = 32
-    judge: int = 1000
+    discriminator_width: int = 1000
     batch: int = 64
     learning_rate: float = 1e-4
-    together: int = 50
+    ensemble_size: int = 50
     device: str = "cpu"
     gpus: float = 1.0
 
 
 class Representations(_Part, frozen=True, kw_only=True):
-    """Codes that somebody has already, instead of models to train.
+    """Codes in files, instead of models to train.
 
     Attributes:
         folder: Where the files are.
-        index: A table in that folder with the columns ``file``, ``family``, ``strength`` and ``seed``, and if wanted
-            ``dataset``; without it, every ``.npz`` file there is a family of its own name.
+        index: A table in that folder with the columns ``file``, ``family``, ``hyperparameter`` and ``seed``,
+            and optionally ``dataset``; without an index, every ``.npz`` file of the folder is a family of its own.
     """
 
     folder: str
@@ -82,15 +93,15 @@ class Representations(_Part, frozen=True, kw_only=True):
 
 
 class Scores(_Part, frozen=True, kw_only=True):
-    """Which metrics, on how many rows.
+    """Metrics, and the sample sizes to compute them at.
 
     Attributes:
         metrics: Names or families, as ``unbraid metrics`` lists them; or ``default``.
-        rows: Sample sizes; each smaller sample is part of the larger ones.
-        options: For each metric or family, as its function takes them.
-        classes: Whether every factor counts as classes, whatever its kind.
-        intervals: Whether to compute intervals.
-        nulls: Whether to compute what chance gives.
+        rows: Sample sizes; each smaller sample is a subset of the larger ones.
+        options: For each metric or family, keyword arguments of its function.
+        classes: Whether factors of every kind are treated as categorical.
+        intervals: Whether to compute confidence intervals.
+        nulls: Whether to compute the score that chance alone gives.
     """
 
     metrics: tuple[str, ...] = ("default",)
@@ -102,13 +113,13 @@ class Scores(_Part, frozen=True, kw_only=True):
 
 
 class Tasks(_Part, frozen=True, kw_only=True):
-    """What is predicted from the codes.
+    """Tasks that are solved on the codes.
 
     Attributes:
         tasks: Names, as ``unbraid study tasks`` lists them.
         predictors: ``linear``, ``boosting``, ``forest``, ``mlp``.
-        train: Sizes of the training set: whole numbers of rows, or shares of what is not kept for testing.
-        only: Data sets that have these tasks; all by default.
+        train: Sizes of the training set: whole numbers of rows, or shares of the rows outside the test set.
+        only: Data sets on which these tasks are solved; all by default.
     """
 
     tasks: tuple[str, ...]
@@ -118,7 +129,7 @@ class Tasks(_Part, frozen=True, kw_only=True):
 
 
 class Agreement(_Part, frozen=True, kw_only=True):
-    """How much models of one setting agree (UDR).
+    """Agreement of the models of one setting (UDR).
 
     Attributes:
         methods: ``lasso`` or ``spearman``.
@@ -135,18 +146,18 @@ class Study(_Part, frozen=True, kw_only=True):
     """A whole study.
 
     Attributes:
-        name: What the store and the report call it.
-        about: What it asks, for people.
+        name: Name of the study in the store and in the report.
+        about: The question of the study, for readers.
         data: Data sets by name.
-        rows: Rows of each that are encoded.
+        rows: Rows of each data set that are encoded.
         models: Families to train on each data set.
-        seeds: How many models for each setting, counted from 0; or the seeds.
-        training: How.
-        representations: Codes that are there already, instead of data and models.
-        scores: Which metrics.
-        tasks: What is predicted.
-        agreement: Whether models of one setting are compared.
-        seed: Of rows, splits and everything else that is drawn.
+        seeds: Number of models for each setting, with seeds from 0 on; or the seeds themselves.
+        training: Sizes and optimiser settings of the models.
+        representations: Codes in files, instead of data and models.
+        scores: Metrics.
+        tasks: Tasks solved on the codes.
+        agreement: Agreement of the models of one setting; not computed by default.
+        seed: Of samples of rows and of splits.
     """
 
     name: str
@@ -174,6 +185,6 @@ class Study(_Part, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> Path:
-        """Where given representations are."""
+        """Folder of the files with codes."""
         assert self.representations is not None
         return Path(self.representations.folder).expanduser()

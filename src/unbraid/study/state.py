@@ -1,66 +1,77 @@
-"""What is there, what is missing, what is needed."""
+"""Status of a study in its store: what is there, what failed, what is missing, and what the rest needs."""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 
+from unbraid._base.checks import check_choice
 from unbraid._base.optional import has_torch, without_torch
 from unbraid.data.catalogue import check_files
 from unbraid.study.engines.local import visible_cards
-from unbraid.study.plan import Ensemble, Measurement, Model, Plan, model_row_key
+from unbraid.study.plan import Ensemble, Measurement, Model, Plan, make_plan, model_row_key
+from unbraid.study.read import load_study, read_study
+from unbraid.study.spec import Representations, Study
 from unbraid.study.store import Store
-from unbraid.study.table import AGREEMENT, COLLAPSED, DIVERGED, MODEL, NOTHING_TO_MEASURE, SCORE, TASK
+from unbraid.study.table import AGREEMENT, MODEL, SCORE, TASK, Failure, FailureKind
 
-#: What a summary calls the kinds of measurements.
+#: Names of the kinds of measurements in a summary.
 TITLES = {SCORE: "scores", TASK: "tasks", AGREEMENT: "agreement"}
-#: What a row of the table is a measurement of; two of the same are one.
+#: Columns that identify a measurement; rows that are equal in them are the same measurement.
 IDENTITY = ["model", "kind", "name", "predictor", "factor", "n_rows"]
 
 
 @dataclass(frozen=True)
-class State:
-    """What a study has in a store at one moment.
+class StudyStatus:
+    """Status of a study in a store at one moment.
 
     Attributes:
-        plan: What it asks for.
-        store: Where it is.
-        failures: Why measurements that were tried have no value, by key.
-        encoded: Keys of models whose codes can be read.
+        plan: Plan of the study.
+        store: Its store.
+        failures: Failures of measurements without a value, by key.
+        encoded: Keys of models whose codes are there.
     """
 
     plan: Plan
     store: Store
-    failures: Mapping[str, str]
+    failures: Mapping[str, Failure]
     encoded: frozenset[str]
 
     @cached_property
-    def failed_models(self) -> dict[str, str]:
-        """Models that could not be made, with the reason."""
+    def failed_models(self) -> dict[str, Failure]:
+        """Models that could not be trained, by key."""
         lost = [model for model in self.plan.models if model.key not in self.encoded]
         return {m.key: self.failures[key] for m in lost if (key := model_row_key(m)) in self.failures}
 
     @cached_property
     def lost(self) -> frozenset[str]:
-        """Models that diverged: they would do so again, so nobody tries."""
-        return frozenset(key for key, why in self.failed_models.items() if why.startswith(DIVERGED))
+        """Keys of models that diverged; they are not trained again, as they would diverge again."""
+        return frozenset(key for key, one in self.failed_models.items() if one.kind is FailureKind.DIVERGED)
 
     @cached_property
     def to_train(self) -> list[Ensemble]:
-        """What the next run trains: the programs with a model that neither has codes nor is lost."""
+        """Ensembles that the next run trains: those with a model that has no codes and did not diverge."""
         settled = self.encoded | self.lost
         return [one for one in self.plan.ensembles if any(model.key not in settled for model in one.members)]
 
     @cached_property
     def collapsed(self) -> list[Model]:
         """Models whose codes are all constant."""
-        found = {key.partition("-")[0] for key, why in self.failures.items() if why == NOTHING_TO_MEASURE}
+        found = {key.partition("-")[0] for key in self._constant}
         return [model for model in self.plan.models if model.key in found]
+
+    @cached_property
+    def _constant(self) -> frozenset[str]:
+        """Keys of measurements that cannot have a value because the codes are constant."""
+        return frozenset(key for key, one in self.failures.items() if one.kind is FailureKind.COLLAPSED)
 
     @cached_property
     def done(self) -> frozenset[str]:
@@ -69,28 +80,29 @@ class State:
 
     @cached_property
     def wanted(self) -> list[tuple[str, Model, Measurement]]:
-        """Every measurement that the study asks for."""
+        """Every measurement of the study, except of models that could not be trained."""
         return list(self.plan.wanted(set(self.failed_models)))
 
     @cached_property
     def settled(self) -> frozenset[str]:
-        """Keys of measurements that have a value, or can have none because codes are constant."""
-        return self.done | {key for key, why in self.failures.items() if why.startswith(COLLAPSED)}
+        """Keys of measurements that have a value, or cannot have one because the codes are constant."""
+        return self.done | self._constant
 
     @cached_property
     def missing(self) -> list[tuple[str, Model, Measurement]]:
-        """Measurements without a value, of models that are there or were never tried."""
+        """Measurements without a value, except of models that could not be trained."""
         return [one for one in self.wanted if one[0] not in self.settled]
 
     @cached_property
     def to_measure(self) -> list[tuple[str, Model, Measurement]]:
-        """What the next run measures, if every model that it trains comes out well."""
+        """Measurements of the next run, if every model that it trains succeeds."""
         return [one for one in self.plan.wanted(set(self.lost)) if one[0] not in self.settled]
 
     def summary(self) -> dict[str, Any]:
-        """Return counts of what is wanted, done, failed and missing, and the reasons of failures, as plain data.
+        """Return counts of wanted, done, failed and missing measurements, and the reasons of failures, as plain data.
 
-        Numbers of models that diverged or collapsed are not wanted; those of models that are tried again are missing.
+        Measurements of models that diverged or collapsed are not wanted; those of models that are trained again are
+        missing.
         """
         present = [model for model in self.plan.models if model.key not in self.lost]
         of_dataset = Counter(model.dataset for model in present)
@@ -104,10 +116,10 @@ class State:
             wanted[one.kind] += len(group)
         for group, one in self.plan.comparisons(set(self.failed_models)):
             done[one.kind] += tally.get((one.key, group[0].dataset), 0)
-        told = list(self._told())
-        wanted -= Counter(kind for kind, why, _ in told if why.startswith(COLLAPSED))
-        told = [one for one in told if not one[1].startswith(COLLAPSED)]
-        failed = Counter(kind for kind, _, _ in told)
+        without_value = list(self._without_value())
+        wanted -= Counter(kind for kind, why, _ in without_value if why.kind is FailureKind.COLLAPSED)
+        failures = [one for one in without_value if one[1].kind is not FailureKind.COLLAPSED]
+        failed = Counter(kind for kind, _, _ in failures)
         parts = {"models": _counts(len(self.plan.models), len(self.encoded), len(self.failed_models))}
         parts |= {TITLES[kind]: _counts(n, done[kind], failed[kind]) for kind, n in wanted.items() if n}
         collapsed = {"count": len(self.collapsed), "example": self.collapsed[0].label if self.collapsed else ""}
@@ -115,11 +127,11 @@ class State:
             "study": self.plan.study.name,
             "parts": parts,
             "collapsed": collapsed,
-            "failures": _by_reason(told),
+            "failures": _by_reason(failures),
         }
 
-    def _told(self) -> Iterator[tuple[str, str, str]]:
-        """Yield what has no value and a reason for it: its kind, the reason, and what it is in words."""
+    def _without_value(self) -> Iterator[tuple[str, Failure, str]]:
+        """Yield models and measurements with a failure: kind of row, failure, and a label."""
         for model in self.plan.models:
             if model.key in self.failed_models:
                 yield MODEL, self.failed_models[model.key], model.label
@@ -131,18 +143,24 @@ class State:
                 yield one.kind, self.failures[key], " ".join(filter(None, words))
 
     def table(self) -> pd.DataFrame:
-        """Read the rows that belong to the study, each measurement once."""
+        """Return the rows of the study, each measurement once."""
         keys = {key for key, _, _ in self.wanted} | {model_row_key(model) for model in self.plan.models}
         found = self.store.table()
         return found[found["key"].isin(keys)].drop_duplicates(IDENTITY, ignore_index=True)
 
 
-def _by_reason(told: list[tuple[str, str, str]]) -> list[dict[str, Any]]:
-    """Return each reason once, the most frequent first, with an example and whether it is tried again."""
-    examples = {why: example for _, why, example in reversed(told)}
-    counted = Counter(why for _, why, _ in told)
+def _by_reason(failures: list[tuple[str, Failure, str]]) -> list[dict[str, Any]]:
+    """Return each failure once, the most frequent first, with an example and whether the next run tries again."""
+    examples = {why: example for _, why, example in reversed(failures)}
+    counted = Counter(why for _, why, _ in failures)
     return [
-        {"why": why, "count": count, "example": examples[why], "again": not why.startswith(DIVERGED)}
+        {
+            "why": why.reason,
+            "kind": why.kind.value,
+            "count": count,
+            "example": examples[why],
+            "again": why.kind is not FailureKind.DIVERGED,
+        }
         for why, count in counted.most_common()
     ]
 
@@ -151,22 +169,78 @@ def _counts(wanted: int, done: int, failed: int) -> dict[str, int]:
     return {"wanted": wanted, "done": done, "failed": failed, "missing": wanted - done - failed}
 
 
-def look(plan: Plan, store: Store) -> State:
-    """Return how far a study is."""
-    files = store.names("codes")
-    encoded = {model.key for model in plan.models if model.file or model.codes.removeprefix("codes/") in files}
-    return State(plan, store, store.failures(), frozenset(encoded))
+def status(store: str | Path | Store, study: str | Path | Study | Plan | None = None) -> StudyStatus:
+    """Return the status of a study in its store.
+
+    Args:
+        store: A folder, or a URL that fsspec knows.
+        study: The name of a study that was run there, a file, a study or its plan; not needed for a store with one
+            study.
+
+    Raises:
+        ValueError: No such study in the store.
+    """
+    place = store if isinstance(store, Store) else Store(store)
+    if not isinstance(study, Plan):
+        study = make_plan(study if isinstance(study, Study) else kept_study(place, study))
+    files = place.names("codes")
+    encoded = {model.key for model in study.models if model.file or model.codes.removeprefix("codes/") in files}
+    return StudyStatus(study, place, place.failures(), frozenset(encoded))
 
 
-#: What solves tasks with torch.
+def look(plan: Plan, store: Store) -> StudyStatus:
+    """Return the status of a study; the earlier name of :func:`status`."""
+    warnings.warn("look(plan, store) is now called status(store, plan).", DeprecationWarning, stacklevel=2)
+    return status(store, plan)
+
+
+def study_table(store: str | Path | Store, study: str | Path | Study | None = None) -> pd.DataFrame:
+    """Return the table of a study; see :data:`unbraid.study.SCHEMA` for the columns."""
+    return status(store, study).table()
+
+
+def keep_study(study: Study, store: Store) -> None:
+    """Write a study into its store, so that the store has the description of its results."""
+    given = study.representations
+    if given is not None:
+        absolute = Representations(folder=str(study.folder.resolve()), index=given.index)
+        study = msgspec.structs.replace(study, representations=absolute)
+    store.write(f"studies/{study.name}.yaml", msgspec.yaml.encode(study))
+
+
+def kept_studies(store: Store) -> list[str]:
+    """Return the names of the studies that were run in a store."""
+    return sorted(name.removesuffix(".yaml") for name in store.names("studies"))
+
+
+def kept_study(store: Store, study: str | Path | None = None) -> Study:
+    """Return a study that was run in a store, or one from a file.
+
+    Raises:
+        ValueError: The store has no study, several and none is named, or none of that name.
+    """
+    names = kept_studies(store)
+    if study is not None and str(study) not in names and Path(study).is_file():
+        return load_study(study)
+    if not names:
+        raise ValueError(f"store {store.url!r} has no study; `unbraid study run NAME --store {store.url}` makes one.")
+    if study is None and len(names) > 1:
+        raise ValueError(f"store {store.url!r} has several studies, {', '.join(names)}; name one.")
+    name = names[0] if study is None else str(study)
+    check_choice("study", name, names)
+    # Keys of earlier versions are no reason to warn here: the next run writes the study anew.
+    return read_study(store.read(f"studies/{name}.yaml").decode(), f"{name} in {store.url}")[0]
+
+
+#: Predictor that needs torch.
 NETWORK = "mlp"
 
 
-def check_needs(state: State, *, data_folder: str = "") -> None:
-    """Raise if this machine lacks what the rest of a study needs: torch, files of data sets, or a GPU.
+def check_needs(state: StudyStatus, *, data_folder: str = "") -> None:
+    """Raise if this machine lacks torch, files of data sets, or a GPU that the rest of a study needs.
 
     Args:
-        state: What is there already.
+        state: Status of the study.
         data_folder: Where files of data sets are; empty for the usual place.
 
     Raises:
@@ -185,8 +259,8 @@ def check_needs(state: State, *, data_folder: str = "") -> None:
             )
 
 
-def check_torch(state: State) -> None:
-    """Raise if what is left of a study needs torch and there is none on this machine; takes no time.
+def check_torch(state: StudyStatus) -> None:
+    """Raise if the rest of a study needs torch and torch is not installed; torch is not imported.
 
     Raises:
         ValueError: With what to install.

@@ -1,4 +1,4 @@
-"""Parquet shards, arrays, clean-up."""
+"""Store of a study: the table in Parquet shards, codes and factors as arrays."""
 
 from __future__ import annotations
 
@@ -22,40 +22,57 @@ from unbraid._base.files import naming_full_disks, write_atomically
 from unbraid.representation.files import load
 from unbraid.representation.representation import Representation
 from unbraid.study.plan import Model, Plan, content_key
-from unbraid.study.table import COLLAPSED, DIVERGED, SCHEMA, empty_table
+from unbraid.study.table import EARLIER_BEGINNINGS, SCHEMA, Failure, FailureKind, empty_table
 
 RESULTS = "results"
 #: Shards above which they are merged into one: each costs a reader a tenth of a millisecond or more.
 MERGE_ABOVE = 200
 #: How often a table is read again when shards are merged by another run meanwhile.
 TRIES = 20
-#: A value counts more than a reason, and a reason that is final more than others: these may be of earlier runs.
-RANK = f"case when failure = '' then 0 when regexp_matches(failure, '^({DIVERGED}|{COLLAPSED})') then 1 else 2 end"
+_TYPES = {pa.string(): "varchar", pa.float64(): "double", pa.int64(): "bigint"}
+_COLUMNS = ", ".join(f'null::{_TYPES[field.type]} as "{field.name}"' for field in SCHEMA)
+_EARLIER_KIND = " ".join(
+    f"when starts_with(failure, '{beginning}') then '{kind}'" for kind, beginning in EARLIER_BEGINNINGS.items()
+)
+#: Rows of shards of any version, in the layout of this one: shards of earlier versions have no column ``failure_kind``,
+#: and a column ``strength`` in place of ``hyperparameter``.
+ROWS = f"""
+    select * exclude (strength) replace (
+        coalesce(hyperparameter, strength) as hyperparameter,
+        coalesce(failure_kind, case when failure = '' then '' {_EARLIER_KIND} else '{FailureKind.FAILED}' end)
+            as failure_kind
+    ) from (
+        select {_COLUMNS}, null::double as strength where false
+        union all by name select * from read_parquet(?, union_by_name = true)
+    )
+"""
+#: Where a measurement has several rows, a value comes first, then a final failure: other failures may be earlier.
+RANK = f"""case when failure_kind = '' then 0
+    when failure_kind in ('{FailureKind.DIVERGED}', '{FailureKind.COLLAPSED}') then 1 else 2 end"""
 EVERY_ROW_ONCE = f"""
     select * exclude (place) from (
-        select *, row_number() over (partition by key, factor order by {RANK}, failure) as place
-        from read_parquet(?)
-    ) where place = 1 order by dataset, family, strength, seed, kind, name, predictor, n_rows, factor, key
+        select *, row_number() over (partition by key, factor order by {RANK}, failure) as place from ({ROWS})
+    ) where place = 1 order by dataset, family, hyperparameter, seed, kind, name, predictor, n_rows, factor, key
 """
-KEYS_WITH_VALUES = "select distinct key from read_parquet(?) where factor = '' and failure = ''"
+KEYS_WITH_VALUES = f"select distinct key from ({ROWS}) where factor = '' and failure_kind = ''"
 FAILURES = f"""
-    select key, arg_min(failure, ({RANK}, failure)) from read_parquet(?)
-    where factor = '' and failure != '' group by key
+    select key, arg_min(failure_kind, ({RANK}, failure)), arg_min(failure, ({RANK}, failure)) from ({ROWS})
+    where factor = '' and failure_kind != '' group by key
 """
 KEYS_THAT_HAVE_VALUES = f"{KEYS_WITH_VALUES} and key in (select unnest(?))"
-#: A key is that of the model, a hyphen and that of the measurement.
-TALLY = """
+#: A key is the key of the model, a hyphen and the key of the measurement.
+TALLY = f"""
     select split_part(key, '-', 2) as measurement, dataset, count(distinct key)
-    from read_parquet(?) where factor = '' and failure = '' and model in (select unnest(?)) group by all
+    from ({ROWS}) where factor = '' and failure_kind = '' and model in (select unnest(?)) group by all
 """
 Read = TypeVar("Read")
 
 
 class Store:
-    """A folder of results: what is there is complete, and nothing is changed once it is there.
+    """A folder of results. Every file in it is complete, and no file is changed once it is written.
 
-    Files have names that depend on what made them, and are written under another name first. So several runs may share
-    a store, and a run that is killed leaves nothing that the next would trip over.
+    The name of a file depends on the work that made it, and a file is written under another name first. Several runs
+    may therefore share a store, and a run that is killed leaves no partial file.
 
     Args:
         url: A folder, or a URL such as ``s3://bucket/study``.
@@ -97,7 +114,7 @@ class Store:
         return f"{self._root}/{name}"
 
     def has(self, name: str) -> bool:
-        """Tell whether a file is there; what is there is whole."""
+        """Return whether a file is there; files that are there are complete."""
         self._look_again()
         return bool(self._files.exists(self.path(name)))
 
@@ -169,8 +186,8 @@ class Store:
         """Return the keys of measurements that have a value."""
         return self._reading(lambda shards: frozenset(key for (key,) in self._answers(KEYS_WITH_VALUES, shards)))
 
-    def failures(self) -> dict[str, str]:
-        """Return why measurements that were tried have no value, by key."""
+    def failures(self) -> dict[str, Failure]:
+        """Return the failures of measurements that have no value, by key."""
         return self._reading(self._failures)
 
     def tally(self, models: Sequence[str]) -> dict[tuple[str, str], int]:
@@ -240,9 +257,10 @@ class Store:
             found: pd.DataFrame = database.execute(EVERY_ROW_ONCE, [self._addresses(shards)]).df()
         return found
 
-    def _failures(self, shards: list[str]) -> dict[str, str]:
-        """Look for failures first: mostly there are few, and to find none takes no look at the keys."""
-        failed = dict(self._answers(FAILURES, shards))
+    def _failures(self, shards: list[str]) -> dict[str, Failure]:
+        """Look for failures first: mostly there are few, and without failures the keys need not be read."""
+        found = self._answers(FAILURES, shards)
+        failed = {key: Failure(FailureKind(kind), reason) for key, kind, reason in found}
         made_good = self._answers(KEYS_THAT_HAVE_VALUES, shards, list(failed)) if failed else []
         for (key,) in made_good:
             del failed[key]

@@ -1,10 +1,12 @@
-"""Schema; long and wide."""
+"""Table of a study: its schema with a row for each measurement, and its pivot with a row for each model."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
+from enum import StrEnum
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,30 +15,58 @@ import pyarrow as pa
 from unbraid._base.checks import check_choice
 from unbraid.metrics import METRICS
 
-#: What a row is a measurement of.
+#: Kinds of rows.
 SCORE, TASK, AGREEMENT, MODEL = "score", "task", "agreement", "model"
-#: How the reason begins for a model that would fail again however often it is tried.
-DIVERGED = "training diverged"
-#: How the reason begins for a number that is not there because codes are constant: nothing failed, or is tried again.
-COLLAPSED = "collapsed:"
-#: The reason for every number of a model whose codes are all constant.
-NOTHING_TO_MEASURE = f"{COLLAPSED} all codes are constant, so there is nothing to measure."
+
+
+class FailureKind(StrEnum):
+    """Why a row of the table has no value.
+
+    Attributes:
+        NONE: It has a value.
+        FAILED: An error, or a worker that died; the next run tries again.
+        DIVERGED: The loss of the model was not finite; training again would diverge again.
+        COLLAPSED: All codes of the model are constant, so there is nothing to measure; a finding and not a failure.
+    """
+
+    NONE = ""
+    FAILED = "failed"
+    DIVERGED = "diverged"
+    COLLAPSED = "collapsed"
+
+
+class Failure(NamedTuple):
+    """Why a measurement has no value: the kind, and the reason in a sentence."""
+
+    kind: FailureKind
+    reason: str
+
+    def columns(self) -> dict[str, str]:
+        """Return the columns of the table that describe the failure."""
+        return {"failure": self.reason, "failure_kind": self.kind.value}
+
+
+NO_FAILURE = Failure(FailureKind.NONE, "")
+#: The failure of every score and task of a model whose codes are all constant.
+NOTHING_TO_MEASURE = Failure(FailureKind.COLLAPSED, "all codes are constant, so there is nothing to measure.")
+#: Beginnings of the reasons in tables of earlier versions, which have no column ``failure_kind``.
+EARLIER_BEGINNINGS = {FailureKind.DIVERGED: "training diverged", FailureKind.COLLAPSED: "collapsed:"}
 
 #: Columns of the table.
 #:
-#: ``key`` is a hash of everything that produced the row; ``model`` of what made the codes. ``dataset``, ``family``,
-#: ``strength`` (a number; NaN for a family without) and ``seed`` say which model it is. ``kind`` is ``"score"``,
-#: ``"task"``, ``"agreement"`` (with other models) or ``"model"`` (its loss after training); ``name`` is the metric's
-#: or the task's, ``predictor`` what solved a task. ``factor`` is empty in the row for the whole; ``n_rows`` are the
-#: rows scored or learned from. ``value`` is NaN where ``failure`` gives a reason, which begins with ``"collapsed:"``
-#: where nothing failed but codes are constant.
+#: ``key`` is a hash of everything that decides the row; ``model`` of everything that decides the codes. ``dataset``,
+#: ``family``, ``hyperparameter`` (the number that names the setting; NaN for a family without one) and ``seed``
+#: identify the model. ``kind`` is ``"score"``, ``"task"``, ``"agreement"`` (with other models) or ``"model"`` (the loss
+#: after training); ``name`` is the name of the metric or task, ``predictor`` the predictor of a task. ``factor`` is
+#: empty in the row of the whole score; ``n_rows`` are the rows scored or trained on. Where ``value`` is NaN,
+#: ``failure`` is the reason in a sentence and ``failure_kind`` a :class:`FailureKind`.
 SCHEMA = pa.schema(
     [
         ("key", pa.string()),
         ("model", pa.string()),
         ("dataset", pa.string()),
         ("family", pa.string()),
-        ("strength", pa.float64()),
+        ("hyperparameter", pa.float64()),
         ("seed", pa.int64()),
         ("kind", pa.string()),
         ("name", pa.string()),
@@ -48,6 +78,7 @@ SCHEMA = pa.schema(
         ("high", pa.float64()),
         ("null", pa.float64()),
         ("failure", pa.string()),
+        ("failure_kind", pa.string()),
         ("seconds", pa.float64()),
         ("version", pa.string()),
     ]
@@ -61,28 +92,28 @@ def empty_table() -> pd.DataFrame:
 
 
 NEEDED = (
-    *("model", "dataset", "family", "strength", "seed", "kind", "name", "predictor", "factor"),
+    *("model", "dataset", "family", "hyperparameter", "seed", "kind", "name", "predictor", "factor"),
     *("n_rows", "value", "failure"),
 )
-WORDS = ("model", "dataset", "family", "kind", "name", "predictor", "factor", "failure")
-ABOUT = ["dataset", "family", "strength", "seed"]
-SETTING = ["dataset", "family", "strength"]
+WORDS = ("model", "dataset", "family", "kind", "name", "predictor", "factor", "failure", "failure_kind")
+ABOUT = ["dataset", "family", "hyperparameter", "seed"]
+SETTING = ["dataset", "family", "hyperparameter"]
 CELL = ["model", "kind", "name", "predictor", "factor", "n_rows"]
 KINDS = (SCORE, AGREEMENT, TASK, MODEL)
 TASK_MARK = "task:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Wide:
-    """Scores and tasks side by side.
+class ModelTable:
+    """Scores and tasks of a study, with a row for each model.
 
     Attributes:
-        values: One line for each model (or setting), one column for each score and task; NaN where there is no number.
-        about: For each line its ``dataset``, ``family``, ``strength`` and ``seed``; or, averaged over seeds,
+        values: A row for each model (or setting), a column for each score and task; NaN where there is no value.
+        about: For each row its ``dataset``, ``family``, ``hyperparameter`` and ``seed``; or, averaged over seeds,
             ``n_models`` instead of the seed.
-        counts: For each column how many models have a value (``values``), ``failed``, or have none for another reason
-            (``absent``), such as codes that are all constant.
-        per: What a line is: ``"model"`` or ``"strength"``.
+        counts: For each column the number of models with a value (``values``), with a failure (``failed``), and
+            without a value for another reason (``absent``), such as codes that are all constant.
+        per: What a row is: ``"model"`` or ``"setting"``.
     """
 
     values: pd.DataFrame
@@ -100,46 +131,47 @@ class Wide:
         """Columns that are tasks."""
         return [str(name) for name in self.values if str(name).startswith(TASK_MARK)]
 
-    def part(self, lines: pd.Series[bool]) -> Wide:
-        """Return only some lines; counts stay those of the whole."""
-        return Wide(values=self.values[lines], about=self.about[lines], counts=self.counts, per=self.per)
+    def part(self, kept: pd.Series[bool]) -> ModelTable:
+        """Return some of the rows; ``counts`` are still of all rows."""
+        return ModelTable(values=self.values[kept], about=self.about[kept], counts=self.counts, per=self.per)
 
 
-def wide(
+def pivot(
     table: pd.DataFrame,
     *,
-    per: Literal["model", "strength"] = "model",
+    per: Literal["model", "setting"] = "model",
     n_rows: int | None = None,
     task_rows: int | None = None,
     families: Collection[str] | None = None,
     datasets: Collection[str] | None = None,
     without_family: str | None = None,
     factors: bool = False,
-) -> Wide:
-    """Put scores and tasks of a study side by side, a line for each model.
+) -> ModelTable:
+    """Turn the table of a study into a row for each model and a column for each score and task.
 
-    A score's column is called by its name, ``mig``; a task's by what is predicted, with what and from how many rows,
-    ``task:position_polar/linear@1000``. Where data sets differ in a number of rows, it is given as a share of the data
-    set's largest, ``@100%``, so that a column has an entry for each of them.
+    The column of a score has the name of the metric, ``mig``; the column of a task names the task, the predictor and
+    the number of training rows, ``task:position_polar/linear@1000``. Where data sets differ in the number of training
+    rows, the column names the share of the largest number of the data set, ``@100%``.
 
     Args:
         table: The tidy table of a study, a row for each number.
-        per: ``"model"``, or ``"strength"`` for the mean over the seeds of each data set, family and strength.
-        n_rows: Scores at so many rows; ``None`` takes, for each data set and score, the most there are.
-        task_rows: Tasks learned from so many rows only; ``None`` keeps a column for each.
-        families: Only these.
-        datasets: Only these.
-        without_family: All but this.
+        per: ``"model"``, or ``"setting"`` for the mean over the seeds of each data set, family and hyperparameter.
+        n_rows: Sample size of the scores; ``None`` takes the largest of each data set and score.
+        task_rows: Training rows of the tasks; ``None`` keeps a column for each size.
+        families: Only these families.
+        datasets: Only these data sets.
+        without_family: All families but this one.
         factors: Whether to add a column for each factor where a score has them, ``mig[shape]``.
 
     Returns:
-        Values, what each line is, and how many models failed. What failed for every model has no column. Lines and
-        columns come in an order that does not depend on the order of the table; a value that is not finite is missing.
+        Values, the identity of each row, and counts of failures. A measurement that failed for every model has no
+        column. The order of rows and columns does not depend on the order of the table; a value that is not finite
+        is missing.
 
     Raises:
         ValueError: Columns are missing, a filter leaves nothing, or a model has two rows for one score.
     """
-    check_choice("per", per, ("model", "strength"))
+    row = _row(per)
     rows = check_table(table)
     rows = rows[rows["kind"] != MODEL]
     rows = _only(rows, "family", families, "families")
@@ -150,7 +182,7 @@ def wide(
     rows = rows if factors else rows[rows["factor"] == ""]
     if rows.empty:
         raise ValueError("table must hold scores or tasks after filtering, got none; filter less, or run the study.")
-    worked = rows[rows["failure"] == ""]
+    worked = rows[rows["failure_kind"] == FailureKind.NONE]
     found = _at_size(worked, n_rows, task_rows)
     found = found.assign(column=column_names(found))
     about = rows.drop_duplicates("model")[["model", *ABOUT]].sort_values([*ABOUT, "model"]).set_index("model")
@@ -159,44 +191,47 @@ def wide(
     failed = _failed(rows[has_failed(rows)], found, set(worked["n_rows"]), values)
     counts = pd.DataFrame({"values": values.notna().sum(), "failed": failed})
     counts = counts.assign(absent=len(values) - counts["values"] - counts["failed"])
-    result = Wide(values=values, about=about, counts=counts, per="model")
-    return result if per == "model" else mean_over_seeds(result)
+    result = ModelTable(values=values, about=about, counts=counts, per="model")
+    return result if row == "model" else mean_over_seeds(result)
 
 
-def mean_over_seeds(models: Wide) -> Wide:
-    """Return the mean of each data set, family and strength over its seeds, leaving out what is missing."""
+def mean_over_seeds(models: ModelTable) -> ModelTable:
+    """Return the mean of each data set, family and hyperparameter over its seeds, without missing values."""
     setting = models.about.groupby(SETTING, dropna=False, sort=True)
     about = setting.size().rename("n_models").reset_index()
     means = models.values.groupby([models.about[name] for name in SETTING], dropna=False, sort=True).mean()
     labels = pd.Index([setting_name(*line) for line in about[SETTING].itertuples(index=False)], name="setting")
-    return Wide(values=means.set_axis(labels), about=about.set_axis(labels), counts=models.counts, per="strength")
+    return ModelTable(values=means.set_axis(labels), about=about.set_axis(labels), counts=models.counts, per="setting")
 
 
-def setting_name(dataset: str, family: str, strength: float) -> str:
+def setting_name(dataset: str, family: str, hyperparameter: float) -> str:
     """Write a setting as one word.
 
     Example:
         >>> setting_name("dots", "beta_vae", 4.0), setting_name("dots", "pca", float("nan"))
         ('dots/beta_vae/4', 'dots/pca')
     """
-    return f"{dataset}/{family}" + ("" if np.isnan(strength) else f"/{strength:g}")
+    return f"{dataset}/{family}" + ("" if np.isnan(hyperparameter) else f"/{hyperparameter:g}")
 
 
 def check_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a study with empty words for none, or say what is wrong with them."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"table must be a pandas DataFrame, got {type(table).__name__}.")
+    table = _in_this_layout(table)
     missing = [name for name in NEEDED if name not in table]
     if missing:
         raise ValueError(f"table must have the columns of a study, got none called {', '.join(missing)}.")
     rows = table.drop_duplicates(["key", "factor"]) if "key" in table else table
     words = {name: rows[name].astype(object).where(rows[name].notna(), "") for name in WORDS}
     value = rows["value"].astype(float)
-    rows = rows.assign(**words, value=value.where(np.isfinite(value) & (words["failure"] == "")))
-    unknown = sorted(set(rows["kind"]) - set(KINDS))
-    if unknown:
-        check_choice("kind", unknown[0], KINDS)
-    worked = rows[rows["failure"] == ""]
+    has_value = words["failure_kind"] == FailureKind.NONE
+    rows = rows.assign(**words, value=value.where(np.isfinite(value) & has_value))
+    for name, known in (("kind", KINDS), ("failure_kind", [kind.value for kind in FailureKind])):
+        unknown = sorted(set(rows[name]) - set(known))
+        if unknown:
+            check_choice(name, unknown[0], known)
+    worked = rows[has_value]
     twice = worked.duplicated(CELL)
     if twice.any():
         cell = worked.loc[twice, CELL].iloc[0]
@@ -207,13 +242,47 @@ def check_table(table: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
+def _in_this_layout(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the columns of this version, also for a table of an earlier version."""
+    if "strength" in table and "hyperparameter" not in table:
+        words = "the column strength of the table of a study is now called hyperparameter; rename it."
+        warnings.warn(words, DeprecationWarning, stacklevel=4)
+        table = table.rename(columns={"strength": "hyperparameter"})
+    if "failure" not in table:
+        return table
+    earlier = table["failure"].astype(object).map(earlier_kind)
+    known = table["failure_kind"].astype(object) if "failure_kind" in table else None
+    return table.assign(failure_kind=earlier if known is None else known.where(known.notna(), earlier))
+
+
+def earlier_kind(reason: str | float | None) -> FailureKind:
+    """Return the kind of a failure from its reason, for tables of earlier versions, which kept the reason only.
+
+    Example:
+        >>> [earlier_kind(reason).name for reason in ("training diverged at step 7.", "no room left", "", None)]
+        ['DIVERGED', 'FAILED', 'NONE', 'NONE']
+    """
+    if not isinstance(reason, str) or not reason:
+        return FailureKind.NONE
+    found = (kind for kind, beginning in EARLIER_BEGINNINGS.items() if reason.startswith(beginning))
+    return next(found, FailureKind.FAILED)
+
+
+def _row(per: str) -> str:
+    if per == "strength":
+        warnings.warn('per="strength" is now called per="setting".', DeprecationWarning, stacklevel=3)
+        return "setting"
+    check_choice("per", per, ("model", "setting"))
+    return per
+
+
 def has_failed(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Tell which rows of a checked table are failures; that codes are constant is a finding and none."""
-    return (rows["failure"] != "") & ~rows["failure"].str.startswith(COLLAPSED)
+    """Return which rows of a checked table are failures; constant codes are a finding and no failure."""
+    return ~rows["failure_kind"].isin([FailureKind.NONE, FailureKind.COLLAPSED])
 
 
 def column_names(rows: pd.DataFrame) -> pd.Series[str]:
-    """Return what each row's column is called, once models are lines."""
+    """Return the name of the column that each row has in the pivot."""
     solved = rows["predictor"].map(lambda word: f"/{word}" if word else "")
     factor = rows["factor"].map(lambda word: f"[{word}]" if word else "")
     name = rows["name"] + solved + factor
@@ -262,7 +331,7 @@ def _check_size(argument: str, size: int, rows: pd.DataFrame) -> None:
 
 
 def _in_order(rows: pd.DataFrame) -> list[str]:
-    """Return columns by kind, then as the catalogue of metrics has them, then by name and size."""
+    """Return columns by kind, then in the order of the catalogue of metrics, then by name and size."""
     place = {name: i for i, name in enumerate(METRICS)}
     columns = rows.drop_duplicates("column")
     keys = [
@@ -275,9 +344,9 @@ def _in_order(rows: pd.DataFrame) -> list[str]:
 
 
 def _failed(failed: pd.DataFrame, found: pd.DataFrame, sizes: set[int], values: pd.DataFrame) -> pd.Series[int]:
-    """Return for each column how many models have no value, and a failure of that name to show for it.
+    """Return for each column the number of models without a value and with a failure of that name.
 
-    A job that was lost may not know the size it would have had; its failure counts at every size that is missing.
+    The row of a lost job may lack its size; its failure counts at every size that is missing.
     """
     name = ["kind", "name", "predictor", "factor"]
     columns = found[[*name, "n_rows", "column"]].drop_duplicates()

@@ -17,7 +17,7 @@ def poisoned(monkeypatch):
 
     def loss(at):
         found = plain(at)
-        bad = (at.strengths["beta"] == 13) & (at.step == BAD_STEP - 1)
+        bad = (at.hyperparameters["beta"] == 13) & (at.step == BAD_STEP - 1)
         return Loss(found.total * torch.where(bad, torch.nan, 1.0), found.distortion, found.rate)
 
     monkeypatch.setattr(_losses, "LOSSES", {**_losses.LOSSES, "beta_vae": loss})

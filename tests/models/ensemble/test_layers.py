@@ -66,12 +66,12 @@ def settings(**changes):
 
 
 def test_published_architecture():
-    network = EnsembleVAE(settings(model="factor_vae", strengths=(("gamma", (1.0, 1.0)),)))
+    network = EnsembleVAE(settings(model="factor_vae", hyperparameters=(("gamma", (1.0, 1.0)),)))
     sizes = [tuple(p.shape[1:]) for name, p in network.named_parameters() if name.endswith("weight")]
     encoder = [(16, 32), (512, 32), (512, 64), (1024, 64), (1024, 256), (256, 20)]
     decoder = [(10, 256), (256, 1024), (64, 1024), (64, 512), (32, 512), (32, 16)]
-    judge = [(10, 1000), *[(1000, 1000)] * 5, (1000, 2)]
-    assert sorted(sizes) == sorted(encoder + decoder + judge)
+    discriminator = [(10, 1000), *[(1000, 1000)] * 5, (1000, 2)]
+    assert sorted(sizes) == sorted(encoder + decoder + discriminator)
 
 
 @pytest.mark.parametrize(

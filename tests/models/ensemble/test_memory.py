@@ -23,9 +23,9 @@ from unbraid.models.ensemble import Engine, Settings, Source
 from unbraid.models.ensemble.memory import member_bytes
 
 def engine(model, n_models, width):
-    strengths = (("gamma", (1.0,) * n_models),) if model == "factor_vae" else ()
+    hyperparameters = (("gamma", (1.0,) * n_models),) if model == "factor_vae" else ()
     settings = Settings(model=model, data="", n_rows=9, shape=(1, 64, 64), seeds=tuple(range(n_models)),
-                        strengths=strengths, width=width, judge_width=300)
+                        hyperparameters=hyperparameters, width=width, discriminator_width=300)
     return Engine(settings, Source(np.zeros((9, 1, 64, 64), np.uint8))), settings
 
 def peak():

@@ -13,7 +13,7 @@ import unbraid
 from helpers.dots import Dots
 from unbraid.models import encode, encode_all, load_models, train
 from unbraid.models.ensemble import Engine, Settings, Source
-from unbraid.models.families import STRENGTHS
+from unbraid.models.families import HYPERPARAMETERS
 
 SMALL = {"n_codes": 4, "width": 4, "batch_size": 16, "learning_rate": 1e-3}
 
@@ -22,11 +22,11 @@ def parameters(ensemble):
     return list(ensemble.network.parameters())
 
 
-@pytest.mark.parametrize("model", [name for name in STRENGTHS if name != "factor_vae"])
+@pytest.mark.parametrize("model", [name for name in HYPERPARAMETERS if name != "factor_vae"])
 def test_member_is_the_model_trained_alone(model):
-    strengths = {name: [default, default / 2] for name, default in STRENGTHS[model].items()}
-    both = train(model, Dots(), seeds=[3, 8], n_steps=12, **SMALL, **strengths)
-    halves = {name: default / 2 for name, default in STRENGTHS[model].items()}
+    hyperparameters = {name: [default, default / 2] for name, default in HYPERPARAMETERS[model].items()}
+    both = train(model, Dots(), seeds=[3, 8], n_steps=12, **SMALL, **hyperparameters)
+    halves = {name: default / 2 for name, default in HYPERPARAMETERS[model].items()}
     alone = train(model, Dots(), seeds=8, n_steps=12, **SMALL, **halves)
     for one, other in zip(parameters(both[1]), parameters(alone), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
@@ -43,8 +43,8 @@ def judged(seeds, gammas):
             n_rows=49,
             shape=source.shape,
             seeds=seeds,
-            strengths=(("gamma", gammas),),
-            judge_width=16,
+            hyperparameters=(("gamma", gammas),),
+            discriminator_width=16,
             **SMALL,
         ),
         source,
@@ -53,13 +53,13 @@ def judged(seeds, gammas):
 
 def test_member_of_factor_vaes_and_its_discriminator_are_those_trained_alone():
     both, alone = judged((1, 2), (5.0, 50.0)), judged((2,), (50.0,))
-    before = [parameter.clone() for parameter in both.network.judge.parameters()]
+    before = [parameter.clone() for parameter in both.network.discriminator.parameters()]
     for _ in range(10):
         together, single = both.advance(), alone.advance()
     torch.testing.assert_close(together[:, 1:], single, rtol=1e-4, atol=1e-4)
     for many, one in zip(both.network.parameters(), alone.network.parameters(), strict=True):
         torch.testing.assert_close(many[1:], one, rtol=1e-4, atol=1e-5)
-    assert not any(torch.equal(a, b) for a, b in zip(before, both.network.judge.parameters(), strict=True))
+    assert not any(torch.equal(a, b) for a, b in zip(before, both.network.discriminator.parameters(), strict=True))
 
 
 def test_only_its_own_loss_teaches_the_discriminator():
@@ -67,7 +67,7 @@ def test_only_its_own_loss_teaches_the_discriminator():
     inputs = one._inputs()
     for engine in (one, other):
         engine.objective(inputs)[0].backward()
-    for a, b in zip(one.network.judge.parameters(), other.network.judge.parameters(), strict=True):
+    for a, b in zip(one.network.discriminator.parameters(), other.network.discriminator.parameters(), strict=True):
         torch.testing.assert_close(a.grad, b.grad)
     a, b = (next(engine.network.encoder.parameters()).grad for engine in (one, other))
     assert not torch.allclose(a, b)
@@ -183,7 +183,7 @@ def test_killed_run_goes_on_bit_for_bit(tmp_path):
 def test_other_settings_are_refused_with_the_difference(tmp_path):
     train("beta_vae", Dots(), n_steps=2, out=tmp_path, **SMALL)
     before = (tmp_path / "ensemble.pt").read_bytes()
-    message = r"holds a run with other settings \(strengths .*4\.0.* -> .*2\.0.*; n_codes 4 -> 5\); give the same"
+    message = r"holds a run with other settings \(hyperparameters .*4\.0.* -> .*2\.0.*; n_codes 4 -> 5\); give the same"
     with pytest.raises(ValueError, match=message):
         train("beta_vae", Dots(), n_steps=4, out=tmp_path, beta=2.0, **SMALL | {"n_codes": 5})
     assert (tmp_path / "ensemble.pt").read_bytes() == before
@@ -217,7 +217,7 @@ def test_not_enough_memory_after_all(monkeypatch, seeds, cure):
     ("options", "message"),
     [
         ({"model": "betavae"}, "model must be one of vae, .* got 'betavae'; did you mean 'beta_vae'"),
-        ({"gamma": 3.0}, "beta_vae has no strength 'gamma'; it has beta"),
+        ({"gamma": 3.0}, "beta_vae has no hyperparameter 'gamma'; it has beta"),
         ({"seeds": [1, 2], "beta": [1.0, 2.0, 3.0]}, "seeds must be one value or 3, one for each member, got 2"),
         ({"n_steps": 0}, "n_steps must be at least 1, got 0"),
         ({"places": [[1.0]]}, "places are for conditioned_vae, got them for beta_vae"),

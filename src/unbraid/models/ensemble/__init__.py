@@ -1,4 +1,4 @@
-"""Many VAEs as one program: networks with a leading axis of models, trained together; needs torch."""
+"""Ensembles of VAEs: networks with a leading axis of models, trained together; needs torch."""
 
 from unbraid.models.ensemble.checkpoint import load_checkpoint, save_checkpoint
 from unbraid.models.ensemble.engine import Engine
@@ -7,7 +7,7 @@ from unbraid.models.ensemble.networks import EnsembleVAE
 from unbraid.models.ensemble.settings import Settings
 from unbraid.models.ensemble.source import Source
 from unbraid.models.ensemble.trained import TrainedEnsemble, load_ensemble
-from unbraid.models.ensemble.training import train
+from unbraid.models.ensemble.training import train_vaes
 
 __all__ = [
     "Engine",
@@ -19,6 +19,6 @@ __all__ = [
     "load_checkpoint",
     "load_ensemble",
     "save_checkpoint",
-    "train",
     "train_ensemble",
+    "train_vaes",
 ]

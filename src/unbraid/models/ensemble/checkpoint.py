@@ -1,4 +1,4 @@
-"""Where a run is kept: written all or nothing, read without running code, continued only with the same settings."""
+"""Checkpoints: written atomically, read without running code, continued only with the same settings."""
 
 from __future__ import annotations
 
@@ -34,9 +34,15 @@ def load_checkpoint(folder: str | Path, *, device: str = "cpu") -> tuple[Setting
         raise ValueError(f"folder {str(folder)!r} holds no trained models: there is no {FILE_NAME} in it.")
     try:
         content = torch.load(path, map_location=device, weights_only=True)
+        content["network"] = {_renamed(name): value for name, value in content["network"].items()}
         return Settings.from_json(content.pop("settings")), content
     except Exception as error:
         raise ValueError(f"{str(path)!r} is not a checkpoint, or is damaged; delete it and train again.") from error
+
+
+def _renamed(parameter: str) -> str:
+    """Return the name of a parameter; checkpoints of earlier versions call the discriminator ``judge``."""
+    return f"discriminator.{rest}" if (rest := parameter.removeprefix("judge.")) != parameter else parameter
 
 
 def check_same(folder: str | Path, before: Settings, now: Settings) -> None:

@@ -1,4 +1,4 @@
-"""One step of training for all members of an ensemble, as one program on one device."""
+"""One training step for all members of an ensemble on one device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Independent, Normal
 
-from unbraid.models.ensemble.losses import LOSSES, Situation, judge_loss
+from unbraid.models.ensemble.losses import LOSSES, LossInputs, discriminator_step_loss
 from unbraid.models.ensemble.networks import NEVER, EnsembleVAE
 from unbraid.models.ensemble.settings import Settings
 from unbraid.models.ensemble.source import Batches, as_numbers
@@ -18,13 +18,13 @@ from unbraid.models.ensemble.streams import Purpose, normal, random_rows, unifor
 from unbraid.models.objectives import factor_prior
 
 #: Adam's, of the models (Table D.4) and of the discriminators (Table D.5).
-BETAS, JUDGE_BETAS, EPSILON = (0.9, 0.999), (0.5, 0.9), 1e-8
+BETAS, DISCRIMINATOR_BETAS, EPSILON = (0.9, 0.999), (0.5, 0.9), 1e-8
 #: Steps before one is recorded as a CUDA graph, so that nothing is set up inside it.
 N_WARM_UP = 3
 
 
-class Inputs(NamedTuple):
-    """What changes from step to step.
+class StepInputs(NamedTuple):
+    """Tensors that change from step to step.
 
     Attributes:
         step: Steps made before.
@@ -41,7 +41,7 @@ class Inputs(NamedTuple):
     keys: Tensor
 
 
-Objective = Callable[[Inputs], tuple[Tensor, Tensor]]
+Objective = Callable[[StepInputs], tuple[Tensor, Tensor]]
 
 
 class Engine:
@@ -64,7 +64,7 @@ class Engine:
         with torch.device(device):
             self.network = EnsembleVAE(settings)
         self.seeds = torch.tensor(settings.seeds, device=device)
-        self.strengths = {name: torch.tensor(values, device=device) for name, values in settings.strengths}
+        self.hyperparameters = {name: torch.tensor(values, device=device) for name, values in settings.hyperparameters}
         on_gpu = torch.device(device).type == "cuda"
         self.optimizer = _optimizer(self.network, settings.learning_rate, fused=on_gpu)
         self.step = 0
@@ -108,15 +108,15 @@ class Engine:
             for name, value in moments.items():
                 own[number][name].copy_(value)
 
-    def objective(self, inputs: Inputs) -> tuple[Tensor, Tensor]:
+    def objective(self, inputs: StepInputs) -> tuple[Tensor, Tensor]:
         """Return what is minimised, a single number, and total, distortion and rate of each member."""
         x = as_numbers(inputs.x)
         posterior = self.network.encode(x)
         z = posterior.mean + posterior.stddev * inputs.noise
-        judge = self.network.judge
-        judged = z.to(self.network.precision)
+        discriminator = self.network.discriminator
+        codes = z.to(self.network.precision)
         prior = Normal(inputs.prior_mean, torch.ones_like(inputs.prior_mean), validate_args=False)
-        situation = Situation(
+        at = LossInputs(
             step=inputs.step,
             n_rows=self.settings.n_rows,
             x=x,
@@ -124,16 +124,16 @@ class Engine:
             prior=Independent(prior, 1, validate_args=False),
             z=z,
             likelihood=self.network.decode(z),
-            strengths=self.strengths,
-            log_ratio=None if judge is None else judge(judged, frozen=True),
+            hyperparameters=self.hyperparameters,
+            log_ratio=None if discriminator is None else discriminator(codes, frozen=True),
         )
-        loss = LOSSES[self.settings.model](situation)
+        loss = LOSSES[self.settings.model](at)
         total = loss.total.sum()
-        if judge is not None:
-            total = total + judge_loss(judge, judged, inputs.keys).sum()
+        if discriminator is not None:
+            total = total + discriminator_step_loss(discriminator, codes, inputs.keys).sum()
         return total, torch.stack(loss).detach()
 
-    def _inputs(self) -> Inputs:
+    def _inputs(self) -> StepInputs:
         settings, seeds = self.settings, self.seeds
         codes = (settings.batch_size, settings.n_codes)
         rows = random_rows(seeds, self.step, settings.n_rows, settings.batch_size)
@@ -141,15 +141,15 @@ class Engine:
         prior_mean = torch.zeros_like(noise)
         if settings.places:
             prior_mean = factor_prior(self.source.factors(rows), settings.places, settings.n_codes).mean
-        return Inputs(
+        return StepInputs(
             step=torch.tensor(float(self.step), device=self.device),
             x=self.source.batch(rows),
             noise=noise,
             prior_mean=prior_mean,
-            keys=uniform(seeds, Purpose.SHUFFLE, self.step, codes) if settings.has_judge else noise,
+            keys=uniform(seeds, Purpose.SHUFFLE, self.step, codes) if settings.has_discriminator else noise,
         )
 
-    def make_step(self, inputs: Inputs, objective: Objective) -> Tensor:
+    def make_step(self, inputs: StepInputs, objective: Objective) -> Tensor:
         """Learn from one batch for each member, and note who diverges, all without leaving the device."""
         self.optimizer.zero_grad()
         total, losses = objective(inputs)
@@ -176,8 +176,8 @@ class Engine:
 class _Recorded:
     """A step as a CUDA graph, with the places its inputs are copied to."""
 
-    def __init__(self, engine: Engine, inputs: Inputs) -> None:
-        self.inputs = Inputs(*(value.clone() for value in inputs))
+    def __init__(self, engine: Engine, inputs: StepInputs) -> None:
+        self.inputs = StepInputs(*(value.clone() for value in inputs))
         # What was compiled for other ensembles is dropped: after a few variants torch would go on without compiling.
         torch.compiler.reset()
         objective = torch.compile(engine.objective, dynamic=False)
@@ -195,7 +195,7 @@ class _Recorded:
         with torch.cuda.graph(self.graph):
             self.losses = engine.make_step(self.inputs, objective)
 
-    def replay(self, inputs: Inputs) -> Tensor:
+    def replay(self, inputs: StepInputs) -> Tensor:
         """Make the step with other inputs."""
         for place, value in zip(self.inputs, inputs, strict=True):
             place.copy_(value)
@@ -210,8 +210,11 @@ def _stream(device: str) -> torch.cuda.Stream:
 
 
 def _optimizer(network: EnsembleVAE, learning_rate: float, *, fused: bool) -> torch.optim.Optimizer:
-    judge = [] if network.judge is None else list(network.judge.parameters())
-    of_judge = {id(parameter) for parameter in judge}
-    others = [parameter for parameter in network.parameters() if id(parameter) not in of_judge]
-    groups = [{"params": others, "betas": BETAS}, *([{"params": judge, "betas": JUDGE_BETAS}] if judge else [])]
+    second = [] if network.discriminator is None else list(network.discriminator.parameters())
+    of_second = {id(parameter) for parameter in second}
+    first = [parameter for parameter in network.parameters() if id(parameter) not in of_second]
+    groups = [
+        {"params": first, "betas": BETAS},
+        *([{"params": second, "betas": DISCRIMINATOR_BETAS}] if second else []),
+    ]
     return torch.optim.Adam(groups, lr=learning_rate, eps=EPSILON, fused=fused, capturable=fused)

@@ -1,4 +1,4 @@
-"""Run, checkpoint, TensorBoard."""
+"""Training loop: groups of members, checkpoints, TensorBoard."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PARTS = ("loss", "distortion", "rate")
 
 
 class Board:
-    """Where losses of some members are written, or nowhere.
+    """TensorBoard writers of some members, or none.
 
     Args:
         folder: One folder for each member is made in it.
@@ -84,7 +84,7 @@ HISTORY_EVERY = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """How long to train, and where to keep it.
+    """Length of a training run, and the folders it writes to.
 
     Attributes:
         n_steps: Steps from the start, those made before a break included.

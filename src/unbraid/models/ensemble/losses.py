@@ -1,4 +1,4 @@
-"""The loss of each model, from what one step of an ensemble has at hand."""
+"""The loss of each family, computed from the tensors of one training step of an ensemble."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from unbraid.models.objectives import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
-    """What a loss may look at.
+class LossInputs:
+    """Tensors and distributions of one training step, from which a loss is computed.
 
     Attributes:
         step: Steps made before this one.
@@ -35,8 +35,8 @@ class Situation:
         prior: Of the codes.
         z: Codes drawn from the posterior.
         likelihood: Of data given those codes.
-        strengths: By name, one number for each model.
-        log_ratio: What the discriminators say of the codes, where there are discriminators.
+        hyperparameters: By name, one number for each model.
+        log_ratio: Output of the discriminators for the codes, for a family with discriminators.
     """
 
     step: Tensor
@@ -46,40 +46,40 @@ class Situation:
     prior: Distribution
     z: Tensor
     likelihood: Distribution
-    strengths: Mapping[str, Tensor]
+    hyperparameters: Mapping[str, Tensor]
     log_ratio: Tensor | None = None
 
     @property
     def common(self) -> tuple[Tensor, Distribution, Distribution, Distribution]:
-        """What every loss takes."""
+        """Arguments of every loss: data, posterior, likelihood, prior."""
         return self.x, self.posterior, self.likelihood, self.prior
 
 
-def _beta(at: Situation) -> Loss:
-    return vae_loss(*at.common, beta=at.strengths.get("beta", 1.0))
+def _beta(at: LossInputs) -> Loss:
+    return vae_loss(*at.common, beta=at.hyperparameters.get("beta", 1.0))
 
 
-def _annealed(at: Situation) -> Loss:
-    s = at.strengths
+def _annealed(at: LossInputs) -> Loss:
+    s = at.hyperparameters
     capacity = capacity_at(at.step, highest=s["capacity"], n_steps=s["capacity_steps"])
     return annealed_vae_loss(*at.common, gamma=s["gamma"], capacity=capacity)
 
 
-def _factor(at: Situation) -> Loss:
+def _factor(at: LossInputs) -> Loss:
     assert at.log_ratio is not None
-    return factor_vae_loss(*at.common, log_ratio=at.log_ratio, gamma=at.strengths["gamma"])
+    return factor_vae_loss(*at.common, log_ratio=at.log_ratio, gamma=at.hyperparameters["gamma"])
 
 
-def _tc(at: Situation) -> Loss:
-    return beta_tcvae_loss(*at.common, z=at.z, n_rows=at.n_rows, beta=at.strengths["beta"])
+def _tc(at: LossInputs) -> Loss:
+    return beta_tcvae_loss(*at.common, z=at.z, n_rows=at.n_rows, beta=at.hyperparameters["beta"])
 
 
-def _dip(at: Situation, *, of_means: bool) -> Loss:
-    s = at.strengths
+def _dip(at: LossInputs, *, of_means: bool) -> Loss:
+    s = at.hyperparameters
     return dip_vae_loss(*at.common, off_diagonal=s["off_diagonal"], diagonal=s["diagonal"], of_means=of_means)
 
 
-LOSSES: Mapping[str, Callable[[Situation], Loss]] = {
+LOSSES: Mapping[str, Callable[[LossInputs], Loss]] = {
     "vae": _beta,
     "beta_vae": _beta,
     "annealed_vae": _annealed,
@@ -91,10 +91,10 @@ LOSSES: Mapping[str, Callable[[Situation], Loss]] = {
 }
 
 
-def judge_loss(judge: Callable[[Tensor], Tensor], z: Tensor, keys: Tensor) -> Tensor:
-    """Return what the discriminators are trained for, one number for each model."""
+def discriminator_step_loss(discriminator: Callable[[Tensor], Tensor], z: Tensor, keys: Tensor) -> Tensor:
+    """Return the loss of the discriminators on codes and shuffled codes, one number for each model."""
     codes = z.detach()
     # One pass for both: weights of this size cost more to read than rows to multiply.
-    found = judge(torch.cat([codes, shuffle_codes(codes, keys)], dim=1))
-    together, shuffled = found.chunk(2, dim=1)
-    return discriminator_loss(together, shuffled)
+    found = discriminator(torch.cat([codes, shuffle_codes(codes, keys)], dim=1))
+    joint, shuffled = found.chunk(2, dim=1)
+    return discriminator_loss(joint, shuffled)

@@ -1,4 +1,4 @@
-"""What fits; groups."""
+"""Memory of an ensemble, estimated before training, and groups of members that fit."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from unbraid.models.ensemble.checkpoint import FILE_NAME, check_same
 from unbraid.models.ensemble.engine import Engine
 from unbraid.models.ensemble.settings import Settings
 
-#: Of the free memory, what training is reckoned to take at most: what the allocators of a processor and of CUDA leave
-#: lying about is not reckoned.
+#: Share of the free memory that the estimate may reach; the rest is for fragmentation in the allocators.
 SHARE = {"cpu": 0.5, "cuda": 0.7}
 #: Where Linux says how much memory there is, and how much a container may have and has.
 MEMINFO, CGROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
@@ -45,7 +44,7 @@ def n_that_fit(settings: Settings, *, device: str) -> int:
 
 
 def member_bytes(settings: Settings) -> int:
-    """Reckon the most memory that the first member of an ensemble takes while it is trained.
+    """Estimate the peak memory of training the first member of an ensemble.
 
     Two steps are made on torch's meta device, whose tensors have sizes and no content, while the sizes of all that
     are alive are added up: weights, gradients, Adam's moments, and whatever a step keeps to find the gradients.
@@ -55,7 +54,7 @@ def member_bytes(settings: Settings) -> int:
         Bytes. Peaks on a processor were 1.0 to 1.7 times that; on an H200 0.88 and, with discriminators, 1.09 times for
         what was in use, and up to 1.34 times with what CUDA's allocator held besides.
     """
-    return _reckoned(replace(settings.only([0]), seeds=(0,), data=""))
+    return _estimated(replace(settings.only([0]), seeds=(0,), data=""))
 
 
 def free_bytes(device: str) -> int:
@@ -110,7 +109,7 @@ class _Alive(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 @cache
-def _reckoned(settings: Settings) -> int:
+def _estimated(settings: Settings) -> int:
     alive = _Alive()
     with alive:
         engine = Engine(settings, _NoData(settings), device="meta")
@@ -157,7 +156,7 @@ LAYOUT_NAME = "groups.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Which members are trained side by side; a member comes out the same in any group, up to rounding.
+    """Groups of members that are trained together; a member is the same in any group, up to rounding.
 
     Attributes:
         settings: Of all members.

@@ -32,12 +32,13 @@ class EnsembleVAE(nn.Module):
         sizes = len(settings.seeds), settings.shape, settings.n_codes, settings.width
         self.encoder = ConvolutionalEncoder(*sizes) if settings.network == "conv" else DenseEncoder(*sizes)
         self.decoder = ConvolutionalDecoder(*sizes) if settings.network == "conv" else DenseDecoder(*sizes)
-        self.judge = Discriminator(sizes[0], settings.n_codes, settings.judge_width) if settings.has_judge else None
+        discriminator = (sizes[0], settings.n_codes, settings.discriminator_width)
+        self.discriminator = Discriminator(*discriminator) if settings.has_discriminator else None
         draw_weights(self, torch.tensor(settings.seeds))
 
     @property
     def precision(self) -> torch.dtype:
-        """What products are computed in; weights and losses are always float32."""
+        """Type of matrix products; weights and losses are always float32."""
         return torch.bfloat16 if self.settings.precision == "bfloat16" else torch.float32
 
     def is_finite(self) -> Tensor:
@@ -154,7 +155,7 @@ class DenseDecoder(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """Tells codes from shuffled codes: six hidden layers and two outputs, of which the difference counts (Table D.3).
+    """Classifies codes against shuffled codes: six hidden layers and two logits, whose difference is used (Table D.3).
 
     Args:
         n_models: Networks side by side.
@@ -167,11 +168,11 @@ class Discriminator(nn.Module):
         self.layers = _dense(n_models, n_codes, *[width] * 6, 2)
 
     def forward(self, z: Tensor, *, frozen: bool = False) -> Tensor:
-        """Return the logarithm of how much likelier codes are together than shuffled, ``[n_models, n]``."""
+        """Return the log density ratio of codes and shuffled codes, ``[n_models, n]``."""
         for layer in self.layers[:-1]:
             z = leaky_relu(layer(z, frozen=frozen), 0.2)
-        together, shuffled = self.layers[-1](z, frozen=frozen).float().unbind(-1)
-        log_ratio: Tensor = together - shuffled
+        joint, shuffled = self.layers[-1](z, frozen=frozen).float().unbind(-1)
+        log_ratio: Tensor = joint - shuffled
         return log_ratio
 
 

@@ -1,4 +1,4 @@
-"""Everything that decides what is trained, as plain data: what a checkpoint keeps and compares."""
+"""Settings of an ensemble as plain data; a checkpoint keeps them, and a run goes on only with equal settings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid.models.families import STRENGTHS
+from unbraid.models.families import HYPERPARAMETERS
 
-#: Of Table D.3.
-JUDGE_WIDTH = 1000
+#: Of Table D.3 of Locatello et al. (2019).
+DISCRIMINATOR_WIDTH = 1000
+#: Fields of earlier checkpoints, and their names now.
+RENAMED = {"strengths": "hyperparameters", "judge_width": "discriminator_width"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,17 +22,17 @@ class Settings:
 
     Attributes:
         model: One of the models' names.
-        data: What the data are, in words that tell them from others.
+        data: Kind and fingerprint of the data.
         n_rows: Rows of data.
         shape: Of one row.
         seeds: One for each member.
-        strengths: For each strength that the model has, its name and one number for each member.
+        hyperparameters: For each hyperparameter that the model has, its name and one number for each member.
         places: For a prior that depends on the factors, the prior mean of each value of each factor.
         network: ``"conv"`` or ``"mlp"``.
         likelihood: ``"bernoulli"`` or ``"gaussian"``.
         n_codes: Dimensions of the codes.
         width: Channels of the first convolution; hidden layers have eight times as many units.
-        judge_width: Units of the hidden layers of a discriminator.
+        discriminator_width: Units of the hidden layers of a discriminator.
         batch_size: Rows of a step, for each member.
         learning_rate: Of Adam.
         precision: ``"float32"`` or ``"bfloat16"``.
@@ -41,28 +43,28 @@ class Settings:
     n_rows: int
     shape: tuple[int, ...]
     seeds: tuple[int, ...]
-    strengths: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    hyperparameters: tuple[tuple[str, tuple[float, ...]], ...] = ()
     places: tuple[tuple[float, ...], ...] = ()
     network: str = "conv"
     likelihood: str = "bernoulli"
     n_codes: int = 10
     width: int = 32
-    judge_width: int = JUDGE_WIDTH
+    discriminator_width: int = DISCRIMINATOR_WIDTH
     batch_size: int = 64
     learning_rate: float = 1e-4
     precision: str = "float32"
 
     def __post_init__(self) -> None:
-        check_choice("model", self.model, STRENGTHS)
+        check_choice("model", self.model, HYPERPARAMETERS)
         check_choice("network", self.network, ("conv", "mlp"))
         check_choice("likelihood", self.likelihood, ("bernoulli", "gaussian"))
         check_choice("precision", self.precision, ("float32", "bfloat16"))
-        for name in ("n_codes", "width", "judge_width", "batch_size"):
+        for name in ("n_codes", "width", "discriminator_width", "batch_size"):
             check_at_least(name, getattr(self, name), 1)
         check_at_least("number of seeds", len(self.seeds), 1)
 
     @property
-    def has_judge(self) -> bool:
+    def has_discriminator(self) -> bool:
         """Whether the model comes with a discriminator."""
         return self.model == "factor_vae"
 
@@ -71,7 +73,7 @@ class Settings:
         return replace(
             self,
             seeds=tuple(self.seeds[m] for m in members),
-            strengths=tuple((name, tuple(values[m] for m in members)) for name, values in self.strengths),
+            hyperparameters=tuple((name, tuple(values[m] for m in members)) for name, values in self.hyperparameters),
         )
 
     def to_json(self) -> str:
@@ -80,8 +82,8 @@ class Settings:
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        """Return what :meth:`to_json` wrote."""
-        return cls(**{name: _tuples(value) for name, value in json.loads(text).items()})
+        """Return what :meth:`to_json` wrote, also with the names of earlier versions."""
+        return cls(**{RENAMED.get(name, name): _tuples(value) for name, value in json.loads(text).items()})
 
 
 def differences(before: Settings, after: Settings) -> list[str]:
@@ -90,25 +92,28 @@ def differences(before: Settings, after: Settings) -> list[str]:
     return [f"{name} {_words(old[name])} -> {_words(new[name])}" for name in old if old[name] != new[name]]
 
 
-def member_strengths(
+def member_hyperparameters(
     model: str, given: Mapping[str, float | Sequence[float]], seeds: int | Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[tuple[str, tuple[float, ...]], ...]]:
-    """Return the seed and the strengths of each member, where a single one serves all.
+    """Return the seed and the hyperparameters of each member; a single value is used for all members.
 
     Args:
-        model: Name of the model, which says the strengths and their defaults.
+        model: Name of the family, which has the hyperparameters and their defaults.
         given: Strengths by name.
         seeds: Of the members.
 
     Raises:
-        ValueError: An unknown model or strength, or sequences of different lengths.
+        ValueError: An unknown model or hyperparameter, or sequences of different lengths.
     """
-    check_choice("model", model, STRENGTHS)
+    check_choice("model", model, HYPERPARAMETERS)
     for name in given:
-        if name not in STRENGTHS[model]:
-            known = ", ".join(STRENGTHS[model]) or "none"
-            raise ValueError(f"{model} has no strength {name!r}; it has {known}.")
-    columns = {"seeds": _column(seeds), **{name: _column(given.get(name, d)) for name, d in STRENGTHS[model].items()}}
+        if name not in HYPERPARAMETERS[model]:
+            known = ", ".join(HYPERPARAMETERS[model]) or "none"
+            raise ValueError(f"{model} has no hyperparameter {name!r}; it has {known}.")
+    columns = {
+        "seeds": _column(seeds),
+        **{name: _column(given.get(name, d)) for name, d in HYPERPARAMETERS[model].items()},
+    }
     n_models = max(len(column) for column in columns.values())
     for name, column in columns.items():
         if len(column) not in (1, n_models):

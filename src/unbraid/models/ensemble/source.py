@@ -25,7 +25,7 @@ LARGEST_LOSS = 1e-3
 
 
 class Batches(Protocol):
-    """What a step asks of its data."""
+    """Data of a training step."""
 
     def batch(self, rows: Tensor) -> Tensor:
         """Return rows ``[n_models, n]`` as data ``[n_models, n, *shape]``."""

@@ -21,7 +21,7 @@ _FRACTION_BITS = 23
 
 
 class Purpose(IntEnum):
-    """What random numbers are for; numbers of different purposes have nothing to do with each other."""
+    """Purpose of random numbers; numbers of different purposes are independent."""
 
     WEIGHTS = 0
     ROWS = 1

@@ -55,12 +55,12 @@ class TrainedEnsemble:
 
     @property
     def settings(self) -> Settings:
-        """What was trained."""
+        """Settings of the ensemble."""
         return self.network.settings
 
     @property
     def device(self) -> torch.device:
-        """Where the networks are."""
+        """Device of the networks."""
         return next(self.network.parameters()).device
 
     @property
@@ -124,7 +124,7 @@ class TrainedEnsemble:
             what = "the model" if len(self) == 1 else "every model"
             raise ValueError(
                 f"{what} diverged, at step {min(lost.values())}: its loss was not finite; train with a smaller "
-                "learning_rate or strength."
+                "learning_rate or weaker hyperparameters."
             )
         kept = [m for m in range(len(self)) if m not in lost]
         which = ", ".join(f"{m} (step {step})" for m, step in lost.items())

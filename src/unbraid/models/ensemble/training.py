@@ -1,4 +1,4 @@
-"""Training many models: what is asked for becomes settings, a source of data and a run."""
+"""Training of an ensemble from plain arguments: settings, a source of data and a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unbraid._base.optional import torch_device
 from unbraid._base.progress import Show
 from unbraid.models.ensemble.loop import Run, train_ensemble
 from unbraid.models.ensemble.memory import free_bytes
-from unbraid.models.ensemble.settings import JUDGE_WIDTH, Settings, member_strengths
+from unbraid.models.ensemble.settings import DISCRIMINATOR_WIDTH, Settings, member_hyperparameters
 from unbraid.models.ensemble.source import DEFAULT_MEMORY, Source
 from unbraid.models.ensemble.trained import TrainedEnsemble
 
@@ -25,7 +25,7 @@ N_CODES = 10
 PLACE_DISTANCE = 2.0
 
 
-def train(
+def train_vaes(
     model: str,
     data: FactorDataset | AnyArray,
     *,
@@ -33,7 +33,7 @@ def train(
     n_steps: int = 300_000,
     n_codes: int = N_CODES,
     width: int = 32,
-    judge_width: int = JUDGE_WIDTH,
+    discriminator_width: int = DISCRIMINATOR_WIDTH,
     batch_size: int = 64,
     learning_rate: float = 1e-4,
     network: str | None = None,
@@ -45,24 +45,24 @@ def train(
     precision: str | None = None,
     at_once: int | None = None,
     progress: Show = None,
-    **strengths: float | Sequence[float],
+    **hyperparameters: float | Sequence[float],
 ) -> TrainedEnsemble:
-    r"""Train VAEs of one family, as many as there are seeds or strengths, in one program.
+    r"""Train VAEs of one family as one ensemble: one member for each seed or hyperparameter.
 
-    Member ``m`` has seed ``seeds[m]`` and strength ``beta[m]``, where a single value serves all. It draws its weights,
-    batches and noise from streams of its own seed, so that it comes out the same alone or not, up to rounding.
+    Member ``m`` has seed ``seeds[m]`` and hyperparameter ``beta[m]``; a single value is used for all members. It draws
+    its weights, batches and noise from streams of its own seed, so a member trained alone is the same up to rounding.
 
     Args:
         model: ``"vae"``, ``"beta_vae"``, ``"annealed_vae"``, ``"factor_vae"``, ``"beta_tcvae"``, ``"dip_vae_i"``,
             ``"dip_vae_ii"`` or ``"conditioned_vae"``.
         data: A data set with ``observations`` and ``factors`` by row, or an array with one row for each observation:
-            pictures ``(n, channels, height, width)`` from 0 to 1 (or bytes), whose pixels are modelled as chances, or
-            vectors ``(n, n_numbers)``, modelled as Gaussians of variance 1.
+            pictures ``(n, channels, height, width)`` from 0 to 1 (or bytes), with a Bernoulli likelihood for each
+            pixel, or vectors ``(n, n_numbers)``, with a Gaussian likelihood of variance 1.
         seeds: One for each member.
         n_steps: Steps from the start; 300 000 for the published models.
         n_codes: Dimensions of the codes.
         width: Channels of the first convolution; hidden layers have eight times as many units.
-        judge_width: Units of each hidden layer of the discriminator of ``factor_vae``.
+        discriminator_width: Units of each hidden layer of the discriminator of ``factor_vae``.
         batch_size: Rows of a step for each member, drawn with replacement.
         learning_rate: Of Adam.
         network: ``"conv"`` for pictures of even sides, ``"mlp"`` for anything; by default the first for pictures.
@@ -74,21 +74,21 @@ def train(
         device: ``"cpu"`` or ``"cuda"``; there the step is compiled and recorded as a CUDA graph.
         precision: Of products: ``"float32"``, by default on a CPU, or ``"bfloat16"``, by default on a GPU.
         at_once: Members that are trained side by side; the others follow in groups. By default as many as fit in
-            the memory that is free at the start, going by what a step is reckoned to take.
+            the memory that is free at the start, by an estimate of the memory of a step.
         progress: Show a progress bar on standard error, by default when that is a terminal; ``"lines"``: a line now and
             then.
-        strengths: Those of the model: ``beta``; ``gamma``, ``capacity`` and ``capacity_steps``; ``off_diagonal`` and
+        hyperparameters: Of the model: ``beta``; ``gamma``, ``capacity`` and ``capacity_steps``; ``off_diagonal`` and
             ``diagonal``. One number, or one for each member.
 
     Returns:
         The trained models.
 
     Raises:
-        ValueError: An unknown model or strength, lengths that do not fit, data that do not fit the network, a folder
-            with another run, or not enough memory.
+        ValueError: An unknown model or hyperparameter, lengths that do not fit, data that do not fit the network, a
+            folder with another run, or not enough memory.
     """
     torch_device(device)
-    numbers, columns = member_strengths(model, strengths, seeds)
+    numbers, columns = member_hyperparameters(model, hyperparameters, seeds)
     source = Source(data, device=device, memory=min(DEFAULT_MEMORY, free_bytes(device) // 2))
     is_picture = len(source.shape) == 3
     settings = Settings(
@@ -97,13 +97,13 @@ def train(
         n_rows=source.n_rows,
         shape=source.shape,
         seeds=numbers,
-        strengths=columns,
+        hyperparameters=columns,
         places=_places(model, places, data, n_codes),
         network=network or ("conv" if is_picture else "mlp"),
         likelihood="bernoulli" if is_picture else "gaussian",
         n_codes=n_codes,
         width=width,
-        judge_width=judge_width,
+        discriminator_width=discriminator_width,
         batch_size=batch_size,
         learning_rate=learning_rate,
         precision=precision or ("bfloat16" if device.startswith("cuda") else "float32"),
@@ -139,7 +139,7 @@ def _places(
 
 
 def _folder(argument: str, out: str | Path) -> Path:
-    """Return the folder, made now so that nobody learns after hours that it cannot be."""
+    """Return the folder, made before training, so that a folder that cannot be made fails at once."""
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
     except OSError as error:

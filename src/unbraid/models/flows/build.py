@@ -1,4 +1,4 @@
-"""The flows, put together from their parts."""
+"""Builders of the flows."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from zuko.utils import unpack
 
 
 class Split(nn.Module):
-    """Where the two parts of a vector are, found once: on a GPU, looking for them would wait for all work before.
+    """Positions of the two parts of a vector, found once: on a GPU, finding them would wait for all earlier work.
 
     Args:
         stays: Which entries stay as they are, a Boolean vector.

@@ -1,4 +1,4 @@
-"""Flow and prior."""
+"""Flows and their priors."""
 
 from __future__ import annotations
 

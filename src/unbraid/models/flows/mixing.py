@@ -1,4 +1,4 @@
-"""Permutations, rotations, Haar."""
+"""Transforms that mix entries: normalisation, permutations, rotations, Haar wavelets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Objectives and loop.
+"""Objectives and training loop of flows.
 
 An objective takes a flow, a batch, its labels and a random generator, and returns one number for each sample.
 """

@@ -1,4 +1,4 @@
-"""Everything that is read off a study's table, as data frames."""
+"""Analysis of the table of a study: correlations, groups, profiles and failures, as data frames."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ from unbraid._base.stats import CORRECTIONS, Correction
 from unbraid.study.analysis.correlate import correlations
 from unbraid.study.analysis.groups import GROUPINGS, By, Grouped, cell_correlations, grouped_correlations
 from unbraid.study.analysis.matrix import METHODS, Correlations, Method
-from unbraid.study.analysis.profiles import against_strength, convergence
-from unbraid.study.table import MODEL, NOTHING_TO_MEASURE, Wide, check_table, has_failed, mean_over_seeds, wide
+from unbraid.study.analysis.profiles import against_hyperparameter, convergence
+from unbraid.study.table import MODEL, FailureKind, ModelTable, check_table, has_failed, mean_over_seeds, pivot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Analysis:
-    """What a study shows. Mappings are by method, ``"pearson"`` and ``"spearman"``.
+    """Results of a study. Mappings are by method, ``"pearson"`` and ``"spearman"``.
 
     Attributes:
-        models: Scores and tasks, a line for each model.
-        settings: The same averaged over seeds, a line for each data set, family and strength.
-        runs: Models, how many of them collapsed, strengths, seeds, numbers and failures of each data set and family.
-            A number is of a whole model: a score, a task or an agreement. Those of single factors come on top.
-        failures: What failed and why, most frequent first, with one of the models it happened to.
+        models: Scores and tasks, a row for each model.
+        settings: The same averaged over seeds, a row for each data set, family and hyperparameter.
+        runs: For each data set and family the number of models, of collapsed models, settings, seeds,
+            measurements and failures. Scores, tasks and agreements of a model are measurements; their values for
+            single factors are not counted.
+        failures: Measurements that failed and the reason, most frequent first, with an example of a model.
         between_scores: Scores with scores, over models; empty with fewer than two scores.
         with_tasks: Scores with tasks, over models; empty without tasks.
         over_settings: Scores with tasks (or with scores, without tasks), over settings.
         groups: The same within each family and each data set, by ``(by, method)``; only where there are several.
         without_family: The same without each family, no intervals; empty with one family.
-        cells: Over the strengths of each data set and family.
-        strengths: Each column against strength.
-        convergence: Each column against the number of rows.
+        cells: Scores with tasks over the settings of each data set and family.
+        hyperparameters: Mean and spread of each column for each setting.
+        convergence: Each column at each sample size.
         level: Corrected p-values below it are called significant.
     """
 
-    models: Wide
-    settings: Wide
+    models: ModelTable
+    settings: ModelTable
     runs: pd.DataFrame
     failures: pd.DataFrame
     between_scores: Mapping[Method, Correlations]
@@ -51,7 +52,7 @@ class Analysis:
     groups: Mapping[tuple[By, Method], Grouped]
     without_family: Mapping[Method, Grouped]
     cells: Mapping[Method, pd.DataFrame]
-    strengths: pd.DataFrame
+    hyperparameters: pd.DataFrame
     convergence: pd.DataFrame
     level: float
 
@@ -68,7 +69,7 @@ class Analysis:
         found |= {f"by_{by}_{name}": one.tidy() for (by, name), one in self.groups.items()}
         found |= {f"without_family_{name}": one.tidy() for name, one in self.without_family.items()}
         found |= {f"cells_{name}": one for name, one in self.cells.items()}
-        return found | {"strengths": self.strengths, "convergence": self.convergence}
+        return found | {"hyperparameters": self.hyperparameters, "convergence": self.convergence}
 
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write every table into a folder that exists, a CSV file each."""
@@ -91,7 +92,7 @@ class Analysis:
         ]
 
 
-def analyse(
+def analyze(
     table: pd.DataFrame,
     *,
     n_rows: int | None = None,
@@ -106,8 +107,8 @@ def analyse(
     """Correlate scores with each other and with tasks over the models of a study.
 
     Args:
-        table: The tidy table of a study, a row for each number.
-        n_rows: Scores at so many rows; the most there are by default.
+        table: The table of a study, a row for each measurement.
+        n_rows: Sample size of the scores; the largest by default.
         factors: Whether scores of single factors are correlated too.
         n_bootstrap: Resamples of the models for each interval.
         confidence: Of the intervals.
@@ -117,16 +118,16 @@ def analyse(
         progress: Whether to show a bar; ``None`` when standard error is a terminal.
 
     Returns:
-        All of it as data frames. :func:`unbraid.report.study_page` makes the page.
+        Correlations, groups, profiles and failures as data frames; :func:`unbraid.report.study_page` draws them.
 
     Raises:
-        ValueError: The table lacks columns or numbers, or an option is not possible.
+        ValueError: The table lacks columns or values, or an option is not possible.
     """
     check_choice("correct", correct, CORRECTIONS)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level}.")
     rows = check_table(table)
-    models = wide(rows, n_rows=n_rows, factors=factors)
+    models = pivot(rows, n_rows=n_rows, factors=factors)
     settings = mean_over_seeds(models)
     options: dict[str, Any] = {
         "n_bootstrap": n_bootstrap,
@@ -148,15 +149,15 @@ def analyse(
         runs=_runs(rows),
         failures=_failures(rows),
         groups=groups,
-        strengths=against_strength(models),
+        hyperparameters=against_hyperparameter(models),
         convergence=convergence(rows),
         level=level,
         **parts,
     )
 
 
-def _one_method(models: Wide, settings: Wide, options: dict[str, Any]) -> dict[str, Any]:
-    """Return everything that is counted once with each method; ``None`` for what the study has not enough for."""
+def _one_method(models: ModelTable, settings: ModelTable, options: dict[str, Any]) -> dict[str, Any]:
+    """Return all correlations by one method; ``None`` where the study has too few scores, tasks or groups."""
     scores, tasks = models.scores, models.tasks
     pairs = (scores, tasks or scores)
     several = bool(scores and (tasks or len(scores) > 1))
@@ -183,15 +184,15 @@ def _one_method(models: Wide, settings: Wide, options: dict[str, Any]) -> dict[s
 
 def _runs(rows: pd.DataFrame) -> pd.DataFrame:
     counted = rows["value"].notna() & (rows["factor"] == "") & (rows["kind"] != MODEL)
-    constant = rows["failure"] == NOTHING_TO_MEASURE
+    constant = rows["failure_kind"] == FailureKind.COLLAPSED
     rows = rows.assign(counted=counted, failed=has_failed(rows), collapsed=rows["model"].where(constant))
     groups = rows.groupby(["dataset", "family"], sort=True)
     found = groups.agg(
         models=("model", "nunique"),
         collapsed=("collapsed", "nunique"),
-        strengths=("strength", "nunique"),
+        settings=("hyperparameter", "nunique"),
         seeds=("seed", "nunique"),
-        numbers=("counted", "sum"),
+        measurements=("counted", "sum"),
         failures=("failed", "sum"),
     )
     return found.reset_index()

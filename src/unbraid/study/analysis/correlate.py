@@ -1,4 +1,4 @@
-"""Coefficients, bootstrap, correction."""
+"""Correlation coefficients with bootstrap intervals and corrected p-values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.stats import Correction, student_two_sided
 from unbraid.study.analysis.matrix import METHODS, Correlations, Method, correct_together
-from unbraid.study.table import Wide
+from unbraid.study.table import ModelTable
 
 #: Numbers held at a time while resampling.
 MOST_NUMBERS = 4_000_000
@@ -55,14 +55,14 @@ def weighted(weights: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
         x: ``(resamples, rows, columns)``, or 1 instead of resamples for the same values in each.
         y: As ``x``.
     """
-    (left, left_size), (right, right_size) = (_standing(weights, side) for side in (x, y))
+    (left, left_size), (right, right_size) = (_standardised(weights, side) for side in (x, y))
     with np.errstate(invalid="ignore", divide="ignore"):
         r = (left.swapaxes(1, 2) @ right) / (left_size[:, :, None] * right_size[:, None, :])
     # A line gives 1 but for rounding; the p-value of three models would show the difference.
     return np.where(np.abs(r) > 1 - RANK_ROUNDING, np.sign(r), r)
 
 
-def _standing(weights: FloatArray, side: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _standardised(weights: FloatArray, side: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return columns less their mean, each row times the root of its weight, and their lengths, NaN if constant."""
     share = weights / weights.sum(axis=1, keepdims=True)
     centred = side - share[:, None, :] @ side
@@ -105,7 +105,7 @@ ROUNDING = 1e-12
 
 
 class _Block(NamedTuple):
-    """Columns that lack the same lines, so that one product gives all their pairs."""
+    """Columns with missing values in the same rows, so that one matrix product gives all their pairs."""
 
     rows: IntArray
     columns: IntArray
@@ -114,7 +114,7 @@ class _Block(NamedTuple):
 
 
 def correlations(
-    values: Wide | pd.DataFrame,
+    values: ModelTable | pd.DataFrame,
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     *,
@@ -129,10 +129,10 @@ def correlations(
     Pearson's :math:`r` measures how near the points are to a line, Spearman's how near they are to any rising or
     falling curve: it is Pearson's on ranks. A p-value is that of :math:`t = r \sqrt{(n - 2) / (1 - r^2)}` under
     Student's distribution with n − 2 degrees of freedom; an interval holds the middle of the correlations of resampled
-    models, ranked anew in every resample. A pair uses the models that have both numbers.
+    models, ranked anew in every resample. A pair uses the models that have both values.
 
     Args:
-        values: A line for each model.
+        values: A row for each model.
         rows: Columns of ``values`` that become rows of the matrix; scores by default.
         columns: Columns of ``values`` that become its columns; tasks by default, or scores where there are none.
         method: ``"pearson"`` or ``"spearman"``.
@@ -143,7 +143,7 @@ def correlations(
 
     Returns:
         Coefficients from −1 to 1, p-values, intervals and counts. NaN where a column is constant or fewer than three
-        models have both numbers; the notes say which.
+        models have both values; the notes say which.
 
     Raises:
         ValueError: An unknown column, method or correction, or a confidence outside (0, 1).
@@ -196,10 +196,10 @@ def p_values(r: FloatArray, n: IntArray) -> FloatArray:
 
 
 def _chosen(
-    values: Wide | pd.DataFrame, rows: Sequence[str] | None, columns: Sequence[str] | None
+    values: ModelTable | pd.DataFrame, rows: Sequence[str] | None, columns: Sequence[str] | None
 ) -> tuple[pd.DataFrame, list[str], list[str]]:
-    given = values if isinstance(values, Wide) else None
-    frame = values.values if isinstance(values, Wide) else values
+    given = values if isinstance(values, ModelTable) else None
+    frame = values.values if isinstance(values, ModelTable) else values
     if given is None and (rows is None or columns is None):
         raise ValueError("rows and columns must be named for a plain DataFrame, got None.")
     left = list(rows) if rows is not None else given.scores if given else []
@@ -215,7 +215,7 @@ def _chosen(
 
 
 def _blocks(x: FloatArray, y: FloatArray) -> Iterator[_Block]:
-    """Yield every two groups of columns that lack the same lines, with the lines that neither lacks."""
+    """Yield every two groups of columns with missing values in the same rows, restricted to complete rows."""
     for rows in _alike(x):
         for columns in _alike(y):
             kept = np.isfinite(x[:, rows[0]]) & np.isfinite(y[:, columns[0]])
@@ -264,6 +264,6 @@ def _notes(frame: pd.DataFrame, left: list[str], right: list[str], n: IntArray, 
     if constant:
         yield f"Constant over these models, so without correlation: {', '.join(constant)}."
     if (n < FEWEST).any():
-        yield f"Fewer than {FEWEST} models have both numbers in {int((n < FEWEST).sum())} pairs, which stay empty."
+        yield f"Fewer than {FEWEST} models have both values in {int((n < FEWEST).sum())} pairs, which stay empty."
     elif n_bootstrap and n.min() < FEW:
         yield f"With fewer than {FEW} models (here {n.min()}), bootstrap intervals are too narrow."

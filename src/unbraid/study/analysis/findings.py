@@ -1,4 +1,4 @@
-"""What a study shows, in plain words."""
+"""Findings of a study as sentences."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from unbraid.study.analysis.groups import TIMES
 from unbraid.study.analysis.matrix import Correlations, single_pairs
 from unbraid.study.table import TASK_MARK
 
-#: What solves tasks, as a noun.
+#: Predictors as nouns.
 PREDICTOR_WORDS = {
     "linear": "a linear model",
     "boosting": "boosted trees",
     "forest": "a random forest",
     "mlp": "a small network",
 }
-#: A score is called unsettled where so few models keep their order at the smallest size.
-UNSETTLED = 0.9
-#: Pearson's and Spearman's coefficients that differ by as much are pointed out.
+#: Rank correlation between the smallest and the largest sample size below which a score has not converged.
+CONVERGED = 0.9
+#: Difference between Pearson's and Spearman's coefficients that is reported.
 CURVED = 0.2
 
 
@@ -43,7 +43,7 @@ def coefficient(value: float) -> str:
 
 
 def facts(analysis: Analysis) -> list[tuple[str, str]]:
-    """Return what was run, as label and text."""
+    """Return counts of models, scores and failures, as label and text."""
     about, runs = analysis.models.about, analysis.runs
     collapsed = int(runs["collapsed"].sum())
     return [
@@ -52,7 +52,7 @@ def facts(analysis: Analysis) -> list[tuple[str, str]]:
         ("Data sets", f"{about['dataset'].nunique():,}"),
         ("Scores", f"{len(analysis.models.scores):,}"),
         ("Tasks", f"{len(analysis.models.tasks):,}"),
-        ("Numbers", f"{int(runs['numbers'].sum()):,}"),
+        ("Measurements", f"{int(runs['measurements'].sum()):,}"),
         ("Failures", f"{int(runs['failures'].sum()):,}"),
     ]
 
@@ -67,39 +67,39 @@ def opening(analysis: Analysis) -> str:
         return f"No two columns could be correlated over {count(len(analysis.models.values), 'model')}."
     clear = int((tidy["p_corrected"] < analysis.level).sum())
     what = "a score and a task" if analysis.with_tasks else "two scores"
-    told = in_words(str(tidy.iloc[0]["column"]))
+    task = in_words(str(tidy.iloc[0]["column"]))
     return (
-        f"The strongest relation between {what} is {relation(tidy.iloc[0], found)}. {told}"
+        f"The strongest relation between {what} is {relation(tidy.iloc[0], found)}. {task}"
         f"{clear:,} of {count(found.n_tests, 'pair')} {'is' if clear == 1 else 'are'} significant "
         f"{after(found)} at a level of {analysis.level:g}."
     )
 
 
 def in_words(column: str) -> str:
-    """Say what a task's column stands for; nothing for a score.
+    """Return what the column of a task means; nothing for a score.
 
     Example:
         >>> in_words("task:factor:shape/forest@2800")
-        'Here factor:shape/forest@2800 is the factor shape, told by a random forest that learned from 2,800 rows. '
+        'Here factor:shape/forest@2800 is the factor shape, predicted by a random forest trained on 2,800 rows. '
     """
     if not column.startswith(TASK_MARK):
         return ""
     name, _, size = bare(column).rpartition("@")
     task, _, predictor = name.rpartition("/")
     factor = task.removeprefix("factor:")
-    what = f"the task {task}, solved" if factor == task else f"the factor {factor}, told"
-    rows = f"{int(size):,} rows" if size.isdecimal() else f"{size} of the most rows that its data set has to learn from"
-    return f"Here {bare(column)} is {what} by {PREDICTOR_WORDS.get(predictor, predictor)} that learned from {rows}. "
+    what = f"the task {task}, solved" if factor == task else f"the factor {factor}, predicted"
+    rows = f"{int(size):,} rows" if size.isdecimal() else f"{size} of the largest training set of its data set"
+    return f"Here {bare(column)} is {what} by {PREDICTOR_WORDS.get(predictor, predictor)} trained on {rows}. "
 
 
 def after(found: Correlations) -> str:
-    """Say after which correction."""
+    """Return the correction for many tests in words."""
     names = {"holm": "Holm's", "fdr_bh": "Benjamini and Hochberg's"}
     return f"after {names[found.correct]} correction" if found.correct in names else "without any correction"
 
 
 def relation(line: pd.Series[float], found: Correlations) -> str:
-    """Say which pair it is and how strong."""
+    """Return a pair with its coefficient in words."""
     r = float(line["r"])
     text = f"{line['row']} with {bare(str(line['column']))} (r = {coefficient(r)}"
     if np.isfinite(line["low"]):
@@ -108,7 +108,7 @@ def relation(line: pd.Series[float], found: Correlations) -> str:
 
 
 def is_lower_better(score: str) -> bool:
-    """Tell whether a score, or a factor's part of it, is better when lower, as far as the catalogue knows."""
+    """Return whether a score, or its value for one factor, is better when lower, by the catalogue of metrics."""
     metric = METRICS.get(score.partition("[")[0])
     return metric is not None and not metric.higher_is_better
 
@@ -119,7 +119,7 @@ def main_matrix(analysis: Analysis) -> Correlations | None:
 
 
 def findings(analysis: Analysis) -> list[str]:
-    """Return what else a reader should take away, a sentence or two each."""
+    """Return the other findings, a sentence or two each."""
     found = main_matrix(analysis)
     if found is None or found.tidy()["r"].isna().all():
         return []
@@ -130,7 +130,7 @@ def findings(analysis: Analysis) -> list[str]:
         *_disagreements(analysis),
         *_among_scores(analysis),
         *_curved(analysis),
-        *_unsettled(analysis),
+        *_not_converged(analysis),
         *found.notes,
     ]
 
@@ -144,8 +144,8 @@ def _collapsed(analysis: Analysis) -> Iterator[str]:
     compared = any(name.startswith("udr_") for name in analysis.models.scores)
     yield (
         f"{int(runs['collapsed'].sum()):,} of {count(len(analysis.models.about), 'model')} collapsed, all their codes "
-        f"constant: {where}. They have no scores and no tasks, so correlations and means leave them out"
-        + ("; compared with other models, they agree with none and count 0." if compared else ".")
+        f"constant: {where}. They have no scores and no tasks, so correlations and means are computed without them"
+        + ("; their agreement with other models is 0." if compared else ".")
     )
 
 
@@ -156,7 +156,7 @@ def _predictors(analysis: Analysis) -> Iterator[str]:
     clear = tidy[tidy["p_corrected"] < analysis.level]
     best = clear.drop_duplicates("column")
     if best.empty:
-        yield "No score predicts any task: nothing is significant after correction."
+        yield "No score predicts any task: no correlation is significant after correction."
         return
     by_score = {str(row): lines["column"].map(bare).tolist() for row, lines in best.groupby("row", sort=False)}
     ordered = sorted(by_score.items(), key=lambda item: -len(item[1]))
@@ -189,10 +189,10 @@ def _disagreements(analysis: Analysis) -> Iterator[str]:
         said = [text.replace(TASK_MARK, "") for text in groups.says(analysis.level, most=3)]
         many = {"family": "families", "dataset": "data sets"}[by]
         if not said:
-            yield f"No correlation within the {many} clearly contradicts the sign of the whole."
+            yield f"No correlation within the {many} has a significantly different sign than over all models."
             continue
         clear = groups.reversals(analysis.level).query("is_clear").drop_duplicates(["row", "column"])
-        yield f"{count(len(clear), 'pair')} where {many} clearly contradict the whole. {said[0]}"
+        yield f"{count(len(clear), 'pair')} where {many} contradict the correlation over all models. {said[0]}"
         yield from said[1:]
 
 
@@ -220,18 +220,18 @@ def _curved(analysis: Analysis) -> Iterator[str]:
     row, column = str(line.r.index[i]), str(line.r.columns[j])
     n = int((gap[single_pairs(list(line.r.index), list(line.r.columns))] >= CURVED).sum())
     yield (
-        f"Ranks tell another story than a straight line for {count(n, 'pair')}, most so for "
+        f"Rank correlations differ from linear ones for {count(n, 'pair')}, most for "
         f"{row} {TIMES} {bare(column)}: Pearson {coefficient(line.at(row, column).r)}, "
-        f"Spearman {coefficient(rank.at(row, column).r)}. A curve or a few far models can do that."
+        f"Spearman {coefficient(rank.at(row, column).r)}. A curved relation or a few outlying models can be the cause."
     )
 
 
-def _unsettled(analysis: Analysis) -> Iterator[str]:
+def _not_converged(analysis: Analysis) -> Iterator[str]:
     scores = analysis.convergence[analysis.convergence["kind"] != "task"]
     if scores.empty:
         return
     smallest = scores.loc[scores.groupby(["dataset", "column"])["n_rows"].idxmin()]
-    loose = smallest[smallest["rank_correlation"] < UNSETTLED].sort_values("rank_correlation")
+    loose = smallest[smallest["rank_correlation"] < CONVERGED].sort_values("rank_correlation")
     if loose.empty:
         yield "Every score orders the models at its smallest sample size nearly as at its largest."
         return

@@ -1,4 +1,4 @@
-"""Correlations within families or data sets, without one of them, and where they contradict the whole."""
+"""Correlations within families or data sets, or without one of them, and reversals of sign (Simpson's paradox)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unbraid._base.checks import check_choice
 from unbraid._base.stats import Correction
 from unbraid.study.analysis.correlate import FEWEST, correlations
 from unbraid.study.analysis.matrix import Correlations, Method, correct_together
-from unbraid.study.table import Wide
+from unbraid.study.table import ModelTable
 
 By = Literal["family", "dataset"]
 GROUPINGS: tuple[By, ...] = ("family", "dataset")
@@ -27,8 +27,8 @@ class Grouped:
     Attributes:
         by: What the groups are: ``"family"`` or ``"dataset"``.
         leaves_out: Whether a group is all models but those of the family or data set it is named after.
-        pooled: Over all models, corrected for its own tests.
-        groups: By name, corrected for the tests of all groups together.
+        pooled: Correlations over all models, corrected for their own tests.
+        groups: Correlations of each group by name, corrected for the tests of all groups together.
     """
 
     by: By
@@ -37,15 +37,15 @@ class Grouped:
     groups: Mapping[str, Correlations]
 
     def tidy(self) -> pd.DataFrame:
-        """Return one line for each group and pair."""
+        """Return a row for each group and pair."""
         parts = {name: one.tidy() for name, one in self.groups.items()}
         return pd.concat(parts, names=[self.by]).reset_index(level=0).reset_index(drop=True)
 
     def reversals(self, level: float = 0.05) -> pd.DataFrame:
         """Return the pairs whose correlation in a group has another sign than over all models.
 
-        Simpson's paradox is the case where most groups disagree with the whole: then the correlation of the whole
-        comes from differences between the groups.
+        Simpson's paradox is the case where most groups have another sign than all models: then the correlation over
+        all models comes from differences between the groups.
 
         Returns:
             ``row``, ``column``, ``pooled`` (its r), the group, ``r`` in it, and ``is_clear``: both signs are
@@ -62,7 +62,7 @@ class Grouped:
         return kept
 
     def says(self, level: float = 0.05, most: int = 5) -> list[str]:
-        """Point out in words where groups clearly contradict the whole, strongest first."""
+        """Return a sentence for each pair with a significant reversal, strongest first."""
         found = self.reversals(level)
         found = found[found["is_clear"]]
         pairs = list(dict.fromkeys(zip(found["row"], found["column"], strict=True)))
@@ -79,11 +79,11 @@ class Grouped:
     def _cause(self, row: str, column: str, pooled: float) -> str:
         one, many = {"family": ("family", "families"), "dataset": ("data set", "data sets")}[self.by]
         if self.leaves_out:
-            return f"the correlation of the whole hangs on that {one}"
+            return f"the correlation over all models depends on that {one}"
         within = np.array([group.at(row, column).r for group in self.groups.values()])
         if (within * pooled > 0).any():
-            return f"the whole is not true of every {one}"
-        return f"no {one} by itself has the sign of the whole, which comes from differences between {many}"
+            return f"the correlation over all models does not hold in every {one}"
+        return f"no {one} has that sign, so it comes from differences between {many}"
 
 
 def signed(value: float) -> str:
@@ -97,7 +97,7 @@ def signed(value: float) -> str:
 
 
 def grouped_correlations(
-    models: Wide,
+    models: ModelTable,
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     *,
@@ -111,12 +111,12 @@ def grouped_correlations(
     """Correlate over all models and within each family or data set, or without each.
 
     Args:
-        models: A line for each model.
+        models: A row for each model.
         rows: As in :func:`correlations`.
         columns: As in :func:`correlations`.
         by: ``"family"`` or ``"dataset"``.
-        leave_out: Whether a group is what is left without the family or data set, rather than what is in it.
-        pooled: The matrix over all models, where it is there already.
+        leave_out: Whether a group is all models without the family or data set, rather than the models in it.
+        pooled: The matrix over all models, if it is known already.
         method: As in :func:`correlations`.
         correct: Groups are corrected together, for the tests of all of them.
         **options: To :func:`correlations`.
@@ -129,26 +129,26 @@ def grouped_correlations(
     names = sorted(label.unique())
     if leave_out and len(names) < 2:
         raise ValueError(f"leave_out needs at least two groups, got only {by} {names[0]!r}.")
-    settings: dict[str, Any] = {"method": method, "correct": correct} | options
-    whole = correlations(models, rows, columns, **settings) if pooled is None else pooled
+    how: dict[str, Any] = {"method": method, "correct": correct} | options
+    whole = correlations(models, rows, columns, **how) if pooled is None else pooled
     parts = [models.part((label != name) if leave_out else (label == name)) for name in names]
     left, right = list(whole.r.index), list(whole.r.columns)
-    found = correct_together([correlations(part, left, right, **settings) for part in parts])
+    found = correct_together([correlations(part, left, right, **how) for part in parts])
     return Grouped(by=by, leaves_out=leave_out, pooled=whole, groups=dict(zip(names, found, strict=True)))
 
 
 def cell_correlations(
-    strengths: Wide,
+    settings: ModelTable,
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     *,
     method: Method = "pearson",
     correct: Correction = "holm",
 ) -> pd.DataFrame:
-    """Correlate over the strengths of each data set and family.
+    """Correlate over the settings of each data set and family.
 
     Args:
-        strengths: A line for each data set, family and strength (``wide(table, per="strength")``).
+        settings: A row for each data set, family and hyperparameter (``pivot(table, per="setting")``).
         rows: As in :func:`correlations`.
         columns: As in :func:`correlations`.
         method: As in :func:`correlations`.
@@ -156,7 +156,7 @@ def cell_correlations(
 
     Returns:
         ``dataset``, ``family``, ``row``, ``column``, ``r``, ``p``, ``p_corrected``, ``n``; no intervals, as six
-        strengths are too few to resample. Families with fewer than three strengths are left out.
+        settings are too few to resample. Families with fewer than three settings are left out.
 
     References:
         Measuring Orthogonality in Representations of Generative Models (2024), Appendix F, Table 3.
@@ -164,8 +164,8 @@ def cell_correlations(
     """
     keys = ["dataset", "family"]
     cells = [
-        (key, strengths.part(pd.Series(strengths.about.index.isin(lines.index), index=strengths.about.index)))
-        for key, lines in strengths.about.groupby(keys, sort=True)
+        (key, settings.part(pd.Series(settings.about.index.isin(lines.index), index=settings.about.index)))
+        for key, lines in settings.about.groupby(keys, sort=True)
         if len(lines) >= FEWEST
     ]
     if not cells:

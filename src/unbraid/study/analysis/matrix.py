@@ -1,4 +1,4 @@
-"""A matrix and its text; LaTeX by pandas Styler."""
+"""Matrix of correlations, as data, text and LaTeX."""
 
 from __future__ import annotations
 
@@ -19,46 +19,18 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.files import write_text
 from unbraid._base.stats import CORRECTIONS, Correction, corrected
 
-ESCAPED = {
-    "\\": r"\textbackslash{}",
-    "_": r"\_",
-    "%": r"\%",
-    "&": r"\&",
-    "#": r"\#",
-    "$": r"\$",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
 STAR_SAYS = "A star: significant after correction."
 
 
 def as_latex(r: pd.DataFrame, starred: pd.DataFrame, says: str) -> str:
-    """Return a table for the package booktabs; what was done stands in a comment above it."""
-    head = " & ".join(["", *(latex_text(str(name)) for name in r)])
-    lines = [
-        " & ".join(
-            [latex_text(str(name)), *(_latex_cell(*cell) for cell in zip(r.loc[name], starred.loc[name], strict=True))]
-        )
-        for name in r.index
+    """Return a table for the package booktabs; the method stands in a comment above it."""
+    cells = [
+        [_latex_cell(*cell) for cell in zip(*line, strict=True)] for line in zip(r.values, starred.values, strict=True)
     ]
-    body = "\n".join(f"{line} \\\\" for line in lines)
-    columns = "l" + "r" * r.shape[1]
-    return (
-        f"% {says} {STAR_SAYS}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head} \\\\\n\\midrule\n{body}\n"
-        "\\bottomrule\n\\end{tabular}\n"
-    )
-
-
-def latex_text(text: str) -> str:
-    r"""Escape what LaTeX would take as a command.
-
-    Example:
-        >>> latex_text("dci_forest@50%")
-        'dci\\_forest@50\\%'
-    """
-    return "".join(ESCAPED.get(letter, letter) for letter in text)
+    style = pd.DataFrame(cells, index=r.index, columns=r.columns).style
+    for axis in ("index", "columns"):
+        style = style.format_index(escape="latex", axis=axis)
+    return f"% {says} {STAR_SAYS}\n" + str(style.to_latex(hrules=True, column_format="l" + "r" * r.shape[1]))
 
 
 def as_text(r: pd.DataFrame, starred: pd.DataFrame, says: str, *, colour: bool) -> str:
@@ -118,7 +90,7 @@ class Correlations:
         p_corrected: The same, corrected for all ``n_tests``.
         low: Lower end of the bootstrap interval.
         high: Upper end.
-        n: Models with both numbers.
+        n: Models with both values.
         method: ``"pearson"`` or ``"spearman"``.
         correct: The correction: ``"holm"``, ``"fdr_bh"`` or ``"none"``.
         n_tests: Tests corrected for; each pair counts once, a column with itself not at all.
@@ -142,7 +114,7 @@ class Correlations:
 
     @property
     def says(self) -> str:
-        """What was done, in a sentence."""
+        """Method, interval and correction in a sentence."""
         interval = f"{self.confidence:.0%} bootstrap intervals from {self.n_bootstrap:,} resamples of the models"
         return (
             f"{self.method.capitalize()} correlation, {interval if self.n_bootstrap else 'without intervals'}; "

@@ -1,4 +1,4 @@
-"""Scores against strength, scores against sample size, and one column against another."""
+"""Profiles: columns against the hyperparameter, against the sample size, and against each other."""
 
 from __future__ import annotations
 
@@ -6,42 +6,43 @@ import numpy as np
 import pandas as pd
 
 from unbraid._base.checks import check_choice
-from unbraid.study.table import MODEL, SETTING, TASK, TASK_MARK, Wide, check_table
+from unbraid.study.table import MODEL, SETTING, TASK, TASK_MARK, FailureKind, ModelTable, check_table
 
 
-def against_strength(models: Wide) -> pd.DataFrame:
-    """Return every column's mean and spread over seeds, for each data set, family and strength.
+def against_hyperparameter(models: ModelTable) -> pd.DataFrame:
+    """Return every column's mean and spread over seeds, for each data set, family and hyperparameter.
 
     Returns:
-        ``dataset``, ``family``, ``strength``, ``place`` (of the strength among the family's, from 1), ``column``,
-        ``mean``, ``std`` (of single models, n − 1 in its denominator), ``low`` and ``high`` (the extremes), ``n``.
+        ``dataset``, ``family``, ``hyperparameter``, ``place`` (rank of the hyperparameter in the family, from 1),
+        ``column``, ``mean``, ``std`` (of single models, n − 1 in its denominator), ``low`` and ``high`` (the
+        extremes), ``n``.
     """
     keyed = pd.concat([models.about[SETTING], models.values], axis=1)
     long = keyed.melt(id_vars=SETTING, var_name="column", value_name="value")
     groups = long.groupby([*SETTING, "column"], dropna=False, sort=False)["value"]
     found = groups.agg(mean="mean", std="std", low="min", high="max", n="count").reset_index()
-    strengths = found.groupby(["dataset", "family"])["strength"]
-    found.insert(3, "place", strengths.rank(method="dense").fillna(1).astype(int))
+    values = found.groupby(["dataset", "family"])["hyperparameter"]
+    found.insert(3, "place", values.rank(method="dense").fillna(1).astype(int))
     order = {name: k for k, name in enumerate(models.values)}
     found["at"] = found["column"].map(order)
     return found.sort_values(["at", *SETTING]).drop(columns="at").reset_index(drop=True)
 
 
 def convergence(table: pd.DataFrame) -> pd.DataFrame:
-    """Return how each score and task settles as rows are added, over all models.
+    """Return how each score and task converges with the sample size, over all models.
 
     Returns:
-        A line for each data set, name and size, where a name was measured at two sizes at least:
-        ``dataset``, ``kind``, ``column``, ``n_rows``, ``models`` (with a number here and at the largest size),
+        A row for each data set, column and size, for columns with at least two sizes:
+        ``dataset``, ``kind``, ``column``, ``n_rows``, ``models`` (with a value at this and at the largest size),
         ``mean``, ``change`` (mean of the value minus that at the largest size), ``absolute_change`` (mean of its size),
         ``ratio`` (of the mean to the mean at the largest size) and ``rank_correlation`` (Spearman's, with the values at
-        the largest size: whether models are already ordered as they will be).
+        the largest size: whether the order of the models is the same).
 
     References:
         The importance of disentanglement when learning representations (thesis), Appendix C, for one model.
     """
     rows = check_table(table)
-    rows = rows[(rows["factor"] == "") & (rows["kind"] != MODEL) & (rows["failure"] == "")]
+    rows = rows[(rows["factor"] == "") & (rows["kind"] != MODEL) & (rows["failure_kind"] == FailureKind.NONE)]
     solved = rows["predictor"].map(lambda word: f"/{word}" if word else "")
     mark = rows["kind"].map(lambda kind: TASK_MARK if kind == TASK else "")
     rows = rows.assign(column=mark + rows["name"] + solved)
@@ -50,14 +51,14 @@ def convergence(table: pd.DataFrame) -> pd.DataFrame:
         dict(zip(keys, key, strict=True)) | line
         for key, part in rows.groupby(keys, sort=True)
         if part["n_rows"].nunique() > 1
-        for line in _settling(part.pivot(index="model", columns="n_rows", values="value"))
+        for line in _converging(part.pivot(index="model", columns="n_rows", values="value"))
     ]
     names = ["models", "mean", "change", "absolute_change", "ratio", "rank_correlation"]
     return pd.DataFrame(lines, columns=[*keys, "n_rows", *names])
 
 
-def scatter(models: Wide, x: str, y: str) -> pd.DataFrame:
-    """Return two columns beside what each model is; models that lack either are left out.
+def scatter(models: ModelTable, x: str, y: str) -> pd.DataFrame:
+    """Return two columns with the identity of each model, for models that have both values.
 
     Raises:
         ValueError: An unknown column.
@@ -68,7 +69,7 @@ def scatter(models: Wide, x: str, y: str) -> pd.DataFrame:
     return both[both["x"].notna() & both["y"].notna()].reset_index()
 
 
-def _settling(by_size: pd.DataFrame) -> list[dict[str, object]]:
+def _converging(by_size: pd.DataFrame) -> list[dict[str, object]]:
     sizes = sorted(by_size.columns)
     final = by_size[sizes[-1]]
     found = []

@@ -1,4 +1,4 @@
-"""The engines a study can be run with, by name."""
+"""Engines that run the jobs of a study, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes of this machine."""
+"""Engine that runs jobs in processes of this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHARES = 10_000
 
 
 class Cards:
-    """The GPUs of one machine and what is free of each.
+    """The GPUs of one machine, and the free share of each.
 
     Args:
         names: As ``CUDA_VISIBLE_DEVICES`` names them.
@@ -34,7 +34,7 @@ class Cards:
         self._free = dict.fromkeys(names, _SHARES)
 
     def refusal(self, gpus: float) -> str | None:
-        """Say why a job can never get what it wants, or ``None`` if it can."""
+        """Return why this machine can never give a job so many GPUs, or ``None`` if it can."""
         return gpus_refusal(gpus, len(self._free), "this machine")
 
     def take(self, gpus: float, held: Sequence[str] = ()) -> tuple[str, ...] | None:
@@ -42,7 +42,7 @@ class Cards:
 
         Args:
             gpus: How many.
-            held: Cards that would be best, as the worker has them already; then the freest.
+            held: Cards that the worker has already, which are preferred; then the cards with most free.
 
         Returns:
             The cards; ``None`` if too few are free now.
@@ -136,7 +136,7 @@ class LocalEngine:
         return self._n_slots
 
     def submit(self, job: Job) -> None:
-        """Queue a job; one that wants GPUs this machine does not have fails at once."""
+        """Queue a job; a job that needs more GPUs than this machine has fails at once."""
         self._n_unreported += 1
         refusal = self._refusal(job)
         if refusal is not None:
@@ -186,7 +186,7 @@ class LocalEngine:
         """Wait for a job that can start now, and take it with its GPUs; ``None`` when the engine stops."""
         with self._changed:
             while not self._stopped:
-                # Those that want most of a GPU go first: jobs without one can run beside them, not the other way round.
+                # Jobs that need most of a GPU go first: jobs without a GPU can run beside them, not vice versa.
                 for gpus in sorted(self._waiting, reverse=True):
                     cards = self._cards.take(gpus, held) if self._cards is not None else ()
                     if cards is not None:

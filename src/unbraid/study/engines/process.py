@@ -1,4 +1,4 @@
-"""One worker process."""
+"""Worker process of the local engine, and running of jobs in a worker."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _LONGEST_SENTENCE = 2000
 
 
 def died_sentence(tries: int) -> str:
-    """Say that a job's worker died each time it was started."""
+    """Return the reason of a job whose worker died each time it was started."""
     return f"its worker died {tries} times (killed, perhaps for want of memory)"
 
 
 def error_sentence(error: BaseException) -> str:
-    """Return what an exception says, in a string of reasonable length.
+    """Return the message of an exception, cut to a reasonable length.
 
-    A ``ValueError`` is how the library says that something cannot be done, so its words stand alone; others need
-    their type to be understood.
+    The library raises ``ValueError`` with a full sentence, so its message stands alone; other exceptions are shown
+    with their type.
     """
     try:
         said = str(error)
@@ -57,13 +57,13 @@ def error_sentence(error: BaseException) -> str:
 
 
 def run_pickled(pickled: bytes) -> tuple[str | None, float]:
-    """Do a job in this process.
+    """Run a job in this process.
 
-    The job travels as bytes, so that one which cannot be read here (its module is missing) fails with a sentence;
-    its exception travels back as one, since exceptions cannot always be pickled.
+    The job arrives as bytes, so that a job that cannot be unpickled here (its module is missing) fails with a sentence;
+    an exception is returned as a sentence, since exceptions cannot always be pickled.
 
     Returns:
-        Why it failed, ``None`` if it did not; and the seconds it took.
+        The reason of its failure, ``None`` without a failure; and the seconds it took.
     """
     started = time.perf_counter()
     error = None
@@ -96,7 +96,7 @@ _environment_lock = threading.Lock()
 
 
 class WorkerProcess:
-    """Does jobs in a process of its own, so that whatever kills the process is blamed on the job it was doing.
+    """Runs jobs in a process of its own, so that the death of the process is attributed to the job it was running.
 
     Args:
         tries: Starts of a job whose process keeps dying.
@@ -111,10 +111,10 @@ class WorkerProcess:
         self._stopped = False
 
     def finish(self, job: Job, cards: Sequence[str] = ()) -> Finished:
-        """Do a job and wait for it.
+        """Run a job and wait for it.
 
         Args:
-            job: Which.
+            job: The job.
             cards: The only GPUs it may see.
         """
         started = time.perf_counter()
@@ -137,7 +137,7 @@ class WorkerProcess:
         return Finished(job=job, error=error, seconds=time.perf_counter() - started)
 
     def stop(self) -> None:
-        """End the process now, with whatever it is doing; from any thread, for good."""
+        """End the process and its job now and for good; from any thread."""
         with self._lock:
             self._stopped = True
             self._kill()

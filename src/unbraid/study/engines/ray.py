@@ -1,4 +1,4 @@
-"""Ray."""
+"""Engine that runs jobs on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOCAL = "local"
 
 
 def import_ray() -> Any:
-    """Return the library, which not everyone has.
+    """Return the module ``ray``.
 
     Raises:
         ValueError: It is not installed.
@@ -43,9 +43,7 @@ def import_ray() -> Any:
 
 
 def check_address(address: str) -> None:
-    """Raise unless somebody listens at an address.
-
-    Ray itself tries for minutes before it gives up.
+    """Raise unless a server answers at an address; Ray itself tries for minutes before it gives up.
 
     Args:
         address: ``host:port``; ``auto`` and ``local`` are left to Ray.
@@ -75,7 +73,7 @@ def connect(address: str | None, workers: int | None) -> bool:
         Whether this call did it; ``False`` if the process was in a cluster already.
 
     Raises:
-        ValueError: Nobody answers there, the cluster is of another version, or none can be started here.
+        ValueError: No cluster answers, the cluster has another version of Ray, or none can be started here.
     """
     ray = import_ray()
     place = address or os.environ.get("RAY_ADDRESS") or _LOCAL
@@ -122,7 +120,7 @@ class RayEngine:
         race_after: Seconds before which no job is slow.
 
     Raises:
-        ValueError: Ray is not installed, or ``workers`` is less than 1. On entering: nobody answers at the address.
+        ValueError: Ray is not installed, or ``workers`` is less than 1. On entering: no cluster answers at the address.
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None, *, race_after: float = 10.0) -> None:
@@ -160,7 +158,7 @@ class RayEngine:
         return self._workers or max(1, int(self._count("CPU")))
 
     def submit(self, job: Job) -> None:
-        """Queue a job; one that wants GPUs the cluster does not have fails at once."""
+        """Queue a job; a job that needs more GPUs than the cluster has fails at once."""
         self._n_unreported += 1
         self._waiting[job.gpus].append(_Underway(job))
         self._fill()
@@ -185,7 +183,7 @@ class RayEngine:
         return self._ended.popleft()
 
     def _fill(self) -> None:
-        """Start what there is room for; those that want most of a GPU first, as others can run beside them."""
+        """Start jobs while there is room; jobs that need most of a GPU first, as others can run beside them."""
         for gpus in sorted(self._waiting, reverse=True):
             queue = self._waiting[gpus]
             refusal = gpus_refusal(gpus, self._count("GPU"), "the Ray cluster")
@@ -219,7 +217,7 @@ class RayEngine:
     def _start(self, underway: _Underway, strategy: str = "DEFAULT") -> None:
         job = underway.job
         hidden = {} if job.gpus else {"CUDA_VISIBLE_DEVICES": ""}
-        # Retries are ours: Ray's own would start a job that is too large for memory again for ever.
+        # Retries are made here: Ray's own would start a job that is too large for memory again for ever.
         remote = self._remote.options(
             name=job.label,
             num_cpus=1,

@@ -1,4 +1,4 @@
-"""What an engine runs, and what it says of it afterwards."""
+"""Jobs and engines: their protocols."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Protocol
 
 
 class Job(Protocol):
-    """A piece of work that can be sent to another process or machine, and done again without harm.
+    """A piece of work that can be sent to another process or machine, and repeated without harm.
 
-    A job writes what it makes to the store itself, all or nothing, under names that depend on the work alone; so it
-    returns nothing, and doing it twice leaves the store as doing it once.
+    A job returns nothing: it writes its results to the store, each file atomically and under a name that depends on
+    the work alone, so a job that runs twice leaves the same store as one that runs once.
     """
 
     @property
     def key(self) -> str:
-        """What tells this job from every other."""
+        """Identity of the job."""
         ...
 
     @property
     def kind(self) -> str:
-        """Jobs of a kind take about as long as each other, such as ``"train"`` or ``"score"``."""
+        """Kind of the job, such as ``"train"`` or ``"measure"``; jobs of a kind take about as long as each other."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""The job that compares models of one setting with each other."""
+"""Job that computes the agreement of the models of one setting."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class AgreementJob:
     """Compare every two models that differ in their seed only (UDR), and add a row for each.
 
     Attributes:
-        store: Where codes are, and where rows go to.
-        plan: The study.
+        store: Has the codes, and takes the rows.
+        plan: Plan of the study.
         group: The models.
         measurements: The methods.
     """
@@ -42,7 +42,7 @@ class AgreementJob:
 
     @property
     def label(self) -> str:
-        """What is compared, in words."""
+        """Label for people."""
         first = self.group[0]
         return f"comparing {len(self.group)} {first.family} on {first.dataset}"
 
@@ -70,7 +70,7 @@ class AgreementJob:
             )
 
     def _read(self, model: Model) -> tuple[AnyArray | None, AnyArray | None]:
-        """Return codes and what each tells; none for a file in which all are constant: it agrees with no other."""
+        """Return codes and the information that each carries; ``None`` for codes that are all constant."""
         try:
             return read_codes(self.store, model)
         except CollapsedError:

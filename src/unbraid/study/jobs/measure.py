@@ -1,4 +1,4 @@
-"""The job that measures one model: scores, and tasks solved on its codes."""
+"""Job that measures one model: scores, and tasks solved on its codes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from unbraid.representation.representation import Representation
 from unbraid.results.report import Report
 from unbraid.study.plan import Measurement, Model, Plan, content_key
 from unbraid.study.store import Store, factors_name, read_representation, sample_rows
-from unbraid.study.table import NOTHING_TO_MEASURE, SCORE, TASK
+from unbraid.study.table import NO_FAILURE, NOTHING_TO_MEASURE, SCORE, TASK, Failure, FailureKind
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureJob:
-    """Measure what is missing of one model, and add it to the table, sample size by sample size.
+    """Compute the missing scores and tasks of one model, and add them to the table after each sample size.
 
     Attributes:
-        store: Where codes are, and where rows go to.
-        plan: The study.
-        model: Which model.
-        measurements: What is missing.
+        store: Has the codes, and takes the rows.
+        plan: Plan of the study.
+        model: The model.
+        measurements: The missing scores and tasks.
         data_folder: Where files of data sets are; empty for the usual place.
     """
 
@@ -49,7 +49,7 @@ class MeasureJob:
 
     @property
     def label(self) -> str:
-        """What is measured, in words."""
+        """Label for people."""
         return f"measuring {self.model.label}"
 
     def run(self) -> None:
@@ -102,21 +102,25 @@ class MeasureJob:
             progress=False,
         )
         for row in found.to_dict("records"):
-            yield {**self._row(wanted[row["name"]]), **{str(name): _plain(value) for name, value in row.items()}}
+            failure = Failure(FailureKind.FAILED, row["failure"]) if row["failure"] else NO_FAILURE
+            measured = {str(name): _plain(value) for name, value in row.items()}
+            yield {**self._row(wanted[row["name"]]), **measured, **failure.columns()}
 
     def _pictures(self, tasks: list[str]) -> Pictures | None:
-        """Return what some tasks ask about the pictures, if one of these does and there are pictures."""
+        """Return the pictures, if a task needs them and the data set has them."""
         if self.model.file or not any(check_task(name).needs in ("squares", "masks") for name in tasks):
             return None
         labels = self.store.read_arrays(factors_name(self.plan, self.model.dataset))
         return pictures_of(load_dataset(self.model.dataset, self.data_folder or None), labels["rows"])
 
-    def _row(self, measurement: Measurement, *, n_rows: int = 0, failure: str = "") -> dict[str, Any]:
+    def _row(self, measurement: Measurement, *, n_rows: int = 0, failure: Failure = NO_FAILURE) -> dict[str, Any]:
         return measured_row(self.model, measurement, n_rows=n_rows, failure=failure)
 
 
-def measured_row(model: Model, measurement: Measurement, *, n_rows: int = 0, failure: str = "") -> dict[str, Any]:
-    """Return a row of the table for a measurement on a model, as yet without a value."""
+def measured_row(
+    model: Model, measurement: Measurement, *, n_rows: int = 0, failure: Failure = NO_FAILURE
+) -> dict[str, Any]:
+    """Return the row of the table for a measurement on a model, without its value."""
     return {
         **model.columns(),
         "key": measurement.on(model),
@@ -125,19 +129,20 @@ def measured_row(model: Model, measurement: Measurement, *, n_rows: int = 0, fai
         "predictor": measurement.predictor,
         "factor": "",
         "n_rows": n_rows or measurement.n_rows,
-        "failure": failure,
+        **failure.columns(),
         "version": __version__,
     }
 
 
 def _score_rows(row: dict[str, Any], report: Report, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the row of a score, and one for each factor that it has a value for; or one with why it failed."""
+    """Yield the row of a score and a row for each factor; or one row with its failure."""
     if name in report.failures:
-        yield {**row, "failure": report.failures[name]}
+        yield {**row, **Failure(FailureKind.FAILED, report.failures[name]).columns()}
         return
     score = report[name]
     if not np.isfinite(score.value):
-        yield {**row, "failure": " ".join(score.notes) or "the score is not a number."}
+        reason = " ".join(score.notes) or "the score is not a number."
+        yield {**row, **Failure(FailureKind.FAILED, reason).columns()}
         return
     seconds = dict(report.setup.seconds_by_evidence).get(METRICS[name].source.name)
     yield {**row, "value": score.value, "low": score.low, "high": score.high, "null": score.null, "seconds": seconds}

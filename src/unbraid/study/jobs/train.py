@@ -1,4 +1,4 @@
-"""The job that trains models and encodes the data with them."""
+"""Job that trains an ensemble and encodes the data with its members."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from unbraid.data import load_dataset
 from unbraid.models.encoding import CHUNK, drawn_rows, gaussian_rate
 from unbraid.study.plan import Ensemble, Model, Plan, model_row_key
 from unbraid.study.store import Store, factors_name, write_codes, write_factors
-from unbraid.study.table import DIVERGED, MODEL
+from unbraid.study.table import MODEL, NO_FAILURE, Failure, FailureKind
 
 CHECKPOINT = "ensemble.pt"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainJob:
-    """Train the models of an ensemble as one program, or go on where that stopped; then encode the data.
+    """Train an ensemble, from its checkpoint if there is one; then encode the data.
 
     Attributes:
-        store: Where to.
-        plan: The study.
-        ensemble: Which models.
+        store: Takes models, codes and rows.
+        plan: Plan of the study.
+        ensemble: The models.
         data_folder: Where files of data sets are; empty for the usual place.
     """
 
@@ -51,7 +51,7 @@ class TrainJob:
 
     @property
     def label(self) -> str:
-        """What is trained, in words."""
+        """Label for people."""
         return f"training {len(self.ensemble.members)} {self.ensemble.family} on {self.ensemble.dataset}"
 
     @property
@@ -77,7 +77,7 @@ class TrainJob:
         seconds = (time.perf_counter() - started) / len(members)
         self.store.add_rows(
             [
-                model_row(model, loss, "" if step is None else f"{DIVERGED} at step {step}.", seconds)
+                model_row(model, loss, _failure(step), seconds)
                 for model, loss, step in zip(members, losses, trained.diverged, strict=True)
             ]
         )
@@ -91,21 +91,21 @@ class TrainJob:
                 self.ensemble.family,
                 dataset,
                 seeds=[model.seed for model in self.ensemble.members],
-                n_steps=how.steps,
-                n_codes=how.codes,
+                n_steps=how.n_steps,
+                n_codes=how.n_codes,
                 width=how.width,
-                judge_width=how.judge,
+                discriminator_width=how.discriminator_width,
                 batch_size=how.batch,
                 learning_rate=how.learning_rate,
                 out=folder,
                 device=how.device,
                 progress=False,
-                **self.ensemble.strengths,
+                **self.ensemble.hyperparameters,
             )
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
-        """Give a folder on this machine for checkpoints; what it holds in the end is in the store."""
+        """Yield a folder on this machine for checkpoints; its content is in the store afterwards."""
         name = f"models/{self.ensemble.key}"
         self.store.write(f"{name}/members.json", _members(self.ensemble))
         if self.store.folder is not None:
@@ -122,16 +122,16 @@ class TrainJob:
 
 
 def _members(ensemble: Ensemble) -> bytes:
-    """Return which member is which model, for those who want the models themselves."""
+    """Return which member is which model, for users who load the models themselves."""
     members = [
-        {"member": number, "model": model.key, "strength": model.strength, "seed": model.seed}
+        {"member": number, "model": model.key, "hyperparameter": model.hyperparameter, "seed": model.seed}
         for number, model in enumerate(ensemble.members)
     ]
     return json.dumps({"dataset": ensemble.dataset, "family": ensemble.family, "members": members}, indent=1).encode()
 
 
 def _encoded(trained: Any, dataset: Any, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the codes of every member, ``(n_models, n, n_codes)``, and what each tells, ``(n_models, n_codes)``."""
+    """Return the codes of every member, ``(n_models, n, n_codes)``, and their rates, ``(n_models, n_codes)``."""
     codes = np.empty((len(trained), len(rows), trained.settings.n_codes), dtype=np.float32)
     rates = np.zeros((len(trained), trained.settings.n_codes))
     for start in range(0, len(rows), CHUNK):
@@ -142,8 +142,16 @@ def _encoded(trained: Any, dataset: Any, rows: IntArray) -> tuple[FloatArray, Fl
     return codes, rates
 
 
-def model_row(model: Model, loss: float | None, failure: str, seconds: float | None = None) -> dict[str, Any]:
-    """Return the row of the table that says how a model came out."""
+def _failure(diverged_at: int | None) -> Failure:
+    if diverged_at is None:
+        return NO_FAILURE
+    return Failure(FailureKind.DIVERGED, f"training diverged at step {diverged_at}.")
+
+
+def model_row(
+    model: Model, loss: float | None, failure: Failure = NO_FAILURE, seconds: float | None = None
+) -> dict[str, Any]:
+    """Return the row of the table with the loss of a model, or with its failure."""
     return {
         **model.columns(),
         "key": model_row_key(model),
@@ -152,8 +160,8 @@ def model_row(model: Model, loss: float | None, failure: str, seconds: float | N
         "predictor": "",
         "factor": "",
         "n_rows": 0,
-        "value": None if failure else loss,
-        "failure": failure,
+        "value": loss if failure is NO_FAILURE else None,
+        **failure.columns(),
         "seconds": seconds,
         "version": __version__,
     }
