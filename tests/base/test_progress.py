@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from unbraid._base.progress import LEAST, SECONDS, Lines, bar_or_lines, span, track
+from unbraid._base.progress import LEAST, SECONDS, Lines, bar_or_lines, track
 
 
 class Clock:
@@ -41,11 +41,11 @@ def test_a_line_when_there_was_none_for_long_even_if_nothing_ended(clock):
     lines, written = lines_of(3, clock)
     with lines:
         clock.now = SECONDS - 1
-        lines.look()
+        lines.advance(0)
         assert len(written) == 1
         clock.now = SECONDS
-        lines.look()
-        lines.look()
+        lines.advance(0)
+        lines.advance(0)
     assert written[1:] == ["scoring: 0 of 3 steps, 30 s so far"]
 
 
@@ -54,7 +54,7 @@ def test_lines_become_rarer_in_a_long_run(clock):
     with lines:
         while clock.now < 86_400:
             clock.now += 10
-            lines.look()
+            lines.advance(0)
     assert 40 < len(written) < 100
 
 
@@ -103,10 +103,3 @@ def test_commands_choose_by_where_standard_error_goes(monkeypatch):
     assert bar_or_lines() is True
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
     assert bar_or_lines() == "lines"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "says"), [(0, "0 s"), (59.6, "1 min"), (3600, "1 h"), (86_399, "23 h 59 min"), (90_000, "1 d 1 h")]
-)
-def test_lengths_of_time(seconds, says):
-    assert span(seconds) == says

@@ -189,5 +189,5 @@ class TestAddress:
 
     def test_without_ray_the_cure_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "ray", None)
-        with pytest.raises(ValueError, match=r"engine 'ray' needs Ray.*pip install .*\[ray\]"):
+        with pytest.raises(ValueError, match=r"engine 'ray' needs ray.*pip install .*\[ray\]"):
             make_engine("ray")

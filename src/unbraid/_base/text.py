@@ -1,4 +1,4 @@
-"""Lists, numbers, plurals, durations for sentences."""
+"""Names, numbers, counts and durations, written for sentences and tables."""
 
 import math
 from collections.abc import Sequence
@@ -79,3 +79,18 @@ def clip(name: str, most: int = 60) -> str:
 def count(n: int, noun: str) -> str:
     """Write a count and its noun, in the plural where needed."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """Write a length of time in its two largest units.
+
+    Example:
+        >>> duration(4.6), duration(75), duration(3700), duration(200_000)
+        ('5 s', '1 min 15 s', '1 h 1 min', '2 d 7 h')
+    """
+    whole = round(seconds)
+    for size, unit, smaller, below in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            rest = whole % size // smaller
+            return f"{whole // size} {unit}" + (f" {rest} {below}" if rest else "")
+    return f"{whole} s"

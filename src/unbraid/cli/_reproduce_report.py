@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from unbraid._base.files import write_text
+from unbraid._base.record import finite
 from unbraid.reproduce import REPRODUCTIONS
 from unbraid.reproduce.run import Run, judge
 from unbraid.reproduce.status_page import render_status
-from unbraid.results.report import finite
 
 
 def write_report(name: str, result: Any, path: Path) -> Path:

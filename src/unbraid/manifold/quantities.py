@@ -1,4 +1,4 @@
-"""Entropies and partitions."""
+"""Entropies, total correlation, effective dimension, and partitions of latents."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.text import listing
 
 # Entropy of one standard normal variable, in nats.
 UNIT_ENTROPY = 0.5 * (1.0 + math.log(2.0 * math.pi))
@@ -53,6 +54,11 @@ def total_correlation_samples(set_log_volumes: FloatArray, log_volumes: FloatArr
     # Never negative on paper; sums of logarithms, some in single precision, leave a little rounding error.
     rounding = 1e-6 * max(1.0, float(np.abs(set_log_volumes).sum(axis=1).max()))
     return np.where((found < 0) & (found > -rounding), 0.0, found)
+
+
+def latent_names(positions: IntArray) -> str:
+    """Join the names of some latents for a sentence."""
+    return listing([f"z{i}" for i in positions], most=10)
 
 
 def importance_order(entropies: FloatArray) -> IntArray:

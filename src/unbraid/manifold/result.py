@@ -1,8 +1,7 @@
-"""ManifoldAnalysis, convergence."""
+"""Result of a manifold analysis: entropies, tables, convergence, JSON."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,8 @@ import pandas as pd
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.files import write_text
 from unbraid._base.pages import page_of
+from unbraid._base.record import JsonResult
 from unbraid.manifold.quantities import UNIT_ENTROPY, Partition, estimate
-from unbraid.results.report import finite
 
 SMALLEST = 4
 
@@ -127,7 +126,7 @@ class LatentRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ManifoldAnalysis:
+class ManifoldAnalysis(JsonResult):
     """Entropies and mutual information of latents, in nats, each with its standard error over samples.
 
     Attributes:
@@ -260,13 +259,6 @@ class ManifoldAnalysis:
             "notes": list(self.notes),
             "meta": dict(self.meta),
         }
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return everything as JSON, and write it to ``path`` if given. A number that is not finite becomes null."""
-        text = json.dumps(finite(self.to_dict()), ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
 
     def to_html(self, path: str | Path, *, pictures: Pictures | None = None) -> Path:
         """Write one self-contained page.

@@ -15,7 +15,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.files import write_text
-from unbraid._base.optional import require_torch
+from unbraid._base.optional import require
 from unbraid._base.progress import track
 from unbraid._version import __version__
 from unbraid.data.coloured import ColouredDigits, coloured_digits
@@ -306,7 +306,7 @@ def dependent_mnist(
     Raises:
         ValueError: Bad digits or options, or torch is not installed.
     """
-    require_torch("dependent-mnist, which trains a network,")
+    require("dependent-mnist, which trains a network,", "torch", extra="torch")
     check_at_least("n_seeds", n_seeds, 1)
     check_choice("device", device, ("cpu", "cuda"))
     options = replace(QUICK if quick else CodesOptions(), beta=beta, device=device)

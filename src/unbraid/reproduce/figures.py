@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.files import write_text
+from unbraid._base.record import finite
 from unbraid._version import __version__
 from unbraid.report.charts import ChartGroup
-from unbraid.results.report import finite
 
 HEADER = ("what", "ours", "paper", "truth")
 PAPER = "Galperin and Köthe (2025), Analyzing Generative Models by Manifold Entropic Metrics; arXiv:2410.19426"

@@ -11,7 +11,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
-from unbraid._base.optional import require_flows
+from unbraid._base.optional import require
 from unbraid.manifold import GaussianMixture, analyze
 from unbraid.report.charts import ChartGroup, Series, line_chart, matrix_chart
 from unbraid.reproduce.figures import FigureResult, Line
@@ -109,7 +109,7 @@ def digits_flows(
     Raises:
         ValueError: Bad digits, torch or zuko not installed, or no such device.
     """
-    require_flows("unbraid reproduce digits-flows")
+    require("unbraid reproduce digits-flows", "torch", "zuko", extra="train")
     chosen = settings or (QUICK if quick else FULL)
     if n_steps is not None:
         check_at_least("n_steps", n_steps, 1)

@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from unbraid._base.checks import check_choice
 from unbraid._base.files import write_text
+from unbraid._base.record import finite
 from unbraid.reproduce.agreement import RULE, Check, Colour, Part, Reproduction, Standing
-from unbraid.results.report import finite
 
 Mode = Literal["quick", "full", "own"]
 

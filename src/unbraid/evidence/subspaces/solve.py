@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unbraid._base.optional import pip_install
+from unbraid._base.optional import require
 from unbraid.evidence.subspaces.fast import fast_subspaces
 from unbraid.evidence.subspaces.options import Subspace, SubspaceOptions, Subspaces, weigh
 from unbraid.representation.representation import Representation
@@ -19,13 +19,7 @@ def factor_subspaces(rep: Representation, options: SubspaceOptions, rng: np.rand
 
 
 def _solve_nested(rep: Representation, options: SubspaceOptions, rng: np.random.Generator) -> list[Subspace]:
-    try:
-        from unbraid.evidence.subspaces.nested import nested_subspaces
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] != "torch":
-            raise
-        raise ValueError(
-            "solver must be 'fast' here, got 'nested': it needs torch, which is not installed; "
-            f"run {pip_install('torch')}."
-        ) from error
+    require("solver='nested'", "torch", extra="torch", otherwise="give solver='fast'")
+    from unbraid.evidence.subspaces.nested import nested_subspaces
+
     return nested_subspaces(rep, options, rng)
