@@ -7,23 +7,20 @@ codes each, the same factors turned another way in each; beside it scikit-learn'
 all. Beside the seconds on the clock stand those of the processor: read these where other work runs on the machine.
 """
 
-import argparse
-import json
 import os
 import time
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from measure import machine
+from measure import keep, machine, options, parse
 from unbraid import Representation
 from unbraid.data import sample_rows, sprites
 from unbraid.downstream import PREDICTORS, pictures_of, solve
 from unbraid.metrics import udr
 
-N_MODELS, N_CODES, PEER_PAIRS = 50, 10, 20
+N_CODES, PEER_PAIRS = 10, 20
 
 
 def timed(name, work):
@@ -46,12 +43,13 @@ def bent_sprites(n_rows):
     return rep, pictures_of(data, rows)
 
 
-def time_tasks(n_rows):
+def time_tasks(n_rows, predictors):
     rep, pictures = bent_sprites(n_rows)
     small, some = bent_sprites(200)
     lines = []
-    for name, row in PREDICTORS.items():
-        tasks = ["factors", "position_polar", *(["segmentation"] if row.finds_masks else [])]
+    for name in predictors:
+        masks = ["segmentation"] if PREDICTORS[name].finds_masks else []
+        tasks = ["factors", "position_polar", *masks]
         for task in tasks:
             solve(small, task, predictor=name, pictures=some)  # imports are not what is timed
             line, result = timed(
@@ -62,10 +60,10 @@ def time_tasks(n_rows):
     return lines
 
 
-def turned_models(n_rows):
+def turned_models(n_rows, n_models):
     rng = np.random.default_rng(0)
     factors = rng.normal(size=(n_rows, N_CODES))
-    return [factors @ np.linalg.qr(rng.normal(size=(N_CODES, N_CODES)))[0] for _ in range(N_MODELS)]
+    return [factors @ np.linalg.qr(rng.normal(size=(N_CODES, N_CODES)))[0] for _ in range(n_models)]
 
 
 def one_by_one(models):
@@ -77,29 +75,30 @@ def one_by_one(models):
     return [Lasso(alpha=0.1).fit(scaled[0], other) for other in scaled[1:]]
 
 
-def time_agreement(n_rows):
-    models = turned_models(n_rows)
+def time_agreement(n_rows, n_models):
+    models = turned_models(n_rows, n_models)
     udr(models[:2])
-    size = f"{N_MODELS} models, L={N_CODES}, N={n_rows}"
+    size = f"{n_models} models, L={N_CODES}, N={n_rows}"
     lines = [
         timed(f"udr by {method}, all pairs of {size}", lambda m=method: udr(models, method=m))[0]
         for method in ("lasso", "spearman")
     ]
     peer, _ = timed(f"scikit-learn's Lasso, {PEER_PAIRS} pairs", lambda: one_by_one(models))
-    n_pairs = N_MODELS * (N_MODELS - 1)
+    n_pairs = n_models * (n_models - 1)
     all_pairs = peer["processor_seconds"] * n_pairs / PEER_PAIRS
     ratio = all_pairs / lines[0]["processor_seconds"]
     print(f"{n_pairs} pairs one by one would take {all_pairs:.1f} s: {ratio:.0f} times as long")
     return [*lines, peer | {"all_pairs_processor_seconds": all_pairs, "times_as_long": ratio}]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(arguments=None):
+    parser = options(__doc__, __file__)
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_suffix(".json"))
-    given = parser.parse_args()
-    lines = [*time_agreement(given.rows), *time_tasks(given.rows)]
-    given.output.write_text(json.dumps({"machine": machine(), "rows": lines}, indent=1) + "\n")
+    parser.add_argument("--models", type=int, default=50)
+    parser.add_argument("--predictors", nargs="*", default=list(PREDICTORS))
+    given = parse(parser, __file__, arguments, rows=100, models=PEER_PAIRS + 1, predictors=["linear"])
+    lines = [*time_agreement(given.rows, given.models), *time_tasks(given.rows, given.predictors)]
+    keep(given.output, {"machine": machine(), "rows": lines})
 
 
 if __name__ == "__main__":

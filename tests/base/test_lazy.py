@@ -65,6 +65,7 @@ def test_the_command_line_says_its_version_without_loading_a_command():
     assert not modules_after(code) & {"numpy", "pandas"}
 
 
+@pytest.mark.slow
 def test_status_of_a_study_loads_neither_special_functions_nor_what_jobs_need(tmp_path):
     code = "from unbraid.study import Store, look, make_plan, load_study\n"
     code += f"look(make_plan(load_study('mini')), Store({str(tmp_path / 'store')!r})).summary()"

@@ -230,6 +230,7 @@ def test_a_file_that_only_ends_alike_is_not_suggested(tmp_path, capsys, asked):
     assert_refused(*run_cli(capsys, "score", tmp_path / asked), f"{asked}' is not a file.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["two rows", "cut npz"])
 def test_a_real_process_refuses_in_one_line(tmp_path, case):
     make, sentence = FILES[case]

@@ -86,6 +86,7 @@ def test_a_family_name_gives_all_its_scores(tmp_path, capsys):
     assert list(found) == ["mig", *family]
 
 
+@pytest.mark.slow
 def test_same_seed_same_scores_and_another_seed_others(tmp_path, capsys):
     path = save_npz(tmp_path)
     arguments = (path, "--metrics", "mig,z_min_var,dci_forest", "--option", "dci_forest.n_trees=3")
@@ -94,6 +95,7 @@ def test_same_seed_same_scores_and_another_seed_others(tmp_path, capsys):
     assert scores(capsys, *arguments, "--seed", 4) != first
 
 
+@pytest.mark.slow
 def test_the_number_of_jobs_does_not_change_scores(tmp_path, capsys):
     arguments = (save_npz(tmp_path), "--metrics", "mig,sap,z_diff,dci_linear,total_correlation")
     assert scores(capsys, *arguments, "--jobs", 1) == scores(capsys, *arguments, "--jobs", 2)

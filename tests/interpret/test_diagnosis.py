@@ -8,6 +8,8 @@ from unbraid.interpret.diagnosis import diagnose
 from unbraid.interpret.structure import fewest, find_structure, holders, most_by_chance
 from unbraid.panel.saved import read_reports
 
+pytestmark = pytest.mark.slow
+
 METRICS = ["mig", "sap", "dci_linear", "dci_forest", "iwo"]
 
 

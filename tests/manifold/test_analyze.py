@@ -118,6 +118,7 @@ def test_a_module_stays_as_it_was():
     assert all(p.grad is None for p in decoder.parameters())
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_many_runs():
     decoder, _ = torus(n_circles=2)
     runs = [analyze(decoder, 4, n_samples=50, seed=seed) for seed in range(60)]

@@ -3,7 +3,11 @@
 import subprocess
 import sys
 
+import pytest
+
 from unbraid._base.optional import pip_install
+
+pytestmark = pytest.mark.slow
 
 CODE = """
 import sys

@@ -16,6 +16,8 @@ from unbraid.reproduce import PAPER_LINES, dependent_mnist
 from unbraid.reproduce.coloured_vae import PLACES, CodesOptions, learn_codes
 from unbraid.reproduce.dependent_digits import _coloured
 
+pytestmark = pytest.mark.slow
+
 
 class Run(NamedTuple):
     code: int

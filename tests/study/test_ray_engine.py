@@ -25,6 +25,7 @@ from unbraid.study.engines.ray import RayEngine
 
 # Ray leaves sockets, files and processes to the garbage collector, and announces what its next versions will change.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore:.*Ray will no longer override accelerator:FutureWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

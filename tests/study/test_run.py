@@ -14,6 +14,8 @@ from unbraid.representation.files import save
 from unbraid.study import Store, estimate_cost, look, make_plan, parse_study, study_state
 from unbraid.study.run import find_leftovers, keep_study, remove_leftovers, run_plan
 
+pytestmark = pytest.mark.slow
+
 TRAINED = """\
 name: tiny
 data: [sprites_mini]

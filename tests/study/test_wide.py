@@ -67,6 +67,7 @@ def test_a_family_without_strength_is_one_setting():
     assert wide(table(rows), per="strength").values["mig"].to_dict() == pytest.approx({"dots/pca": 0.2})
 
 
+@pytest.mark.slow
 def test_filters():
     rows = study(datasets=("dots", "cars"))
     assert set(wide(rows, families=["beta_vae"]).about["family"]) == {"beta_vae"}
@@ -84,6 +85,7 @@ def test_factors_get_columns_when_asked_for():
     assert wide(rows, factors=True).values.loc["a"].to_dict() == {"mig": 0.1, "mig[shape]": 0.2}
 
 
+@pytest.mark.slow
 def test_order_of_rows_does_not_matter():
     rows = study()
     mixed = rows.sample(frac=1, random_state=0)

@@ -18,6 +18,7 @@ def read(folder):
     return {name: [(event.step, event.value) for event in events.Scalars(name)] for name in events.Tags()["scalars"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [2, 1])
 def test_losses_can_be_read_back(tmp_path, at_once):
     found = train("beta_vae", Dots(), seeds=[0, 1], n_steps=100, tensorboard=tmp_path, at_once=at_once, **SMALL)
