@@ -136,7 +136,7 @@ def main(arguments=None) -> None:
     parser.add_argument(
         "--images", type=int, nargs=2, default=[20_000, 12_288], help="rows and codes as large as images"
     )
-    given = parse(parser, __file__, arguments, rows=200, images=[60, 50])
+    given = parse(parser, __file__, arguments, only=["one-by-one", "linear", "images"], rows=200, images=[60, 50])
     mlp = MLPLadder(widths=(1,), n_steps=5) if given.tiny else MLPLadder()
     found: dict[str, object] = {"machine": machine()}
     for name in given.only:

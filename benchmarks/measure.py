@@ -106,11 +106,17 @@ class Placeholders(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: ModuleSpec) -> types.ModuleType:
         """Return a module in which every name is a class that cannot be made."""
         module = types.ModuleType(spec.name)
-        module.__getattr__ = lambda name: type(name, (), {"__init__": _absent})  # type: ignore[method-assign]
+        module.__getattr__ = _placeholder  # type: ignore[method-assign]
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Run nothing."""
+
+
+def _placeholder(name: str) -> type:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return type(name, (), {"__init__": _absent})
 
 
 def _absent(self: object, *arguments: object, **options: object) -> None:

@@ -104,7 +104,7 @@ def test_flat_images_and_prior_file(capsys, module, tmp_path):
 
 def test_words_of_the_table_are_explained(capsys, module):
     out = run(capsys, module, "decoder", "--latent-dim", 3, "--samples", 10)[1]
-    assert "Active: moves the data, however little, at every sample. Effective dimension: how many" in out
+    assert "Active: moves the data, however little, at every sample. Effective dimension: the number of" in out
 
 
 def test_only_the_top_is_printed(capsys, module):

@@ -14,8 +14,8 @@ from unbraid.manifold import ManifoldAnalysis
 from unbraid.representation.files import read_npy
 
 ACTIVE = (
-    "Active: moves the data, however little, at every sample. Effective dimension: how many latents that move it "
-    "equally far\nwould share the movement as these do; latents that hardly move it are active, and hardly count in it."
+    "Active: moves the data, however little, at every sample. Effective dimension: the number of equally important "
+    "latents\nwith the same entropy of variance shares (the effective rank); latents of little variance hardly add to it."
 )
 
 

@@ -42,7 +42,7 @@ class ManifoldComparison(JsonResult):
         active_b: The same for ``b``.
         order_a: Latents of ``a`` from the highest entropy to the lowest.
         order_b: The same for ``b``.
-        notes: What a reader should know first.
+        notes: Limits of the numbers, in sentences.
         meta: Sizes, options, seed, versions and seconds.
     """
 

@@ -44,7 +44,7 @@ def entropy(log_volumes: FloatArray, n_latents: FloatArray) -> Estimate:
 
 
 def latent_entropy(log_lengths: FloatArray, active: BoolArray) -> Estimate:
-    """Return the entropy of each latent alone (Eq. 8); minus infinity for one that stands still."""
+    """Return the entropy of each latent alone (Eq. 8); minus infinity for an inactive one."""
     return entropy(np.where(active, log_lengths, 0.0), active.astype(np.float64))
 
 
@@ -67,7 +67,7 @@ def importance_order(entropies: FloatArray) -> IntArray:
 
 
 def effective_dimension(log_lengths: FloatArray, active: BoolArray) -> Estimate:
-    r"""Return how many latents share the movement of the data, from 1 to the number of active ones.
+    r"""Return the effective number of latents, from 1 to the number of active ones.
 
     With :math:`p_i` proportional to :math:`\exp(2 H(q_i))`, for PCA the share of variance :math:`\lambda_i / \sum_j
     \lambda_j`, it is :math:`\exp(-\sum_i p_i \log p_i)`, the effective rank of Roy and Vetterli (2007). The error is

@@ -135,16 +135,16 @@ class ManifoldAnalysis(JsonResult):
         partition: The sets that ``manifold_entropy`` and ``total_correlation`` are about; every latent by default.
         active: Which latents move the data in every sample, ``(latent,)``.
         total_entropy: Of the generated data, over active latents (Eq. 7).
-        manifold_entropy: Of each set, ``(n_sets,)``; minus infinity for a set that moves nothing (Eq. 8, A.23).
+        manifold_entropy: Of each set, ``(n_sets,)``; minus infinity for a set of inactive latents (Eq. 8, A.23).
         latent_entropy: Of each latent, ``(latent,)``; the same as ``manifold_entropy`` by default.
         total_correlation: Between the sets; 0 where they are orthogonal everywhere (Eq. 9, A.31).
         pairwise_mutual_information: Of every two latents, ``(latent, latent)`` (Eq. 10, B.32); NaN on the diagonal
             and for inactive latents.
         set_mutual_information: Of every two sets, ``(n_sets, n_sets)`` (Eq. A.27); ``None`` without a partition.
         order: Latents from the highest entropy to the lowest.
-        effective_dimension: How many latents share the movement of the data.
+        effective_dimension: Effective rank of the latents' variances: the exponential of their entropy.
         samples: The numbers of each sample, for :meth:`convergence`.
-        notes: What a reader should know first.
+        notes: Limits of the numbers, in sentences.
         meta: Sizes, options, seed, versions and seconds.
     """
 
