@@ -9,8 +9,6 @@ import pytest
 
 #: Seconds of the processor above which a test without the mark ``slow`` is named at the end.
 SLOW = 1.0
-#: What has passed of the processor before the part of a test that runs now.
-_before = 0.0
 
 
 def pytest_addoption(parser):
@@ -25,20 +23,27 @@ def processor_seconds():
     return used.user + used.system + used.children_user + used.children_system
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item):
-    global _before
-    _before = processor_seconds()
-    return (yield)
+class ProcessorTime:
+    """Adds seconds of the processor to the report of each part of a test; reports carry them from workers."""
+
+    def __init__(self):
+        self.before = 0.0
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self):
+        self.before = processor_seconds()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self):
+        report = yield
+        now = processor_seconds()
+        report.processor_seconds, self.before = now - self.before, now
+        return report
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    global _before
-    report = yield
-    now = processor_seconds()
-    report.processor_seconds, _before = now - _before, now  # travels from workers with the report
-    return report
+def pytest_configure(config):
+    config.pluginmanager.register(ProcessorTime())  # here, and not as hooks of this file, to count doctests of src too
 
 
 def durations_by_folder(reports):

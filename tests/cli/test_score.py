@@ -28,7 +28,7 @@ def test_prints_a_table_to_standard_output(tmp_path, capsys):
     assert said.startswith("This representation is good at compactness (each factor sits in one code).")
     assert [row.split()[0] for row in rows] == ["mig", "sap"]
     assert all(line.startswith("note: ") for line in err.splitlines())
-    assert "shape ordinal, size ordinal, angle ordinal" in err
+    assert "shape ordinal, size ordinal and angle ordinal" in err
 
 
 def test_table_shows_what_the_library_computes(tmp_path, capsys):

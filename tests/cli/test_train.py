@@ -8,6 +8,8 @@ from helpers.small import run_cli
 from unbraid.cli import main
 from unbraid.models.traversals import traversal_png
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["--preset", "tiny", "--width", "2", "--batch", "8", "--codes", "3"]
 
 
@@ -43,7 +45,6 @@ def test_traversals_have_a_row_for_each_code(folder):
     assert struct.unpack(">II", picture[16:24]) == (9 * 34 - 2, 3 * 34 - 2)
 
 
-@pytest.mark.slow
 def test_same_command_goes_on_and_another_is_refused(capsys, folder):
     before = (folder / "ensemble.pt").read_bytes()
     code, out, err = run_cli(

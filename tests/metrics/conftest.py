@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-SLOW_FAMILIES = ("dci_boosting", "dci_es", "dci_forest", "dependent")
+#: Families and kinds of evidence.
+SLOW = ("boosting", "cross_prediction", "dci_boosting", "dci_es", "dci_forest", "dependent", "forest", "loss_capacity")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
         here = Path(__file__).parent in item.path.parents and hasattr(item, "callspec")
-        if here and any(family in item.callspec.id for family in SLOW_FAMILIES):
+        if here and any(part.startswith(SLOW) for part in item.callspec.id.split("-")):
             item.add_marker("slow")

@@ -263,7 +263,7 @@ class TestNotes:
     def test_kinds_are_told_so_that_a_wrong_guess_is_seen(self):
         rep = Representation(CODES, FACTORS, names=["a", "b", "c"], kinds={"c": "circular"})
         notes = " ".join(ub.evaluate(rep, metrics=["mig"]).notes)
-        assert "a ordinal, b ordinal, c circular" in notes
+        assert "a ordinal, b ordinal and c circular" in notes
 
 
 def test_list_metrics_tells_what_each_measures_and_needs():

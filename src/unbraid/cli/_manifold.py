@@ -15,7 +15,7 @@ from unbraid.representation.files import read_npy
 
 ACTIVE = (
     "Active: moves the data, however little, at every sample. Effective dimension: the number of equally important "
-    "latents\nwith the same entropy of variance shares (the effective rank); latents of little variance hardly add to it."
+    "latents\nwith the same entropy of variance shares (the effective rank); latents of little variance hardly count."
 )
 
 
