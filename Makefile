@@ -1,5 +1,6 @@
 # make demo        score the embedded example and write report.html
-# make test        lint, types, documentation, tests; everything CI runs
+# make check       lint, types and the fast tests, for daily work (under two minutes)
+# make test        lint, types, documentation, all tests; everything CI runs
 # make docs        build the documentation site into site/
 # make benchmarks  measure again what the documentation says of speed (an hour or more)
 # make help        print this
@@ -13,13 +14,16 @@ export OMP_WAIT_POLICY = PASSIVE
 # Tests start dozens of processes; without kept bytecode each would compile again what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types docs benchmarks clean
+.PHONY: help demo check test lint types docs benchmarks clean
 
 demo: $(VENV)/installed
 	$(BIN)/unbraid demo --report report.html
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
+
+check: lint types
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not browser"
 
 test: lint types docs
 	$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -8,23 +8,20 @@ some pairs, scaled up to all, and for all pairs from one table of products, as o
 clock stand those of the processor: read these where other work runs on the machine.
 """
 
-import argparse
-import json
 import os
 import time
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from measure import machine
+from measure import keep, machine, options, parse
 from unbraid import Representation
 from unbraid.data import sample_rows, sprites
 from unbraid.downstream import PREDICTORS, pictures_of, solve
 from unbraid.metrics import udr
 
-N_MODELS, N_CODES, PEER_PAIRS = 50, 10, 20
+N_CODES, PEER_PAIRS = 10, 20
 
 
 def timed(name, work):
@@ -47,12 +44,13 @@ def bent_sprites(n_rows):
     return rep, pictures_of(data, rows)
 
 
-def time_tasks(n_rows):
+def time_tasks(n_rows, predictors):
     rep, pictures = bent_sprites(n_rows)
     small, some = bent_sprites(200)
     lines = []
-    for name, row in PREDICTORS.items():
-        tasks = ["factors", "position_polar", *(["segmentation"] if row.finds_masks else [])]
+    for name in predictors:
+        masks = ["segmentation"] if PREDICTORS[name].finds_masks else []
+        tasks = ["factors", "position_polar", *masks]
         for task in tasks:
             solve(small, task, predictor=name, pictures=some)  # imports are not what is timed
             line, result = timed(
@@ -63,10 +61,10 @@ def time_tasks(n_rows):
     return lines
 
 
-def turned_models(n_rows):
+def turned_models(n_rows, n_models):
     rng = np.random.default_rng(0)
     factors = rng.normal(size=(n_rows, N_CODES))
-    return [factors @ np.linalg.qr(rng.normal(size=(N_CODES, N_CODES)))[0] for _ in range(N_MODELS)]
+    return [factors @ np.linalg.qr(rng.normal(size=(N_CODES, N_CODES)))[0] for _ in range(n_models)]
 
 
 def pair_by_pair(scaled):
@@ -97,13 +95,13 @@ def from_products(models):
     return found
 
 
-def time_agreement(n_rows):
+def time_agreement(n_rows, n_models):
     from sklearn.preprocessing import StandardScaler
 
-    models = turned_models(n_rows)
+    models = turned_models(n_rows, n_models)
     udr(models[:2])
     from_products(models[:2])  # imports are not what is timed
-    size = f"{N_MODELS} models, L={N_CODES}, N={n_rows}"
+    size = f"{n_models} models, L={N_CODES}, N={n_rows}"
     lines = [
         timed(f"udr by {method}, all pairs of {size}", lambda m=method: udr(models, method=m))[0]
         for method in ("lasso", "spearman")
@@ -111,7 +109,7 @@ def time_agreement(n_rows):
     scaled = [StandardScaler().fit_transform(codes) for codes in models[: PEER_PAIRS + 1]]
     pairs, _ = timed(f"scikit-learn's Lasso(precompute=gram), {PEER_PAIRS} pairs", lambda: pair_by_pair(scaled))
     table, _ = timed("scikit-learn's Lasso(precompute=gram) on the table of products", lambda: from_products(models))
-    n_pairs, ours = N_MODELS * (N_MODELS - 1), lines[0]["processor_seconds"]
+    n_pairs, ours = n_models * (n_models - 1), lines[0]["processor_seconds"]
     all_pairs = pairs["processor_seconds"] * n_pairs / PEER_PAIRS
     pairs |= {"all_pairs_processor_seconds": all_pairs, "times_as_long": all_pairs / ours}
     table |= {"times_as_long": table["processor_seconds"] / ours}
@@ -119,13 +117,14 @@ def time_agreement(n_rows):
     return [*lines, pairs, table]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(arguments=None):
+    parser = options(__doc__, __file__)
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--output", type=Path, default=Path(__file__).with_suffix(".json"))
-    given = parser.parse_args()
-    lines = [*time_agreement(given.rows), *time_tasks(given.rows)]
-    given.output.write_text(json.dumps({"machine": machine(), "rows": lines}, indent=1) + "\n")
+    parser.add_argument("--models", type=int, default=50)
+    parser.add_argument("--predictors", nargs="*", default=list(PREDICTORS))
+    given = parse(parser, __file__, arguments, rows=100, models=PEER_PAIRS + 1, predictors=["linear"])
+    lines = [*time_agreement(given.rows, given.models), *time_tasks(given.rows, given.predictors)]
+    keep(given.output, {"machine": machine(), "rows": lines})
 
 
 if __name__ == "__main__":

@@ -7,18 +7,15 @@ The jobs sleep, so any number run beside each other on few cores, and whatever t
 seconds over workers is overhead. Starting the workers (each imports the library) is timed apart: it is paid once.
 """
 
-import argparse
-import json
 import os
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure import machine
+from measure import keep, machine, options, parse
 from unbraid.study.engines import make_engine
 
-HERE = Path(__file__).parent
 TARGET = 0.05
 
 
@@ -121,21 +118,18 @@ def show(row):
     )
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def main(arguments=None):
+    parser = options(__doc__, __file__)
     parser.add_argument("--engines", default="local,ray")
     parser.add_argument("--jobs", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--workers", type=int, default=10)
-    parser.add_argument("--output", type=Path, default=HERE / "engines.json")
-    given = parser.parse_args()
-
-    found = json.loads(given.output.read_text()) if given.output.exists() else {}
+    given = parse(parser, __file__, arguments, engines="local", jobs=8, seconds=0.05, workers=2)
     for name in given.engines.split(","):
         row = measure(name, given.jobs, given.seconds, given.workers)
         show(row)
-        found[name] = {"machine": machine(), "load_average": os.getloadavg(), "row": row}
-        given.output.write_text(json.dumps(found, indent=1) + "\n")
+        found = {"machine": machine(), "load_average": os.getloadavg(), "row": row}
+        keep(given.output, {name: found}, beside_others=True)
 
 
 if __name__ == "__main__":

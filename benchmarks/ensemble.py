@@ -9,25 +9,20 @@ Data are binary pictures, kept where the models are. "One at a time" is the same
 plain loop is what one would write by hand: torch's own layers, an eager step, Adam with its defaults.
 """
 
-import argparse
 import gc
 import json
 import os
-import sys
 import time
-import types
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 
-from measure import machine
+from measure import keep, leave_out_the_rest, machine, options, parse
 
-HERE = Path(__file__).parent
 TARGETS = {"images_per_second": 400_000, "times_plain_loop": 30}
 
 
@@ -175,13 +170,6 @@ def time_plain(data, given, steps):
     return sorted(times)[1]
 
 
-def leave_out_the_rest():
-    """Let modules of the package be imported by their files, without what the package itself imports."""
-    package = types.ModuleType("unbraid")
-    package.__path__ = [str(HERE.parent / "src" / "unbraid")]
-    sys.modules["unbraid"] = package
-
-
 def rates(given, seconds):
     return {
         "seconds_per_step": seconds,
@@ -230,7 +218,7 @@ def family(given, model, data, source):
     return line
 
 
-def alone(given, model, precision, data, source, n_steps=50):
+def alone(given, model, precision, data, source):
     """How far the last of four members is from the same model trained alone, beside how far training moved it."""
     import torch
 
@@ -242,7 +230,7 @@ def alone(given, model, precision, data, source, n_steps=50):
         empty(given.device)
         engine = Engine(part, source, device=given.device)
         start = weights_of_last(engine)
-        losses.append([engine.advance()[0, -1].item() for _ in range(n_steps)])
+        losses.append([engine.advance()[0, -1].item() for _ in range(given.alone_steps)])
         ends.append(weights_of_last(engine))
         del engine
     off, moved = ends[0] - ends[1], ends[1] - start
@@ -270,8 +258,8 @@ def lines_of(given):
 
     data = Squares(given.rows, given.side)
     source = Source(data, device=given.device)
-    models = HYPERPARAMETERS if given.model == "all" else [given.model]
-    if given.model == "all":
+    models = HYPERPARAMETERS if given.model == "all" else given.model.split(",")
+    if given.model == "all" or given.tiny:
         yield "beta_vae", beside_the_plain_loop(given, data, source)
         for model, precision in (("beta_vae", "float32"), ("beta_vae", "bfloat16"), ("factor_vae", "float32")):
             yield f"member against alone, {model}, {precision}", alone(given, model, precision, data, source)
@@ -279,19 +267,20 @@ def lines_of(given):
         yield f"family {model}", family(given, model, data, source)
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def main(arguments=None):
+    parser = options(__doc__, __file__)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--arrays-only", action="store_true", help="do not import the package, only NumPy and torch")
-    parser.add_argument("--model", default="all", help="one family only")
+    parser.add_argument("--model", default="all", help="some families only, with commas between")
     parser.add_argument("--models", type=int)
     parser.add_argument("--width", type=int)
     parser.add_argument("--side", type=int)
     parser.add_argument("--batch", type=int)
     parser.add_argument("--steps", type=int)
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--output", type=Path, default=HERE / "ensemble.json")
-    given = parser.parse_args()
+    parser.add_argument("--alone-steps", type=int, default=50, help="steps of a member against the model alone")
+    small = {"models": 2, "width": 1, "side": 16, "batch": 4, "steps": 1, "rows": 50, "alone_steps": 1}
+    given = parse(parser, __file__, arguments, model="factor_vae,conditioned_vae", **small)
     defaults = {"cuda": (64, 32, 64, 64, 300), "cpu": (8, 4, 16, 16, 100)}[given.device]
     for name, value in zip(("models", "width", "side", "batch", "steps"), defaults, strict=True):
         setattr(given, name, getattr(given, name) or value)
@@ -304,9 +293,7 @@ def main():
         where |= {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
     for name, line in lines_of(given):
         print(json.dumps({name: line}), flush=True)
-        known = json.loads(given.output.read_text()) if given.output.exists() else {}
-        known[f"{given.device}, {name}"] = {"machine": where, **line}
-        given.output.write_text(json.dumps(known, indent=1) + "\n")
+        keep(given.output, {f"{given.device}, {name}": {"machine": where, **line}}, beside_others=True)
 
 
 if __name__ == "__main__":

@@ -9,33 +9,29 @@ size of 128 and torch's Adam, for as many passes over the rows as the ladder all
 a few steps and scaled up, since the arithmetic of a step does not change.
 """
 
-import argparse
 import json
 import os
 import time
-from pathlib import Path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 
-from measure import machine, measure
+from measure import keep, machine, measure, options, parse
 from unbraid.data import mpi3d_labels
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves
 from unbraid.metrics._dci_es import es_explicitness, es_informativeness
-from unbraid.probes.capacity import CapacityTask, MLPLadder, as_ladder
+from unbraid.probes.capacity import CapacityTask, MLPLadder
 from unbraid.probes.splits import capacity_split
 from unbraid.representation.representation import Representation
 
-HERE = Path(__file__).parent
-N_ROWS, N_CODES, BATCH = 10_000, 10, 128
-IMAGE_ROWS, IMAGE_CODES = 20_000, 12_288
+N_CODES, BATCH = 10, 128
 TIMED_STEPS = 6
 #: Seconds of the published code on two cores: 12 depths of a forest, 6 widths of a network.
 PUBLISHED = {"forest": 113.0, "mlp": 62.0}
 
 
-def bent_mix(n_rows: int = N_ROWS, n_codes: int = N_CODES, seed: int = 0) -> Representation:
+def bent_mix(n_rows: int, n_codes: int = N_CODES, seed: int = 0) -> Representation:
     """Codes that only a wide network reads well."""
     rng = np.random.default_rng(seed)
     labels = mpi3d_labels(n_samples=n_rows, seed=seed)
@@ -45,9 +41,9 @@ def bent_mix(n_rows: int = N_ROWS, n_codes: int = N_CODES, seed: int = 0) -> Rep
     return Representation(codes, factors, names=labels.factor_names, kinds=[str(f.kind) for f in labels.factors])
 
 
-def time_ladder(name: str) -> dict[str, float]:
+def time_ladder(ladder: object, n_rows: int) -> dict[str, float]:
     """Seconds for curves and importances with a ladder, and what it found."""
-    rep, options = bent_mix(), LossCapacityOptions(ladder=name)
+    rep, options = bent_mix(n_rows), LossCapacityOptions(ladder=ladder)
     started, used = time.perf_counter(), time.process_time()
     curves = loss_capacity_curves(rep, options, np.random.default_rng(0))
     return {
@@ -59,23 +55,23 @@ def time_ladder(name: str) -> dict[str, float]:
     }
 
 
-def time_fit() -> dict[str, float]:
+def time_fit(ladder: MLPLadder, n_rows: int) -> dict[str, float]:
     """Seconds for the networks alone, without importances."""
-    rep, rng = bent_mix(), np.random.default_rng(0)
-    task = CapacityTask(codes=rep.codes, factors=tuple(rep.factors), split=capacity_split(rep.factors, N_ROWS, rng=rng))
+    rep, rng = bent_mix(n_rows), np.random.default_rng(0)
+    task = CapacityTask(codes=rep.codes, factors=tuple(rep.factors), split=capacity_split(rep.factors, n_rows, rng=rng))
     started, used = time.perf_counter(), time.process_time()
-    as_ladder("mlp").fit(task, rng=rng)
+    ladder.fit(task, rng=rng)
     return {"seconds": time.perf_counter() - started, "processor_seconds": time.process_time() - used}
 
 
-def time_one_by_one() -> dict[str, float]:
+def time_one_by_one(ladder: MLPLadder, n_rows: int) -> dict[str, float]:
     """Seconds to train every width for every factor on its own, for the same passes over the rows."""
     import torch
 
     from unbraid.probes.network import n_steps_at
 
-    ladder, rep = MLPLadder(), bent_mix()
-    n_train = int(0.6 * N_ROWS)
+    rep = bent_mix(n_rows)
+    n_train = int(0.6 * n_rows)
     x = torch.as_tensor(rep.codes[:n_train], dtype=torch.float32)
     seconds = 0.0
     for multiple in (0, *ladder.widths):
@@ -134,27 +130,30 @@ def score_images(rep: Representation) -> None:
         loss_capacity_curves(rep, LossCapacityOptions(ladder=name), np.random.default_rng(0))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(arguments=None) -> None:
+    parser = options(__doc__, __file__)
     parser.add_argument("--only", nargs="*", default=["mlp", "one-by-one", "forest", "fourier", "linear", "images"])
-    arguments = parser.parse_args()
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument(
+        "--images", type=int, nargs=2, default=[20_000, 12_288], help="rows and codes as large as images"
+    )
+    given = parse(parser, __file__, arguments, only=["one-by-one", "linear", "images"], rows=200, images=[60, 50])
+    mlp = MLPLadder(widths=(1,), n_steps=5) if given.tiny else MLPLadder()
     found: dict[str, object] = {"machine": machine()}
-    for name in arguments.only:
+    for name in given.only:
         if name == "images":
-            peak = measure(score_images, image_codes, (IMAGE_ROWS, IMAGE_CODES))
+            peak = measure(score_images, image_codes, tuple(given.images), here=given.tiny)
             found[name] = {"seconds": peak.seconds, "process_gib": peak.process_mib / 1024}
         elif name == "one-by-one":
-            found["mlp-alone"] = time_fit()
-            found[name] = time_one_by_one()
+            found["mlp-alone"] = time_fit(mlp, given.rows)
+            found[name] = time_one_by_one(mlp, given.rows)
             found["one-by-one-over-mlp"] = found[name]["seconds"] / found["mlp-alone"]["seconds"]
         else:
-            found[name] = time_ladder(name)
+            found[name] = time_ladder(mlp if name == "mlp" else name, given.rows)
             if name in PUBLISHED:
                 found[name]["published_seconds"] = PUBLISHED[name]
         print(name, json.dumps(found[name]), flush=True)
-    target = HERE / "explicitness.json"
-    known = json.loads(target.read_text()) if target.exists() else {}
-    target.write_text(json.dumps({**known, **found}, indent=2) + "\n")
+    keep(given.output, found, beside_others=True)
 
 
 if __name__ == "__main__":

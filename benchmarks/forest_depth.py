@@ -7,13 +7,11 @@ Informativeness hardly moves between depths 8 and 32, while disentanglement fall
 means little without the depth it belongs to.
 """
 
-import argparse
 import json
-from pathlib import Path
 
 import numpy as np
 
-from measure import machine
+from measure import keep, machine, options, parse
 from unbraid.data import mpi3d_labels
 from unbraid.evidence.loss_capacity import row_losses
 from unbraid.metrics import completeness, disentanglement
@@ -22,14 +20,14 @@ from unbraid.probes.importance import Importance
 from unbraid.probes.splits import capacity_split
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(arguments=None) -> None:
+    parser = options(__doc__, __file__)
     parser.add_argument("rows", type=int, nargs="?", default=20_000)
     parser.add_argument("--trees", type=int, default=100)
-    arguments = parser.parse_args()
-    rep, rng = mpi3d_labels("noisy", n_samples=arguments.rows), np.random.default_rng(0)
+    given = parse(parser, __file__, arguments, rows=300, trees=2)
+    rep, rng = mpi3d_labels("noisy", n_samples=given.rows), np.random.default_rng(0)
     split = capacity_split(rep.factors, rep.n_samples, rng=rng)
-    ladder = ForestLadder(n_trees=arguments.trees, codes_tried="scikit-learn")
+    ladder = ForestLadder(n_trees=given.trees, codes_tried="scikit-learn")
     fitted = ladder.fit(CapacityTask(codes=rep.codes, factors=tuple(rep.factors), split=split), rng=rng)
     found = []
     for rung, depth in enumerate(ladder.depths):
@@ -45,8 +43,7 @@ def main() -> None:
             }
         )
         print(json.dumps(found[-1]), flush=True)
-    result = {"machine": machine(), "rows": arguments.rows, "trees": arguments.trees, "depths": found}
-    Path(__file__).with_suffix(".json").write_text(json.dumps(result, indent=2) + "\n")
+    keep(given.output, {"machine": machine(), "rows": given.rows, "trees": given.trees, "depths": found})
 
 
 if __name__ == "__main__":

@@ -7,13 +7,9 @@ The pairwise mutual information of all latents is compared with what the paper d
 of those only some pairs are run, and the time of all follows by their number.
 """
 
-import argparse
 import json
 import os
-import sys
 import time
-import types
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -22,10 +18,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from measure import machine
+from measure import keep, leave_out_the_rest, machine, options, parse
 
-HERE = Path(__file__).parent
-SIDE, LATENTS = 28, 784
 PUBLISHED = {"pairs": 78.0, "flow": 10.0}
 
 
@@ -49,7 +43,7 @@ class Coupling(nn.Module):
         return torch.cat([first, second * torch.exp(torch.tanh(scale)) + shift], dim=1)[:, self.shuffle]
 
 
-def glow(side=SIDE):
+def glow(side):
     """A decoder from latents to images, with the layers of Table E.1: 8 dense couplings, then 6 and 6 convolutional."""
     pixels = side * side
     dense = [Coupling(pixels, 201, False) for _ in range(8)]
@@ -112,26 +106,26 @@ def by_determinants(columns, pairs):
     return torch.stack(found)
 
 
-def measure_pairs(device, n_samples, n_pairs):
+def measure_pairs(device, latents, n_samples, n_pairs):
     """Ours on all pairs against determinants on some, from the same Jacobians."""
     from unbraid.evidence.jacobians.gram import gram_of
 
     generator = torch.Generator(device).manual_seed(0)
-    jacobian = torch.randn(n_samples, LATENTS, LATENTS, generator=generator, device=device)
+    jacobian = torch.randn(n_samples, latents, latents, generator=generator, device=device)
     ready = jacobian.numpy() if device == "cpu" else jacobian
     pairs_from_gram(gram_of(ready[:2]))  # starting the libraries is not what is timed
     gram, gram_seconds = timed(lambda: gram_of(ready), device, repeats=2)
     (matrix, _), seconds = timed(lambda: pairs_from_gram(gram), device, repeats=3)
-    chosen = np.random.default_rng(0).choice(LATENTS, (n_pairs, 2))
+    chosen = np.random.default_rng(0).choice(latents, (n_pairs, 2))
     chosen = chosen[chosen[:, 0] != chosen[:, 1]]
     columns = jacobian.mT.contiguous()
     by_determinants(columns, chosen[:2].tolist())
     expected, slow = timed(lambda: by_determinants(columns, chosen.tolist()), device)
     error = np.abs(matrix[chosen[:, 0], chosen[:, 1]] - expected.double().cpu().numpy()).max()
-    all_pairs = LATENTS * (LATENTS - 1) // 2
+    all_pairs = latents * (latents - 1) // 2
     slow_all = slow / len(chosen) * all_pairs
     return {
-        "name": f"pairwise mutual information, {LATENTS} latents, {n_samples} samples, {device}",
+        "name": f"pairwise mutual information, {latents} latents, {n_samples} samples, {device}",
         "seconds_from_gram": seconds,
         "seconds_from_jacobians": seconds + gram_seconds,
         "determinants_run": len(chosen),
@@ -153,40 +147,40 @@ def analyze(decoder, latent_dim, n_samples, device, memory):
     return source, collect(source, [np.array([i]) for i in range(latent_dim)])
 
 
-def measure_everything(n_samples, memory):
+def measure_everything(latents, n_samples, memory):
     """All numbers from Jacobians that are there already."""
     from unbraid.evidence.jacobians.sources import precomputed
     from unbraid.evidence.jacobians.statistics import collect
 
-    jacobian = np.random.default_rng(0).standard_normal((n_samples, LATENTS, LATENTS), dtype=np.float32)
-    sets = [np.array([i]) for i in range(LATENTS)]
+    jacobian = np.random.default_rng(0).standard_normal((n_samples, latents, latents), dtype=np.float32)
+    sets = [np.array([i]) for i in range(latents)]
     _, seconds = timed(lambda: collect(precomputed(jacobian, memory=memory), sets), "cpu")
-    return {"name": f"everything from Jacobians, {LATENTS} latents, {n_samples} samples, cpu", "seconds": seconds}
+    return {"name": f"everything from Jacobians, {latents} latents, {n_samples} samples, cpu", "seconds": seconds}
 
 
-def measure_flow(device, n_samples, memory):
+def measure_flow(device, side, n_samples, memory):
     """Jacobians, entropies, total correlation and all pairs of a flow on images of 28 x 28."""
     torch.manual_seed(0)
-    decoder = glow().to(device)
-    analyze(decoder, LATENTS, 2, device, memory)
+    decoder, latents = glow(side).to(device), side * side
+    analyze(decoder, latents, 2, device, memory)
     reset_peak(device)
-    (source, found), seconds = timed(lambda: analyze(decoder, LATENTS, n_samples, device, memory), device)
+    (source, found), seconds = timed(lambda: analyze(decoder, latents, n_samples, device, memory), device)
     _, jacobian_seconds = timed(lambda: [chunk.start for chunk in source.chunks()], device)
     return {
-        "name": f"flow, {LATENTS} latents, {n_samples} samples, {device}, memory={memory}",
+        "name": f"flow, {latents} latents, {n_samples} samples, {device}, memory={memory}",
         "parameters": sum(p.numel() for p in decoder.parameters()),
         "seconds": seconds,
         "seconds_of_jacobians_alone": jacobian_seconds,
         "chunk": source.chunk_size,
         "gib": peak_gib(device),
-        "total_correlation_per_latent": float((found.log_lengths.sum(axis=1) - found.log_volumes).mean() / LATENTS),
+        "total_correlation_per_latent": float((found.log_lengths.sum(axis=1) - found.log_volumes).mean() / latents),
     }
 
 
-def measure_large(device, n_samples, memory, doublings):
+def measure_large(device, n_samples, memory, doublings, channels):
     """A decoder with many outputs: what is needed beyond its own forward-mode passes."""
     torch.manual_seed(0)
-    decoder = image_decoder(doublings=doublings).to(device)
+    decoder = image_decoder(channels=channels, doublings=doublings).to(device)
     analyze(decoder, 128, 2, device, memory)
     reset_peak(device)
     (source, _), seconds = timed(lambda: analyze(decoder, 128, n_samples, device, memory), device)
@@ -227,54 +221,43 @@ def peak_gib(device):
     return torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else None
 
 
-def leave_out_the_rest():
-    """Let modules of the package be imported by their files, without what the package itself imports."""
-    package = types.ModuleType("unbraid")
-    package.__path__ = [str(HERE.parent / "src" / "unbraid")]
-    sys.modules["unbraid"] = package
-
-
-def main():
-    parser = argparse.ArgumentParser()
+def main(arguments=None):
+    parser = options(__doc__, __file__)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--arrays-only", action="store_true", help="do not import the package, only NumPy and torch")
-    parser.add_argument("--samples", type=int, help="samples of 784 latents; 64 on a processor, 1000 on a GPU")
+    parser.add_argument("--parts", default="", help="pairs, everything, flow, large; by default what the device is for")
+    parser.add_argument("--side", type=int, default=28, help="of the images of the flow, whose pixels are the latents")
+    parser.add_argument("--samples", type=int, help="64 on a processor, 1000 on a GPU")
+    parser.add_argument("--large-samples", type=int, default=64, help="samples of the large decoder")
+    parser.add_argument("--channels", type=int, default=512, help="of the large decoder, at 4 pixels")
     parser.add_argument("--pairs", type=int, default=2000, help="pairs to find by determinants")
     parser.add_argument("--doublings", type=int, default=6, help="of the side of the large decoder, from 4 pixels")
     parser.add_argument(
         "--memory", default="2GiB,16GiB,8GiB", help="budgets: processor, flow and large decoder on a GPU"
     )
-    parser.add_argument("--output", type=Path, default=HERE / "manifold.json")
-    given = parser.parse_args()
+    small = {"side": 8, "samples": 3, "large_samples": 2, "channels": 8, "pairs": 20, "doublings": 2}
+    given = parse(parser, __file__, arguments, parts="pairs,everything,flow,large", **small)
     if given.arrays_only:
         leave_out_the_rest()
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
     device = given.device
     on_cpu, flow_memory, large_memory = given.memory.split(",")
-    if device == "cpu":
-        samples = given.samples or 64
-        work = [
-            lambda: measure_pairs(device, samples, given.pairs),
-            lambda: measure_everything(samples, on_cpu),
-        ]
-    else:
-        samples = given.samples or 1000
-        work = [
-            lambda: measure_pairs(device, samples, given.pairs),
-            lambda: measure_flow(device, samples, flow_memory),
-            lambda: measure_large(device, 64, large_memory, given.doublings),
-        ]
+    samples, latents = given.samples or (64 if device == "cpu" else 1000), given.side**2
+    work = {
+        "pairs": lambda: measure_pairs(device, latents, samples, given.pairs),
+        "everything": lambda: measure_everything(latents, samples, on_cpu),
+        "flow": lambda: measure_flow(device, given.side, samples, flow_memory),
+        "large": lambda: measure_large(device, given.large_samples, large_memory, given.doublings, given.channels),
+    }
     lines = []
-    for one in work:
-        lines.append(one())
+    for part in (given.parts or ("pairs,everything" if device == "cpu" else "pairs,flow,large")).split(","):
+        lines.append(work[part]())
         print(json.dumps(lines[-1], indent=1), flush=True)
     where = machine() | {"torch": torch.__version__, "published_seconds_rtx_4090": PUBLISHED}
     if device == "cuda":
         where["gpu"] = torch.cuda.get_device_name()
-    known = json.loads(given.output.read_text()) if given.output.exists() else {}
-    known[device] = {"machine": where, "rows": lines}
-    given.output.write_text(json.dumps(known, indent=1) + "\n")
+    keep(given.output, {device: {"machine": where, "rows": lines}}, beside_others=True)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,25 @@
-"""Run one piece of work in a process of its own, and tell how long it took and how much memory it needed."""
+"""Seconds and memory of one piece of work, and the options and result files that all benchmarks share."""
 
+import argparse
+import importlib.abc
+import json
 import multiprocessing
 import os
 import platform
 import resource
+import sys
 import time
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from pathlib import Path
 from typing import Any
 
 from unbraid._base.workers import usable_cores
+
+#: Packages that unbraid imports, but that training and differentiating do not need.
+ELSEWHERE = {"lightgbm", "pandas", "scipy", "sklearn", "threadpoolctl"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +38,91 @@ class Measurement:
 
 
 def measure(
-    work: Callable[..., Any], prepare: Callable[..., Any], arguments: tuple[Any, ...], *, repeats: int = 1
+    work: Callable[..., Any],
+    prepare: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    *,
+    repeats: int = 1,
+    here: bool = False,
 ) -> Measurement:
-    """Call ``work(*prepare(*arguments))`` in a fresh process."""
+    """Call ``work(*prepare(*arguments))`` in a fresh process, or in this one where only the call matters."""
+    if here:
+        return _timed(work, prepare, arguments, repeats)
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
         return pool.apply(_timed, (work, prepare, arguments, repeats))
+
+
+def options(doc: str, script: str) -> argparse.ArgumentParser:
+    """Return a parser with what every benchmark takes: the smallest sizes, and where to keep the numbers."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kept = Path(script).with_suffix(".json").name
+    parser.add_argument("--tiny", action="store_true", help="seconds at the smallest sizes, to see that it runs")
+    parser.add_argument("--output", type=Path, help=f"by default {kept} beside the script, and nothing with --tiny")
+    return parser
+
+
+def parse(
+    parser: argparse.ArgumentParser, script: str, arguments: Sequence[str] | None, **tiny: Any
+) -> argparse.Namespace:
+    """Read options; ``tiny`` are the defaults with ``--tiny``."""
+    given = parser.parse_args(arguments)
+    if given.tiny:
+        parser.set_defaults(**tiny)
+        return parser.parse_args(arguments)
+    given.output = given.output or Path(script).with_suffix(".json")
+    return given
+
+
+def keep(output: Path | None, found: dict[str, Any], *, beside_others: bool = False) -> None:
+    """Write numbers to a file, if there is one, ``beside_others`` that are in it under other names."""
+    if output is None:
+        return
+    kept = json.loads(output.read_text(encoding="utf-8")) if beside_others and output.exists() else {}
+    output.write_text(json.dumps({**kept, **found}, indent=1) + "\n", encoding="utf-8")
+
+
+def leave_out_the_rest() -> None:
+    """Let modules of unbraid be imported where only NumPy and torch are there.
+
+    Each is imported by its file, without what its package imports, and what is not installed is imported as a
+    placeholder, which can stand in an annotation but cannot be called.
+    """
+    sys.meta_path.append(Placeholders())
+    for name in [name for name in sys.modules if name.partition(".")[0] == "unbraid"]:
+        del sys.modules[name]
+    source = Path(__file__).resolve().parents[1] / "src"
+    for folder in (path.parent for path in (source / "unbraid").rglob("__init__.py")):
+        package = types.ModuleType(".".join(folder.relative_to(source).parts))
+        package.__path__ = [str(folder)]
+        sys.modules[package.__name__] = package
+
+
+class Placeholders(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports packages that unbraid needs elsewhere, where they are not installed, as empty modules."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return a spec for what nobody else found."""
+        return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] in ELSEWHERE else None
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        """Return a module in which every name is a class that cannot be made."""
+        module = types.ModuleType(spec.name)
+        module.__getattr__ = _placeholder  # type: ignore[method-assign]
+        return module
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run nothing."""
+
+
+def _placeholder(name: str) -> type:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return type(name, (), {"__init__": _absent})
+
+
+def _absent(self: object, *arguments: object, **options: object) -> None:
+    raise ModuleNotFoundError(f"{type(self).__name__} is not installed here.")
 
 
 def machine() -> dict[str, Any]:

@@ -9,34 +9,27 @@ Codes are Gaussian and turned at random; a factor is the root mean square of som
 rounded to 40 steps, so that with R axes of which s are shared IWR = 1 - log R / log L and IWO = 1 - s / R.
 """
 
-import argparse
-import json
 import os
-import sys
 import time
-import types
 from itertools import combinations
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 
-from measure import machine
+from measure import keep, leave_out_the_rest, machine, options, parse
 
-HERE = Path(__file__).parent
-N_ROWS = 10_000
 MAX_RANK = 10
 # Representations, factors, codes and rank of the run on a GPU, and the seconds to reach.
 MANY = (60, 4, 10, 4)
 MANY_TARGET = 20.0
 
 
-def known_world(n_codes, n_factors, rank, seed):
+def known_world(n_rows, n_codes, n_factors, rank, seed):
     """Codes, factors, and which axes each factor uses."""
     rng = np.random.default_rng(seed)
-    c = rng.standard_normal((N_ROWS, n_codes))
+    c = rng.standard_normal((n_rows, n_codes))
     first = np.round(np.arange(n_factors) * n_codes / n_factors).astype(int)
     axes = (first[:, None] - rank // 2 + np.arange(rank)) % n_codes
     z = np.sqrt(np.stack([(c[:, used] ** 2).mean(axis=1) for used in axes], axis=1))
@@ -69,14 +62,14 @@ def scores(bases, losses):
     return 1 - np.mean(overlaps), 1 - np.mean(entropies) / np.log(len(bases[0]))
 
 
-def run_solver(solver, n_codes, n_factors, rank, steps):
+def run_solver(solver, n_rows, n_codes, n_factors, rank, steps):
     """One representation through the library, and seconds."""
     import unbraid as ub
     from unbraid.evidence.subspaces.options import SubspaceOptions, weigh
     from unbraid.evidence.subspaces.solve import factor_subspaces
     from unbraid.metrics._orthogonality import iwo_score, iwr_score
 
-    codes, factors, axes = known_world(n_codes, n_factors, rank, seed=0)
+    codes, factors, axes = known_world(n_rows, n_codes, n_factors, rank, seed=0)
     rep = ub.Representation(turned(codes, 1), factors)
     options = SubspaceOptions(solver=solver, max_rank=MAX_RANK)
     rng = np.random.default_rng(0)
@@ -99,10 +92,10 @@ def run_solver(solver, n_codes, n_factors, rank, steps):
     return row(name, seconds, [measured], true_scores(n_codes, axes))
 
 
-def run_many(device, arrays_only, steps, sizes):
+def run_many(device, n_rows, arrays_only, steps, sizes):
     """Many representations at once."""
     n_representations, n_factors, n_codes, rank = sizes
-    codes, factors, axes = known_world(n_codes, n_factors, rank, seed=0)
+    codes, factors, axes = known_world(n_rows, n_codes, n_factors, rank, seed=0)
     stack = np.stack([turned(codes, seed) for seed in range(n_representations)])
     if arrays_only:
         leave_out_the_rest()
@@ -142,13 +135,6 @@ def row(name, seconds, measured, truth):
     }
 
 
-def leave_out_the_rest():
-    """Let modules of the package be imported by their files, without what the package itself imports."""
-    package = types.ModuleType("unbraid")
-    package.__path__ = [str(HERE.parent / "src" / "unbraid")]
-    sys.modules["unbraid"] = package
-
-
 def show(line):
     print(
         f"{line['name']:<62}{line['seconds']:8.2f} s   "
@@ -166,30 +152,30 @@ def where(device):
     return machine() | {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def main(arguments=None):
+    parser = options(__doc__, __file__)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--arrays-only", action="store_true", help="do not import the package, only NumPy and torch")
     parser.add_argument("--steps", type=int, help="steps of the nested networks; fewer are faster and less exact")
     parser.add_argument("--representations", type=int, default=MANY[0])
     parser.add_argument("--ranks", default="2,5", help="ranks to measure on the processor")
     parser.add_argument("--solvers", default="fast,nested")
-    parser.add_argument("--output", type=Path, default=HERE / "orthogonality.json")
-    given = parser.parse_args()
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--most-codes", type=int, default=250, help="codes of the largest representation")
+    given = parse(parser, __file__, arguments, steps=3, representations=2, ranks="2", rows=300, most_codes=12)
 
     lines = []
     if given.device == "cpu" and not given.arrays_only:
         for solver in given.solvers.split(","):
             sizes = [(10, 5, int(rank)) for rank in given.ranks.split(",")]
-            for size in [*sizes, (250, 5, 5)] if solver == "fast" else sizes:
-                lines.append(run_solver(solver, *size, given.steps))
+            for size in [*sizes, (given.most_codes, 5, 5)] if solver == "fast" else sizes:
+                lines.append(run_solver(solver, given.rows, *size, given.steps))
                 show(lines[-1])
     else:
-        lines.append(run_many(given.device, given.arrays_only, given.steps, (given.representations, *MANY[1:])))
+        sizes = (given.representations, *MANY[1:])
+        lines.append(run_many(given.device, given.rows, given.arrays_only, given.steps, sizes))
         show(lines[-1])
-    known = json.loads(given.output.read_text()) if given.output.exists() else {}
-    known[given.device] = {"machine": where(given.device), "rows": lines}
-    given.output.write_text(json.dumps(known, indent=1) + "\n")
+    keep(given.output, {given.device: {"machine": where(given.device), "rows": lines}}, beside_others=True)
 
 
 if __name__ == "__main__":

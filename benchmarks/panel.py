@@ -8,14 +8,12 @@
 Two plain baselines run in the same session, so that ratios mean something on any machine.
 """
 
-import argparse
 import cProfile
-import json
 import os
 import pstats
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -23,9 +21,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numpy as np
 
 import unbraid as ub
-from helpers.worlds import dsprites_like
-from measure import Measurement, machine, measure
+from measure import Measurement, keep, machine, measure, options, parse
 from unbraid.metrics import METRICS
+from worlds import dsprites_like
 
 INFORMATION = [name for name, metric in METRICS.items() if metric.source.name == "information"]
 # Seconds to reach at 10 000 and 150 000 rows, set from the fastest existing implementation of each.
@@ -88,9 +86,10 @@ def jobs(only: list[str]) -> dict[str, object]:
     work = {name: partial(run_metric, name) for name in chosen}
     if not only or "panel" in only:
         work |= {"whole panel, with intervals": run_panel}
-    if not only:
+    if not only or "information" in only:
+        work |= {"information, with intervals": run_information}
+    if not only or "baselines" in only:
         work |= {
-            "information, with intervals": run_information,
             "baseline: mig, pair by pair": plain_mig,
             "baseline: explicitness, value by value": plain_explicitness,
         }
@@ -106,31 +105,31 @@ def profile(name: str, n_rows: int) -> None:
     pstats.Stats(profiler).sort_stats("cumulative").print_stats("unbraid|argsort", 25)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = options(__doc__, __file__)
     parser.add_argument("--rows", type=int, nargs="*", default=list(SIZES))
-    parser.add_argument("--only", default="", help="families of metrics, or panel, separated by commas")
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    parser.add_argument(
+        "--only", default="", help="families of metrics, panel, information, baselines, separated by commas"
+    )
     parser.add_argument("--profile", choices=list(METRICS_BY_FAMILY))
-    arguments = parser.parse_args()
-    if arguments.profile:
-        profile(arguments.profile, max(arguments.rows))
+    given = parse(parser, __file__, arguments, rows=[100], only="mig,total_correlation,information,baselines")
+    if given.profile:
+        profile(given.profile, max(given.rows))
         return
-    only = [name for name in arguments.only.split(",") if name]
+    only = [name for name in given.only.split(",") if name]
     results: dict[str, dict[str, object]] = {}
-    print(f"{'':42s}" + "".join(f"{n:>12,} rows  peak MiB" for n in arguments.rows) + "   target")
+    print(f"{'':42s}" + "".join(f"{n:>12,} rows  peak MiB" for n in given.rows) + "   target")
     for name, work in jobs(only).items():
         found: dict[int, Measurement] = {}
-        for n_rows in arguments.rows:
+        for n_rows in given.rows:
             repeats = 3 if n_rows <= 10_000 and "panel" not in name and not name.startswith("dci_") else 1
-            found[n_rows] = measure(work, dsprites_like, (n_rows,), repeats=repeats)
+            found[n_rows] = measure(work, dsprites_like, (n_rows,), repeats=repeats, here=given.tiny)
         results[name] = {str(n_rows): asdict(measurement) for n_rows, measurement in found.items()}
         numbers = "".join(f"{m.seconds:15.3f} s {m.peak_mib:9.0f}" for m in found.values())
         target = " / ".join(f"{seconds:g}" for seconds in TARGETS[name]) if name in TARGETS else ""
         print(f"{name:42s}{numbers}   {target}", flush=True)
-    if not only and arguments.rows == list(SIZES):
-        arguments.out.write_text(json.dumps({"machine": machine(), "results": results}, indent=1) + "\n")
-        print(f"wrote {arguments.out}")
+    if given.tiny or (not only and given.rows == list(SIZES)):
+        keep(given.output, {"machine": machine(), "results": results})
 
 
 if __name__ == "__main__":

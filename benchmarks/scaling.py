@@ -7,42 +7,42 @@
 A size whose time, extrapolated from the sizes before it, passes the limit is left out and marked so.
 """
 
-import argparse
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 
-from helpers.worlds import many_factors
-from measure import machine, measure
+from measure import keep, machine, measure, options, parse
 from panel import METRICS_BY_FAMILY, run_information, run_metric
+from worlds import many_factors
 
 AXES = {
     "rows": [(1_000, 10, 5), (10_000, 10, 5), (100_000, 10, 5), (1_000_000, 10, 5)],
     "codes": [(10_000, 10, 5), (10_000, 100, 5), (10_000, 1_000, 5)],
     "factors": [(10_000, 10, 2), (10_000, 10, 10), (10_000, 10, 50)],
 }
+TINY = {axis: [(200, 4, 2), shape] for axis, shape in zip(AXES, [(400, 4, 2), (200, 8, 2), (200, 4, 3)], strict=True)}
 POSITION = {"rows": 0, "codes": 1, "factors": 2}
 INFORMATION_CASE = (1_000_000, 64, 10)
 
 
-def along(work: object, axis: str, limit: float) -> list[dict[str, float]]:
+def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float, here: bool) -> list[dict[str, float]]:
     """Measure sizes in turn, while the next can be expected to stay under the limit."""
     points: list[dict[str, float]] = []
-    for shape in AXES[axis]:
+    for shape in shapes:
         if len(points) >= 2:
             growth = shape[POSITION[axis]] / points[-1]["size"]
             expected = points[-1]["seconds"] * growth ** max(1.0, exponent(points, "seconds"))
             if expected > limit:
                 points.append({"size": shape[POSITION[axis]], "expected_seconds": expected})
                 break
-        found = measure(work, many_factors, shape)
+        found = measure(work, many_factors, shape, here=here)
         points.append({"size": shape[POSITION[axis]], "seconds": found.seconds, "peak_mib": found.peak_mib})
     return points
 
@@ -56,18 +56,18 @@ def exponent(points: list[dict[str, float]], key: str) -> float:
     return float(np.log(last[key] / first[key]) / np.log(last["size"] / first["size"]))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = options(__doc__, __file__)
     parser.add_argument("--only", default="")
     parser.add_argument("--limit", type=float, default=60.0)
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
-    arguments = parser.parse_args()
-    names = [name for name in METRICS_BY_FAMILY if not arguments.only or name in arguments.only.split(",")]
+    given = parse(parser, __file__, arguments, only="mig,information")
+    names = [name for name in METRICS_BY_FAMILY if not given.only or name in given.only.split(",")]
+    axes = TINY if given.tiny else AXES
     results: dict[str, object] = {}
     for name in names:
         rows = {}
-        for axis in AXES:
-            points = along(partial(run_metric, name), axis, arguments.limit)
+        for axis, shapes in axes.items():
+            points = along(partial(run_metric, name), axis, shapes, given.limit, given.tiny)
             rows[axis] = {"points": points, "exponent": exponent(points, "seconds")}
             cells = "  ".join(
                 f"{int(p['size']):,}: {p['seconds']:.2f} s {p['peak_mib']:.0f} MiB"
@@ -77,16 +77,17 @@ def main() -> None:
             )
             print(f"{name:26s}{axis:9s}{cells}  exponent {rows[axis]['exponent']:.2f}", flush=True)
         results[name] = rows
-    if not arguments.only or "information" in arguments.only:
-        found = measure(run_information, many_factors, INFORMATION_CASE)
-        results["information, with intervals"] = {"shape": INFORMATION_CASE, **asdict(found)}
+    if not given.only or "information" in given.only:
+        case = TINY["rows"][0] if given.tiny else INFORMATION_CASE
+        found = measure(run_information, many_factors, case, here=given.tiny)
+        results["information, with intervals"] = {"shape": case, **asdict(found)}
         print(
-            f"information metrics with intervals, N, L, K = {INFORMATION_CASE}: "
+            f"information metrics with intervals, N, L, K = {case}: "
             f"{found.seconds:.1f} s, {found.process_mib:.0f} MiB in all"
         )
-    kept = json.loads(arguments.out.read_text())["results"] if arguments.only and arguments.out.exists() else {}
-    arguments.out.write_text(json.dumps({"machine": machine(), "results": kept | results}, indent=1) + "\n")
-    print(f"wrote {arguments.out}")
+    if given.output is not None:
+        kept = json.loads(given.output.read_text())["results"] if given.only and given.output.exists() else {}
+        keep(given.output, {"machine": machine(), "results": kept | results})
 
 
 if __name__ == "__main__":

@@ -5,45 +5,46 @@
 Rows are random; times are of the processor. A batch of ``Sprites.masks`` is bytes, of ``observations`` 32-bit numbers.
 """
 
-import json
 import os
 import time
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from measure import machine
+from measure import keep, machine, options, parse
 from unbraid.data import load_dataset, sprites
 
 NAMES = ("sprites", "sprites_colour", "sprites_noisy", "sprites_scream", "sprites_square", "sprites_mini")
 BATCHES = (64, 1024)
-SECONDS = 1.0
 
 
-def rate(draw, n_rows, batch):
+def rate(draw, n_rows, batch, seconds):
     """Pictures in a second of processor time."""
     index = np.random.default_rng(0).integers(n_rows, size=batch)
     draw(index)
     started, n_drawn = time.process_time(), 0
-    while time.process_time() - started < SECONDS:
+    while time.process_time() - started < seconds:
         draw(index)
         n_drawn += batch
     return round(n_drawn / (time.process_time() - started))
 
 
-def main():
+def main(arguments=None):
+    parser = options(__doc__, __file__)
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each data set and batch")
+    given = parse(parser, __file__, arguments, seconds=0.01)
     work = {name: load_dataset(name) for name in NAMES}
     rates = {
-        name: {batch: rate(data.observations, len(data), batch) for batch in BATCHES} for name, data in work.items()
+        name: {batch: rate(data.observations, len(data), batch, given.seconds) for batch in BATCHES}
+        for name, data in work.items()
     }
-    rates["sprites, as bytes"] = {batch: rate(sprites().masks, len(sprites()), batch) for batch in BATCHES}
+    plain = sprites()
+    rates["sprites, as bytes"] = {batch: rate(plain.masks, len(plain), batch, given.seconds) for batch in BATCHES}
     print(f"{'pictures in a second':24}" + "".join(f"{f'batch {batch}':>14}" for batch in BATCHES))
     for name, of_batch in rates.items():
         print(f"{name:24}" + "".join(f"{n:14,}" for n in of_batch.values()))
-    found = {"machine": machine(), "pictures_per_second": rates}
-    Path(__file__).with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n")
+    keep(given.output, {"machine": machine(), "pictures_per_second": rates})
 
 
 if __name__ == "__main__":

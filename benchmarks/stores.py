@@ -4,13 +4,13 @@ import msgspec
 import numpy as np
 
 import unbraid as ub
-from helpers.worlds import dsprites_like
 from unbraid.downstream import solve_all
 from unbraid.study import Store, load_study, make_plan
 from unbraid.study.jobs.measure import measured_row
 from unbraid.study.jobs.train import model_row
 from unbraid.study.run import keep_study
 from unbraid.study.store import MERGE_ABOVE
+from worlds import dsprites_like
 
 #: Factors of dSprites.
 NAMES = ["shape", "scale", "orientation", "x", "y"]
@@ -18,8 +18,8 @@ NAMES = ["shape", "scale", "orientation", "x", "y"]
 N_ROWS = 500
 
 
-def finished_store(folder, n_models):
-    """Fill a folder with a `thesis` study of at least so many models, all of them trained and measured.
+def finished_store(folder, n_models, name="thesis"):
+    """Fill a folder with a study of at least so many models, all of them trained and measured.
 
     Every measurement has the rows it has in a real store, those for single factors among them. Half as many small
     shards are left as a run leaves before it merges them.
@@ -27,7 +27,7 @@ def finished_store(folder, n_models):
     Returns:
         The plan, and how many rows there are.
     """
-    study = load_study("thesis")
+    study = load_study(name)
     n_settings = len(make_plan(study).models) // study.seeds
     plan = make_plan(msgspec.structs.replace(study, seeds=-(-n_models // n_settings)))
     store = Store(folder)

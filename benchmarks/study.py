@@ -9,7 +9,6 @@
 `src/unbraid/metrics/_sources.py` and `src/unbraid/study/cost.py` hold the speeds in round numbers; a test compares.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -24,37 +23,34 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numpy as np
 
 import unbraid as ub
-from helpers.worlds import dsprites_like
-from measure import machine
+from measure import keep, machine, options, parse
 from stores import NAMES, finished_store
 from unbraid.downstream import PREDICTORS, solve
 from unbraid.metrics import METRICS, udr
 from unbraid.study import Store
 from unbraid.study import status as status_of
 from unbraid.study.cost import ROWS_MEASURED
+from worlds import dsprites_like
 
-OUT = Path(__file__).with_name("study.json")
+TINY_STUDY = str(Path(__file__).with_name("tiny.yaml"))
 TARGETS = {"status_seconds": 2.0, "mini_seconds": 600.0}
-#: Models of the store whose status is timed.
-N_MODELS = 10_000
-#: How often the command is timed.
-REPEATS = 7
 
 
-def speeds():
+def speeds(given):
     """CPU seconds of a point score for each kind of evidence, and of comparing two models."""
-    reps = {n: ub.Representation(*dsprites_like(n), names=NAMES) for n in ROWS_MEASURED}
+    reps = {n: ub.Representation(*dsprites_like(n), names=NAMES) for n in given.rows}
     first = {metric.source.name: metric.name for metric in reversed(METRICS.values())}
+    first = {source: first[source] for source in given.sources or first}
     scores = {source: [_score(rep, name) for rep in reps.values()] for source, name in first.items()}
-    pair = _timed(lambda rep: udr([rep.codes] * 20, method="lasso"), reps[ROWS_MEASURED[0]]) / 20**2
-    return {"rows": list(ROWS_MEASURED), "scores": scores, "agreement_of_a_pair": pair}
+    pair = _timed(lambda rep: udr([rep.codes] * 20, method="lasso"), reps[given.rows[0]]) / 20**2
+    return {"rows": given.rows, "scores": scores, "agreement_of_a_pair": pair}
 
 
-def tasks():
+def tasks(given):
     """CPU seconds of a task with one part for each predictor; codes are bent, so that none is done at once."""
-    worlds = [dsprites_like(n) for n in ROWS_MEASURED]
+    worlds = [dsprites_like(n) for n in given.rows]
     reps = [ub.Representation(np.tanh(codes), factors, names=NAMES) for codes, factors in worlds]
-    return {"rows": list(ROWS_MEASURED), "seconds": {name: [_task(rep, name) for rep in reps] for name in PREDICTORS}}
+    return {"rows": given.rows, "seconds": {name: [_task(rep, name) for rep in reps] for name in given.predictors}}
 
 
 def _score(rep, name):
@@ -75,15 +71,17 @@ def _timed(work, rep):
     return time.process_time() - started
 
 
-def status():
-    """Seconds to say how far a study of 10 000 models is, all of them measured: the command, and the work in it."""
+def status(given):
+    """Seconds to say how far a large study is, all of them measured: the command, and the work in it."""
     with tempfile.TemporaryDirectory() as folder:
-        plan, n_rows = finished_store(folder, N_MODELS)
+        plan, n_rows = finished_store(folder, given.models, given.stored)
         started = time.perf_counter()
         summary = status_of(folder).summary()
         work = time.perf_counter() - started
         command = [sys.executable, "-m", "unbraid", "study", "status", "--store", folder]
-        commands = [_clock(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(REPEATS)]
+        commands = [
+            _clock(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(given.repeats)
+        ]
         n_shards = len(Store(folder).names("results"))
     return {
         "models": len(plan.models),
@@ -102,12 +100,12 @@ def _clock(work):
     return time.perf_counter() - started
 
 
-def mini():
+def mini(given):
     """Wall-clock seconds of the mini study, from an empty folder to its report, as a user runs it."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "unbraid", "study"]
         started = time.perf_counter()
-        subprocess.run([*command, "run", "mini", "--store", folder], check=True)
+        subprocess.run([*command, "run", given.study, "--store", folder], check=True)
         ran = time.perf_counter()
         report = Path(folder) / "report.html"
         subprocess.run([*command, "report", "--store", folder, "--out", str(report)], check=True)
@@ -129,16 +127,23 @@ def mini():
 PARTS = {"speeds": speeds, "tasks": tasks, "status": status, "mini": mini}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(arguments=None):
+    parser = options(__doc__, __file__)
     parser.add_argument("--part", choices=PARTS)
-    asked = parser.parse_args().part
-    results = json.loads(OUT.read_text()) if OUT.exists() else {}
+    parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS_MEASURED))
+    parser.add_argument("--sources", nargs="*", help="kinds of evidence; all by default")
+    parser.add_argument("--predictors", nargs="*", default=list(PREDICTORS))
+    parser.add_argument("--models", type=int, default=10_000, help="models of the store whose status is timed")
+    parser.add_argument("--stored", default="thesis", help="name or file of the study in that store")
+    parser.add_argument("--repeats", type=int, default=7, help="how often the command is timed")
+    parser.add_argument("--study", default="mini", help="name or file of the study that is run")
+    small = {"rows": [200, 300], "sources": ["information"], "predictors": ["linear"], "models": 3, "repeats": 1}
+    given = parse(parser, __file__, arguments, **small, stored=TINY_STUDY, study=TINY_STUDY)
     for name, part in PARTS.items():
-        if asked in (None, name):
-            results[name] = {"machine": machine(), **part()}
-            print(json.dumps({name: results[name]}, indent=1))
-    OUT.write_text(json.dumps({**results, "targets": TARGETS}, indent=1) + "\n")
+        if given.part in (None, name):
+            found = {"machine": machine(), **part(given)}
+            print(json.dumps({name: found}, indent=1))
+            keep(given.output, {name: found, "targets": TARGETS}, beside_others=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import pytest
 
 from unbraid.study import load_study, make_plan
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SAYS = {
     "score_codes.py": ("MIG 0.", "wrote report.html"),

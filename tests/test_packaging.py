@@ -84,6 +84,7 @@ def wheel(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 def test_wheel_holds_what_the_package_reads(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert wheel.name == f"unbraid-{__version__}-py3-none-any.whl"
@@ -122,6 +123,7 @@ def run(*command, cwd):
     return subprocess.run(command, cwd=cwd, env=surroundings, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_installed_wheel_scores_the_example_far_from_the_repository(clean, tmp_path):
     where = run(clean / "python", "-c", "import unbraid; print(unbraid.__file__, unbraid.__version__)", cwd=tmp_path)
     file, version = where.stdout.split()
@@ -135,6 +137,7 @@ def test_installed_wheel_scores_the_example_far_from_the_repository(clean, tmp_p
     assert json.loads(page.split('id="data">')[1].split("</script>")[0])["meta"]["unbraid"] == __version__
 
 
+@pytest.mark.slow
 def test_installed_wheel_says_what_every_extra_needs(wheel):
     archive = zipfile.ZipFile(wheel)
     metadata = archive.read(f"unbraid-{__version__}.dist-info/METADATA").decode()

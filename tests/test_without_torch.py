@@ -4,8 +4,12 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from helpers.small import save_npz
 from unbraid._base.optional import pip_install
+
+pytestmark = pytest.mark.slow
 
 HEAVY = ("torch", "lightgbm", "matplotlib")
 

@@ -48,6 +48,7 @@ def test_documentation_has_every_metric_and_case():
     assert set(written()) == {(metric, case) for metric in METRICS for case in CASES}, REMAKE
 
 
+@pytest.mark.slow
 def test_documentation_agrees_with_a_run_of_today():
     found = audit.run(FAST, progress=False, n_jobs=1)
     for (metric, case), finding in found.findings.items():

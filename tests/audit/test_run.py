@@ -99,6 +99,7 @@ def test_refusing_too_few_factors_is_right_and_scoring_them_is_not():
     assert brash["gap", "one_labelled/identity"].verdict is FAIL
 
 
+@pytest.mark.slow
 def test_same_numbers_for_any_number_of_workers_and_other_ones_for_another_seed():
     cases = ["independent/noise_code", "few_rows/identity"]
     one, two = (audit.run("mig,z_min_var,dci_linear", cases=cases, **SMALL | {"n_jobs": n}) for n in (1, 3))

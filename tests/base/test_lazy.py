@@ -76,6 +76,7 @@ def test_the_command_line_says_its_version_without_loading_a_command():
     assert not modules_after(code) & {"numpy", "pandas"}
 
 
+@pytest.mark.slow
 def test_status_of_a_study_loads_neither_special_functions_nor_what_jobs_need(tmp_path):
     code = "from unbraid.study import load_study, status\n"
     code += f"status({str(tmp_path / 'store')!r}, load_study('mini')).summary()"

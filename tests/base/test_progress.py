@@ -42,11 +42,11 @@ def test_a_line_when_there_was_none_for_long_even_if_nothing_ended(clock):
     lines, written = lines_of(3, clock)
     with lines:
         clock.now = SECONDS - 1
-        lines.look()
+        lines.advance(0)
         assert len(written) == 1
         clock.now = SECONDS
-        lines.look()
-        lines.look()
+        lines.advance(0)
+        lines.advance(0)
     assert written[1:] == ["scoring: 0 of 3 steps, 30 s so far"]
 
 
@@ -55,7 +55,7 @@ def test_lines_become_rarer_in_a_long_run(clock):
     with lines:
         while clock.now < 86_400:
             clock.now += 10
-            lines.look()
+            lines.advance(0)
     assert 40 < len(written) < 100
 
 

@@ -74,11 +74,11 @@ def test_help_teaches(capsys):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (None, "is not a file; give a Python file, or FILE:NAME."),
-        ("def metrics(codes, factors): return 1.0", "has no function 'metric'; did you mean 'metrics'"),
-        ("metric = 3", "has no function 'metric'; define it, or name another"),
-        ("def metric(codes, factors) return 1", "could not be run: SyntaxError"),
-        ("import sys; sys.exit(0)", "could not be run: SystemExit"),
+        (None, "mine.py' cannot be loaded: there is no file"),
+        ("def metrics(codes, factors): return 1.0", "has no 'metric'; did you mean 'metrics'"),
+        ("metric = 3", "mine.py' must name a function, got metric = 3."),
+        ("def metric(codes, factors) return 1", "cannot be loaded: SyntaxError"),
+        ("import sys; sys.exit(0)", "cannot be loaded: SystemExit"),
         ("def metric(codes, factors): raise KeyError('x')", "has no score for separated factors: KeyError: 'x'"),
         ("def metric(codes, factors): return float('nan')", "the metric must return a number, got nan."),
         ("def metric(codes, factors): return codes", "must return one number or a Score, got ndarray of shape"),
@@ -107,14 +107,17 @@ def test_a_bad_plugin_gets_one_sentence(capsys, tmp_path, source, message):
         (("--plugin", f"{PLUGINS}:gap"), "measures must say what the metric claims to measure"),
         (("--plugin", f"{PLUGINS}:gap", "--measures", "modular"), "measures must be one of"),
         (("--plugin", f"{PLUGINS}:gap", "--measures", "modularity", "--bounds", "1"), "bounds must be two numbers"),
-        (("--plugin", f"{PLUGINS}:gapp", "--measures", "modularity"), "no function 'gapp'; did you mean 'gap'"),
-        (("--plugin", "notes.txt", "--measures", "modularity"), "plugin 'notes.txt' is not a file"),
+        (("--plugin", f"{PLUGINS}:gapp", "--measures", "modularity"), "has no 'gapp'; did you mean 'gap'"),
+        (
+            ("--plugin", "notes.txt", "--measures", "modularity"),
+            "plugin 'notes.txt' cannot be loaded: there is no file 'notes.txt'.",
+        ),
         (("--measures", "modularity"), "measures must be left out for metrics of the catalogue"),
         (("--metric", "mig", "--lower-is-better"), "higher_is_better must be left out"),
         (("--metric", "mig", "--cases", "independent/mixt"), "Unknown case 'independent/mixt'; did you mean"),
         (("--metric", "mig", "--seeds", 1), "n_seeds must be at least 2, got 1."),
         (("--metric", "mig", "--json", "nowhere/audit.json"), "there is no folder 'nowhere'"),
-        (("--metric", "mig", "--json", "a.html", "--report", "a.html"), "would overwrite another output"),
+        (("--metric", "mig", "--json", "a.html", "--report", "a.html"), "would overwrite the input or another output"),
     ],
 )
 def test_bad_arguments_get_one_sentence(capsys, tmp_path, monkeypatch, arguments, message):

@@ -76,7 +76,7 @@ FILES = {
     "empty csv": (write(""), "codes.csv' is empty"),
     "text as npz": (write("hello", "codes.npz"), "codes.npz' is not a NumPy file"),
     "csv without codes": (write("z0,z1,factor_a\n1,2,3\n"), "code_columns 'code_*' matches no column"),
-    "line break in a name": (write('z0,"z\n1",factor_a\n1,2,3\n'), "which has z0, z 1, factor_a"),
+    "line break in a name": (write('z0,"z\n1",factor_a\n1,2,3\n'), "which has z0, z 1 and factor_a"),
     "csv without factors": (write("code_0,code_1,a\n1,2,3\n"), "factor_columns 'factor_*' matches no column"),
     "csv with text": (write("code_0,code_1,factor_a\n1,b,3\n"), "codes must be numbers, got text in column 'code_1'"),
     "ragged csv": (write("code_0,factor_a\n1,2\n1,2,3,4\n"), "codes.csv' cannot be read as .csv"),
@@ -230,6 +230,7 @@ def test_a_file_that_only_ends_alike_is_not_suggested(tmp_path, capsys, asked):
     assert_refused(*run_cli(capsys, "score", tmp_path / asked), f"{asked}' is not a file.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["two rows", "cut npz"])
 def test_a_real_process_refuses_in_one_line(tmp_path, case):
     make, sentence = FILES[case]

@@ -2,12 +2,15 @@ import json
 from html import escape
 from pathlib import Path
 
+import pytest
+
 from helpers.small import run_cli
 from unbraid import METRICS
 
 IN_DEFAULT = [name for name, metric in METRICS.items() if metric.in_default]
 
 
+@pytest.mark.slow
 def test_scores_the_example_and_ends_with_the_path_of_the_page(tmp_path, capsys):
     code, out, err = run_cli(capsys, "demo", "--report", tmp_path / "demo page.html")
     lines = out.splitlines()

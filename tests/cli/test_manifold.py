@@ -104,7 +104,7 @@ def test_flat_images_and_prior_file(capsys, module, tmp_path):
 
 def test_words_of_the_table_are_explained(capsys, module):
     out = run(capsys, module, "decoder", "--latent-dim", 3, "--samples", 10)[1]
-    assert "Active: moves the data, however little, at every sample. Effective dimension: how many" in out
+    assert "Active: moves the data, however little, at every sample. Effective dimension: the number of" in out
 
 
 def test_only_the_top_is_printed(capsys, module):
@@ -135,7 +135,7 @@ BAD = [
     (("frozen", "--latent-dim", 2), "It accepts 3 latents"),
     (("picky", "--latent-dim", 3), "RuntimeError: never. Wrap it, for example as"),
     (("decodr", "--latent-dim", 3), "has no 'decodr'; did you mean 'decoder'."),
-    (("broken", "--latent-dim", 3), "cannot be made: RuntimeError: no weights."),
+    (("broken", "--latent-dim", 3), "cannot be loaded: RuntimeError: no weights."),
     (("pair", "--latent-dim", 3), "decoder must return one tensor, got a tuple of 2; wrap it"),
     (("number", "--latent-dim", 3), "decoder must be a torch module or function from latents to data, got 3."),
     (("decoder", "--latent-dim", 5), "decoder must accept a batch of latents of shape (3, 5), but it failed"),
@@ -152,7 +152,7 @@ BAD = [
     (("decoder", "--latent-dim", 3, "--prior", "z.npy"), "prior must be a .npy file, but there is no file 'z.npy'."),
     (
         ("decoder", "--latent-dim", 3, "--json", "a.html", "--report", "a.html"),
-        "report 'a.html' would overwrite another output",
+        "json 'a.html' would overwrite the input or another output",
     ),
 ]
 
@@ -172,7 +172,7 @@ def test_bad_input_exits_with_a_sentence(capsys, module, tmp_path, monkeypatch, 
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("model.py", "decoder must be MODULE.py:NAME, got 'model.py'."),
+        ("model.py", "decoder must be FILE.py:NAME, got 'model.py'."),
         ("missing.py:decoder", "there is no file 'missing.py'."),
         ("bad.py:decoder", "cannot be loaded: SyntaxError: "),
         ("notorch.py:decoder", f"Run {pip_install('torch')}."),

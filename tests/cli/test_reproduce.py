@@ -60,6 +60,7 @@ def test_bad_arguments_stop_before_any_work(capsys, arguments, message):
     assert err.startswith(f"unbraid: {message}")
 
 
+@pytest.mark.slow
 def test_json_to_standard_output_is_all_that_goes_there(capsys):
     code, out, err = run_cli(capsys, "reproduce", "iwo-table1", "--rows", "1,3", "--seeds", 1, "--json", "-")
     assert code == 0
@@ -67,6 +68,7 @@ def test_json_to_standard_output_is_all_that_goes_there(capsys):
     assert all(line.startswith("note: ") for line in err.splitlines())
 
 
+@pytest.mark.slow
 def test_table_shows_ours_paper_and_truth_then_the_errors(tmp_path, capsys):
     path = tmp_path / "table1.json"
     code, out, err = run_cli(capsys, "reproduce", "iwo-table1", "--rows", 1, "--seeds", 2, "--dci", "--json", path)

@@ -31,7 +31,7 @@ def test_prints_a_table_to_standard_output(tmp_path, capsys):
     assert said.startswith("This representation is good at compactness (each factor sits in one code).")
     assert [row.split()[0] for row in rows] == ["mig", "sap"]
     assert all(line.startswith("note: ") for line in err.splitlines())
-    assert "shape ordinal, size ordinal, angle ordinal" in err
+    assert "shape ordinal, size ordinal and angle ordinal" in err
 
 
 def test_table_shows_what_the_library_computes(tmp_path, capsys):
@@ -89,6 +89,7 @@ def test_a_family_name_gives_all_its_scores(tmp_path, capsys):
     assert list(found) == ["mig", *family]
 
 
+@pytest.mark.slow
 def test_same_seed_same_scores_and_another_seed_others(tmp_path, capsys):
     path = save_npz(tmp_path)
     arguments = (path, "--metrics", "mig,z_min_var,dci_forest", "--option", "dci_forest.n_trees=3")
@@ -97,6 +98,7 @@ def test_same_seed_same_scores_and_another_seed_others(tmp_path, capsys):
     assert scores(capsys, *arguments, "--seed", 4) != first
 
 
+@pytest.mark.slow
 def test_the_number_of_jobs_does_not_change_scores(tmp_path, capsys):
     arguments = (save_npz(tmp_path), "--metrics", "mig,sap,z_diff,dci_linear,total_correlation")
     assert scores(capsys, *arguments, "--jobs", 1) == scores(capsys, *arguments, "--jobs", 2)

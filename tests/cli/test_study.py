@@ -13,6 +13,8 @@ from unbraid.cli import main
 from unbraid.representation.files import save
 from unbraid.study import ready_studies
 
+pytestmark = pytest.mark.slow
+
 
 def call(capsys, *arguments):
     return run_cli(capsys, "study", *arguments)

@@ -8,6 +8,8 @@ from helpers.small import run_cli
 from unbraid.cli import main
 from unbraid.models.traversals import traversal_png
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["--preset", "tiny", "--width", "2", "--batch", "8", "--codes", "3"]
 
 

@@ -104,6 +104,7 @@ def test_replicates_on_less_than_half_the_rows_are_moved_together():
     assert found.low == pytest.approx(found.value - half_width, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_interval_of_no_difference_covers_zero_as_often_as_it_says():
     """Two encoders of equal quality, with noise of their own: 95 % of paired intervals should hold zero."""
     hits = {"mig": [], "r2": []}

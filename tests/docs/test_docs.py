@@ -134,6 +134,7 @@ def test_index_lists_metric(metric: Metric) -> None:
     assert f"| {' | '.join(cells)} |" in (DOCS / "index.md").read_text(encoding="utf-8").splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=by_name)
 def test_python_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -12,6 +12,8 @@ import pytest
 from pictures import SHOWN
 from unbraid.metrics import METRICS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 BUILD = [sys.executable, "-m", "mkdocs", "build", "--site-dir"]

@@ -65,6 +65,7 @@ def test_noise_is_predicted_no_better_than_blindly(predictor):
     assert result.measure == "mean of R² and accuracy"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("predictor", PREDICTORS)
 def test_an_angle_does_not_break_where_it_comes_round(predictor):
     # codes are the point on the circle, a bit noisy; 1 degree and 359 degrees are neighbours
@@ -114,6 +115,7 @@ def test_more_rows_help():
     assert (few.n_train, many.n_train, few.n_test) == (30, 600, 270)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("predictor", PREDICTORS)
 def test_same_seed_same_number(predictor):
     rep = world(v=(CODES[:, 0] ** 2, "continuous"), c=(np.where(CODES[:, 1] > 0, "a", "b"), "categorical"))
@@ -156,6 +158,7 @@ def test_one_value_learned_from_is_guessed(predictor, kind):
     assert "v takes one value only in the 630 rows learned from" in result.notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("predictor", PREDICTORS)
 def test_dead_codes_do_no_harm(predictor):
     codes = np.column_stack([CODES[:, 0], np.full(N, 7.0), np.zeros(N)])
@@ -206,6 +209,7 @@ def test_pixels_that_are_lines_of_the_codes_are_found_by_a_line():
     assert result.blind == pytest.approx(0.5, abs=0.04)
 
 
+@pytest.mark.slow
 def test_sprites_are_found_the_better_the_more_codes_tell():
     data, rng = sprites_mini(), np.random.default_rng(6)
     rows = rng.permutation(len(data))[:800]

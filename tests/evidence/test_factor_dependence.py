@@ -19,6 +19,7 @@ def test_a_full_grid_is_independent():
     assert all(pair.strength == 0 for pair in found.pairs)
 
 
+@pytest.mark.slow
 def test_false_alarms_are_no_more_than_the_level():
     """150 small worlds of independent factors: at 1 % one or two alarms; more than 7 has a chance of 1 in 1000."""
     n_rows, sizes = 60, (2, 3, 5, 8)
@@ -32,6 +33,7 @@ def test_false_alarms_are_no_more_than_the_level():
     assert LEVEL == 0.01
 
 
+@pytest.mark.slow
 def test_strength_is_1_for_a_function_and_what_paper_says_between():
     rng = np.random.default_rng(0)
     coin = rng.integers(2, size=20_000)

@@ -21,6 +21,8 @@ from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.probes.splits import stratified_split
 from unbraid.representation.factor import make_factor
 
+pytestmark = pytest.mark.slow
+
 NESTED = SubspaceOptions(solver="nested", max_rank=4)
 SHORT = NestedTraining(n_steps=250)
 

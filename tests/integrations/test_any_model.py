@@ -93,6 +93,7 @@ def test_decoders_are_found_by_name(output):
         )
 
 
+@pytest.mark.slow
 def test_integrations_are_imported_only_where_asked_for():
     heavy = ("sklearn.linear_model", "torch", "lightning", "mlflow", "wandb", "tensorboard")
     code = f"import sys, unbraid, unbraid.integrations, unbraid.integrations.scores, unbraid.integrations.loggers\n\

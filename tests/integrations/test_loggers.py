@@ -51,6 +51,7 @@ def test_tensorboard_reads_the_numbers_back(report, tmp_path):
     assert "dci_linear.completeness" in events.Tensors(tag)[0].tensor_proto.string_val[0].decode()
 
 
+@pytest.mark.slow
 def test_mlflow_reads_numbers_and_page_back(report, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     import mlflow

@@ -9,6 +9,8 @@ from unbraid.interpret.structure import Probe, fewest, find_structure, main_code
 from unbraid.panel.saved import read_reports
 from unbraid.probes.importance import Importance
 
+pytestmark = pytest.mark.slow
+
 METRICS = ["mig", "sap", "dci_linear", "dci_forest", "iwo"]
 
 

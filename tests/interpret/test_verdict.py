@@ -70,6 +70,7 @@ def test_codes_that_mix_are_named_and_those_without_a_factor_are_not(make_report
     assert "about one factor, except “z1”)" in opening(replace(report, findings=(empty,))).verdict
 
 
+@pytest.mark.slow
 def test_two_factors_in_one_code_are_an_exception_to_orthogonality():
     factors = np.random.default_rng(0).integers(0, 6, (1000, 4))
     codes = np.column_stack([factors[:, 0] + factors[:, 1], factors[:, 2], factors[:, 3]])

@@ -147,6 +147,7 @@ class TestScaling:
         assert found.minimality.per_code[1] == pytest.approx(0, abs=0.06)
         assert found.sufficiency.per_factor[1] == pytest.approx(0, abs=0.06)
 
+    @pytest.mark.slow
     def test_an_unpredictable_coin_scores_0(self):
         coin = RNG.integers(0, 10, N) == 0
         found = dependent(np.column_stack([A, B]), {"a": A, "coin": coin}, max_rows=1000)
@@ -217,6 +218,7 @@ class TestOptions:
     def test_groups_as_text(self):
         assert CrossPredictionOptions(groups="0+1,2").groups == ((0, 1), (2,))
 
+    @pytest.mark.slow
     def test_forests_of_both_kinds_follow_a_curve(self):
         codes, factors = np.column_stack([A**3, np.exp(B)]), np.column_stack([A, B])
         for regressor in ("forest", "extra"):

@@ -80,6 +80,7 @@ def test_linear_dci_agrees(name):
     np.testing.assert_allclose(ours, peer("dci, lasso", name), atol=0.03)
 
 
+@pytest.mark.slow
 def test_linear_dci_on_doubled_codes_is_the_converged_lasso():
     """The peer's completeness here, 0.9999, is a solver stopped early; run to the end it is 0.963."""
     from sklearn.linear_model import Lasso
@@ -96,6 +97,7 @@ def test_linear_dci_on_doubled_codes_is_the_converged_lasso():
     assert ours == pytest.approx(completeness(converged), abs=0.005)
 
 
+@pytest.mark.slow
 @every_set
 def test_forest_disentanglement_and_completeness_agree(name):
     """Informativeness is not compared: theirs is in-sample, ours is R² on held-out rows."""

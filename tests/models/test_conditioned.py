@@ -5,6 +5,8 @@ import torch
 from unbraid._base.devices import seeded
 from unbraid.reproduce.reference_vae import VAE, Schedule, decode, encode, train_conditioned_vae
 
+pytestmark = pytest.mark.slow
+
 PLACES = ((-3.0, 3.0), (-2.0, 2.0))
 
 

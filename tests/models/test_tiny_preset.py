@@ -11,6 +11,8 @@ from unbraid.data import sprites_mini
 from unbraid.metrics import mig
 from unbraid.models import train
 
+pytestmark = pytest.mark.slow
+
 DATA = sprites_mini()
 
 

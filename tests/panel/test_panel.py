@@ -112,14 +112,17 @@ class TestOptions:
 
 
 class TestSameSeedSameNumber:
+    @pytest.mark.slow
     def test_any_number_of_workers_gives_identical_scores(self):
         one, three = (ub.evaluate(CODES, FACTORS, metrics=[*QUICK, "dci_boosting"], n_jobs=n) for n in (1, 3))
         assert scores_of(one) == scores_of(three)
 
+    @pytest.mark.slow
     def test_company_does_not_change_a_score(self):
         alone, together = (ub.evaluate(CODES, FACTORS, metrics=names) for names in (["sap"], QUICK))
         assert scores_of(alone)["sap"] == scores_of(together)["sap"]
 
+    @pytest.mark.slow
     def test_another_seed_moves_sampled_scores(self):
         first, second = (ub.evaluate(CODES[::-1], FACTORS, metrics=["z_min_var"], seed=s) for s in (0, 1))
         assert first["z_min_var"].value != second["z_min_var"].value
@@ -134,6 +137,7 @@ class TestIntervals:
             assert score.null is not None, name
             assert report.interval_methods[name]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["mig", "modularity", "sap", "mcc", "r2", "z1", "dci_linear.disentanglement"])
     def test_interval_is_about_as_wide_as_the_scatter_of_fresh_samples(self, name):
         """Forty fresh samples scatter with the deviation that one sample's interval claims."""
@@ -156,6 +160,7 @@ class TestIntervals:
 
 
 class TestNulls:
+    @pytest.mark.slow
     def test_noise_hardly_ever_beats_chance_and_the_note_says_so(self):
         claims = 0
         for seed in range(10):
@@ -181,6 +186,7 @@ class TestNulls:
         assert "orthogonality" in same
         assert noted == same
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(4))
     def test_the_best_possible_beats_a_null_that_scatters_but_never_gets_there(self, seed):
         """Continuous factors that hang together: shuffled ones score 0.3 to 0.95 in z_diff, and never 1."""
@@ -281,7 +287,7 @@ class TestNotes:
     def test_kinds_are_told_so_that_a_wrong_guess_is_seen(self):
         rep = Representation(CODES, FACTORS, names=["a", "b", "c"], kinds={"c": "circular"})
         notes = " ".join(ub.evaluate(rep, metrics=["mig"]).notes)
-        assert "a ordinal, b ordinal, c circular" in notes
+        assert "a ordinal, b ordinal and c circular" in notes
 
 
 def test_list_metrics_tells_what_each_measures_and_needs():

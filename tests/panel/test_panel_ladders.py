@@ -69,6 +69,7 @@ def test_no_interval_where_importances_have_no_errors():
     assert report["dci_es.informativeness"].low is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [FOREST, MLP], ids=["forest", "mlp"])
 def test_any_number_of_workers_gives_identical_scores(options):
     one, two = (json.loads(evaluate(options, n_jobs=n).to_json())["scores"] for n in (1, 2))

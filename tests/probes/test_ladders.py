@@ -96,6 +96,7 @@ class TestEveryLadder:
         for one, two in zip(fitted(ladder).test, fitted(ladder).test, strict=True):
             np.testing.assert_array_equal(one, two)
 
+    @pytest.mark.slow
     @every_ladder
     def test_labels_of_held_out_rows_are_not_seen(self, ladder):
         hidden = Representation(
@@ -265,6 +266,7 @@ class TestFourier:
         assert (free < _losses(fitted(ladder, task), task) - 0.1).all()
         assert (free < 1.3).all()
 
+    @pytest.mark.slow
     def test_reads_what_a_line_cannot(self):
         line, curve = (_losses(fitted(ladder), TASK)[0, -1] for ladder in (LinearLadder(), FourierLadder()))
         assert line > 0.5

@@ -122,6 +122,7 @@ class TestCapacity:
 
 
 class TestLearning:
+    @pytest.mark.slow
     @pytest.mark.parametrize("networks", ["shared", "separate"])
     def test_learns_what_a_line_cannot(self, networks):
         curves = loss_capacity(*xor_world(), ladder=MLPLadder(widths=(4, 16), n_steps=300, networks=networks))

@@ -57,6 +57,7 @@ def test_display_as_notebooks_ask_for_it(report):
     assert "mig" in repr(report)
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_is_readable_on_light_and_dark(report, visit, tmp_path, scheme):

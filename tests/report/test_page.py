@@ -136,6 +136,7 @@ def test_nothing_scored(make_report):
     assert "Nothing could be scored" in page
 
 
+@pytest.mark.slow
 def test_stays_small_with_many_codes_and_factors(make_report):
     rng = np.random.default_rng(0)
     codes, factors = tuple(f"code_{j}" for j in range(2000)), tuple(f"factor_{k}" for k in range(100))

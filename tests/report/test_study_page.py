@@ -145,6 +145,7 @@ def test_charts_against_strength_and_size(found):
     assert [tick.text for tick in settled.x_ticks] == ["100", "1,000"]
 
 
+@pytest.mark.slow
 def test_names_from_the_data_stay_text():
     rows = study()
     rows["family"] = rows["family"].replace("dip_vae", "<b>dip</b>")
@@ -155,6 +156,7 @@ def test_names_from_the_data_stay_text():
     assert "&lt;b&gt;dip" in page
 
 
+@pytest.mark.slow
 def test_failures_are_named_with_their_reason(found):
     page = study_page(found, name="Dots")
     assert "codes must vary, got 10 constant columns." in page
@@ -176,6 +178,7 @@ def test_the_smallest_study_has_a_page(rows):
     assert "to correlate" in page or "could be correlated" in page
 
 
+@pytest.mark.slow
 def test_a_large_study_stays_light():
     rng = np.random.default_rng(0)
     families = ["beta_vae", "beta_tc_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "annealed_vae"]

@@ -61,6 +61,7 @@ def test_the_note_is_in_print_shell_and_page(tmp_path, capsys):
         assert "Few rows (60): scores are noisy" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [10, 12, 20])
 def test_few_rows_are_scored_without_warnings(n_rows):
     factors = np.arange(n_rows)[:, None] // [1, 2, 5] % 2

@@ -344,7 +344,11 @@ def test_an_empty_file_is_refused(tmp_path, name):
         ("codes.csv", "\n\n", r"cannot be read as \.csv: No columns"),
         ("codes.csv", "code_0,code_1,factor_a\n1,2,3\n1,2,3,4,5\n", r"cannot be read as \.csv: Error tokenizing"),
         ("codes.csv", "code_0,code_1,factor_a\n", "codes must have at least 4 rows, got 0"),
-        ("codes.csv", "code_0,code_1,label\n1,2,3\n", r"factor_columns 'factor_\*' matches no column .* code_1, label"),
+        (
+            "codes.csv",
+            "code_0,code_1,label\n1,2,3\n",
+            r"factor_columns 'factor_\*' matches no column .* code_1 and label",
+        ),
         ("codes.csv", "z0,z1,factor_a\n1,2,3\n", r"code_columns 'code_\*' matches no column .* which has z0, z1"),
         ("codes.csv", "code_0,code_1,factor_a\n1,two,3\n", "codes must be numbers, got text in column 'code_1'"),
         (

@@ -45,6 +45,7 @@ def test_containers_of_the_same_numbers_give_the_same_representation(convert):
     assert_same(Representation(convert(codes), convert(factors)), Representation(codes, factors))
 
 
+@pytest.mark.slow
 def test_polars_frames_give_what_arrays_give():
     import polars as pl
 
@@ -169,6 +170,7 @@ def test_read_only_arrays_are_scored_and_left_as_they_were():
     np.testing.assert_array_equal(factors, before[1])
 
 
+@pytest.mark.slow
 def test_writable_arrays_are_left_as_they_were():
     codes, factors = small_world(200)
     before = codes.copy(), factors.copy()

@@ -9,6 +9,7 @@ from unbraid.metrics import udr
 FACTORS = np.random.default_rng(0).standard_normal((300, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e29, 1e-8])
 def test_large_and_small_codes_score_as_others_do(scale):
     metrics = ["r2", "sap", "mcc", "iwo", "dci_linear", "dci_forest", "z_diff"]

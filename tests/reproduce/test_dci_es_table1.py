@@ -4,6 +4,8 @@ import pytest
 
 from unbraid.reproduce import DCI_ES_TABLE1, REPRODUCTIONS, ESTable, dci_es_table1
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def table():

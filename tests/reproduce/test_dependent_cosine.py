@@ -11,6 +11,8 @@ from unbraid.data import cosine_dependence
 from unbraid.metrics import Dependent, dependent
 from unbraid.reproduce import CosineTables, dependent_cosine
 
+pytestmark = pytest.mark.slow
+
 
 @functools.cache
 def scored(scenario: str) -> Dependent:

@@ -15,6 +15,8 @@ from unbraid.reproduce import PUBLISHED_NUMBERS, DependentMnist, VaeSettings, de
 from unbraid.reproduce.coloured_vae import PLACES, learn_codes
 from unbraid.reproduce.dependent_digits import _coloured
 
+pytestmark = pytest.mark.slow
+
 
 class Ran(NamedTuple):
     code: int

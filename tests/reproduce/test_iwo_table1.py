@@ -130,6 +130,7 @@ def test_dci_adds_three_scores_and_says_whose(stub_solver):
     assert any("dci_boosting" in note for note in table.notes)
 
 
+@pytest.mark.slow
 def test_a_rotated_row_comes_out_near_the_truth():
     table = iwo_table1([4], n_seeds=1, progress=False)
     assert table.errors("iwo").worst_error < 0.02

@@ -28,6 +28,8 @@ from unbraid.reproduce.torus_truth import mean_log_radius, random_torus, true_en
 from unbraid.reproduce.two_moons import MoonsQuantity, moons_entropy
 from unbraid.reproduce.vae_spectrum import n_kept
 
+pytestmark = pytest.mark.slow
+
 UNIT = 0.5 * (1 + math.log(2 * math.pi))
 
 

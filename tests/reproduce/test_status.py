@@ -284,6 +284,7 @@ def test_damaged_results_are_refused_in_a_sentence(tmp_path, capsys):
     assert "does not hold a run" in err
 
 
+@pytest.mark.slow
 def test_a_table_writes_the_same_kind_of_page(tmp_path, capsys):
     path = tmp_path / "table1.html"
     code, _, err = run_cli(capsys, "reproduce", "iwo-table1", "--rows", 1, "--seeds", 1, "--report", path)

@@ -164,6 +164,7 @@ def test_in_small_the_questions_are_the_same(name):
     assert scaled(full, "full") is full
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", [thesis_study, iwo_study])
 def test_the_published_study_wants_a_store_and_a_yes(study, tmp_path):
     with pytest.raises(ValueError, match="store is needed for the full"):

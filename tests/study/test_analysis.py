@@ -46,6 +46,7 @@ def test_writes_csv_and_latex(found, tmp_path):
         found.to_csv(tmp_path / "none")
 
 
+@pytest.mark.slow
 def test_a_study_without_tasks_correlates_scores():
     rows = study()
     found = analyze(rows[rows["kind"] != "task"], n_bootstrap=20)

@@ -81,6 +81,7 @@ def test_a_setting_that_collapsed_altogether_agrees_in_nothing(plan, folder):
     assert not state.missing
 
 
+@pytest.mark.slow
 def test_a_reason_of_an_earlier_run_does_not_hide_that_a_model_collapsed(plan, folder):
     store = Store(folder / "store")
     died = lambda job: "a worker died." if job.kind == "measure" else None  # noqa: E731

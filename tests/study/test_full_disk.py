@@ -10,6 +10,8 @@ import pytest
 from study.test_run import TRAINED
 from unbraid.study import Store, parse_study, run_study
 
+pytestmark = pytest.mark.slow
+
 #: Become root of a new name space, where mounting needs no rights outside it.
 APART = ["unshare", "--map-root-user", "--mount"]
 #: Runs the study with room for less than a checkpoint, for some results, and for all; each time the store is copied.

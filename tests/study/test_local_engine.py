@@ -28,6 +28,8 @@ from unbraid.study.engines.local import Cards, LocalEngine, visible_cards
 from unbraid.study.engines.process import ONE_THREAD, WorkerProcess, changed_environment
 from unbraid.study.jobs import Finished
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def engine():

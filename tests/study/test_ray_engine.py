@@ -25,6 +25,7 @@ from unbraid.study.engines.ray import RayEngine
 
 # Ray leaves sockets, files and processes to the garbage collector, and announces what its next versions will change.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore:.*Ray will no longer override accelerator:FutureWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -189,5 +190,5 @@ class TestAddress:
 
     def test_without_ray_the_cure_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "ray", None)
-        with pytest.raises(ValueError, match=r"engine 'ray' needs Ray.*pip install .*\[ray\]"):
+        with pytest.raises(ValueError, match=r"engine 'ray' needs ray.*pip install .*\[ray\]"):
             make_engine("ray")

@@ -16,6 +16,8 @@ from unbraid.study.run import find_leftovers, remove_leftovers, run_jobs
 from unbraid.study.state import keep_study
 from unbraid.study.table import FailureKind
 
+pytestmark = pytest.mark.slow
+
 TRAINED = """\
 name: tiny
 data: [sprites_mini]

@@ -140,6 +140,7 @@ def test_a_torn_shard_costs_its_own_rows_only(store):
     assert store.damaged() == ["torn.parquet"]
 
 
+@pytest.mark.slow
 def test_others_may_write_and_merge_while_one_reads(tmp_path):
     store = Store(tmp_path)
     n_rows, failed = 60, []

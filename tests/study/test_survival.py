@@ -14,6 +14,8 @@ from unbraid.study import Store, parse_study, run_study, status
 from unbraid.study.engines.ray import RayEngine
 from unbraid.study.run import run_jobs
 
+pytestmark = pytest.mark.slow
+
 # As in test_ray_engine.py: Ray leaves things to the garbage collector and announces changes.
 quiet_ray = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

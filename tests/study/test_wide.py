@@ -70,6 +70,7 @@ def test_a_family_without_strength_is_one_setting():
     assert pivot(table(rows), per="setting").values["mig"].to_dict() == pytest.approx({"dots/pca": 0.2})
 
 
+@pytest.mark.slow
 def test_filters():
     rows = study(datasets=("dots", "cars"))
     assert set(pivot(rows, families=["beta_vae"]).about["family"]) == {"beta_vae"}
@@ -87,6 +88,7 @@ def test_factors_get_columns_when_asked_for():
     assert pivot(rows, factors=True).values.loc["a"].to_dict() == {"mig": 0.1, "mig[shape]": 0.2}
 
 
+@pytest.mark.slow
 def test_order_of_rows_does_not_matter():
     rows = study()
     mixed = rows.sample(frac=1, random_state=0)

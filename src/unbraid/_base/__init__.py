@@ -1,1 +1,1 @@
-"""The layer below everything; imports nothing of unbraid."""
+"""The lowest layer: array types, checks, files, text, statistics and records that every other package may import."""

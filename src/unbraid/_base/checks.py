@@ -1,4 +1,4 @@
-"""Checks that turn what a user gives into what the library works on, or say what is wrong."""
+"""Checks of arguments, with the nearest valid choice in the message."""
 
 import difflib
 import os

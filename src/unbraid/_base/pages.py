@@ -1,4 +1,4 @@
-"""Pages of results: how a result below the report package finds the page that draws it.
+"""Link from a result to the page that draws it.
 
 The report package registers a renderer for each type of result with :data:`render`. Results call :func:`page_of`,
 which imports the report package on first use: the one place where a lower layer names a higher one.

@@ -1,4 +1,4 @@
-"""Bar or log lines."""
+"""Progress of a long computation, as a bar on a terminal or as lines in a log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Literal
 
 from unbraid._base.text import duration
 
-#: A bar or nothing; ``None`` is a bar on a terminal; ``"lines"``: now and then a line.
+#: ``True`` shows a bar, ``False`` nothing, ``None`` a bar on a terminal only, ``"lines"`` a line now and then.
 Show = bool | Literal["lines"] | None
 
 
@@ -62,21 +62,19 @@ def track(total: int, show: Show, *, doing: str = "scoring") -> Iterator[Progres
         yield Progress(lambda: bar.advance(task), lambda words: bar.update(task, description=words))
 
 
-#: A line at each of so many parts of the whole.
-PARTS = 10
-#: Seconds between two lines in between; more as time goes on, so that a file does not fill with them.
+#: A line is due at each tenth of the steps, but no sooner than ``LEAST`` seconds after the last line.
+PARTS, LEAST = 10, 1.0
+#: A line is also due after so many seconds without one; in a long run, after this share of the time so far.
 SECONDS, SHARE_OF_ELAPSED = 30.0, 0.1
-#: Seconds between two lines at least: what is done at once needs no ten lines.
-LEAST = 1.0
 
 
 class Lines:
-    """Writes how far something is: at once, at each tenth, and in between when nothing was written for long.
+    """Progress as lines: one at once, one at each tenth of the steps, and one after long without any.
 
     Args:
-        total: Steps.
+        total: Number of steps.
         doing: What is done.
-        write: Takes a line; standard error by default.
+        write: Takes a line; writes it to standard error by default.
         clock: Returns seconds.
     """
 
@@ -85,63 +83,47 @@ class Lines:
         total: int,
         doing: str,
         *,
-        write: Callable[[str], object] | None = None,
+        write: Callable[[str], object] = lambda line: print(line, file=sys.stderr, flush=True),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._total, self._doing, self._write, self._clock = total, doing, write or _to_stderr, clock
+        self._total, self._doing, self._write, self._clock = total, doing, write, clock
         self._done, self._part, self._words = 0, 0, ""
         self._started = self._written = clock()
-        self._lock = threading.Lock()
-        self._over = threading.Event()
-        self._watch = threading.Thread(target=self._wait, daemon=True)
+        self._lock, self._over = threading.Lock(), threading.Event()
+        self._watch = threading.Thread(target=self._wait, daemon=True)  # a single step may take hours
 
     def __enter__(self) -> Lines:
-        """Write the first line, and watch the clock from now on: a step may be long."""
-        self._line(self._started, 0)
+        self._write(self._line(self._started))
         self._watch.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Write no more."""
         self._over.set()
         self._watch.join()
 
-    def advance(self) -> None:
-        """Count a step; a line if it is time for one."""
+    def advance(self, steps: int = 1) -> None:
+        """Count steps, and write a line if one is due."""
         with self._lock:
-            self._done += 1
-            self._line_if_due()
+            self._done += steps
+            now, part = self._clock(), self._done * PARTS // max(self._total, 1)
+            waited = now - self._written
+            overdue = waited >= max(SECONDS, SHARE_OF_ELAPSED * (now - self._started))
+            if overdue or (part > self._part and waited >= LEAST):
+                self._written, self._part = now, part
+                self._write(self._line(now))
 
     def tell(self, words: str) -> None:
         """Keep a few words for the next line."""
         self._words = words
 
-    def look(self) -> None:
-        """Write a line if there was none for long."""
-        with self._lock:
-            self._line_if_due()
-
-    def _line_if_due(self) -> None:
-        now = self._clock()
-        waited = now - self._written
-        part = self._done * PARTS // max(self._total, 1)
-        if waited >= max(SECONDS, SHARE_OF_ELAPSED * (now - self._started)) or (part > self._part and waited >= LEAST):
-            self._line(now, part)
-
-    def _line(self, now: float, part: int) -> None:
-        self._written, self._part = now, part
-        elapsed = now - self._started
-        text = f"{self._doing}: {self._done} of {self._total} steps"
+    def _line(self, now: float) -> str:
+        elapsed, line = now - self._started, f"{self._doing}: {self._done} of {self._total} steps"
         if self._done or elapsed >= LEAST:
-            text += f", {duration(elapsed)} so far"
+            line += f", {duration(elapsed)} so far"
         if 0 < self._done < self._total:
-            text += f", about {duration(elapsed / self._done * (self._total - self._done))} left"
-        self._write(text + (f"; last: {self._words}" if self._words else ""))
+            line += f", about {duration(elapsed / self._done * (self._total - self._done))} left"
+        return line + (f"; last: {self._words}" if self._words else "")
 
     def _wait(self) -> None:
         while not self._over.wait(1.0):
-            self.look()
-
-
-def _to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+            self.advance(0)

@@ -1,4 +1,4 @@
-"""Lists, numbers, plurals, durations for sentences."""
+"""Names, numbers, counts and durations, written for sentences and tables."""
 
 import math
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
-"""The audit: try metrics on representations with known answers, and say which notices what."""
+"""The audit: metrics tried on representations for which the right behaviour is known."""
 
-from unbraid._base.user_code import load_plugin
-from unbraid.audit.candidate import Candidate
+from unbraid.audit.candidate import Candidate, load_plugin
 from unbraid.audit.cases import CASES, Case
 from unbraid.audit.result import Audit
 from unbraid.audit.runner import run

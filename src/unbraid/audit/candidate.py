@@ -1,4 +1,4 @@
-"""What is audited: metrics of the catalogue, or a function of one's own, with what each claims."""
+"""Candidates of the audit: metrics of the catalogue or a user's own function, with their claims."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.checks import check_choice
+from unbraid._base.user_code import load_object
 from unbraid._base.workers import Workers
 from unbraid.audit.truth import Should, Truth, expectation
 from unbraid.metrics import Invariance, Metric, Property, Source
@@ -167,6 +168,18 @@ def from_function(
             return {label: _reason(error)}
 
     return Group(candidates=(candidate,), measure=measure)
+
+
+def load_plugin(address: str) -> tuple[str, Callable[..., Any]]:
+    """Return name and function of ``FILE.py:NAME``, or of ``metric`` in ``FILE.py``; the file is run.
+
+    Raises:
+        ValueError: No such file, a file that does not run, or one without that function.
+    """
+    name, function = load_object("plugin", address, default="metric")
+    if not callable(function):
+        raise ValueError(f"plugin {address!r} must name a function, got {name} = {function!r}.")
+    return name, function
 
 
 def as_number(result: Any) -> float:

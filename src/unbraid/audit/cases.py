@@ -1,4 +1,4 @@
-"""Factors, encoders, expected behaviour."""
+"""Cases of the audit: factors, encoders and the behaviour that is right for them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What an encoder may do to factors: the codes of the cases."""
+"""Encoders of the audit's cases: codes made from factors."""
 
 import numpy as np
 

@@ -1,21 +1,17 @@
-"""Table, JSON, Markdown."""
+"""Result of an audit: tables, JSON, Markdown."""
 
 from __future__ import annotations
 
-import json
-import math
-import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from unbraid._base.files import write_text
 from unbraid._base.pages import page_of
-from unbraid._version import __version__
+from unbraid._base.record import JsonResult, versions, write_json
 from unbraid.audit.candidate import Candidate
 from unbraid.audit.cases import Case
 from unbraid.audit.truth import Claim, Should
@@ -24,7 +20,7 @@ from unbraid.metrics import METRICS, KnownFailure, Property
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Audit:
+class Audit(JsonResult):
     """Findings by metric and case.
 
     Attributes:
@@ -85,10 +81,7 @@ class Audit:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the audit as JSON, and write it to ``path`` if given. An infinite number becomes text."""
-        text = json.dumps(_plain(self.to_dict()), indent=2, ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
+        return write_json(self.to_dict(), path, infinite=str)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return the tables as Markdown; write them to ``path`` if given, between its marks where it has them."""
@@ -141,26 +134,13 @@ def known_reasons(findings: Iterable[Finding]) -> list[tuple[KnownFailure, list[
 def describe_run(*, n_seeds: int, n_rows: int, seed: int, cpu_seconds: float, own: bool) -> dict[str, Any]:
     """Return how an audit was run, as plain data."""
     return {
-        "unbraid": __version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
+        **versions(),
         "n_seeds": n_seeds,
         "n_rows": n_rows,
         "seed": seed,
         "cpu_seconds": round(cpu_seconds, 1),
         "own_metric": own,
     }
-
-
-def _plain(value: Any) -> Any:
-    """Replace what JSON has no word for."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
 
 
 BEGIN, END = "<!-- audit tables: begin -->", "<!-- audit tables: end -->"

@@ -1,4 +1,4 @@
-"""Run the audit: every candidate on every case, on a few seeds, then judge."""
+"""The run of an audit: every candidate on every case, for several seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a case asks of a metric, property by property."""
+"""Expected behaviour of a metric in a case, by property."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From scores to verdicts: what a metric did in a case, and whether it should have."""
+"""Verdicts of the audit: the behaviour of a metric in a case against the expected one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""App, main, one-sentence errors."""
+"""The ``unbraid`` command: its subcommands, and errors in one sentence."""
 
 import inspect
 import re

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from unbraid.audit import CASES, Audit, load_plugin, run
 from unbraid.audit.result import insert_tables
-from unbraid.cli._io import check_writable, json_file
+from unbraid.cli._io import check_outputs, json_file
 from unbraid.cli._table import print_rows
 
 FEW = 3
@@ -96,7 +96,9 @@ def audit(
             wrap=("what it is", "compared with"),
         )
         return
-    _check_outputs(json, report, markdown)
+    check_outputs((), json, report=report, markdown=markdown)
+    if markdown is not None:
+        insert_tables(markdown, "")  # says now, and not after minutes of work, if there is no place for them
     name = function = None
     if plugin is not None:
         if metric is not None:
@@ -117,19 +119,6 @@ def audit(
         n_jobs=jobs,
     )
     _write(found, json, report, markdown)
-
-
-def _check_outputs(json: str | None, report: Path | None, markdown: Path | None) -> None:
-    """Raise unless every result has a file of its own to go to."""
-    taken = []
-    for argument, path in (("report", report), ("markdown", markdown), ("json", json_file(json))):
-        if path is not None:
-            check_writable(argument, path)
-            if path.resolve() in taken:
-                raise ValueError(f"{argument} {str(path)!r} would overwrite another output; give another.")
-            taken.append(path.resolve())
-    if markdown is not None:
-        insert_tables(markdown, "")  # says now, and not after minutes of work, if there is no place for them
 
 
 def _bounds(text: str) -> tuple[float, float]:

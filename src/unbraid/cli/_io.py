@@ -1,4 +1,4 @@
-"""Names of inputs, checks of outputs, "wrote ..."."""
+"""Input and output files of commands: names that differ, readable inputs, writable outputs."""
 
 import os
 from collections import Counter
@@ -73,10 +73,16 @@ def check_writable(argument: str, path: Path) -> None:
         raise ValueError(f"report must end in .html, as it is a web page, got {str(path)!r}; print the page for a PDF.")
 
 
-def check_outputs(inputs: Sequence[Path], json: str | None, csv: Path | None, report: Path | None) -> None:
+def check_outputs(
+    inputs: Sequence[Path],
+    json: str | None,
+    csv: Path | None = None,
+    report: Path | None = None,
+    markdown: Path | None = None,
+) -> None:
     """Raise unless every result has a file of its own to go to."""
     taken = [path.resolve() for path in inputs]
-    for argument, path in (("report", report), ("csv", csv), ("json", json_file(json))):
+    for argument, path in (("report", report), ("csv", csv), ("markdown", markdown), ("json", json_file(json))):
         if path is not None:
             if path.resolve() in taken:
                 raise ValueError(f"{argument} {str(path)!r} would overwrite the input or another output; give another.")

@@ -8,14 +8,14 @@ from cyclopts import Parameter
 
 from unbraid import manifold as measure
 from unbraid._base.user_code import load_object
-from unbraid.cli._io import check_writable, json_file
+from unbraid.cli._io import check_outputs, json_file
 from unbraid.cli._table import print_rows
 from unbraid.manifold import ManifoldAnalysis
 from unbraid.representation.files import read_npy
 
 ACTIVE = (
-    "Active: moves the data, however little, at every sample. Effective dimension: how many latents that move it "
-    "equally far\nwould share the movement as these do; latents that hardly move it are active, and hardly count in it."
+    "Active: moves the data, however little, at every sample. Effective dimension: the number of equally important "
+    "latents\nwith the same entropy of variance shares (the effective rank); latents of little variance hardly count."
 )
 
 
@@ -39,7 +39,7 @@ def manifold(
 ) -> None:
     """Measure a decoder without labels: which latents matter, and which move the data together.
 
-    DECODER is a Python file and a name in it, `MODULE.py:NAME`: a torch module, a function from latents `[rows,
+    DECODER is a Python file and a name in it, `FILE.py:NAME`: a torch module, a function from latents `[rows,
     latent-dim]` to data `[rows, ...]`, or a function without arguments that returns one of these (to load weights).
     The file is run.
 
@@ -58,7 +58,7 @@ def manifold(
     Parameters
     ----------
     decoder
-        Where it is: `MODULE.py:NAME`.
+        Where it is: `FILE.py:NAME`.
     latent_dim
         How many latents it takes; may be left out with `--prior`.
     samples
@@ -86,16 +86,11 @@ def manifold(
     report
         Write a self-contained HTML page: spectrum, pairs, and pictures of image decoders.
     """
-    target = json_file(json)
-    for argument, path in (("json", target), ("report", report)):
-        if path is not None:
-            check_writable(argument, path)
-    if target is not None and report is not None and target.resolve() == report.resolve():
-        raise ValueError(f"report {str(report)!r} would overwrite another output; give another.")
+    check_outputs((), json, report=report)
     shape = None if image is None else _image_shape(image)
     sets = None if partition is None else _sets(partition)
     latents = None if prior is None else _read_prior(prior)
-    model = load_object(decoder)
+    _, model = load_object("decoder", decoder, make=True)
     found = measure.analyze(
         model,
         latent_dim=latent_dim,
@@ -114,7 +109,7 @@ def manifold(
             model, found, prior=latents, image_shape=shape, dtype=dtype, device=device, memory=memory, seed=seed
         )
     _print(found, top, to_stdout=json == "-")
-    _write(found, pictures, target, report)
+    _write(found, pictures, json_file(json), report)
 
 
 def _print(found: ManifoldAnalysis, top: int, *, to_stdout: bool) -> None:

@@ -1,4 +1,4 @@
-"""Score, demo."""
+"""``unbraid score`` and ``unbraid demo``."""
 
 import sys
 from pathlib import Path

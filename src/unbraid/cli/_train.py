@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from unbraid import data as sets
 from unbraid._base.files import write_atomically, write_text
-from unbraid._base.optional import require_torch
+from unbraid._base.optional import require
 from unbraid._base.progress import bar_or_lines
 from unbraid.representation.files import save
 
@@ -115,7 +115,7 @@ def train(
     at_once
         Members trained side by side; the others follow in groups. By default as many as fit in memory.
     """
-    require_torch("training", extra="train")
+    require("training", "torch", extra="train")
     from unbraid.models import encode_all
     from unbraid.models import train as train_ensemble
 

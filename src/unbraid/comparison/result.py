@@ -11,9 +11,10 @@ import pandas as pd
 
 from unbraid._base.files import write_text
 from unbraid._base.pages import page_of
+from unbraid._base.record import as_json
 from unbraid.comparison.differences import Difference, find_differences
 from unbraid.comparison.verdict import caveats, unlike, untested, verdict
-from unbraid.results.report import Report, as_json
+from unbraid.results.report import Report
 
 COLUMNS = [
     "metric",

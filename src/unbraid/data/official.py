@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.arrays import AnyArray, ByteArray
-from unbraid._base.optional import pip_install
+from unbraid._base.optional import require
 from unbraid._base.progress import track
 from unbraid.data.dataset import ImageGrid, PackedGrid, grid_order, shrink
 from unbraid.data.npz import Member, open_member, read_chunks, read_member
@@ -58,10 +58,9 @@ def read_dsprites(path: Path) -> PackedGrid:
 
 def read_shapes3d(path: Path) -> ImageGrid:
     """Read Shapes3D's ``.h5`` into memory."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ValueError(f"shapes3d needs h5py, which is not installed; run {pip_install('train')}.") from error
+    require("shapes3d", "h5py", extra="train")
+    import h5py
+
     try:
         with h5py.File(path, "r") as file:
             missing = [name for name in ("images", "labels") if name not in file]

@@ -11,7 +11,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_choice
-from unbraid._base.optional import require_torch
+from unbraid._base.optional import require
 from unbraid._base.workers import Workers
 from unbraid.probes.capacity import MLPLadder
 from unbraid.probes.capacity.base import CapacityTask
@@ -63,7 +63,7 @@ def predict_by_boosting(task: ProbeTask, rng: np.random.Generator) -> FloatArray
 
 def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
     """A linear model plus a network with two hidden layers, Kaiming initialised, stopped on rows kept aside."""
-    require_torch("the mlp predictor")
+    require("the mlp predictor", "torch", extra="torch")
     n_train, n_test = len(task.train), len(task.test)
     order = rng.permutation(n_train)
     n_aside = max(1, round(VALIDATION_SHARE * n_train))

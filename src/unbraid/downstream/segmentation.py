@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
-from unbraid._base.optional import require_torch
+from unbraid._base.optional import require
 from unbraid.probes.linear import ridge_solver
 
 PIXEL_RIDGE = 1e-3
@@ -108,7 +108,7 @@ def _fit_linear(codes: FloatArray, flat: BoolArray, train: IntArray) -> Decode:
 
 
 def _fit_network(codes: FloatArray, flat: BoolArray, train: IntArray, seed: int) -> Decode:
-    require_torch("the mlp predictor")
+    require("the mlp predictor", "torch", extra="torch")
     from unbraid.downstream.mask_network import train_decoder
 
     return train_decoder(codes, flat, train, seed=seed)

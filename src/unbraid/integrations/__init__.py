@@ -1,1 +1,1 @@
-"""Thin bridges to where people work; each is imported only where it is asked for."""
+"""Bridges to scikit-learn, Lightning and experiment trackers, each imported on its own."""

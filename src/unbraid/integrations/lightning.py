@@ -7,20 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from unbraid._base.checks import check_at_least
-from unbraid._base.optional import pip_install
+from unbraid._base.optional import is_installed, require
 from unbraid.integrations.scores import RepresentationScores
 from unbraid.models.encoding import codes_of
 from unbraid.panel.plan import resolve_metrics
 
-try:
-    from lightning.pytorch import Callback
-except ImportError:
-    try:
-        from pytorch_lightning import Callback  # type: ignore[assignment]
-    except ImportError as error:
-        raise ImportError(
-            f"ScoresCallback needs Lightning, which is not installed; run {pip_install('lightning')}."
-        ) from error
+if is_installed("pytorch_lightning") and not is_installed("lightning"):
+    from pytorch_lightning import Callback
+else:
+    require("ScoresCallback", "lightning", extra="lightning")
+    from lightning.pytorch import Callback  # type: ignore[assignment]
 
 Reader = Callable[[Any, Any], tuple[Any, Any]]
 

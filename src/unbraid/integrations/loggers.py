@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from unbraid._base.checks import check_choice
-from unbraid._base.optional import pip_install
+from unbraid._base.optional import require
 from unbraid.report import render_page
 from unbraid.results.report import Report
 
@@ -54,10 +54,9 @@ def log_report(
 
 def to_mlflow(report: Report, *, step: int | None = None, prefix: str = "unbraid/", page: bool = True) -> None:
     """Log numbers as metrics of the active MLflow run, and the page as an artifact."""
-    try:
-        import mlflow
-    except ImportError as error:
-        raise ValueError(f"to='mlflow' needs mlflow, which is not installed; run {pip_install('mlflow')}.") from error
+    require("to='mlflow'", "mlflow", extra="mlflow")
+    import mlflow
+
     if mlflow.active_run() is None:
         raise ValueError("to='mlflow' needs an active run; log within `with mlflow.start_run():`.")
     mlflow.log_metrics(dict(numbers(report, prefix)), step=step)
@@ -69,10 +68,9 @@ def to_wandb(
     report: Report, *, run: Any = None, step: int | None = None, prefix: str = "unbraid/", page: bool = True
 ) -> None:
     """Log numbers to a Weights & Biases run, by default the active one, and the page as HTML."""
-    try:
-        import wandb
-    except ImportError as error:
-        raise ValueError(f"to='wandb' needs wandb, which is not installed; run {pip_install('wandb')}.") from error
+    require("to='wandb'", "wandb", extra="wandb")
+    import wandb
+
     run = wandb.run if run is None else run
     if run is None:
         raise ValueError("to='wandb' needs a run; call wandb.init() first.")

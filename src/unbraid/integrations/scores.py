@@ -1,4 +1,4 @@
-"""Scores of codes that come in batches: ``update``, ``compute``, ``reset``, as torchmetrics has them."""
+"""Scores of codes that come in batches, with the ``update``, ``compute`` and ``reset`` of torchmetrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores as scikit-learn takes them: ``(estimator, X, y) -> number``, for ``cross_val_score`` and ``GridSearchCV``."""
+"""scikit-learn scorers ``(estimator, X, y) -> number``, for ``cross_val_score`` and ``GridSearchCV``."""
 
 from __future__ import annotations
 

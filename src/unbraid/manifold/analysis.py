@@ -1,28 +1,26 @@
-"""From a decoder to entropies."""
+"""Manifold entropies of one decoder."""
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.progress import track
-from unbraid._version import __version__
+from unbraid._base.record import provenance
 from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY
 from unbraid.evidence.jacobians.priors import GaussianMixture, Latents, draw_latents
 from unbraid.evidence.jacobians.sources import JacobianSource, decoder_jacobians, precomputed
 from unbraid.evidence.jacobians.statistics import GramStatistics, collect
-from unbraid.manifold import quantities as quantities
-from unbraid.manifold.quantities import Partition, PartitionLike, make_partition
+from unbraid.manifold import quantities
+from unbraid.manifold.quantities import Partition, PartitionLike, latent_names, make_partition
 from unbraid.manifold.result import ManifoldAnalysis, SampleRecord
 
 NEAR_PARALLEL = 7.5
-MOST_NAMED = 10
 
 
 def make_notes(found: GramStatistics, total_correlation: float) -> tuple[str, ...]:
@@ -32,11 +30,13 @@ def make_notes(found: GramStatistics, total_correlation: float) -> tuple[str, ..
     dead = np.flatnonzero(found.flat_counts == n_samples)
     partly = np.flatnonzero((found.flat_counts > 0) & (found.flat_counts < n_samples))
     if len(dead):
-        notes.append(f"Inactive, moving the data nowhere: {_latents(dead)}. Everything else is about the others.")
+        notes.append(
+            f"Inactive, moving the data nowhere: {latent_names(dead)}. All numbers are about the other latents."
+        )
     if len(partly):
         notes.append(
-            f"Counted as inactive, standing still in some samples: {_latents(partly)}. The logarithm of nothing has "
-            "no mean."
+            f"Counted as inactive, because their Jacobian column is zero in some samples, where its logarithm is minus "
+            f"infinity: {latent_names(partly)}."
         )
     if np.nanmax(found.pair_information, initial=0.0) > NEAR_PARALLEL:
         notes.append(
@@ -49,12 +49,6 @@ def make_notes(found: GramStatistics, total_correlation: float) -> tuple[str, ..
             "Jacobian, or float32 is too coarse; leave it out, or use dtype='float64'."
         )
     return tuple(notes)
-
-
-def _latents(positions: IntArray) -> str:
-    names = [f"z{i}" for i in positions[:MOST_NAMED]]
-    rest = len(positions) - len(names)
-    return ", ".join(names) + (f" and {rest} more" if rest else "")
 
 
 # Nats per latent by which a flow's own log-determinant may differ from the Jacobian's before it is called wrong.
@@ -152,11 +146,7 @@ def analyze(
         "prior": _prior_name(prior, jacobians),
         "mode": getattr(getattr(source, "decoder", None), "mode", "precomputed"),
         "log_abs_det": log_abs_det is not None,
-        "seed": seed,
-        "unbraid": __version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "seconds": round(time.perf_counter() - started, 3),
+        **provenance(seed=seed, started=started),
     }
     return summarise(found, sets, source.output_shape, meta)
 

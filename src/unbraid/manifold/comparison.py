@@ -1,9 +1,7 @@
-"""Two decoders."""
+"""Mutual information across the latents of two decoders."""
 
 from __future__ import annotations
 
-import json
-import platform
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,20 +14,19 @@ import pandas as pd
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.files import write_text
-from unbraid._base.optional import torch_needed
+from unbraid._base.optional import require
 from unbraid._base.pages import page_of
 from unbraid._base.progress import track
-from unbraid._version import __version__
+from unbraid._base.record import JsonResult, provenance
 from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY
 from unbraid.evidence.jacobians.priors import draw_latents
 from unbraid.evidence.jacobians.sources import JacobianSource, precomputed
 from unbraid.evidence.jacobians.statistics import collect_across
-from unbraid.manifold import quantities as quantities
-from unbraid.results.report import finite
+from unbraid.manifold import quantities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ManifoldComparison:
+class ManifoldComparison(JsonResult):
     """Mutual information across two decoders, in nats, with standard errors over samples.
 
     Attributes:
@@ -45,7 +42,7 @@ class ManifoldComparison:
         active_b: The same for ``b``.
         order_a: Latents of ``a`` from the highest entropy to the lowest.
         order_b: The same for ``b``.
-        notes: What a reader should know first.
+        notes: Limits of the numbers, in sentences.
         meta: Sizes, options, seed, versions and seconds.
     """
 
@@ -100,13 +97,6 @@ class ManifoldComparison:
             "notes": list(self.notes),
             "meta": dict(self.meta),
         }
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return everything as JSON, and write it to ``path`` if given. A number that is not finite becomes null."""
-        text = json.dumps(finite(self.to_dict()), ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
 
     def to_html(self, path: str | Path) -> Path:
         """Write one self-contained page with the matrices."""
@@ -181,8 +171,8 @@ def compare(
     if not callable(a) and not callable(b):
         sources: tuple[JacobianSource, JacobianSource] = (precomputed(a, memory=memory), precomputed(b, memory=memory))
     else:
-        with torch_needed():
-            from unbraid.manifold.pair import make_pair
+        require("a decoder", "torch", extra="torch", otherwise="give its Jacobians")
+        from unbraid.manifold.pair import make_pair
 
         place = ("data" if encoder is not None else "latents") if at == "auto" else at
         latents = draw_latents(prior, n_samples, latent_dim, np.random.default_rng(seed))
@@ -212,11 +202,7 @@ def compare(
             "n_samples": sources[0].n_samples,
             "output_shape": list(sources[0].output_shape),
             "at": place,
-            "seed": seed,
-            "unbraid": __version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-            "seconds": round(time.perf_counter() - started, 3),
+            **provenance(seed=seed, started=started),
         },
     )
 
@@ -234,8 +220,6 @@ def _check_alike(a: JacobianSource, b: JacobianSource) -> None:
 
 def _notes(active_a: BoolArray, active_b: BoolArray) -> tuple[str, ...]:
     named = (("a", np.flatnonzero(~active_a)), ("b", np.flatnonzero(~active_b)))
-    return tuple(f"Inactive in {name}: {_listed(inactive)}." for name, inactive in named if len(inactive))
-
-
-def _listed(positions: IntArray) -> str:
-    return ", ".join(f"z{i}" for i in positions[:10]) + (" and more" if len(positions) > 10 else "")
+    return tuple(
+        f"Inactive in {name}: {quantities.latent_names(inactive)}." for name, inactive in named if len(inactive)
+    )

@@ -1,4 +1,4 @@
-"""A flow's own log-determinant, checked against its Jacobian before it is believed."""
+"""Log-determinants that a flow computes itself, checked against its Jacobian."""
 
 from __future__ import annotations
 

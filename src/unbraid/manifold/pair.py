@@ -1,4 +1,4 @@
-"""Two decoders ready to be compared point by point."""
+"""Jacobians of two decoders at corresponding points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What latents look like: mean Jacobians and traversals of image decoders, contours of decoders to the plane."""
+"""Pictures of latents: mean Jacobians and traversals of image decoders, contours of decoders to the plane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entropies and partitions."""
+"""Entropies, total correlation, effective dimension, and partitions of latents."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.text import listing
 
 # Entropy of one standard normal variable, in nats.
 UNIT_ENTROPY = 0.5 * (1.0 + math.log(2.0 * math.pi))
@@ -43,7 +44,7 @@ def entropy(log_volumes: FloatArray, n_latents: FloatArray) -> Estimate:
 
 
 def latent_entropy(log_lengths: FloatArray, active: BoolArray) -> Estimate:
-    """Return the entropy of each latent alone (Eq. 8); minus infinity for one that stands still."""
+    """Return the entropy of each latent alone (Eq. 8); minus infinity for an inactive one."""
     return entropy(np.where(active, log_lengths, 0.0), active.astype(np.float64))
 
 
@@ -55,13 +56,18 @@ def total_correlation_samples(set_log_volumes: FloatArray, log_volumes: FloatArr
     return np.where((found < 0) & (found > -rounding), 0.0, found)
 
 
+def latent_names(positions: IntArray) -> str:
+    """Join the names of some latents for a sentence."""
+    return listing([f"z{i}" for i in positions], most=10)
+
+
 def importance_order(entropies: FloatArray) -> IntArray:
     """Return latents from the highest entropy to the lowest."""
     return np.argsort(-entropies, kind="stable")
 
 
 def effective_dimension(log_lengths: FloatArray, active: BoolArray) -> Estimate:
-    r"""Return how many latents share the movement of the data, from 1 to the number of active ones.
+    r"""Return the effective number of latents, from 1 to the number of active ones.
 
     With :math:`p_i` proportional to :math:`\exp(2 H(q_i))`, for PCA the share of variance :math:`\lambda_i / \sum_j
     \lambda_j`, it is :math:`\exp(-\sum_i p_i \log p_i)`, the effective rank of Roy and Vetterli (2007). The error is

@@ -1,8 +1,7 @@
-"""ManifoldAnalysis, convergence."""
+"""Result of a manifold analysis: entropies, tables, convergence, JSON."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,8 @@ import pandas as pd
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.files import write_text
 from unbraid._base.pages import page_of
+from unbraid._base.record import JsonResult
 from unbraid.manifold.quantities import UNIT_ENTROPY, Partition, estimate
-from unbraid.results.report import finite
 
 SMALLEST = 4
 
@@ -127,7 +126,7 @@ class LatentRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ManifoldAnalysis:
+class ManifoldAnalysis(JsonResult):
     """Entropies and mutual information of latents, in nats, each with its standard error over samples.
 
     Attributes:
@@ -136,16 +135,16 @@ class ManifoldAnalysis:
         partition: The sets that ``manifold_entropy`` and ``total_correlation`` are about; every latent by default.
         active: Which latents move the data in every sample, ``(latent,)``.
         total_entropy: Of the generated data, over active latents (Eq. 7).
-        manifold_entropy: Of each set, ``(n_sets,)``; minus infinity for a set that moves nothing (Eq. 8, A.23).
+        manifold_entropy: Of each set, ``(n_sets,)``; minus infinity for a set of inactive latents (Eq. 8, A.23).
         latent_entropy: Of each latent, ``(latent,)``; the same as ``manifold_entropy`` by default.
         total_correlation: Between the sets; 0 where they are orthogonal everywhere (Eq. 9, A.31).
         pairwise_mutual_information: Of every two latents, ``(latent, latent)`` (Eq. 10, B.32); NaN on the diagonal
             and for inactive latents.
         set_mutual_information: Of every two sets, ``(n_sets, n_sets)`` (Eq. A.27); ``None`` without a partition.
         order: Latents from the highest entropy to the lowest.
-        effective_dimension: How many latents share the movement of the data.
+        effective_dimension: Effective rank of the latents' variances: the exponential of their entropy.
         samples: The numbers of each sample, for :meth:`convergence`.
-        notes: What a reader should know first.
+        notes: Limits of the numbers, in sentences.
         meta: Sizes, options, seed, versions and seconds.
     """
 
@@ -260,13 +259,6 @@ class ManifoldAnalysis:
             "notes": list(self.notes),
             "meta": dict(self.meta),
         }
-
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return everything as JSON, and write it to ``path`` if given. A number that is not finite becomes null."""
-        text = json.dumps(finite(self.to_dict()), ensure_ascii=False, allow_nan=False)
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
 
     def to_html(self, path: str | Path, *, pictures: Pictures | None = None) -> Path:
         """Write one self-contained page.

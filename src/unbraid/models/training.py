@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unbraid._base.optional import require_torch
+from unbraid._base.optional import require
 
 if TYPE_CHECKING:
     from unbraid.models.ensemble import TrainedEnsemble
@@ -30,7 +30,7 @@ def train(model: str, data: Any, *, seeds: int | Sequence[int] = 0, **options: A
     Raises:
         ValueError: No torch, an unknown model or option, or data that do not fit.
     """
-    require_torch("training", extra="train")
+    require("training", "torch", extra="train")
     from unbraid.models.ensemble import train_vaes
 
     if "judge_width" in options:
@@ -45,7 +45,7 @@ def load_models(folder: str | Path, *, device: str = "cpu") -> TrainedEnsemble:
     Raises:
         ValueError: No torch, no checkpoint there, or a damaged one.
     """
-    require_torch("loading a model")
+    require("loading a model", "torch", extra="torch")
     from unbraid.models.ensemble import load_ensemble
 
     return load_ensemble(folder, device=device)

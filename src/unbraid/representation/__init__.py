@@ -1,1 +1,1 @@
-"""Representation, Factor, load, save."""
+"""Codes and labelled factors, and the files they are read from."""

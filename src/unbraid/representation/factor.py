@@ -1,4 +1,4 @@
-"""One labelled factor, its kind, angles."""
+"""One labelled factor: its kind, its levels, and the period of an angle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Npz, npy, csv, parquet."""
+"""Representations read from and written to .npz, .npy, .csv and .parquet files."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import pandas as pd
 from unbraid._base.arrays import AnyArray
 from unbraid._base.checks import did_you_mean, did_you_mean_file
 from unbraid._base.files import write_atomically
+from unbraid._base.text import listing
 from unbraid.representation.representation import Representation
 
 PREFIX = "factor_"
@@ -73,7 +74,7 @@ def _matches(parts: Sequence[str], left: Sequence[str], names: Sequence[str], so
 def _no_match(part: str, left: Sequence[str], names: Sequence[str], source: Path, argument: str) -> str:
     if source.suffix.lower() == ".csv" and _are_numbers(names):
         return (
-            f"path {str(source)!r} seems to have no header, as its first line holds {_some(names, most=3)}; "
+            f"path {str(source)!r} seems to have no header, as its first line holds {listing(names, most=3)}; "
             "put a line of column names above it, such as code_0,code_1,factor_size."
         )
     taken = [name for name in names if name not in left and fnmatchcase(name, part)]
@@ -81,10 +82,10 @@ def _no_match(part: str, left: Sequence[str], names: Sequence[str], source: Path
         taken_as, by = ("codes", "code_columns") if argument == "factor_columns" else ("factors", "factor_columns")
         return (
             f"{argument} {part!r} matches only columns of {str(source)!r} taken as {taken_as} already, by {by}: "
-            f"{_some(taken, most=3)}; name each column in one of the two."
+            f"{listing(taken, most=3)}; name each column in one of the two."
         )
     return (
-        f"{argument} {part!r} matches no column of {str(source)!r}, which has {_some(names, most=MOST_NAMES)}"
+        f"{argument} {part!r} matches no column of {str(source)!r}, which has {listing(names, most=MOST_NAMES)}"
         f"{did_you_mean(part, left)}; {_cure(argument, left)}."
     )
 
@@ -105,10 +106,6 @@ def _are_numbers(names: Sequence[str]) -> bool:
         pd.Series(names, dtype=object).str.replace(r"(\.\d+)\.\d+$", r"\1", regex=True), errors="coerce"
     )
     return bool(numbers.notna().mean() > 0.5)
-
-
-def _some(names: Sequence[str], *, most: int) -> str:
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 LOOKED_AT = 65_536

@@ -1,4 +1,4 @@
-"""Codes and labelled factors, validated once, at the door."""
+"""Codes and labelled factors, validated together."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid._base.text import quoted
+from unbraid._base.text import listing, quoted
 from unbraid.representation.factor import MAX_LEVELS, Factor, FactorKind, angle_kind, period_text
 from unbraid.representation.representation import Representation
 
@@ -97,13 +97,13 @@ def _dead_codes(rep: Representation) -> list[str]:
     dead = [name for name, active in zip(rep.code_names, rep.active, strict=True) if not active]
     if not dead:
         return []
-    return [f"{len(dead)} of {rep.n_codes} codes never change and carry nothing: {_some(dead)}."]
+    return [f"{len(dead)} of {rep.n_codes} codes never change and carry nothing: {listing(dead)}."]
 
 
 def _unlabelled(rep: Representation) -> list[str]:
     missing = [(factor.name, int((~factor.labelled).sum())) for factor in rep.factors]
     parts = [f"{name} ({count} of {rep.n_samples} rows without a label)" for name, count in missing if count]
-    return [f"Not labelled everywhere, so scored on the rows that are: {_some(parts)}."] if parts else []
+    return [f"Not labelled everywhere, so scored on the rows that are: {listing(parts)}."] if parts else []
 
 
 def _thin_factors(rep: Representation) -> list[str]:
@@ -115,14 +115,14 @@ def _thin_factors(rep: Representation) -> list[str]:
                 thin.append(f"{factor.name} (a value has {smallest})")
     if not thin:
         return []
-    return [f"Fewer than {FEW_ROWS_A_VALUE} rows for some value, so estimates are noisy and biased: {_some(thin)}."]
+    return [f"Fewer than {FEW_ROWS_A_VALUE} rows for some value, so estimates are noisy and biased: {listing(thin)}."]
 
 
 def _kinds(rep: Representation) -> list[str]:
     if not rep.factors:
         return ["No factors were given: only label-free metrics apply, and they cannot tell what the codes mean."]
     kinds = [f"{factor.name} {factor.kind}{_period(factor)}" for factor in rep.factors]
-    return [f"Factors were read as: {_some(kinds, most=20)}.", *_periods(rep), *_undeclared(rep)]
+    return [f"Factors were read as: {listing(kinds, most=20)}.", *_periods(rep), *_undeclared(rep)]
 
 
 def _period(factor: Factor) -> str:
@@ -139,7 +139,7 @@ def _periods(rep: Representation) -> list[str]:
                 doubtful.append(f"{factor.name} ({turns:.2g} of {period_text(factor.period)})")
     if not doubtful:
         return []
-    return [f"Values span far more or less than a period; is it the right one: {_some(doubtful)}?"]
+    return [f"Values span far more or less than a period; is it the right one: {listing(doubtful)}?"]
 
 
 def _undeclared(rep: Representation) -> list[str]:
@@ -156,9 +156,11 @@ def _undeclared(rep: Representation) -> list[str]:
                 names[factor.name] = "categorical"
     notes = []
     if names:
-        notes.append(f"Whole numbers were read as ordered: {_some(list(names))}. If some are names, {_declare(names)}.")
+        notes.append(
+            f"Whole numbers were read as ordered: {listing(list(names))}. If some are names, {_declare(names)}."
+        )
     if angles:
-        notes.append(f"Angles are never guessed, but may be here: {_some(list(angles))}. If so, {_declare(angles)}.")
+        notes.append(f"Angles are never guessed, but may be here: {listing(list(angles))}. If so, {_declare(angles)}.")
     return notes
 
 
@@ -176,8 +178,3 @@ def _swapped(rep: Representation) -> list[str]:
     if max(len(np.unique(column)) for column in rep.codes.T) > MAX_LEVELS:
         return []
     return ["Every code holds whole numbers and every factor is continuous: were codes and factors swapped?"]
-
-
-def _some(items: list[str], most: int = 8) -> str:
-    rest = len(items) - most
-    return ", ".join(items[:most]) + (f" and {rest} more" if rest > 0 else "")

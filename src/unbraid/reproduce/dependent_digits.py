@@ -13,7 +13,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.files import write_text
-from unbraid._base.optional import require_torch
+from unbraid._base.optional import require
 from unbraid._base.progress import track
 from unbraid.data.coloured import ColouredDigits, coloured_digits
 from unbraid.data.mnist import Digits, bundled_digits, mnist_digits
@@ -272,7 +272,7 @@ def dependent_mnist(
     Raises:
         ValueError: Bad digits or options, or torch is not installed.
     """
-    require_torch("dependent-mnist, which trains a network,")
+    require("dependent-mnist, which trains a network,", "torch", extra="torch")
     check_at_least("n_seeds", n_seeds, 1)
     train, test = (bundled_digits(), None) if data is None else mnist_digits(data)
 

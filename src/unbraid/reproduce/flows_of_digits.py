@@ -12,7 +12,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
-from unbraid._base.optional import require_flows
+from unbraid._base.optional import require
 from unbraid.manifold import GaussianMixture, analyze
 from unbraid.report.charts import ChartGroup, Series, line_chart, matrix_chart
 from unbraid.reproduce.agreement import Check, Part
@@ -255,7 +255,7 @@ def digits_flows(
     Raises:
         ValueError: Bad digits, torch or zuko not installed, or no such device.
     """
-    require_flows("unbraid reproduce digits-flows")
+    require("unbraid reproduce digits-flows", "torch", "zuko", extra="train")
     noise = SMALL_NOISE if data is None else settings.noise
     started = time.perf_counter()
     images, labels = read_digits(data)

@@ -376,7 +376,7 @@ def iwo_study(
 ) -> StudyTables:
     """Reproduce the study of orthogonality against downstream tasks (arXiv:2407.03728, Tables 2, 3, 4, 5 and 7).
 
-    Trains six families of VAEs with six hyperparameter values each on six data sets, scores their codes, predicts the factors from
+    Trains six families of VAEs with six settings each on six data sets, scores their codes, predicts the factors from
     them with three predictors, and prints the correlations beside the published ones; in small, Tables 2a and 7. For
     each data set and family, scores and accuracies are averaged over seeds and correlated over six settings; Table 2
     averages the correlations over data sets (a) or families (b).

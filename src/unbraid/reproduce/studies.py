@@ -35,7 +35,7 @@ def thesis_study(
 ) -> StudyTables:
     """Reproduce the study of 1800 models of dSprites: how Modularity correlates with fifteen other scores.
 
-    Trains six families of VAEs with six hyperparameter values each, scores their codes, solves twelve tasks on them, and prints the
+    Trains six families of VAEs with six settings each, scores their codes, solves twelve tasks on them, and prints the
     correlations of Figure E.1 beside the published ones. All others were published as pictures; give a store, and
     `unbraid study report` draws ours.
 

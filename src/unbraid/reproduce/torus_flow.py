@@ -12,7 +12,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
-from unbraid._base.optional import require_flows
+from unbraid._base.optional import require
 from unbraid.manifold import ManifoldComparison, analyze, compare
 from unbraid.report.charts import ChartGroup, Series, line_chart, matrix_chart
 from unbraid.reproduce.agreement import Check, Part
@@ -221,7 +221,7 @@ def torus(
     Raises:
         ValueError: torch or zuko is not installed, or there is no such device.
     """
-    require_flows("unbraid reproduce torus")
+    require("unbraid reproduce torus", "torch", "zuko", extra="train")
     from unbraid.models.flows import negative_log_likelihood, with_total_correlation
     from unbraid.reproduce.torus_truth import random_torus, true_entropies
 

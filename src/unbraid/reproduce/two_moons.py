@@ -13,7 +13,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
-from unbraid._base.optional import require_flows
+from unbraid._base.optional import require
 from unbraid.manifold import analyze
 from unbraid.report.charts import ChartGroup, PlaneChart, plane_chart
 from unbraid.reproduce.agreement import Check, Part
@@ -173,7 +173,7 @@ def moons(
     Raises:
         ValueError: torch or zuko is not installed, or there is no such device.
     """
-    require_flows("unbraid reproduce moons")
+    require("unbraid reproduce moons", "torch", "zuko", extra="train")
     from unbraid.models.flows import negative_log_likelihood, with_reconstruction, with_total_correlation
 
     started = time.perf_counter()

@@ -14,7 +14,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.devices import seeded
-from unbraid._base.optional import require_torch, torch_device
+from unbraid._base.optional import require, torch_device
 from unbraid.manifold import ManifoldAnalysis, analyze
 from unbraid.report.charts import ChartGroup, Series, line_chart
 from unbraid.reproduce.agreement import Check, Part
@@ -185,7 +185,7 @@ def beta_vae_spectrum(
     Raises:
         ValueError: Bad digits, torch not installed, or no such device.
     """
-    require_torch("unbraid reproduce beta-vae-spectrum")
+    require("unbraid reproduce beta-vae-spectrum", "torch", extra="torch")
     from unbraid.data.mnist import bundled_digits, mnist_digits
 
     torch_device(device)

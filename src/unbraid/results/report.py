@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numpy as np
 import pandas as pd
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import did_you_mean
 from unbraid._base.files import write_text
 from unbraid._base.pages import notebook_view_of, page_of
+from unbraid._base.record import as_json
 from unbraid.evidence.dependence import FactorDependence
 from unbraid.results.evidence import Evidence
 from unbraid.results.finding import Finding
@@ -27,7 +25,6 @@ from unbraid.results.setup import Setup
 
 #: Raised when what :meth:`Report.to_json` writes changes so that older readers would misread it.
 LAYOUT = 3
-NUMBERS = re.compile(r"\[\n[\s\d.eE+,-]*?(?:null[\s\d.eE+,-]*?)*\n *\]")
 T = TypeVar("T")
 
 
@@ -188,13 +185,6 @@ class Report(Mapping[str, Score]):
         }
 
 
-def as_json(data: dict[str, Any]) -> str:
-    """Write plain data as JSON; a number that is not finite becomes null, a list of numbers takes one line."""
-    text = json.dumps(finite(data), indent=2, ensure_ascii=False, allow_nan=False)
-    # Line breaks within strings are escaped, so that a bracket before one always opens a list.
-    return NUMBERS.sub(lambda found: " ".join(found.group().split()).replace("[ ", "[").replace(" ]", "]"), text)
-
-
 def _missing_score(name: str, there: list[str]) -> str:
     """Say that a report has no such score, and name the nearest of its own."""
     members = [one for one in there if one.startswith(f"{name}.")]
@@ -225,14 +215,3 @@ def _named(names: tuple[str, ...], values: FloatArray | None) -> dict[str, float
     if values is None:
         return None
     return {name: float(value) for name, value in zip(names, values, strict=True)}
-
-
-def finite(value: Any) -> Any:
-    """Return plain data with every number that is not finite as ``None``."""
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return value

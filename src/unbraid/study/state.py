@@ -14,7 +14,7 @@ import msgspec
 import pandas as pd
 
 from unbraid._base.checks import check_choice
-from unbraid._base.optional import has_torch, without_torch
+from unbraid._base.optional import require
 from unbraid.data.catalogue import check_files
 from unbraid.study.engines.local import visible_cards
 from unbraid.study.plan import Ensemble, Measurement, Model, Plan, make_plan, model_row_key
@@ -265,10 +265,8 @@ def check_torch(state: StudyStatus) -> None:
     Raises:
         ValueError: With what to install.
     """
-    if has_torch():
-        return
     name = state.plan.study.name
     if state.to_train:
-        raise ValueError(without_torch(f"training the models of study {name!r}", extra="train"))
+        require(f"training the models of study {name!r}", "torch", extra="train")
     if any(one.predictor == NETWORK for _, _, one in state.to_measure):
-        raise ValueError(without_torch(f"the predictor {NETWORK} of study {name!r}"))
+        require(f"the predictor {NETWORK} of study {name!r}", "torch", extra="torch")

@@ -41,6 +41,7 @@ print((peak() - before) / (4 * member_bytes(settings)))
 """
 
 
+@pytest.mark.slow
 def test_what_is_reckoned_is_what_training_takes():
     run = subprocess.run([sys.executable, "-c", MEASURE, "factor_vae"], capture_output=True, text=True, check=True)
     assert 0.7 < float(run.stdout) < 2
@@ -78,6 +79,7 @@ def test_as_many_groups_as_fit(monkeypatch):
         assert [m for group in layout.groups for m in group] == list(range(5))
 
 
+@pytest.mark.slow
 def test_a_member_is_the_same_in_any_group():
     options = {"seeds": [3, 1, 2], "beta": [1.0, 2.0, 4.0], "n_steps": 60, **SMALL}
     together = train("beta_vae", Dots(), **options)
@@ -131,6 +133,7 @@ def _loop_advance(patch, stop):
     return counted
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_fit_is_refused_with_one_that_does(monkeypatch, tmp_path):
     asked = {"n_steps": 1, **SMALL, "batch_size": 64}
     settings = train("vae", Dots(), **asked).settings

@@ -15,6 +15,8 @@ from unbraid.models import encode, encode_all, load_models, train
 from unbraid.models.ensemble import Engine, Settings, Source
 from unbraid.models.families import HYPERPARAMETERS
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"n_codes": 4, "width": 4, "batch_size": 16, "learning_rate": 1e-3}
 
 

@@ -26,6 +26,7 @@ def test_the_command_line_says_so_too(monkeypatch, capsys, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_importing_flows_without_zuko_says_so():
     code = "import sys; sys.modules['zuko'] = None; import unbraid.models.flows"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -22,6 +22,8 @@ from unbraid.models.flows import (
 )
 from unbraid.models.flows.training import _batches, _rate
 
+pytestmark = pytest.mark.slow
+
 SIZE = 4
 
 

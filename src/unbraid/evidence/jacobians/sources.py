@@ -14,7 +14,7 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.checks import to_array
-from unbraid._base.optional import torch_needed
+from unbraid._base.optional import require
 from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY, Chunk, check_rank, parse_memory, rows_that_fit
 from unbraid.evidence.jacobians.gram import gram_of
 from unbraid.evidence.jacobians.priors import Latents
@@ -134,8 +134,9 @@ def decoder_jacobians(
         ValueError: More latents than outputs, rows that mix, outputs that are random, not finite or detached; torch
             is not there.
     """
-    with torch_needed():
-        from unbraid.evidence.jacobians.decoder import make_source
+    require("a decoder", "torch", extra="torch", otherwise="give its Jacobians")
+    from unbraid.evidence.jacobians.decoder import make_source
+
     return make_source(decoder, latents, mode=mode, dtype=dtype, device=device, memory=parse_memory(memory))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unbraid._base.optional import pip_install
+from unbraid._base.optional import require
 from unbraid._base.workers import Workers, torch_threads
 from unbraid.evidence.subspaces.fast import fast_subspaces
 from unbraid.evidence.subspaces.options import Subspace, SubspaceOptions, Subspaces, weigh
@@ -33,14 +33,8 @@ def factor_subspaces(
 def _solve_nested(
     rep: Representation, options: SubspaceOptions, rng: np.random.Generator, workers: Workers
 ) -> list[Subspace]:
-    try:
-        from unbraid.evidence.subspaces.nested import nested_subspaces
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] != "torch":
-            raise
-        raise ValueError(
-            "solver must be 'fast' here, got 'nested': it needs torch, which is not installed; "
-            f"run {pip_install('torch')}."
-        ) from error
+    require("solver='nested'", "torch", extra="torch", otherwise="give solver='fast'")
+    from unbraid.evidence.subspaces.nested import nested_subspaces
+
     with torch_threads(workers.torch_threads):
         return nested_subspaces(rep, options, rng)

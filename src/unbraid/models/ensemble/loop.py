@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from unbraid._base.checks import check_at_least
-from unbraid._base.optional import pip_install
+from unbraid._base.optional import require
 from unbraid._base.progress import Progress, Show, track
 from unbraid.models.ensemble.checkpoint import FILE_NAME, check_same, load_checkpoint, save_checkpoint
 from unbraid.models.ensemble.engine import Engine
@@ -69,12 +69,9 @@ def loss_board(folder: Path | None) -> Iterator[Board]:
 
 
 def _writer_class() -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as error:
-        raise ValueError(
-            f"tensorboard needs its own package, which is not installed; run {pip_install('tensorboard')}."
-        ) from error
+    require("training with tensorboard=", "tensorboard", extra="tensorboard")
+    from torch.utils.tensorboard import SummaryWriter
+
     return SummaryWriter
 
 

@@ -1,9 +1,9 @@
 """Normalising flows on zuko's transforms: make one, train it, and hand its decoder to the metrics."""
 
 # ruff: noqa: E402 -- what is missing must be said before anything that needs it is imported
-from unbraid._base.optional import require_flows
+from unbraid._base.optional import require
 
-require_flows("unbraid.models.flows")
+require("unbraid.models.flows", "torch", "zuko", extra="train")
 
 from unbraid.models.flows.build import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow
 from unbraid.models.flows.flow import ClassMixture, Flow, StandardNormal

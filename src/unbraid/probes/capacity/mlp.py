@@ -7,7 +7,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid._base.optional import pip_install
+from unbraid._base.optional import require
 from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Probe, check_sizes
 from unbraid.probes.linear import EXACT_UP_TO, fit_linear, whitening_axes
 
@@ -80,13 +80,9 @@ class MLPLadder:
 
     def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit the linear probe in closed form, then widen."""
-        try:
-            from unbraid.probes.network import fit_networks
-        except ModuleNotFoundError as error:
-            raise ValueError(
-                f"the mlp ladder needs torch, which is not installed; run {pip_install('torch')}, or choose "
-                "ladder='forest', 'fourier' or 'linear'."
-            ) from error
+        require("the mlp ladder", "torch", extra="torch", otherwise="choose ladder='forest', 'fourier' or 'linear'")
+        from unbraid.probes.network import fit_networks
+
         axes = self._axes(task, rng)
         white = replace(task, codes=task.codes @ axes)
         starts = [

@@ -9,7 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 
 from unbraid._base.checks import check_at_least
-from unbraid._base.optional import require_torch
+from unbraid._base.optional import require
 from unbraid._base.workers import usable_cores
 from unbraid.study.engines.process import WorkerProcess
 from unbraid.study.jobs import Finished, Job
@@ -75,7 +75,7 @@ def gpus_refusal(gpus: float, n_cards: float, place: str) -> str | None:
 
 def visible_cards() -> list[str]:
     """Name the GPUs that torch sees, as ``CUDA_VISIBLE_DEVICES`` would."""
-    require_torch("a job on a GPU")
+    require("a job on a GPU", "torch", extra="torch")
     import torch
 
     count = torch.cuda.device_count()

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from unbraid._base.checks import check_at_least
-from unbraid._base.optional import pip_install
+from unbraid._base.optional import require
 from unbraid._base.workers import usable_cores
 from unbraid.study.engines.local import gpus_refusal
 from unbraid.study.engines.process import (
@@ -35,10 +35,9 @@ def import_ray() -> Any:
     Raises:
         ValueError: It is not installed.
     """
-    try:
-        import ray
-    except ImportError as error:
-        raise ValueError(f"engine 'ray' needs Ray, which is not installed; run {pip_install('ray')}.") from error
+    require("engine 'ray'", "ray", extra="ray")
+    import ray
+
     return ray
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
-from unbraid._base.optional import require_torch
+from unbraid._base.optional import require
 from unbraid._version import __version__
 from unbraid.data import load_dataset
 from unbraid.models.encoding import CHUNK, drawn_rows, gaussian_rate
@@ -62,7 +62,7 @@ class TrainJob:
 
     def run(self) -> None:
         """Train, encode, and write models, codes and factors."""
-        require_torch("training the models of a study", extra="train")
+        require("training the models of a study", "torch", extra="train")
         started = time.perf_counter()
         study, members = self.plan.study, self.ensemble.members
         dataset = load_dataset(self.ensemble.dataset, self.data_folder or None)
