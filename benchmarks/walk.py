@@ -20,6 +20,7 @@ import shlex
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from types import CodeType, FrameType
@@ -160,18 +161,20 @@ def written(page: str, text: str) -> str:
     return re.sub(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{text}\n{END}", page, flags=re.DOTALL)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print the walk of one command, or write it into a page."""
     parser = argparse.ArgumentParser(description="The files that one command passes through.")
     parser.add_argument("--command", default=COMMAND)
     parser.add_argument("--rows", type=int, default=300)
-    parser.add_argument("--page", type=Path)
-    arguments = parser.parse_args()
-    text = summary(walk(arguments.command, n_rows=arguments.rows))
-    print(text, file=sys.stderr)
-    if arguments.page is not None:
-        page = arguments.page.read_text(encoding="utf-8")
-        arguments.page.write_text(written(page, text), encoding="utf-8")
+    parser.add_argument("--page", type=Path, help="a page whose marked block is written anew")
+    parser.add_argument("--tiny", action="store_true", help="one metric of a few rows, to see that it runs")
+    given = parser.parse_args(arguments)
+    command = "score {npz} --jobs 1 --metrics mig --report {html}" if given.tiny else given.command
+    text = summary(walk(command, n_rows=120 if given.tiny else given.rows))
+    print(text)
+    if given.page is not None:
+        page = given.page.read_text(encoding="utf-8")
+        given.page.write_text(written(page, text), encoding="utf-8")
 
 
 if __name__ == "__main__":

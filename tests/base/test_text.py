@@ -6,7 +6,7 @@ from unbraid._base.text import duration, listing
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0 s"), (59.6, "1 min"), (3600, "1 h"), (86_399, "23 h 59 min"), (90_000, "1 d 1 h")]
+    ("seconds", "text"), [(0, "0 s"), (59.6, "1 min"), (3600, "1 h"), (86_399, "24 h"), (90_000, "1 d 1 h")]
 )
 def test_durations(seconds, text):
     assert duration(seconds) == text

@@ -12,6 +12,8 @@ import pytest
 import unbraid as ub
 from unbraid.metrics import METRICS
 
+pytestmark = pytest.mark.slow
+
 TASKS = "/proc/self/task"
 #: Threads of all kinds are counted, also those of OpenMP, BLAS and LightGBM, in a process where each may have four.
 COUNT = """

@@ -279,9 +279,9 @@ def test_evaluate_takes_what_a_representation_takes():
     }
     quick = {"metrics": "r2", "nulls": False, "intervals": False}
     report = ub.evaluate(codes, factors, **given, **quick)
-    assert report.meta["factor_names"] == ["shape", "angle"]
-    assert report.meta["factor_kinds"] == ["categorical", "circular"]
-    assert report.meta["code_names"] == ["x", "y", "z"]
+    assert report.setup.factor_names == ("shape", "angle")
+    assert report.setup.factor_kinds == ("categorical", "circular")
+    assert report.setup.code_names == ("x", "y", "z")
     assert report["r2"].value == ub.evaluate(Representation(codes, factors, **given), **quick)["r2"].value
 
 

@@ -89,6 +89,7 @@ class Report(Mapping[str, Score]):
         """Return the records whose data is of one type, optionally from one source only.
 
         Example:
+            >>> import numpy as np
             >>> from unbraid import evaluate
             >>> from unbraid.evidence.information import InformationTable
             >>> factors = np.random.default_rng(0).integers(0, 4, (200, 2))
