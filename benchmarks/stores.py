@@ -36,7 +36,7 @@ def finished_store(folder, n_models, name="thesis"):
     parts = _parts(plan)
     rng, n_rows = np.random.default_rng(0), 0
     for number, model in enumerate(plan.models):
-        rows = [model_row(model, rng.random(), "")]
+        rows = [model_row(model, rng.random())]
         for one in (*plan.measurements_of(model), agreements[model.key]):
             rows += [{**_row(model, one, rng), "factor": factor} for factor in ("", *parts.get(one.name, ()))]
         store.add_rows(rows)

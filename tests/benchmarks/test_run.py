@@ -23,6 +23,8 @@ def benchmark(monkeypatch):
     """Import a benchmark as its own folder does, and forget it afterwards."""
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    for path in FOLDER.glob("*.py"):  # folders of tests have some of these names too
+        monkeypatch.delitem(sys.modules, path.stem, raising=False)
     before = set(sys.modules)
     yield importlib.import_module
     for name in [name for name in set(sys.modules) - before if (FOLDER / f"{name}.py").is_file()]:
