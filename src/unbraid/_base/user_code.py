@@ -15,7 +15,7 @@ from unbraid._base.optional import pip_install
 
 
 def load_object(argument: str, address: str, *, default: str = "", make: bool = False) -> tuple[str, Any]:
-    """Run a Python file and return a name in it with what the name stands for.
+    """Run a Python file and return a name in it with the object of that name.
 
     The file is run, so give only one you trust. Meanwhile its folder can be imported from.
 
@@ -69,7 +69,7 @@ def _folder_on_path(path: Path) -> Iterator[None]:
 
 
 def _attempt(call: Callable[[], Any], trouble: str) -> Any:
-    """Call what a user wrote; whatever it raises, the sentence says where."""
+    """Call a user's code; any error is raised again with its place in the user's file."""
     try:
         return call()
     except (Exception, SystemExit) as error:
@@ -80,7 +80,7 @@ def _attempt(call: Callable[[], Any], trouble: str) -> Any:
 
 
 def _is_factory(found: Any) -> bool:
-    """Tell whether this is a function, or a class, that needs no argument."""
+    """Return whether this is a function, or a class, that needs no argument."""
     if not (inspect.isfunction(found) or inspect.isclass(found)):
         return False
     parameters = inspect.signature(found).parameters.values()

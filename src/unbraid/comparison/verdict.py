@@ -1,4 +1,4 @@
-"""Sentences and caveats."""
+"""Verdict of a comparison in sentences, with caveats."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from unbraid.results.finding import FindingKind
 from unbraid.results.report import Report
 
 MOST_PAIRS = 3
-#: How many times as many scores one of two must win to be called mostly better.
+#: Ratio of sure wins from which one of two representations is called mostly better.
 MOSTLY = 3
 
 
 def verdict(names: Sequence[str], differences: Sequence[Difference], caveats: Sequence[str] = ()) -> tuple[str, ...]:
-    """Say which is better: a sentence for each pair, or for each representation where there are many pairs.
+    """Return which is better: a sentence for each pair, or for each representation where there are many pairs.
 
     Then the caveats, then what "sure" means.
     """
@@ -39,7 +39,7 @@ def verdict(names: Sequence[str], differences: Sequence[Difference], caveats: Se
 
 
 def pair_verdict(items: Sequence[Difference]) -> str:
-    """Say which of two representations is better, at which properties, and how many differences are sure."""
+    """Return which of two representations is better, at which properties, and how many differences are sure."""
     first, second = items[0].first, items[0].second
     tested = [item for item in items if item.p_value is not None]
     if not tested:
@@ -64,7 +64,7 @@ def pair_verdict(items: Sequence[Difference]) -> str:
 
 
 def _better_at(ahead: str, behind: str, won: Mapping[str, Sequence[Difference]], tested: Sequence[Difference]) -> str:
-    """Say at how many scores the one ahead is surely better, and at how many the other is."""
+    """Count the scores at which either representation is surely better."""
     if not won[behind]:
         return f"{ahead} is surely better than {behind} at {_share(won[ahead], tested)} and surely worse at none"
     return (
@@ -74,7 +74,7 @@ def _better_at(ahead: str, behind: str, won: Mapping[str, Sequence[Difference]],
 
 
 def _tail(rest: int, n_equal: int) -> str:
-    """Say how many of the scores without a sure winner are equal, and how many could be chance."""
+    """Count the scores without a sure winner: equal ones, and differences that could be chance."""
     if rest and n_equal:
         return f"; of the others, {n_equal} {_are(n_equal)} equal and {rest} could be chance."
     if n_equal:
@@ -123,7 +123,7 @@ def _won_and_lost(name: str, differences: Sequence[Difference]) -> tuple[int, in
 
 
 def _method(differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say what "sure" allows for and how much was paired; nothing where nothing was tested."""
+    """Explain "sure" and the pairing of tests; empty where nothing was tested."""
     tested = [item for item in differences if item.p_value is not None]
     if not tested:
         return ()
@@ -145,7 +145,7 @@ MOST_TOLD = 3
 
 
 def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say why sure differences need care: the first few with the reason, the others by name."""
+    """Return caveats on sure differences: the first few with the reason, the others by name."""
     found = [(item.metric, said) for item in differences if (said := caveat(reports, item))]
     told = [f"Read {metric} with care: {said}." for metric, said in found[:MOST_TOLD]]
     others = [metric for metric, _ in found[MOST_TOLD:]]
@@ -153,7 +153,7 @@ def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) ->
 
 
 def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say which scores were not tested because their chance level differs with the number of codes or rows."""
+    """Name the scores that were not tested because their chance level differs with the number of codes or rows."""
     found: dict[str, list[str]] = {}
     for item in differences:
         if item.status is Comparability.CHANCE_DIFFERS:
@@ -166,7 +166,7 @@ def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
 
 
 def unlike(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say that scores over different factors do not rank models, where the factors have other names or kinds."""
+    """Return a caveat where factors differ in name or kind: such scores do not rank models."""
     pairs = dict.fromkeys((item.first, item.second) for item in differences if not _label_free(item))
     apart = [pair for pair in pairs if _factors(reports[pair[0]]) != _factors(reports[pair[1]])]
     if not apart:
@@ -193,7 +193,7 @@ def _told(report: Report) -> str:
 
 
 def caveat(reports: Mapping[str, Report], item: Difference) -> str:
-    """Say why a sure difference needs care: chance, or codes that encode no factor; else nothing."""
+    """Return the caveat on a sure difference: chance levels, or codes that encode no factor; else empty."""
     if not item.sure or item.better is None:
         return ""
     return _owed_to_chance(reports, item) or _owed_to_empty_codes(reports, item)
@@ -222,7 +222,7 @@ def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
 
 
 def _owed_to_empty_codes(reports: Mapping[str, Report], item: Difference) -> str:
-    """Say that codes which encode no factor put a representation behind, where it would be ahead without them."""
+    """Return a caveat where a representation is behind only because of codes that encode no factor."""
     loser = item.second if item.better == item.first else item.first
     ahead, behind = (reports[name].scores[item.metric] for name in (str(item.better), loser))
     empty = {name for found in reports[loser].findings if found.kind is FindingKind.EMPTY for name in found.codes}

@@ -1,4 +1,4 @@
-"""Codes with known scores: cosines, MPI3D labels, the demo."""
+"""Synthetic codes with known scores: cosines of factors, MPI3D labels, and the demo."""
 
 from typing import Literal, get_args
 

@@ -34,13 +34,13 @@ class Predictor:
 
     Attributes:
         name: As tables and study files call it.
-        says: What it is.
+        description: What it is.
         predict: From standardised codes to labels (classes) or targets (numbers, angles) of the held-out rows.
         finds_masks: Whether it can say which pixels show the object.
     """
 
     name: str
-    says: str
+    description: str
     predict: Predict
     finds_masks: bool
 
@@ -82,25 +82,25 @@ def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
 _ROWS = (
     Predictor(
         name="linear",
-        says="Least squares for numbers, logistic regression for classes.",
+        description="Least squares for numbers, logistic regression for classes.",
         predict=predict_linearly,
         finds_masks=True,
     ),
     Predictor(
         name="boosting",
-        says="100 rounds of gradient-boosted trees with 15 leaves.",
+        description="100 rounds of gradient-boosted trees with 15 leaves.",
         predict=predict_by_boosting,
         finds_masks=False,
     ),
     Predictor(
         name="forest",
-        says="A random forest of 50 trees with at least 5 rows in a leaf.",
+        description="A random forest of 50 trees with at least 5 rows in a leaf.",
         predict=predict_by_forest,
         finds_masks=False,
     ),
     Predictor(
         name="mlp",
-        says=f"A linear model plus a network with two hidden layers of {WIDTH}; needs torch.",
+        description=f"A linear model plus a network with two hidden layers of {WIDTH}; needs torch.",
         predict=predict_by_network,
         finds_masks=True,
     ),

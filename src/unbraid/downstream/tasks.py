@@ -208,7 +208,7 @@ class Task:
 
     Attributes:
         name: As tables and study files call it.
-        says: What is predicted, in a sentence.
+        description: What is predicted, in a sentence.
         needs: ``"factors"`` (any, or the one named), ``"position"`` (factors x and y), ``"squares"`` or ``"masks"``
             (from the pictures).
         parts: What is predicted on its own and then averaged; empty where that is each factor.
@@ -216,7 +216,7 @@ class Task:
     """
 
     name: str
-    says: str
+    description: str
     needs: Need
     parts: tuple[str, ...]
     build: Callable[[Representation, Pictures | None], Target]
@@ -225,49 +225,49 @@ class Task:
 _ROWS = (
     Task(
         name="factors",
-        says="Each factor, by its kind: classes, numbers or angles.",
+        description="Each factor, by its kind: classes, numbers or angles.",
         needs="factors",
         parts=(),
         build=all_factors,
     ),
     Task(
         name="factors_as_classes",
-        says="Each factor, its values as classes.",
+        description="Each factor, its values as classes.",
         needs="factors",
         parts=(),
         build=all_factors_as_classes,
     ),
     Task(
         name="position_cartesian",
-        says="Where the object is, as x and y.",
+        description="Where the object is, as x and y.",
         needs="position",
         parts=("x", "y"),
         build=cartesian,
     ),
     Task(
         name="position_polar",
-        says="Where the object is, as distance and direction from the corner.",
+        description="Where the object is, as distance and direction from the corner.",
         needs="position",
         parts=("radius", "angle"),
         build=polar,
     ),
     Task(
         name="position_polar_centre",
-        says="Where the object is, as distance and direction from the middle; the direction is an angle.",
+        description="Where the object is, as distance and direction from the middle; the direction is an angle.",
         needs="position",
         parts=("radius", "angle"),
         build=polar_about_centre,
     ),
     Task(
         name="square",
-        says="Where the middle of the grey square is.",
+        description="Where the middle of the grey square is.",
         needs="squares",
         parts=SQUARE,
         build=square,
     ),
     Task(
         name="segmentation",
-        says="Which pixels show the object.",
+        description="Which pixels show the object.",
         needs="masks",
         parts=("mask",),
         build=segmentation,
@@ -344,7 +344,7 @@ def _one_factor(factor: str, factor_names: tuple[str, ...] | None) -> Task:
 
     return Task(
         name=ONE_FACTOR + factor,
-        says=f"The factor {factor}, by its kind.",
+        description=f"The factor {factor}, by its kind.",
         needs="factors",
         parts=(factor,),
         build=partial(_build_one, factor),

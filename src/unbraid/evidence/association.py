@@ -27,7 +27,7 @@ class CorrelationOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictabilityOptions:
-    """Single-code predictability has nothing to set."""
+    """Single-code predictability has no options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,7 +107,7 @@ def _threshold_accuracy(codes: FloatArray, factor: Factor, split: Split) -> Floa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CovarianceOptions:
-    """The covariance has nothing to set."""
+    """The covariance has no options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

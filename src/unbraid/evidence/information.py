@@ -66,7 +66,7 @@ def factor_labels(factor: Factor, n_bins: int, binning: Binning) -> tuple[IntArr
 
 
 def _few_levels(column: FloatArray, n_bins: int) -> FloatArray | None:
-    """Return the distinct values if there are at most ``n_bins``; a short look decides most columns."""
+    """Return the distinct values if there are at most ``n_bins``; a few rows decide most columns."""
     if len(np.unique(column[: 4 * n_bins])) > n_bins:
         return None
     levels = np.unique(column)
@@ -118,7 +118,7 @@ class InformationOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class InformationTable:
-    """Everything the information metrics read, in nats.
+    """Entropies and mutual information from which the information metrics are computed, in nats.
 
     Attributes:
         mutual_information: Between each code and each factor, ``(n_codes, n_factors)``.
@@ -138,7 +138,7 @@ class InformationTable:
 
     @property
     def joint_entropy(self) -> FloatArray:
-        """Of each code together with each factor, ``(n_codes, n_factors)``."""
+        """Joint entropy of each code and factor, ``(n_codes, n_factors)``."""
         return self.code_entropy + self.factor_entropy - self.mutual_information
 
 

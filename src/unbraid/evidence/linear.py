@@ -53,7 +53,7 @@ def _fit(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> P
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionOptions:
-    """Linear regression has nothing to set."""
+    """Linear regression has no options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,7 +80,7 @@ EvaluateOn = Literal["held_out", "fitted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassifierOptions:
-    """How the values of every factor are told apart by a linear classifier.
+    """Options of the linear classifiers of factor values.
 
     Attributes:
         classifier: ``"one_vs_rest"``: a logistic regression for each value; ``"multinomial"``: one for all.
@@ -102,7 +102,7 @@ class ClassifierOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictiveOptions:
-    """Whether predictive information is measured on held-out rows or on the fitted ones."""
+    """Whether predictive information is measured on test rows or on training rows."""
 
     evaluate_on: EvaluateOn = "held_out"
 
@@ -143,7 +143,7 @@ def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.r
 def predictive_information(
     rep: Representation, options: PredictiveOptions, rng: np.random.Generator
 ) -> PredictiveInformation:
-    """Compare a linear probe of each factor with the best guess made without looking at the codes."""
+    """Compare a linear probe of each factor with the best guess without codes."""
     shares = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         split = holdout(factor, rng=child)

@@ -20,7 +20,7 @@ from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
 Loss = Literal["error", "cross_entropy"]
-#: The least probability that a probe is taken to give to a value; it bounds the loss of being wrong for certain.
+#: Lower bound of predicted probabilities; it bounds the loss of a wrong prediction.
 LEAST_PROBABILITY = 1e-4
 
 
@@ -74,7 +74,7 @@ def row_losses(factor: Factor, rows: IntArray, predicted: FloatArray, loss: Loss
 
 
 def baseline_loss(factor: Factor, loss: Loss) -> float:
-    """Loss without looking at the codes: the mean for numbers, a fair die for categories."""
+    """Loss without codes: of the mean for numbers, of equal probabilities for categories."""
     if factor.is_numeric:
         return 1.0
     n_values = len(factor.levels)
@@ -140,7 +140,7 @@ class CapacityCurves:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossCapacity:
-    """Curves of all factors, and what the chosen probe leans on.
+    """Curves of all factors, and the importances of the chosen probe.
 
     Attributes:
         factor_names: Whose curves they are.
@@ -199,7 +199,7 @@ class LossCapacity:
 
     @property
     def matrix(self) -> FloatArray:
-        """Importances as DCI reads them: columns sum to 1, or are 0 where the probe knows nothing of a factor."""
+        """Importances as DCI reads them: columns sum to 1, or are 0 where the probe does not predict a factor."""
         columns = [as_shares(column) for column in self.importance.values.T]
         return np.stack(columns, axis=1) * self.beats_baseline
 
@@ -223,7 +223,7 @@ class LossCapacity:
 def loss_capacity_curves(
     rep: Representation, options: LossCapacityOptions, rng: np.random.Generator, workers: Workers | None = None
 ) -> LossCapacity:
-    """Fit every capacity for all factors on one split of the rows, and test on rows that no fit has seen.
+    """Fit every capacity for all factors on one split of the rows, and test on held-out rows.
 
     Args:
         rep: Codes and factors.
@@ -266,12 +266,12 @@ def loss_capacity_curves(
 
 
 def resampled_curves(curves: LossCapacity, *, n_resamples: int, rng: np.random.Generator) -> list[LossCapacity]:
-    """Draw test rows with replacement, and importances within their standard errors; nothing is fitted again."""
+    """Draw test rows with replacement, and importances within their standard errors; without fitting again."""
     return [_resampled(curves, child) for child in rng.spawn(n_resamples)]
 
 
 def _resampled(curves: LossCapacity, rng: np.random.Generator) -> LossCapacity:
-    # Rows first: how many importances there are to draw must not decide which rows two representations are tested on.
+    # Rows are drawn first, so that two representations are tested on the same rows whatever their number of codes.
     rows = tuple(rows.resampled(rng) for rows in curves.rows)
     shaken = rng.normal(curves.importance.values, curves.importance.errors)
     return replace(curves, rows=rows, importance=replace(curves.importance, values=np.abs(shaken)))
@@ -291,7 +291,7 @@ def _choose(fitted: FittedLadder, task: CapacityTask, options: LossCapacityOptio
 
 
 def _beats_blind_guess(rows: tuple[RowLosses, ...], chosen: int, task: CapacityTask, loss: Loss) -> BoolArray:
-    """Whether the chosen probe of each factor does better than a guess from the rows it was fitted on."""
+    """Whether the chosen probe of each factor predicts better than a blind guess from its training rows."""
     better = []
     for factor, losses in zip(task.factors, rows, strict=True):
         gain = _blind_losses(factor, losses, task, loss) - losses.each[chosen]
@@ -300,7 +300,7 @@ def _beats_blind_guess(rows: tuple[RowLosses, ...], chosen: int, task: CapacityT
 
 
 def _blind_losses(factor: Factor, losses: RowLosses, task: CapacityTask, loss: Loss) -> FloatArray:
-    """Loss of each test row when the codes are not looked at: the mean, or the commonest value."""
+    """Loss of each test row without codes: of the mean, or the commonest value."""
     if factor.is_numeric:
         return losses.unit
     assert factor.labels is not None
@@ -312,7 +312,7 @@ def _blind_losses(factor: Factor, losses: RowLosses, task: CapacityTask, loss: L
 
 
 def _with_dead_codes(importance: BlackBoxImportance, active: BoolArray) -> BlackBoxImportance:
-    """Give codes that never change an importance of 0."""
+    """Insert an importance of 0 for constant codes."""
     values, errors = np.zeros((2, len(active), importance.values.shape[1]))
     values[active], errors[active] = importance.values, importance.errors
     return replace(importance, values=values, errors=errors)

@@ -20,7 +20,7 @@ SMALLEST = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pictures:
+class DecoderPictures:
     """Pictures of a decoder.
 
     Attributes:
@@ -260,7 +260,7 @@ class ManifoldAnalysis(JsonResult):
             "meta": dict(self.meta),
         }
 
-    def to_html(self, path: str | Path, *, pictures: Pictures | None = None) -> Path:
+    def to_html(self, path: str | Path, *, pictures: DecoderPictures | None = None) -> Path:
         """Write one self-contained page.
 
         Args:

@@ -72,7 +72,7 @@ def dci_es(
     sage: SageOptions | None = None,
     rng: np.random.Generator | int = 0,
 ) -> DCIES:
-    r"""Score what a representation holds, how it is laid out, and how much capacity it takes to read it.
+    r"""Score disentanglement, completeness, informativeness, explicitness and size with probes of growing capacity.
 
     Probes of growing capacity are fitted for every factor, judged on rows they have not seen. The lowest loss is
     informativeness; how early the curve of loss against capacity gets there is explicitness; what the probe leans on
@@ -171,7 +171,7 @@ def task_explicitness(
     loss: Loss = "error",
     rng: np.random.Generator | int = 0,
 ) -> Score:
-    """Score how little capacity it takes to solve a task from the codes, for any labels and not only factors.
+    """Score how little capacity a probe needs to predict labels from the codes, factors or any others.
 
     Args:
         codes: ``(n_samples, n_codes)``.
@@ -261,7 +261,7 @@ def curve_explicitness(curves: LossCapacity | CapacityCurves) -> FloatArray:
 
 
 def es_size(curves: LossCapacity) -> Score:
-    """Number of factors for each code: 1 is as small as the factors themselves, less is larger."""
+    """Number of factors for each code: 1 for as many codes as factors, less for more codes."""
     return Score(value=curves.size)
 
 
@@ -302,7 +302,7 @@ def area_under_curve(capacities: FloatArray, losses: FloatArray) -> float:
 
 
 def _identified(curves: LossCapacity, explicitness: float) -> str:
-    """What the scores together say of identifiability; nothing for a single factor, or without importances."""
+    """Class of identifiability that the scores support; ``None`` for a single factor, or without importances."""
     unknown = curves.importance.measure == "none" or np.isnan(curves.importance.values).any()
     if len(curves.rows) < 2 or unknown:
         return ""
@@ -329,7 +329,7 @@ def _labelled(codes: Any, labels: Any, *, metric: str) -> Representation:
 def _as_importance(curves: LossCapacity) -> Importance:
     if curves.importance.measure == "none":
         raise ValueError("disentanglement and completeness need importances, but importance is 'none'.")
-    if np.isnan(curves.importance.values).any():  # drawn within errors that are not known
+    if np.isnan(curves.importance.values).any():  # without known errors there is nothing to draw
         raise ValueError(f"{curves.importance.measure} come without standard errors.")
     return Importance(
         matrix=curves.matrix, informativeness=1 - curves.losses.min(axis=1), in_accuracy=curves.in_accuracy
@@ -341,7 +341,7 @@ def _with_notes(score: Score, curves: LossCapacity) -> Score:
 
 
 def _curve_evidence(curves: LossCapacity) -> dict[str, FloatArray]:
-    """What a plot of the curves needs."""
+    """Arrays for a plot of the curves."""
     found = curves.curves
     return {
         "capacities": found.capacities,

@@ -1,4 +1,4 @@
-"""Modularity, compactness, explicitness, minimality and sufficiency that hold when factors depend on each other."""
+"""Modularity, compactness, explicitness, minimality and sufficiency, valid for dependent factors."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ def dependent(
     max_rows: int = 20_000,
     rng: np.random.Generator | int = 0,
 ) -> Dependent:
-    r"""Score a representation by conditional statements, which stay right when factors depend on each other.
+    r"""Score a representation by conditional statements, which remain valid for dependent factors.
 
     A code is modular if, its main factor known, the other factors say nothing more about it:
     :math:`p(z_j \mid y_i) = p(z_j \mid y)`. Regressions predict :math:`z_j` from :math:`y_i` and from all of
@@ -131,7 +131,7 @@ def dependent_modularity(found: CrossPrediction) -> Score:
 
 
 def dependent_minimality(found: CrossPrediction) -> Score:
-    r"""Score whether each code holds nothing but one factor: no other factor, no nuisance (Algorithm 3).
+    r"""Score whether each code encodes one factor and nothing else: no other factor, no nuisance (Algorithm 3).
 
     .. math:: \bar m = \sum_j \bar\alpha_j \max_i m_{ij}, \quad
         m_{ij} = \max\Bigl(0, 1 - \frac{E(g_{ij}(y_i), z_j)}{E(g^*_i(y_i), \epsilon)}\Bigr)
@@ -191,7 +191,7 @@ def _shares(errors: FloatArray) -> FloatArray:
 
 
 def _weights(found: CrossPrediction) -> FloatArray:
-    """Alpha of each live code, before it is scaled to sum 1."""
+    """Alpha of each active code, before it is scaled to sum 1."""
     return _shares(found.of_codes.together) * found.of_codes.beats_blind
 
 
@@ -231,14 +231,14 @@ def _best(matrix: FloatArray, *, axis: int) -> FloatArray:
 
 
 def _placed(found: CrossPrediction, live: FloatArray) -> FloatArray:
-    """Put rows of live codes at their place among all codes; NaN where a code never changes."""
+    """Put rows of active codes at their place among all codes; NaN for constant codes."""
     placed = np.full((found.n_groups, *live.shape[1:]), np.nan)
     placed[found.live] = live
     return placed
 
 
 def _by_column(found: CrossPrediction, live: FloatArray) -> FloatArray:
-    """Give every column the value of the code it belongs to; NaN where it belongs to none that changes."""
+    """Give every column the value of its code; NaN for columns of no active code."""
     columns = np.full(found.n_codes, np.nan)
     for members, value in zip(found.members, _placed(found, live), strict=True):
         columns[list(members)] = value

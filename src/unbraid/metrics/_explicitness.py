@@ -32,7 +32,7 @@ def explicitness(
     binning: Binning = "robust",
     rng: np.random.Generator | int = 0,
 ) -> Score:
-    r"""Score how well a linear classifier tells the values of each factor apart.
+    r"""Score how well a linear classifier separates the values of each factor.
 
     For every value of a factor, the area under the ROC curve of a logistic regression that picks the value out;
     averaged over values, then over factors. Chance is 0.5.

@@ -1,4 +1,4 @@
-"""Which kind of identifiability the scores of DCI-ES support, and what stands in the way of a stronger one."""
+"""Class of identifiability that the scores of DCI-ES support, and the obstacles to a stronger class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AXES = ("disentanglement", "completeness", "informativeness")
 
 
 class Identified(StrEnum):
-    """Up to what the codes give the factors back, strongest first."""
+    """Transformations up to which the codes identify the factors, strongest first."""
 
     SIGN_AND_PERMUTATION = "sign and permutation"
     REPARAMETRISATION = "permutation and element-wise reparametrisation"
@@ -24,7 +24,7 @@ class Identified(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identifiability:
-    """What the scores support.
+    """Class of identifiability that the scores support.
 
     Attributes:
         supported: The strongest class whose conditions hold within the tolerance.
@@ -51,7 +51,7 @@ def identifiability(
     starts_linear: bool,
     tolerance: float = TOLERANCE,
 ) -> Identifiability:
-    """Read D, C, I and E together, as section 4.2 of DCI-ES does.
+    """Interpret D, C, I and E together, as in section 4.2 of DCI-ES.
 
     All four at 1: the codes are the factors up to sign and permutation. D, C and I: up to a function of each factor
     on its own. I and E, with a ladder that starts at linear probes: up to an invertible linear map.
@@ -105,7 +105,7 @@ def identifiability(
 
 
 def _supported(short: dict[str, float], starts_linear: bool) -> tuple[Identified, tuple[str, ...]]:
-    """The strongest class that holds, and the scores that the next stronger one asks for."""
+    """The strongest class that is supported, and the scores that the next stronger class requires."""
     axes = not set(AXES) & set(short)
     linear = starts_linear and not {"informativeness", "explicitness"} & set(short)
     if axes and linear:

@@ -15,7 +15,7 @@ from unbraid.results.score import Score
 def information_minimality(
     codes: Any, factors: Any = None, *, code_variances: Any, n_bins: int = 20, binning: Binning = "robust"
 ) -> Score:
-    r"""Score how much of what a code knows of the data is about one factor.
+    r"""Score the largest share of a code's information about the data that is about one factor.
 
     .. math:: \bar m = \sum_j w_j \max_i \frac{I(z_j; y_i)}{I(z_j; x)}, \qquad w_j \propto \max_i I(z_j; y_i)
 
@@ -71,12 +71,12 @@ def information_minimality(
 def information_sufficiency(
     codes: Any, factors: Any = None, *, code_variances: Any, n_bins: int = 20, binning: Binning = "robust"
 ) -> Score:
-    r"""Score how much of each factor one code knows.
+    r"""Score the largest share of each factor's entropy that one code explains.
 
     .. math:: \bar s = \frac1K \sum_i \max_j \frac{I(z_j; y_i)}{H(y_i)}
 
     with the posterior of :func:`information_minimality`. The entropy of a continuous factor is that of its bins, so its
-    sufficiency says how many of ``n_bins`` values can be told apart.
+    sufficiency measures how many of ``n_bins`` values can be distinguished.
 
     Args:
         codes: Posterior means, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.

@@ -37,7 +37,7 @@ def z_diff(
     sampler: Sampler | None = None,
     rng: np.random.Generator | int = 0,
 ) -> Score:
-    r"""Score whether a linear classifier can tell which factor two observations share.
+    r"""Score whether a linear classifier predicts which factor two observations share.
 
     A group holds pairs of rows that agree in one factor; its features are the mean absolute
     differences of the codes over the pairs. A linear classifier learns the factor from the features of
@@ -109,7 +109,7 @@ def z_min_var(
     sampler: Sampler | None = None,
     rng: np.random.Generator | int = 0,
 ) -> Score:
-    r"""Score whether the code that varies least gives away which factor is held fixed.
+    r"""Score whether the code that varies least identifies the factor that is held fixed.
 
     Each group of rows shares one value of one factor and votes with the code whose variance, over its
     variance in the data, is smallest. A majority vote from code to factor is learned on ``n_votes`` groups
@@ -244,7 +244,7 @@ def smallest_variance(c: FloatArray) -> FloatArray:
 
 
 def indecision_of_others(c: FloatArray) -> FloatArray:
-    """Mean of c (1 - c) over all codes but the one with the smallest variance; 0 when there is no other."""
+    """Mean of c (1 - c) over all codes but the one with the smallest variance; 0 for a single code."""
     clipped = np.sort(np.clip(c, 0.0, 1.0), axis=1)[:, 1:]
     indecision: FloatArray = (clipped * (1 - clipped)).sum(axis=1) / max(1, clipped.shape[1])
     return indecision

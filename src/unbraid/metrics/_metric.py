@@ -18,7 +18,7 @@ from unbraid.results.score import Score
 
 
 class Property(StrEnum):
-    """What a score is about."""
+    """Property of a representation that a score measures."""
 
     MODULARITY = "modularity"
     COMPACTNESS = "compactness"
@@ -28,7 +28,7 @@ class Property(StrEnum):
 
 
 class Invariance(StrEnum):
-    """Changes of the codes that a score may be blind to."""
+    """Changes of the codes that leave a score unchanged."""
 
     PERMUTATION = "permutation"
     SCALING = "scaling"
@@ -36,7 +36,7 @@ class Invariance(StrEnum):
     ROTATION = "rotation"
 
 
-#: What a score that reads one code at a time usually ignores.
+#: Invariances of most scores that treat codes one at a time.
 AXES = frozenset({Invariance.PERMUTATION, Invariance.SCALING})
 
 
@@ -58,7 +58,7 @@ class Cost(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One kind of evidence: how it is gathered, and how its uncertainty is found.
+    """One kind of evidence: its function, and the method of its confidence intervals.
 
     Attributes:
         name: Short name, part of the seed of its random numbers.
@@ -97,7 +97,7 @@ class Source:
 
     @property
     def interval_method(self) -> str:
-        """How the interval is made, in words."""
+        """Method of the confidence interval, in words."""
         if self.resample is not None:
             return f"block bootstrap of counts, {self.n_replicates} resamples"
         if self.redraw is not None:
@@ -107,7 +107,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneFactor:
-    """What the largest attainable score of one factor depends on.
+    """Quantities on which the largest attainable score of one factor depends.
 
     Attributes:
         kind: Its kind.
@@ -150,13 +150,13 @@ class KnownFailure:
     source: str = ""
 
     def covers(self, case: str) -> bool:
-        """Tell whether this explains a failure in a case."""
+        """Return whether this explains a failure in a case."""
         return any(fnmatchcase(case, pattern) for pattern in self.cases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One row of the table: everything the panel, command line, report, docs and tests read.
+    """One row of the table, used by the panel, command line, report, docs and tests.
 
     Attributes:
         name: Registry name; ``family.headline`` where a family has several.
@@ -183,7 +183,7 @@ class Metric:
             the metric.
         other_names: What other libraries call it.
         in_default: Whether the default panel runs it; otherwise it must be asked for by name.
-        has_null: Whether the score of shuffled factors says what chance scores.
+        has_null: Whether the score of shuffled factors is the chance level.
     """
 
     name: str
@@ -227,7 +227,7 @@ class Metric:
 
     @property
     def _evidence_options(self) -> tuple[str, ...]:
-        # A sampler draws what no shuffling of factors can reach, so the panel could give it no null.
+        # A sampler draws new codes, which shuffled factors do not change, so there would be no null.
         return tuple(field.name for field in fields(self.source.options) if field.name != "sampler")
 
     @property
@@ -235,7 +235,7 @@ class Metric:
         return tuple(list(signature(self.score).parameters)[1:])
 
     def check_score_option(self, key: str, value: Any) -> None:
-        """Raise on a word the score does not know, before any evidence is gathered for it."""
+        """Raise on an invalid value of an option, before any evidence is gathered."""
         hint = get_type_hints(self.score).get(key) if key in self._score_options else None
         if get_origin(hint) is Literal:
             check_choice(f"option {key} of {self.name}", value, get_args(hint))
@@ -249,7 +249,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BesideThePanel:
-    """A function of ``unbraid.metrics`` that is no row of the table: it needs more, or gives more, than a panel has.
+    """A function of ``unbraid.metrics`` that is no row of the table, as its input or result is not that of the panel.
 
     Attributes:
         name: Name of the function.
@@ -280,7 +280,7 @@ def not_one_number(name: str, fields: tuple[str, ...]) -> TypeError:
 
 
 def binning_notes(table: InformationTable) -> tuple[str, ...]:
-    """Say when the bins are too few for a factor's values, which caps its mutual information."""
+    """Return notes on factors with more values than bins, which bounds their mutual information."""
     bins = int(table.code_bins.max())
     capped = np.flatnonzero(table.factor_levels > bins)
     if not len(capped):
@@ -295,7 +295,7 @@ def binning_notes(table: InformationTable) -> tuple[str, ...]:
 
 
 def dead_code_notes(n_dead: int) -> tuple[str, ...]:
-    """Say how many constant codes were left out."""
+    """Return a note on constant codes, which were left out."""
     if not n_dead:
         return ()
     template = "{} constant codes left out." if n_dead > 1 else "{} constant code left out."

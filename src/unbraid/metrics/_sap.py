@@ -52,7 +52,7 @@ def sap_score(association: Association) -> Score:
 
 
 def _ceiling(factor: OneFactor) -> float:
-    """A second code that holds no information still guesses one of the values right."""
+    """A second code without information still predicts one of the values right."""
     return 1 - 1 / factor.levels if factor.kind == "categorical" and factor.levels else 1.0
 
 

@@ -1,4 +1,4 @@
-"""The kinds of evidence the panel shares between metrics."""
+"""Kinds of evidence that metrics share."""
 
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ DIFFERENCES = Source(
     gather=group_differences,
     options=GroupOptions,
     n_replicates=10,
-    n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few do not tell how far they reach
+    n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few nulls do not show their range
     seconds=(0.13, 0.48),
 )
 VARIANCES = Source(
@@ -147,7 +147,7 @@ SUBSPACES = Source(
 
 
 def _light_ladder(options: LossCapacityOptions) -> LossCapacityOptions:
-    """Fewer trees, features or steps, and coarser SAGE: enough to see what shuffled factors leave to read."""
+    """Fewer trees, features or steps, and coarser SAGE: enough to estimate the chance level."""
     ladder = as_ladder(options.ladder)
     if isinstance(ladder, ForestLadder):
         ladder = replace(ladder, n_trees=min(ladder.n_trees, LIGHT_TREES))

@@ -15,7 +15,7 @@ N_SHUFFLES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProbeTask:
-    """What a probe gets: one factor, rows to fit on, and rows to predict.
+    """Task of one probe: a factor, training rows, and test rows.
 
     Attributes:
         factor: What to predict.
@@ -47,7 +47,7 @@ class ProbeFit:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Importance:
-    """What DCI reads.
+    """Importances and performances of the probes of all factors, from which DCI is computed.
 
     Attributes:
         matrix: Importance of codes for factors, ``(n_codes, n_factors)``. Columns sum to 1; that of a factor whose
@@ -93,7 +93,7 @@ def held_out_performance(factor: Factor, rows: IntArray, predicted: FloatArray) 
 
 
 def beats_blind_guess(task: ProbeTask, predicted: FloatArray) -> bool:
-    """Whether held-out rows are predicted better than by the mean, or the commonest value, of the fitted ones.
+    """Whether held-out rows are predicted better than by the mean, or the commonest value, of the training rows.
 
     Better by more than two standard errors, so that luck rarely counts.
     """

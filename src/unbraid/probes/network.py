@@ -18,13 +18,13 @@ from unbraid._base.workers import torch_threads
 from unbraid.probes.capacity.base import CapacityTask
 from unbraid.representation.factor import Factor
 
-#: Networks wider than this take fewer steps, in proportion: they learn in fewer, and each costs more.
+#: Wider networks take fewer steps, in proportion: they converge in fewer, and each step costs more.
 USUAL_WIDTH = 448
 FEWEST_STEPS = 100
-#: Looks at the validation loss while training.
+#: Evaluations of the validation loss during training.
 N_LOOKS = 20
 ROWS_AT_ONCE = 4096
-#: An improvement of the validation loss smaller than this share is none.
+#: Smallest improvement of the validation loss that counts, as a share.
 LEAST_GAIN = 1e-4
 
 
@@ -75,7 +75,7 @@ class _Weights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Which network and outputs predict a factor, and the units they predict it in."""
+    """The network and outputs that predict a factor, and the scale of the prediction."""
 
     factor: Factor
     network: int
@@ -93,7 +93,7 @@ class _Place:
 
 
 class _Goal:
-    """What the networks should say, and how far they are from it."""
+    """Targets of the networks, and their losses."""
 
     def __init__(self, places: list[_Place], task: CapacityTask, device: str) -> None:
         shape = (1 + max(place.network for place in places), len(task.codes), max(p.outputs.stop for p in places))
@@ -101,7 +101,7 @@ class _Goal:
         self.classes: list[tuple[_Place, Tensor, Tensor]] = []
         for place in places:
             factor = place.factor
-            # Rows that are not labelled count for nothing; the others for more, so that factors weigh alike.
+            # Unlabelled rows have weight 0; labelled rows weigh more, so that factors have equal weight.
             share = torch.as_tensor(factor.labelled / factor.labelled[task.split.train].mean(), dtype=torch.float32)
             if factor.is_numeric:
                 scaled = (factor.targets(np.arange(len(task.codes))) - place.centre) / place.scale
@@ -124,7 +124,7 @@ class _Goal:
 
 
 class NetworkSettings(Protocol):
-    """How networks of growing width are trained; :class:`~unbraid.probes.capacity.mlp.MLPLadder` says what each is."""
+    """How networks of growing width are trained; :class:`~unbraid.probes.capacity.mlp.MLPLadder` documents each."""
 
     @property
     def widths(self) -> tuple[int, ...]: ...  # noqa: D102
@@ -145,7 +145,7 @@ class NetworkSettings(Protocol):
 def fit_networks(
     ladder: NetworkSettings, task: CapacityTask, starts: list[FloatArray], rng: np.random.Generator
 ) -> Callable[[int, FloatArray], list[FloatArray]]:
-    """Train every rung from the one below; return what predicts with a rung, 0 for the linear probe."""
+    """Train every rung from the one below; return the prediction function of each rung, 0 for the linear probe."""
     torch_device(ladder.device)
     places = _places(task, starts, shared=ladder.networks == "shared")
     goal = _Goal(places, task, ladder.device)
@@ -189,7 +189,7 @@ def _linear(places: list[_Place], starts: list[FloatArray], device: str) -> _Wei
     for place, start in zip(places, starts, strict=True):
         scaled = start / place.scale
         scaled[-1] -= place.centre / place.scale
-        # A value without a row to fit on has an intercept of minus a billion; a network needs no more than this.
+        # A value without training rows has an intercept of minus a billion; for a network, this is low enough.
         scaled[-1] = np.maximum(scaled[-1], -30.0)
         tensor = torch.as_tensor(scaled, dtype=torch.float32)
         linear[place.network, :, place.outputs] = tensor[:-1]
@@ -236,7 +236,7 @@ def n_steps_at(ladder: NetworkSettings, width: int) -> int:
 def _optimiser(
     weights: _Weights, learning_rate: float, n_steps: int
 ) -> tuple[torch.optim.Adam, torch.optim.lr_scheduler.CosineAnnealingLR]:
-    """Adam over all weights; those fed by very many units take smaller steps."""
+    """Adam over all weights, with smaller learning rates for weights with very many inputs."""
     width = weights.first.shape[2]
     for tensor in weights.tensors:
         tensor.requires_grad_()

@@ -1,4 +1,4 @@
-"""Published tables and figures as code: ours beside the paper's beside the truth."""
+"""Published tables and figures as code: our numbers beside the published ones and the known truth."""
 
 from typing import Any
 

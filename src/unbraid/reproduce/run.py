@@ -1,4 +1,4 @@
-"""Runs of reproductions: made, kept as JSON, read back, checked, and told as a page of Markdown."""
+"""Runs of reproductions: execution, JSON files, checks, and a status page in Markdown."""
 
 from __future__ import annotations
 

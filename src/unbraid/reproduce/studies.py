@@ -1,4 +1,4 @@
-"""Two published studies of many models: how they are run, at full size or in small, and the thesis' correlations."""
+"""Two published studies of many models, at full or reduced size, and the correlations of the thesis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A torus in twice as many dimensions as it has angles: how its data come about, and what is known of them."""
+"""A torus in twice as many dimensions as it has angles: its decoder, samples and true entropies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score: what every metric returns."""
+"""Score: the result of every metric."""
 
 import warnings
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What was scored, and how."""
+"""Setup of a report: sizes, names, options, seed and versions."""
 
 from __future__ import annotations
 

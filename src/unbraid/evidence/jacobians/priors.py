@@ -70,7 +70,7 @@ def draw_latents(prior: Any, n_samples: int, latent_dim: int | None, rng: np.ran
 
     Args:
         prior: ``None`` for a standard normal, a :class:`GaussianMixture`, or samples ``(n_samples, latent_dim)``, of
-            which all are used, whatever ``n_samples`` says.
+            which all are used; ``n_samples`` is ignored.
         n_samples: How many to draw.
         latent_dim: How many latents the decoder takes; may be left out where the prior tells.
         rng: Source of chance.

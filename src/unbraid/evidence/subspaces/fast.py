@@ -55,11 +55,11 @@ SMALL_GAIN = 2e-3
 SMALL_REST = 0.02
 SMALL_WEIGHT = 0.02
 NEGLIGIBLE = 3e-4
-LUCK = 12.0  # an axis chosen among L codes explains up to about 7 L / N of a factor that they know nothing of
+LUCK = 12.0  # by chance, the best axis of L codes explains up to about 7 L / N of an independent factor
 NEARLY_ALL = 0.9
 MAX_ROWS = 30_000
 MAX_TERMS = 200
-MAX_WIDTH = 250  # directions of code space to look for axes in; more cost too much to improve together
+MAX_WIDTH = 250  # largest dimension of the search space; refining more directions together costs too much
 ROWS_A_TERM = 25
 ALONE_DEGREE = 6
 N_SHUFFLES = 5
@@ -112,7 +112,7 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     axes, losses, rank, floor = evaluated(axes)
     if 0 < rank < axes.shape[1]:
         axes, losses, rank, floor = evaluated(refine(x, targets, axes[:, :rank])[0])
-    # A last axis that tells little may only make up for a tilt of the others, which alone would have none.
+    # A last axis that explains little may only compensate for a tilt of the others.
     while rank > 1 and losses[rank - 1] - losses[rank] < SMALL_WEIGHT * losses[0]:
         fewer = evaluated(refine(x, targets, axes[:, : rank - 1])[0])
         if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + NEGLIGIBLE * losses[0]:
@@ -133,7 +133,7 @@ def _holds_on_other_rows(
     options: SubspaceOptions,
     rng: np.random.Generator,
 ) -> bool:
-    """Tell whether axes found on one half of the rows predict the factor on the other, either way round.
+    """Return whether axes found on one half of the rows predict the factor on the other half, in both directions.
 
     Among many codes some axis fits the rows it was chosen on by luck, and cross-fitting a curve along it does not help.
     """
@@ -147,7 +147,7 @@ def _holds_on_other_rows(
 
 
 def scaled_targets(factor: Factor, rows: IntArray) -> FloatArray:
-    """What to regress, centred and with total variance 1."""
+    """Targets of the regression, centred and with total variance 1."""
     targets = factor.targets(rows)
     centred = targets - targets.mean(axis=0)
     scaled: FloatArray = centred / np.sqrt((centred**2).sum(axis=1).mean())
@@ -174,7 +174,7 @@ def _find_axes(
     max_rank: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Start from directional regression, refine, and add what is missing."""
+    """Start from directional regression, refine, and add axes while the residual depends on the codes."""
     limit = min(max_rank, x.shape[1])
     some = rng.permutation(len(x))[: max(MANY_ROWS, ROWS_AN_UNKNOWN * limit * x.shape[1])]
     x, targets, slices = x[some], targets[some], slices[some]
@@ -183,7 +183,7 @@ def _find_axes(
         rest = x - x @ axes @ axes.T
         more = _leading_axes(rest, _slices_of_residual(left), limit - axes.shape[1], rng, minimum=0)
         if not more.shape[1] and (left**2).sum() > NEARLY_ALL * (targets**2).sum():
-            more = _telling_code(rest, left, single_codes)
+            more = _informative_code(rest, left, single_codes)
         if not more.shape[1]:
             break
         longer, still_left = refine(x, targets, np.linalg.qr(np.hstack([axes, more]))[0])
@@ -193,8 +193,8 @@ def _find_axes(
     return axes
 
 
-def _telling_code(x: FloatArray, left: FloatArray, single_codes: FloatArray) -> FloatArray:
-    """Direction of the single code along which a curve explains most of what is left, or none.
+def _informative_code(x: FloatArray, left: FloatArray, single_codes: FloatArray) -> FloatArray:
+    """Direction of the single code whose curve explains most of the residual, or ``None``.
 
     Directional regression compares means and spreads; a factor that goes up and down several times along a code changes
     neither much, and would be taken for unpredictable.
@@ -230,7 +230,7 @@ def _leading_axes(
 
 
 def refine(x: FloatArray, targets: FloatArray, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Improve axes and function together; return the axes and what the function leaves unexplained.
+    """Improve axes and function together; return the axes and the residual.
 
     The function of the projected codes is linear in its coefficients; its change with the axes is linear to first
     order, so each step is two least-squares problems. A step that does not help is halved.
@@ -252,7 +252,7 @@ def refine(x: FloatArray, targets: FloatArray, axes: FloatArray) -> tuple[FloatA
 
 
 def _fit(w: FloatArray, targets: FloatArray, basis: Basis) -> tuple[FloatArray, FloatArray]:
-    """Coefficients of the function, and what it leaves."""
+    """Coefficients of the function, and the residual."""
     terms = basis.values(w)
     coefficients = ridge_fit(terms, FUNCTION_RIDGE)(targets)
     return coefficients, targets - terms @ coefficients

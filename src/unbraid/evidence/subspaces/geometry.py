@@ -23,7 +23,7 @@ MIN_DROP = 3e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HeadTarget:
-    """What the heads of one factor predict.
+    """Target of the heads of one factor.
 
     Attributes:
         values: ``(n_samples, n_values)``, NaN in rows without a label; for a category its number, 0, 1, ...
@@ -130,13 +130,13 @@ class Frame:
         return (codes - self.mean) * self.inverse_scale
 
     def to_codes(self, projection: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the same projection for codes as they came, without what it cannot see of them."""
+        """Return the projection for codes before standardisation, without directions of no variance."""
         raw = projection * self.inverse_scale
         return raw - (raw @ self.null) @ self.null.T
 
 
 def frame_of(codes: NDArray[np.float64]) -> Frame:
-    """Return how ``codes`` are standardised."""
+    """Return the standardisation of ``codes``."""
     mean, inverse_scale = mean_and_scale(codes)
     x = (codes - mean) * inverse_scale
     variance, axes = np.linalg.eigh(x.T @ x / len(x))

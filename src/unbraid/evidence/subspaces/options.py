@@ -17,7 +17,7 @@ Loss = Literal["likelihood", "zero_one"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubspaceOptions:
-    """How subspaces are found and weighed.
+    """Options for finding subspaces and weighting their axes.
 
     Attributes:
         solver: ``"fast"``: sufficient dimension reduction refined by Gauss-Newton steps; ``"nested"``: the published
@@ -46,7 +46,7 @@ class SubspaceOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Subspace:
-    """One factor's place in code space.
+    """The subspace of one factor.
 
     Attributes:
         basis: Orthonormal columns, most important first, ``(n_codes, n_axes)``; it may span less than code space.

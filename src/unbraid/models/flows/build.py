@@ -1,4 +1,4 @@
-"""Builders of the flows."""
+"""Builders of spline, affine, GLOW, GIN and wavelet flows."""
 
 from __future__ import annotations
 
