@@ -26,7 +26,7 @@ Measure = Callable[[FloatArray, AnyArray, int], Mapping[str, Outcome]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A score to audit, and what it claims about itself.
+    """A score to audit, and its claims.
 
     Attributes:
         name: What tables call it.

@@ -86,7 +86,7 @@ def _tied_angles(rng: np.random.Generator, n_rows: int) -> AnyArray:
 
 
 def shuffled(structure: FactorStructure) -> FactorStructure:
-    """Break the tie between the factors and keep each as it is: what a dependent structure is compared with."""
+    """Shuffle each factor on its own: the independent baseline of a dependent structure."""
 
     def draw(rng: np.random.Generator, n_rows: int) -> AnyArray:
         return rng.permuted(structure.draw(rng, n_rows), axis=0)
@@ -135,8 +135,8 @@ class Case:
 
     Attributes:
         structure: How the factors are distributed.
-        encoder: What makes codes of them; its name is the second half of the name of the case.
-        truth: What became of each property, compared with the baseline.
+        encoder: Function from factors to codes; its name is the second half of the name of the case.
+        truth: Expected change of each property, compared with the baseline.
         baseline: Name of the case it is compared with; itself where it is compared with the best possible.
     """
 
@@ -152,7 +152,7 @@ class Case:
 
     @property
     def description(self) -> str:
-        """What the case is, in a sentence."""
+        """Encoder and factors, in a sentence."""
         return f"{(getdoc(self.encoder) or '').removesuffix('.')}; factors {self.structure.text}."
 
     def build(self, *, seed: int = 0, n_rows: int = structures.N_ROWS) -> tuple[FloatArray, AnyArray]:
@@ -173,7 +173,7 @@ COPIES = Truth(compactness=FALL, independence=FALL)
 #: Bent copies are also features that a linear probe could not make itself.
 BENT_COPIES = replace(COPIES, explicitness=FREE, orthogonality=FREE, rank=FREE)
 
-#: What every structure is tried with: the ten encoders of the identifiability-guard benchmark.
+#: Encoders for every structure: the ten of the identifiability-guard benchmark.
 GRID: tuple[tuple[Encoder, Truth], ...] = (
     (encoders.scaled, Truth(promise=Invariance.SCALING)),
     (encoders.warped, Truth(explicitness=FREE, promise=Invariance.WARPING)),
@@ -186,7 +186,7 @@ GRID: tuple[tuple[Encoder, Truth], ...] = (
     (encoders.noise_normal, NOTHING),
     (encoders.noise_uniform, NOTHING),
 )
-#: What single encoders are tried with on independent factors only.
+#: Further encoders, for independent factors only.
 EXTRAS: tuple[tuple[Encoder, Truth], ...] = (
     (encoders.permuted, Truth(promise=Invariance.PERMUTATION)),
     (
@@ -228,12 +228,12 @@ def _dependent(structure: FactorStructure, identity: Truth, **overrides: Truth) 
 
 
 def _alone(structure: FactorStructure, encoder: Encoder, truth: Truth = PERFECT) -> Case:
-    """Return a case that is compared with nothing but the best possible."""
+    """Return a case that is compared with the best possible score only."""
     return Case(structure=structure, encoder=encoder, truth=truth, baseline=f"{structure.name}/{encoder.__name__}")
 
 
 def _variant(structure: FactorStructure, identity: Truth, *encoded: tuple[Encoder, Truth]) -> list[Case]:
-    """Return the identity of other factors, compared with that of independent ones, and what else is tried there."""
+    """Return the identity on other factors, compared with that on independent ones, and further encoders."""
     base = Case(structure=structure, encoder=encoders.identity, truth=identity, baseline=IDENTITY)
     return [base, *(Case(structure=structure, encoder=e, truth=t, baseline=base.name) for e, t in encoded)]
 
@@ -313,7 +313,7 @@ def resolve_cases(patterns: str | Iterable[str]) -> list[Case]:
 
 
 def with_references(cases: Iterable[Case]) -> list[Case]:
-    """Add what is needed to judge ``cases``: their baselines, and the three cases that set the scale of a score."""
+    """Add the baselines of ``cases``, and the three cases that set the scale of a score."""
     needed = {IDENTITY, NOISE, MIXED}
     for case in cases:
         needed |= {case.name, case.baseline, CASES[case.baseline].baseline}

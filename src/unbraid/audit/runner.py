@@ -112,7 +112,7 @@ def _groups(metric: str | Iterable[str] | Callable[..., Any], claims: dict[str, 
     if not callable(metric):
         for argument, value in claims.items():
             if value != OWN_CLAIMS[argument]:
-                raise ValueError(f"{argument} must be left out for metrics of the catalogue, which say it themselves.")
+                raise ValueError(f"{argument} must be left out for metrics of the catalogue, which define it.")
         return from_catalogue(metric)
     if claims["measures"] is None:
         raise ValueError(

@@ -42,7 +42,7 @@ class Comparability(StrEnum):
 
 
 UNPAIRED = {
-    Comparability.ROWS_UNKNOWN: "without factors nothing tells that the rows are the same",
+    Comparability.ROWS_UNKNOWN: "without factors it is not known whether the rows are the same",
     Comparability.OTHER_ROWS: "the rows or their factors differ",
     Comparability.OTHER_OPTIONS: "scored with other options, which may be all there is to the difference",
     Comparability.OTHER_SEEDS: "scored with other seeds",

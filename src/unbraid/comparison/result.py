@@ -120,7 +120,7 @@ def compare(reports: Mapping[str, Report], *unnamed: Report, against: str | None
 
     Args:
         reports: By the name that tables and pages should call each representation, ``{"vae": ..., "flow": ...}``.
-        unnamed: None: reports without names are refused, as sentences about them could not be told apart.
+        unnamed: None: reports without names are refused, as sentences about them would be ambiguous.
         against: Compare the others with this one only, instead of every two.
 
     Returns:

@@ -149,7 +149,7 @@ def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) ->
     found = [(item.metric, said) for item in differences if (said := caveat(reports, item))]
     told = [f"Read {metric} with care: {said}." for metric, said in found[:MOST_TOLD]]
     others = [metric for metric, _ in found[MOST_TOLD:]]
-    return (*told, f"The like holds for {', '.join(others)}.") if others else tuple(told)
+    return (*told, f"The same applies to {', '.join(others)}.") if others else tuple(told)
 
 
 def untested(differences: Sequence[Difference]) -> tuple[str, ...]:

@@ -207,7 +207,7 @@ class SquaredSprites(PaintedSprites):
 def sprites_colour(base: FactorGrid | None = None, *, seed: int = 0) -> PaintedSprites:
     """Give every sprite a colour: red, green and blue each drawn evenly from 0.5 to 1.
 
-    The colour is no factor: it is one more thing that a code may carry or leave out.
+    The colour is no factor: it is a nuisance that a code may encode or not.
 
     Args:
         base: A grid of black and white pictures; :func:`sprites` if none is given.

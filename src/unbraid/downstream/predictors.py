@@ -22,7 +22,7 @@ from unbraid.probes.trees import BoostingOptions, ForestOptions, fit_boosting, f
 
 #: Units in each of the two hidden layers of the network.
 WIDTH = 128
-#: Share of the training rows by which the network is stopped.
+#: Share of the training rows that are validation rows for early stopping.
 VALIDATION_SHARE = 0.15
 
 Predict = Callable[[ProbeTask, np.random.Generator], FloatArray]
@@ -57,12 +57,12 @@ def predict_by_forest(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
 
 
 def predict_by_boosting(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
-    """Sum of small trees, each fitted to what the ones before leave over."""
+    """Sum of small trees, each fitted to the residual of those before."""
     return fit_boosting(BoostingOptions(), task, int(rng.integers(2**31))).predict(task.test_codes)
 
 
 def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
-    """A linear model plus a network with two hidden layers, Kaiming initialised, stopped on rows kept aside."""
+    """A linear model plus a network with two hidden layers, Kaiming initialised, stopped early."""
     require("the mlp predictor", "torch", extra="torch")
     n_train, n_test = len(task.train), len(task.test)
     order = rng.permutation(n_train)

@@ -21,7 +21,7 @@ CHUNK = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pictures:
-    """What some tasks ask about the pictures, row by row.
+    """Properties of the pictures that some tasks predict, row by row.
 
     Attributes:
         masks: Where the object is, ``(n, height, width)``; ``None`` if that is not known.
@@ -33,7 +33,7 @@ class Pictures:
 
 
 def pictures_of(dataset: Any, index: ArrayLike) -> Pictures:
-    """Look at some rows of a data set.
+    """Return properties of the pictures in some rows of a data set.
 
     A mask is the picture itself where pictures are black and white, as of sprites; of sprites painted over, it is that
     of the sprite beneath. Other pictures have none.
@@ -66,14 +66,14 @@ def _masks(dataset: Any, rows: Any) -> BoolArray | None:
     return masks
 
 
-#: What the two factors of a position are called.
+#: Names of the two factors of a position.
 POSITIONS = (("x", "y"), ("pos_x", "pos_y"), ("position_x", "position_y"))
 SQUARE = ("square_x", "square_y")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Target:
-    """What a task asks for.
+    """Target of a task.
 
     Attributes:
         name: Of the task.
@@ -124,7 +124,7 @@ def cartesian(rep: Representation, pictures: Pictures | None) -> Target:
 
 
 def polar(rep: Representation, pictures: Pictures | None) -> Target:
-    """Distance and direction from the corner where both coordinates are smallest: no direction comes round again."""
+    """Distance and direction from the corner where both coordinates are smallest: no direction wraps round."""
     x, y = (_unit(factor) for factor in _position(rep))
     radius, angle = _polar_parts(x, y, kind="continuous")
     return Target(name="position_polar", parts=(radius, angle))
@@ -162,7 +162,7 @@ def segmentation(rep: Representation, pictures: Pictures | None) -> Target:
 
 
 def position_names(factor_names: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return what the factors of the position are called, if they are there."""
+    """Return the names of the factors of the position, if they are there."""
     return next((pair for pair in POSITIONS if set(pair) <= set(factor_names)), None)
 
 
@@ -193,7 +193,7 @@ def _unit(factor: Factor) -> FloatArray:
 
 def _polar_parts(x: FloatArray, y: FloatArray, *, kind: str) -> tuple[Factor, Factor]:
     radius = np.hypot(x, y)
-    # the origin lies in no direction: such a row has no angle to predict
+    # the origin has no direction: such a row has no angle to predict
     angle = np.where(radius > 0, np.arctan2(y, x), np.nan)
     return make_factor(radius, name="radius", kind="continuous"), make_factor(angle, name="angle", kind=kind)
 
@@ -326,7 +326,7 @@ def tasks_for(rep: Representation | tuple[str, ...], pictures: Pictures | None =
 
 
 def build_target(name: str, rep: Representation, pictures: Pictures | None = None) -> Target:
-    """Return what the task of this name asks of a representation.
+    """Return the target of the task of this name for a representation.
 
     Raises:
         ValueError: No such task, or the representation or the pictures lack what it needs.

@@ -131,7 +131,7 @@ class Groups:
 
     Attributes:
         summary: Variances or mean absolute differences, relative to those of the data, ``(n_groups, n_active)``.
-        fixed_factor: Which factor each group holds fixed, ``(n_groups,)``.
+        fixed_factor: The factor that is fixed in each group, ``(n_groups,)``.
         n_factors: How many factors there are to guess from.
     """
 

@@ -153,7 +153,7 @@ class LossCapacity:
         in_accuracy: Which factors are measured by accuracy rather than R², ``(n_factors,)``.
         beats_baseline: Which factors the chosen probe predicts better than blindly, by two standard errors.
         chosen: The rung whose importances are taken.
-        importance: What that rung's probe leans on, before scaling.
+        importance: Importances of the probe of that rung, before scaling.
         size: Factors for each code, dead ones counted.
         loss: What the losses of categories are.
         notes: What a reader should know.
@@ -199,7 +199,7 @@ class LossCapacity:
 
     @property
     def matrix(self) -> FloatArray:
-        """Importances as DCI reads them: columns sum to 1, or are 0 where the probe does not predict a factor."""
+        """Importances as shares: columns sum to 1, or are 0 where the probe does not predict a factor."""
         columns = [as_shares(column) for column in self.importance.values.T]
         return np.stack(columns, axis=1) * self.beats_baseline
 
@@ -237,10 +237,7 @@ def loss_capacity_curves(
     split = capacity_split(rep.factors, rep.n_samples, rng=split_rng)
     codes = rep.codes if rep.active.all() else rep.codes[:, rep.active]
     task = CapacityTask(
-        codes=standardise_by(codes, split.train),
-        factors=tuple(rep.factors),
-        split=split,
-        workers=workers or Workers(),
+        codes=standardise_by(codes, split.train), factors=tuple(rep.factors), split=split, workers=workers or Workers()
     )
     fitted = ladder.fit(task, rng=fit_rng)
     chosen = _choose(fitted, task, options)

@@ -38,7 +38,7 @@ def draw(
         analysis: What :func:`analyze` found.
         prior: As it was analysed.
         image_shape: ``(height, width)``, ``(channels, height, width)`` or ``(height, width, channels)``, where
-            outputs are flat images; by default the shape of an output tells.
+            outputs are flat images; by default the shape of an output.
         n_latents: How many latents to show.
         n_samples: Over how many samples to average Jacobians.
         n_steps: Images of a traversal.

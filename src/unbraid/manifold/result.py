@@ -59,7 +59,7 @@ class SampleRecord:
     active: BoolArray
 
     def quantities(self) -> dict[str, FloatArray]:
-        """Return what is averaged over samples, by name."""
+        """Return the quantities that are averaged over samples, by name."""
         n_active = int(self.active.sum())
         return {
             "total_entropy": self.log_volumes + n_active * UNIT_ENTROPY,
@@ -192,7 +192,7 @@ class ManifoldAnalysis(JsonResult):
         return self.latent_entropy[self.order]
 
     def rows(self) -> list[LatentRow]:
-        """Return what is known of each latent, most important first."""
+        """Return one row for each latent, most important first."""
         return [self._row(int(latent)) for latent in self.order]
 
     def _row(self, latent: int) -> LatentRow:
@@ -225,7 +225,7 @@ class ManifoldAnalysis(JsonResult):
         ).set_index("set")
 
     def convergence(self, sizes: Sequence[int] | None = None) -> pd.DataFrame:
-        """Return how the numbers settle as samples are added (Fig. C.1).
+        """Return the convergence of the estimates with the number of samples (Fig. C.1).
 
         Args:
             sizes: Numbers of samples to look at; by default powers of two, and all.

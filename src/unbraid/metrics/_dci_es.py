@@ -19,13 +19,7 @@ from unbraid.evidence.loss_capacity import (
     WhichProbe,
     loss_capacity_curves,
 )
-from unbraid.metrics._dci import (
-    ONE_COPY_SUFFICES,
-    SPLIT_IMPORTANCE,
-    UNUSED_CODES_UNSEEN,
-    completeness,
-    disentanglement,
-)
+from unbraid.metrics._dci import ONE_COPY_SUFFICES, SPLIT_IMPORTANCE, UNUSED_CODES_UNSEEN, completeness, disentanglement
 from unbraid.metrics._identifiability import identifiability
 from unbraid.metrics._metric import (
     AXES,
@@ -74,9 +68,9 @@ def dci_es(
 ) -> DCIES:
     r"""Score disentanglement, completeness, informativeness, explicitness and size with probes of growing capacity.
 
-    Probes of growing capacity are fitted for every factor, judged on rows they have not seen. The lowest loss is
-    informativeness; how early the curve of loss against capacity gets there is explicitness; what the probe leans on
-    gives disentanglement and completeness.
+    Probes of growing capacity are fitted for every factor and tested on held-out rows. The lowest loss gives
+    informativeness, the area under the curve of loss against capacity explicitness, and the importances of the chosen
+    probe disentanglement and completeness.
 
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
@@ -164,12 +158,7 @@ def loss_capacity(
 
 
 def task_explicitness(
-    codes: Any,
-    labels: Any,
-    *,
-    ladder: str | Ladder = "mlp",
-    loss: Loss = "error",
-    rng: np.random.Generator | int = 0,
+    codes: Any, labels: Any, *, ladder: str | Ladder = "mlp", loss: Loss = "error", rng: np.random.Generator | int = 0
 ) -> Score:
     """Score how little capacity a probe needs to predict labels from the codes, factors or any others.
 
@@ -229,12 +218,12 @@ def es_explicitness(curves: LossCapacity) -> Score:
     """Score how little capacity it takes to reach the lowest loss, averaged over factors."""
     per_factor = curve_explicitness(curves)
     gained = (curves.baselines - curves.losses.min(axis=1)) / curves.baselines
-    unread = int((gained < NEAR_NOTHING).sum())
+    unpredicted = int((gained < NEAR_NOTHING).sum())
     notes: tuple[str, ...] = ()
-    if unread:
+    if unpredicted:
         notes = (
-            f"For {unread} factor(s) no probe gets far below a blind guess: their explicitness is near 1 because "
-            "there is nothing to read, not because it is easy to read. Look at informativeness first.",
+            f"For {unpredicted} factor(s) no probe gets far below a blind guess: their explicitness is near 1 because "
+            "no probe predicts them, not because a simple one does. Look at informativeness first.",
         )
     value = float(per_factor.mean())
     return Score(
@@ -418,7 +407,9 @@ ROWS = (
         bounds=(0.0, math.inf),
         invariant_to=frozenset(Invariance),
         has_null=False,
-        known_failures=(KnownFailure(cases=("*",), sentence="It counts codes and factors, whatever the codes hold."),),
+        known_failures=(
+            KnownFailure(cases=("*",), sentence="It counts codes and factors, whatever the codes encode."),
+        ),
     ),
 )
 BESIDE_THE_PANEL = (

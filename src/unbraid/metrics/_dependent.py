@@ -153,8 +153,8 @@ def dependent_compactness(found: CrossPrediction) -> Score:
     matrix = _shares(found.of_factors.gap).T
     lost = [name for name, beats in zip(found.factor_names, found.of_factors.beats_blind, strict=True) if not beats]
     notes = [
-        f"Factor {name!r} cannot be predicted from the codes; its compactness only says that two blind predictions are "
-        "alike. Read sufficiency."
+        f"Factor {name!r} cannot be predicted from the codes; its compactness only compares two blind guesses. "
+        "Read sufficiency."
         for name in lost
     ]
     per_code = np.where(found.of_factors.beats_blind > 0, matrix, np.nan)
@@ -298,7 +298,7 @@ ROWS = (
         "minimality",
         score=dependent_minimality,
         measures=(Property.MODULARITY,),
-        summary="Does each code hold one factor and nothing else, no nuisance either?",
+        summary="Does each code encode one factor and nothing else, no nuisance either?",
         invariant_to=AXES,
         replaces_under_dependence=(Property.MODULARITY,),
     ),

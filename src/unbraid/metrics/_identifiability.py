@@ -27,7 +27,7 @@ class Identifiability:
     """Class of identifiability that the scores support.
 
     Attributes:
-        supported: The strongest class whose conditions hold within the tolerance.
+        supported: The strongest class whose conditions are met within the tolerance.
         in_the_way: Scores that fall short of the next stronger class, furthest first; empty at the top. Explicitness
             is among them only where the ladder starts at linear probes.
         caveats: What the theory asks for and these scores cannot show.
@@ -128,7 +128,7 @@ def _caveats(supported: Identified, importance: str, starts_linear: bool, size: 
     if by_axes and importance == "gini":
         caveats.append("a forest cannot be inverted, so that for continuous factors this is a guide and no proof")
     if not starts_linear:
-        caveats.append("the ladder does not start at linear probes, so that explicitness says nothing of linear maps")
+        caveats.append("the ladder does not start at linear probes, so that explicitness does not measure linear maps")
     if size != 1:
         relation = "more codes than factors" if size < 1 else "fewer codes than factors"
         caveats.append(f"there are {relation}, and the theory is for equally many")

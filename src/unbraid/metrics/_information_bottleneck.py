@@ -19,7 +19,7 @@ def information_minimality(
 
     .. math:: \bar m = \sum_j w_j \max_i \frac{I(z_j; y_i)}{I(z_j; x)}, \qquad w_j \propto \max_i I(z_j; y_i)
 
-    The encoder's posterior is :math:`q(z_j \mid x) = N(\mu_j(x), \sigma_j^2(x))`. It is 1 for a code that knows one
+    The encoder's posterior is :math:`q(z_j \mid x) = N(\mu_j(x), \sigma_j^2(x))`. It is 1 for a code that encodes one
     factor and nothing else, and falls with every other factor and every nuisance in the code.
 
     Args:
@@ -54,7 +54,7 @@ def information_minimality(
     known = weights.sum() > 0
     notes = _saturated(found)
     if not known:
-        notes = ("No code knows anything of any factor: defined as 0.", *notes)
+        notes = ("No code has information about any factor: defined as 0.", *notes)
     return Score(
         value=float(np.average(per_code, weights=weights)) if known else 0.0,
         per_code=per_code,

@@ -221,9 +221,7 @@ def z1_score(spread: ConditionalSpread) -> Score:
     """Z (1) of conditional variances."""
     smallest = np.array([share @ smallest_variance(c) for c, share in relative_variances(spread)])
     return Score(
-        value=float(1 - smallest.mean()),
-        per_factor=1 - smallest,
-        notes=dead_code_notes(int((~spread.active).sum())),
+        value=float(1 - smallest.mean()), per_factor=1 - smallest, notes=dead_code_notes(int((~spread.active).sum()))
     )
 
 

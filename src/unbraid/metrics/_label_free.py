@@ -189,7 +189,7 @@ ROWS = (
         source=CODE_INFORMATION,
         score=code_mutual_information_score,
         invariant_to=AXES,
-        summary="How much information do codes carry about each other, in nats? No labels needed.",
+        summary="How much information do codes share with each other, in nats? No labels needed.",
         known_failures=(TOO_FEW_BINS, BIN_EDGES, ABOVE_ZERO),
         **SHARED,
     ),

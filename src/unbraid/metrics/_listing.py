@@ -18,7 +18,7 @@ DEFAULT, BY_NAME = "default", "by name"
 def list_metrics() -> pd.DataFrame:
     """Return a table of the metrics: what each measures, what it needs and what it costs.
 
-    ``panel`` is ``"default"`` for what :func:`~unbraid.evaluate` runs unless told otherwise, and ``"by name"`` for what
+    ``panel`` is ``"default"`` for what :func:`~unbraid.evaluate` computes by default, and ``"by name"`` for what
     must be asked for.
     """
     return pd.DataFrame([_row(metric) for metric in METRICS.values()]).set_index("metric")
@@ -70,7 +70,7 @@ def _choices(metric: Metric) -> dict[str, list[Any]]:
 
 def _null(metric: Metric) -> str:
     what = "codes" if metric.source.label_free else "factors"
-    says = "" if metric.has_null else "; it does not say what chance scores here"
+    says = "" if metric.has_null else "; it is not the chance level here"
     return f"mean over {metric.source.n_nulls} shuffles of the {what}{says}"
 
 

@@ -70,9 +70,9 @@ class Source:
             resampled without touching rows; otherwise the panel refits on random halves of the rows.
         redraw: ``(evidence, n_resamples=, rng=) -> [evidence]``, where refits would be too dear and what was fitted
             is judged again on other draws of the held-out rows.
-        lighten: Options to use for replicates and nulls, where a lighter fit tells the spread as well.
+        lighten: Options to use for replicates and nulls, where a lighter fit estimates the spread as well.
         max_replicate_rows: Replicates and nulls use at most this many rows.
-        label_free: Reads the codes only; its null shuffles each code instead of the factors.
+        label_free: Computed from the codes only; its null shuffles each code instead of the factors.
         seconds: CPU seconds at 2 000 and at 20 000 rows, for codes of ten columns and the factors of dSprites; studies
             estimate their cost from it, and ``benchmarks/study.py`` measures it.
         uses_workers: Can gather in several threads at once.
@@ -289,7 +289,7 @@ def binning_notes(table: InformationTable) -> tuple[str, ...]:
     ceiling = np.log(bins) / np.log(worst)
     template = (
         "Codes are cut into {} bins but a factor takes {} values: "
-        "no code can carry more than about {} of its entropy here; raise n_bins to lift that."
+        "no code can encode more than about {} of its entropy here; raise n_bins to lift that."
     )
     return (Note.of(NoteKind.METRIC, template, bins, worst, f"{ceiling:.2f}"),)
 

@@ -154,7 +154,7 @@ def _informative(
     codes: list[FloatArray], rates: Sequence[Any] | None, active: Sequence[Any] | None, threshold: float
 ) -> list[BoolArray]:
     if rates is not None and active is not None:
-        raise ValueError("rates and active both say which codes are informative; give one of them.")
+        raise ValueError("rates and active both define the informative codes; give one of them.")
     if rates is not None:
         return [rate > threshold for rate in _fitting("rates", rates, codes, np.float64)]
     if active is not None:

@@ -174,7 +174,7 @@ def code_rates(ensemble: TrainedEnsemble, dataset: Any, *, n: int | None = None,
 
         R_j = \frac{1}{n} \sum_{i=1}^{n} \frac{1}{2} \bigl( \mu_{ij}^2 + \sigma_{ij}^2 - 1 \bigr) - \log \sigma_{ij}.
 
-    A code whose rate is near 0 carries no information: its posterior is the prior for every row. The rates of a member
+    A code whose rate is near 0 has no information: its posterior is the prior for every row. The rates of a member
     add up to the KL term of its loss where the prior is standard normal.
 
     Args:

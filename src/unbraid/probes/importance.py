@@ -51,7 +51,7 @@ class Importance:
 
     Attributes:
         matrix: Importance of codes for factors, ``(n_codes, n_factors)``. Columns sum to 1; that of a factor whose
-            probe does not beat a blind guess is 0, since what it leaned on means nothing.
+            probe does not beat a blind guess is 0, since its importances are meaningless.
         informativeness: Held-out accuracy (categorical factors) or R², floored at 0 (others), ``(n_factors,)``.
         in_accuracy: Which factors report accuracy rather than R², ``(n_factors,)``.
     """

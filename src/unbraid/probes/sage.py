@@ -86,7 +86,7 @@ def sage_values(
     Args:
         predict: The black box.
         losses: How wrong its predictions are.
-        codes: Rows to explain, ``(n_rows, n_codes)``; they must be those that ``losses`` knows by number.
+        codes: Rows to explain, ``(n_rows, n_codes)``; numbered as in ``losses``.
         background: Rows that stand in for withheld codes; ``n_background`` of them are drawn.
         options: How finely.
         rng: Source of chance.

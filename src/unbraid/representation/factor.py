@@ -113,7 +113,7 @@ class Factor:
 
     @property
     def labelled(self) -> BoolArray:
-        """Which rows carry a label."""
+        """Which rows have a label."""
         return ~np.isnan(self.numbers)
 
     @property

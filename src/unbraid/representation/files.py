@@ -155,7 +155,7 @@ def load(
         only: Names of the factors to keep; the others may be anything, such as constant.
 
     Raises:
-        ValueError: The file is missing, damaged, or does not hold what it should.
+        ValueError: The file is missing, damaged, or lacks the arrays or columns it needs.
     """
     kept = only if only is None or isinstance(only, str) else list(only)
     rep = _read(Path(path), factors, code_columns, factor_columns, kinds, kept)

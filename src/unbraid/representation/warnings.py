@@ -97,7 +97,7 @@ def _dead_codes(rep: Representation) -> list[str]:
     dead = [name for name, active in zip(rep.code_names, rep.active, strict=True) if not active]
     if not dead:
         return []
-    return [f"{len(dead)} of {rep.n_codes} codes never change and carry nothing: {listing(dead)}."]
+    return [f"{len(dead)} of {rep.n_codes} codes are constant and encode nothing: {listing(dead)}."]
 
 
 def _unlabelled(rep: Representation) -> list[str]:
@@ -120,7 +120,7 @@ def _thin_factors(rep: Representation) -> list[str]:
 
 def _kinds(rep: Representation) -> list[str]:
     if not rep.factors:
-        return ["No factors were given: only label-free metrics apply, and they cannot tell what the codes mean."]
+        return ["No factors were given: only label-free metrics apply, which do not measure what the codes encode."]
     kinds = [f"{factor.name} {factor.kind}{_period(factor)}" for factor in rep.factors]
     return [f"Factors were read as: {listing(kinds, most=20)}.", *_periods(rep), *_undeclared(rep)]
 

@@ -182,9 +182,7 @@ class Table1(Result):
         gaps = np.abs(np.array(found, dtype=float) - np.array([number.truth for number in numbers], dtype=float))
         worst = int(gaps.argmax())
         return ColumnErrors(
-            mean_absolute_error=float(gaps.mean()),
-            worst_row=self.rows[worst].row,
-            worst_error=float(gaps[worst]),
+            mean_absolute_error=float(gaps.mean()), worst_row=self.rows[worst].row, worst_error=float(gaps[worst])
         )
 
     def tables(self) -> Sequence[Table]:

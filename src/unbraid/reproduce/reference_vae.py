@@ -1,4 +1,4 @@
-"""A plain VAE and its training loop, with which two reproductions were measured.
+"""A plain VAE and its training loop, used by two reproductions.
 
 The beta-VAEs of ``vae_spectrum`` and the VAE of ``coloured_vae`` are trained here in epochs, with a learning rate that
 falls to zero along half a cosine. The ensembles of :mod:`unbraid.models` are trained otherwise: rows are drawn with
@@ -33,7 +33,7 @@ TELL_EVERY = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """How long to train, and in what steps.
+    """Length of training, batch size and learning rate.
 
     Attributes:
         n_steps: Batches to learn from.
@@ -161,7 +161,7 @@ class BernoulliDecoder(nn.Module):
 
 
 class VAE(nn.Module):
-    """An encoder and a decoder that fit each other; what it is trained for is up to the loss.
+    """An encoder and a decoder that fit each other; the loss determines the objective.
 
     Args:
         shape: Channels, height and width of a picture; the sides must be multiples of 4.
@@ -239,7 +239,7 @@ def _layers(*widths: int) -> nn.Sequential:
     return nn.Sequential(*parts[:-1])
 
 
-#: Pictures that pass through a network at once when nothing is learned from them.
+#: Pictures that pass through a network at once, without gradients.
 ROWS_AT_ONCE = 512
 
 
@@ -256,7 +256,7 @@ def train_conditioned_vae(
     seed: int = 0,
     progress: bool | None = None,
 ) -> tuple[VAE, list[Loss]]:
-    """Train a VAE with one code for each factor and the others for what the factors leave open.
+    """Train a VAE with one code for each factor, and further codes for all other variation.
 
     The encoder sees pictures only. Factors enter through the prior: the code of a factor has its prior mean where
     ``places`` says for the value the factor has, so the divergence teaches the encoder to put it there.

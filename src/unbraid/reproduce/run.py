@@ -100,7 +100,7 @@ def run_all(
 
 
 def load_run(folder: str | Path, reproduction: Reproduction[R]) -> ReproductionRun[R]:
-    """Read what :meth:`ReproductionRun.save` wrote, its result into the type that the reproduction returns.
+    """Read a run that :meth:`ReproductionRun.save` wrote, its result as the type that the reproduction returns.
 
     A reproduction of which no result is kept counts as not run.
 
@@ -182,7 +182,7 @@ def status_page(outcomes: Sequence[Outcome]) -> str:
 
 
 def how_run(outcome: Outcome) -> str:
-    """Say how it was run, and what that took."""
+    """Return how it was run, and its cost."""
     run = outcome.run
     if run.result is None:
         return f"Not run: {run.reason.rstrip('.')}."
@@ -194,7 +194,7 @@ def how_run(outcome: Outcome) -> str:
 
 
 def reason_of(part: Part) -> str:
-    """Say how many numbers are nearer the truth than the paper's, and why others differ."""
+    """Return how many numbers are nearer the truth than the paper's, and the reason why others differ."""
     found = []
     if part.n_nearer:
         verb = "is" if part.n_nearer == 1 else "are"

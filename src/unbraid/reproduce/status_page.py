@@ -56,7 +56,7 @@ def render_status(outcomes: Sequence[Outcome]) -> str:
 
 
 def opening(outcomes: Sequence[Outcome]) -> str:
-    """Say in words what came out."""
+    """Return a summary of the results in words."""
     parts = [part for outcome in outcomes for part in outcome.parts]
     colours = [part.colour for part in parts]
     sentences = []

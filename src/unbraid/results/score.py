@@ -25,7 +25,7 @@ class Score:
         evidence: The matrices behind the number, by name. A report has the typed evidence behind all its scores.
         notes: What a reader should know before trusting the number; a :class:`~unbraid.results.note.Note` has a kind.
         axis: What the curves among the evidence run along, in words, where there are curves.
-        sentence: What the number means together with its siblings, where one sentence can tell.
+        sentence: Interpretation together with the other scores of the family, where there is one.
     """
 
     value: float

@@ -27,12 +27,12 @@ WIDTHS = ("in_features", "in_channels", "input_size", "num_features")
 def accepted_width(call: Callable[[Tensor], Any], rows: Tensor, complaint: str) -> int | None:
     """Return a number of latents that the decoder accepts, or ``None`` where none is found.
 
-    The complaint of a matrix product and the layers of a module tell which numbers to try; each is tried.
+    The error message of a matrix product and the layers of a module suggest numbers; each is tried.
 
     Args:
         call: The decoder.
         rows: Latents on which it failed, ``(rows, latent_dim)``.
-        complaint: What it said.
+        complaint: The error message.
     """
     tried = [width for width in dict.fromkeys(_guesses(call, complaint)) if width != rows.shape[1]]
     return next((width for width in tried[:MOST_TRIED] if _accepts(call, rows.new_zeros(len(rows), width))), None)
@@ -358,11 +358,7 @@ class DecoderJacobians:
         decoder, latents = self.decoder, self.latents
         z = torch.as_tensor(latents.z[rows]).to(decoder.device, decoder.dtype)
         found = _autodiff.jacobian(
-            decoder.call,
-            z,
-            decoder.mode,
-            rows_at_once=self._rows_at_once,
-            shares_values=decoder.shares_values,
+            decoder.call, z, decoder.mode, rows_at_once=self._rows_at_once, shares_values=decoder.shares_values
         )
         _autodiff.check_finite(found.sum(dim=(1, 2)), "derivatives")
         if latents.scale is None:

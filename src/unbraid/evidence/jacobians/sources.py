@@ -49,7 +49,7 @@ class PrecomputedJacobians:
 
     Attributes:
         array: ``(n_samples, data, latent)``, finite.
-        memory: Budget in bytes for what is made from them.
+        memory: Budget in bytes for arrays computed from them.
     """
 
     array: AnyArray
@@ -88,7 +88,7 @@ def precomputed(jacobians: Any, *, memory: str | int = DEFAULT_MEMORY) -> Precom
     Args:
         jacobians: ``(n_samples, data, latent)``: column i of a sample is the derivative of its output by latent i.
             JAX's ``vmap(jacfwd(decoder))`` gives this shape for flat outputs.
-        memory: Budget for what is made from them.
+        memory: Budget for arrays computed from them.
 
     Raises:
         ValueError: Another shape, fewer than two samples, more latents than data, or numbers that are not finite.

@@ -80,7 +80,7 @@ def nested_basis(projections: Sequence[NDArray[np.float64]]) -> NDArray[np.float
 def settled_losses(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean losses with no axis, the first, the first two, ..., flat from the rank on.
 
-    The rank is the smallest number of axes whose loss cannot be told from the lowest: it lies within two standard
+    The rank is the smallest number of axes whose loss is not significantly above the lowest: within two standard
     errors of it, row against row, or within 0.3 % of the loss without codes. Before that the losses are made
     never to increase: a head could always ignore the axes that a narrower one does not see.
 

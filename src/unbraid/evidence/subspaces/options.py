@@ -94,7 +94,7 @@ def importance_weights(
     """Weights of the axes, from the loss with no axis, the first, the first two, ...
 
     Losses are made never to increase first, by a running minimum from no axis up: only exact minimisers are sure to
-    be so, and more axes cannot tell less, as the new one may be ignored. A factor about which nothing can be said has
+    be so, and more axes cannot predict worse, as the new one may be ignored. A factor that is not predicted has
     its weight spread evenly over all axes.
 
     Returns:

@@ -79,7 +79,7 @@ class ForestLadder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LevelledTree:
-    """One grown tree: its arrays, what each node predicts, and how its nodes hang together."""
+    """One grown tree: its arrays, the prediction of each node, and the order of its nodes."""
 
     grown: Any
     values: FloatArray
