@@ -1,6 +1,5 @@
 """Expected behaviour of a metric in a case, by property."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -56,15 +55,8 @@ class Truth:
 
     def of(self, claim: Claim) -> Should:
         """Return the expected behaviour of a score with one claim."""
-        by_claim: Mapping[Claim, Should] = {
-            Claim.MODULARITY: self.modularity,
-            Claim.COMPACTNESS: self.compactness,
-            Claim.EXPLICITNESS: self.explicitness,
-            Claim.ORTHOGONALITY: self.orthogonality,
-            Claim.INDEPENDENCE: self.independence,
-            Claim.RANK: self.rank,
-        }
-        return by_claim[claim]
+        expected: Should = getattr(self, claim.name.lower())
+        return expected
 
 
 def claims(measures: tuple[Property, ...], invariant_to: frozenset[Invariance]) -> tuple[Claim, ...]:

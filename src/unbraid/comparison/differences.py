@@ -23,7 +23,7 @@ FEWEST_REPLICATES = 3
 #: Two scores closer than this differ by rounding alone.
 ROUNDING = 1e-8
 #: Label-free scores are not tested where chance levels lie apart by more than this share of the difference.
-OWED_TO_CHANCE = 0.1
+MOST_CHANCE_SHARE = 0.1
 
 
 class Comparability(StrEnum):
@@ -190,7 +190,7 @@ def _chance_differs(metric: str, one: Report, other: Report) -> str:
     first, second = (size[what == "rows"] for size in sizes)
     if a.null is None or b.null is None:
         return f"chance alone may differ, which was not computed, with {first} and {second} {what}"
-    if abs(a.null - b.null) <= OWED_TO_CHANCE * abs(a.value - b.value):
+    if abs(a.null - b.null) <= MOST_CHANCE_SHARE * abs(a.value - b.value):
         return ""
     return f"chance alone scores {a.null:.3f} and {b.null:.3f} with {first} and {second} {what}"
 

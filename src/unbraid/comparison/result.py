@@ -68,8 +68,8 @@ class Comparison(Mapping[str, Report]):
     def verdict(self) -> tuple[str, ...]:
         """Which representation is better, for which properties, and how sure; empty for a single report."""
         read_with_care = (*caveats(self.reports, self.differences), *untested(self.differences))
-        said = verdict(list(self), self.differences, read_with_care)
-        return (*unlike(self.reports, self.differences), *said) if said else ()
+        sentences = verdict(list(self), self.differences, read_with_care)
+        return (*unlike(self.reports, self.differences), *sentences) if sentences else ()
 
     def differences_table(self) -> pd.DataFrame:
         """One row for each :class:`~unbraid.Difference`, its attributes as columns."""

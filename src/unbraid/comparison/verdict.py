@@ -32,10 +32,10 @@ def verdict(names: Sequence[str], differences: Sequence[Difference], caveats: Se
     if not pairs:
         return ("The representations share no score, so that nothing can be compared.",)
     if len(pairs) <= MOST_PAIRS:
-        said = [pair_verdict(items) for items in pairs]
+        sentences = [pair_verdict(items) for items in pairs]
     else:
-        said = [_tally(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
-    return (*said, *caveats, *_method(differences))
+        sentences = [_tally(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
+    return (*sentences, *caveats, *_method(differences))
 
 
 def pair_verdict(items: Sequence[Difference]) -> str:
@@ -51,8 +51,8 @@ def pair_verdict(items: Sequence[Difference]) -> str:
     if n_equal == len(tested):
         return f"{first} and {second} are equal at {_all_of(n_equal)}."
     if not any(won.values()):
-        told = f"{n_equal} {_are(n_equal)} equal and {rest}" if n_equal else _all_of(rest)
-        return f"No difference between {first} and {second} is sure: {told} could be chance."
+        others = f"{n_equal} {_are(n_equal)} equal and {rest}" if n_equal else _all_of(rest)
+        return f"No difference between {first} and {second} is sure: {others} could be chance."
     tail = _tail(rest, n_equal)
     ahead, behind = sorted((first, second), key=lambda name: -len(won[name]))
     if len(won[behind]) * MOSTLY <= len(won[ahead]):
@@ -128,28 +128,28 @@ def _method(differences: Sequence[Difference]) -> tuple[str, ...]:
     if not tested:
         return ()
     paired = sum(item.paired for item in tested)
-    said = f"Sure means below {100 * LEVEL:g} % by chance, with all {len(tested)} tests counted together (Holm). "
+    meaning = f"Sure means below {100 * LEVEL:g} % by chance, with all {len(tested)} tests counted together (Holm). "
     if len(tested) == 1:
-        said = f"Sure means below {100 * LEVEL:g} % by chance. "
+        meaning = f"Sure means below {100 * LEVEL:g} % by chance. "
     if paired == len(tested):
-        return (said + "The rows are the same, so that differences are paired.",)
+        return (meaning + "The rows are the same, so that differences are paired.",)
     reasons = dict.fromkeys(UNPAIRED[item.status] for item in tested if not item.paired)
     how = "No difference is" if not paired else f"Only {paired} of {len(tested)} differences are"
-    return (f"{said}{how} paired: {'; '.join(reasons)}.",)
+    return (f"{meaning}{how} paired: {'; '.join(reasons)}.",)
 
 
 #: Chance levels closer than this are alike.
 LEAST_APART = 0.05
-#: How many caveats the verdict has; a page has all of them.
-MOST_TOLD = 3
+#: Most caveats and most factors in a verdict; a page has all caveats.
+MOST_LISTED = 3
 
 
 def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
     """Return caveats on sure differences: the first few with the reason, the others by name."""
-    found = [(item.metric, said) for item in differences if (said := caveat(reports, item))]
-    told = [f"Read {metric} with care: {said}." for metric, said in found[:MOST_TOLD]]
-    others = [metric for metric, _ in found[MOST_TOLD:]]
-    return (*told, f"The same applies to {', '.join(others)}.") if others else tuple(told)
+    found = [(item.metric, reason) for item in differences if (reason := caveat(reports, item))]
+    sentences = [f"Read {metric} with care: {reason}." for metric, reason in found[:MOST_LISTED]]
+    others = [metric for metric, _ in found[MOST_LISTED:]]
+    return (*sentences, f"The same applies to {', '.join(others)}.") if others else tuple(sentences)
 
 
 def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
@@ -172,10 +172,11 @@ def unlike(reports: Mapping[str, Report], differences: Sequence[Difference]) -> 
     if not apart:
         return ()
     first, second = apart[0]
+    factors = f"{_factor_text(reports[first])}; {_factor_text(reports[second])}"
     others = f", and so were {len(apart) - 1} more of the pairs" if len(apart) > 1 else ""
     return (
-        f"{first} and {second} were scored over different factors ({_told(reports[first])}; {_told(reports[second])})"
-        f"{others}: scores over different factors do not rank models, so what follows compares numbers only.",
+        f"{first} and {second} were scored over different factors ({factors}){others}: scores over "
+        "different factors do not rank models, so what follows compares numbers only.",
     )
 
 
@@ -187,19 +188,19 @@ def _factors(report: Report) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return report.setup.factor_names, report.setup.factor_kinds
 
 
-def _told(report: Report) -> str:
+def _factor_text(report: Report) -> str:
     """Name the factors, with their kinds."""
-    return listing([f"{name} {kind}" for name, kind in zip(*_factors(report), strict=True)], MOST_TOLD) or "none"
+    return listing([f"{name} {kind}" for name, kind in zip(*_factors(report), strict=True)], MOST_LISTED) or "none"
 
 
 def caveat(reports: Mapping[str, Report], item: Difference) -> str:
     """Return the caveat on a sure difference: chance levels, or codes that encode no factor; else empty."""
     if not item.sure or item.better is None:
         return ""
-    return _owed_to_chance(reports, item) or _owed_to_empty_codes(reports, item)
+    return _chance_caveat(reports, item) or _empty_codes_caveat(reports, item)
 
 
-def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
+def _chance_caveat(reports: Mapping[str, Report], item: Difference) -> str:
     """Give both chance levels where, counted from chance, a difference shrinks by half or changes sign."""
     metric = METRICS[item.metric]
     first, second = (reports[name].scores[item.metric] for name in (item.first, item.second))
@@ -221,7 +222,7 @@ def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
     )
 
 
-def _owed_to_empty_codes(reports: Mapping[str, Report], item: Difference) -> str:
+def _empty_codes_caveat(reports: Mapping[str, Report], item: Difference) -> str:
     """Return a caveat where a representation is behind only because of codes that encode no factor."""
     loser = item.second if item.better == item.first else item.first
     ahead, behind = (reports[name].scores[item.metric] for name in (str(item.better), loser))

@@ -82,8 +82,8 @@ def _fences(column: FloatArray) -> tuple[float, float]:
         first, last = np.percentile(others, [25, 75])
     if first == last:
         return low, high
-    reach = 3 * (last - first)
-    return max(low, min(float(first - reach), float(middle))), min(high, max(float(last + reach), float(middle)))
+    distance = 3 * (last - first)
+    return max(low, min(float(first - distance), float(middle))), min(high, max(float(last + distance), float(middle)))
 
 
 def _equal_width(column: FloatArray, n_bins: int, low: float, high: float) -> AnyArray:

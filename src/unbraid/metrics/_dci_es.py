@@ -39,7 +39,7 @@ from unbraid.probes.sage import SageOptions
 from unbraid.representation.representation import Representation, as_labelled
 from unbraid.results.score import Score
 
-NEAR_NOTHING = 0.05
+LEAST_GAIN = 0.05
 
 
 class DCIES(NamedTuple):
@@ -218,7 +218,7 @@ def es_explicitness(curves: LossCapacity) -> Score:
     """Score how little capacity it takes to reach the lowest loss, averaged over factors."""
     per_factor = curve_explicitness(curves)
     gained = (curves.baselines - curves.losses.min(axis=1)) / curves.baselines
-    unpredicted = int((gained < NEAR_NOTHING).sum())
+    unpredicted = int((gained < LEAST_GAIN).sum())
     notes: tuple[str, ...] = ()
     if unpredicted:
         notes = (

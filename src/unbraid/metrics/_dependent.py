@@ -181,7 +181,7 @@ def dependent_explicitness(found: CrossPrediction) -> Score:
     return Score(value=float(per_factor.mean()), per_factor=per_factor)
 
 
-NOTHING_TOLD = "The factors do not predict any code better than a blind guess, so no code has weight: defined as 0."
+NO_WEIGHT = "The factors do not predict any code better than a blind guess, so no code has weight: defined as 0."
 ONE_CODE = "There is one code (or group) that changes, so it is as good as all of them by itself."
 
 
@@ -205,7 +205,7 @@ def _over_codes(
         per_code=_by_column(found, best),
         per_factor=_best(by_factor, axis=0),
         evidence=evidence,
-        notes=() if total > 0 else (NOTHING_TOLD,),
+        notes=() if total > 0 else (NO_WEIGHT,),
     )
 
 

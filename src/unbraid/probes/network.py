@@ -22,7 +22,7 @@ from unbraid.representation.factor import Factor
 USUAL_WIDTH = 448
 FEWEST_STEPS = 100
 #: Evaluations of the validation loss during training.
-N_LOOKS = 20
+N_EVALUATIONS = 20
 ROWS_AT_ONCE = 4096
 #: Smallest improvement of the validation loss that counts, as a share.
 LEAST_GAIN = 1e-4
@@ -92,7 +92,7 @@ class _Place:
         return np.asarray(numbers * self.scale + self.centre if self.factor.is_numeric else numbers)
 
 
-class _Goal:
+class _Objective:
     """Targets of the networks, and their losses."""
 
     def __init__(self, places: list[_Place], task: CapacityTask, device: str) -> None:
@@ -148,14 +148,14 @@ def fit_networks(
     """Train every rung from the one below; return the prediction function of each rung, 0 for the linear probe."""
     torch_device(ladder.device)
     places = _places(task, starts, shared=ladder.networks == "shared")
-    goal = _Goal(places, task, ladder.device)
+    objective = _Objective(places, task, ladder.device)
     x = torch.as_tensor(task.codes, dtype=torch.float32).to(ladder.device)
     generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
     rungs = [_linear(places, starts, ladder.device)]
     with torch_threads(task.workers.torch_threads):
         for multiple in ladder.widths:
             wider = rungs[-1].widened(multiple * len(task.factors), generator)
-            rungs.append(_train(wider, x, goal, task, ladder, generator))
+            rungs.append(_train(wider, x, objective, task, ladder, generator))
 
     def predict(rung: int, codes: FloatArray) -> list[FloatArray]:
         rows = torch.as_tensor(codes, dtype=torch.float32).to(ladder.device)
@@ -200,24 +200,29 @@ def _linear(places: list[_Place], starts: list[FloatArray], device: str) -> _Wei
 
 
 def _train(
-    weights: _Weights, x: Tensor, goal: _Goal, task: CapacityTask, ladder: NetworkSettings, generator: torch.Generator
+    weights: _Weights,
+    x: Tensor,
+    objective: _Objective,
+    task: CapacityTask,
+    ladder: NetworkSettings,
+    generator: torch.Generator,
 ) -> _Weights:
     """Train by Adam with steps that shrink along half a cosine; keep, for each network, its best weights."""
     n_steps = n_steps_at(ladder, weights.first.shape[2])
     train = torch.as_tensor(task.split.train)
     validation = torch.as_tensor(task.split.validation).to(x.device)
-    best, lowest = weights.copy(), _network_losses(weights, x, goal, validation)
+    best, lowest = weights.copy(), _network_losses(weights, x, objective, validation)
     optimiser, schedule = _optimiser(weights, ladder.learning_rate, n_steps)
-    look_every, waited = max(1, n_steps // N_LOOKS), 0
+    evaluate_every, waited = max(1, n_steps // N_EVALUATIONS), 0
     for step, batch in enumerate(_batches(train, ladder.batch_size, n_steps, generator), start=1):
         rows = batch.to(x.device)
-        loss = goal.losses(weights(x[rows]), rows).sum()
+        loss = objective.losses(weights(x[rows]), rows).sum()
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         schedule.step()
-        if step % look_every == 0:
-            losses = _network_losses(weights, x, goal, validation)
+        if step % evaluate_every == 0:
+            losses = _network_losses(weights, x, objective, validation)
             better = losses < lowest * (1 - LEAST_GAIN)
             for kept, tensor in zip(best.tensors, weights.tensors, strict=True):
                 kept[better] = tensor.detach()[better]
@@ -248,10 +253,10 @@ def _optimiser(
     return optimiser, torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, n_steps)
 
 
-def _network_losses(weights: _Weights, x: Tensor, goal: _Goal, rows: Tensor) -> Tensor:
+def _network_losses(weights: _Weights, x: Tensor, objective: _Objective, rows: Tensor) -> Tensor:
     with torch.no_grad():
         out = torch.cat([weights(x[part]) for part in torch.split(rows, ROWS_AT_ONCE)], dim=1)
-        return goal.losses(out, rows)
+        return objective.losses(out, rows)
 
 
 def _batches(rows: Tensor, size: int, n_steps: int, generator: torch.Generator) -> Iterator[Tensor]:

@@ -28,7 +28,7 @@ from unbraid._base.optional import torch_device
 from unbraid._base.progress import track
 from unbraid.models.objectives import Loss, factor_prior, vae_loss
 
-TELL_EVERY = 10
+REPORT_EVERY = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ def train(
             slowing.step()
             history.append(Loss(*(part.detach() for part in loss)))
             bar.advance()
-            if step % TELL_EVERY == 0:
+            if step % REPORT_EVERY == 0:
                 bar.tell(f"loss {loss.total:.1f} = {loss.distortion:.1f} + {loss.rate:.1f}")
     model.eval()
     return history

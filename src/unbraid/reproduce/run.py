@@ -187,10 +187,10 @@ def how_run(outcome: Outcome) -> str:
     if run.result is None:
         return f"Not run: {run.reason.rstrip('.')}."
     took = f", {run.processor_seconds:.0f} s of processor time" if run.processor_seconds else ""
-    told = [f"{run.mode.capitalize()} settings{took}."]
+    sentences = [f"{run.mode.capitalize()} settings{took}."]
     if not outcome.parts:
-        told += [*run.result.notes, "No number is compared."]
-    return " ".join(told)
+        sentences += [*run.result.notes, "No number is compared."]
+    return " ".join(sentences)
 
 
 def reason_of(part: Part) -> str:

@@ -33,7 +33,7 @@ class MLPLadder:
             each costs more.
         batch_size: Rows of a step.
         learning_rate: Of Adam, at its highest.
-        patience: Looks at the validation loss, of 20 in all, without improvement after which training stops.
+        patience: Evaluations of the validation loss, of 20 in all, without improvement after which training stops.
         device: ``"cpu"`` or ``"cuda"``.
     """
 
