@@ -73,7 +73,7 @@ class Lines:
 
     Args:
         total: Number of steps.
-        doing: What is done.
+        doing: Name of the work.
         write: Takes a line; writes it to standard error by default.
         clock: Returns seconds.
     """

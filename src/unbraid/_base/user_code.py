@@ -20,7 +20,7 @@ def load_object(argument: str, address: str, *, default: str = "", make: bool = 
     The file is run, so give only one you trust. Meanwhile its folder can be imported from.
 
     Args:
-        argument: What messages call the address.
+        argument: Name of the address in messages.
         address: ``FILE.py:NAME``, or ``FILE.py`` where there is a default name.
         default: The name that is taken where the address has none.
         make: Whether to call a function or class that needs no argument, and return what it makes.

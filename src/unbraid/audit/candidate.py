@@ -29,7 +29,7 @@ class Candidate:
     """A score to audit, and its claims.
 
     Attributes:
-        name: What tables call it.
+        name: Name in tables.
         title: Spelled out.
         measures: The properties it claims to measure.
         bounds: Lowest and highest possible value.

@@ -31,7 +31,7 @@ class FactorStructure:
         text: Text that continues "Factors ...".
         draw: ``(rng, n_rows) -> factors``, ``(n_rows, n_factors)``.
         most_rows: Number of rows, where the case is about few rows.
-        n_labelled: How many of the factors have labels, where not all.
+        n_labelled: Number of factors with labels, where not all.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Case:
     """A representation with a known answer.
 
     Attributes:
-        structure: How the factors are distributed.
+        structure: Distribution of the factors.
         encoder: Function from factors to codes; its name is the second half of the name of the case.
         truth: Expected change of each property, compared with the baseline.
         baseline: Name of the case it is compared with; itself where it is compared with the best possible.

@@ -24,7 +24,7 @@ class Audit(JsonResult):
     """Findings by metric and case.
 
     Attributes:
-        candidates: What was audited, with what each claims.
+        candidates: Audited scores, with their claims.
         cases: The cases it was tried on.
         findings: By name of candidate and name of case.
         meta: How it was run: seeds, rows, versions, processor seconds.

@@ -54,10 +54,10 @@ def run(
             ``(codes, factors) -> float | Score`` of your own.
         measures: What your own metric claims to measure: ``modularity``, ``compactness``, ``explicitness``,
             ``orthogonality``, ``independence``, or several. What it should do in each case follows from this.
-        name: What to call your own metric; the name of the function by default.
+        name: Name of your own metric; the name of the function by default.
         bounds: Lowest and highest value of your own metric; ``inf`` where there is none.
         higher_is_better: Direction of your own metric.
-        invariant_to: What your own metric promises not to mind: ``permutation``, ``scaling``, ``warping``,
+        invariant_to: Invariances that your own metric promises: ``permutation``, ``scaling``, ``warping``,
             ``rotation``.
         min_factors: Fewest factors your own metric covers; below that it should raise ``ValueError``.
         cases: Names of cases or patterns such as ``"correlated/*"``; those they are compared with are added.

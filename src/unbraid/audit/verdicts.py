@@ -38,12 +38,12 @@ class CaseFinding:
         metric: Name of the metric.
         case: Name of the case.
         baseline: Name of the case it is compared with.
-        should: What the score should do.
+        should: Expected behaviour of the score.
         because: The claims, or the promised invariance, from which ``should`` follows.
         verdict: Pass, fail or not judged.
         value: Mean score over seeds; ``None`` where there is none.
         baseline_value: Mean score of the baseline.
-        worse_by: How much worse than the baseline, as a share of ``span``; negative where better.
+        worse_by: Decrease in quality against the baseline, as a share of ``span``; negative where better.
         half_width: Half-width of the 95 % confidence interval of ``worse_by``.
         span: Distance of the scores of separated factors and of noise; for a label-free score, of independent and
             of mixed codes.

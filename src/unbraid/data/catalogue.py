@@ -33,8 +33,8 @@ class DatasetEntry:
     """One row of the table.
 
     Attributes:
-        name: What commands call it.
-        title: What it shows, in a few words.
+        name: Name in commands.
+        title: Content, in a few words.
         sizes: Values of each factor.
         read: Opens it, given where its files are; without an argument if it needs none.
         files: What must be in the data folder.

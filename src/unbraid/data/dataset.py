@@ -18,7 +18,7 @@ class FactorDataset(Protocol):
     """Pictures by row number, and the factors that made them.
 
     Attributes:
-        factor_names: What the factors are called.
+        factor_names: Names of the factors.
         factor_sizes: Values each can take; they are counted from 0.
         factor_kinds: ``"categorical"``, ``"ordinal"``, ``"continuous"`` or ``"circular:PERIOD"``, as
             :class:`unbraid.Representation` takes them.
@@ -141,9 +141,9 @@ def sample_rows(
 
     Args:
         dataset: Where the rows are.
-        n_samples: How many to draw.
+        n_samples: Number of samples.
         fixed: Factors to hold, by name, at a value counted from 0.
-        joint: How factors depend on each other.
+        joint: Joint distribution of some factors.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -315,7 +315,7 @@ def grid_order(classes: NDArray[Any], source: str) -> tuple[IntArray, tuple[int,
 
     Args:
         classes: Factor values of each row, ``(n, n_factors)``, any numbers.
-        source: What an error calls the data.
+        source: Name of the data in errors.
 
     Returns:
         Row numbers in the order of the grid, and how many values each factor takes.

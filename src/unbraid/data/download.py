@@ -32,7 +32,7 @@ class DataFile:
     """A published file.
 
     Attributes:
-        name: What it is called in the data folder.
+        name: Name in the data folder.
         url: Where it is fetched from, or, if ``by_hand``, the page where a person can.
         n_bytes: Its length, where known.
         sha256: Checksum, where known.

@@ -30,11 +30,11 @@ class PartResult:
 
     Attributes:
         name: Of the factor, coordinate or mask.
-        measure: What ``value`` is: ``"accuracy"``, ``"R²"``, ``"R² of cosine and sine"`` or ``"IoU"``.
+        measure: Measure of ``value``: ``"accuracy"``, ``"R²"``, ``"R² of cosine and sine"`` or ``"IoU"``.
         value: On the test rows, in [0, 1], higher is better.
-        blind: What the best guess without codes makes.
+        blind: Performance of the best guess without codes.
         seconds: That this took.
-        note: What a reader should know of it, or nothing.
+        note: Limitation of the result, or empty.
     """
 
     name: str
@@ -51,15 +51,15 @@ class TaskResult:
 
     Attributes:
         name: Of the task.
-        predictor: What solved it.
-        measure: What ``value`` is, or a mean of.
+        predictor: Name of the predictor.
+        measure: Measure of ``value``, or of the numbers it is the mean of.
         value: Mean over the parts, on the test rows, in [0, 1], higher is better.
         blind: The same mean of guesses made without codes: 0 for numbers and angles, the share of the commonest class.
         parts: Each part.
         n_train: Rows it was learned from.
         n_test: Rows it was tested on.
         seconds: That its parts took, whether or not another task had them done.
-        notes: What a reader should know before trusting the number.
+        notes: Limitations of the result.
     """
 
     name: str

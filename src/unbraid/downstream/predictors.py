@@ -34,7 +34,7 @@ class Predictor:
 
     Attributes:
         name: As tables and study files call it.
-        description: What it is.
+        description: Description, in a sentence.
         predict: From standardised codes to labels (classes) or targets (numbers, angles) of the held-out rows.
         finds_masks: Whether it can say which pixels show the object.
     """

@@ -49,7 +49,7 @@ def find_masks(
     Args:
         codes: Scaled codes of the rows learned from.
         test_codes: Scaled codes of the rows tested on.
-        masks: Where the object is, in all rows, ``(n, height, width)``.
+        masks: Pixels of the object, in all rows, ``(n, height, width)``.
         train: Rows learned from.
         test: Rows tested on.
         predictor: ``"linear"`` or ``"mlp"``.

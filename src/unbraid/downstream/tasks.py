@@ -24,7 +24,7 @@ class Pictures:
     """Properties of the pictures that some tasks predict, row by row.
 
     Attributes:
-        masks: Where the object is, ``(n, height, width)``; ``None`` if that is not known.
+        masks: Pixels of the object, ``(n, height, width)``; ``None`` if that is not known.
         squares: Left edge, top edge and side of a grey square, in pixels, ``(n, 3)``; ``None`` without one.
     """
 
@@ -208,10 +208,10 @@ class Task:
 
     Attributes:
         name: As tables and study files call it.
-        description: What is predicted, in a sentence.
+        description: Target, in a sentence.
         needs: ``"factors"`` (any, or the one named), ``"position"`` (factors x and y), ``"squares"`` or ``"masks"``
             (from the pictures).
-        parts: What is predicted on its own and then averaged; empty where that is each factor.
+        parts: Targets that are predicted one by one and averaged; empty for all factors.
         build: Makes the target of a representation.
     """
 
@@ -309,7 +309,7 @@ def tasks_for(rep: Representation | tuple[str, ...], pictures: Pictures | None =
 
     Args:
         rep: A representation, or the names of its factors.
-        pictures: What is known of the pictures.
+        pictures: Properties of the pictures.
 
     Example:
         >>> tasks_for(("shape", "x", "y"))[:3]

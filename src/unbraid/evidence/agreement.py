@@ -66,8 +66,8 @@ def agreement(
 
     Args:
         codes_of_models: Codes of the same rows, ``(n_samples, n_codes)`` each.
-        informative: Which codes of each model count.
-        options: How they are compared.
+        informative: Informative codes of each model.
+        options: Options of the comparison.
     """
     kept = [codes[:, which] for codes, which in zip(codes_of_models, informative, strict=True)]
     counts = np.array([part.shape[1] for part in kept])

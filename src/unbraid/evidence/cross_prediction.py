@@ -126,7 +126,7 @@ def cross_prediction(
 
     Args:
         rep: Codes and factors.
-        options: What predicts, and what counts as an error.
+        options: Regressor and error.
         rng: Source of chance.
         workers: Threads to fit in; all usable cores by default. Trees let go of the interpreter while they grow.
     """

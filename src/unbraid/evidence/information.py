@@ -124,8 +124,8 @@ class InformationTable:
         mutual_information: Between each code and each factor, ``(n_codes, n_factors)``.
         code_entropy: Of each binned code on the rows labelled for each factor, ``(n_codes, n_factors)``.
         factor_entropy: Of each factor, ``(n_factors,)``.
-        code_bins: How many bins each code could have filled, ``(n_codes,)``.
-        factor_levels: How many values each factor takes, ``(n_factors,)``.
+        code_bins: Number of bins each code could have filled, ``(n_codes,)``.
+        factor_levels: Number of values each factor takes, ``(n_factors,)``.
         active: Which codes vary, ``(n_codes,)``.
     """
 

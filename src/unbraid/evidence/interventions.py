@@ -109,7 +109,7 @@ class GroupOptions:
         n_votes: Groups to fit the classifier on, and as many again to test it on.
         group_size: Rows, or pairs of rows, in a group.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
         sampler: Draws groups of fresh observations; without one, groups are drawn from the rows.
     """
 
@@ -132,7 +132,7 @@ class Groups:
     Attributes:
         summary: Variances or mean absolute differences, relative to those of the data, ``(n_groups, n_active)``.
         fixed_factor: The factor that is fixed in each group, ``(n_groups,)``.
-        n_factors: How many factors there are to guess from.
+        n_factors: Number of factors there are to guess from.
     """
 
     summary: FloatArray

@@ -86,7 +86,7 @@ class ClassifierOptions:
         classifier: ``"one_vs_rest"``: a logistic regression for each value; ``"multinomial"``: one for all.
         evaluate_on: ``"held_out"`` rows, or the ``"fitted"`` ones as some published code does.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
     """
 
     classifier: Classifier = "one_vs_rest"

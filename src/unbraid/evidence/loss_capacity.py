@@ -30,7 +30,7 @@ class RowLosses:
 
     Attributes:
         each: Loss of every row on every rung, ``(n_rungs, n_rows)``.
-        unit: What each row adds to the denominator, ``(n_rows,)``: its squared distance from the mean for numbers
+        unit: Contribution of each row to the denominator, ``(n_rows,)``: its squared distance from the mean for numbers
             and angles (so that the loss is 1 - R²), 1 for categories.
     """
 
@@ -97,7 +97,7 @@ class LossCapacityOptions:
             alone.
         probe: Whose importances are taken: ``"simplest"``: the lowest rung whose mean validation loss is within one
             standard error of the best; ``"best"``: the rung with the lowest, as in the published code.
-        sage: How finely SAGE is estimated.
+        sage: Precision of SAGE.
     """
 
     ladder: str | Ladder = "mlp"
@@ -117,13 +117,13 @@ class CapacityCurves:
     """Loss against capacity for every factor, without the losses of single rows.
 
     Attributes:
-        axis: What capacities count.
+        axis: Unit of the capacities.
         capacities: ``(n_factors, n_rungs)``; so are the next three.
         losses: On test rows.
         low: Lower end of the 95 % confidence interval over test rows.
         high: Upper end.
         baselines: Loss of a guess made without the codes, ``(n_factors,)``.
-        loss: What the losses of categories are.
+        loss: Loss of categories.
         importance: Importance of codes for factors to the chosen probe, ``(n_codes, n_factors)``; ``None`` where that
             was not measured.
     """
@@ -145,7 +145,7 @@ class LossCapacity:
     Attributes:
         factor_names: Whose curves they are.
         ladder: Name of the ladder.
-        axis: What capacities count.
+        axis: Unit of the capacities.
         starts_linear: Whether the first rung is a linear probe of all codes.
         capacities: ``(n_factors, n_rungs)``.
         rows: Test losses of each factor, row by row.
@@ -155,8 +155,8 @@ class LossCapacity:
         chosen: The rung whose importances are taken.
         importance: Importances of the probe of that rung, before scaling.
         size: Factors for each code, dead ones counted.
-        loss: What the losses of categories are.
-        notes: What a reader should know.
+        loss: Loss of categories.
+        notes: Limitations of the result.
     """
 
     factor_names: tuple[str, ...]

@@ -78,7 +78,7 @@ class Variable:
 
     Attributes:
         columns: Its values as numbers, ``(n_rows, n_columns)``.
-        share: What the errors of its columns, added up, are multiplied by: one over their number for a group of codes,
+        share: Factor on the sum of the errors of its columns: one over their number for a group of codes,
             a half for the indicators of a category, so that a wrong category is wrong by 1.
         is_circular: Two columns, cosine and sine: an absolute error is the chord between two points of the circle.
     """

@@ -87,7 +87,7 @@ def analyze(
     Args:
         decoder: A torch module or function from ``(rows, latent_dim)`` to ``(rows, ...)``, any output shape; or any
             object with ``decode`` (as a module with ``encode`` and ``decode``) or ``decoder`` (as our trained models).
-        latent_dim: How many latents it takes; may be left out where ``prior`` or ``jacobians`` determines it.
+        latent_dim: Number of latents it takes; may be left out where ``prior`` or ``jacobians`` determines it.
         n_samples: Latents to draw; 100 to 1000 are enough for most decoders (see :meth:`ManifoldAnalysis.convergence`).
         partition: Sets of latents, such as ``[range(10), range(10, 20)]`` or ``{"core": [0, 2], "rest": [1]}``; each
             latent in one. By default every latent is a set of its own.

@@ -131,7 +131,7 @@ def compare(
     Args:
         a: A torch module or function, often the truth; or Jacobians ``(n_samples, data, latent)``, then ``b`` too.
         b: The decoder to compare, with outputs of the same size.
-        latent_dim: How many latents ``a`` takes.
+        latent_dim: Number of latents ``a`` takes.
         n_samples: Latents of ``a`` to draw.
         encoder: From the outputs of ``a`` to the latents of ``b``. Gives the Pearson matrix, and lets both Jacobians
             be taken at the same data.

@@ -35,11 +35,11 @@ def draw(
 
     Args:
         decoder: As it was analysed.
-        analysis: What :func:`analyze` found.
+        analysis: Result of :func:`analyze`.
         prior: As it was analysed.
         image_shape: ``(height, width)``, ``(channels, height, width)`` or ``(height, width, channels)``, where
             outputs are flat images; by default the shape of an output.
-        n_latents: How many latents to show.
+        n_latents: Number of latents to show.
         n_samples: Over how many samples to average Jacobians.
         n_steps: Images of a traversal.
         reach: How far a traversal goes to either side, in standard deviations.

@@ -34,7 +34,7 @@ def entropy(log_volumes: FloatArray, n_latents: FloatArray) -> Estimate:
 
     Args:
         log_volumes: ``(n_samples, n_sets)``.
-        n_latents: How many active latents each set has, ``(n_sets,)``; with none the entropy is minus infinity.
+        n_latents: Number of active latents each set has, ``(n_sets,)``; with none the entropy is minus infinity.
     """
     found = estimate(log_volumes)
     empty = n_latents == 0

@@ -265,7 +265,7 @@ class ManifoldAnalysis(JsonResult):
 
         Args:
             path: Where to.
-            pictures: What :func:`unbraid.manifold.draw` made of the decoder; without it the page has numbers only.
+            pictures: Pictures from :func:`unbraid.manifold.draw`; without it the page has numbers only.
         """
         return write_text(path, page_of(self, pictures=pictures))
 

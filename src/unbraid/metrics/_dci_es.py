@@ -85,7 +85,7 @@ def dci_es(
             ``"permutation"``, ``"gini"``, ``"weights"``.
         probe: Whose importances are taken: ``"simplest"``, the lowest rung whose mean validation loss is within one
             standard error of the best, or ``"best"``.
-        sage: How finely SAGE is estimated.
+        sage: Precision of SAGE.
         rng: Source of chance, or its seed.
 
     Returns:

@@ -36,7 +36,7 @@ def explicitness(
         normalised: Rescale so that chance is 0: :math:`(\mathrm{AUC} - 1/2) / (1/2)`.
         evaluate_on: ``"held_out"`` rows, or the ``"fitted"`` ones.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
         rng: Chooses the held-out rows, or its seed.
 
     Returns:

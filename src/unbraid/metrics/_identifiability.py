@@ -30,7 +30,7 @@ class Identifiability:
         supported: The strongest class whose conditions are met within the tolerance.
         in_the_way: Scores that fall short of the next stronger class, furthest first; empty at the top. Explicitness
             is among them only where the ladder starts at linear probes.
-        caveats: What the theory asks for and these scores cannot show.
+        caveats: Conditions of the theory that these scores cannot show.
         sentence: All of it in plain words.
     """
 
@@ -62,9 +62,9 @@ def identifiability(
         informativeness: I.
         explicitness: E.
         size: Factors for each code, S.
-        importance: How importances were measured: ``"gini"``, ``"weights"``, ``"sage"`` or ``"permutation"``.
+        importance: Measure of importance: ``"gini"``, ``"weights"``, ``"sage"`` or ``"permutation"``.
         starts_linear: Whether the lowest capacity was a linear probe of all codes.
-        tolerance: How far below 1 still counts as 1.
+        tolerance: Distance from 1 that counts as 1.
 
     Returns:
         The verdict.

@@ -27,7 +27,7 @@ def information_minimality(
         factors: :math:`y`, shape ``(n_samples, n_factors)``.
         code_variances: Posterior variances :math:`\sigma^2`, in the shape of the codes, all above 0.
         n_bins: Bins of a continuous factor.
-        binning: How to cut them: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        binning: Binning method: ``"robust"``, ``"uniform"`` or ``"quantile"``.
 
     Returns:
         A score in [0, 1], higher is better; ``evidence`` has ``minimality`` (codes by factors),
@@ -83,7 +83,7 @@ def information_sufficiency(
         factors: :math:`y`, shape ``(n_samples, n_factors)``.
         code_variances: Posterior variances, in the shape of the codes, all above 0.
         n_bins: Bins of a continuous factor.
-        binning: How to cut them: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        binning: Binning method: ``"robust"``, ``"uniform"`` or ``"quantile"``.
 
     Returns:
         A score in [0, 1], higher is better; ``evidence["sufficiency"]`` is the matrix of codes by factors.

@@ -50,7 +50,7 @@ def z_diff(
         n_votes: Groups to fit on, and as many to judge on.
         group_size: Pairs in a group.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
         sampler: Draws groups of fresh observations in place of rows; see
             :class:`~unbraid.evidence.interventions.Sampler`.
         rng: Source of chance, or its seed.
@@ -121,7 +121,7 @@ def z_min_var(
         n_votes: Groups to fit on, and as many to judge on.
         group_size: Rows in a group.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
         sampler: Draws groups of fresh observations in place of rows; see
             :class:`~unbraid.evidence.interventions.Sampler`.
         rng: Source of chance, or its seed.
@@ -164,7 +164,7 @@ def z1(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = 
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``; one is enough.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
 
     Returns:
         A score in [0, 1], higher is better. Where the published algorithm samples rows of a value, this
@@ -197,7 +197,7 @@ def z2(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = 
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``; one is enough.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
 
     Returns:
         A score in [0, 1], higher is better. Few rows for a value make :math:`c_j` noisy and the score lower.

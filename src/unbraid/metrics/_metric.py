@@ -64,8 +64,8 @@ class Source:
         name: Short name, part of the seed of its random numbers.
         gather: ``(representation, options, rng) -> evidence``; ``(..., workers)`` where ``uses_workers``.
         options: Frozen dataclass of the options, with defaults.
-        n_replicates: How many times the evidence is gathered again for an interval.
-        n_nulls: How many shuffles the null averages over.
+        n_replicates: Number of replicates of the evidence for a confidence interval.
+        n_nulls: Number of shuffles over which the null is averaged.
         resample: ``(representation, options, n_resamples=, rng=) -> [evidence]``, where counts can be
             resampled without touching rows; otherwise the panel refits on random halves of the rows.
         redraw: ``(evidence, n_resamples=, rng=) -> [evidence]``, where refits would be too dear and what was fitted
@@ -162,13 +162,13 @@ class Metric:
         name: Registry name; ``family.headline`` where a family has several.
         title: Spelled out.
         function: Public function; it returns a :class:`~unbraid.Score`, or a tuple of them named by headline.
-        source: Where its evidence comes from.
+        source: Its kind of evidence.
         score: Pure function from evidence to score; takes the options that ``source`` does not.
-        measures: What it is about.
+        measures: Properties it measures.
         bounds: Lowest and highest possible value.
         higher_is_better: Direction.
         invariant_to: Changes of the codes that leave it as it is; a promise that the tests check both ways.
-        tolerance: How far an invariance may be off, for fitted probes.
+        tolerance: Tolerance of invariances, for fitted probes.
         min_factors: Fewest factors the definition covers.
         cost: Rough time.
         reference: Where it was published.
@@ -181,7 +181,7 @@ class Metric:
         traits: How it is computed, where an explanation of a low score depends on it.
         pair_caption: Caption of its map of factor pairs, for a score whose evidence has such a matrix under the name of
             the metric.
-        other_names: What other libraries call it.
+        other_names: Names in other libraries.
         in_default: Whether the default panel runs it; otherwise it must be asked for by name.
         has_null: Whether the score of shuffled factors is the chance level.
     """
@@ -255,7 +255,7 @@ class BesideThePanel:
         name: Name of the function.
         summary: Its question.
         needs: Its input.
-        call: How it is called.
+        call: Example of a call.
         also: Where else its result is found.
     """
 

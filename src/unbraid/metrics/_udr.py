@@ -26,7 +26,7 @@ class UDR:
         pairs: ``[m, u]`` is the agreement of model m with model u, whose codes predict those of m; NaN on the diagonal,
             ``(n_models, n_models)``. Symmetric for Spearman, nearly so for Lasso.
         n_informative: Codes of each model that counted, ``(n_models,)``.
-        notes: What a reader should know before trusting the numbers.
+        notes: Limitations of the result.
     """
 
     per_model: FloatArray

@@ -81,12 +81,12 @@ def evaluate(
         seed: Same seed, same numbers, for any ``n_jobs``.
         n_jobs: Worker threads in all, also those inside one metric; by default as many as there are usable cores.
         n_bins: Bins, for every metric that bins.
-        binning: How to cut them: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        binning: Binning method: ``"robust"``, ``"uniform"`` or ``"quantile"``.
         options: Further options by metric or family name, as its function takes them.
         intervals: Whether to compute intervals.
         nulls: Whether to compute nulls.
         progress: Show a progress bar on standard error; by default when that is a terminal.
-        name: What the report calls the representation.
+        name: Name of the representation in the report.
 
     Returns:
         A :class:`~unbraid.Report`.

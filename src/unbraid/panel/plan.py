@@ -18,7 +18,7 @@ class EvidencePlan:
 
     Attributes:
         source: The kind of evidence.
-        options: What to gather it with.
+        options: Options of the evidence.
         metrics: By name, each metric and the options that its score takes.
     """
 

@@ -25,10 +25,10 @@ class BlackBoxImportance:
     """Importances before they are scaled to shares.
 
     Attributes:
-        measure: How they were found.
+        measure: Measure of importance.
         values: ``(n_codes, n_factors)``, not below 0.
         errors: Standard errors, NaN where unknown.
-        notes: What a reader should know.
+        notes: Limitations of the result.
     """
 
     measure: str

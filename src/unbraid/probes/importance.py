@@ -18,7 +18,7 @@ class ProbeTask:
     """Task of one probe: a factor, training rows, and test rows.
 
     Attributes:
-        factor: What to predict.
+        factor: Factor to predict.
         train: Rows to fit on.
         test: Held-out rows.
         codes: Codes of ``train``.
@@ -38,7 +38,7 @@ class ProbeFit:
 
     Attributes:
         weights: Importance of each code, not negative, ``(n_codes,)``.
-        predicted: What it predicts on the held-out rows: labels for a categorical factor, else targets.
+        predicted: Predictions on the held-out rows: labels for a categorical factor, else targets.
     """
 
     weights: FloatArray

@@ -85,10 +85,10 @@ def sage_values(
 
     Args:
         predict: The black box.
-        losses: How wrong its predictions are.
+        losses: Losses of its predictions.
         codes: Rows to explain, ``(n_rows, n_codes)``; numbered as in ``losses``.
         background: Rows that stand in for withheld codes; ``n_background`` of them are drawn.
-        options: How finely.
+        options: Precision of the estimates.
         rng: Source of chance.
 
     Returns:

@@ -87,7 +87,7 @@ class Tree:
 
     Attributes:
         grown: scikit-learn's arrays of its nodes.
-        values: What each node predicts, means of targets or shares of classes, ``(n_nodes, n_outputs)``.
+        values: Prediction of each node, means of targets or shares of classes, ``(n_nodes, n_outputs)``.
     """
 
     grown: Any
@@ -130,7 +130,7 @@ def grow_tree(
     Args:
         inputs: As :func:`as_tree_input` returns them, ``(n_rows, n_inputs)``.
         targets: ``(n_rows, n_targets)``, or the number of the class of each row.
-        weights: How often each row counts.
+        weights: Weight of each row.
         seed: Of all chance.
         n_classes: Number of classes, or 0 for numbers.
         is_extra: Random thresholds in place of the best ones.

@@ -92,7 +92,7 @@ class Factor:
     Build it with :func:`make_factor`, which validates; metrics read the attributes.
 
     Attributes:
-        name: What the factor is called in tables.
+        name: Name in tables.
         kind: Categorical, ordinal, continuous or circular.
         numbers: Values as floats, NaN where a row is not labelled. For a categorical factor
             these are the positions of the labels in ``levels``.

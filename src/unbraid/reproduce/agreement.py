@@ -35,11 +35,11 @@ class Check:
     """One number of ours beside the paper's and the truth.
 
     Attributes:
-        what: What is measured.
+        what: Quantity.
         ours: Our number; ``None`` where it is not finite, which differs from everything.
         paper: The paper's number; ``None`` where it prints none.
         truth: The right number, where it is known.
-        tolerance: How far ours may be from the paper's, or from the truth.
+        tolerance: Largest allowed distance from the paper's number, or from the truth.
         claim: Statement of the paper in words, where it prints no number.
         at_least: Least value that the claim allows.
         at_most: Largest value that the claim allows.
@@ -148,8 +148,8 @@ class Reproduction(Generic[R]):
     """One published table or figure that can be run again.
 
     Attributes:
-        name: What the command line calls it.
-        title: What it shows.
+        name: Name on the command line.
+        title: Content.
         paper: Where it was published.
         cost: What a full run takes, in words.
         run: Runs it. Its keyword arguments, and the fields of its argument ``settings``, are the options of the command

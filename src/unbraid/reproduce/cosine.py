@@ -32,7 +32,7 @@ class PublishedScores:
 
     Attributes:
         table: Its number.
-        label: What the paper calls the line.
+        label: Name of the line in the paper.
         metric: Our metric that asks the same.
         scenarios: Columns.
         published: The paper's values, one for each column.
@@ -101,7 +101,7 @@ class CosineScores:
 
     Attributes:
         table: Number of the table.
-        label: What the paper calls the line.
+        label: Name of the line in the paper.
         metric: Our metric that asks the same.
         code: Position of the code, in tables that list codes; ``None`` for the score as a whole.
         numbers: Ours and the paper's, by scenario.
@@ -128,7 +128,7 @@ class CosineTables(Result):
         lines: Lines of the tables.
         n_samples: Rows of each scenario.
         seed: Of the draws and of the fits.
-        options: How ``dependent`` was computed.
+        options: Options of ``dependent``.
     """
 
     lines: tuple[CosineScores, ...]

@@ -38,7 +38,7 @@ class FigureResult(DrawnResult):
     """A figure, run again.
 
     Attributes:
-        settings: How the models were made, trained and measured: a dataclass of the figure's own.
+        settings: Architecture, training and evaluation of the models: a dataclass of the figure's own.
         seed: Of the data, the models and their training.
         device: Where they were trained and measured.
         seconds: Time it took.

@@ -115,7 +115,7 @@ class WaveletSet:
 
     Attributes:
         name: Coarse (C), middle (M) or detail (D).
-        n_latents: How many.
+        n_latents: Number of latents.
         entropy: Mean manifold entropy.
         mutual_information: Mean over pairs within the set.
     """
@@ -239,7 +239,7 @@ def digits_flows(
         data: An MNIST folder in IDX format, compressed or not: ``train-images-idx3-ubyte`` and
             ``train-labels-idx1-ubyte``, or the same with ``t10k``, or all four. Without it, scikit-learn's 8 by 8
             digits.
-        settings: How the flows are made, trained and measured.
+        settings: Architecture, training and evaluation of the flows.
         device: Where to train and measure: ``cpu`` or ``cuda``.
         seed: Seed of the held-out digits, the flows and their training.
         progress: Show progress bars on standard error; by default when that is a terminal.
@@ -394,7 +394,7 @@ class MeasuredFlow:
     """A measured flow, with arrays for the figure and for comparisons between flows.
 
     Attributes:
-        flow: What is kept.
+        flow: Numbers that are kept.
         latent_entropy: Of each latent, in its own order.
         pairwise: Mutual information of every two latents; NaN on the diagonal.
         deviations: Mean deviation of each latent over the classes of a mixture; ``None`` for a standard normal.

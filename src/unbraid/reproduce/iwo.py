@@ -159,8 +159,8 @@ class Table1(Result):
     Attributes:
         rows: One for each row asked for.
         n_seeds: Seeds of each row: 0, 1, ...
-        weights: How axes were weighted.
-        solver: Which solver found the subspaces.
+        weights: Weighting of axes.
+        solver: Solver of the subspaces.
         dci: Whether D, C and I were computed.
     """
 

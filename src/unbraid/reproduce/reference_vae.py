@@ -67,7 +67,7 @@ def train(
         model: Whose parameters are learned.
         loss_of_rows: Loss of the rows with these numbers.
         n_rows: Rows there are.
-        schedule: How long.
+        schedule: Length of training.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Returns:
@@ -268,7 +268,7 @@ def train_conditioned_vae(
         n_codes: Codes in all, at least one for each factor.
         width: Channels of the first convolution.
         beta: Weight of the divergence.
-        schedule: How long to train.
+        schedule: Length of training.
         device: ``"cpu"`` or ``"cuda"``.
         seed: Same seed, same network on a CPU.
         progress: Show a progress bar on standard error; by default when that is a terminal.

@@ -28,7 +28,7 @@ class ReproductionRun(Generic[R]):
         mode: ``"quick"`` or ``"full"``; ``"own"`` for settings chosen one by one.
         processor_seconds: Processor time it took.
         reason: Why it was not run; empty where it was.
-        result: What was measured; ``None`` where it was not run.
+        result: Numbers; ``None`` where it was not run.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Outcome:
     """A run and the tables and figures it reproduces.
 
     Attributes:
-        reproduction: What was run.
+        reproduction: The reproduction.
         run: How, and what came out.
         parts: Tables and figures; empty where it was not run, or at a size that cannot be compared.
     """
@@ -84,7 +84,7 @@ def run_all(
     one starts. Everything runs on one thread, so that processor times can be compared.
 
     Args:
-        chosen: What to run.
+        chosen: Reproductions to run.
         quick: Whether to run the small settings.
         data: An MNIST folder, for those that need one, and in full runs for all that take one.
         device: Where to train, for those that train.

@@ -63,7 +63,7 @@ class StudyCorrelation:
     Attributes:
         table: Table or figure of the paper.
         group: The family, data set or coefficient it is of.
-        task: What it correlates with.
+        task: Column that it is correlated with.
         score: The score.
         number: Ours and the paper's; ours is ``None`` where the study has too few models or settings for it.
     """

@@ -209,7 +209,7 @@ def torus(
     and zuko.
 
     Args:
-        settings: How the flows are made, trained and measured.
+        settings: Architecture, training and evaluation of the flows.
         device: Where to train and measure: ``cpu`` or ``cuda``.
         seed: Seed of the rotation, the data, the flows and their training.
         progress: Show progress bars on standard error; by default when that is a terminal.

@@ -18,7 +18,7 @@ class Torus:
 
     Attributes:
         turn: The rotation, ``(2 n_angles, 2 n_angles)``.
-        deviations: How far the latents reach, angles first, then radii (Eqs. 15 and 16).
+        deviations: Standard deviations of the latents, angles first, then radii (Eqs. 15 and 16).
     """
 
     turn: FloatArray

@@ -161,7 +161,7 @@ def moons(
     with the moons. Prints entropies and mutual information, and writes the grids as a page. Needs torch and zuko.
 
     Args:
-        settings: How the flows are made, trained and measured.
+        settings: Architecture, training and evaluation of the flows.
         device: Where to train and measure: ``cpu`` or ``cuda``.
         seed: Seed of the data, the flows and their training.
         progress: Show progress bars on standard error; by default when that is a terminal.

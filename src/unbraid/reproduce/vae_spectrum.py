@@ -177,7 +177,7 @@ def beta_vae_spectrum(
     Args:
         data: An MNIST folder in IDX format, as for digits-flows. Without it, scikit-learn's digits, enlarged to 28 by
             28 pixels.
-        settings: How the VAEs are made, trained and measured.
+        settings: Architecture, training and evaluation of the VAEs.
         device: Where to train and measure: ``cpu`` or ``cuda``.
         seed: Seed of the networks and their training.
         progress: Show progress bars on standard error; by default when that is a terminal.

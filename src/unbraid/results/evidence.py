@@ -44,7 +44,7 @@ class Evidence(Generic[T]):
         source: Name of the kind of evidence, such as ``"information"``.
         options: The options it was gathered with, as plain data.
         scores: Names of the scores computed from it, in the order of the report.
-        data: What was measured.
+        data: Arrays and numbers.
     """
 
     source: str

@@ -28,7 +28,7 @@ class Finding:
     """One finding, derived from the evidence of the scores.
 
     Attributes:
-        kind: How codes and factors go together.
+        kind: Kind of the finding.
         sentence: The finding in a sentence, with the numbers it rests on.
         factors: Names of the factors it is about.
         codes: Names of the codes it is about.

@@ -38,11 +38,11 @@ class Report(Mapping[str, Score]):
     Attributes:
         scores: The scores that could be computed, in the order asked for.
         failures: For each metric that could not, the reason.
-        interval_methods: How the interval of each score was made, in words.
-        notes: What concerns the representation as a whole; a :class:`~unbraid.results.note.Note` has a kind.
-        setup: What was scored and how: sizes, names, options, seed, versions, seconds.
-        evidence: What was measured, as typed records, each with the names of the scores computed from it.
-        dependence: Which factors depend on each other; ``None`` where that was not tested.
+        interval_methods: Method of the confidence interval of each score, in words.
+        notes: Notes on the representation as a whole; a :class:`~unbraid.results.note.Note` has a kind.
+        setup: Sizes, names, options, seed, versions, seconds.
+        evidence: Typed records of evidence, each with the names of the scores computed from it.
+        dependence: Tests of dependence between factors; ``None`` where not tested.
         findings: How the codes encode the factors, as far as the evidence shows: rotated, spread, copied, lost, ...
     """
 

@@ -23,8 +23,8 @@ class Score:
         per_factor: One value for each factor, ``(n_factors,)``; NaN where the factor has none.
         per_code: One value for each code, ``(n_codes,)``; NaN for a dead code.
         evidence: The matrices behind the number, by name. A report has the typed evidence behind all its scores.
-        notes: What a reader should know before trusting the number; a :class:`~unbraid.results.note.Note` has a kind.
-        axis: What the curves among the evidence run along, in words, where there are curves.
+        notes: Limitations of the result; a :class:`~unbraid.results.note.Note` has a kind.
+        axis: Label of the x-axis of curves in the evidence, where there are curves.
         sentence: Interpretation together with the other scores of the family, where there is one.
     """
 

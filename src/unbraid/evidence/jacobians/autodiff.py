@@ -45,7 +45,7 @@ def jacobian(call: Call, z: Tensor, mode: Mode, *, rows_at_once: int, shares_val
         call: A decoder checked by :func:`unbraid.evidence.jacobians.decoder.prepare`.
         z: ``(rows, latent)``.
         mode: Column by column from tangents (forward), or row by row from cotangents (reverse).
-        rows_at_once: How many rows, copies included, one pass of the decoder may take.
+        rows_at_once: Number of rows, copies included, one pass of the decoder may take.
         shares_values: Whether :func:`can_share_values`.
     """
     directions = max(1, rows_at_once // len(z))

@@ -69,7 +69,7 @@ def bytes_per_row(call: Callable[[Tensor], Tensor], rows: Tensor, output: Tensor
     Args:
         call: The decoder.
         rows: A few latents.
-        output: What the decoder makes of them.
+        output: Output of the decoder.
         mode: Forward needs the largest operation, reverse all of them.
     """
     sizes: list[int] = []
@@ -102,7 +102,7 @@ class Decoder:
     Attributes:
         call: From ``(rows, latent_dim)`` to ``(rows, *output_shape)``.
         output_shape: Of one row.
-        mode: How its Jacobian is found: forward or reverse.
+        mode: Mode of differentiation: forward or reverse.
         shares_values: Whether several directions can go forward on one pass of the decoder's values.
         row_bytes: Memory that a pass needs for each row, roughly.
         dtype: Of latents and outputs.
@@ -313,7 +313,7 @@ class DecoderJacobians:
 
     Attributes:
         decoder: Checked.
-        latents: Where to differentiate.
+        latents: Latents at which to differentiate.
         memory: Budget in bytes.
     """
 

@@ -71,8 +71,8 @@ def draw_latents(prior: Any, n_samples: int, latent_dim: int | None, rng: np.ran
     Args:
         prior: ``None`` for a standard normal, a :class:`GaussianMixture`, or samples ``(n_samples, latent_dim)``, of
             which all are used; ``n_samples`` is ignored.
-        n_samples: How many to draw.
-        latent_dim: How many latents the decoder takes; may be left out where the prior determines it.
+        n_samples: Number of samples.
+        latent_dim: Number of latents the decoder takes; may be left out where the prior determines it.
         rng: Source of chance.
 
     Raises:

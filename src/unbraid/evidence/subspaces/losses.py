@@ -27,7 +27,7 @@ def nested_losses(
 
     Args:
         w: Codes along the axes, most important first, ``(n_rows, n_axes)``.
-        factor: What to predict.
+        factor: Factor to predict.
         rows: The rows of the factor that ``w`` belongs to.
         loss: For a categorical factor, ``"likelihood"`` or ``"zero_one"``.
         rng: Deals rows into folds.

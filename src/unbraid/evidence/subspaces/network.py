@@ -89,7 +89,7 @@ def fit_nested(
         zero_one: Measure the share of errors of categories rather than the cross-entropy they are trained by.
         device: ``"cpu"`` or ``"cuda"``.
         rng: Source of chance.
-        training: How to train.
+        training: Options of training.
 
     Returns:
         For each representation, one fit for each factor.

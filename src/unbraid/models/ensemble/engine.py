@@ -51,7 +51,7 @@ class EnsembleEngine:
     whose loss is no longer finite harms no other; ``diverged`` has the step at which that was first seen.
 
     Args:
-        settings: What to train.
+        settings: Settings of the ensemble.
         source: Its data.
         device: ``"cpu"`` or ``"cuda"``.
         compiled: Compile and record the step; by default on a GPU.

@@ -108,9 +108,9 @@ def train_ensemble(
     """Train all members, group by group where they do not fit in memory, going on from checkpoints in the folder.
 
     Args:
-        settings: What to train.
+        settings: Settings of the ensemble.
         source: Its data.
-        run: How long, and where to keep it.
+        run: Length of the run, and its folders.
         device: ``"cpu"`` or ``"cuda"``.
         at_once: Members in a group; by default as many as fit.
 

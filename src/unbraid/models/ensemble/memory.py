@@ -194,7 +194,7 @@ def planned_layout(settings: Settings, folder: Path | None, *, device: str, at_o
     """Return the groups of a run: those it began with, or else as few as fit in the memory that is free.
 
     Args:
-        settings: What is to be trained.
+        settings: Settings of the ensemble.
         folder: Where the run is kept, and what it began with.
         device: Where it is trained.
         at_once: Members in a group; by default as many as fit.

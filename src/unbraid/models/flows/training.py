@@ -147,7 +147,7 @@ class TrainedFlow:
     Attributes:
         flow: The flow, in evaluation mode, on the device it was trained on.
         losses: Mean objective of each step.
-        seconds: How long it took.
+        seconds: Duration.
     """
 
     flow: Flow

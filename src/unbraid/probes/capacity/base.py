@@ -20,7 +20,7 @@ class CapacityTask:
 
     Attributes:
         codes: Codes scaled by the rows fitted on, ``(n_samples, n_codes)``.
-        factors: What to predict.
+        factors: Factors to predict.
         split: Rows by purpose.
         workers: Threads that may be used; all usable cores by default.
     """

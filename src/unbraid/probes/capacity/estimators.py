@@ -34,7 +34,7 @@ class EstimatorLadder:
     Attributes:
         rungs: In order of capacity.
         name: Short name, for tables.
-        axis: What the capacities count.
+        axis: Unit of the capacities.
         starts_linear: Whether the first rung is a linear probe of all codes.
     """
 
