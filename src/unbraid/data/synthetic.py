@@ -85,7 +85,7 @@ def mpi3d_labels(
     0.0016, so that every code is a blend of all factors that a matrix undoes.
 
     Args:
-        codes: Function from labels to codes.
+        codes: ``"labels"``, ``"noisy"`` or ``"mix"``, as above.
         n_samples: Rows, drawn from the 1 036 800 of the grid without repetition.
         scale: Multiplies the noise of ``"noisy"`` and of ``"mix"``.
         seed: Same seed, same rows and codes; and the same mixing matrix for any number of rows.
