@@ -99,11 +99,11 @@ def empty(device):
 
 def time_engine(settings, source, given, steps):
     """Seconds of a step, after the first ones, and the losses at the end."""
-    from unbraid.models.ensemble.engine import Engine
+    from unbraid.models.ensemble.engine import EnsembleEngine
 
     empty(given.device)
     started = time.perf_counter()
-    engine = Engine(settings, source, device=given.device)
+    engine = EnsembleEngine(settings, source, device=given.device)
     engine.advance()
     clock(given.device)
     start_up = time.perf_counter() - started
@@ -222,13 +222,13 @@ def alone(given, model, precision, data, source):
     """How far the last of four members is from the same model trained alone, beside how far training moved it."""
     import torch
 
-    from unbraid.models.ensemble.engine import Engine
+    from unbraid.models.ensemble.engine import EnsembleEngine
 
     settings = replace(settings_of(given, model, 4, data), precision=precision)
     losses, ends = [], []
     for part in (settings, settings.only([3])):
         empty(given.device)
-        engine = Engine(part, source, device=given.device)
+        engine = EnsembleEngine(part, source, device=given.device)
         start = weights_of_last(engine)
         losses.append([engine.advance()[0, -1].item() for _ in range(given.alone_steps)])
         ends.append(weights_of_last(engine))
@@ -253,11 +253,11 @@ def weights_of_last(engine):
 
 def lines_of(given):
     """What is measured, by name, one after the other."""
-    from unbraid.models.ensemble.source import Source
+    from unbraid.models.ensemble.source import BatchSource
     from unbraid.models.families import HYPERPARAMETERS
 
     data = Squares(given.rows, given.side)
-    source = Source(data, device=given.device)
+    source = BatchSource(data, device=given.device)
     models = HYPERPARAMETERS if given.model == "all" else given.model.split(",")
     if given.model == "all" or given.tiny:
         yield "beta_vae", beside_the_plain_loop(given, data, source)

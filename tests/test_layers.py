@@ -133,3 +133,12 @@ def test_no_folder_has_too_many_modules():
         if path.name != "__init__.py":
             by_folder[path.parent.relative_to(SOURCE)].append(path.name)
     assert {str(folder): len(names) for folder, names in by_folder.items() if len(names) > MOST_MODULES} == {}
+
+
+def test_a_class_name_has_one_meaning():
+    places = defaultdict(list)
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(module)
+    assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}

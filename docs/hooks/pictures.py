@@ -84,7 +84,7 @@ def rank(metric: Metric, cell: Cell) -> float:
 def card(case: str, metrics: list[Metric], cells: dict[tuple[str, str], Cell]) -> str:
     """Return one case: its drawing, what it is, and what each score of the family says of it."""
     bars = "".join(bar(metric, cells[metric.name, case], most(metric, cells), len(metrics) > 1) for metric in metrics)
-    says = html.escape(CASES[case].says, quote=True)
+    says = html.escape(CASES[case].description, quote=True)
     drawn = f'{wiring_of(case)}<span class="says">{SHOWN[case]}</span>'
     return f'<div class="case" role="listitem" title="{case}: {says}">{drawn}{bars}</div>'
 

@@ -53,9 +53,9 @@ def test_every_case_can_be_scored_and_says_what_it_is(name):
     assert rep.n_factors == (1 if name.startswith("one_labelled/") else 3)
     assert case.baseline in CASES
     assert (case.baseline == name) == (case.truth.modularity is Should.BEST)
-    assert "; factors " in case.says
-    assert case.says.endswith(".")
-    assert "\n" not in case.says
+    assert "; factors " in case.description
+    assert case.description.endswith(".")
+    assert "\n" not in case.description
 
 
 def test_a_case_and_its_baseline_have_the_same_factors_and_seeds_differ():

@@ -9,7 +9,7 @@ import pytest
 
 from helpers import wrong_metrics as plugins
 from unbraid import METRICS, audit
-from unbraid.audit import CASES, Verdict
+from unbraid.audit import CASES, CaseVerdict
 from unbraid.audit.result import BEGIN, END, cell
 from unbraid.report import render_audit
 from unbraid.report.audit import did, heading, lede
@@ -118,7 +118,7 @@ def test_page_needs_nothing_else_and_shows_every_finding(small):
     ]
     cells = [values for tag, values in page.tags if tag == "td" and values.get("class") in ("pass", "fail", "open")]
     assert len(cells) == len(small.findings)
-    failed = sum(finding.verdict is Verdict.FAIL for finding in small.findings.values())
+    failed = sum(finding.verdict is CaseVerdict.FAIL for finding in small.findings.values())
     assert sum(values["class"] == "fail" for values in cells) == failed > 0
     anchors = {values["href"][1:] for tag, values in page.tags if tag == "a" and values["href"].startswith("#")}
     assert anchors <= {values.get("id") for _, values in page.tags}

@@ -2,13 +2,13 @@
 
 import pytest
 
-from unbraid.audit import CASES, Verdict
+from unbraid.audit import CASES, CaseVerdict
 from unbraid.audit.candidate import Candidate
 from unbraid.audit.cases import IDENTITY, MIXED, NOISE
 from unbraid.audit.verdicts import judge
 from unbraid.metrics import Property
 
-PASS, FAIL, OPEN = Verdict
+PASS, FAIL, OPEN = CaseVerdict
 STAYS, FALLS = "independent/dead_code", "independent/duplicated"
 ONES = (1.0, 1.0, 1.0)
 
@@ -46,7 +46,7 @@ def test_changes_are_paired_by_seed_and_counted_in_spans():
     found = finding(FALLS, (0.9, 0.7, 0.5), identity=uneven, noise=(0.3, 0.3, 0.3))
     assert found.span == pytest.approx(0.5)
     assert found.worse_by == pytest.approx(0.2)
-    assert found.reach == pytest.approx(0, abs=1e-12)
+    assert found.half_width == pytest.approx(0, abs=1e-12)
     assert found.verdict is PASS
 
 
@@ -77,7 +77,7 @@ def test_an_infinitely_bad_score_is_not_near_the_best():
 
 def test_a_baseline_without_a_score_leaves_nothing_to_pass():
     found = finding(FALLS, (0.5, 0.5, 0.5), identity=("no", 1.0, 1.0))
-    assert (found.verdict, found.says) == (FAIL, "its baseline has no score to compare with")
+    assert (found.verdict, found.behaviour) == (FAIL, "its baseline has no score to compare with")
 
 
 def test_one_refusal_among_seeds_is_a_failure_with_its_reason():

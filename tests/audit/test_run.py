@@ -8,11 +8,11 @@ import pytest
 
 from helpers import wrong_metrics as plugins
 from unbraid import METRICS, audit, metrics
-from unbraid.audit import Should, Verdict
+from unbraid.audit import CaseVerdict, Should
 from unbraid.audit.result import known_reasons, reason
 from unbraid.metrics._weaknesses import ONE_PAIR_AT_A_TIME
 
-PASS, FAIL, OPEN = Verdict
+PASS, FAIL, OPEN = CaseVerdict
 SMALL = {"n_seeds": 3, "n_rows": 400, "n_jobs": 1, "progress": False}
 PLAIN = [
     "independent/permuted",

@@ -48,10 +48,22 @@ def test_public_names_are_those_that_type_checkers_are_told(package):
     assert package.__all__ == sorted(promised(package))
 
 
-def test_an_earlier_name_warns_and_is_the_new_one():
-    with pytest.warns(DeprecationWarning, match=r"unbraid\.study\.wide is now called pivot"):
-        assert unbraid.study.wide is unbraid.study.pivot
-    assert "wide" not in unbraid.study.__all__
+@pytest.mark.parametrize(
+    ("package", "before", "now"),
+    [
+        ("study", "wide", "pivot"),
+        ("study", "Cost", "StudyCost"),
+        ("audit", "Finding", "CaseFinding"),
+        ("audit", "Verdict", "CaseVerdict"),
+        ("manifold", "Pictures", "DecoderPictures"),
+    ],
+)
+def test_an_earlier_name_warns_and_is_the_new_one(package, before, now):
+    module = import_module(f"unbraid.{package}")
+    with pytest.warns(DeprecationWarning, match=rf"unbraid\.{package}\.{before} is now called {now}"):
+        assert getattr(module, before) is getattr(module, now)
+    assert before not in module.__all__
+    assert now in module.__all__
 
 
 @pytest.mark.parametrize("package", LAZY, ids=lambda package: package.__name__)

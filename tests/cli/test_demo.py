@@ -26,7 +26,7 @@ def test_scores_the_example_and_ends_with_the_path_of_the_page(tmp_path, capsys)
     assert [item["kind"] for item in findings] == ["own code", "circle", "rotated", "empty code", "dead code"]
     assert found.splitlines() == [f"- {item['sentence']}" for item in findings]
     assert "failed" not in out
-    assert "1 of 8 codes never change and carry nothing: dead." in err
+    assert "1 of 8 codes are constant and encode nothing: dead." in err
     assert "</html>" in page
     assert escape(said.partition(".")[0]) in page
     assert all(name in page for name in IN_DEFAULT)

@@ -125,8 +125,8 @@ def test_help_teaches(capsys):
 BAD = [
     (
         ("decoder",),
-        "latent_dim must be given (--latent-dim), or a prior that tells how many latents there are: samples of them "
-        "(--prior), or a mixture.",
+        "latent_dim must be given (--latent-dim), or a prior that determines it: samples of latents (--prior), or a "
+        "mixture.",
     ),
     (
         ("decoder", "--latent-dim", 5),

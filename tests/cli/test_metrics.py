@@ -38,7 +38,7 @@ def test_a_name_says_all_about_one_metric(capsys):
     assert out.startswith("mig: Mutual information gap\n")
     said = " ".join(out.split())
     for part in (
-        "question Does one code alone carry each factor?",
+        "question Does one code alone encode each factor?",
         "range 0 to 1, higher is better",
         "unchanged by permutation, scaling (of the codes)",
         "changed by warping, rotation (of the codes)",

@@ -74,7 +74,7 @@ def test_only_the_first_three_are_told_at_length():
     }
     told = caveats(reports, [ahead(metric) for metric in metrics])
     assert [one.split(" with")[0] for one in told] == ["Read modularity", "Read mig", "Read sap", told[-1]]
-    assert told[-1] == "The like holds for r2, mcc."
+    assert told[-1] == "The same applies to r2, mcc."
 
 
 @pytest.mark.parametrize(("per_code", "is_told"), [([0.95, 0.95, 0.1], True), ([0.7, 0.7, 0.6], False)])

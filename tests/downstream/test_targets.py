@@ -112,7 +112,7 @@ def test_rows_say_what_is_built(name):
     assert target.name == name == check_task(name).name
     built = ("mask",) if target.masks is not None else tuple(part.name for part in target.parts)
     assert built == (TASKS[name].parts or data.factor_names)
-    assert TASKS[name].says.endswith(".")
+    assert TASKS[name].description.endswith(".")
 
 
 @pytest.mark.parametrize(

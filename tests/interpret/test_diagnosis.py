@@ -5,7 +5,7 @@ import pytest
 
 import unbraid as ub
 from unbraid.interpret.diagnosis import diagnose
-from unbraid.interpret.structure import Probe, fewest, find_structure, main_codes, most_by_chance
+from unbraid.interpret.structure import ProbeEvidence, fewest, find_structure, main_codes, most_by_chance
 from unbraid.panel.saved import read_reports
 from unbraid.probes.importance import Importance
 
@@ -341,7 +341,7 @@ def test_the_fewest_codes_leave_out_what_hardly_counts():
 def test_trees_show_the_codes_of_a_factor_only_where_they_predict_nearly_all():
     for by_line, by_trees, expected in [(0.1, 0.8, ()), (0.1, 0.95, (0, 1)), (0.92, 0.95, (0,)), (0.6, 0.62, ())]:
         probes = [
-            Probe(
+            ProbeEvidence(
                 is_linear=linear, importance=np.array(matrix), predicted=np.array([predicted]), score=ub.Score(value=0)
             )
             for linear, matrix, predicted in ((True, [[1.0], [0.0]], by_line), (False, [[0.5], [0.5]], by_trees))

@@ -6,7 +6,7 @@ from sklearn.linear_model import Lasso
 
 from helpers.worlds import random_rotation, standardised
 from unbraid import Representation
-from unbraid.evidence.agreement import Agreement, AgreementOptions, agreement, explained_by_one
+from unbraid.evidence.agreement import AgreementOptions, ModelSimilarity, agreement, explained_by_one
 from unbraid.metrics import udr
 from unbraid.metrics._udr import agreement_of_pairs
 
@@ -106,7 +106,7 @@ def test_score_of_a_table_by_hand():
     similarity[:2, 2:] = table
     by_target = 0.8**2 / 0.9 + 0.6**2 / 0.6 + 0.3**2 / 0.5
     by_source = 0.8**2 / 1.0 + 0.6**2 / 1.0
-    found = Agreement(similarity=similarity, counts=np.array([2, 3]))
+    found = ModelSimilarity(similarity=similarity, counts=np.array([2, 3]))
     # row: the model that is predicted
     pairs = agreement_of_pairs(found, squared=True)
     assert pairs[1, 0] == pytest.approx((by_target + by_source) / 5)

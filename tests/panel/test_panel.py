@@ -277,7 +277,7 @@ class TestNotes:
         factors[:100, 1] = np.nan
         factors[0, 2] = 99
         notes = " ".join(ub.evaluate(codes, factors, metrics=["mig"]).notes)
-        assert "1 of 5 codes never change and carry nothing: code_4." in notes
+        assert "1 of 5 codes are constant and encode nothing: code_4." in notes
         assert (
             "Not labelled everywhere, so scored on the rows that are: factor_1 (100 of 800 rows without a label)."
             in notes

@@ -202,7 +202,7 @@ class TestUnlabelled:
         losses = []
         for task in (full, part):
             places, _ = linear_weights(task, shared=True)
-            losses.append(float(network._Goal(places, task, "cpu").losses(out, torch.arange(900))[0]))
+            losses.append(float(network._Objective(places, task, "cpu").losses(out, torch.arange(900))[0]))
         assert losses[0] == pytest.approx(1.0, abs=0.05)
         assert losses[1] == pytest.approx(1.0, abs=0.15)
 

@@ -12,9 +12,9 @@ from unbraid._base.arrays import AnyArray, BoolArray, FloatArray
 from unbraid._base.text import listing
 
 MIN_ROWS = 4
-#: Beyond these, fits overflow, underflow or take all values for one; no score needs codes of that size.
+#: Larger codes overflow and smaller spreads underflow in fits; no score needs codes of such a size.
 LARGEST_CODE, LEAST_SPREAD = 1e30, 1e-9
-#: How much of two file names, less their suffixes, must agree for one to be a slip of the other.
+#: Similarity of two file names without suffixes from which one is suggested for the other.
 SAME_FILE = 0.7
 
 
@@ -29,14 +29,14 @@ def to_array(values: Any) -> AnyArray:
 
 
 def check_codes(codes: Any) -> FloatArray:
-    """Return ``codes`` as a finite float matrix, or say what is wrong with it."""
+    """Return ``codes`` as a finite float matrix, or raise with the reason."""
     floats = check_matrix(codes)
     check_values(floats, [f"code_{j}" for j in range(floats.shape[1])])
     return floats
 
 
 def check_matrix(codes: Any) -> FloatArray:
-    """Return ``codes`` as a float matrix, or say why that cannot be."""
+    """Return ``codes`` as a float matrix, or raise with the reason."""
     if isinstance(codes, str | os.PathLike):
         path = os.fspath(codes)
         raise TypeError(f"codes must be numbers, got the path {path!r}; read it first, with unbraid.load({path!r}).")
@@ -98,11 +98,11 @@ def _named(names: Sequence[str], wanted: BoolArray) -> str:
 
 
 class CollapsedError(ValueError):
-    """All codes are constant: they carry nothing that could be scored."""
+    """All codes are constant, so that nothing can be scored."""
 
 
 def check_active(active: BoolArray) -> BoolArray:
-    """Return which codes vary, or say that none does."""
+    """Return which codes vary, or raise if none does."""
     if not active.any():
         raise CollapsedError(
             f"codes must vary, got {len(active)} constant columns; the model has collapsed, there is nothing to score."
@@ -111,7 +111,7 @@ def check_active(active: BoolArray) -> BoolArray:
 
 
 def active_codes(codes: FloatArray) -> BoolArray:
-    """Tell which columns vary by more than rounding error."""
+    """Return which columns vary by more than rounding error."""
     low, high = codes.min(axis=0), codes.max(axis=0)
     active: BoolArray = high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high))
     return active
@@ -126,7 +126,7 @@ def check_at_least(name: str, value: float, minimum: float) -> None:
 
 
 def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
-    """Raise unless ``value`` is one of ``choices``, with the nearest one as the cure."""
+    """Raise unless ``value`` is one of ``choices``, with the nearest choice as a suggestion."""
     allowed = list(choices)
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}{did_you_mean(value, allowed)}.")

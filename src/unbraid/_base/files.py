@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-#: What systems say when there is no room: on the disk, or for this user.
+#: Error numbers of a full disk, and of a full quota of this user.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -18,7 +18,7 @@ class DiskFullError(OSError):
 
 @contextmanager
 def naming_full_disks(path: str | Path) -> Iterator[None]:
-    """Say which file had no room, instead of only that something had none."""
+    """Name the file in errors about a full disk."""
     try:
         yield
     except OSError as error:
@@ -43,7 +43,7 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> P
         DiskFullError: There is no room; what was at ``path`` before is still there.
     """
     target = Path(path)
-    place = Path(os.path.realpath(target))  # a link stays a link; what it points to is replaced
+    place = Path(os.path.realpath(target))  # a link stays a link; its target is replaced
     if place.exists() and not place.is_file():
         raise ValueError(f"path {str(target)!r} cannot be written: it is not a regular file.")
     with naming_full_disks(target):

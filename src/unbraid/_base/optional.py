@@ -38,7 +38,7 @@ def require(purpose: str, *packages: str, extra: str, otherwise: str = "") -> No
 
 
 def is_installed(package: str) -> bool:
-    """Tell whether a package can be found, without the time that importing it takes."""
+    """Return whether a package can be found, without importing it."""
     if package in sys.modules:
         return sys.modules[package] is not None
     try:
@@ -58,7 +58,7 @@ def pip_install(extra: str) -> str:
 
 
 def torch_device(device: str) -> torch.device:
-    """Return the device of this name, or say that it is not there."""
+    """Return the device of this name, or raise if it is not available."""
     import torch
 
     if device.partition(":")[0] == "cuda" and not torch.cuda.is_available():

@@ -18,7 +18,7 @@ Show = bool | Literal["lines"] | None
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Something to advance, with a word on how it goes.
+    """Progress to advance, with a few words about the current state.
 
     Attributes:
         advance: One step further.
@@ -73,7 +73,7 @@ class Lines:
 
     Args:
         total: Number of steps.
-        doing: What is done.
+        doing: Name of the work.
         write: Takes a line; writes it to standard error by default.
         clock: Returns seconds.
     """

@@ -37,7 +37,7 @@ def provenance(*, seed: int, started: float) -> dict[str, Any]:
 
 
 class JsonResult:
-    """A result that can be written as JSON; a subclass says with ``to_dict`` what is in it."""
+    """A result that can be written as JSON; a subclass defines its content with ``to_dict``."""
 
     __slots__ = ()
 

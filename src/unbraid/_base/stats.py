@@ -1,4 +1,4 @@
-"""Student, ranks, Holm, Benjamini-Hochberg: one copy."""
+"""Statistics: Student's t, ranks, and corrections of p-values for several tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unbraid._base.checks import check_choice
 
 
 def student_quantile(p: float, freedom: float) -> float:
-    """Return the value that Student's t stays below with chance ``p``.
+    """Return the quantile of Student's t at probability ``p``.
 
     Example:
         >>> round(student_quantile(0.975, 4), 3)
@@ -22,7 +22,7 @@ def student_quantile(p: float, freedom: float) -> float:
 
 
 def student_two_sided(t: Any, freedom: Any) -> FloatArray:
-    """Return the chance that Student's t is at least as far from 0.
+    """Return the two-sided p-value of Student's t.
 
     Example:
         >>> round(float(student_two_sided(2.776, 4)), 3)
@@ -32,7 +32,7 @@ def student_two_sided(t: Any, freedom: Any) -> FloatArray:
 
 
 def average_ranks(columns: AnyArray) -> FloatArray:
-    """Return the rank of each entry in its column, from 1; equal ones share the mean of theirs.
+    """Return the rank of each entry in its column, from 1; equal entries share their mean rank.
 
     Example:
         >>> average_ranks(np.array([[5.0], [7.0], [5.0]])).ravel().tolist()

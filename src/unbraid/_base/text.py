@@ -18,7 +18,7 @@ def listing(items: Sequence[str], most: int = 6) -> str:
 
 
 def quoted(names: Sequence[str], most: int = 6) -> str:
-    """Join names of factors or codes, each in quotes, so that they are not read as words of the sentence.
+    """Join names of factors or codes, each in quotes, to set them apart from the words of the sentence.
 
     Example:
         >>> quoted(["x", "y"])

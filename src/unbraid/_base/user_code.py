@@ -15,12 +15,12 @@ from unbraid._base.optional import pip_install
 
 
 def load_object(argument: str, address: str, *, default: str = "", make: bool = False) -> tuple[str, Any]:
-    """Run a Python file and return a name in it with what the name stands for.
+    """Run a Python file and return a name in it with the object of that name.
 
     The file is run, so give only one you trust. Meanwhile its folder can be imported from.
 
     Args:
-        argument: What messages call the address.
+        argument: Name of the address in messages.
         address: ``FILE.py:NAME``, or ``FILE.py`` where there is a default name.
         default: The name that is taken where the address has none.
         make: Whether to call a function or class that needs no argument, and return what it makes.
@@ -69,7 +69,7 @@ def _folder_on_path(path: Path) -> Iterator[None]:
 
 
 def _attempt(call: Callable[[], Any], trouble: str) -> Any:
-    """Call what a user wrote; whatever it raises, the sentence says where."""
+    """Call a user's code; any error is raised again with its place in the user's file."""
     try:
         return call()
     except (Exception, SystemExit) as error:
@@ -80,7 +80,7 @@ def _attempt(call: Callable[[], Any], trouble: str) -> Any:
 
 
 def _is_factory(found: Any) -> bool:
-    """Tell whether this is a function, or a class, that needs no argument."""
+    """Return whether this is a function, or a class, that needs no argument."""
     if not (inspect.isfunction(found) or inspect.isclass(found)):
         return False
     parameters = inspect.signature(found).parameters.values()

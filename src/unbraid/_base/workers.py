@@ -1,4 +1,4 @@
-"""Threads: how many cores this process may use, and a budget of worker threads that nested work shares."""
+"""Usable cores of this process, and a budget of worker threads that nested work shares."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Workers:
             for thread in threads:
                 thread.join()
         finally:
-            waiting.clear()  # whoever interrupts the wait does not wait for what was not begun
+            waiting.clear()  # on an interrupt, tasks that have not started are dropped
         if failed:
             raise failed[min(failed)]
         return [found[index] for index in range(len(found))]
@@ -145,7 +145,7 @@ _torch_before: list[int] = []
 
 @contextmanager
 def torch_threads(n: int | None = 1) -> Iterator[None]:
-    """Let torch add up in ``n`` threads meanwhile: in several, the last digits depend on how many there are.
+    """Let torch compute in ``n`` threads meanwhile: the last digits of sums depend on the number of threads.
 
     Several threads may be inside at once: the number from before the first of them comes back. ``None`` does nothing.
     """

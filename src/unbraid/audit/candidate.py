@@ -19,19 +19,19 @@ from unbraid.panel.plan import resolve_metrics
 from unbraid.representation.representation import Representation, check_n_factors
 from unbraid.results.score import Score
 
-#: A score, or the sentence that says why there is none.
+#: A score, or the reason why there is none.
 Outcome = float | str
 Measure = Callable[[FloatArray, AnyArray, int], Mapping[str, Outcome]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A score to audit, and what it claims about itself.
+    """A score to audit, and its claims.
 
     Attributes:
-        name: What tables call it.
+        name: Name in tables.
         title: Spelled out.
-        measures: The properties it says it measures.
+        measures: The properties it claims to measure.
         bounds: Lowest and highest possible value.
         higher_is_better: Direction.
         invariant_to: Changes of the codes it promises not to mind.
@@ -58,23 +58,23 @@ class Candidate:
 
     @property
     def label_free(self) -> bool:
-        """Whether it is about the codes alone, so that noise is as good as anything."""
+        """Whether it measures the codes alone, so that codes of noise may score well."""
         return set(self.measures) == {Property.INDEPENDENCE}
 
     def should(self, truth: Truth) -> tuple[Should, tuple[str, ...]]:
-        """Return what the score should do in a case, and from what that follows."""
+        """Return the expected behaviour of the score in a case, and its reasons."""
         return expectation(truth, self.measures, self.invariant_to)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class CandidateGroup:
     """Candidates that are scored together, because they share evidence."""
 
     candidates: tuple[Candidate, ...]
     measure: Measure
 
 
-def from_catalogue(metrics: str | Iterable[str]) -> list[Group]:
+def from_catalogue(metrics: str | Iterable[str]) -> list[CandidateGroup]:
     """Return metrics of the catalogue, grouped by the evidence they share."""
     by_source: dict[str, list[Metric]] = {}
     for metric in resolve_metrics(metrics):
@@ -82,7 +82,7 @@ def from_catalogue(metrics: str | Iterable[str]) -> list[Group]:
     return [_group(found) for found in by_source.values()]
 
 
-def _group(metrics: list[Metric]) -> Group:
+def _group(metrics: list[Metric]) -> CandidateGroup:
     source = metrics[0].source
     candidates = tuple(
         Candidate(
@@ -100,13 +100,13 @@ def _group(metrics: list[Metric]) -> Group:
     def measure(codes: FloatArray, factors: AnyArray, seed: int) -> dict[str, Outcome]:
         return _score_all(metrics, source, codes, factors, seed)
 
-    return Group(candidates=candidates, measure=measure)
+    return CandidateGroup(candidates=candidates, measure=measure)
 
 
 def _score_all(
     metrics: list[Metric], source: Source, codes: FloatArray, factors: AnyArray, seed: int
 ) -> dict[str, Outcome]:
-    """Gather evidence once, in its light form where there is one, and score every metric that reads it."""
+    """Gather evidence once, in its light form where there is one, and score every metric computed from it."""
     options = source.options() if source.lighten is None else source.lighten(source.options())
     rep = Representation(codes, factors)
     outcomes: dict[str, Outcome] = {m.name: refusal for m in metrics if (refusal := _refusal(m, rep))}
@@ -145,7 +145,7 @@ def from_function(
     higher_is_better: bool = True,
     invariant_to: str | Iterable[str] = (),
     min_factors: int = 1,
-) -> Group:
+) -> CandidateGroup:
     """Wrap ``function(codes, factors) -> float | Score`` as a candidate."""
     low, high = bounds
     if not low < high:
@@ -164,10 +164,10 @@ def from_function(
     def measure(codes: FloatArray, factors: AnyArray, seed: int) -> dict[str, Outcome]:
         try:
             return {label: as_number(function(codes, factors))}
-        except Exception as error:  # what the user's function does on one case must not hide the others
+        except Exception as error:  # an error of the user's function on one case must not hide the other cases
             return {label: _reason(error)}
 
-    return Group(candidates=(candidate,), measure=measure)
+    return CandidateGroup(candidates=(candidate,), measure=measure)
 
 
 def load_plugin(address: str) -> tuple[str, Callable[..., Any]]:

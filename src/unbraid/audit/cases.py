@@ -1,4 +1,4 @@
-"""Cases of the audit: factors, encoders and the behaviour that is right for them."""
+"""Cases of the audit: factors, encoders, and the expected change of each property."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -23,19 +23,19 @@ SIZES = (4, 5, 6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Structure:
+class FactorStructure:
     """One way in which factors may be distributed.
 
     Attributes:
         name: First half of the names of its cases.
-        says: What it is, to go on "Factors ...".
+        text: Text that continues "Factors ...".
         draw: ``(rng, n_rows) -> factors``, ``(n_rows, n_factors)``.
-        most_rows: Rows, where the point is that there are few.
-        n_labelled: How many of the factors have labels, where not all.
+        most_rows: Number of rows, where the case is about few rows.
+        n_labelled: Number of factors with labels, where not all.
     """
 
     name: str
-    says: str
+    text: str
     draw: Callable[[np.random.Generator, int], AnyArray]
     most_rows: int | None = None
     n_labelled: int | None = None
@@ -85,38 +85,42 @@ def _tied_angles(rng: np.random.Generator, n_rows: int) -> AnyArray:
     return np.column_stack([first, second, (first + second) / 2])
 
 
-def shuffled(structure: Structure) -> Structure:
-    """Break the tie between the factors and keep each as it is: what a dependent structure is compared with."""
+def shuffled(structure: FactorStructure) -> FactorStructure:
+    """Shuffle each factor on its own: the independent baseline of a dependent structure."""
 
     def draw(rng: np.random.Generator, n_rows: int) -> AnyArray:
         return rng.permuted(structure.draw(rng, n_rows), axis=0)
 
-    says = f"as in {structure.name}, each shuffled on its own, so that they are independent"
-    return Structure(name=f"{structure.name}_shuffled", says=says, draw=draw)
+    text = f"as in {structure.name}, each shuffled on its own, so that they are independent"
+    return FactorStructure(name=f"{structure.name}_shuffled", text=text, draw=draw)
 
 
-INDEPENDENT = Structure(
-    name="independent", says="that are independent, with 4, 5 and 6 evenly likely values", draw=_independent
+INDEPENDENT = FactorStructure(
+    name="independent", text="that are independent, with 4, 5 and 6 evenly likely values", draw=_independent
 )
-CORRELATED = Structure(name="correlated", says=f"that correlate by {CORRELATION} with each other", draw=_correlated)
-COPIED = Structure(name="copied", says="of which the third is a function of the second, half its value", draw=_copied)
-COMPOSED = Structure(name="composed", says="of which the third is the sum of the first two", draw=_composed)
-CONTINUOUS = Structure(
-    name="continuous", says="that are independent and continuous, evenly spread over an interval", draw=_continuous
+CORRELATED = FactorStructure(
+    name="correlated", text=f"that correlate by {CORRELATION} with each other", draw=_correlated
 )
-FEW = Structure(
-    name="few_rows", says=f"as in independent, but only {FEW_ROWS} rows", draw=_independent, most_rows=FEW_ROWS
+COPIED = FactorStructure(
+    name="copied", text="of which the third is a function of the second, half its value", draw=_copied
 )
-MANY_VALUES = Structure(name="many_values", says="that are independent, each with 100 values", draw=_many_values)
-UNEVEN = Structure(
-    name="uneven", says="that are independent, the first of which has one value in 90 % of the rows", draw=_uneven
+COMPOSED = FactorStructure(name="composed", text="of which the third is the sum of the first two", draw=_composed)
+CONTINUOUS = FactorStructure(
+    name="continuous", text="that are independent and continuous, evenly spread over an interval", draw=_continuous
 )
-ONE_LABELLED = Structure(
-    name="one_labelled", says="as in independent, of which only the first is labelled", draw=_independent, n_labelled=1
+FEW = FactorStructure(
+    name="few_rows", text=f"as in independent, but only {FEW_ROWS} rows", draw=_independent, most_rows=FEW_ROWS
 )
-ANGLES = Structure(name="angles", says="that are independent angles between 0 and π", draw=_angles)
-TIED_ANGLES = Structure(
-    name="tied_angles", says="that are angles, the third of which is the mean of the first two", draw=_tied_angles
+MANY_VALUES = FactorStructure(name="many_values", text="that are independent, each with 100 values", draw=_many_values)
+UNEVEN = FactorStructure(
+    name="uneven", text="that are independent, the first of which has one value in 90 % of the rows", draw=_uneven
+)
+ONE_LABELLED = FactorStructure(
+    name="one_labelled", text="as in independent, of which only the first is labelled", draw=_independent, n_labelled=1
+)
+ANGLES = FactorStructure(name="angles", text="that are independent angles between 0 and π", draw=_angles)
+TIED_ANGLES = FactorStructure(
+    name="tied_angles", text="that are angles, the third of which is the mean of the first two", draw=_tied_angles
 )
 
 
@@ -130,13 +134,13 @@ class Case:
     """A representation with a known answer.
 
     Attributes:
-        structure: How the factors are distributed.
-        encoder: What makes codes of them; its name is the second half of the name of the case.
-        truth: What became of each property, compared with the baseline.
+        structure: Distribution of the factors.
+        encoder: Function from factors to codes; its name is the second half of the name of the case.
+        truth: Expected change of each property, compared with the baseline.
         baseline: Name of the case it is compared with; itself where it is compared with the best possible.
     """
 
-    structure: Structure
+    structure: FactorStructure
     encoder: Encoder
     truth: Truth
     baseline: str
@@ -147,9 +151,9 @@ class Case:
         return f"{self.structure.name}/{self.encoder.__name__}"
 
     @property
-    def says(self) -> str:
-        """What the case is, in a sentence."""
-        return f"{(getdoc(self.encoder) or '').removesuffix('.')}; factors {self.structure.says}."
+    def description(self) -> str:
+        """Encoder and factors, in a sentence."""
+        return f"{(getdoc(self.encoder) or '').removesuffix('.')}; factors {self.structure.text}."
 
     def build(self, *, seed: int = 0, n_rows: int = structures.N_ROWS) -> tuple[FloatArray, AnyArray]:
         """Return codes and labelled factors. Cases of one structure have the same factors for the same seed."""
@@ -169,7 +173,7 @@ COPIES = Truth(compactness=FALL, independence=FALL)
 #: Bent copies are also features that a linear probe could not make itself.
 BENT_COPIES = replace(COPIES, explicitness=FREE, orthogonality=FREE, rank=FREE)
 
-#: What every structure is tried with: the ten encoders of the identifiability-guard benchmark.
+#: Encoders for every structure: the ten of the identifiability-guard benchmark.
 GRID: tuple[tuple[Encoder, Truth], ...] = (
     (encoders.scaled, Truth(promise=Invariance.SCALING)),
     (encoders.warped, Truth(explicitness=FREE, promise=Invariance.WARPING)),
@@ -182,7 +186,7 @@ GRID: tuple[tuple[Encoder, Truth], ...] = (
     (encoders.noise_normal, NOTHING),
     (encoders.noise_uniform, NOTHING),
 )
-#: What single encoders are tried with on independent factors only.
+#: Further encoders, for independent factors only.
 EXTRAS: tuple[tuple[Encoder, Truth], ...] = (
     (encoders.permuted, Truth(promise=Invariance.PERMUTATION)),
     (
@@ -206,7 +210,7 @@ EXTRAS: tuple[tuple[Encoder, Truth], ...] = (
 )
 
 
-def _dependent(structure: Structure, identity: Truth, **overrides: Truth) -> list[Case]:
+def _dependent(structure: FactorStructure, identity: Truth, **overrides: Truth) -> list[Case]:
     """Return the grid on factors that depend on each other.
 
     The identity is compared with the same factors, each shuffled on its own; encoders are compared with the identity.
@@ -223,13 +227,13 @@ def _dependent(structure: Structure, identity: Truth, **overrides: Truth) -> lis
     return cases
 
 
-def _alone(structure: Structure, encoder: Encoder, truth: Truth = PERFECT) -> Case:
-    """Return a case that is compared with nothing but the best possible."""
+def _alone(structure: FactorStructure, encoder: Encoder, truth: Truth = PERFECT) -> Case:
+    """Return a case that is compared with the best possible score only."""
     return Case(structure=structure, encoder=encoder, truth=truth, baseline=f"{structure.name}/{encoder.__name__}")
 
 
-def _variant(structure: Structure, identity: Truth, *encoded: tuple[Encoder, Truth]) -> list[Case]:
-    """Return the identity of other factors, compared with that of independent ones, and what else is tried there."""
+def _variant(structure: FactorStructure, identity: Truth, *encoded: tuple[Encoder, Truth]) -> list[Case]:
+    """Return the identity on other factors, compared with that on independent ones, and further encoders."""
     base = Case(structure=structure, encoder=encoders.identity, truth=identity, baseline=IDENTITY)
     return [base, *(Case(structure=structure, encoder=e, truth=t, baseline=base.name) for e, t in encoded)]
 
@@ -244,7 +248,7 @@ def _cosines() -> list[Case]:
     nuisance = replace(loose, modularity=FREE, compactness=FREE, explicitness=FALL, independence=STAY)
     apart = _alone(structures.shuffled(structures.TIED_ANGLES), encoders.cosines, replace(PERFECT, explicitness=FREE))
     base, tied_base = f"{structures.ANGLES.name}/cosines", f"{structures.TIED_ANGLES.name}/cosines"
-    rows: list[tuple[Structure, Encoder, Truth, str]] = [
+    rows: list[tuple[FactorStructure, Encoder, Truth, str]] = [
         (structures.ANGLES, encoders.cosines, separate, IDENTITY),
         (structures.ANGLES, encoders.cosines_pair, pair, base),
         (structures.ANGLES, encoders.cosines_pairs, pairs, base),
@@ -309,7 +313,7 @@ def resolve_cases(patterns: str | Iterable[str]) -> list[Case]:
 
 
 def with_references(cases: Iterable[Case]) -> list[Case]:
-    """Add what is needed to judge ``cases``: their baselines, and the three cases that set the scale of a score."""
+    """Add the baselines of ``cases``, and the three cases that set the scale of a score."""
     needed = {IDENTITY, NOISE, MIXED}
     for case in cases:
         needed |= {case.name, case.baseline, CASES[case.baseline].baseline}

@@ -15,7 +15,7 @@ from unbraid._base.record import JsonResult, versions, write_json
 from unbraid.audit.candidate import Candidate
 from unbraid.audit.cases import Case
 from unbraid.audit.truth import Claim, Should
-from unbraid.audit.verdicts import Finding, Verdict
+from unbraid.audit.verdicts import CaseFinding, CaseVerdict
 from unbraid.metrics import METRICS, KnownFailure, Property
 
 
@@ -24,7 +24,7 @@ class Audit(JsonResult):
     """Findings by metric and case.
 
     Attributes:
-        candidates: What was audited, with what each claims.
+        candidates: Audited scores, with their claims.
         cases: The cases it was tried on.
         findings: By name of candidate and name of case.
         meta: How it was run: seeds, rows, versions, processor seconds.
@@ -32,28 +32,28 @@ class Audit(JsonResult):
 
     candidates: tuple[Candidate, ...]
     cases: tuple[Case, ...]
-    findings: Mapping[tuple[str, str], Finding]
+    findings: Mapping[tuple[str, str], CaseFinding]
     meta: Mapping[str, Any]
 
-    def __getitem__(self, key: tuple[str, str]) -> Finding:
+    def __getitem__(self, key: tuple[str, str]) -> CaseFinding:
         return self.findings[key]
 
-    def of(self, metric: str) -> list[Finding]:
+    def of(self, metric: str) -> list[CaseFinding]:
         """Return the findings of one metric, in the order of the cases."""
         return [self.findings[metric, case.name] for case in self.cases]
 
     def count(self, metric: str) -> tuple[int, int]:
         """Return how many cases a metric passed, and how many it was judged in."""
-        judged = [finding.verdict for finding in self.of(metric) if finding.verdict is not Verdict.OPEN]
-        return judged.count(Verdict.PASS), len(judged)
+        judged = [finding.verdict for finding in self.of(metric) if finding.verdict is not CaseVerdict.OPEN]
+        return judged.count(CaseVerdict.PASS), len(judged)
 
-    def failures(self, metric: str) -> list[Finding]:
+    def failures(self, metric: str) -> list[CaseFinding]:
         """Return the findings in which a metric failed."""
-        return [finding for finding in self.of(metric) if finding.verdict is Verdict.FAIL]
+        return [finding for finding in self.of(metric) if finding.verdict is CaseVerdict.FAIL]
 
     def table(self) -> pd.DataFrame:
         """One row for each metric and case: what it should do, what it did, and the verdict."""
-        columns = ["metric", "case", "should", "baseline_value", "value", "verdict", "says", "failure"]
+        columns = ["metric", "case", "should", "baseline_value", "value", "verdict", "behaviour", "failure"]
         rows = [{column: getattr(finding, column) for column in columns} for finding in self.findings.values()]
         frame = pd.DataFrame(rows, columns=columns).set_index(["metric", "case"])
         return frame.assign(should=frame["should"].astype(str), verdict=frame["verdict"].astype(str))
@@ -72,7 +72,11 @@ class Audit(JsonResult):
         return {
             "metrics": {candidate.name: self._metric_dict(candidate) for candidate in self.candidates},
             "cases": {
-                case.name: {"says": case.says, "baseline": case.baseline, "rows": case.structure.most_rows}
+                case.name: {
+                    "description": case.description,
+                    "baseline": case.baseline,
+                    "rows": case.structure.most_rows,
+                }
                 for case in self.cases
             },
             "findings": [{**asdict(finding), "reason": reason(finding) or None} for finding in self.findings.values()],
@@ -111,17 +115,17 @@ class Audit(JsonResult):
         }
 
 
-def reason(finding: Finding) -> str:
-    """Return why a metric fails in a case, as far as its row says; a metric of one's own has no row."""
+def reason(finding: CaseFinding) -> str:
+    """Return why a metric fails in a case, where its row gives a reason; a user's own metric has no row."""
     metric = METRICS.get(finding.metric)
     return "" if metric is None else metric.why_it_fails(finding.case)
 
 
-def known_reasons(findings: Iterable[Finding]) -> list[tuple[KnownFailure, list[str], list[str]]]:
+def known_reasons(findings: Iterable[CaseFinding]) -> list[tuple[KnownFailure, list[str], list[str]]]:
     """Return the known reasons for failures, each with the metrics and cases that it explains, in the table's order."""
-    found: dict[KnownFailure, list[Finding]] = {}
+    found: dict[KnownFailure, list[CaseFinding]] = {}
     for finding in findings:
-        if finding.verdict is Verdict.FAIL and finding.metric in METRICS:
+        if finding.verdict is CaseVerdict.FAIL and finding.metric in METRICS:
             for failure in METRICS[finding.metric].known_failures:
                 if failure.covers(finding.case):
                     found.setdefault(failure, []).append(finding)
@@ -173,11 +177,11 @@ def insert_tables(path: Path, text: str) -> str:
     return head + text + tail
 
 
-def cell(finding: Finding) -> str:
+def cell(finding: CaseFinding) -> str:
     """Write one finding: what it should do, the score, and a cross where it failed."""
     value = "refused" if finding.value is None else _number(finding.value)
     text = f"{MARKS[finding.should]} {value}"
-    return f"**{FAILED} {text}**" if finding.verdict is Verdict.FAIL else text
+    return f"**{FAILED} {text}**" if finding.verdict is CaseVerdict.FAIL else text
 
 
 def _number(value: float) -> str:
@@ -204,7 +208,7 @@ def _score_card(audit: Audit) -> str:
 
 
 def _why(audit: Audit) -> str:
-    if not any(finding.verdict is Verdict.FAIL for finding in audit.findings.values()):
+    if not any(finding.verdict is CaseVerdict.FAIL for finding in audit.findings.values()):
         return "They do not."
     rows = [
         [item.sentence, item.source, ", ".join(f"`{m}`" for m in metrics), ", ".join(f"`{c}`" for c in cases)]
@@ -225,7 +229,7 @@ def _cases(cases: Iterable[Case]) -> str:
     rows = []
     for case in cases:
         against = "the best possible" if case.baseline == case.name else f"`{case.baseline}`"
-        rows.append([f"`{case.name}`", case.says, against, *(MARKS[case.truth.of(claim)] for claim in Claim)])
+        rows.append([f"`{case.name}`", case.description, against, *(MARKS[case.truth.of(claim)] for claim in Claim)])
     return _table(["Case", "What it is", "Compared with", *(str(claim).capitalize() for claim in Claim)], rows)
 
 

@@ -11,14 +11,14 @@ from threadpoolctl import threadpool_limits
 from unbraid._base.checks import check_at_least
 from unbraid._base.progress import track
 from unbraid._base.workers import Workers
-from unbraid.audit.candidate import Group, Outcome, from_catalogue, from_function
+from unbraid.audit.candidate import CandidateGroup, Outcome, from_catalogue, from_function
 from unbraid.audit.cases import CASES, IDENTITY, N_ROWS, Case, resolve_cases, with_references
 from unbraid.audit.result import Audit, describe_run
 from unbraid.audit.verdicts import judge
 
 N_SEEDS = 5
 FEWEST_ROWS = 200
-#: What only a metric of one's own takes, with the defaults.
+#: Arguments for a user's own metric only, with the defaults.
 OWN_CLAIMS: dict[str, Any] = {
     "measures": None,
     "name": None,
@@ -54,10 +54,10 @@ def run(
             ``(codes, factors) -> float | Score`` of your own.
         measures: What your own metric claims to measure: ``modularity``, ``compactness``, ``explicitness``,
             ``orthogonality``, ``independence``, or several. What it should do in each case follows from this.
-        name: What to call your own metric; the name of the function by default.
+        name: Name of your own metric; the name of the function by default.
         bounds: Lowest and highest value of your own metric; ``inf`` where there is none.
         higher_is_better: Direction of your own metric.
-        invariant_to: What your own metric promises not to mind: ``permutation``, ``scaling``, ``warping``,
+        invariant_to: Invariances that your own metric promises: ``permutation``, ``scaling``, ``warping``,
             ``rotation``.
         min_factors: Fewest factors your own metric covers; below that it should raise ``ValueError``.
         cases: Names of cases or patterns such as ``"correlated/*"``; those they are compared with are added.
@@ -107,12 +107,12 @@ def run(
     )
 
 
-def _groups(metric: str | Iterable[str] | Callable[..., Any], claims: dict[str, Any]) -> list[Group]:
-    """Return what to audit; what only a metric of one's own takes is refused for others, as it would be ignored."""
+def _groups(metric: str | Iterable[str] | Callable[..., Any], claims: dict[str, Any]) -> list[CandidateGroup]:
+    """Return the candidates; arguments that only a user's own metric takes are refused for other metrics."""
     if not callable(metric):
         for argument, value in claims.items():
             if value != OWN_CLAIMS[argument]:
-                raise ValueError(f"{argument} must be left out for metrics of the catalogue, which say it themselves.")
+                raise ValueError(f"{argument} must be left out for metrics of the catalogue, which define it.")
         return from_catalogue(metric)
     if claims["measures"] is None:
         raise ValueError(
@@ -128,7 +128,7 @@ def _check_sizes(n_seeds: int, n_rows: int, seed: int) -> None:
     check_at_least("seed", seed, 0)
 
 
-def _check_runs(group: Group, seed: int, n_rows: int) -> None:
+def _check_runs(group: CandidateGroup, seed: int, n_rows: int) -> None:
     """Raise if a metric of the user's own cannot score the plainest case: then there is nothing to audit."""
     codes, factors = CASES[IDENTITY].build(seed=seed, n_rows=n_rows)
     for name, outcome in group.measure(codes, factors, seed).items():
@@ -137,12 +137,12 @@ def _check_runs(group: Group, seed: int, n_rows: int) -> None:
 
 
 def _measure(
-    groups: list[Group], cases: list[Case], seeds: range, n_rows: int, workers: Workers, progress: bool | None
+    groups: list[CandidateGroup], cases: list[Case], seeds: range, n_rows: int, workers: Workers, progress: bool | None
 ) -> Found:
     """Score every group on every case and seed; the order in which they finish does not matter."""
     found: dict[tuple[str, str, int], Outcome] = {}
 
-    def score(task: tuple[Group, Case, int]) -> None:
+    def score(task: tuple[CandidateGroup, Case, int]) -> None:
         group, case, seed = task
         codes, factors = case.build(seed=seed, n_rows=n_rows)
         for name, outcome in group.measure(codes, factors, seed).items():

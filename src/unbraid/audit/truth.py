@@ -1,6 +1,5 @@
 """Expected behaviour of a metric in a case, by property."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -8,7 +7,7 @@ from unbraid.metrics import Invariance, Property
 
 
 class Should(StrEnum):
-    """What a score should do in a case."""
+    """Expected behaviour of a score in a case."""
 
     BEST = "be near its best"
     STAY = "stay"
@@ -18,7 +17,7 @@ class Should(StrEnum):
 
 
 class Claim(StrEnum):
-    """What a score says it measures, as the audit reads it."""
+    """Property that a score claims to measure."""
 
     MODULARITY = "modularity"
     COMPACTNESS = "compactness"
@@ -28,18 +27,18 @@ class Claim(StrEnum):
     RANK = "compactness up to rotation"
 
 
-#: Where a case asks several things of one score, the first of these wins.
+#: Where the claims of a score imply different behaviours, the first of these is expected.
 PRECEDENCE = (Should.CHANCE, Should.FALL, Should.FREE, Should.STAY, Should.BEST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """What became of each property in a case, compared with its baseline.
+    """Expected change of each property in a case, compared with its baseline.
 
     Attributes:
-        modularity: Each code is about one factor.
-        compactness: Each factor sits in one code.
-        explicitness: The factors can be read out with a simple probe.
+        modularity: Each code encodes one factor.
+        compactness: Each factor is encoded in one code.
+        explicitness: A simple probe predicts the factors.
         orthogonality: The factors lie along directions at right angles.
         independence: The codes do not depend on each other.
         rank: Each factor lies along few directions, whichever way they point.
@@ -55,23 +54,16 @@ class Truth:
     promise: Invariance | None = None
 
     def of(self, claim: Claim) -> Should:
-        """Return what a score of one claim should do."""
-        by_claim: Mapping[Claim, Should] = {
-            Claim.MODULARITY: self.modularity,
-            Claim.COMPACTNESS: self.compactness,
-            Claim.EXPLICITNESS: self.explicitness,
-            Claim.ORTHOGONALITY: self.orthogonality,
-            Claim.INDEPENDENCE: self.independence,
-            Claim.RANK: self.rank,
-        }
-        return by_claim[claim]
+        """Return the expected behaviour of a score with one claim."""
+        expected: Should = getattr(self, claim.name.lower())
+        return expected
 
 
 def claims(measures: tuple[Property, ...], invariant_to: frozenset[Invariance]) -> tuple[Claim, ...]:
-    """Read properties as claims.
+    """Return the claims behind properties.
 
-    A score that does not mind rotation says nothing about single codes: its compactness is the number of directions a
-    factor needs, its modularity that factors have directions of their own.
+    A score that is invariant to rotation does not measure single codes: its compactness is the number of directions of
+    a factor, its modularity that different factors have different directions.
     """
     turned = {Property.COMPACTNESS: Claim.RANK, Property.MODULARITY: Claim.ORTHOGONALITY}
     free = Invariance.ROTATION in invariant_to
@@ -82,9 +74,9 @@ def claims(measures: tuple[Property, ...], invariant_to: frozenset[Invariance]) 
 def expectation(
     truth: Truth, measures: tuple[Property, ...], invariant_to: frozenset[Invariance]
 ) -> tuple[Should, tuple[str, ...]]:
-    """Derive what a score should do in a case, and from what: its claims, or a promise, which outranks them."""
+    """Derive the expected behaviour of a score, and its reasons: a promised invariance, or else the claims."""
     if truth.promise is not None and truth.promise in invariant_to:
         return Should.STAY, (f"promised invariance to {truth.promise}",)
-    asked = {claim: truth.of(claim) for claim in claims(measures, invariant_to)}
-    should = next(option for option in PRECEDENCE if option in asked.values())
-    return should, tuple(str(claim) for claim, option in asked.items() if option is should)
+    expected = {claim: truth.of(claim) for claim in claims(measures, invariant_to)}
+    should = next(option for option in PRECEDENCE if option in expected.values())
+    return should, tuple(str(claim) for claim, option in expected.items() if option is should)

@@ -22,8 +22,8 @@ ROUNDING = 1e-9
 Runs = Mapping[str, tuple[Outcome, ...]]
 
 
-class Verdict(StrEnum):
-    """Pass or fail, where there is something to judge."""
+class CaseVerdict(StrEnum):
+    """Verdict on a metric in a case; open where the expected behaviour is not known."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -31,24 +31,24 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class CaseFinding:
     """One metric in one case.
 
     Attributes:
         metric: Name of the metric.
         case: Name of the case.
         baseline: Name of the case it is compared with.
-        should: What the score should do.
-        because: The claims or the promise from which that follows.
+        should: Expected behaviour of the score.
+        because: The claims, or the promised invariance, from which ``should`` follows.
         verdict: Pass, fail or not judged.
         value: Mean score over seeds; ``None`` where there is none.
         baseline_value: Mean score of the baseline.
-        worse_by: How much worse than the baseline, as a share of ``span``; negative where better.
-        reach: How far a 95 % interval of ``worse_by`` reaches to either side.
-        span: What the score spends between separated factors and noise; between independent and mixed codes,
-            for a score that reads no labels.
-        failure: Why there is no score, in the metric's own words.
-        says: What it did, in words.
+        worse_by: Decrease in quality against the baseline, as a share of ``span``; negative where better.
+        half_width: Half-width of the 95 % confidence interval of ``worse_by``.
+        span: Distance of the scores of separated factors and of noise; for a label-free score, of independent and
+            of mixed codes.
+        failure: Error message of the metric, where there is no score.
+        behaviour: Change of the score, in words.
     """
 
     metric: str
@@ -56,18 +56,18 @@ class Finding:
     baseline: str
     should: Should
     because: tuple[str, ...]
-    verdict: Verdict
+    verdict: CaseVerdict
     value: float | None = None
     baseline_value: float | None = None
     worse_by: float | None = None
-    reach: float | None = None
+    half_width: float | None = None
     span: float | None = None
     failure: str | None = None
-    says: str = ""
+    behaviour: str = ""
 
 
-def judge(candidate: Candidate, case: Case, runs: Runs) -> Finding:
-    """Compare the scores of one candidate in one case with what they should be."""
+def judge(candidate: Candidate, case: Case, runs: Runs) -> CaseFinding:
+    """Compare the scores of one candidate in one case with the expected behaviour."""
     should, because = candidate.should(case.truth)
     refusal = next((run for run in runs[case.name] if isinstance(run, str)), None)
     covered = case.structure.n_labelled is None or case.structure.n_labelled >= candidate.min_factors
@@ -76,9 +76,9 @@ def judge(candidate: Candidate, case: Case, runs: Runs) -> Finding:
     values = np.array(runs[case.name], dtype=float)
     span = _span(candidate, runs)
     base = None if case.baseline == case.name else _numbers(runs[case.baseline])
-    change, reach = _worsening(candidate, values, base, span)
-    verdict, says = _verdict(candidate, should, values, base, change, reach, span)
-    return Finding(
+    change, half_width = _worsening(candidate, values, base, span)
+    verdict, behaviour = _verdict(candidate, should, values, base, change, half_width, span)
+    return CaseFinding(
         metric=candidate.name,
         case=case.name,
         baseline=case.baseline,
@@ -88,31 +88,31 @@ def judge(candidate: Candidate, case: Case, runs: Runs) -> Finding:
         value=float(values.mean()),
         baseline_value=None if base is None else float(base.mean()),
         worse_by=change,
-        reach=reach,
+        half_width=half_width,
         span=span,
-        says=says,
+        behaviour=behaviour,
     )
 
 
 def _judge_failure(
     candidate: Candidate, case: Case, should: Should, because: tuple[str, ...], refusal: str | None
-) -> Finding:
+) -> CaseFinding:
     """Judge a score that was not given: right where the definition does not cover the input, else a failure."""
     n_labelled = case.structure.n_labelled
     covered = n_labelled is None or n_labelled >= candidate.min_factors
     if refusal is None:
-        says = f"gave a score for {n_labelled} factor, though it needs {candidate.min_factors}"
+        behaviour = f"gave a score for {n_labelled} factor, though it needs {candidate.min_factors}"
     else:
-        says = "refused" if covered else "refused, as its definition needs more factors"
-    return Finding(
+        behaviour = "refused" if covered else "refused, as its definition needs more factors"
+    return CaseFinding(
         metric=candidate.name,
         case=case.name,
         baseline=case.baseline,
         should=should,
         because=because if covered else (f"needs {candidate.min_factors} factors",),
-        verdict=Verdict.PASS if refusal is not None and not covered else Verdict.FAIL,
+        verdict=CaseVerdict.PASS if refusal is not None and not covered else CaseVerdict.FAIL,
         failure=refusal,
-        says=says,
+        behaviour=behaviour,
     )
 
 
@@ -122,7 +122,7 @@ def _numbers(runs: tuple[Outcome, ...]) -> FloatArray | None:
 
 
 def _span(candidate: Candidate, runs: Runs) -> float | None:
-    """How far the score moves between the two cases that set its scale."""
+    """Distance of the mean scores in the two cases that set the scale."""
     ends = [_numbers(runs[name]) for name in (IDENTITY, MIXED if candidate.label_free else NOISE)]
     if any(end is None or not np.isfinite(end).all() for end in ends):
         return None
@@ -133,7 +133,7 @@ def _span(candidate: Candidate, runs: Runs) -> float | None:
 def _worsening(
     candidate: Candidate, values: FloatArray, base: FloatArray | None, span: float | None
 ) -> tuple[float | None, float | None]:
-    """Return mean and reach of how much worse the values are than the baseline's, as a share of the span."""
+    """Return mean and half-width of the loss against the baseline, as a share of the span."""
     if base is None or span is None:
         return None, None
     sign = 1.0 if candidate.higher_is_better else -1.0
@@ -142,7 +142,7 @@ def _worsening(
         return (None, None) if np.isnan(gap) else (float(gap), 0.0)
     gaps = sign * (base - values)
     scale = span if span > ROUNDING else 1.0
-    return float(gaps.mean() / scale), _reach(gaps) / scale
+    return float(gaps.mean() / scale), _half_width(gaps) / scale
 
 
 def _extended(values: FloatArray) -> float:
@@ -151,8 +151,8 @@ def _extended(values: FloatArray) -> float:
     return float(infinite[0]) if len(infinite) else float(values.mean())
 
 
-def _reach(values: FloatArray) -> float:
-    """How far a 95 % interval of the mean reaches to either side, by Student's t; nowhere from an infinite mean."""
+def _half_width(values: FloatArray) -> float:
+    """Half-width of the 95 % confidence interval of the mean, by Student's t; 0 for an infinite mean."""
     if not np.isfinite(values).all():
         return 0.0
     quantile = student_quantile(0.5 + CONFIDENCE / 2, len(values) - 1)
@@ -165,36 +165,38 @@ def _verdict(
     values: FloatArray,
     base: FloatArray | None,
     change: float | None,
-    reach: float | None,
+    half_width: float | None,
     span: float | None,
-) -> tuple[Verdict, str]:
+) -> tuple[CaseVerdict, str]:
     if should is Should.FREE:
-        return Verdict.OPEN, "nothing to judge"
+        return CaseVerdict.OPEN, "nothing to judge"
     if should is Should.BEST:
         return _near_best(candidate, values, span)
     if should is Should.CHANCE and np.isfinite(candidate.bounds).all():
         return _near_worst(candidate, values)
     if base is None:
-        return Verdict.FAIL, "its baseline has no score to compare with"
-    if change is None or reach is None or not np.isfinite(base).all():
-        return Verdict.OPEN, "its baseline is as bad as can be, or its scale unknown"
+        return CaseVerdict.FAIL, "its baseline has no score to compare with"
+    if change is None or half_width is None or not np.isfinite(base).all():
+        return CaseVerdict.OPEN, "its baseline is as bad as can be, or its scale unknown"
     if should is Should.STAY:
-        stayed = abs(change) - reach <= MARGIN + ROUNDING
-        return (Verdict.PASS, "stayed") if stayed else (Verdict.FAIL, "got worse" if change > 0 else "got better")
-    if change - reach > MARGIN:
-        return Verdict.PASS, "got worse"
-    return Verdict.FAIL, "did not clearly get worse" if change > -MARGIN else "got better"
+        stayed = abs(change) - half_width <= MARGIN + ROUNDING
+        if stayed:
+            return CaseVerdict.PASS, "stayed"
+        return CaseVerdict.FAIL, "got worse" if change > 0 else "got better"
+    if change - half_width > MARGIN:
+        return CaseVerdict.PASS, "got worse"
+    return CaseVerdict.FAIL, "did not clearly get worse" if change > -MARGIN else "got better"
 
 
-def _near_best(candidate: Candidate, values: FloatArray, span: float | None) -> tuple[Verdict, str]:
+def _near_best(candidate: Candidate, values: FloatArray, span: float | None) -> tuple[CaseVerdict, str]:
     if not np.isfinite(candidate.best) or span is None:
-        return Verdict.OPEN, "it has no best value to be near"
-    gap = abs(candidate.best - float(values.mean())) - _reach(values)
+        return CaseVerdict.OPEN, "it has no best value to be near"
+    gap = abs(candidate.best - float(values.mean())) - _half_width(values)
     near = gap <= NEAR_BEST * span + ROUNDING
-    return (Verdict.PASS, "near its best") if near else (Verdict.FAIL, "not near its best")
+    return (CaseVerdict.PASS, "near its best") if near else (CaseVerdict.FAIL, "not near its best")
 
 
-def _near_worst(candidate: Candidate, values: FloatArray) -> tuple[Verdict, str]:
-    height = abs(float(values.mean()) - candidate.worst) - _reach(values)
+def _near_worst(candidate: Candidate, values: FloatArray) -> tuple[CaseVerdict, str]:
+    height = abs(float(values.mean()) - candidate.worst) - _half_width(values)
     near = height <= NEAR_WORST * abs(candidate.best - candidate.worst)
-    return (Verdict.PASS, "near its worst") if near else (Verdict.FAIL, "looks like something")
+    return (CaseVerdict.PASS, "near its worst") if near else (CaseVerdict.FAIL, "looks like something")

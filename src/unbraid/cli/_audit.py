@@ -90,7 +90,7 @@ def audit(
         print_rows(
             ["case", "what it is", "compared with"],
             [
-                [case.name, case.says, "the best possible" if case.baseline == name else case.baseline]
+                [case.name, case.description, "the best possible" if case.baseline == name else case.baseline]
                 for name, case in CASES.items()
             ],
             wrap=("what it is", "compared with"),
@@ -165,7 +165,7 @@ def print_findings(found: Audit, metric: str) -> None:
             _value(item.baseline_value),
             _value(item.value),
             item.verdict,
-            item.failure or item.says,
+            item.failure or item.behaviour,
         ]
         for item in found.of(metric)
     ]

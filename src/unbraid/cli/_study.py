@@ -285,7 +285,9 @@ def show_tasks() -> None:
     """
     from unbraid.downstream import PREDICTORS, TASKS
 
-    print_rows(["task", "what is predicted", "needs"], [[task.name, task.says, task.needs] for task in TASKS.values()])
+    print_rows(
+        ["task", "what is predicted", "needs"], [[task.name, task.description, task.needs] for task in TASKS.values()]
+    )
     print("factor:NAME is the factor NAME alone; predictors are", ", ".join(PREDICTORS), file=sys.stderr)
 
 

@@ -23,7 +23,7 @@ FEWEST_REPLICATES = 3
 #: Two scores closer than this differ by rounding alone.
 ROUNDING = 1e-8
 #: Label-free scores are not tested where chance levels lie apart by more than this share of the difference.
-OWED_TO_CHANCE = 0.1
+MOST_CHANCE_SHARE = 0.1
 
 
 class Comparability(StrEnum):
@@ -42,7 +42,7 @@ class Comparability(StrEnum):
 
 
 UNPAIRED = {
-    Comparability.ROWS_UNKNOWN: "without factors nothing tells that the rows are the same",
+    Comparability.ROWS_UNKNOWN: "without factors it is not known whether the rows are the same",
     Comparability.OTHER_ROWS: "the rows or their factors differ",
     Comparability.OTHER_OPTIONS: "scored with other options, which may be all there is to the difference",
     Comparability.OTHER_SEEDS: "scored with other seeds",
@@ -58,7 +58,7 @@ UNTESTED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """How far one score of two representations lies apart.
+    """Difference of one score between two representations.
 
     Attributes:
         metric: Registry name of the score.
@@ -91,19 +91,19 @@ class Difference:
 
     @property
     def paired(self) -> bool:
-        """Whether both were resampled on the same rows, so that chance common to both cancels."""
+        """Whether both were resampled on the same rows, so that common sampling error cancels."""
         return self.status is Comparability.PAIRED
 
     @property
     def note(self) -> str:
-        """Why it is not paired or not tested, where that is so."""
+        """Reason why it is not paired or not tested, if any."""
         if self.status in UNPAIRED:
             return f"unpaired: {UNPAIRED[self.status]}"
         return f"not tested: {self.chance or UNTESTED[self.status]}" if self.status in UNTESTED else ""
 
     @property
     def equal(self) -> bool:
-        """Whether neither is ahead, and that can be said."""
+        """Whether the scores are comparable and equal."""
         return self.better is None and math.isfinite(self.value) and self.status is not Comparability.CHANCE_DIFFERS
 
 
@@ -136,11 +136,11 @@ def find_differences(reports: Mapping[str, Report], *, against: str | None = Non
         for metric in reports[first].scores
         if metric in reports[second].scores
     ]
-    return _judged(found)
+    return _tested(found)
 
 
-def _judged(found: list[Difference]) -> tuple[Difference, ...]:
-    """Correct the p-values for each other, and say which differences are sure."""
+def _tested(found: list[Difference]) -> tuple[Difference, ...]:
+    """Correct the p-values for multiple tests, and mark the differences that are sure."""
     tested = [place for place, item in enumerate(found) if item.p_value is not None]
     adjusted = corrected(np.array([p for item in found if (p := item.p_value) is not None]), "holm")
     for place, p in zip(tested, adjusted, strict=True):
@@ -150,7 +150,7 @@ def _judged(found: list[Difference]) -> tuple[Difference, ...]:
 
 
 def _shown_as_zero(item: Difference) -> bool:
-    """Tell whether difference and interval are zero to the digits shown, for a score between limits."""
+    """Return whether difference and interval are zero to the digits shown, for a bounded score."""
     ends = [abs(end) for end in (item.value, item.low, item.high) if end is not None]
     return math.isfinite(METRICS[item.metric].bounds[1]) and max(ends) < LAST_DIGIT / 2
 
@@ -182,7 +182,7 @@ def _difference(metric: str, one: tuple[str, Report], other: tuple[str, Report])
 
 
 def _chance_differs(metric: str, one: Report, other: Report) -> str:
-    """Say that chance differs with the number of codes or rows, where a label-free score cannot be compared for it."""
+    """Return a note where the chance level of a label-free score differs with the number of codes or rows."""
     sizes = [(report.setup.n_codes, report.setup.n_samples) for report in (one, other)]
     if not METRICS[metric].source.label_free or sizes[0] == sizes[1]:
         return ""
@@ -190,7 +190,7 @@ def _chance_differs(metric: str, one: Report, other: Report) -> str:
     first, second = (size[what == "rows"] for size in sizes)
     if a.null is None or b.null is None:
         return f"chance alone may differ, which was not computed, with {first} and {second} {what}"
-    if abs(a.null - b.null) <= OWED_TO_CHANCE * abs(a.value - b.value):
+    if abs(a.null - b.null) <= MOST_CHANCE_SHARE * abs(a.value - b.value):
         return ""
     return f"chance alone scores {a.null:.3f} and {b.null:.3f} with {first} and {second} {what}"
 
@@ -219,7 +219,7 @@ def _paired_error(a: Score, b: Score) -> tuple[float, float]:
 
 
 def _unpaired_error(a: FloatArray, b: FloatArray) -> tuple[float, float]:
-    """The same from replicates that have nothing to do with each other, with Welch's degrees of freedom."""
+    """Standard error and Welch's degrees of freedom, from independent replicates."""
     (error_a, freedom_a), (error_b, freedom_b) = _error(a[np.isfinite(a)]), _error(b[np.isfinite(b)])
     error = float(np.hypot(error_a, error_b))
     if min(freedom_a, freedom_b) < 1 or error == 0:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from unbraid._base.files import write_text
 from unbraid._base.pages import page_of
-from unbraid._base.record import as_json
+from unbraid._base.record import write_json
 from unbraid.comparison.differences import Difference, find_differences
 from unbraid.comparison.verdict import caveats, unlike, untested, verdict
 from unbraid.results.report import Report
@@ -66,10 +66,10 @@ class Comparison(Mapping[str, Report]):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        """Which is better, at what, and how sure that is, in sentences; nothing where there is one report only."""
+        """Which representation is better, for which properties, and how sure; empty for a single report."""
         read_with_care = (*caveats(self.reports, self.differences), *untested(self.differences))
-        said = verdict(list(self), self.differences, read_with_care)
-        return (*unlike(self.reports, self.differences), *said) if said else ()
+        sentences = verdict(list(self), self.differences, read_with_care)
+        return (*unlike(self.reports, self.differences), *sentences) if sentences else ()
 
     def differences_table(self) -> pd.DataFrame:
         """One row for each :class:`~unbraid.Difference`, its attributes as columns."""
@@ -92,10 +92,7 @@ class Comparison(Mapping[str, Report]):
 
     def to_json(self, path: str | Path | None = None, *, evidence: bool = True) -> str:
         """Return the reports as JSON, and write it to ``path`` if given, as :meth:`Report.to_json` does."""
-        text = as_json(self.to_dict(evidence=evidence))
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
+        return write_json(self.to_dict(evidence=evidence), path)
 
     def to_csv(self, path: str | Path) -> Path:
         """Write :meth:`table` as CSV."""
@@ -119,11 +116,11 @@ def compare(reports: Mapping[str, Report], *unnamed: Report, against: str | None
     Where two reports are about the same rows (the same factors in the same order) with the same seed and options, their
     replicates are draws of the same rows. Differences are then paired: the standard error is that of the replicates'
     differences, in which chance common to both cancels. Otherwise the two standard errors are added in quadrature, and
-    a note says why. All tests of the comparison are counted together by Holm's rule.
+    a note gives the reason. All tests of the comparison are counted together by Holm's rule.
 
     Args:
         reports: By the name that tables and pages should call each representation, ``{"vae": ..., "flow": ...}``.
-        unnamed: None: reports without names are refused, as sentences about them could not be told apart.
+        unnamed: None: reports without names are refused, as sentences about them would be ambiguous.
         against: Compare the others with this one only, instead of every two.
 
     Returns:

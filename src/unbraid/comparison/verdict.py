@@ -1,4 +1,4 @@
-"""Sentences and caveats."""
+"""Verdict of a comparison in sentences, with caveats."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from unbraid.results.finding import FindingKind
 from unbraid.results.report import Report
 
 MOST_PAIRS = 3
-#: How many times as many scores one of two must win to be called mostly better.
+#: Ratio of sure wins from which one of two representations is called mostly better.
 MOSTLY = 3
 
 
 def verdict(names: Sequence[str], differences: Sequence[Difference], caveats: Sequence[str] = ()) -> tuple[str, ...]:
-    """Say which is better: a sentence for each pair, or for each representation where there are many pairs.
+    """Return which is better: a sentence for each pair, or for each representation where there are many pairs.
 
     Then the caveats, then what "sure" means.
     """
@@ -32,14 +32,14 @@ def verdict(names: Sequence[str], differences: Sequence[Difference], caveats: Se
     if not pairs:
         return ("The representations share no score, so that nothing can be compared.",)
     if len(pairs) <= MOST_PAIRS:
-        said = [pair_verdict(items) for items in pairs]
+        sentences = [pair_verdict(items) for items in pairs]
     else:
-        said = [_tally(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
-    return (*said, *caveats, *_method(differences))
+        sentences = [_tally(name, differences) for name in sorted(names, key=lambda name: -_lead(name, differences))]
+    return (*sentences, *caveats, *_method(differences))
 
 
 def pair_verdict(items: Sequence[Difference]) -> str:
-    """Say which of two representations is better, at which properties, and how many differences are sure."""
+    """Return which of two representations is better, at which properties, and how many differences are sure."""
     first, second = items[0].first, items[0].second
     tested = [item for item in items if item.p_value is not None]
     if not tested:
@@ -51,8 +51,8 @@ def pair_verdict(items: Sequence[Difference]) -> str:
     if n_equal == len(tested):
         return f"{first} and {second} are equal at {_all_of(n_equal)}."
     if not any(won.values()):
-        told = f"{n_equal} {_are(n_equal)} equal and {rest}" if n_equal else _all_of(rest)
-        return f"No difference between {first} and {second} is sure: {told} could be chance."
+        others = f"{n_equal} {_are(n_equal)} equal and {rest}" if n_equal else _all_of(rest)
+        return f"No difference between {first} and {second} is sure: {others} could be chance."
     tail = _tail(rest, n_equal)
     ahead, behind = sorted((first, second), key=lambda name: -len(won[name]))
     if len(won[behind]) * MOSTLY <= len(won[ahead]):
@@ -64,7 +64,7 @@ def pair_verdict(items: Sequence[Difference]) -> str:
 
 
 def _better_at(ahead: str, behind: str, won: Mapping[str, Sequence[Difference]], tested: Sequence[Difference]) -> str:
-    """Say at how many scores the one ahead is surely better, and at how many the other is."""
+    """Count the scores at which either representation is surely better."""
     if not won[behind]:
         return f"{ahead} is surely better than {behind} at {_share(won[ahead], tested)} and surely worse at none"
     return (
@@ -74,7 +74,7 @@ def _better_at(ahead: str, behind: str, won: Mapping[str, Sequence[Difference]],
 
 
 def _tail(rest: int, n_equal: int) -> str:
-    """Say how many of the scores without a sure winner are equal, and how many could be chance."""
+    """Count the scores without a sure winner: equal ones, and differences that could be chance."""
     if rest and n_equal:
         return f"; of the others, {n_equal} {_are(n_equal)} equal and {rest} could be chance."
     if n_equal:
@@ -123,37 +123,37 @@ def _won_and_lost(name: str, differences: Sequence[Difference]) -> tuple[int, in
 
 
 def _method(differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say what "sure" allows for and how much was paired; nothing where nothing was tested."""
+    """Explain "sure" and the pairing of tests; empty where nothing was tested."""
     tested = [item for item in differences if item.p_value is not None]
     if not tested:
         return ()
     paired = sum(item.paired for item in tested)
-    said = f"Sure means below {100 * LEVEL:g} % by chance, with all {len(tested)} tests counted together (Holm). "
+    meaning = f"Sure means below {100 * LEVEL:g} % by chance, with all {len(tested)} tests counted together (Holm). "
     if len(tested) == 1:
-        said = f"Sure means below {100 * LEVEL:g} % by chance. "
+        meaning = f"Sure means below {100 * LEVEL:g} % by chance. "
     if paired == len(tested):
-        return (said + "The rows are the same, so that differences are paired.",)
+        return (meaning + "The rows are the same, so that differences are paired.",)
     reasons = dict.fromkeys(UNPAIRED[item.status] for item in tested if not item.paired)
     how = "No difference is" if not paired else f"Only {paired} of {len(tested)} differences are"
-    return (f"{said}{how} paired: {'; '.join(reasons)}.",)
+    return (f"{meaning}{how} paired: {'; '.join(reasons)}.",)
 
 
 #: Chance levels closer than this are alike.
 LEAST_APART = 0.05
-#: How many caveats the verdict has; a page has all of them.
-MOST_TOLD = 3
+#: Most caveats and most factors in a verdict; a page has all caveats.
+MOST_LISTED = 3
 
 
 def caveats(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say why sure differences need care: the first few with the reason, the others by name."""
-    found = [(item.metric, said) for item in differences if (said := caveat(reports, item))]
-    told = [f"Read {metric} with care: {said}." for metric, said in found[:MOST_TOLD]]
-    others = [metric for metric, _ in found[MOST_TOLD:]]
-    return (*told, f"The like holds for {', '.join(others)}.") if others else tuple(told)
+    """Return caveats on sure differences: the first few with the reason, the others by name."""
+    found = [(item.metric, reason) for item in differences if (reason := caveat(reports, item))]
+    sentences = [f"Read {metric} with care: {reason}." for metric, reason in found[:MOST_LISTED]]
+    others = [metric for metric, _ in found[MOST_LISTED:]]
+    return (*sentences, f"The same applies to {', '.join(others)}.") if others else tuple(sentences)
 
 
 def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say which scores were not tested because their chance level differs with the number of codes or rows."""
+    """Name the scores that were not tested because their chance level differs with the number of codes or rows."""
     found: dict[str, list[str]] = {}
     for item in differences:
         if item.status is Comparability.CHANCE_DIFFERS:
@@ -166,16 +166,17 @@ def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
 
 
 def unlike(reports: Mapping[str, Report], differences: Sequence[Difference]) -> tuple[str, ...]:
-    """Say that scores over different factors do not rank models, where the factors have other names or kinds."""
+    """Return a caveat where factors differ in name or kind: such scores do not rank models."""
     pairs = dict.fromkeys((item.first, item.second) for item in differences if not _label_free(item))
     apart = [pair for pair in pairs if _factors(reports[pair[0]]) != _factors(reports[pair[1]])]
     if not apart:
         return ()
     first, second = apart[0]
+    factors = f"{_factor_text(reports[first])}; {_factor_text(reports[second])}"
     others = f", and so were {len(apart) - 1} more of the pairs" if len(apart) > 1 else ""
     return (
-        f"{first} and {second} were scored over different factors ({_told(reports[first])}; {_told(reports[second])})"
-        f"{others}: scores over different factors do not rank models, so what follows compares numbers only.",
+        f"{first} and {second} were scored over different factors ({factors}){others}: scores over "
+        "different factors do not rank models, so what follows compares numbers only.",
     )
 
 
@@ -187,19 +188,19 @@ def _factors(report: Report) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return report.setup.factor_names, report.setup.factor_kinds
 
 
-def _told(report: Report) -> str:
+def _factor_text(report: Report) -> str:
     """Name the factors, with their kinds."""
-    return listing([f"{name} {kind}" for name, kind in zip(*_factors(report), strict=True)], MOST_TOLD) or "none"
+    return listing([f"{name} {kind}" for name, kind in zip(*_factors(report), strict=True)], MOST_LISTED) or "none"
 
 
 def caveat(reports: Mapping[str, Report], item: Difference) -> str:
-    """Say why a sure difference needs care: chance, or codes that encode no factor; else nothing."""
+    """Return the caveat on a sure difference: chance levels, or codes that encode no factor; else empty."""
     if not item.sure or item.better is None:
         return ""
-    return _owed_to_chance(reports, item) or _owed_to_empty_codes(reports, item)
+    return _chance_caveat(reports, item) or _empty_codes_caveat(reports, item)
 
 
-def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
+def _chance_caveat(reports: Mapping[str, Report], item: Difference) -> str:
     """Give both chance levels where, counted from chance, a difference shrinks by half or changes sign."""
     metric = METRICS[item.metric]
     first, second = (reports[name].scores[item.metric] for name in (item.first, item.second))
@@ -221,8 +222,8 @@ def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
     )
 
 
-def _owed_to_empty_codes(reports: Mapping[str, Report], item: Difference) -> str:
-    """Say that codes which encode no factor put a representation behind, where it would be ahead without them."""
+def _empty_codes_caveat(reports: Mapping[str, Report], item: Difference) -> str:
+    """Return a caveat where a representation is behind only because of codes that encode no factor."""
     loser = item.second if item.better == item.first else item.first
     ahead, behind = (reports[name].scores[item.metric] for name in (str(item.better), loser))
     empty = {name for found in reports[loser].findings if found.kind is FindingKind.EMPTY for name in found.codes}

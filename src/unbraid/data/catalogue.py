@@ -1,4 +1,4 @@
-"""The table of data sets: what there is, which files each needs, and how it is opened."""
+"""Table of data sets: names, files needed, and readers."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class DatasetEntry:
     """One row of the table.
 
     Attributes:
-        name: What commands call it.
-        title: What it shows, in a few words.
+        name: Name in commands.
+        title: Content, in a few words.
         sizes: Values of each factor.
         read: Opens it, given where its files are; without an argument if it needs none.
         files: What must be in the data folder.
@@ -138,7 +138,7 @@ def load_dataset(name: str, folder: str | Path | None = None) -> FactorDataset:
 
 
 def check_files(name: str, folder: str | Path | None = None) -> list[Path]:
-    """Return which files of a data set are there, none for one that needs none; or say how to get them."""
+    """Return the files of a data set, an empty list if it needs none; raise with instructions if files are missing."""
     entry, root = DATASETS[name], data_folder(folder)
     found = [find_file(entry, file, root) for file in entry.files]
     present = [path for path in found if path is not None]
@@ -150,7 +150,7 @@ def check_files(name: str, folder: str | Path | None = None) -> list[Path]:
 
 
 def by_hand(entry: DatasetEntry, folder: Path) -> str:
-    """Say which files to put where, to go on a sentence."""
+    """Return which files to put where, as the end of a sentence."""
     missing = [file for file in entry.files if find_file(entry, file, folder) is None]
     places = "; ".join(f"{file.name} from {file.url}" for file in missing)
     return f"put into {str(folder / entry.folder)!r}: {places}"

@@ -19,7 +19,7 @@ BACKGROUND_COLOURS: dict[str, tuple[float, float, float]] = {"black": (0.0, 0.0,
 
 
 class ColouredDigits:
-    """Digits in red or green on black or white, with the three factors that say which.
+    """Digits in red or green on black or white, and the factors digit, digit colour and background colour.
 
     Colours are drawn once, when the set is made; pictures are painted when asked for: ink of full strength has the
     colour of the digit, paper that of the background, and what lies between is mixed in proportion.

@@ -1,4 +1,4 @@
-"""Dataset protocol, image grids."""
+"""Data sets with known factors: their protocol, grids of images, and rows drawn by factor values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FactorDataset(Protocol):
     """Pictures by row number, and the factors that made them.
 
     Attributes:
-        factor_names: What the factors are called.
+        factor_names: Names of the factors.
         factor_sizes: Values each can take; they are counted from 0.
         factor_kinds: ``"categorical"``, ``"ordinal"``, ``"continuous"`` or ``"circular:PERIOD"``, as
             :class:`unbraid.Representation` takes them.
@@ -134,16 +134,16 @@ def sample_rows(
     joint: FactorJoint | None = None,
     rng: np.random.Generator | int = 0,
 ) -> IntArray:
-    """Draw rows, with repetition: some factors held, some tied to each other, the rest as the data has them.
+    """Draw rows with replacement: some factors fixed, some with a given joint distribution, the rest as in the data.
 
     Values of the factors in ``joint`` are drawn from it, given the ones in ``fixed``; then a row is drawn evenly from
     those that have these values. On a grid, the remaining factors are so even and independent.
 
     Args:
         dataset: Where the rows are.
-        n_samples: How many to draw.
+        n_samples: Number of samples.
         fixed: Factors to hold, by name, at a value counted from 0.
-        joint: How factors depend on each other.
+        joint: Joint distribution of some factors.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -175,7 +175,7 @@ def sample_rows(
 
 
 def check_rows(index: IntArray, n_rows: int) -> IntArray:
-    """Return row numbers as an array, or say that they are none."""
+    """Return row numbers as an array; raise if they are not valid row numbers."""
     rows = np.asarray(index)
     if rows.size == 0:
         rows = rows.astype(np.intp)
@@ -200,7 +200,7 @@ def _check_fixed(dataset: FactorDataset, fixed: Mapping[str, int]) -> dict[str, 
 def _draw_joint(
     dataset: FactorDataset, joint: FactorJoint, held: Mapping[str, int], n_samples: int, rng: np.random.Generator
 ) -> dict[str, IntArray]:
-    """Draw the factors of the joint that are not held, given those that are."""
+    """Draw the factors of the joint that are not fixed, given the fixed factors."""
     sizes = dict(zip(dataset.factor_names, dataset.factor_sizes, strict=True))
     for name in joint.names:
         check_choice("factor of joint", name, sizes)
@@ -234,7 +234,7 @@ def _matching_rows(
     return order[first + (rng.random(n_samples) * (last - first)).astype(np.intp)]
 
 
-#: What models of 64 × 64 pixels are given, whatever the size of the files.
+#: Side of the pictures in pixels, whatever the size in the files.
 SIDE = 64
 
 
@@ -315,7 +315,7 @@ def grid_order(classes: NDArray[Any], source: str) -> tuple[IntArray, tuple[int,
 
     Args:
         classes: Factor values of each row, ``(n, n_factors)``, any numbers.
-        source: What an error calls the data.
+        source: Name of the data in errors.
 
     Returns:
         Row numbers in the order of the grid, and how many values each factor takes.
@@ -338,7 +338,7 @@ def grid_order(classes: NDArray[Any], source: str) -> tuple[IntArray, tuple[int,
 
 
 def shrink(images: AnyArray, side: int = SIDE) -> ByteArray:
-    """Bring pictures ``(n, height, width, ...)`` to ``side`` × ``side``, each new pixel the mean of what it covers."""
+    """Bring pictures ``(n, height, width, ...)`` to ``side`` × ``side``, each pixel the mean of those it covers."""
     heights, widths = (_cover(size, side) for size in images.shape[1:3])
     smaller = np.einsum("ih,nhw...->niw...", heights, images.astype(np.float32), optimize=True)
     smaller = np.einsum("jw,niw...->nij...", widths, smaller, optimize=True)

@@ -1,4 +1,4 @@
-"""Files, checksums, resume.
+"""Published files of data sets: addresses, checksums, and downloads that resume.
 
 Lengths and SHA-256 sums are those of TensorFlow Datasets (``tensorflow_datasets/url_checksums`` of
 https://github.com/tensorflow/datasets); MD5 sums those of disent (``disent/dataset/data`` of
@@ -32,7 +32,7 @@ class DataFile:
     """A published file.
 
     Attributes:
-        name: What it is called in the data folder.
+        name: Name in the data folder.
         url: Where it is fetched from, or, if ``by_hand``, the page where a person can.
         n_bytes: Its length, where known.
         sha256: Checksum, where known.
@@ -206,7 +206,7 @@ def fetch_file(file: DataFile, folder: Path, *, show: bool | None = None) -> Pat
 
 
 def find_fault(file: DataFile, path: Path, *, show: bool | None = None) -> str | None:
-    """Compare a file with its published length and checksum; return what is wrong, to go on a sentence, or ``None``."""
+    """Compare a file with its published length and checksum; return the end of a sentence on the fault, or ``None``."""
     n_bytes = path.stat().st_size
     if file.n_bytes is not None and n_bytes != file.n_bytes:
         return f"must have {file.n_bytes} bytes, got {n_bytes}"
@@ -227,7 +227,7 @@ def _download(file: DataFile, partial: Path, show: bool | None) -> None:
         reply = urlopen(Request(file.url, headers=headers), timeout=TIMEOUT_S)
     except HTTPError as error:
         if start and error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            partial.unlink()  # what is there is as long as the file or longer: begin again
+            partial.unlink()  # the partial file is as long as the whole or longer: start again
             return _download(file, partial, show)
         raise
     with reply:

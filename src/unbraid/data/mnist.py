@@ -1,4 +1,4 @@
-"""MNIST, EMNIST, IDX."""
+"""Readers of MNIST, EMNIST and their IDX files, and the digits that come with scikit-learn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unbraid.data.dataset import LabelledImages
 
 GZIP_MAGIC = b"\x1f\x8b"
 UNSIGNED_BYTE = 0x08
-#: What each of the two files of a part is called, after ``train-`` or ``t10k-``, and how many axes it has.
+#: Names of the two files of a part, after ``train-`` or ``t10k-``, and their numbers of axes.
 CONTENTS = {"images": 3, "labels": 1}
 
 
@@ -37,7 +37,7 @@ def read_idx(path: str | Path) -> ByteArray:
 
 
 def parse_idx(content: bytes, name: str) -> ByteArray:
-    """Read the bytes of an IDX file, compressed or not; ``name`` is what errors call it."""
+    """Read the bytes of an IDX file, compressed or not; ``name`` is its name in errors."""
     data = _uncompressed(content, name)
     if len(data) < 4 or data[:2] != b"\0\0":
         raise ValueError(
@@ -123,7 +123,7 @@ def _bytes_of(path: Path) -> bytes:
 def _uncompressed(data: bytes, name: str) -> bytes:
     try:
         return gzip.decompress(data) if data[:2] == GZIP_MAGIC else data
-    except (OSError, EOFError, zlib.error) as error:  # gzip has all three for what it cannot read
+    except (OSError, EOFError, zlib.error) as error:  # gzip raises all three for damaged files
         raise ValueError(f"file {name!r} is compressed but cut short or damaged; fetch it again.") from error
 
 
@@ -195,7 +195,7 @@ EMNIST_ARCHIVE = "gzip.zip"
 
 
 def read_mnist(folder: Path) -> LabelledImages:
-    """Return the digits to learn from; :func:`mnist_digits` returns those held out too."""
+    """Return the training digits; :func:`mnist_digits` returns the test digits as well."""
     digits, _ = mnist_digits(folder)
     return LabelledImages(digits.images, digits.labels, name="digit")
 

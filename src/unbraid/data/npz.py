@@ -1,4 +1,4 @@
-"""Arrays in ``.npz`` archives, without ever unpickling, and without holding more of a large one than is needed."""
+"""Arrays of ``.npz`` archives, read without unpickling, and a large array in chunks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOCAL_HEADER = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One array of an archive: what it is, before it is read."""
+    """One array of an archive: its name, type and shape, before it is read."""
 
     path: Path
     name: str
@@ -113,7 +113,7 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Turn what a damaged archive raises into a sentence."""
+    """Turn errors of a damaged archive into one sentence."""
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:

@@ -1,4 +1,4 @@
-"""DSprites, Shapes3D, MPI3D, Cars3D, smallNORB."""
+"""Readers of dSprites, Shapes3D, MPI3D, Cars3D and smallNORB."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_shapes3d(path: Path) -> ImageGrid:
             if missing:
                 raise ValueError(f"file {str(path)!r} must hold 'images' and 'labels', got {', '.join(file)}.")
             images, labels = np.asarray(file["images"]), np.asarray(file["labels"])
-    except (OSError, RuntimeError, KeyError) as error:  # h5py has all three for what it cannot read
+    except (OSError, RuntimeError, KeyError) as error:  # h5py raises all three for damaged files
         raise ValueError(f"file {str(path)!r} is damaged, cut short or not HDF5; fetch it again.") from error
     if images.ndim != 4 or images.dtype != np.uint8 or labels.shape != (len(images), len(SHAPES3D_NAMES)):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The synthetic scheme of the orthogonality paper: factors whose subspaces, and so IWO and IWR, are known."""
+"""Synthetic scheme of the orthogonality paper: factors with known subspaces, IWO and IWR."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
@@ -16,7 +16,7 @@ N_LEVELS: dict[MappingKind, int] = {"polynomial": 40, "trigonometric": 40, "perm
 NOISE = 0.01
 
 
-class Truth(NamedTuple):
+class SchemeTruth(NamedTuple):
     """Result of a perfect measurement of a scheme."""
 
     iwo_matrix: FloatArray
@@ -125,12 +125,12 @@ def orthogonal_scheme(
     )
 
 
-def scheme_truth(n_codes: int, n_factors: int, rank: int) -> Truth:
+def scheme_truth(n_codes: int, n_factors: int, rank: int) -> SchemeTruth:
     """Right answers for a scheme, by counting the axes that two factors share; no data are drawn."""
     uses = np.zeros((n_factors, n_codes))
     np.put_along_axis(uses, axis_windows(n_codes, n_factors, rank), 1.0, axis=1)
     matrix = 1 - uses @ uses.T / rank
-    return Truth(
+    return SchemeTruth(
         iwo_matrix=matrix,
         iwo=float(matrix[np.triu_indices(n_factors, 1)].mean()),
         iwr=float(1 - np.log(rank) / np.log(n_codes)),

@@ -1,4 +1,4 @@
-"""Procedural sprites and variants."""
+"""Sprites drawn on request, and their variants: in colour, on noise, on a texture, with a square."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _templates(reach: int, n_scales: int, n_orientations: int) -> ByteArray:
     scales = np.linspace(0.5, 1, n_scales)
     drawn = []
     for outline, symmetry in SHAPES.values():
-        # a turn that changes nothing is drawn with the very same angle, so that rounding cannot tell them apart
+        # a rotation onto itself is drawn with exactly the same angle, so that rounding makes no difference
         turns = np.arange(n_orientations) % (n_orientations / symmetry)
         for scale in scales:
             for angle in 2 * np.pi * turns / n_orientations:
@@ -170,7 +170,7 @@ class Paint(Protocol):
 
 
 class PaintedSprites(FactorGrid):
-    """Sprites painted over: same factors, and what is added is drawn by chance for each row, once and for all.
+    """Sprites painted over: the same factors, with additions drawn at random for each row, the same at every call.
 
     Attributes:
         base: The black and white grid that is painted.
@@ -207,7 +207,7 @@ class SquaredSprites(PaintedSprites):
 def sprites_colour(base: FactorGrid | None = None, *, seed: int = 0) -> PaintedSprites:
     """Give every sprite a colour: red, green and blue each drawn evenly from 0.5 to 1.
 
-    The colour is no factor: it is one more thing that a code may carry or leave out.
+    The colour is no factor: it is a nuisance that a code may encode or not.
 
     Args:
         base: A grid of black and white pictures; :func:`sprites` if none is given.
@@ -245,7 +245,7 @@ def sprites_scream(base: FactorGrid | None = None, *, seed: int = 0) -> PaintedS
 def sprites_square(base: FactorGrid | None = None, *, seed: int = 0) -> SquaredSprites:
     """Add a grey square of random place and size, over the sprite where they meet.
 
-    Tests whether codes learned without the square stay useful with it. ``squares(index)`` says where it is: for
+    Tests whether codes learned without the square stay useful with it. ``squares(index)`` is its place: for
     pictures of 64 pixels its side is 4 to 16, and all of it is in the picture.
 
     Args, and an example, as for :func:`sprites_colour`.

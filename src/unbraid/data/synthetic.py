@@ -1,4 +1,4 @@
-"""Codes with known scores: cosines, MPI3D labels, the demo."""
+"""Synthetic codes with known scores: cosines of factors, MPI3D labels, and the demo."""
 
 from typing import Literal, get_args
 
@@ -10,17 +10,7 @@ from unbraid._base.checks import MIN_ROWS, check_at_least, check_choice
 from unbraid.representation.representation import Representation
 
 CosineScenario = Literal[
-    "Cos0",
-    "Cos1I",
-    "Cos2I",
-    "Cos3I",
-    "Cos1D",
-    "Cos2D",
-    "Cos3D",
-    "CosNuis2I",
-    "CosNuis3I",
-    "CosNuis2D",
-    "CosNuis3D",
+    "Cos0", "Cos1I", "Cos2I", "Cos3I", "Cos1D", "Cos2D", "Cos3D", "CosNuis2I", "CosNuis3I", "CosNuis2D", "CosNuis3D"
 ]
 # Each code is the cosine of a mean of y1, y2, y3 and the nuisance n; these are the weights of the means.
 ANGLES: dict[str, tuple[tuple[float, float, float, float], ...]] = {
@@ -71,9 +61,7 @@ def cosine_dependence(scenario: CosineScenario, *, n_samples: int = 10_000, seed
     angles: FloatArray = np.stack([y1, y2, y3, nuisance], axis=1) @ np.array(ANGLES[kind]).T
     codes = np.cos(angles) if scenario == "Cos0" else np.column_stack([np.cos(angles), noise])
     return Representation(
-        codes,
-        {"y1": y1, "y2": y2, "y3": y3},
-        code_names=[f"z{j + 1}" for j in range(codes.shape[1])],
+        codes, {"y1": y1, "y2": y2, "y3": y3}, code_names=[f"z{j + 1}" for j in range(codes.shape[1])]
     )
 
 
@@ -97,7 +85,7 @@ def mpi3d_labels(
     0.0016, so that every code is a blend of all factors that a matrix undoes.
 
     Args:
-        codes: How codes follow from labels.
+        codes: ``"labels"``, ``"noisy"`` or ``"mix"``, as above.
         n_samples: Rows, drawn from the 1 036 800 of the grid without repetition.
         scale: Multiplies the noise of ``"noisy"`` and of ``"mix"``.
         seed: Same seed, same rows and codes; and the same mixing matrix for any number of rows.

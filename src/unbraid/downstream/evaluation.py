@@ -26,15 +26,15 @@ from unbraid.representation.representation import Representation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartResult:
-    """How well one part of a target is predicted.
+    """Test performance on one part of a target.
 
     Attributes:
         name: Of the factor, coordinate or mask.
-        measure: What ``value`` is: ``"accuracy"``, ``"R²"``, ``"R² of cosine and sine"`` or ``"IoU"``.
+        measure: Measure of ``value``: ``"accuracy"``, ``"R²"``, ``"R² of cosine and sine"`` or ``"IoU"``.
         value: On the test rows, in [0, 1], higher is better.
-        blind: What the best guess without codes makes.
+        blind: Performance of the best guess without codes.
         seconds: That this took.
-        note: What a reader should know of it, or nothing.
+        note: Limitation of the result, or empty.
     """
 
     name: str
@@ -47,19 +47,19 @@ class PartResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskResult:
-    """How well a task is solved.
+    """Test performance on one task.
 
     Attributes:
         name: Of the task.
-        predictor: What solved it.
-        measure: What ``value`` is, or a mean of.
+        predictor: Name of the predictor.
+        measure: Measure of ``value``, or of the numbers it is the mean of.
         value: Mean over the parts, on the test rows, in [0, 1], higher is better.
         blind: The same mean of guesses made without codes: 0 for numbers and angles, the share of the commonest class.
         parts: Each part.
         n_train: Rows it was learned from.
         n_test: Rows it was tested on.
         seconds: That its parts took, whether or not another task had them done.
-        notes: What a reader should know before trusting the number.
+        notes: Limitations of the result.
     """
 
     name: str
@@ -76,7 +76,7 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bench:
-    """Codes of the rows to learn from and to test on, scaled by the former; shared by all tasks of a size.
+    """Codes of the training and test rows, standardised on the training rows; shared by all tasks of a size.
 
     Attributes:
         train: Rows to learn from.
@@ -103,7 +103,7 @@ def solve(
     seed: int = 0,
     pictures: Pictures | None = None,
 ) -> TaskResult:
-    """Learn a task from the codes of some rows and test it on others.
+    """Train a predictor of a task on the codes of some rows, and test it on others.
 
     The test rows depend on the number of rows and on ``seed`` alone, so that every model, predictor and training size
     is tested on the same; a smaller training set is the beginning of a larger one.
@@ -142,7 +142,7 @@ def solve(
 
 
 def set_up(rep: Representation, split: Split, n_train: TrainSize, seed: int) -> Bench:
-    """Scale the codes by the rows to learn from."""
+    """Standardise the codes on the training rows."""
     train = split.train_rows(n_train)
     codes, test_codes = standardise(rep.codes[train], rep.codes[split.test])
     return Bench(train=train, test=split.test, codes=codes, test_codes=test_codes, seed=seed)
@@ -191,7 +191,7 @@ def _solve_part(bench: Bench, factor: Factor, predictor: Predictor) -> PartResul
         codes=bench.codes[train],
         test_codes=bench.test_codes[test],
     )
-    # by name, so that a part is predicted alike whichever task asks for it
+    # by name, so that a part has the same prediction in every task
     rng = np.random.default_rng([bench.seed, zlib.crc32(factor.name.encode())])
     guess = _blind_guess(task)
     is_settled = len(np.unique(factor.numbers[task.train])) == 1
@@ -207,7 +207,7 @@ def _solve_part(bench: Bench, factor: Factor, predictor: Predictor) -> PartResul
 
 
 def _blind_guess(task: ProbeTask) -> FloatArray:
-    """Predict the commonest class, or the mean, of the rows to learn from."""
+    """Predict the commonest class, or the mean, of the training rows."""
     factor = task.factor
     if factor.is_numeric:
         mean = factor.targets(task.train).mean(axis=0)
@@ -256,7 +256,7 @@ def _masks_found(bench: Bench, target: Target, predictor: Predictor) -> PartResu
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
 
-#: As in the table of a study: ``factor`` is empty in the row for the whole task, ``n_rows`` are those learned from,
+#: As in the table of a study: ``factor`` is empty in the row for the whole task, ``n_rows`` are the training rows,
 #: ``null`` is a guess without codes, and ``value`` is NaN where ``failure`` gives a reason.
 COLUMNS = ("name", "predictor", "factor", "n_rows", "value", "null", "failure", "seconds")
 
@@ -327,12 +327,12 @@ def _named(argument: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _or_reason(make: Callable[Given, Made], *given: Given.args, **named: Given.kwargs) -> Made | str:
-    """Return what is made, or why it cannot be."""
+    """Return the result, or the reason of a failure."""
     try:
         return make(*given, **named)
     except ValueError as error:
         return str(error)
-    except Exception as error:  # one task must never take the others down; its row carries the reason
+    except Exception as error:  # an error of one task must not stop the others; its row gives the reason
         return f"{type(error).__name__}: {error}"
 
 

@@ -56,7 +56,7 @@ def train_decoder(
 
 
 def _network(n_codes: int, n_pixels: int, generator: torch.Generator) -> nn.Sequential:
-    # left empty at first, or they would draw from torch's own, global chance
+    # left uninitialised, or they would draw from torch's global generator
     sides = pairwise((n_codes, WIDTH, WIDTH, n_pixels))
     layers = [nn.utils.skip_init(nn.Linear, *both) for both in sides]  # type: ignore[no-untyped-call]
     for layer in layers:

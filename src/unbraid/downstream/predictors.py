@@ -22,7 +22,7 @@ from unbraid.probes.trees import BoostingOptions, ForestOptions, fit_boosting, f
 
 #: Units in each of the two hidden layers of the network.
 WIDTH = 128
-#: Share of the training rows by which the network is stopped.
+#: Share of the training rows that are validation rows for early stopping.
 VALIDATION_SHARE = 0.15
 
 Predict = Callable[[ProbeTask, np.random.Generator], FloatArray]
@@ -34,13 +34,13 @@ class Predictor:
 
     Attributes:
         name: As tables and study files call it.
-        says: What it is.
+        description: Description, in a sentence.
         predict: From standardised codes to labels (classes) or targets (numbers, angles) of the held-out rows.
         finds_masks: Whether it can say which pixels show the object.
     """
 
     name: str
-    says: str
+    description: str
     predict: Predict
     finds_masks: bool
 
@@ -57,12 +57,12 @@ def predict_by_forest(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
 
 
 def predict_by_boosting(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
-    """Sum of small trees, each fitted to what the ones before leave over."""
+    """Sum of small trees, each fitted to the residual of those before."""
     return fit_boosting(BoostingOptions(), task, int(rng.integers(2**31))).predict(task.test_codes)
 
 
 def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
-    """A linear model plus a network with two hidden layers, Kaiming initialised, stopped on rows kept aside."""
+    """A linear model plus a network with two hidden layers, Kaiming initialised, stopped early."""
     require("the mlp predictor", "torch", extra="torch")
     n_train, n_test = len(task.train), len(task.test)
     order = rng.permutation(n_train)
@@ -82,25 +82,25 @@ def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
 _ROWS = (
     Predictor(
         name="linear",
-        says="Least squares for numbers, logistic regression for classes.",
+        description="Least squares for numbers, logistic regression for classes.",
         predict=predict_linearly,
         finds_masks=True,
     ),
     Predictor(
         name="boosting",
-        says="100 rounds of gradient-boosted trees with 15 leaves.",
+        description="100 rounds of gradient-boosted trees with 15 leaves.",
         predict=predict_by_boosting,
         finds_masks=False,
     ),
     Predictor(
         name="forest",
-        says="A random forest of 50 trees with at least 5 rows in a leaf.",
+        description="A random forest of 50 trees with at least 5 rows in a leaf.",
         predict=predict_by_forest,
         finds_masks=False,
     ),
     Predictor(
         name="mlp",
-        says=f"A linear model plus a network with two hidden layers of {WIDTH}; needs torch.",
+        description=f"A linear model plus a network with two hidden layers of {WIDTH}; needs torch.",
         predict=predict_by_network,
         finds_masks=True,
     ),

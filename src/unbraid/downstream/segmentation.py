@@ -12,9 +12,9 @@ from unbraid._base.optional import require
 from unbraid.probes.linear import ridge_solver
 
 PIXEL_RIDGE = 1e-3
-#: Numbers held at once while pictures are predicted, about 30 MB.
+#: Most numbers in memory while masks are predicted, about 30 MB.
 CELLS_AT_ONCE = 4_000_000
-#: A pixel is said to show the object if it is predicted above one of these, chosen on rows learned from.
+#: A pixel shows the object if its prediction exceeds one of these thresholds, chosen on training rows.
 THRESHOLDS = np.linspace(0.05, 0.95, 19)
 ROWS_TO_CHOOSE_BY = 500
 
@@ -23,7 +23,7 @@ Decode = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MasksFound:
-    """How well masks are found.
+    """Test performance of predicted masks.
 
     Attributes:
         iou: Mean over test rows of the pixels in both masks over the pixels in either, in [0, 1].
@@ -44,12 +44,12 @@ def find_masks(
     predictor: str,
     seed: int,
 ) -> MasksFound:
-    """Learn a decoder from codes to masks on some rows, and compare its masks with the true ones on others.
+    """Train a decoder from codes to masks on some rows, and compare its masks with the true ones on others.
 
     Args:
         codes: Scaled codes of the rows learned from.
         test_codes: Scaled codes of the rows tested on.
-        masks: Where the object is, in all rows, ``(n, height, width)``.
+        masks: Pixels of the object, in all rows, ``(n, height, width)``.
         train: Rows learned from.
         test: Rows tested on.
         predictor: ``"linear"`` or ``"mlp"``.
@@ -81,7 +81,7 @@ def mean_mask(flat: BoolArray, rows: IntArray) -> FloatArray:
 def _best_iou(
     decode: Decode, codes: FloatArray, test_codes: FloatArray, flat: BoolArray, train: IntArray, test: IntArray
 ) -> float:
-    """Choose the threshold on rows learned from, and test with it on the others."""
+    """Choose the threshold on training rows, and test with it on the others."""
     few = slice(0, ROWS_TO_CHOOSE_BY)
     learned = _iou(decode, codes[few], flat, train[few], THRESHOLDS)
     best = THRESHOLDS[[int(learned.argmax())]]

@@ -21,10 +21,10 @@ CHUNK = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pictures:
-    """What some tasks ask about the pictures, row by row.
+    """Properties of the pictures that some tasks predict, row by row.
 
     Attributes:
-        masks: Where the object is, ``(n, height, width)``; ``None`` if that is not known.
+        masks: Pixels of the object, ``(n, height, width)``; ``None`` if that is not known.
         squares: Left edge, top edge and side of a grey square, in pixels, ``(n, 3)``; ``None`` without one.
     """
 
@@ -33,7 +33,7 @@ class Pictures:
 
 
 def pictures_of(dataset: Any, index: ArrayLike) -> Pictures:
-    """Look at some rows of a data set.
+    """Return properties of the pictures in some rows of a data set.
 
     A mask is the picture itself where pictures are black and white, as of sprites; of sprites painted over, it is that
     of the sprite beneath. Other pictures have none.
@@ -66,14 +66,14 @@ def _masks(dataset: Any, rows: Any) -> BoolArray | None:
     return masks
 
 
-#: What the two factors of a position are called.
+#: Names of the two factors of a position.
 POSITIONS = (("x", "y"), ("pos_x", "pos_y"), ("position_x", "position_y"))
 SQUARE = ("square_x", "square_y")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Target:
-    """What a task asks for.
+    """Target of a task.
 
     Attributes:
         name: Of the task.
@@ -124,7 +124,7 @@ def cartesian(rep: Representation, pictures: Pictures | None) -> Target:
 
 
 def polar(rep: Representation, pictures: Pictures | None) -> Target:
-    """Distance and direction from the corner where both coordinates are smallest: no direction comes round again."""
+    """Distance and direction from the corner where both coordinates are smallest: no direction wraps round."""
     x, y = (_unit(factor) for factor in _position(rep))
     radius, angle = _polar_parts(x, y, kind="continuous")
     return Target(name="position_polar", parts=(radius, angle))
@@ -162,7 +162,7 @@ def segmentation(rep: Representation, pictures: Pictures | None) -> Target:
 
 
 def position_names(factor_names: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return what the factors of the position are called, if they are there."""
+    """Return the names of the factors of the position, if they are there."""
     return next((pair for pair in POSITIONS if set(pair) <= set(factor_names)), None)
 
 
@@ -193,7 +193,7 @@ def _unit(factor: Factor) -> FloatArray:
 
 def _polar_parts(x: FloatArray, y: FloatArray, *, kind: str) -> tuple[Factor, Factor]:
     radius = np.hypot(x, y)
-    # the origin lies in no direction: such a row has no angle to predict
+    # the origin has no direction: such a row has no angle to predict
     angle = np.where(radius > 0, np.arctan2(y, x), np.nan)
     return make_factor(radius, name="radius", kind="continuous"), make_factor(angle, name="angle", kind=kind)
 
@@ -208,15 +208,15 @@ class Task:
 
     Attributes:
         name: As tables and study files call it.
-        says: What is predicted, in a sentence.
+        description: Target, in a sentence.
         needs: ``"factors"`` (any, or the one named), ``"position"`` (factors x and y), ``"squares"`` or ``"masks"``
             (from the pictures).
-        parts: What is predicted on its own and then averaged; empty where that is each factor.
+        parts: Targets that are predicted one by one and averaged; empty for all factors.
         build: Makes the target of a representation.
     """
 
     name: str
-    says: str
+    description: str
     needs: Need
     parts: tuple[str, ...]
     build: Callable[[Representation, Pictures | None], Target]
@@ -225,49 +225,49 @@ class Task:
 _ROWS = (
     Task(
         name="factors",
-        says="Each factor, by its kind: classes, numbers or angles.",
+        description="Each factor, by its kind: classes, numbers or angles.",
         needs="factors",
         parts=(),
         build=all_factors,
     ),
     Task(
         name="factors_as_classes",
-        says="Each factor, its values as classes.",
+        description="Each factor, its values as classes.",
         needs="factors",
         parts=(),
         build=all_factors_as_classes,
     ),
     Task(
         name="position_cartesian",
-        says="Where the object is, as x and y.",
+        description="Where the object is, as x and y.",
         needs="position",
         parts=("x", "y"),
         build=cartesian,
     ),
     Task(
         name="position_polar",
-        says="Where the object is, as distance and direction from the corner.",
+        description="Where the object is, as distance and direction from the corner.",
         needs="position",
         parts=("radius", "angle"),
         build=polar,
     ),
     Task(
         name="position_polar_centre",
-        says="Where the object is, as distance and direction from the middle; the direction is an angle.",
+        description="Where the object is, as distance and direction from the middle; the direction is an angle.",
         needs="position",
         parts=("radius", "angle"),
         build=polar_about_centre,
     ),
     Task(
         name="square",
-        says="Where the middle of the grey square is.",
+        description="Where the middle of the grey square is.",
         needs="squares",
         parts=SQUARE,
         build=square,
     ),
     Task(
         name="segmentation",
-        says="Which pixels show the object.",
+        description="Which pixels show the object.",
         needs="masks",
         parts=("mask",),
         build=segmentation,
@@ -309,7 +309,7 @@ def tasks_for(rep: Representation | tuple[str, ...], pictures: Pictures | None =
 
     Args:
         rep: A representation, or the names of its factors.
-        pictures: What is known of the pictures.
+        pictures: Properties of the pictures.
 
     Example:
         >>> tasks_for(("shape", "x", "y"))[:3]
@@ -326,7 +326,7 @@ def tasks_for(rep: Representation | tuple[str, ...], pictures: Pictures | None =
 
 
 def build_target(name: str, rep: Representation, pictures: Pictures | None = None) -> Target:
-    """Return what the task of this name asks of a representation.
+    """Return the target of the task of this name for a representation.
 
     Raises:
         ValueError: No such task, or the representation or the pictures lack what it needs.
@@ -344,7 +344,7 @@ def _one_factor(factor: str, factor_names: tuple[str, ...] | None) -> Task:
 
     return Task(
         name=ONE_FACTOR + factor,
-        says=f"The factor {factor}, by its kind.",
+        description=f"The factor {factor}, by its kind.",
         needs="factors",
         parts=(factor,),
         build=partial(_build_one, factor),

@@ -1,1 +1,1 @@
-"""Evidence: what metrics are computed from, gathered once and shared between them."""
+"""Evidence: the arrays that metrics are computed from, gathered once and shared between metrics."""

@@ -20,7 +20,7 @@ Regressors = Literal["all", "one"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementOptions:
-    """How codes of two models are compared.
+    """Options for comparing the codes of two models.
 
     Attributes:
         method: ``"lasso"`` or ``"spearman"`` rank correlation.
@@ -43,11 +43,11 @@ class AgreementOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Agreement:
-    """How alike the informative codes of all models are.
+class ModelSimilarity:
+    """Similarities of the informative codes of all models.
 
     Attributes:
-        similarity: From 0, unlike; ``[i, j]`` is how much code i says of code j, ``(n_codes, n_codes)`` over the
+        similarity: From 0, unlike; ``[i, j]`` is how well code i predicts code j, ``(n_codes, n_codes)`` over the
             informative codes of all models, one model after the other.
         counts: Informative codes of each model, ``(n_models,)``.
     """
@@ -58,7 +58,7 @@ class Agreement:
 
 def agreement(
     codes_of_models: Sequence[FloatArray], informative: Sequence[BoolArray], options: AgreementOptions
-) -> Agreement:
+) -> ModelSimilarity:
     """Compare the codes of all models with each other.
 
     Codes are standardised (or ranked) once, and all their products are taken at once: 50 models of ten codes are one
@@ -66,8 +66,8 @@ def agreement(
 
     Args:
         codes_of_models: Codes of the same rows, ``(n_samples, n_codes)`` each.
-        informative: Which codes of each model count.
-        options: How they are compared.
+        informative: Informative codes of each model.
+        options: Options of the comparison.
     """
     kept = [codes[:, which] for codes, which in zip(codes_of_models, informative, strict=True)]
     counts = np.array([part.shape[1] for part in kept])
@@ -76,10 +76,10 @@ def agreement(
     stacked = np.hstack([standardise(part)[0] for part in kept])
     products = stacked.T @ stacked / len(stacked)
     if options.method == "spearman":
-        return Agreement(similarity=np.abs(products), counts=counts)
+        return ModelSimilarity(similarity=np.abs(products), counts=counts)
     if options.regressors == "one":
-        return Agreement(similarity=explained_by_one(products, options.strength), counts=counts)
-    return Agreement(similarity=_lasso_weights(products, counts, options), counts=counts)
+        return ModelSimilarity(similarity=explained_by_one(products, options.strength), counts=counts)
+    return ModelSimilarity(similarity=_lasso_weights(products, counts, options), counts=counts)
 
 
 def explained_by_one(correlations: FloatArray, strength: float) -> FloatArray:

@@ -26,8 +26,8 @@ class CorrelationOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PredictabilityOptions:
-    """Single-code predictability has nothing to set."""
+class NoOptions:
+    """Options of evidence that has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,7 +56,7 @@ def correlations(rep: Representation, options: CorrelationOptions, rng: np.rando
     return Association(matrix=np.stack(columns, axis=1), active=rep.active, angles=angles)
 
 
-def predictability(rep: Representation, options: PredictabilityOptions, rng: np.random.Generator) -> Association:
+def predictability(rep: Representation, options: NoOptions, rng: np.random.Generator) -> Association:
     """How well one code alone predicts each factor: R² of a line, or balanced accuracy of thresholds.
 
     A category is predicted by the class whose mean is nearest, thresholds halfway between neighbouring
@@ -105,11 +105,6 @@ def _threshold_accuracy(codes: FloatArray, factor: Factor, split: Split) -> Floa
     return accuracy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CovarianceOptions:
-    """The covariance has nothing to set."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CodeCovariance:
     """Covariance of the active codes.
@@ -130,7 +125,7 @@ class CodeCovariance:
         return correlation
 
 
-def code_covariance(rep: Representation, options: CovarianceOptions, rng: np.random.Generator) -> CodeCovariance:
+def code_covariance(rep: Representation, options: NoOptions, rng: np.random.Generator) -> CodeCovariance:
     """Unbiased covariance of the codes that vary; draws nothing, so ``rng`` is not used."""
     matrix = np.atleast_2d(np.cov(rep.codes[:, rep.active], rowvar=False))
     return CodeCovariance(matrix=matrix, active=rep.active)

@@ -35,7 +35,7 @@ LEAST_NOISE_ERROR = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossPredictionOptions:
-    """What predicts, what counts as an error, and on which rows.
+    """Regressor, error, and rows of cross-prediction.
 
     Attributes:
         regressor: ``"forest"``, ``"extra"``, ``"linear"``, or any scikit-learn regressor.
@@ -74,7 +74,7 @@ class CrossPredictionOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Errors:
-    """Errors of one direction, each as a share of what the same regression makes of noise.
+    """Errors of one direction, each as a share of the error of the same regression on noise.
 
     0 is a perfect prediction, 1 no better than of noise that has nothing to do with the inputs.
 
@@ -93,7 +93,7 @@ class Errors:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CrossPrediction:
-    """What the five scores for dependent factors read.
+    """Errors from which the five scores for dependent factors are computed.
 
     Attributes:
         of_codes: Codes predicted from factors; targets are the live codes, in order.
@@ -126,7 +126,7 @@ def cross_prediction(
 
     Args:
         rep: Codes and factors.
-        options: What predicts, and what counts as an error.
+        options: Regressor and error.
         rng: Source of chance.
         workers: Threads to fit in; all usable cores by default. Trees let go of the interpreter while they grow.
     """

@@ -21,7 +21,7 @@ FEWEST_ROWS, MOST_ROWS, MOST_COUNTS = 2_000, 20_000, 400_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorPair:
-    """Two factors and how much they tell about each other.
+    """Two factors and their mutual information.
 
     Attributes:
         first: Name of one.
@@ -60,7 +60,7 @@ class FactorDependence:
 
 
 def factor_dependence(rep: Representation, rng: np.random.Generator) -> FactorDependence | None:
-    """Test every two factors for dependence; ``None`` with fewer than two.
+    """Test every pair of factors for dependence; ``None`` with fewer than two factors.
 
     Factors are shuffled one by one, all at once, ``N_SHUFFLES`` times. The mutual information of each pair is measured
     in standard deviations from its mean over shuffles, and judged against the largest that any pair reached in each
@@ -116,7 +116,7 @@ def coarse_labels(factor: Factor) -> IntArray:
 
 
 def _pairwise(labels: list[IntArray], sizes: list[int], pairs: list[tuple[int, int]]) -> tuple[FloatArray, FloatArray]:
-    """Mutual information of each pair, and the most it could be: the smaller of the two entropies."""
+    """Mutual information of each pair, and its upper bound: the smaller of the two entropies."""
     information, ceiling = np.zeros(len(pairs)), np.zeros(len(pairs))
     for place, (i, k) in enumerate(pairs):
         counts = _joint(labels[i], labels[k], sizes[i], sizes[k])

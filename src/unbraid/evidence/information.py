@@ -66,7 +66,7 @@ def factor_labels(factor: Factor, n_bins: int, binning: Binning) -> tuple[IntArr
 
 
 def _few_levels(column: FloatArray, n_bins: int) -> FloatArray | None:
-    """Return the distinct values if there are at most ``n_bins``; a short look decides most columns."""
+    """Return the distinct values if there are at most ``n_bins``; a few rows decide most columns."""
     if len(np.unique(column[: 4 * n_bins])) > n_bins:
         return None
     levels = np.unique(column)
@@ -82,8 +82,8 @@ def _fences(column: FloatArray) -> tuple[float, float]:
         first, last = np.percentile(others, [25, 75])
     if first == last:
         return low, high
-    reach = 3 * (last - first)
-    return max(low, min(float(first - reach), float(middle))), min(high, max(float(last + reach), float(middle)))
+    distance = 3 * (last - first)
+    return max(low, min(float(first - distance), float(middle))), min(high, max(float(last + distance), float(middle)))
 
 
 def _equal_width(column: FloatArray, n_bins: int, low: float, high: float) -> AnyArray:
@@ -118,14 +118,14 @@ class InformationOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class InformationTable:
-    """Everything the information metrics read, in nats.
+    """Entropies and mutual information from which the information metrics are computed, in nats.
 
     Attributes:
         mutual_information: Between each code and each factor, ``(n_codes, n_factors)``.
         code_entropy: Of each binned code on the rows labelled for each factor, ``(n_codes, n_factors)``.
         factor_entropy: Of each factor, ``(n_factors,)``.
-        code_bins: How many bins each code could have filled, ``(n_codes,)``.
-        factor_levels: How many values each factor takes, ``(n_factors,)``.
+        code_bins: Number of bins each code could have filled, ``(n_codes,)``.
+        factor_levels: Number of values each factor takes, ``(n_factors,)``.
         active: Which codes vary, ``(n_codes,)``.
     """
 
@@ -138,7 +138,7 @@ class InformationTable:
 
     @property
     def joint_entropy(self) -> FloatArray:
-        """Of each code together with each factor, ``(n_codes, n_factors)``."""
+        """Joint entropy of each code and factor, ``(n_codes, n_factors)``."""
         return self.code_entropy + self.factor_entropy - self.mutual_information
 
 

@@ -16,7 +16,7 @@ from unbraid.representation.representation import Representation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionalOptions:
-    """How continuous factors are cut into values that rows can share."""
+    """Options for binning continuous factors, so that rows share values."""
 
     n_bins: int = 20
     binning: Binning = "robust"
@@ -95,7 +95,7 @@ CHUNK_CELLS = 8_000_000
 
 
 class Sampler(Protocol):
-    """Draws the codes of fresh observations, for users who can generate data."""
+    """Draws the codes of new observations, for users who can generate data."""
 
     def __call__(self, fixed_factor: int, group_size: int, rng: np.random.Generator) -> FloatArray:
         """Fix a value of one factor, draw the others, encode: ``(group_size, n_codes)``."""
@@ -103,13 +103,13 @@ class Sampler(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupOptions:
-    """How groups are drawn.
+    """Options for drawing groups.
 
     Attributes:
         n_votes: Groups to fit the classifier on, and as many again to test it on.
         group_size: Rows, or pairs of rows, in a group.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
         sampler: Draws groups of fresh observations; without one, groups are drawn from the rows.
     """
 
@@ -131,8 +131,8 @@ class Groups:
 
     Attributes:
         summary: Variances or mean absolute differences, relative to those of the data, ``(n_groups, n_active)``.
-        fixed_factor: Which factor each group holds fixed, ``(n_groups,)``.
-        n_factors: How many factors there are to guess from.
+        fixed_factor: The factor that is fixed in each group, ``(n_groups,)``.
+        n_factors: Number of factors there are to guess from.
     """
 
     summary: FloatArray

@@ -9,6 +9,7 @@ import scipy
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
+from unbraid.evidence.association import NoOptions
 from unbraid.evidence.information import Binning, check_binning, factor_labels
 from unbraid.probes.importance import Importance, ProbeFit, ProbeTask, fit_importance, r_squared
 from unbraid.probes.linear import auc_by_level, decision, lasso_weights, least_squares, multinomial, one_vs_rest
@@ -51,11 +52,6 @@ def _fit(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> P
     return ProbeFit(weights=np.abs(weights).sum(axis=1), predicted=x_test @ weights * spread + centre)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegressionOptions:
-    """Linear regression has nothing to set."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinearFit:
     """Held-out share of variance explained, for each factor, not floored, ``(n_factors,)``."""
@@ -63,7 +59,7 @@ class LinearFit:
     r2: FloatArray
 
 
-def linear_fit(rep: Representation, options: RegressionOptions, rng: np.random.Generator) -> LinearFit:
+def linear_fit(rep: Representation, options: NoOptions, rng: np.random.Generator) -> LinearFit:
     """Regress numbers on the codes, angles as cosine and sine, categories as their indicators."""
     shares = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
@@ -80,13 +76,13 @@ EvaluateOn = Literal["held_out", "fitted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassifierOptions:
-    """How the values of every factor are told apart by a linear classifier.
+    """Options of the linear classifiers of factor values.
 
     Attributes:
         classifier: ``"one_vs_rest"``: a logistic regression for each value; ``"multinomial"``: one for all.
         evaluate_on: ``"held_out"`` rows, or the ``"fitted"`` ones as some published code does.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
     """
 
     classifier: Classifier = "one_vs_rest"
@@ -102,7 +98,7 @@ class ClassifierOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictiveOptions:
-    """Whether predictive information is measured on held-out rows or on the fitted ones."""
+    """Whether predictive information is measured on test rows or on training rows."""
 
     evaluate_on: EvaluateOn = "held_out"
 
@@ -143,7 +139,7 @@ def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.r
 def predictive_information(
     rep: Representation, options: PredictiveOptions, rng: np.random.Generator
 ) -> PredictiveInformation:
-    """Compare a linear probe of each factor with the best guess made without looking at the codes."""
+    """Compare a linear probe of each factor with the best guess without codes."""
     shares = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         split = holdout(factor, rng=child)

@@ -20,7 +20,7 @@ from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
 Loss = Literal["error", "cross_entropy"]
-#: The least probability that a probe is taken to give to a value; it bounds the loss of being wrong for certain.
+#: Lower bound of predicted probabilities; it bounds the loss of a wrong prediction.
 LEAST_PROBABILITY = 1e-4
 
 
@@ -30,7 +30,7 @@ class RowLosses:
 
     Attributes:
         each: Loss of every row on every rung, ``(n_rungs, n_rows)``.
-        unit: What each row adds to the denominator, ``(n_rows,)``: its squared distance from the mean for numbers
+        unit: Contribution of each row to the denominator, ``(n_rows,)``: its squared distance from the mean for numbers
             and angles (so that the loss is 1 - R²), 1 for categories.
     """
 
@@ -74,7 +74,7 @@ def row_losses(factor: Factor, rows: IntArray, predicted: FloatArray, loss: Loss
 
 
 def baseline_loss(factor: Factor, loss: Loss) -> float:
-    """Loss without looking at the codes: the mean for numbers, a fair die for categories."""
+    """Loss without codes: of the mean for numbers, of equal probabilities for categories."""
     if factor.is_numeric:
         return 1.0
     n_values = len(factor.levels)
@@ -97,7 +97,7 @@ class LossCapacityOptions:
             alone.
         probe: Whose importances are taken: ``"simplest"``: the lowest rung whose mean validation loss is within one
             standard error of the best; ``"best"``: the rung with the lowest, as in the published code.
-        sage: How finely SAGE is estimated.
+        sage: Precision of SAGE.
     """
 
     ladder: str | Ladder = "mlp"
@@ -117,13 +117,13 @@ class CapacityCurves:
     """Loss against capacity for every factor, without the losses of single rows.
 
     Attributes:
-        axis: What capacities count.
+        axis: Unit of the capacities.
         capacities: ``(n_factors, n_rungs)``; so are the next three.
         losses: On test rows.
         low: Lower end of the 95 % confidence interval over test rows.
         high: Upper end.
         baselines: Loss of a guess made without the codes, ``(n_factors,)``.
-        loss: What the losses of categories are.
+        loss: Loss of categories.
         importance: Importance of codes for factors to the chosen probe, ``(n_codes, n_factors)``; ``None`` where that
             was not measured.
     """
@@ -140,12 +140,12 @@ class CapacityCurves:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossCapacity:
-    """Curves of all factors, and what the chosen probe leans on.
+    """Curves of all factors, and the importances of the chosen probe.
 
     Attributes:
         factor_names: Whose curves they are.
         ladder: Name of the ladder.
-        axis: What capacities count.
+        axis: Unit of the capacities.
         starts_linear: Whether the first rung is a linear probe of all codes.
         capacities: ``(n_factors, n_rungs)``.
         rows: Test losses of each factor, row by row.
@@ -153,10 +153,10 @@ class LossCapacity:
         in_accuracy: Which factors are measured by accuracy rather than R², ``(n_factors,)``.
         beats_baseline: Which factors the chosen probe predicts better than blindly, by two standard errors.
         chosen: The rung whose importances are taken.
-        importance: What that rung's probe leans on, before scaling.
+        importance: Importances of the probe of that rung, before scaling.
         size: Factors for each code, dead ones counted.
-        loss: What the losses of categories are.
-        notes: What a reader should know.
+        loss: Loss of categories.
+        notes: Limitations of the result.
     """
 
     factor_names: tuple[str, ...]
@@ -199,7 +199,7 @@ class LossCapacity:
 
     @property
     def matrix(self) -> FloatArray:
-        """Importances as DCI reads them: columns sum to 1, or are 0 where the probe knows nothing of a factor."""
+        """Importances as shares: columns sum to 1, or are 0 where the probe does not predict a factor."""
         columns = [as_shares(column) for column in self.importance.values.T]
         return np.stack(columns, axis=1) * self.beats_baseline
 
@@ -223,7 +223,7 @@ class LossCapacity:
 def loss_capacity_curves(
     rep: Representation, options: LossCapacityOptions, rng: np.random.Generator, workers: Workers | None = None
 ) -> LossCapacity:
-    """Fit every capacity for all factors on one split of the rows, and test on rows that no fit has seen.
+    """Fit every capacity for all factors on one split of the rows, and test on held-out rows.
 
     Args:
         rep: Codes and factors.
@@ -237,10 +237,7 @@ def loss_capacity_curves(
     split = capacity_split(rep.factors, rep.n_samples, rng=split_rng)
     codes = rep.codes if rep.active.all() else rep.codes[:, rep.active]
     task = CapacityTask(
-        codes=standardise_by(codes, split.train),
-        factors=tuple(rep.factors),
-        split=split,
-        workers=workers or Workers(),
+        codes=standardise_by(codes, split.train), factors=tuple(rep.factors), split=split, workers=workers or Workers()
     )
     fitted = ladder.fit(task, rng=fit_rng)
     chosen = _choose(fitted, task, options)
@@ -266,12 +263,12 @@ def loss_capacity_curves(
 
 
 def resampled_curves(curves: LossCapacity, *, n_resamples: int, rng: np.random.Generator) -> list[LossCapacity]:
-    """Draw test rows with replacement, and importances within their standard errors; nothing is fitted again."""
+    """Draw test rows with replacement, and importances within their standard errors; without fitting again."""
     return [_resampled(curves, child) for child in rng.spawn(n_resamples)]
 
 
 def _resampled(curves: LossCapacity, rng: np.random.Generator) -> LossCapacity:
-    # Rows first: how many importances there are to draw must not decide which rows two representations are tested on.
+    # Rows are drawn first, so that two representations are tested on the same rows whatever their number of codes.
     rows = tuple(rows.resampled(rng) for rows in curves.rows)
     shaken = rng.normal(curves.importance.values, curves.importance.errors)
     return replace(curves, rows=rows, importance=replace(curves.importance, values=np.abs(shaken)))
@@ -291,7 +288,7 @@ def _choose(fitted: FittedLadder, task: CapacityTask, options: LossCapacityOptio
 
 
 def _beats_blind_guess(rows: tuple[RowLosses, ...], chosen: int, task: CapacityTask, loss: Loss) -> BoolArray:
-    """Whether the chosen probe of each factor does better than a guess from the rows it was fitted on."""
+    """Whether the chosen probe of each factor predicts better than a blind guess from its training rows."""
     better = []
     for factor, losses in zip(task.factors, rows, strict=True):
         gain = _blind_losses(factor, losses, task, loss) - losses.each[chosen]
@@ -300,7 +297,7 @@ def _beats_blind_guess(rows: tuple[RowLosses, ...], chosen: int, task: CapacityT
 
 
 def _blind_losses(factor: Factor, losses: RowLosses, task: CapacityTask, loss: Loss) -> FloatArray:
-    """Loss of each test row when the codes are not looked at: the mean, or the commonest value."""
+    """Loss of each test row without codes: of the mean, or the commonest value."""
     if factor.is_numeric:
         return losses.unit
     assert factor.labels is not None
@@ -312,7 +309,7 @@ def _blind_losses(factor: Factor, losses: RowLosses, task: CapacityTask, loss: L
 
 
 def _with_dead_codes(importance: BlackBoxImportance, active: BoolArray) -> BlackBoxImportance:
-    """Give codes that never change an importance of 0."""
+    """Insert an importance of 0 for constant codes."""
     values, errors = np.zeros((2, len(active), importance.values.shape[1]))
     values[active], errors[active] = importance.values, importance.errors
     return replace(importance, values=values, errors=errors)

@@ -17,7 +17,7 @@ CHUNK = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PosteriorInformation:
-    """What minimality and sufficiency by information read, in nats.
+    """Information from which minimality and sufficiency are computed, in nats.
 
     Attributes:
         with_data: Between each code and the observation, ``(n_codes,)``.
@@ -35,7 +35,7 @@ class PosteriorInformation:
 def posterior_information(
     rep: Representation, variances: FloatArray, *, n_bins: int, binning: Binning
 ) -> PosteriorInformation:
-    r"""Read information off the mixture of posteriors, one code at a time.
+    r"""Estimate information from the mixture of posteriors, one code at a time.
 
     The code of an observation drawn from the rows is a mixture of their posteriors. With :math:`h` for differential
     entropy, :math:`I(z; x) = h(z) - \text{mean}_n h(z \mid x_n)` and :math:`I(z; y) = h(z) - \sum_v p(v) h(z \mid v)`,

@@ -30,7 +30,7 @@ def check_regressor(regressor: object) -> None:
 
 
 def make_regressor(regressor: Any, *, n_trees: int, min_leaf: int, seed: int) -> Any:
-    """Return a fresh regression that draws its chance from ``seed``."""
+    """Return a new regressor with random state ``seed``."""
     if regressor in ("forest", "extra"):
         return ForestRegressor(n_trees=n_trees, min_leaf=min_leaf, is_extra=regressor == "extra", seed=seed)
     from sklearn import base, linear_model
@@ -52,7 +52,7 @@ def predict(
     min_leaf: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Predict every target on the rows that a split tests; NaN on rows that none does."""
+    """Predict every target on the test rows of the splits; NaN on rows of no test set."""
     found = np.full(targets.shape, np.nan)
     for split, child in zip(splits, rng.spawn(len(splits)), strict=True):
         # Forests grow one tree for all columns of a target; other estimators may not, so they get one at a time.
@@ -78,7 +78,7 @@ class Variable:
 
     Attributes:
         columns: Its values as numbers, ``(n_rows, n_columns)``.
-        share: What the errors of its columns, added up, are multiplied by: one over their number for a group of codes,
+        share: Factor on the sum of the errors of its columns: one over their number for a group of codes,
             a half for the indicators of a category, so that a wrong category is wrong by 1.
         is_circular: Two columns, cosine and sine: an absolute error is the chord between two points of the circle.
     """
@@ -129,7 +129,7 @@ def scaled(columns: FloatArray, scaling: Scaling) -> FloatArray:
 
 
 def complete_rows(rep: Representation, min_rows: int) -> IntArray:
-    """Rows that every factor has a label for, or a sentence that says there are too few."""
+    """Rows that every factor has a label for, or raise if there are too few."""
     labelled = np.all([factor.labelled for factor in rep.factors], axis=0)
     rows = np.flatnonzero(labelled)
     if len(rows) < min_rows:

@@ -32,7 +32,7 @@ PROBE_SOURCES = frozenset(source.name for source in (LINEAR, FOREST, BOOSTING, L
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class ProbeEvidence:
     """One kind of probe: importances of codes, and how well each factor is predicted from 0 (guessing) to 1."""
 
     is_linear: bool
@@ -180,7 +180,7 @@ def fewest(weights: FloatArray) -> tuple[int, ...]:
     return tuple(sorted(int(j) for j in kept if weights[j] >= BESIDE_THE_FIRST * weights.max()))
 
 
-def _probes(report: Report) -> list[Probe]:
+def _probes(report: Report) -> list[ProbeEvidence]:
     scored = prediction_scores(report)
     found = []
     for record in report.evidence_of(Importance):
@@ -188,7 +188,7 @@ def _probes(report: Report) -> list[Probe]:
         if score is not None:
             linear, matrix = record.source == LINEAR.name, record.data.matrix
             predicted = _above_guessing(report, record.data.informativeness)
-            found.append(Probe(is_linear=linear, importance=matrix, predicted=predicted, score=score))
+            found.append(ProbeEvidence(is_linear=linear, importance=matrix, predicted=predicted, score=score))
     return found
 
 
@@ -205,11 +205,11 @@ def guessing(report: Report, k: int) -> float:
     return 1 / levels if report.setup.factor_kinds[k] is FactorKind.CATEGORICAL and levels else 0.0
 
 
-def _linear(probes: Sequence[Probe]) -> Probe | None:
+def _linear(probes: Sequence[ProbeEvidence]) -> ProbeEvidence | None:
     return next((probe for probe in probes if probe.is_linear), None)
 
 
-def main_codes(k: int, probes: Sequence[Probe]) -> tuple[int, ...]:
+def main_codes(k: int, probes: Sequence[ProbeEvidence]) -> tuple[int, ...]:
     """Return the codes of one factor: from the linear probe where it does as well as any, else from the best trees."""
     best, linear = max(probes, key=lambda probe: probe.predicted[k]), _linear(probes)
     if linear is not None and linear.predicted[k] >= max(BY_LINE, best.predicted[k] - AS_GOOD):
@@ -217,13 +217,13 @@ def main_codes(k: int, probes: Sequence[Probe]) -> tuple[int, ...]:
     return fewest(best.importance[:, k]) if not best.is_linear and best.predicted[k] >= BY_TREES else ()
 
 
-def _linear_where_good(k: int, probes: Sequence[Probe]) -> Probe | None:
+def _linear_where_good(k: int, probes: Sequence[ProbeEvidence]) -> ProbeEvidence | None:
     """Return the linear probe where it predicts a factor about as well as the best probe."""
     linear, best = _linear(probes), max(probe.predicted[k] for probe in probes)
     return linear if linear is not None and linear.predicted[k] >= best - AS_GOOD else None
 
 
-def _partial_codes(k: int, probes: Sequence[Probe], clearly_above_chance: BoolArray | None) -> tuple[int, ...]:
+def _partial_codes(k: int, probes: Sequence[ProbeEvidence], clearly_above_chance: BoolArray | None) -> tuple[int, ...]:
     """Return the codes of a factor predicted in part, where a linear probe shows them and each is informative alone."""
     linear = _linear_where_good(k, probes)
     if clearly_above_chance is None or linear is None:
@@ -232,7 +232,7 @@ def _partial_codes(k: int, probes: Sequence[Probe], clearly_above_chance: BoolAr
     return codes if all(clearly_above_chance[j, k] for j in codes) else ()
 
 
-def _candidate_codes(k: int, probes: Sequence[Probe]) -> tuple[int, ...]:
+def _candidate_codes(k: int, probes: Sequence[ProbeEvidence]) -> tuple[int, ...]:
     """Return the codes used for a factor without main codes; trees use any code, so a good linear probe comes first."""
     probe = _linear_where_good(k, probes) or max(probes, key=lambda probe: probe.predicted[k])
     return fewest(probe.importance[:, k])

@@ -1,9 +1,15 @@
-"""Decoder metrics that need no labels: which latents matter, and which move the data the same way."""
+"""Decoder metrics without labels: importance of latents, and their overlap in data space."""
 
+from typing import TYPE_CHECKING
+
+from unbraid._base.lazy import public_names
 from unbraid.evidence.jacobians.priors import GaussianMixture
 from unbraid.manifold.analysis import analyze
 from unbraid.manifold.comparison import ManifoldComparison, compare
 from unbraid.manifold.pictures import draw
-from unbraid.manifold.result import ManifoldAnalysis, Pictures
+from unbraid.manifold.result import DecoderPictures, ManifoldAnalysis
 
-__all__ = ["GaussianMixture", "ManifoldAnalysis", "ManifoldComparison", "Pictures", "analyze", "compare", "draw"]
+__all__ = ["DecoderPictures", "GaussianMixture", "ManifoldAnalysis", "ManifoldComparison", "analyze", "compare", "draw"]
+
+if not TYPE_CHECKING:
+    __getattr__, _, _ = public_names(__name__, renamed={"Pictures": "DecoderPictures"})

@@ -24,7 +24,7 @@ NEAR_PARALLEL = 7.5
 
 
 def make_notes(found: GramStatistics, total_correlation: float) -> tuple[str, ...]:
-    """Return one sentence for each thing that limits the numbers."""
+    """Return one sentence for each limitation of the numbers."""
     n_samples = len(found.log_volumes)
     notes = []
     dead = np.flatnonzero(found.flat_counts == n_samples)
@@ -40,8 +40,8 @@ def make_notes(found: GramStatistics, total_correlation: float) -> tuple[str, ..
         )
     if np.nanmax(found.pair_information, initial=0.0) > NEAR_PARALLEL:
         notes.append(
-            "Some latents move the data in the same direction; their mutual information is infinite, and shown as "
-            "far as the precision can tell (18 nats in float64, 8 in float32)."
+            "Some latents move the data in the same direction; their mutual information is infinite, and shown up "
+            "to the numerical precision (18 nats in float64, 8 in float32)."
         )
     if total_correlation < 0:
         notes.append(
@@ -51,7 +51,7 @@ def make_notes(found: GramStatistics, total_correlation: float) -> tuple[str, ..
     return tuple(notes)
 
 
-# Nats per latent by which a flow's own log-determinant may differ from the Jacobian's before it is called wrong.
+# Largest difference of a flow's own log-determinant from the Jacobian's, in nats per latent.
 DETERMINANT_TOLERANCE = 0.01
 MISSING = "give a decoder, a torch module or function, or its jacobians (n_samples, data, latent), got neither."
 
@@ -87,14 +87,14 @@ def analyze(
     Args:
         decoder: A torch module or function from ``(rows, latent_dim)`` to ``(rows, ...)``, any output shape; or any
             object with ``decode`` (as a module with ``encode`` and ``decode``) or ``decoder`` (as our trained models).
-        latent_dim: How many latents it takes; may be left out where ``prior`` or ``jacobians`` tells.
+        latent_dim: Number of latents it takes; may be left out where ``prior`` or ``jacobians`` determines it.
         n_samples: Latents to draw; 100 to 1000 are enough for most decoders (see :meth:`ManifoldAnalysis.convergence`).
         partition: Sets of latents, such as ``[range(10), range(10, 20)]`` or ``{"core": [0, 2], "rest": [1]}``; each
             latent in one. By default every latent is a set of its own.
         prior: ``None`` for a standard normal, samples ``(n_samples, latent_dim)``, or a :class:`GaussianMixture`, whose
             deviations then scale the columns.
         jacobians: Instead of a decoder, its Jacobians ``(n_samples, data, latent)`` from any framework.
-        log_abs_det: For a square decoder, a function from latents to :math:`\log|\det J|`, which a flow knows for free.
+        log_abs_det: For a square decoder, a function from latents to :math:`\log|\det J|`, which a flow has for free.
         mode: ``"forward"``, ``"reverse"`` or ``"auto"``, the cheaper one.
         dtype: ``"float32"`` or ``"float64"``; by default the module's own.
         device: Such as ``"cuda"``; by default the module's own.
@@ -132,13 +132,7 @@ def analyze(
     sets = make_partition(partition, source.latent_dim)
     volumes = None if log_abs_det is None else _own_volumes(log_abs_det, source, latents)
     with track(-(-source.n_samples // source.chunk_size), progress, doing="analysing") as bar:
-        found = collect(
-            source,
-            sets.sets,
-            between_sets=not sets.is_default,
-            log_abs_det=volumes,
-            advance=bar.advance,
-        )
+        found = collect(source, sets.sets, between_sets=not sets.is_default, log_abs_det=volumes, advance=bar.advance)
     meta = {
         "latent_dim": source.latent_dim,
         "n_samples": source.n_samples,
@@ -154,7 +148,7 @@ def analyze(
 def summarise(
     found: GramStatistics, partition: Partition, output_shape: tuple[int, ...], meta: dict[str, Any]
 ) -> ManifoldAnalysis:
-    """Turn what is known of each sample into the result."""
+    """Turn the statistics of each sample into the result."""
     active = found.active
     sizes = np.array([float(active[members].sum()) for members in partition.sets])
     each = quantities.latent_entropy(found.log_lengths, active)

@@ -126,12 +126,12 @@ def compare(
 
     With :math:`\theta_{ij}` the angle between column i of one Jacobian and column j of the other, the cross mutual
     information is :math:`E[-\tfrac12 \log(1 - \cos^2\theta_{ij})]` (Eq. 11 and A.33). Where two latents do the same
-    it is infinite, and shown as far as the precision can tell: 18 nats in float64, 8 in float32.
+    it is infinite, and shown up to the numerical precision: 18 nats in float64, 8 in float32.
 
     Args:
         a: A torch module or function, often the truth; or Jacobians ``(n_samples, data, latent)``, then ``b`` too.
         b: The decoder to compare, with outputs of the same size.
-        latent_dim: How many latents ``a`` takes.
+        latent_dim: Number of latents ``a`` takes.
         n_samples: Latents of ``a`` to draw.
         encoder: From the outputs of ``a`` to the latents of ``b``. Gives the Pearson matrix, and lets both Jacobians
             be taken at the same data.

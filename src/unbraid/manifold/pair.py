@@ -42,7 +42,7 @@ def make_pair(
     device: str | None,
     memory: str | int,
 ) -> Pair:
-    """Check both decoders, and find the latents of the second that belong to those of the first."""
+    """Check both decoders, and find the latents of the second that correspond to those of the first."""
     if at == "data" and encoder is None:
         raise ValueError("at must be 'latents' without an encoder, got 'data'; give the encoder of b.")
     budget = parse_memory(memory) // 2
@@ -62,7 +62,7 @@ def pearson_matrix(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _encode(first: DecoderJacobians, encoder: Any) -> FloatArray:
-    """Return the latents that the encoder finds in what the first decoder makes."""
+    """Return the codes that the encoder gives to the outputs of the first decoder."""
     if not callable(encoder):
         raise TypeError(f"encoder must be a torch module or function from data to latents, got {encoder!r}.")
     decoder = first.decoder

@@ -11,7 +11,7 @@ from unbraid._base.checks import check_at_least
 from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY
 from unbraid.evidence.jacobians.priors import Latents, draw_latents
 from unbraid.evidence.jacobians.sources import decoder_jacobians
-from unbraid.manifold.result import ManifoldAnalysis, Pictures
+from unbraid.manifold.result import DecoderPictures, ManifoldAnalysis
 
 CHANNELS = (1, 3)
 
@@ -30,16 +30,16 @@ def draw(
     device: str | None = None,
     memory: str | int = DEFAULT_MEMORY,
     seed: int = 0,
-) -> Pictures:
+) -> DecoderPictures:
     """Draw the most important latents of a decoder.
 
     Args:
         decoder: As it was analysed.
-        analysis: What :func:`analyze` found.
+        analysis: Result of :func:`analyze`.
         prior: As it was analysed.
         image_shape: ``(height, width)``, ``(channels, height, width)`` or ``(height, width, channels)``, where
-            outputs are flat images; by default the shape of an output tells.
-        n_latents: How many latents to show.
+            outputs are flat images; by default the shape of an output.
+        n_latents: Number of latents to show.
         n_samples: Over how many samples to average Jacobians.
         n_steps: Images of a traversal.
         reach: How far a traversal goes to either side, in standard deviations.
@@ -64,7 +64,7 @@ def draw(
     planar = analysis.latent_dim == 2 and int(np.prod(analysis.output_shape)) == 2
     centre, spread = _centre(drawn, prior)
     decode = _Decode(source)
-    return Pictures(
+    return DecoderPictures(
         latents=latents,
         mean_jacobian=None if shape is None else _as_images(_mean_jacobian(source, latents), shape),
         traversals=None if shape is None else _traversals(decode, latents, centre, spread, steps, shape),

@@ -34,7 +34,7 @@ def entropy(log_volumes: FloatArray, n_latents: FloatArray) -> Estimate:
 
     Args:
         log_volumes: ``(n_samples, n_sets)``.
-        n_latents: How many active latents each set has, ``(n_sets,)``; with none the entropy is minus infinity.
+        n_latents: Number of active latents each set has, ``(n_sets,)``; with none the entropy is minus infinity.
     """
     found = estimate(log_volumes)
     empty = n_latents == 0
@@ -51,7 +51,7 @@ def latent_entropy(log_lengths: FloatArray, active: BoolArray) -> Estimate:
 def total_correlation_samples(set_log_volumes: FloatArray, log_volumes: FloatArray) -> FloatArray:
     r"""Return :math:`\sum_S \log|J_S| - \log|J|` for each sample (Eq. A.31)."""
     found: FloatArray = set_log_volumes.sum(axis=1) - log_volumes
-    # Never negative on paper; sums of logarithms, some in single precision, leave a little rounding error.
+    # Never negative in exact arithmetic; sums of logarithms, some in single precision, leave rounding errors.
     rounding = 1e-6 * max(1.0, float(np.abs(set_log_volumes).sum(axis=1).max()))
     return np.where((found < 0) & (found > -rounding), 0.0, found)
 

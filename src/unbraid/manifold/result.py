@@ -20,7 +20,7 @@ SMALLEST = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pictures:
+class DecoderPictures:
     """Pictures of a decoder.
 
     Attributes:
@@ -59,7 +59,7 @@ class SampleRecord:
     active: BoolArray
 
     def quantities(self) -> dict[str, FloatArray]:
-        """Return what is averaged over samples, by name."""
+        """Return the quantities that are averaged over samples, by name."""
         n_active = int(self.active.sum())
         return {
             "total_entropy": self.log_volumes + n_active * UNIT_ENTROPY,
@@ -192,7 +192,7 @@ class ManifoldAnalysis(JsonResult):
         return self.latent_entropy[self.order]
 
     def rows(self) -> list[LatentRow]:
-        """Return what is known of each latent, most important first."""
+        """Return one row for each latent, most important first."""
         return [self._row(int(latent)) for latent in self.order]
 
     def _row(self, latent: int) -> LatentRow:
@@ -225,7 +225,7 @@ class ManifoldAnalysis(JsonResult):
         ).set_index("set")
 
     def convergence(self, sizes: Sequence[int] | None = None) -> pd.DataFrame:
-        """Return how the numbers settle as samples are added (Fig. C.1).
+        """Return the convergence of the estimates with the number of samples (Fig. C.1).
 
         Args:
             sizes: Numbers of samples to look at; by default powers of two, and all.
@@ -260,12 +260,12 @@ class ManifoldAnalysis(JsonResult):
             "meta": dict(self.meta),
         }
 
-    def to_html(self, path: str | Path, *, pictures: Pictures | None = None) -> Path:
+    def to_html(self, path: str | Path, *, pictures: DecoderPictures | None = None) -> Path:
         """Write one self-contained page.
 
         Args:
             path: Where to.
-            pictures: What :func:`unbraid.manifold.draw` made of the decoder; without it the page has numbers only.
+            pictures: Pictures from :func:`unbraid.manifold.draw`; without it the page has numbers only.
         """
         return write_text(path, page_of(self, pictures=pictures))
 

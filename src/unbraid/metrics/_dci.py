@@ -209,7 +209,7 @@ NOTHING_USED = "No code helps to predict any factor."
 #: Of every score made of importances, those of DCI-ES too.
 SPLIT_IMPORTANCE = (
     "a probe can predict a factor from codes of the factors that depend on it, so importance is divided between codes "
-    "arbitrarily and not by what they hold."
+    "arbitrarily and not by the information in them."
 )
 ONE_COPY_SUFFICES = KnownFailure(
     cases=("*/duplicated", "*/several_views", "*/bent_copy"),

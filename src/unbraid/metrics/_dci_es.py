@@ -19,13 +19,7 @@ from unbraid.evidence.loss_capacity import (
     WhichProbe,
     loss_capacity_curves,
 )
-from unbraid.metrics._dci import (
-    ONE_COPY_SUFFICES,
-    SPLIT_IMPORTANCE,
-    UNUSED_CODES_UNSEEN,
-    completeness,
-    disentanglement,
-)
+from unbraid.metrics._dci import ONE_COPY_SUFFICES, SPLIT_IMPORTANCE, UNUSED_CODES_UNSEEN, completeness, disentanglement
 from unbraid.metrics._identifiability import identifiability
 from unbraid.metrics._metric import (
     AXES,
@@ -45,7 +39,7 @@ from unbraid.probes.sage import SageOptions
 from unbraid.representation.representation import Representation, as_labelled
 from unbraid.results.score import Score
 
-NEAR_NOTHING = 0.05
+LEAST_GAIN = 0.05
 
 
 class DCIES(NamedTuple):
@@ -72,11 +66,11 @@ def dci_es(
     sage: SageOptions | None = None,
     rng: np.random.Generator | int = 0,
 ) -> DCIES:
-    r"""Score what a representation holds, how it is laid out, and how much capacity it takes to read it.
+    r"""Score disentanglement, completeness, informativeness, explicitness and size with probes of growing capacity.
 
-    Probes of growing capacity are fitted for every factor, judged on rows they have not seen. The lowest loss is
-    informativeness; how early the curve of loss against capacity gets there is explicitness; what the probe leans on
-    gives disentanglement and completeness.
+    Probes of growing capacity are fitted for every factor and tested on held-out rows. The lowest loss gives
+    informativeness, the area under the curve of loss against capacity explicitness, and the importances of the chosen
+    probe disentanglement and completeness.
 
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
@@ -91,7 +85,7 @@ def dci_es(
             ``"permutation"``, ``"gini"``, ``"weights"``.
         probe: Whose importances are taken: ``"simplest"``, the lowest rung whose mean validation loss is within one
             standard error of the best, or ``"best"``.
-        sage: How finely SAGE is estimated.
+        sage: Precision of SAGE.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -164,14 +158,9 @@ def loss_capacity(
 
 
 def task_explicitness(
-    codes: Any,
-    labels: Any,
-    *,
-    ladder: str | Ladder = "mlp",
-    loss: Loss = "error",
-    rng: np.random.Generator | int = 0,
+    codes: Any, labels: Any, *, ladder: str | Ladder = "mlp", loss: Loss = "error", rng: np.random.Generator | int = 0
 ) -> Score:
-    """Score how little capacity it takes to solve a task from the codes, for any labels and not only factors.
+    """Score how little capacity a probe needs to predict labels from the codes, factors or any others.
 
     Args:
         codes: ``(n_samples, n_codes)``.
@@ -229,12 +218,12 @@ def es_explicitness(curves: LossCapacity) -> Score:
     """Score how little capacity it takes to reach the lowest loss, averaged over factors."""
     per_factor = curve_explicitness(curves)
     gained = (curves.baselines - curves.losses.min(axis=1)) / curves.baselines
-    unread = int((gained < NEAR_NOTHING).sum())
+    unpredicted = int((gained < LEAST_GAIN).sum())
     notes: tuple[str, ...] = ()
-    if unread:
+    if unpredicted:
         notes = (
-            f"For {unread} factor(s) no probe gets far below a blind guess: their explicitness is near 1 because "
-            "there is nothing to read, not because it is easy to read. Look at informativeness first.",
+            f"For {unpredicted} factor(s) no probe gets far below a blind guess: their explicitness is near 1 because "
+            "no probe predicts them, not because a simple one does. Look at informativeness first.",
         )
     value = float(per_factor.mean())
     return Score(
@@ -261,7 +250,7 @@ def curve_explicitness(curves: LossCapacity | CapacityCurves) -> FloatArray:
 
 
 def es_size(curves: LossCapacity) -> Score:
-    """Number of factors for each code: 1 is as small as the factors themselves, less is larger."""
+    """Number of factors for each code: 1 for as many codes as factors, less for more codes."""
     return Score(value=curves.size)
 
 
@@ -302,7 +291,7 @@ def area_under_curve(capacities: FloatArray, losses: FloatArray) -> float:
 
 
 def _identified(curves: LossCapacity, explicitness: float) -> str:
-    """What the scores together say of identifiability; nothing for a single factor, or without importances."""
+    """Class of identifiability that the scores support; ``None`` for a single factor, or without importances."""
     unknown = curves.importance.measure == "none" or np.isnan(curves.importance.values).any()
     if len(curves.rows) < 2 or unknown:
         return ""
@@ -329,7 +318,7 @@ def _labelled(codes: Any, labels: Any, *, metric: str) -> Representation:
 def _as_importance(curves: LossCapacity) -> Importance:
     if curves.importance.measure == "none":
         raise ValueError("disentanglement and completeness need importances, but importance is 'none'.")
-    if np.isnan(curves.importance.values).any():  # drawn within errors that are not known
+    if np.isnan(curves.importance.values).any():  # without known errors there is nothing to draw
         raise ValueError(f"{curves.importance.measure} come without standard errors.")
     return Importance(
         matrix=curves.matrix, informativeness=1 - curves.losses.min(axis=1), in_accuracy=curves.in_accuracy
@@ -341,7 +330,7 @@ def _with_notes(score: Score, curves: LossCapacity) -> Score:
 
 
 def _curve_evidence(curves: LossCapacity) -> dict[str, FloatArray]:
-    """What a plot of the curves needs."""
+    """Arrays for a plot of the curves."""
     found = curves.curves
     return {
         "capacities": found.capacities,
@@ -418,7 +407,9 @@ ROWS = (
         bounds=(0.0, math.inf),
         invariant_to=frozenset(Invariance),
         has_null=False,
-        known_failures=(KnownFailure(cases=("*",), sentence="It counts codes and factors, whatever the codes hold."),),
+        known_failures=(
+            KnownFailure(cases=("*",), sentence="It counts codes and factors, whatever the codes encode."),
+        ),
     ),
 )
 BESIDE_THE_PANEL = (

@@ -1,4 +1,4 @@
-"""Modularity, compactness, explicitness, minimality and sufficiency that hold when factors depend on each other."""
+"""Modularity, compactness, explicitness, minimality and sufficiency, valid for dependent factors."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ def dependent(
     max_rows: int = 20_000,
     rng: np.random.Generator | int = 0,
 ) -> Dependent:
-    r"""Score a representation by conditional statements, which stay right when factors depend on each other.
+    r"""Score a representation by conditional statements, which remain valid for dependent factors.
 
     A code is modular if, its main factor known, the other factors say nothing more about it:
     :math:`p(z_j \mid y_i) = p(z_j \mid y)`. Regressions predict :math:`z_j` from :math:`y_i` and from all of
@@ -131,7 +131,7 @@ def dependent_modularity(found: CrossPrediction) -> Score:
 
 
 def dependent_minimality(found: CrossPrediction) -> Score:
-    r"""Score whether each code holds nothing but one factor: no other factor, no nuisance (Algorithm 3).
+    r"""Score whether each code encodes one factor and nothing else: no other factor, no nuisance (Algorithm 3).
 
     .. math:: \bar m = \sum_j \bar\alpha_j \max_i m_{ij}, \quad
         m_{ij} = \max\Bigl(0, 1 - \frac{E(g_{ij}(y_i), z_j)}{E(g^*_i(y_i), \epsilon)}\Bigr)
@@ -153,8 +153,8 @@ def dependent_compactness(found: CrossPrediction) -> Score:
     matrix = _shares(found.of_factors.gap).T
     lost = [name for name, beats in zip(found.factor_names, found.of_factors.beats_blind, strict=True) if not beats]
     notes = [
-        f"Factor {name!r} cannot be predicted from the codes; its compactness only says that two blind predictions are "
-        "alike. Read sufficiency."
+        f"Factor {name!r} cannot be predicted from the codes; its compactness only compares two blind guesses. "
+        "Read sufficiency."
         for name in lost
     ]
     per_code = np.where(found.of_factors.beats_blind > 0, matrix, np.nan)
@@ -181,7 +181,7 @@ def dependent_explicitness(found: CrossPrediction) -> Score:
     return Score(value=float(per_factor.mean()), per_factor=per_factor)
 
 
-NOTHING_TOLD = "The factors do not predict any code better than a blind guess, so no code has weight: defined as 0."
+NO_WEIGHT = "The factors do not predict any code better than a blind guess, so no code has weight: defined as 0."
 ONE_CODE = "There is one code (or group) that changes, so it is as good as all of them by itself."
 
 
@@ -191,7 +191,7 @@ def _shares(errors: FloatArray) -> FloatArray:
 
 
 def _weights(found: CrossPrediction) -> FloatArray:
-    """Alpha of each live code, before it is scaled to sum 1."""
+    """Alpha of each active code, before it is scaled to sum 1."""
     return _shares(found.of_codes.together) * found.of_codes.beats_blind
 
 
@@ -205,7 +205,7 @@ def _over_codes(
         per_code=_by_column(found, best),
         per_factor=_best(by_factor, axis=0),
         evidence=evidence,
-        notes=() if total > 0 else (NOTHING_TOLD,),
+        notes=() if total > 0 else (NO_WEIGHT,),
     )
 
 
@@ -231,14 +231,14 @@ def _best(matrix: FloatArray, *, axis: int) -> FloatArray:
 
 
 def _placed(found: CrossPrediction, live: FloatArray) -> FloatArray:
-    """Put rows of live codes at their place among all codes; NaN where a code never changes."""
+    """Put rows of active codes at their place among all codes; NaN for constant codes."""
     placed = np.full((found.n_groups, *live.shape[1:]), np.nan)
     placed[found.live] = live
     return placed
 
 
 def _by_column(found: CrossPrediction, live: FloatArray) -> FloatArray:
-    """Give every column the value of the code it belongs to; NaN where it belongs to none that changes."""
+    """Give every column the value of its code; NaN for columns of no active code."""
     columns = np.full(found.n_codes, np.nan)
     for members, value in zip(found.members, _placed(found, live), strict=True):
         columns[list(members)] = value
@@ -298,7 +298,7 @@ ROWS = (
         "minimality",
         score=dependent_minimality,
         measures=(Property.MODULARITY,),
-        summary="Does each code hold one factor and nothing else, no nuisance either?",
+        summary="Does each code encode one factor and nothing else, no nuisance either?",
         invariant_to=AXES,
         replaces_under_dependence=(Property.MODULARITY,),
     ),

@@ -6,16 +6,7 @@ import numpy as np
 
 from unbraid.evidence.information import Binning
 from unbraid.evidence.linear import Classifier, ClassifierOptions, EvaluateOn, Separation, linear_separation
-from unbraid.metrics._metric import (
-    AXES,
-    CeilingRule,
-    Cost,
-    Invariance,
-    KnownFailure,
-    Metric,
-    OneFactor,
-    Property,
-)
+from unbraid.metrics._metric import AXES, CeilingRule, Cost, Invariance, KnownFailure, Metric, OneFactor, Property
 from unbraid.metrics._sources import SEPARATION
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
@@ -32,7 +23,7 @@ def explicitness(
     binning: Binning = "robust",
     rng: np.random.Generator | int = 0,
 ) -> Score:
-    r"""Score how well a linear classifier tells the values of each factor apart.
+    r"""Score how well a linear classifier separates the values of each factor.
 
     For every value of a factor, the area under the ROC curve of a logistic regression that picks the value out;
     averaged over values, then over factors. Chance is 0.5.
@@ -45,7 +36,7 @@ def explicitness(
         normalised: Rescale so that chance is 0: :math:`(\mathrm{AUC} - 1/2) / (1/2)`.
         evaluate_on: ``"held_out"`` rows, or the ``"fitted"`` ones.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
         rng: Chooses the held-out rows, or its seed.
 
     Returns:

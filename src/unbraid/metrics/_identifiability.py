@@ -1,4 +1,4 @@
-"""Which kind of identifiability the scores of DCI-ES support, and what stands in the way of a stronger one."""
+"""Class of identifiability that the scores of DCI-ES support, and the obstacles to a stronger class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AXES = ("disentanglement", "completeness", "informativeness")
 
 
 class Identified(StrEnum):
-    """Up to what the codes give the factors back, strongest first."""
+    """Transformations up to which the codes identify the factors, strongest first."""
 
     SIGN_AND_PERMUTATION = "sign and permutation"
     REPARAMETRISATION = "permutation and element-wise reparametrisation"
@@ -24,13 +24,13 @@ class Identified(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identifiability:
-    """What the scores support.
+    """Class of identifiability that the scores support.
 
     Attributes:
-        supported: The strongest class whose conditions hold within the tolerance.
+        supported: The strongest class whose conditions are met within the tolerance.
         in_the_way: Scores that fall short of the next stronger class, furthest first; empty at the top. Explicitness
             is among them only where the ladder starts at linear probes.
-        caveats: What the theory asks for and these scores cannot show.
+        caveats: Conditions of the theory that these scores cannot show.
         sentence: All of it in plain words.
     """
 
@@ -51,7 +51,7 @@ def identifiability(
     starts_linear: bool,
     tolerance: float = TOLERANCE,
 ) -> Identifiability:
-    """Read D, C, I and E together, as section 4.2 of DCI-ES does.
+    """Interpret D, C, I and E together, as in section 4.2 of DCI-ES.
 
     All four at 1: the codes are the factors up to sign and permutation. D, C and I: up to a function of each factor
     on its own. I and E, with a ladder that starts at linear probes: up to an invertible linear map.
@@ -62,9 +62,9 @@ def identifiability(
         informativeness: I.
         explicitness: E.
         size: Factors for each code, S.
-        importance: How importances were measured: ``"gini"``, ``"weights"``, ``"sage"`` or ``"permutation"``.
+        importance: Measure of importance: ``"gini"``, ``"weights"``, ``"sage"`` or ``"permutation"``.
         starts_linear: Whether the lowest capacity was a linear probe of all codes.
-        tolerance: How far below 1 still counts as 1.
+        tolerance: Distance from 1 that counts as 1.
 
     Returns:
         The verdict.
@@ -105,7 +105,7 @@ def identifiability(
 
 
 def _supported(short: dict[str, float], starts_linear: bool) -> tuple[Identified, tuple[str, ...]]:
-    """The strongest class that holds, and the scores that the next stronger one asks for."""
+    """The strongest class that is supported, and the scores that the next stronger class requires."""
     axes = not set(AXES) & set(short)
     linear = starts_linear and not {"informativeness", "explicitness"} & set(short)
     if axes and linear:
@@ -128,7 +128,7 @@ def _caveats(supported: Identified, importance: str, starts_linear: bool, size: 
     if by_axes and importance == "gini":
         caveats.append("a forest cannot be inverted, so that for continuous factors this is a guide and no proof")
     if not starts_linear:
-        caveats.append("the ladder does not start at linear probes, so that explicitness says nothing of linear maps")
+        caveats.append("the ladder does not start at linear probes, so that explicitness does not measure linear maps")
     if size != 1:
         relation = "more codes than factors" if size < 1 else "fewer codes than factors"
         caveats.append(f"there are {relation}, and the theory is for equally many")

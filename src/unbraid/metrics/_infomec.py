@@ -149,7 +149,7 @@ def _infoe_ceiling(factor: OneFactor) -> float:
 
 @lru_cache(maxsize=64)
 def _most_predicted(circular: bool, levels: int, n_rows: int) -> float:
-    """Fit the probe of InfoE to perfect codes: rows for each value, weighted as its share of those fitted on."""
+    """Fit the probe of InfoE to perfect codes: rows of each value, weighted by its share of the training rows."""
     from sklearn.linear_model import LogisticRegression
 
     places = np.repeat(np.arange(levels), 2)  # twice, as one row for each value would look like a regression

@@ -15,11 +15,11 @@ from unbraid.results.score import Score
 def information_minimality(
     codes: Any, factors: Any = None, *, code_variances: Any, n_bins: int = 20, binning: Binning = "robust"
 ) -> Score:
-    r"""Score how much of what a code knows of the data is about one factor.
+    r"""Score the largest share of a code's information about the data that is about one factor.
 
     .. math:: \bar m = \sum_j w_j \max_i \frac{I(z_j; y_i)}{I(z_j; x)}, \qquad w_j \propto \max_i I(z_j; y_i)
 
-    The encoder's posterior is :math:`q(z_j \mid x) = N(\mu_j(x), \sigma_j^2(x))`. It is 1 for a code that knows one
+    The encoder's posterior is :math:`q(z_j \mid x) = N(\mu_j(x), \sigma_j^2(x))`. It is 1 for a code that encodes one
     factor and nothing else, and falls with every other factor and every nuisance in the code.
 
     Args:
@@ -27,7 +27,7 @@ def information_minimality(
         factors: :math:`y`, shape ``(n_samples, n_factors)``.
         code_variances: Posterior variances :math:`\sigma^2`, in the shape of the codes, all above 0.
         n_bins: Bins of a continuous factor.
-        binning: How to cut them: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        binning: Binning method: ``"robust"``, ``"uniform"`` or ``"quantile"``.
 
     Returns:
         A score in [0, 1], higher is better; ``evidence`` has ``minimality`` (codes by factors),
@@ -54,7 +54,7 @@ def information_minimality(
     known = weights.sum() > 0
     notes = _saturated(found)
     if not known:
-        notes = ("No code knows anything of any factor: defined as 0.", *notes)
+        notes = ("No code has information about any factor: defined as 0.", *notes)
     return Score(
         value=float(np.average(per_code, weights=weights)) if known else 0.0,
         per_code=per_code,
@@ -71,19 +71,19 @@ def information_minimality(
 def information_sufficiency(
     codes: Any, factors: Any = None, *, code_variances: Any, n_bins: int = 20, binning: Binning = "robust"
 ) -> Score:
-    r"""Score how much of each factor one code knows.
+    r"""Score the largest share of each factor's entropy that one code explains.
 
     .. math:: \bar s = \frac1K \sum_i \max_j \frac{I(z_j; y_i)}{H(y_i)}
 
     with the posterior of :func:`information_minimality`. The entropy of a continuous factor is that of its bins, so its
-    sufficiency says how many of ``n_bins`` values can be told apart.
+    sufficiency measures how many of ``n_bins`` values can be distinguished.
 
     Args:
         codes: Posterior means, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`y`, shape ``(n_samples, n_factors)``.
         code_variances: Posterior variances, in the shape of the codes, all above 0.
         n_bins: Bins of a continuous factor.
-        binning: How to cut them: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        binning: Binning method: ``"robust"``, ``"uniform"`` or ``"quantile"``.
 
     Returns:
         A score in [0, 1], higher is better; ``evidence["sufficiency"]`` is the matrix of codes by factors.

@@ -49,7 +49,7 @@ def mig(
     bias_correction: BiasCorrection = "none",
     normalise_by: NormaliseBy = "factor",
 ) -> Score:
-    r"""Score how far one code alone carries each factor.
+    r"""Score how far one code alone encodes each factor.
 
     For every factor, take the mutual information of the best code minus that
     of the runner-up, as a share of the factor's entropy; then average:
@@ -128,7 +128,7 @@ def mig_sup(
     bias_correction: BiasCorrection = "none",
     normalise_by: NormaliseBy = "factor",
 ) -> Score:
-    r"""Score how far each code carries one factor alone.
+    r"""Score how far each code encodes one factor alone.
 
     .. math::
 
@@ -185,7 +185,7 @@ def jemmig(
     binning: Binning = "robust",
     bias_correction: BiasCorrection = "none",
 ) -> Score:
-    r"""Score how far one code alone carries each factor and nothing else.
+    r"""Score how far one code alone encodes each factor and nothing else.
 
     MIG does not mind what else the best code holds; the joint entropy does:
 
@@ -246,7 +246,7 @@ def dcimig(
     binning: Binning = "robust",
     bias_correction: BiasCorrection = "none",
 ) -> Score:
-    r"""Score how much of the factors' entropy sits in codes that carry one factor alone.
+    r"""Score how much of the factors' entropy is in codes that encode one factor alone.
 
     Each code gives its gap :math:`I(z_j; v_{k_j}) - \max_{k \neq k_j} I(z_j; v_k)` to its best
     factor :math:`k_j`; each factor keeps the largest gap given to it:
@@ -283,7 +283,7 @@ def dcimig_score(table: InformationTable) -> Score:
     """DCIMIG of a table of mutual information."""
     gaps = gaps_by_best_factor(table.mutual_information)
     kept = gaps.max(axis=0)
-    entropy = table.factor_entropy  # 0 where few rows, drawn again, leave a factor a single value
+    entropy = table.factor_entropy  # 0 where a bootstrap of few rows leaves a factor a single value
     return Score(
         value=float(share_of(kept.sum(), entropy.sum())),
         per_factor=share_of(kept, entropy),
@@ -309,7 +309,7 @@ def modularity(
     binning: Binning = "robust",
     bias_correction: BiasCorrection = "none",
 ) -> Score:
-    r"""Score how close each code is to telling about a single factor.
+    r"""Score how close each code is to encoding a single factor.
 
     .. math::
 
@@ -356,7 +356,7 @@ def modularity_score(table: InformationTable) -> Score:
 
 
 def deviation_from_one_factor(mi: FloatArray) -> FloatArray:
-    """Return one minus the mean squared share of the other factors for each code; NaN where a code tells nothing."""
+    """Return one minus the mean squared share of the other factors for each code; NaN for a code without one."""
     largest = mi.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         squared = (mi / largest) ** 2
@@ -385,7 +385,7 @@ ROWS = (
         score=mig_score,
         measures=(Property.COMPACTNESS, Property.EXPLICITNESS),
         invariant_to=AXES,
-        summary="Does one code alone carry each factor?",
+        summary="Does one code alone encode each factor?",
         reference="Chen et al. (2018), arXiv:1802.04942",
         misled_by_dependence=INDIRECT_INFORMATION,
         ceiling=CeilingRule(of=_ceiling, why="a code is cut into fewer bins than a factor has values"),
@@ -400,7 +400,7 @@ ROWS = (
         measures=(Property.MODULARITY, Property.EXPLICITNESS),
         invariant_to=AXES,
         min_factors=2,
-        summary="Does each code carry one factor alone?",
+        summary="Does each code encode one factor alone?",
         reference="Li et al. (2020), arXiv:2002.10549",
         misled_by_dependence=INDIRECT_INFORMATION,
         known_failures=(COUNTS_UNUSED_CODES, *BINNED, MISSES_LOST_FACTORS),
@@ -413,7 +413,7 @@ ROWS = (
         score=jemmig_score,
         measures=(Property.MODULARITY, Property.COMPACTNESS, Property.EXPLICITNESS),
         invariant_to=AXES,
-        summary="Does one code alone carry each factor, and nothing else?",
+        summary="Does one code alone encode each factor, and nothing else?",
         reference="Do & Tran (2020), arXiv:1908.09961",
         misled_by_dependence=INDIRECT_INFORMATION,
         known_failures=BINNED,
@@ -427,7 +427,7 @@ ROWS = (
         measures=(Property.MODULARITY, Property.EXPLICITNESS),
         invariant_to=AXES,
         min_factors=2,
-        summary="How much of the information about the factors is in codes that carry one factor alone?",
+        summary="How much of the information about the factors is in codes that encode one factor alone?",
         reference="Sepliarskaia et al. (2019), arXiv:1910.05587",
         misled_by_dependence=INDIRECT_INFORMATION,
         known_failures=BINNED,
@@ -441,7 +441,7 @@ ROWS = (
         measures=(Property.MODULARITY,),
         invariant_to=AXES,
         min_factors=2,
-        summary="Does each code carry information about a single factor?",
+        summary="Does each code encode a single factor?",
         reference="Ridgeway & Mozer (2018), arXiv:1802.05312",
         misled_by_dependence=INDIRECT_INFORMATION,
         known_failures=(

@@ -37,7 +37,7 @@ def z_diff(
     sampler: Sampler | None = None,
     rng: np.random.Generator | int = 0,
 ) -> Score:
-    r"""Score whether a linear classifier can tell which factor two observations share.
+    r"""Score whether a linear classifier predicts which factor two observations share.
 
     A group holds pairs of rows that agree in one factor; its features are the mean absolute
     differences of the codes over the pairs. A linear classifier learns the factor from the features of
@@ -50,7 +50,7 @@ def z_diff(
         n_votes: Groups to fit on, and as many to judge on.
         group_size: Pairs in a group.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
         sampler: Draws groups of fresh observations in place of rows; see
             :class:`~unbraid.evidence.interventions.Sampler`.
         rng: Source of chance, or its seed.
@@ -109,7 +109,7 @@ def z_min_var(
     sampler: Sampler | None = None,
     rng: np.random.Generator | int = 0,
 ) -> Score:
-    r"""Score whether the code that varies least gives away which factor is held fixed.
+    r"""Score whether the code that varies least identifies the factor that is held fixed.
 
     Each group of rows shares one value of one factor and votes with the code whose variance, over its
     variance in the data, is smallest. A majority vote from code to factor is learned on ``n_votes`` groups
@@ -121,7 +121,7 @@ def z_min_var(
         n_votes: Groups to fit on, and as many to judge on.
         group_size: Rows in a group.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
         sampler: Draws groups of fresh observations in place of rows; see
             :class:`~unbraid.evidence.interventions.Sampler`.
         rng: Source of chance, or its seed.
@@ -164,7 +164,7 @@ def z1(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = 
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``; one is enough.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
 
     Returns:
         A score in [0, 1], higher is better. Where the published algorithm samples rows of a value, this
@@ -197,7 +197,7 @@ def z2(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = 
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``; one is enough.
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
 
     Returns:
         A score in [0, 1], higher is better. Few rows for a value make :math:`c_j` noisy and the score lower.
@@ -221,9 +221,7 @@ def z1_score(spread: ConditionalSpread) -> Score:
     """Z (1) of conditional variances."""
     smallest = np.array([share @ smallest_variance(c) for c, share in relative_variances(spread)])
     return Score(
-        value=float(1 - smallest.mean()),
-        per_factor=1 - smallest,
-        notes=dead_code_notes(int((~spread.active).sum())),
+        value=float(1 - smallest.mean()), per_factor=1 - smallest, notes=dead_code_notes(int((~spread.active).sum()))
     )
 
 
@@ -244,7 +242,7 @@ def smallest_variance(c: FloatArray) -> FloatArray:
 
 
 def indecision_of_others(c: FloatArray) -> FloatArray:
-    """Mean of c (1 - c) over all codes but the one with the smallest variance; 0 when there is no other."""
+    """Mean of c (1 - c) over all codes but the one with the smallest variance; 0 for a single code."""
     clipped = np.sort(np.clip(c, 0.0, 1.0), axis=1)[:, 1:]
     indecision: FloatArray = (clipped * (1 - clipped)).sum(axis=1) / max(1, clipped.shape[1])
     return indecision

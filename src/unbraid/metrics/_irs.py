@@ -40,7 +40,7 @@ def irs(
             distance, as the authors' code does. ``"thesis"``: rows equal in all factors are averaged
             first, values count by frequency, codes count equally (Algorithm 3).
         n_bins: Bins for factors that are continuous.
-        binning: How those are cut.
+        binning: Binning method.
 
     Returns:
         A score in [0, 1], higher is better. Noise scores well above 0: see the null. Not for partial labels.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid.evidence.association import CodeCovariance, CovarianceOptions, code_covariance
+from unbraid.evidence.association import CodeCovariance, NoOptions, code_covariance
 from unbraid.evidence.information import Binning, CodeInformation, InformationOptions, code_information
 from unbraid.metrics._metric import AXES, Invariance, KnownFailure, Metric, Property, dead_code_notes
 from unbraid.metrics._sources import CODE_INFORMATION, COVARIANCE
@@ -37,9 +37,7 @@ def total_correlation(codes: Any) -> Score:
         >>> round(float(total_correlation(grid)), 12)
         0.0
     """
-    return total_correlation_score(
-        code_covariance(as_representation(codes), CovarianceOptions(), np.random.default_rng(0))
-    )
+    return total_correlation_score(code_covariance(as_representation(codes), NoOptions(), np.random.default_rng(0)))
 
 
 def wasserstein_correlation(codes: Any, *, normalised: bool = False) -> Score:
@@ -66,7 +64,7 @@ def wasserstein_correlation(codes: Any, *, normalised: bool = False) -> Score:
         >>> abs(round(float(wasserstein_correlation(grid)), 6))
         0.0
     """
-    covariance = code_covariance(as_representation(codes), CovarianceOptions(), np.random.default_rng(0))
+    covariance = code_covariance(as_representation(codes), NoOptions(), np.random.default_rng(0))
     return wasserstein_correlation_score(covariance, normalised=normalised)
 
 
@@ -189,7 +187,7 @@ ROWS = (
         source=CODE_INFORMATION,
         score=code_mutual_information_score,
         invariant_to=AXES,
-        summary="How much information do codes carry about each other, in nats? No labels needed.",
+        summary="How much information do codes share with each other, in nats? No labels needed.",
         known_failures=(TOO_FEW_BINS, BIN_EDGES, ABOVE_ZERO),
         **SHARED,
     ),

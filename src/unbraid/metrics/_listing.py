@@ -1,4 +1,4 @@
-"""List, describe, find by name."""
+"""Listing, description and lookup of metrics by name."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ DEFAULT, BY_NAME = "default", "by name"
 def list_metrics() -> pd.DataFrame:
     """Return a table of the metrics: what each measures, what it needs and what it costs.
 
-    ``panel`` is ``"default"`` for what :func:`~unbraid.evaluate` runs unless told otherwise, and ``"by name"`` for what
+    ``panel`` is ``"default"`` for what :func:`~unbraid.evaluate` computes by default, and ``"by name"`` for what
     must be asked for.
     """
     return pd.DataFrame([_row(metric) for metric in METRICS.values()]).set_index("metric")
 
 
 def describe_metric(metric: Metric) -> dict[str, Any]:
-    """Return all that the table knows of one metric, and its options with their defaults, as plain data."""
+    """Return the row of one metric, and its options with their defaults, as plain data."""
     low, high = metric.bounds
     return {
         **_row(metric),
@@ -70,7 +70,7 @@ def _choices(metric: Metric) -> dict[str, list[Any]]:
 
 def _null(metric: Metric) -> str:
     what = "codes" if metric.source.label_free else "factors"
-    says = "" if metric.has_null else "; it does not say what chance scores here"
+    says = "" if metric.has_null else "; it is not the chance level here"
     return f"mean over {metric.source.n_nulls} shuffles of the {what}{says}"
 
 
@@ -83,7 +83,7 @@ def families() -> dict[str, list[str]]:
 
 
 def unknown_metric(name: str) -> str:
-    """Say in a sentence that there is no such metric, and what was probably meant."""
+    """Return the sentence for an unknown metric, with a suggestion."""
     known = next((one for one in BESIDE_THE_PANEL if _plain(one) == _plain(name)), None)
     if known is not None:
         beside = BESIDE_THE_PANEL[known]
@@ -111,7 +111,7 @@ def meant(name: str) -> list[str]:
 
 
 def _suggested(name: str, choices: list[str]) -> str:
-    """Return what a name stands for among the choices, else the nearest of them, to go on a sentence."""
+    """Return the choices that a name stands for, else the nearest choice, as the end of a sentence."""
     found = [one for one in meant(name) if one in choices]
     if len(found) > 1:
         return f"; did you mean one of {', '.join(map(repr, found))}"

@@ -53,7 +53,7 @@ def mcc_score(association: Association) -> Score:
     if association.angles:
         notes.append(
             f"{quoted(association.angles)}: an angle is correlated through its cosine and sine together, so that one "
-            "code on its circle is enough for 1, though it does not tell the angle alone."
+            "code on its circle is enough for 1, though that code does not determine the angle."
         )
     return Score(
         value=float(per_factor.mean()), per_factor=per_factor, evidence={"correlation": matrix}, notes=tuple(notes)

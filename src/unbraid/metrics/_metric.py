@@ -18,7 +18,7 @@ from unbraid.results.score import Score
 
 
 class Property(StrEnum):
-    """What a score is about."""
+    """Property of a representation that a score measures."""
 
     MODULARITY = "modularity"
     COMPACTNESS = "compactness"
@@ -28,7 +28,7 @@ class Property(StrEnum):
 
 
 class Invariance(StrEnum):
-    """Changes of the codes that a score may be blind to."""
+    """Changes of the codes that leave a score unchanged."""
 
     PERMUTATION = "permutation"
     SCALING = "scaling"
@@ -36,7 +36,7 @@ class Invariance(StrEnum):
     ROTATION = "rotation"
 
 
-#: What a score that reads one code at a time usually ignores.
+#: Invariances of most scores that treat codes one at a time.
 AXES = frozenset({Invariance.PERMUTATION, Invariance.SCALING})
 
 
@@ -58,21 +58,21 @@ class Cost(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One kind of evidence: how it is gathered, and how its uncertainty is found.
+    """One kind of evidence: its function, and the method of its confidence intervals.
 
     Attributes:
         name: Short name, part of the seed of its random numbers.
         gather: ``(representation, options, rng) -> evidence``; ``(..., workers)`` where ``uses_workers``.
         options: Frozen dataclass of the options, with defaults.
-        n_replicates: How many times the evidence is gathered again for an interval.
-        n_nulls: How many shuffles the null averages over.
+        n_replicates: Number of replicates of the evidence for a confidence interval.
+        n_nulls: Number of shuffles over which the null is averaged.
         resample: ``(representation, options, n_resamples=, rng=) -> [evidence]``, where counts can be
             resampled without touching rows; otherwise the panel refits on random halves of the rows.
         redraw: ``(evidence, n_resamples=, rng=) -> [evidence]``, where refits would be too dear and what was fitted
             is judged again on other draws of the held-out rows.
-        lighten: Options to use for replicates and nulls, where a lighter fit tells the spread as well.
+        lighten: Options to use for replicates and nulls, where a lighter fit estimates the spread as well.
         max_replicate_rows: Replicates and nulls use at most this many rows.
-        label_free: Reads the codes only; its null shuffles each code instead of the factors.
+        label_free: Computed from the codes only; its null shuffles each code instead of the factors.
         seconds: CPU seconds at 2 000 and at 20 000 rows, for codes of ten columns and the factors of dSprites; studies
             estimate their cost from it, and ``benchmarks/study.py`` measures it.
         uses_workers: Can gather in several threads at once.
@@ -97,7 +97,7 @@ class Source:
 
     @property
     def interval_method(self) -> str:
-        """How the interval is made, in words."""
+        """Method of the confidence interval, in words."""
         if self.resample is not None:
             return f"block bootstrap of counts, {self.n_replicates} resamples"
         if self.redraw is not None:
@@ -107,7 +107,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneFactor:
-    """What the largest attainable score of one factor depends on.
+    """Quantities on which the largest attainable score of one factor depends.
 
     Attributes:
         kind: Its kind.
@@ -150,25 +150,25 @@ class KnownFailure:
     source: str = ""
 
     def covers(self, case: str) -> bool:
-        """Tell whether this explains a failure in a case."""
+        """Return whether this explains a failure in a case."""
         return any(fnmatchcase(case, pattern) for pattern in self.cases)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One row of the table: everything the panel, command line, report, docs and tests read.
+    """One row of the table, used by the panel, command line, report, docs and tests.
 
     Attributes:
         name: Registry name; ``family.headline`` where a family has several.
         title: Spelled out.
         function: Public function; it returns a :class:`~unbraid.Score`, or a tuple of them named by headline.
-        source: Where its evidence comes from.
+        source: Its kind of evidence.
         score: Pure function from evidence to score; takes the options that ``source`` does not.
-        measures: What it is about.
+        measures: Properties it measures.
         bounds: Lowest and highest possible value.
         higher_is_better: Direction.
         invariant_to: Changes of the codes that leave it as it is; a promise that the tests check both ways.
-        tolerance: How far an invariance may be off, for fitted probes.
+        tolerance: Tolerance of invariances, for fitted probes.
         min_factors: Fewest factors the definition covers.
         cost: Rough time.
         reference: Where it was published.
@@ -181,9 +181,9 @@ class Metric:
         traits: How it is computed, where an explanation of a low score depends on it.
         pair_caption: Caption of its map of factor pairs, for a score whose evidence has such a matrix under the name of
             the metric.
-        other_names: What other libraries call it.
+        other_names: Names in other libraries.
         in_default: Whether the default panel runs it; otherwise it must be asked for by name.
-        has_null: Whether the score of shuffled factors says what chance scores.
+        has_null: Whether the score of shuffled factors is the chance level.
     """
 
     name: str
@@ -227,7 +227,7 @@ class Metric:
 
     @property
     def _evidence_options(self) -> tuple[str, ...]:
-        # A sampler draws what no shuffling of factors can reach, so the panel could give it no null.
+        # A sampler draws new codes, which shuffled factors do not change, so there would be no null.
         return tuple(field.name for field in fields(self.source.options) if field.name != "sampler")
 
     @property
@@ -235,7 +235,7 @@ class Metric:
         return tuple(list(signature(self.score).parameters)[1:])
 
     def check_score_option(self, key: str, value: Any) -> None:
-        """Raise on a word the score does not know, before any evidence is gathered for it."""
+        """Raise on an invalid value of an option, before any evidence is gathered."""
         hint = get_type_hints(self.score).get(key) if key in self._score_options else None
         if get_origin(hint) is Literal:
             check_choice(f"option {key} of {self.name}", value, get_args(hint))
@@ -249,13 +249,13 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BesideThePanel:
-    """A function of ``unbraid.metrics`` that is no row of the table: it needs more, or gives more, than a panel has.
+    """A function of ``unbraid.metrics`` that is no row of the table, as its input or result is not that of the panel.
 
     Attributes:
         name: Name of the function.
         summary: Its question.
         needs: Its input.
-        call: How it is called.
+        call: Example of a call.
         also: Where else its result is found.
     """
 
@@ -280,7 +280,7 @@ def not_one_number(name: str, fields: tuple[str, ...]) -> TypeError:
 
 
 def binning_notes(table: InformationTable) -> tuple[str, ...]:
-    """Say when the bins are too few for a factor's values, which caps its mutual information."""
+    """Return notes on factors with more values than bins, which bounds their mutual information."""
     bins = int(table.code_bins.max())
     capped = np.flatnonzero(table.factor_levels > bins)
     if not len(capped):
@@ -289,13 +289,13 @@ def binning_notes(table: InformationTable) -> tuple[str, ...]:
     ceiling = np.log(bins) / np.log(worst)
     template = (
         "Codes are cut into {} bins but a factor takes {} values: "
-        "no code can carry more than about {} of its entropy here; raise n_bins to lift that."
+        "no code can encode more than about {} of its entropy here; raise n_bins to lift that."
     )
     return (Note.of(NoteKind.METRIC, template, bins, worst, f"{ceiling:.2f}"),)
 
 
 def dead_code_notes(n_dead: int) -> tuple[str, ...]:
-    """Say how many constant codes were left out."""
+    """Return a note on constant codes, which were left out."""
     if not n_dead:
         return ()
     template = "{} constant codes left out." if n_dead > 1 else "{} constant code left out."

@@ -175,7 +175,7 @@ def iwo_score(found: Subspaces) -> Score:
 
 
 def orthogonality_score(found: Subspaces) -> Score:
-    """Plain orthogonality of bases, as many axes as lower the loss: a residual spread over all axes adds none."""
+    """Plain orthogonality of bases, with the axes that lower the loss; a residual spread over all axes adds none."""
     matrix, mean = plain_pairs(found)
     return Score(
         value=mean, per_factor=off_diagonal_mean(matrix), evidence={"orthogonality": matrix}, notes=_notes(found)

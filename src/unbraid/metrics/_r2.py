@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.evidence.linear import LinearFit, RegressionOptions, linear_fit
+from unbraid.evidence.association import NoOptions
+from unbraid.evidence.linear import LinearFit, linear_fit
 from unbraid.metrics._metric import AXES, CeilingRule, Invariance, Metric, OneFactor, Property
 from unbraid.metrics._sources import REGRESSION
 from unbraid.metrics._weaknesses import OUTLIERS
@@ -38,7 +39,7 @@ def r2(codes: Any, factors: Any = None, *, rng: np.random.Generator | int = 0) -
         1.0
     """
     rep = as_labelled(codes, factors, metric="r2")
-    return r2_score(linear_fit(rep, RegressionOptions(), np.random.default_rng(rng)))
+    return r2_score(linear_fit(rep, NoOptions(), np.random.default_rng(rng)))
 
 
 def r2_score(fit: LinearFit) -> Score:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.evidence.association import Association, PredictabilityOptions, predictability
+from unbraid.evidence.association import Association, NoOptions, predictability
 from unbraid.metrics._information_gaps import information_gaps
 from unbraid.metrics._metric import AXES, CeilingRule, Metric, OneFactor, Property
 from unbraid.metrics._sources import PREDICTABILITY
@@ -42,7 +42,7 @@ def sap(codes: Any, factors: Any = None, *, rng: np.random.Generator | int = 0) 
         1.0
     """
     rep = as_labelled(codes, factors, metric="sap")
-    return sap_score(predictability(rep, PredictabilityOptions(), np.random.default_rng(rng)))
+    return sap_score(predictability(rep, NoOptions(), np.random.default_rng(rng)))
 
 
 def sap_score(association: Association) -> Score:
@@ -52,7 +52,7 @@ def sap_score(association: Association) -> Score:
 
 
 def _ceiling(factor: OneFactor) -> float:
-    """A second code that holds no information still guesses one of the values right."""
+    """A second code without information still predicts one of the values right."""
     return 1 - 1 / factor.levels if factor.kind == "categorical" and factor.levels else 1.0
 
 

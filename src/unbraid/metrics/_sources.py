@@ -1,15 +1,8 @@
-"""The kinds of evidence the panel shares between metrics."""
+"""Kinds of evidence that metrics share."""
 
 from dataclasses import replace
 
-from unbraid.evidence.association import (
-    CorrelationOptions,
-    CovarianceOptions,
-    PredictabilityOptions,
-    code_covariance,
-    correlations,
-    predictability,
-)
+from unbraid.evidence.association import CorrelationOptions, NoOptions, code_covariance, correlations, predictability
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
 from unbraid.evidence.information import InformationOptions, code_information, information_table, resampled_tables
 from unbraid.evidence.interventions import (
@@ -23,7 +16,6 @@ from unbraid.evidence.linear import (
     ClassifierOptions,
     LinearOptions,
     PredictiveOptions,
-    RegressionOptions,
     linear_fit,
     linear_importance,
     linear_separation,
@@ -54,7 +46,7 @@ DIFFERENCES = Source(
     gather=group_differences,
     options=GroupOptions,
     n_replicates=10,
-    n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few do not tell how far they reach
+    n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few nulls do not show their range
     seconds=(0.13, 0.48),
 )
 VARIANCES = Source(
@@ -71,7 +63,7 @@ CONDITIONAL = Source(
 PREDICTABILITY = Source(
     name="predictability",
     gather=predictability,
-    options=PredictabilityOptions,
+    options=NoOptions,
     n_replicates=10,
     n_nulls=5,
     seconds=(0.098, 0.44),
@@ -85,7 +77,7 @@ CORRELATION = Source(
     seconds=(0.091, 0.44),
 )
 REGRESSION = Source(
-    name="regression", gather=linear_fit, options=RegressionOptions, n_replicates=10, n_nulls=5, seconds=(0.094, 0.42)
+    name="regression", gather=linear_fit, options=NoOptions, n_replicates=10, n_nulls=5, seconds=(0.094, 0.42)
 )
 SEPARATION = Source(
     name="separation",
@@ -147,7 +139,7 @@ SUBSPACES = Source(
 
 
 def _light_ladder(options: LossCapacityOptions) -> LossCapacityOptions:
-    """Fewer trees, features or steps, and coarser SAGE: enough to see what shuffled factors leave to read."""
+    """Fewer trees, features or steps, and coarser SAGE: enough to estimate the chance level."""
     ladder = as_ladder(options.ladder)
     if isinstance(ladder, ForestLadder):
         ladder = replace(ladder, n_trees=min(ladder.n_trees, LIGHT_TREES))
@@ -185,7 +177,7 @@ CROSS_PREDICTION = Source(
 COVARIANCE = Source(
     name="covariance",
     gather=code_covariance,
-    options=CovarianceOptions,
+    options=NoOptions,
     n_replicates=10,
     n_nulls=5,
     label_free=True,

@@ -1,4 +1,4 @@
-"""Unsupervised disentanglement ranking: do models trained alike find the same codes?"""
+"""Unsupervised disentanglement ranking: agreement between models trained alike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice, check_codes
-from unbraid.evidence.agreement import Agreement, AgreementOptions, Method, agreement
+from unbraid.evidence.agreement import AgreementOptions, Method, ModelSimilarity, agreement
 from unbraid.metrics._metric import BesideThePanel
 from unbraid.representation.representation import Representation
 
@@ -19,14 +19,14 @@ Variant = Literal["published", "thesis"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UDR:
-    """How far models agree, code by code.
+    """Agreement of models, code by code.
 
     Attributes:
         per_model: Median over the other models, in [0, 1], higher is better, ``(n_models,)``.
         pairs: ``[m, u]`` is the agreement of model m with model u, whose codes predict those of m; NaN on the diagonal,
             ``(n_models, n_models)``. Symmetric for Spearman, nearly so for Lasso.
         n_informative: Codes of each model that counted, ``(n_models,)``.
-        notes: What a reader should know before trusting the numbers.
+        notes: Limitations of the result.
     """
 
     per_model: FloatArray
@@ -111,7 +111,7 @@ def udr(
     )
 
 
-def agreement_of_pairs(found: Agreement, *, squared: bool) -> FloatArray:
+def agreement_of_pairs(found: ModelSimilarity, *, squared: bool) -> FloatArray:
     """Score of every two models, all at once; NaN on the diagonal, 0 with a model that has no informative code."""
     n_models, some = len(found.counts), np.flatnonzero(found.counts)
     pairs = np.zeros((n_models, n_models))
@@ -126,10 +126,10 @@ def agreement_of_pairs(found: Agreement, *, squared: bool) -> FloatArray:
 
 
 def _strongest(similarity: FloatArray, starts: IntArray, *, squared: bool) -> FloatArray:
-    """How far each code (columns) resembles one code alone of each model, ``(n_models, n_codes)``."""
+    """Similarity of each code (columns) to a single code of each model, ``(n_models, n_codes)``."""
     best, total = (reduce.reduceat(similarity, starts, axis=0) for reduce in (np.maximum, np.add))
     share: FloatArray = np.divide(best**2 if squared else best, total, out=np.zeros_like(total), where=total > 0)
-    # weights above 1 are those of codes that all but repeat each other
+    # weights above 1 are those of nearly collinear codes
     return np.minimum(share, 1.0)
 
 
@@ -154,7 +154,7 @@ def _informative(
     codes: list[FloatArray], rates: Sequence[Any] | None, active: Sequence[Any] | None, threshold: float
 ) -> list[BoolArray]:
     if rates is not None and active is not None:
-        raise ValueError("rates and active both say which codes are informative; give one of them.")
+        raise ValueError("rates and active both define the informative codes; give one of them.")
     if rates is not None:
         return [rate > threshold for rate in _fitting("rates", rates, codes, np.float64)]
     if active is not None:
@@ -164,7 +164,7 @@ def _informative(
 
 
 def _fitting(argument: str, given: Sequence[Any], codes: list[FloatArray], kind: Any) -> list[Any]:
-    """Return one value for each code of each model, or say where there is not."""
+    """Return one value for each code of each model, or raise where lengths differ."""
     if len(given) != len(codes):
         raise ValueError(f"{argument} must have an entry for each of the {len(codes)} models, got {len(given)}.")
     checked = [np.asarray(one, dtype=kind) for one in given]

@@ -24,12 +24,11 @@ ONE_PAIR_AT_A_TIME = KnownFailure(
 )
 COUNTS_UNUSED_CODES = KnownFailure(
     cases=("*/noise_code", "*/many_noise_codes", "*/nuisance_code", "angles/cosines", "*_shuffled/cosines"),
-    sentence="It is a mean over codes in which every code counts alike, including a code that holds no factor.",
+    sentence="It is a mean over codes in which every code counts alike, including a code that encodes no factor.",
     source=ALMUDEVAR,
 )
 MISSES_LOST_FACTORS = KnownFailure(
-    cases=("*/dropped",),
-    sentence="It is a mean over codes, so a factor without a code does not lower it.",
+    cases=("*/dropped",), sentence="It is a mean over codes, so a factor without a code does not lower it."
 )
 LINEAR_RELATIONS_ONLY = KnownFailure(
     cases=("*/bent_copy",),

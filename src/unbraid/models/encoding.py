@@ -1,4 +1,4 @@
-"""Codes of any model; KL per code."""
+"""Encoding of data sets by any model, and the rate (KL divergence) of each code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ METHODS = ("encode", "transform", "predict")
 
 
 def codes_of(model: Any, x: Any) -> FloatArray:
-    """Return the codes that a model gives data, ``(n, n_codes)``.
+    """Return the codes of data, ``(n, n_codes)``.
 
     Args:
         model: Has ``encode``, ``transform`` or ``predict`` (the first of these it has), or is a function. A torch
@@ -52,7 +52,7 @@ def _mean(found: Any) -> Any:
 
 
 def _torch_module(model: Any) -> Any:
-    """Return the module itself, or ``None`` where it is none; torch is not imported to find out."""
+    """Return the model if it is a torch module, else ``None``, without importing torch."""
     torch = sys.modules.get("torch")
     return model if torch is not None and isinstance(model, torch.nn.Module) else None
 
@@ -135,7 +135,7 @@ def encode_all(
 
 
 def _is_ensemble(model: Any) -> bool:
-    """Whether it is one of ours; nobody has one without this module loaded, so torch is not imported to find out."""
+    """Return whether the model is a trained ensemble, without importing torch: an ensemble has loaded its module."""
     module = sys.modules.get("unbraid.models.ensemble")
     return module is not None and isinstance(model, module.TrainedEnsemble)
 
@@ -166,7 +166,7 @@ def drawn_rows(n_rows: int, n: int | None, seed: int) -> IntArray:
 
 
 def code_rates(ensemble: TrainedEnsemble, dataset: Any, *, n: int | None = None, seed: int = 0) -> FloatArray:
-    r"""Measure how far each code's posterior is from the standard normal, on average over a data set.
+    r"""Return the rate of each code: the mean KL divergence of its posterior from the standard normal, over a data set.
 
     For code :math:`j` of a member, with the mean and deviation that its encoder gives for a row,
 
@@ -174,7 +174,7 @@ def code_rates(ensemble: TrainedEnsemble, dataset: Any, *, n: int | None = None,
 
         R_j = \frac{1}{n} \sum_{i=1}^{n} \frac{1}{2} \bigl( \mu_{ij}^2 + \sigma_{ij}^2 - 1 \bigr) - \log \sigma_{ij}.
 
-    A code whose rate is near 0 carries no information: its posterior is the prior for every row. The rates of a member
+    A code whose rate is near 0 has no information: its posterior is the prior for every row. The rates of a member
     add up to the KL term of its loss where the prior is standard normal.
 
     Args:
@@ -198,6 +198,6 @@ def code_rates(ensemble: TrainedEnsemble, dataset: Any, *, n: int | None = None,
 
 
 def gaussian_rate(mean: FloatArray, deviation: FloatArray) -> FloatArray:
-    """Return the divergence of Gaussians from the standard normal, in nats, entry by entry."""
+    """Return the KL divergence of Gaussians from the standard normal, in nats, entry by entry."""
     rate: FloatArray = (mean**2 + deviation**2 - 1) / 2 - np.log(deviation)
     return rate

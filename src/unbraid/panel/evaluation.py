@@ -1,4 +1,4 @@
-"""The panel: plan the evidence, run tasks that return outcomes, finish scores with intervals, nulls and notes."""
+"""Evaluation of a panel: tasks that gather evidence, and scores with intervals, nulls and notes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from unbraid.results.setup import Setup
 
 CONFIDENCE = 0.95
 REPLICATE_DECIMALS = 9
-#: With this many shuffles, chance passes all of them once in twenty times.
+#: With this many shuffles, a score at chance exceeds all of them with probability 1/20.
 ENOUGH_NULLS = 19
 POINT, REPLICATE, NULL = range(3)
 
@@ -81,12 +81,12 @@ def evaluate(
         seed: Same seed, same numbers, for any ``n_jobs``.
         n_jobs: Worker threads in all, also those inside one metric; by default as many as there are usable cores.
         n_bins: Bins, for every metric that bins.
-        binning: How to cut them: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        binning: Binning method: ``"robust"``, ``"uniform"`` or ``"quantile"``.
         options: Further options by metric or family name, as its function takes them.
         intervals: Whether to compute intervals.
         nulls: Whether to compute nulls.
         progress: Show a progress bar on standard error; by default when that is a terminal.
-        name: What the report calls the representation.
+        name: Name of the representation in the report.
 
     Returns:
         A :class:`~unbraid.Report`.
@@ -140,7 +140,7 @@ def evaluate(
 
 
 def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[Note, ...]]:
-    """Return the metrics to try; the default leaves out what the input cannot support, and says so."""
+    """Return the metrics to compute; the default leaves out metrics that do not fit the input, with a note."""
     chosen = resolve_metrics(metrics)
     if metrics != "default":
         return chosen, ()
@@ -161,7 +161,7 @@ def _unsupported(metric: Metric, rep: Representation) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Draw:
-    """One replicate or null of a kind of evidence: the value of each metric, or why it has none."""
+    """One replicate or null of a kind of evidence: the value of each metric, or the reason why there is none."""
 
     values: Mapping[str, float]
     errors: Mapping[str, str]
@@ -200,13 +200,13 @@ class Gathered:
         return np.array([draw.values[name] for draw in draws if name in draw.values])
 
     def draw_error(self, name: str) -> str | None:
-        """Return why the first draw without a value of this metric has none."""
+        """Return the reason of the first draw without a value of this metric."""
         draws = (*self.replicates, *self.nulls)
         return next((draw.errors[name] for draw in draws if name in draw.errors), None)
 
 
 Outcome = Point | tuple[Draw, ...]
-#: What a task computes: the point, or the draws of one role.
+#: Result of a task: the point, or the draws of one role.
 Task = Callable[[], tuple[int, Outcome]]
 
 
@@ -273,7 +273,7 @@ def _point(
     started = time.perf_counter()
     try:
         evidence = _gather(plan, rep, rng, workers, light=False)
-    except Exception as error:  # one metric must never take the others down; its row carries the reason
+    except Exception as error:  # an error of one metric must not stop the others; its row gives the reason
         return Point(evidence=None, scores={}, errors=dict.fromkeys(plan.metrics, _reason(error)))
     scores, errors = _scores(plan, evidence)
     seconds = time.perf_counter() - started
@@ -318,7 +318,7 @@ def _draws(plan: EvidencePlan, gather: Callable[[], list[Any]]) -> tuple[Draw, .
     """Score each evidence gathered; a score without an interval is still a score, so a failure is kept as a reason."""
     try:
         gathered = gather()
-    except Exception as error:  # a note of each score says why it has no interval
+    except Exception as error:  # a note of each score gives the reason
         return (Draw(values={}, errors=dict.fromkeys(plan.metrics, _reason(error))),)
     draws = []
     for evidence in gathered:
@@ -328,12 +328,12 @@ def _draws(plan: EvidencePlan, gather: Callable[[], list[Any]]) -> tuple[Draw, .
 
 
 def _scores(plan: EvidencePlan, evidence: Any) -> tuple[dict[str, Score], dict[str, str]]:
-    """Score what can be scored; a metric that fails costs the others of its evidence nothing."""
+    """Score every metric of the evidence; the failure of one does not affect the others."""
     scores, errors = {}, {}
     for name, (metric, rest) in plan.metrics.items():
         try:
             scores[name] = metric.score(evidence, **rest)
-        except Exception as error:  # the metric's row carries the reason
+        except Exception as error:  # the metric's row gives the reason
             errors[name] = _reason(error)
     return scores, errors
 
@@ -365,7 +365,7 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
 
 
 def _spread_scale(plan: EvidencePlan, rep: Representation) -> float:
-    """Return what turns the spread of replicates into the standard error of the score of all rows."""
+    """Return the ratio of the standard error of the score of all rows to the spread of replicates."""
     if not plan.refits:
         return 1.0
     n_rows = _replicate_rows(plan, rep)
@@ -373,14 +373,14 @@ def _spread_scale(plan: EvidencePlan, rep: Representation) -> float:
 
 
 def _beyond(value: float, nulls: FloatArray, gain: float) -> bool:
-    """Tell whether a value lies outside the scatter of shuffles; of many, beyond every one of them is enough."""
+    """Return whether a value lies outside the scatter of the nulls; of many nulls, whether it exceeds all."""
     if len(nulls) < 3 or gain > _half_width(nulls):
         return True
     return len(nulls) >= ENOUGH_NULLS and bool(np.all(nulls < value) or np.all(nulls > value))
 
 
 def _replicates(found: Gathered, name: str, scale: float) -> FloatArray:
-    """Return replicates by index, drawn towards their mean until they scatter as the score of all rows does."""
+    """Return replicates by index, shrunk towards their mean to the standard error of the score of all rows."""
     drawn: FloatArray = np.array([draw.values.get(name, np.nan) for draw in found.replicates])
     middle = float(np.nanmean(drawn))
     return np.round(middle + scale * (drawn - middle), REPLICATE_DECIMALS)
@@ -392,7 +392,7 @@ def _half_width(values: FloatArray) -> float:
 
 
 def _record(found: Gathered, scores: Mapping[str, Score]) -> Evidence[Any] | None:
-    """Return what the report keeps of the evidence, where a score was computed from it."""
+    """Return the evidence that the report keeps, where a score was computed from it."""
     data = found.point.evidence
     names = tuple(name for name in scores if name in found.point.scores)
     if data is None or not names:

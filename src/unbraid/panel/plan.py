@@ -1,4 +1,4 @@
-"""Which metrics are asked for, with which options, and which of them share evidence."""
+"""Plan of an evaluation: the metrics, their options, and the evidence that metrics share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class EvidencePlan:
 
     Attributes:
         source: The kind of evidence.
-        options: What to gather it with.
+        options: Options of the evidence.
         metrics: By name, each metric and the options that its score takes.
     """
 
@@ -91,7 +91,7 @@ def plan_evidence(
 
 
 def _check_options(options: Mapping[str, Mapping[str, Any]], metrics: list[Metric]) -> None:
-    """Raise on an option that no metric asked for would read: it would change nothing, silently."""
+    """Raise on an option that no requested metric has, which would silently change nothing."""
     asked = {name for metric in metrics for name in (metric.name, metric.family)}
     for name, given in options.items():
         if name not in asked:
@@ -119,7 +119,7 @@ def plain_options(options: Any) -> dict[str, Any]:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return settings within settings as theirs; a callable by the name of its type, the same in every run."""
+    """Return nested settings as plain data; a callable by the name of its type, the same in every run."""
     if isinstance(value, str | int | float | bool | None):
         return value
     if isinstance(value, tuple):

@@ -65,7 +65,7 @@ class _SavedReport(msgspec.Struct, kw_only=True):
 
 
 def read_reports(path: str | Path) -> dict[str, Report]:
-    """Read what ``unbraid score --json`` or ``to_json`` wrote: one report, or several side by side.
+    """Read the JSON of ``unbraid score --json`` or ``to_json``: one report, or several side by side.
 
     Numbers, intervals, replicates, evidence, notes, findings and reasons come back as they were, so that the report is
     compared and drawn like a fresh one. A file of layout 2 has no evidence: a page made from it has no maps and curves.
@@ -106,7 +106,7 @@ def read_reports(path: str | Path) -> dict[str, Report]:
 
 
 def _not_json(file: Path, error: Exception) -> str:
-    """Say why; of a file that may hold codes, what to do with it."""
+    """Return the reason, with advice for a file that may contain codes."""
     kind = file.suffix.lower()
     if kind == ".json":
         return f" ({error})"

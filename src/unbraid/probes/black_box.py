@@ -15,7 +15,7 @@ from unbraid.probes.sage import SageOptions, sage_values
 from unbraid.representation.factor import Factor
 
 ImportanceMeasure = Literal["auto", "sage", "permutation", "gini", "weights", "none"]
-#: Measures that are 0 only for a code that the probe does not use: what Corollary 3.5 of DCI-ES asks for.
+#: Measures that are 0 only for a code that the probe does not use, as Corollary 3.5 of DCI-ES requires.
 NECESSARY = ("gini", "weights")
 MAX_PERMUTATION_ROWS = 5000
 
@@ -25,10 +25,10 @@ class BlackBoxImportance:
     """Importances before they are scaled to shares.
 
     Attributes:
-        measure: How they were found.
+        measure: Measure of importance.
         values: ``(n_codes, n_factors)``, not below 0.
         errors: Standard errors, NaN where unknown.
-        notes: What a reader should know.
+        notes: Limitations of the result.
     """
 
     measure: str
@@ -38,7 +38,7 @@ class BlackBoxImportance:
 
 
 def resolve_measure(measure: str, ladder: Ladder) -> str:
-    """Return what ``"auto"`` stands for on a ladder.
+    """Return the measure of importance, with ``"auto"`` resolved for a ladder.
 
     Raises:
         ValueError: A measure that the probes of the ladder do not have.
@@ -58,7 +58,7 @@ def resolve_measure(measure: str, ladder: Ladder) -> str:
 def black_box_importance(
     probe: Probe, measure: str, task: CapacityTask, *, sage: SageOptions, rng: np.random.Generator
 ) -> BlackBoxImportance:
-    """Find how much the probe leans on each code, on the test rows."""
+    """Measure the importance of each code for the probe, on the test rows."""
     if measure in ("gini", "weights"):
         assert probe.weights is not None
         unknown = np.full_like(probe.weights, np.nan)
@@ -73,7 +73,7 @@ def black_box_importance(
 
 
 def _sage(probe: Probe, task: CapacityTask, options: SageOptions, rng: np.random.Generator) -> BlackBoxImportance:
-    """SAGE values by size: a code whose use does harm on average is used all the same."""
+    """Absolute SAGE values: a code that raises the loss on average is used all the same."""
     rows = _rows_labelled_everywhere(task)
     found = sage_values(
         probe.predict,
@@ -94,7 +94,7 @@ def _sage(probe: Probe, task: CapacityTask, options: SageOptions, rng: np.random
 
 
 def _permutation(probe: Probe, task: CapacityTask, rng: np.random.Generator) -> BlackBoxImportance:
-    """Rise of the loss when one code is shuffled between rows, averaged over a few shuffles."""
+    """Increase of the loss when one code is shuffled between rows, averaged over a few shuffles."""
     rows = rng.permutation(_rows_labelled_everywhere(task))[:MAX_PERMUTATION_ROWS]
     codes = task.codes[rows]
     values, errors = np.empty((2, codes.shape[1], len(task.factors)))

@@ -15,10 +15,10 @@ N_SHUFFLES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProbeTask:
-    """What a probe gets: one factor, rows to fit on, and rows to predict.
+    """Task of one probe: a factor, training rows, and test rows.
 
     Attributes:
-        factor: What to predict.
+        factor: Factor to predict.
         train: Rows to fit on.
         test: Held-out rows.
         codes: Codes of ``train``.
@@ -38,7 +38,7 @@ class ProbeFit:
 
     Attributes:
         weights: Importance of each code, not negative, ``(n_codes,)``.
-        predicted: What it predicts on the held-out rows: labels for a categorical factor, else targets.
+        predicted: Predictions on the held-out rows: labels for a categorical factor, else targets.
     """
 
     weights: FloatArray
@@ -47,11 +47,11 @@ class ProbeFit:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Importance:
-    """What DCI reads.
+    """Importances and performances of the probes of all factors, from which DCI is computed.
 
     Attributes:
         matrix: Importance of codes for factors, ``(n_codes, n_factors)``. Columns sum to 1; that of a factor whose
-            probe does not beat a blind guess is 0, since what it leaned on means nothing.
+            probe does not beat a blind guess is 0, since its importances are meaningless.
         informativeness: Held-out accuracy (categorical factors) or R², floored at 0 (others), ``(n_factors,)``.
         in_accuracy: Which factors report accuracy rather than R², ``(n_factors,)``.
     """
@@ -93,7 +93,7 @@ def held_out_performance(factor: Factor, rows: IntArray, predicted: FloatArray) 
 
 
 def beats_blind_guess(task: ProbeTask, predicted: FloatArray) -> bool:
-    """Whether held-out rows are predicted better than by the mean, or the commonest value, of the fitted ones.
+    """Whether held-out rows are predicted better than by the mean, or the commonest value, of the training rows.
 
     Better by more than two standard errors, so that luck rarely counts.
     """

@@ -9,10 +9,10 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.stats import average_ranks
 from unbraid.representation.factor import Factor
 
-#: Penalty of the squared coefficients for each row: enough for codes that repeat each other, too little to see.
+#: Ridge penalty for each row: enough for collinear codes, too little to change scores.
 RIDGE = 1e-6
 N_LASSO_STRENGTHS = 20
-#: The weakest strength of a Lasso path, as a share of the one that silences every code.
+#: The weakest strength of a Lasso path, as a share of the one at which all coefficients are 0.
 WEAKEST_SHARE = 1e-3
 MAX_LASSO_SWEEPS = 200
 LASSO_TOLERANCE = 1e-5
@@ -30,7 +30,7 @@ LEAST_VARIANCE = 1e-9
 def lasso_weights(
     codes: FloatArray, targets: FloatArray, *, rng: np.random.Generator, strength: float = 0.0
 ) -> FloatArray:
-    """Fit one Lasso for each target column, all with one strength, by default chosen on held-aside rows.
+    """Fit one Lasso for each target column, all with one regularisation strength, by default chosen on validation rows.
 
     It is the strongest whose error is within one standard error of the smallest, which keeps codes that
     hardly help at exactly zero.
@@ -58,7 +58,7 @@ def lasso_weights(
 
 
 def lasso_on_gram(gram: FloatArray, moment: FloatArray, *, strength: float) -> FloatArray:
-    """Fit one Lasso for each target from averages of products alone, so that they can serve many fits.
+    """Fit one Lasso for each target from the Gram matrix, which can serve many fits.
 
     Args:
         gram: Of the centred codes with each other, divided by the rows, ``(n_codes, n_codes)``.
@@ -72,7 +72,7 @@ def lasso_on_gram(gram: FloatArray, moment: FloatArray, *, strength: float) -> F
 
 
 def _strengths(codes: FloatArray, targets: FloatArray) -> FloatArray:
-    """Return strengths from the one that silences every code down to a thousandth of it."""
+    """Return regularisation strengths, from the one at which all coefficients are 0 down to a thousandth of it."""
     strongest = float(np.abs(codes.T @ targets).max()) / len(codes)
     return np.geomspace(max(strongest, 1e-12), max(strongest, 1e-12) * WEAKEST_SHARE, N_LASSO_STRENGTHS)
 
@@ -126,7 +126,7 @@ def one_vs_rest(codes: FloatArray, labels: IntArray, n_levels: int, *, penalty: 
     if codes.shape[1] > MAX_NEWTON_CODES:
         return _quasi_newton(design, labels, coefficients, penalty)
     if len(codes) > 20_000:
-        # A fit on some rows is a start from which few steps over all rows are left.
+        # A fit on some rows is a starting point from which all rows need few steps.
         few = np.linspace(0, len(codes) - 1, 10_000).astype(int)
         coefficients = _newton(design[few], labels[few], coefficients, penalty)
     return _newton(design, labels, coefficients, penalty)
@@ -184,7 +184,7 @@ def _chunks(n_rows: int, n_levels: int) -> list[slice]:
 
 
 def _ridge(width: int, penalty: float) -> FloatArray:
-    """Penalty of each coefficient; the intercept, last, is all but free."""
+    """Penalty of each coefficient; that of the intercept, last, is almost 0."""
     ridge = np.full(width, penalty)
     ridge[-1] = 1e-6
     return ridge
@@ -283,7 +283,7 @@ def ridge_solver(gram: FloatArray, penalty: float | FloatArray) -> Callable[[Flo
 
 
 def least_squares(codes: FloatArray, targets: FloatArray, *, ridge: float = RIDGE) -> FloatArray:
-    """Regress targets on codes by least squares with a ridge; without one, by the smallest coefficients that fit.
+    """Regress targets on codes by least squares with a ridge; without a ridge, the minimum-norm solution.
 
     Args:
         codes: Standardised, ``(n_samples, n_codes)``.

@@ -18,13 +18,13 @@ from unbraid._base.workers import torch_threads
 from unbraid.probes.capacity.base import CapacityTask
 from unbraid.representation.factor import Factor
 
-#: Networks wider than this take fewer steps, in proportion: they learn in fewer, and each costs more.
+#: Wider networks take fewer steps, in proportion: they converge in fewer, and each step costs more.
 USUAL_WIDTH = 448
 FEWEST_STEPS = 100
-#: Looks at the validation loss while training.
-N_LOOKS = 20
+#: Evaluations of the validation loss during training.
+N_EVALUATIONS = 20
 ROWS_AT_ONCE = 4096
-#: An improvement of the validation loss smaller than this share is none.
+#: Smallest improvement of the validation loss that counts, as a share.
 LEAST_GAIN = 1e-4
 
 
@@ -75,7 +75,7 @@ class _Weights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Which network and outputs predict a factor, and the units they predict it in."""
+    """The network and outputs that predict a factor, and the scale of the prediction."""
 
     factor: Factor
     network: int
@@ -92,8 +92,8 @@ class _Place:
         return np.asarray(numbers * self.scale + self.centre if self.factor.is_numeric else numbers)
 
 
-class _Goal:
-    """What the networks should say, and how far they are from it."""
+class _Objective:
+    """Targets of the networks, and their losses."""
 
     def __init__(self, places: list[_Place], task: CapacityTask, device: str) -> None:
         shape = (1 + max(place.network for place in places), len(task.codes), max(p.outputs.stop for p in places))
@@ -101,7 +101,7 @@ class _Goal:
         self.classes: list[tuple[_Place, Tensor, Tensor]] = []
         for place in places:
             factor = place.factor
-            # Rows that are not labelled count for nothing; the others for more, so that factors weigh alike.
+            # Unlabelled rows have weight 0; labelled rows weigh more, so that factors have equal weight.
             share = torch.as_tensor(factor.labelled / factor.labelled[task.split.train].mean(), dtype=torch.float32)
             if factor.is_numeric:
                 scaled = (factor.targets(np.arange(len(task.codes))) - place.centre) / place.scale
@@ -124,7 +124,7 @@ class _Goal:
 
 
 class NetworkSettings(Protocol):
-    """How networks of growing width are trained; :class:`~unbraid.probes.capacity.mlp.MLPLadder` says what each is."""
+    """How networks of growing width are trained; :class:`~unbraid.probes.capacity.mlp.MLPLadder` documents each."""
 
     @property
     def widths(self) -> tuple[int, ...]: ...  # noqa: D102
@@ -145,17 +145,17 @@ class NetworkSettings(Protocol):
 def fit_networks(
     ladder: NetworkSettings, task: CapacityTask, starts: list[FloatArray], rng: np.random.Generator
 ) -> Callable[[int, FloatArray], list[FloatArray]]:
-    """Train every rung from the one below; return what predicts with a rung, 0 for the linear probe."""
+    """Train every rung from the one below; return the prediction function of each rung, 0 for the linear probe."""
     torch_device(ladder.device)
     places = _places(task, starts, shared=ladder.networks == "shared")
-    goal = _Goal(places, task, ladder.device)
+    objective = _Objective(places, task, ladder.device)
     x = torch.as_tensor(task.codes, dtype=torch.float32).to(ladder.device)
     generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
     rungs = [_linear(places, starts, ladder.device)]
     with torch_threads(task.workers.torch_threads):
         for multiple in ladder.widths:
             wider = rungs[-1].widened(multiple * len(task.factors), generator)
-            rungs.append(_train(wider, x, goal, task, ladder, generator))
+            rungs.append(_train(wider, x, objective, task, ladder, generator))
 
     def predict(rung: int, codes: FloatArray) -> list[FloatArray]:
         rows = torch.as_tensor(codes, dtype=torch.float32).to(ladder.device)
@@ -189,7 +189,7 @@ def _linear(places: list[_Place], starts: list[FloatArray], device: str) -> _Wei
     for place, start in zip(places, starts, strict=True):
         scaled = start / place.scale
         scaled[-1] -= place.centre / place.scale
-        # A value without a row to fit on has an intercept of minus a billion; a network needs no more than this.
+        # A value without training rows has an intercept of minus a billion; for a network, this is low enough.
         scaled[-1] = np.maximum(scaled[-1], -30.0)
         tensor = torch.as_tensor(scaled, dtype=torch.float32)
         linear[place.network, :, place.outputs] = tensor[:-1]
@@ -200,24 +200,29 @@ def _linear(places: list[_Place], starts: list[FloatArray], device: str) -> _Wei
 
 
 def _train(
-    weights: _Weights, x: Tensor, goal: _Goal, task: CapacityTask, ladder: NetworkSettings, generator: torch.Generator
+    weights: _Weights,
+    x: Tensor,
+    objective: _Objective,
+    task: CapacityTask,
+    ladder: NetworkSettings,
+    generator: torch.Generator,
 ) -> _Weights:
     """Train by Adam with steps that shrink along half a cosine; keep, for each network, its best weights."""
     n_steps = n_steps_at(ladder, weights.first.shape[2])
     train = torch.as_tensor(task.split.train)
     validation = torch.as_tensor(task.split.validation).to(x.device)
-    best, lowest = weights.copy(), _network_losses(weights, x, goal, validation)
+    best, lowest = weights.copy(), _network_losses(weights, x, objective, validation)
     optimiser, schedule = _optimiser(weights, ladder.learning_rate, n_steps)
-    look_every, waited = max(1, n_steps // N_LOOKS), 0
+    evaluate_every, waited = max(1, n_steps // N_EVALUATIONS), 0
     for step, batch in enumerate(_batches(train, ladder.batch_size, n_steps, generator), start=1):
         rows = batch.to(x.device)
-        loss = goal.losses(weights(x[rows]), rows).sum()
+        loss = objective.losses(weights(x[rows]), rows).sum()
         optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         schedule.step()
-        if step % look_every == 0:
-            losses = _network_losses(weights, x, goal, validation)
+        if step % evaluate_every == 0:
+            losses = _network_losses(weights, x, objective, validation)
             better = losses < lowest * (1 - LEAST_GAIN)
             for kept, tensor in zip(best.tensors, weights.tensors, strict=True):
                 kept[better] = tensor.detach()[better]
@@ -236,7 +241,7 @@ def n_steps_at(ladder: NetworkSettings, width: int) -> int:
 def _optimiser(
     weights: _Weights, learning_rate: float, n_steps: int
 ) -> tuple[torch.optim.Adam, torch.optim.lr_scheduler.CosineAnnealingLR]:
-    """Adam over all weights; those fed by very many units take smaller steps."""
+    """Adam over all weights, with smaller learning rates for weights with very many inputs."""
     width = weights.first.shape[2]
     for tensor in weights.tensors:
         tensor.requires_grad_()
@@ -248,10 +253,10 @@ def _optimiser(
     return optimiser, torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, n_steps)
 
 
-def _network_losses(weights: _Weights, x: Tensor, goal: _Goal, rows: Tensor) -> Tensor:
+def _network_losses(weights: _Weights, x: Tensor, objective: _Objective, rows: Tensor) -> Tensor:
     with torch.no_grad():
         out = torch.cat([weights(x[part]) for part in torch.split(rows, ROWS_AT_ONCE)], dim=1)
-        return goal.losses(out, rows)
+        return objective.losses(out, rows)
 
 
 def _batches(rows: Tensor, size: int, n_steps: int, generator: torch.Generator) -> Iterator[Tensor]:

@@ -1,4 +1,4 @@
-"""SAGE values: what each code takes off the loss of a black box, by Shapley's rule, over random orders of codes."""
+"""SAGE values: Shapley values of the codes for the loss of a black box, estimated from random orders of codes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Losses = Callable[[list[FloatArray], IntArray], FloatArray]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SageOptions:
-    """How finely SAGE is estimated.
+    """Precision of the SAGE estimates.
 
     Attributes:
         n_background: Rows that stand in for codes which are withheld.
@@ -42,7 +42,7 @@ class SageOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SageValues:
-    """What was found.
+    """SAGE values and their standard errors.
 
     Attributes:
         values: Mean drop of the loss that each code brings to each task, ``(n_codes, n_tasks)``. For a task they add
@@ -59,12 +59,12 @@ class SageValues:
 
     @property
     def low(self) -> FloatArray:
-        """Lower ends of 95 % intervals."""
+        """Lower ends of 95 % confidence intervals."""
         return self.values - 1.96 * self.errors
 
     @property
     def high(self) -> FloatArray:
-        """Upper ends of 95 % intervals."""
+        """Upper ends of 95 % confidence intervals."""
         return self.values + 1.96 * self.errors
 
 
@@ -85,10 +85,10 @@ def sage_values(
 
     Args:
         predict: The black box.
-        losses: How wrong its predictions are.
-        codes: Rows to explain, ``(n_rows, n_codes)``; they must be those that ``losses`` knows by number.
+        losses: Losses of its predictions.
+        codes: Rows to explain, ``(n_rows, n_codes)``; numbered as in ``losses``.
         background: Rows that stand in for withheld codes; ``n_background`` of them are drawn.
-        options: How finely.
+        options: Precision of the estimates.
         rng: Source of chance.
 
     Returns:
@@ -124,7 +124,7 @@ def sage_values(
 def _gains(
     predict: Predict, losses: Losses, codes: FloatArray, rows: IntArray, sequence: IntArray, stand_in: FloatArray
 ) -> FloatArray:
-    """Drop of the loss as the codes of each row are revealed in its order, ``(n_rows, n_codes, n_tasks)``."""
+    """Decrease of the loss as the codes of each row are revealed in its order, ``(n_rows, n_codes, n_tasks)``."""
     n_rows, n_codes = sequence.shape
     each = np.arange(n_rows)
     mixed = np.tile(stand_in, (n_rows, 1, 1))

@@ -1,4 +1,4 @@
-"""Rows by purpose: hold-out, three-way, cross-fitting and nested training sizes; standardised codes."""
+"""Splits of rows: hold-out, three-way, cross-fitting and nested training sizes; standardised codes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid.representation.factor import Factor
 
-#: Share of the rows that one hold-out tests on.
+#: Share of test rows of a hold-out split.
 TEST_SHARE = 0.3
-#: Fewest rows that anything is fitted on, or tested on.
+#: Fewest training rows, and fewest test rows.
 MIN_ROWS = 10
-#: Shares of the rows of all factors together to fit on and to choose by; the rest is tested on.
+#: Shares of training and validation rows, the same rows for all factors; the rest is the test set.
 CAPACITY_SHARES = (0.6, 0.15)
 MIN_CAPACITY_ROWS = 20
 #: The same for the labelled rows of one factor, values in proportion.
@@ -31,7 +31,7 @@ Predictions = Literal["cross_fitted", "held_out", "in_sample"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Split:
-    """Rows by purpose.
+    """Training, validation and test rows.
 
     Attributes:
         train: Rows to fit on; of nested training sets, all of them in the order in which they are taken.
@@ -59,7 +59,7 @@ class Split:
         return self.train[:wanted]
 
     def rounded(self, n_train: TrainSize) -> int:
-        """Return the number of rows asked for, whether or not there are so many."""
+        """Return a training size as a number of rows, which may be more than there are."""
         if n_train is None:
             return len(self.train)
         if isinstance(n_train, bool) or not isinstance(n_train, int | float | np.number):
@@ -102,7 +102,7 @@ def check_enough_labels(factor: Factor) -> None:
 
 
 def capacity_split(factors: Sequence[Factor], n_samples: int, *, rng: np.random.Generator) -> Split:
-    """Draw the rows to fit on (60 %), to choose by (15 %) and to test on (25 %), the same for all factors.
+    """Draw training (60 %), validation (15 %) and test rows (25 %), the same for all factors.
 
     Raises:
         ValueError: Too few labelled rows, or fewer rows to fit on than a factor has values.
@@ -128,7 +128,7 @@ def capacity_split(factors: Sequence[Factor], n_samples: int, *, rng: np.random.
 
 
 def stratified_split(values: FloatArray, *, categorical: bool, rng: np.random.Generator) -> Split:
-    """Divide the labelled rows 70/15/15, values in proportion in each; the only row of a category is fitted on.
+    """Divide the labelled rows 70/15/15, values in proportion in each; the only row of a category is a training row.
 
     Args:
         values: ``(n_samples,)``, NaN in rows without a label; of a category its number, 0, 1, ...
@@ -149,7 +149,7 @@ def stratified_split(values: FloatArray, *, categorical: bool, rng: np.random.Ge
 
 
 def cross_fit_splits(n_rows: int, predictions: Predictions, n_folds: int, rng: np.random.Generator) -> list[Split]:
-    """Split rows so that each fold is tested once, or one part is; or fit and test on all of them."""
+    """Split rows for cross-fitting, where each fold is tested once, for one hold-out, or train and test on all rows."""
     if predictions == "in_sample":
         return [Split(train=np.arange(n_rows), test=np.arange(n_rows))]
     order = rng.permutation(n_rows)
@@ -162,7 +162,7 @@ def cross_fit_splits(n_rows: int, predictions: Predictions, n_folds: int, rng: n
 
 
 def split_rows(n_samples: int, *, test_rows: Any = None, seed: int = 0) -> Split:
-    """Divide rows into those to test on and those to learn from, shuffled; depends on nothing else.
+    """Divide rows into a test set and a shuffled training set; depends on nothing but the arguments.
 
     Args:
         n_samples: Rows in all.

@@ -87,7 +87,7 @@ class Tree:
 
     Attributes:
         grown: scikit-learn's arrays of its nodes.
-        values: What each node predicts, means of targets or shares of classes, ``(n_nodes, n_outputs)``.
+        values: Prediction of each node, means of targets or shares of classes, ``(n_nodes, n_outputs)``.
     """
 
     grown: Any
@@ -130,7 +130,7 @@ def grow_tree(
     Args:
         inputs: As :func:`as_tree_input` returns them, ``(n_rows, n_inputs)``.
         targets: ``(n_rows, n_targets)``, or the number of the class of each row.
-        weights: How often each row counts.
+        weights: Weight of each row.
         seed: Of all chance.
         n_classes: Number of classes, or 0 for numbers.
         is_extra: Random thresholds in place of the best ones.
@@ -153,7 +153,7 @@ def grow_tree(
 
 
 def as_tree_input(columns: FloatArray) -> AnyArray:
-    """Return columns as the trees store them, so that they need not look again."""
+    """Return columns in the layout that trees use, so that each tree need not convert them."""
     return np.ascontiguousarray(columns, dtype=np.float32)
 
 
@@ -190,7 +190,7 @@ def _fit(
 
 
 def _permutation_weights(model: FittedTrees, task: ProbeTask, rng: np.random.Generator) -> FloatArray:
-    """Drop of held-out performance when one code is shuffled, not below 0."""
+    """Decrease of held-out performance when one code is shuffled, not below 0."""
 
     def performance(codes: FloatArray) -> FloatArray:
         return np.array(held_out_performance(task.factor, task.test, model.predict(codes)))
@@ -236,7 +236,7 @@ def _grown_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedT
 
 
 def _classes_and_targets(task: ProbeTask) -> tuple[FloatArray | None, AnyArray]:
-    """Values that the fitted rows take and the number of each row's; of a numeric factor, none and its targets."""
+    """Classes of the training rows and the class index of each row; of a numeric factor, none and its targets."""
     if task.factor.is_numeric:
         return None, task.factor.targets(task.train)
     present, labels = np.unique(task.factor.numbers[task.train], return_inverse=True)
@@ -275,7 +275,7 @@ def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: in
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ForestRegressor:
-    """Regression by a forest, as scikit-learn's estimators are called.
+    """Regression by a forest, with the interface of scikit-learn's estimators.
 
     Attributes:
         n_trees: Number of trees.
@@ -310,7 +310,7 @@ class ForestRegressor:
         return self.forest.predict(inputs)
 
     def _weights(self, n_rows: int, rng: np.random.Generator) -> FloatArray:
-        """How often each row counts for one tree."""
+        """Weight of each row in one tree."""
         n_drawn = min(n_rows, MAX_ROWS_A_TREE)
         if not self.is_extra:
             return bootstrap(n_rows, n_drawn, rng)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from unbraid._base.text import count, listing, number, short
-from unbraid.audit import Audit, Candidate, Case, Finding, Verdict
+from unbraid.audit import Audit, Candidate, Case, CaseFinding, CaseVerdict
 from unbraid.audit.result import FAILED, MARKS, known_reasons, reason
 from unbraid.interpret.verdict import MEANING
 from unbraid.metrics import METRICS, Property
 from unbraid.report.shell import carried, fill
 
-STYLES = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.OPEN: "open"}
+STYLES = {CaseVerdict.PASS: "pass", CaseVerdict.FAIL: "fail", CaseVerdict.OPEN: "open"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Card:
     judged: int
     share: float
     n_failures: int
-    failures: tuple[tuple[str, tuple[tuple[Finding, str], ...]], ...]
+    failures: tuple[tuple[str, tuple[tuple[CaseFinding, str], ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,23 +122,23 @@ def make_card(audit: Audit, candidate: Candidate) -> Card:
     )
 
 
-def _by_reason(failures: list[Finding]) -> tuple[tuple[str, tuple[tuple[Finding, str], ...]], ...]:
+def _by_reason(failures: list[CaseFinding]) -> tuple[tuple[str, tuple[tuple[CaseFinding, str], ...]], ...]:
     """Put failures with the same reason together; those without one come last."""
-    by_reason: dict[str, list[tuple[Finding, str]]] = {}
+    by_reason: dict[str, list[tuple[CaseFinding, str]]] = {}
     for finding in failures:
         by_reason.setdefault(reason(finding), []).append((finding, did(finding)))
     ordered = sorted(by_reason.items(), key=lambda item: not item[0])
     return tuple((text, tuple(found)) for text, found in ordered)
 
 
-def did(finding: Finding) -> str:
+def did(finding: CaseFinding) -> str:
     """Say what a metric did in a case, with numbers."""
     if finding.failure is not None:
-        return f"{finding.says}: {finding.failure}"
+        return f"{finding.behaviour}: {finding.failure}"
     if finding.value is None:
-        return finding.says
+        return finding.behaviour
     before = "" if finding.baseline_value is None else f"{number(finding.baseline_value)} → "
-    return f"{finding.says} ({before}{number(finding.value)})"
+    return f"{finding.behaviour} ({before}{number(finding.value)})"
 
 
 def matrices(audit: Audit) -> list[CaseTable]:
@@ -157,10 +157,10 @@ def matrices(audit: Audit) -> list[CaseTable]:
     return found
 
 
-def finding_cell(finding: Finding) -> FindingCell:
+def finding_cell(finding: CaseFinding) -> FindingCell:
     """Return one finding as mark and score, with the rest to point at."""
     value = "refused" if finding.value is None else short(finding.value)
-    cross = f"{FAILED} " if finding.verdict is Verdict.FAIL else ""
+    cross = f"{FAILED} " if finding.verdict is CaseVerdict.FAIL else ""
     tip = (
         f"{finding.metric} in {finding.case}: should {finding.should} ({', '.join(finding.because)}); {did(finding)}. "
     )

@@ -9,7 +9,7 @@ import numpy as np
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.images import png_address, shrink, to_pixels, to_signed_pixels
 from unbraid._base.text import clip, count, listing, number, short
-from unbraid.manifold import ManifoldAnalysis, ManifoldComparison, Pictures
+from unbraid.manifold import DecoderPictures, ManifoldAnalysis, ManifoldComparison
 from unbraid.report.charts import (
     TOP,
     Bar,
@@ -37,7 +37,7 @@ MOST_CELLS, MOST_PIXELS = 24, 392
 LOW, HIGH = np.array([244, 248, 252]), np.array([0, 54, 111])
 
 
-def render_manifold_page(analysis: ManifoldAnalysis, pictures: Pictures | None = None) -> str:
+def render_manifold_page(analysis: ManifoldAnalysis, pictures: DecoderPictures | None = None) -> str:
     """Return the analysis of a decoder as one HTML page that needs nothing else."""
     context = {
         "meta": analysis.meta,
@@ -164,7 +164,7 @@ def _convergence(analysis: ManifoldAnalysis) -> dict[str, Any]:
     return {"names": [name.replace("_", " ") for name in names], "rows": rows}
 
 
-def _jacobian_images(pictures: Pictures | None) -> list[tuple[str, str]]:
+def _jacobian_images(pictures: DecoderPictures | None) -> list[tuple[str, str]]:
     if pictures is None or pictures.mean_jacobian is None:
         return []
     images = (shrink(image, IMAGE_SIDE) for image in pictures.mean_jacobian)
@@ -174,7 +174,7 @@ def _jacobian_images(pictures: Pictures | None) -> list[tuple[str, str]]:
     ]
 
 
-def _traversals(pictures: Pictures | None) -> dict[str, Any] | None:
+def _traversals(pictures: DecoderPictures | None) -> dict[str, Any] | None:
     if pictures is None or pictures.traversals is None:
         return None
     low, high = float(pictures.traversals.min()), float(pictures.traversals.max())
@@ -185,7 +185,7 @@ def _traversals(pictures: Pictures | None) -> dict[str, Any] | None:
     return {"steps": [tick_text(step) for step in pictures.steps], "rows": rows}
 
 
-def _contours(pictures: Pictures | None) -> PlaneChart | None:
+def _contours(pictures: DecoderPictures | None) -> PlaneChart | None:
     if pictures is None or pictures.contours is None:
         return None
     curves = [(latent, curve) for latent, family in enumerate(pictures.contours) for curve in family]

@@ -19,7 +19,7 @@ NAMES = frozenset({"angle", "azimuth", "bearing", "heading", "hue", "orientation
 
 
 def period_of(distinct: FloatArray, *, repeats: bool) -> float | None:
-    """Return the period of an angle whose values leave no doubt about it, else ``None``.
+    """Return the period of an angle where its values determine it, else ``None``.
 
     Evenly spaced values that repeat are steps around a circle that one step more closes, but for those that span a
     whole turn already: 0 and 360 are the same place. Other values that fit into 2π are radians.
@@ -42,9 +42,9 @@ def period_text(period: float) -> str:
 
 
 def angle_kind(name: str, values: FloatArray, *, repeats: bool) -> str | None:
-    """Return the kind to declare for numbers that may be an angle, or ``None`` where nothing points to one.
+    """Return the kind to declare for numbers that may be an angle, or ``None`` for other numbers.
 
-    Their name says so, or they fill a turn of 360 or 2π evenly.
+    Numbers may be an angle if the name is that of one, or if they fill a turn of 360 or 2π evenly.
     """
     if not (NAMES & set(re.split(r"[^a-z]+", name.lower())) or _fills_a_turn(values)):
         return None
@@ -92,7 +92,7 @@ class Factor:
     Build it with :func:`make_factor`, which validates; metrics read the attributes.
 
     Attributes:
-        name: What the factor is called in tables.
+        name: Name in tables.
         kind: Categorical, ordinal, continuous or circular.
         numbers: Values as floats, NaN where a row is not labelled. For a categorical factor
             these are the positions of the labels in ``levels``.
@@ -113,7 +113,7 @@ class Factor:
 
     @property
     def labelled(self) -> BoolArray:
-        """Which rows carry a label."""
+        """Which rows have a label."""
         return ~np.isnan(self.numbers)
 
     @property
@@ -140,7 +140,7 @@ class Factor:
         return replace(self, kind=FactorKind.CATEGORICAL, numbers=numbers, period=None)
 
     def targets(self, rows: IntArray) -> FloatArray:
-        """Return what a regression should predict on labelled ``rows``, ``(n_rows, n_targets)``.
+        """Return the regression targets on labelled ``rows``, ``(n_rows, n_targets)``.
 
         A number is itself, an angle its cosine and sine, a category its indicators.
         """

@@ -55,7 +55,7 @@ def short_names(columns: Sequence[str]) -> list[str]:
 
 
 def _parts(wanted: str | Sequence[str], names: Sequence[str]) -> list[str]:
-    """Take a list at its commas; a column whose own name has one is meant where it is given whole."""
+    """Split a list at its commas; a column name that contains a comma is matched as a whole."""
     if not isinstance(wanted, str):
         return [str(part) for part in wanted]
     return [wanted] if wanted in names else [part.strip() for part in wanted.split(",")]
@@ -99,7 +99,7 @@ def _cure(argument: str, left: Sequence[str]) -> str:
 
 
 def _are_numbers(names: Sequence[str]) -> bool:
-    """Tell whether most names are numbers; 0, 1, 2, ... in order are what pandas writes for a table without names."""
+    """Return whether most names are numbers, except 0, 1, 2, ..., which pandas writes for a table without names."""
     if list(names) == [str(k) for k in range(len(names))]:
         return False
     numbers = pd.to_numeric(
@@ -113,7 +113,7 @@ DECIMAL_COMMA = re.compile(r"(?:^|;)\s*-?\d+,\d+(?:[eE][-+]?\d+)?\s*(?=;|$)", re
 
 
 def table_format(source: Path) -> tuple[str, str]:
-    """Return what stands between columns, and what before the decimals of a number.
+    """Return the separator of columns, and the decimal mark.
 
     Commas, unless the first line has none and has semicolons or tabs: a table of one column has no use here. Numbers
     such as 0,5 between semicolons have a decimal comma, as spreadsheets of many countries write them.
@@ -141,7 +141,7 @@ def load(
     kinds: Sequence[str | None] | Mapping[str, str] | None = None,
     only: Iterable[str] | None = None,
 ) -> Representation:
-    """Read a representation from a file; how it was read is its ``source``.
+    """Read a representation from a file; its ``source`` records the call.
 
     Args:
         path: ``.npz`` with ``codes``, ``factors`` and optional ``factor_names``, ``factor_kinds``,
@@ -155,7 +155,7 @@ def load(
         only: Names of the factors to keep; the others may be anything, such as constant.
 
     Raises:
-        ValueError: The file is missing, damaged, or does not hold what it should.
+        ValueError: The file is missing, damaged, or lacks the arrays or columns it needs.
     """
     kept = only if only is None or isinstance(only, str) else list(only)
     rep = _read(Path(path), factors, code_columns, factor_columns, kinds, kept)
@@ -189,7 +189,7 @@ def _read(
 
 
 def _call(path: str | Path, **given: Any) -> str:
-    """Return the call that reads the same again, with what is not the default."""
+    """Return the call that reads the same file again, without arguments at their defaults."""
     usual = {"code_columns": CODE_COLUMNS, "factor_columns": FACTOR_COLUMNS}
     named = [
         f"{name}={str(value)!r}" if isinstance(value, Path) else f"{name}={value!r}"
@@ -278,7 +278,7 @@ def _default_names(n_factors: int) -> list[str]:
 
 
 def _restore_numbers(factors: AnyArray | None, kinds: Any, names: list[str] | None) -> Any:
-    """Give back numbers to the numeric columns of a text matrix, which is how mixed labels are stored.
+    """Convert numeric columns of a text matrix back to numbers; mixed labels are stored as text.
 
     Columns declared categorical stay text: "01" and "1" are two labels.
     """
@@ -322,7 +322,7 @@ def read_npy(source: Path) -> AnyArray:
 
 @contextmanager
 def _plain_data(source: Path) -> Iterator[None]:
-    """Say in one sentence why NumPy could not read a file as plain data."""
+    """Return in one sentence why NumPy could not read a file as plain data."""
     try:
         yield
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, MemoryError) as error:

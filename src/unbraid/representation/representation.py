@@ -16,7 +16,7 @@ from unbraid.representation.factor import Factor, make_factor
 
 
 class Representation:
-    """What a model says about N observations, and what is known about them.
+    """Codes of N observations, and their labelled factors.
 
     Args:
         codes: ``(n_samples, n_codes)``, real valued: NumPy, pandas, polars or torch.
@@ -30,7 +30,7 @@ class Representation:
         only: Names of the factors to keep, in this order; the others are not even looked at.
 
     Raises:
-        ValueError: Anything a metric could not work with; the message says what and where.
+        ValueError: Codes or factors that no metric can use; the message names the column and the reason.
 
     Example:
         >>> import numpy as np
@@ -45,9 +45,9 @@ class Representation:
     factors: tuple[Factor, ...]
     code_names: tuple[str, ...]
     active: BoolArray
-    #: What has been derived from the codes alone, for whoever asks again; shared by copies that keep the codes.
+    #: Cache of results derived from the codes alone; shared by copies with the same codes.
     memo: dict[object, Any]
-    #: Python that makes the same again, with ``ub`` for the package; empty where that is not known.
+    #: Python code that makes the same representation, with ``ub`` for the package; empty where not known.
     source: str
 
     def __init__(
@@ -92,7 +92,7 @@ class Representation:
 
     @property
     def rows_key(self) -> str | None:
-        """The same for two representations whose rows have the same factors in the same order; ``None`` without any."""
+        """Key that is equal for two representations with the same factors, row by row; ``None`` without factors."""
         if not self.factors:
             return None
         digest = hashlib.blake2b(digest_size=16)
@@ -115,12 +115,12 @@ class Representation:
         return self._with(self.codes[rows], tuple(factor.take(rows) for factor in self.factors))
 
     def with_shuffled_factors(self, rng: np.random.Generator) -> Representation:
-        """Break the tie between codes and factors; factors keep their tie to each other."""
+        """Shuffle the rows of the factors together: codes and factors become independent, factors stay as dependent."""
         rows = rng.permutation(self.n_samples)
         return self._with(self.codes, tuple(factor.take(rows) for factor in self.factors))
 
     def with_shuffled_codes(self, rng: np.random.Generator) -> Representation:
-        """Break the tie between the codes, each column shuffled on its own."""
+        """Shuffle each code on its own, which makes the codes independent."""
         return self._with(rng.permuted(self.codes, axis=0), self.factors)
 
     def select_factors(self, names: Iterable[str]) -> Representation:
@@ -129,7 +129,7 @@ class Representation:
         return self._with(self.codes, tuple(by_name[name] for name in _chosen(names, tuple(by_name))))
 
     def with_factors_as_classes(self) -> Representation:
-        """Take every factor's values for classes, whatever its kind."""
+        """Return the same codes with every factor's values as classes, whatever its kind."""
         return self._with(self.codes, tuple(factor.as_classes() for factor in self.factors))
 
     def _with(self, codes: FloatArray, factors: tuple[Factor, ...]) -> Representation:
@@ -209,7 +209,7 @@ def _factors(
 
 
 def _chosen(wanted: Iterable[str] | None, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names wanted, all by default, or say which is not there."""
+    """Return the names wanted, all by default; raise on a name that is not there."""
     if wanted is None:
         return names
     if isinstance(wanted, str):
@@ -228,7 +228,7 @@ def _check_rows(codes: tuple[int, ...], columns: dict[str, Any]) -> None:
     for column in columns.values():
         try:
             n_rows = len(column.numbers if isinstance(column, Factor) else column)
-        except TypeError:  # no column at all, which the factor to be made of it will say
+        except TypeError:  # not a column; make_factor raises the error
             continue
         advice = _transposed(codes, (n_rows, len(columns)))
         if advice:
@@ -239,7 +239,7 @@ def _check_rows(codes: tuple[int, ...], columns: dict[str, Any]) -> None:
 
 
 def _transposed(codes: tuple[int, ...], factors: tuple[int, ...]) -> str | None:
-    """Return what to do about shapes that fit once turned, or ``None`` where they fit or turning does not help."""
+    """Return advice where shapes fit once transposed, or ``None``."""
     wide_codes, wide_factors = codes[1] > codes[0], factors[1] > factors[0]
     if wide_codes and wide_factors and codes[1] == factors[1]:
         return "both look transposed: give codes.T and factors.T"
@@ -251,7 +251,7 @@ def _transposed(codes: tuple[int, ...], factors: tuple[int, ...]) -> str | None:
 
 
 def _columns(factors: Any) -> dict[str, Any]:
-    """Return factor columns by name, whatever they came in."""
+    """Return factor columns by name, from any accepted container."""
     if factors is None:
         return {}
     if isinstance(factors, str | os.PathLike):

@@ -7,8 +7,8 @@ from unbraid._base.text import listing, quoted
 from unbraid.representation.factor import MAX_LEVELS, Factor, FactorKind, angle_kind, period_text
 from unbraid.representation.representation import Representation
 
-#: Held-out probes refuse fewer rows than the first; below the second, no score is worth reading; below the third, all
-#: are noisy, whatever the codes and factors.
+#: Held-out probes refuse fewer rows than the first; below the second, scores are meaningless; below the third, all
+#: scores are noisy, whatever the codes and factors.
 FEWEST_ROWS, MEANINGLESS_BELOW, FEW_BELOW = 10, 50, 100
 ROWS_A_CODE = ROWS_A_BIN = 10
 
@@ -23,7 +23,7 @@ def check_rows(rep: Representation) -> None:
 
 
 def few_rows_note(rep: Representation, n_bins: int) -> list[str]:
-    """Say when rows are fewer than a hundred, or than ten for each code or each bin of a continuous factor."""
+    """Return a note on fewer rows than a hundred, or than ten for each code or each bin of a continuous factor."""
     binned = any(factor.kind is FactorKind.CONTINUOUS for factor in rep.factors)
     wanted = max(ROWS_A_CODE * rep.n_codes, ROWS_A_BIN * n_bins if binned else 0, FEW_BELOW)
     labelled = {factor.name: int(factor.labelled.sum()) for factor in rep.factors}
@@ -70,7 +70,7 @@ def one_hot_groups(factors: tuple[Factor, ...]) -> list[list[str]]:
 
 
 def _run_length(factors: tuple[Factor, ...]) -> int:
-    """Return how many of the leading factors it takes to sum to one everywhere; 0 where none do."""
+    """Return the number of leading factors that sum to one in every row; 0 where none do."""
     total: FloatArray = np.zeros(len(factors[0].numbers))
     for count, factor in enumerate(factors, start=1):
         if factor.levels not in INDICATORS:
@@ -78,7 +78,7 @@ def _run_length(factors: tuple[Factor, ...]) -> int:
         total = total + factor.numbers
         if (total == 1).all():
             return count
-        if not (total <= 1).all():  # more factors can only add to it; a row that is not labelled stays so
+        if not (total <= 1).all():  # further factors only add to the sum; NaN of an unlabelled row stays NaN
             return 0
     return 0
 
@@ -97,7 +97,7 @@ def _dead_codes(rep: Representation) -> list[str]:
     dead = [name for name, active in zip(rep.code_names, rep.active, strict=True) if not active]
     if not dead:
         return []
-    return [f"{len(dead)} of {rep.n_codes} codes never change and carry nothing: {listing(dead)}."]
+    return [f"{len(dead)} of {rep.n_codes} codes are constant and encode nothing: {listing(dead)}."]
 
 
 def _unlabelled(rep: Representation) -> list[str]:
@@ -120,7 +120,7 @@ def _thin_factors(rep: Representation) -> list[str]:
 
 def _kinds(rep: Representation) -> list[str]:
     if not rep.factors:
-        return ["No factors were given: only label-free metrics apply, and they cannot tell what the codes mean."]
+        return ["No factors were given: only label-free metrics apply, which do not measure what the codes encode."]
     kinds = [f"{factor.name} {factor.kind}{_period(factor)}" for factor in rep.factors]
     return [f"Factors were read as: {listing(kinds, most=20)}.", *_periods(rep), *_undeclared(rep)]
 
@@ -143,7 +143,7 @@ def _periods(rep: Representation) -> list[str]:
 
 
 def _undeclared(rep: Representation) -> list[str]:
-    """Say which numbers may be names or angles, where nobody said what they are."""
+    """Return notes on undeclared numbers that may be categories or angles."""
     names: dict[str, str] = {}
     angles: dict[str, str] = {}
     for factor in rep.factors:
@@ -165,7 +165,7 @@ def _undeclared(rep: Representation) -> list[str]:
 
 
 def _declare(kinds: dict[str, str]) -> str:
-    """Say how, by the example of the first."""
+    """Return how to declare kinds, with the first factor as an example."""
     name, kind = next(iter(kinds.items()))
     return f"say so: --kinds {name}={kind} (in Python, kinds={ {name: kind}!r})"
 

@@ -1,4 +1,4 @@
-"""Published tables and figures as code: ours beside the paper's beside the truth."""
+"""Published tables and figures as code: our numbers beside the published ones and the known truth."""
 
 from typing import Any
 
@@ -42,10 +42,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             checks=dci_es_checks,
             quick=dci_es.QUICK,
             options={"n_samples": "rows"},
-            examples=(
-                "--quick --figure curves.html",
-                "--probes forest --codes mix --rows 5000,20000,80000 --seeds 1",
-            ),
+            examples=("--quick --figure curves.html", "--probes forest --codes mix --rows 5000,20000,80000 --seeds 1"),
         ),
         Reproduction(
             name="dependent-cosine",
@@ -60,7 +57,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
         ),
         Reproduction(
             name="dependent-mnist",
-            title="Coloured digits: a VAE that separates dependent factors, and what metrics say of it",
+            title="Coloured digits: a VAE that separates dependent factors, and its scores",
             paper="Almudévar et al. (2024), Disentanglement for non-Independent Factors, sec. 6; arXiv:2408.07016",
             cost="minutes, and torch",
             run=dependent_mnist,
@@ -131,7 +128,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
         ),
         Reproduction(
             name="iwo-study",
-            title="2160 models: which scores tell how well factors can be predicted from codes",
+            title="2160 models: which scores correlate with the prediction of factors from codes",
             paper="Geyer et al. (2024), Measuring Orthogonality, Tables 2, 3, 4, 5 and 7; arXiv:2407.03728",
             cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
             run=iwo_study,

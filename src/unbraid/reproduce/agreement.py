@@ -35,12 +35,12 @@ class Check:
     """One number of ours beside the paper's and the truth.
 
     Attributes:
-        what: What is measured.
+        what: Quantity.
         ours: Our number; ``None`` where it is not finite, which differs from everything.
         paper: The paper's number; ``None`` where it prints none.
         truth: The right number, where it is known.
-        tolerance: How far ours may be from the paper's, or from the truth.
-        claim: What the paper says in words, where it prints no number.
+        tolerance: Largest allowed distance from the paper's number, or from the truth.
+        claim: Statement of the paper in words, where it prints no number.
         at_least: Least value that the claim allows.
         at_most: Largest value that the claim allows.
 
@@ -59,7 +59,7 @@ class Check:
     at_most: float = math.inf
 
     def __post_init__(self) -> None:
-        """Refuse a check that nothing could fail."""
+        """Raise on a check that cannot fail."""
         bounded = self.at_least > -math.inf or self.at_most < math.inf
         if self.paper is None and self.truth is None and not bounded:
             raise ValueError(f"check {self.what!r} has no paper, no truth and no bound to be held against.")
@@ -99,7 +99,7 @@ class Check:
     def _is_near(self, other: float | None) -> bool:
         if self.ours is None or other is None:
             return False
-        # A difference of exactly the tolerance is within it, whatever the last bit says.
+        # A difference of exactly the tolerance is within it, up to rounding.
         return abs(self.ours - other) <= self.tolerance * (1 + 1e-9)
 
 
@@ -148,12 +148,12 @@ class Reproduction(Generic[R]):
     """One published table or figure that can be run again.
 
     Attributes:
-        name: What the command line calls it.
-        title: What it shows.
+        name: Name on the command line.
+        title: Content.
         paper: Where it was published.
         cost: What a full run takes, in words.
         run: Runs it. Its keyword arguments, and the fields of its argument ``settings``, are the options of the command
-            line; its docstring is their help; its return type says what JSON is read back into.
+            line; its docstring is their help; its return type is the type that JSON is read back into.
         checks: From a result, the tables and figures with our numbers held against the paper's and the truth.
         quick: Arguments of ``run`` for a quick run.
         full: Arguments of ``run`` for a full run, where they are not its defaults.

@@ -15,7 +15,7 @@ from unbraid._base.checks import check_at_least
 from unbraid._base.images import png
 from unbraid.data.coloured import BACKGROUND_COLOURS, DIGIT_COLOURS, ColouredDigits
 
-#: Neighbours that vote on what a generated digit is.
+#: Neighbours that vote on the class of a generated digit.
 N_NEIGHBOURS = 5
 GAP, GROUP_GAP, LABEL, SCALE = 2, 10, 16, 2
 FONT = 'font-family="system-ui, sans-serif" font-size="11" text-anchor="middle" fill="#222"'
@@ -45,7 +45,7 @@ def with_factors_set(styles: FloatArray, combinations: IntArray, places: Sequenc
 
 
 def seen_factors(pictures: NDArray[np.floating], known: ColouredDigits) -> IntArray:
-    """Predict digit and colours from the pixels alone, by a classifier that has nothing to do with the network.
+    """Predict digit and colours from the pixels alone, by a classifier that is independent of the network.
 
     The digit is red where red outshines green, the background white where the frame is light. Ink is the difference
     between red and green, whatever the background; the digit is that of the most similar inks of known pictures.
@@ -129,7 +129,7 @@ class VaeSettings:
         n_codes: Codes, of which the first three belong to the factors.
         width: Channels of the first convolution.
         beta: Weight of the divergence from the prior. The paper does not state its own; at 100 the read-out errors of
-            the colours are the paper's, at 10 the codes past the first three hold the style of the digit.
+            the colours are the paper's, at 10 the codes past the first three encode the style of the digit.
         n_steps: Training steps of 128 digits.
         learning_rate: Learning rate of Adam, at its start.
     """
@@ -147,7 +147,7 @@ class VaeSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ColouredCodes:
-    """What one trained network gives.
+    """Codes and generated digits of one trained network.
 
     Attributes:
         codes: Posterior means of the held-out digits, ``(n, n_codes)``.

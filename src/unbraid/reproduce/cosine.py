@@ -32,7 +32,7 @@ class PublishedScores:
 
     Attributes:
         table: Its number.
-        label: What the paper calls the line.
+        label: Name of the line in the paper.
         metric: Our metric that asks the same.
         scenarios: Columns.
         published: The paper's values, one for each column.
@@ -91,7 +91,7 @@ TABLES = tuple(dict.fromkeys(line.table for line in LINES))
 
 
 def is_own(metric: str) -> bool:
-    """Tell the metrics of the paper from those it compares them with."""
+    """Return whether a metric is the paper's own, rather than one that it compares with."""
     return METRICS[metric].family == OWN
 
 
@@ -101,7 +101,7 @@ class CosineScores:
 
     Attributes:
         table: Number of the table.
-        label: What the paper calls the line.
+        label: Name of the line in the paper.
         metric: Our metric that asks the same.
         code: Position of the code, in tables that list codes; ``None`` for the score as a whole.
         numbers: Ours and the paper's, by scenario.
@@ -128,7 +128,7 @@ class CosineTables(Result):
         lines: Lines of the tables.
         n_samples: Rows of each scenario.
         seed: Of the draws and of the fits.
-        options: How ``dependent`` was computed.
+        options: Options of ``dependent``.
     """
 
     lines: tuple[CosineScores, ...]
@@ -240,7 +240,7 @@ def _value(line: PublishedScores, score: Any) -> float:
 OWN_TOLERANCE, OTHER_TOLERANCE = 0.02, 0.05
 ASKS = {2: "modularity", 3: "compactness", 4: "explicitness", 10: "modularity by code", 11: "minimality by code"}
 REASONS = {
-    2: "Where several codes carry the same information, a linear probe may lean on any of them, and disentanglement "
+    2: "Where several codes carry the same information, a linear probe may use any of them, and disentanglement "
     "varies by chance; the bins of the Modularity Score and the votes of FactorVAE differ from the paper's.",
     3: "No code of Cos2I carries information about the third factor, and the compactness of that factor compares two "
     "predictions without information: it measures how far the forests over-fit. The paper does not give bins and "

@@ -110,7 +110,7 @@ class ESTable(DrawnResult):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a reader of the table should know."""
+        """Deviations from the published setup."""
         sizes = ", ".join(f"{n:,}" for n in self.sizes)
         return (
             f"Rows of the grid used here: {sizes}, 60 % to fit on; the paper fits on 295,000.",

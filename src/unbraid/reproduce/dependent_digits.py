@@ -70,9 +70,9 @@ class PublishedNumber:
     """One number of the experiment.
 
     Attributes:
-        name: What we call it.
+        name: Our name.
         where: Table or section that prints it.
-        label: What the paper calls it.
+        label: Name in the paper.
         published: The paper's value; ``None`` where it prints none.
         settings: How ours is measured.
         is_squared_error: Whether it is a squared error, whose tolerance is a share of the paper's.

@@ -18,13 +18,13 @@ PAPER = "Galperin and Köthe (2025), Analyzing Generative Models by Manifold Ent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What stands on the page of a figure.
+    """Texts on the page of a figure.
 
     Attributes:
-        name: What the command line calls the figure.
-        title: What it shows.
+        name: Name on the command line.
+        title: Title of the page.
         where: Where in the paper.
-        lede: What was done, in a few sentences.
+        lede: Experiment, in a few sentences.
     """
 
     name: str
@@ -38,11 +38,11 @@ class FigureResult(DrawnResult):
     """A figure, run again.
 
     Attributes:
-        settings: How the models were made, trained and measured: a dataclass of the figure's own.
+        settings: Architecture, training and evaluation of the models: a dataclass of the figure's own.
         seed: Of the data, the models and their training.
         device: Where they were trained and measured.
         seconds: Time it took.
-        drawing: Charts, where they need more than what is kept.
+        drawing: Charts, where they need data that are not kept in JSON.
     """
 
     about: ClassVar[About]

@@ -40,7 +40,7 @@ NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigitsSettings:
-    """How the four flows are made, trained and measured; networks as in Tables E.1 and E.2 unless quick.
+    """Architecture, training and evaluation of the four flows; networks as in Tables E.1 and E.2 unless quick.
 
     Attributes:
         n_blocks: Couplings at each scale, and fully connected ones, of all flows but the wavelet flow.
@@ -115,7 +115,7 @@ class WaveletSet:
 
     Attributes:
         name: Coarse (C), middle (M) or detail (D).
-        n_latents: How many.
+        n_latents: Number of latents.
         entropy: Mean manifold entropy.
         mutual_information: Mean over pairs within the set.
     """
@@ -146,8 +146,8 @@ class DigitsFigure(FigureResult):
         title="What four kinds of flow make of digits",
         where="Figs. 4 and 5, sec. 7 and App. E.1",
         lede="Four flows learn handwritten digits by maximum likelihood: one like GLOW, GIN (which keeps volumes and "
-        "has one Gaussian for each digit), a cINN (which is told the digit) and one that splits off detail by Haar "
-        "wavelets. Their decoders' Jacobians say which latents matter, and which move the picture the same way.",
+        "has one Gaussian for each digit), a cINN (conditioned on the digit) and one that splits off detail by Haar "
+        "wavelets. Their decoders' Jacobians show which latents matter, and which move the picture the same way.",
     )
     settings: DigitsSettings
     n_digits: int
@@ -177,7 +177,7 @@ class DigitsFigure(FigureResult):
 
     def charts(self) -> Sequence[ChartGroup]:
         """Return the spectra, and the mutual information of every two latents."""
-        # An entropy that is not finite is that of a latent that moves nothing, so it comes last.
+        # The entropy of a latent that does not move the data is not finite, and comes last.
         kept = [np.array(flow.latent_entropy, dtype=float) for flow in self.flows]
         entropies = [np.nan_to_num(own, nan=-np.inf, neginf=-np.inf) for own in kept]
         ranks = np.arange(1, len(entropies[0]) + 1, dtype=float)
@@ -191,21 +191,13 @@ class DigitsFigure(FigureResult):
             if flow.name in PUBLISHED
         ]
         spectra = line_chart(
-            [*unsorted, *series],
-            title="Manifold entropy",
-            caption="",
-            x_label="latent",
-            y_label="nats",
-            log_x=True,
+            [*unsorted, *series], title="Manifold entropy", caption="", x_label="latent", y_label="nats", log_x=True
         )
         drawing = self.needed_drawing()
         top = float(np.nanpercentile(np.concatenate([pairwise.ravel() for pairwise in drawing]), 99))
         matrices = [
             matrix_chart(
-                pairwise,
-                title=flow.name,
-                caption=f"{flow.total_correlation.ours:.2f} nats per latent in all",
-                top=top,
+                pairwise, title=flow.name, caption=f"{flow.total_correlation.ours:.2f} nats per latent in all", top=top
             )
             for flow, pairwise in zip(self.flows, drawing, strict=True)
         ]
@@ -247,7 +239,7 @@ def digits_flows(
         data: An MNIST folder in IDX format, compressed or not: ``train-images-idx3-ubyte`` and
             ``train-labels-idx1-ubyte``, or the same with ``t10k``, or all four. Without it, scikit-learn's 8 by 8
             digits.
-        settings: How the flows are made, trained and measured.
+        settings: Architecture, training and evaluation of the flows.
         device: Where to train and measure: ``cpu`` or ``cuda``.
         seed: Seed of the held-out digits, the flows and their training.
         progress: Show progress bars on standard error; by default when that is a terminal.
@@ -292,7 +284,7 @@ REASON = (
     "The paper trains for 235 000 steps on 240 000 digits of EMNIST; we have far fewer digits, which longer training "
     "only over-fits, and GIN's deviations are still correlated with its entropies."
 )
-#: How far total correlations may differ from the paper's, nats per latent.
+#: Tolerances of total correlations against the paper, in nats per latent.
 TOLERANCE = 0.3
 
 
@@ -373,10 +365,7 @@ def read_digits(data: str | Path | None) -> tuple[FloatArray, IntArray]:
     from unbraid.data.mnist import mnist_digits
 
     digits = [part for part in mnist_digits(data) if part is not None]
-    return (
-        np.concatenate([part.images for part in digits]) / 255,
-        np.concatenate([part.labels for part in digits]),
-    )
+    return (np.concatenate([part.images for part in digits]) / 255, np.concatenate([part.labels for part in digits]))
 
 
 def normalised(images: FloatArray) -> FloatArray:
@@ -402,10 +391,10 @@ def make_flows(side: int, settings: DigitsSettings, seed: int) -> dict[FlowName,
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeasuredFlow:
-    """A measured flow, with the arrays that only other numbers and the figure need.
+    """A measured flow, with arrays for the figure and for comparisons between flows.
 
     Attributes:
-        flow: What is kept.
+        flow: Numbers that are kept.
         latent_entropy: Of each latent, in its own order.
         pairwise: Mutual information of every two latents; NaN on the diagonal.
         deviations: Mean deviation of each latent over the classes of a mixture; ``None`` for a standard normal.
@@ -444,7 +433,7 @@ def _train_and_measure(
         seed=seed,
         progress=progress,
     )
-    # Determinants of hundreds of columns are not for single precision.
+    # Determinants of hundreds of columns need double precision.
     flow = trained.flow.double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():

@@ -159,8 +159,8 @@ class Table1(Result):
     Attributes:
         rows: One for each row asked for.
         n_seeds: Seeds of each row: 0, 1, ...
-        weights: How axes were weighted.
-        solver: Which solver found the subspaces.
+        weights: Weighting of axes.
+        solver: Solver of the subspaces.
         dci: Whether D, C and I were computed.
     """
 
@@ -182,9 +182,7 @@ class Table1(Result):
         gaps = np.abs(np.array(found, dtype=float) - np.array([number.truth for number in numbers], dtype=float))
         worst = int(gaps.argmax())
         return ColumnErrors(
-            mean_absolute_error=float(gaps.mean()),
-            worst_row=self.rows[worst].row,
-            worst_error=float(gaps[worst]),
+            mean_absolute_error=float(gaps.mean()), worst_row=self.rows[worst].row, worst_error=float(gaps[worst])
         )
 
     def tables(self) -> Sequence[Table]:

@@ -1,4 +1,4 @@
-"""A plain VAE and its training loop, with which two reproductions were measured.
+"""A plain VAE and its training loop, used by two reproductions.
 
 The beta-VAEs of ``vae_spectrum`` and the VAE of ``coloured_vae`` are trained here in epochs, with a learning rate that
 falls to zero along half a cosine. The ensembles of :mod:`unbraid.models` are trained otherwise: rows are drawn with
@@ -28,12 +28,12 @@ from unbraid._base.optional import torch_device
 from unbraid._base.progress import track
 from unbraid.models.objectives import Loss, factor_prior, vae_loss
 
-TELL_EVERY = 10
+REPORT_EVERY = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """How long to train, and in what steps.
+    """Length of training, batch size and learning rate.
 
     Attributes:
         n_steps: Batches to learn from.
@@ -67,7 +67,7 @@ def train(
         model: Whose parameters are learned.
         loss_of_rows: Loss of the rows with these numbers.
         n_rows: Rows there are.
-        schedule: How long.
+        schedule: Length of training.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Returns:
@@ -90,7 +90,7 @@ def train(
             slowing.step()
             history.append(Loss(*(part.detach() for part in loss)))
             bar.advance()
-            if step % TELL_EVERY == 0:
+            if step % REPORT_EVERY == 0:
                 bar.tell(f"loss {loss.total:.1f} = {loss.distortion:.1f} + {loss.rate:.1f}")
     model.eval()
     return history
@@ -161,7 +161,7 @@ class BernoulliDecoder(nn.Module):
 
 
 class VAE(nn.Module):
-    """An encoder and a decoder that fit each other; what it is trained for is up to the loss.
+    """An encoder and a decoder that fit each other; the loss determines the objective.
 
     Args:
         shape: Channels, height and width of a picture; the sides must be multiples of 4.
@@ -239,7 +239,7 @@ def _layers(*widths: int) -> nn.Sequential:
     return nn.Sequential(*parts[:-1])
 
 
-#: Pictures that pass through a network at once when nothing is learned from them.
+#: Pictures that pass through a network at once, without gradients.
 ROWS_AT_ONCE = 512
 
 
@@ -256,7 +256,7 @@ def train_conditioned_vae(
     seed: int = 0,
     progress: bool | None = None,
 ) -> tuple[VAE, list[Loss]]:
-    """Train a VAE with one code for each factor and the others for what the factors leave open.
+    """Train a VAE with one code for each factor, and further codes for all other variation.
 
     The encoder sees pictures only. Factors enter through the prior: the code of a factor has its prior mean where
     ``places`` says for the value the factor has, so the divergence teaches the encoder to put it there.
@@ -268,7 +268,7 @@ def train_conditioned_vae(
         n_codes: Codes in all, at least one for each factor.
         width: Channels of the first convolution.
         beta: Weight of the divergence.
-        schedule: How long to train.
+        schedule: Length of training.
         device: ``"cpu"`` or ``"cuda"``.
         seed: Same seed, same network on a CPU.
         progress: Show a progress bar on standard error; by default when that is a terminal.

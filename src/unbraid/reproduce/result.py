@@ -33,7 +33,7 @@ class Number:
     Attributes:
         ours: Our number, a mean where there are several seeds; ``None`` where it is not finite or was not measured.
         paper: The paper's number; ``None`` where it prints none.
-        claim: What the paper says in words, where it prints no number.
+        claim: Statement of the paper in words, where it prints no number.
         truth: The right number, where it is known.
         spread: Standard deviation over seeds; ``None`` for fewer than two.
         seeds: Our number for each seed, where there are several or may be.
@@ -67,7 +67,7 @@ class Number:
 
     @property
     def published(self) -> str:
-        """What the paper prints: a number or words, as text."""
+        """Published number or statement, as text."""
         return self.claim or ("" if self.paper is None else f"{self.paper:g}")
 
 
@@ -105,7 +105,7 @@ Row = Sequence[str | Number]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table to print, in which our numbers bring the paper's and the truth along.
+    """A table to print, with our numbers beside the published ones and the truth.
 
     Attributes:
         header: Names of the columns.
@@ -150,7 +150,7 @@ def _truths(numbers: Sequence[Number | None]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result(ABC):
-    """What one run of a reproduction measured.
+    """Numbers of one run of a reproduction.
 
     Attributes:
         made_with: Versions of the programs; ``None`` where they were not recorded.
@@ -160,7 +160,7 @@ class Result(ABC):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a reader of the numbers should know."""
+        """Deviations from the published setup."""
         return ()
 
     @abstractmethod
@@ -176,7 +176,7 @@ class Result(ABC):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read what :meth:`to_json` wrote.
+        """Read a result from the JSON of :meth:`to_json`.
 
         Raises:
             ValueError: The text is not JSON, or not of this type.
@@ -207,7 +207,7 @@ class DrawnResult(Result):
         """Write the figure to a file."""
 
     def needed_drawing(self) -> Any:
-        """Return what only the figure needs.
+        """Return the data that only the figure needs.
 
         Raises:
             ValueError: The result was read back from JSON, which does not keep it.

@@ -1,4 +1,4 @@
-"""Runs of reproductions: made, kept as JSON, read back, checked, and told as a page of Markdown."""
+"""Runs of reproductions: execution, JSON files, checks, and a status page in Markdown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReproductionRun(Generic[R]):
         mode: ``"quick"`` or ``"full"``; ``"own"`` for settings chosen one by one.
         processor_seconds: Processor time it took.
         reason: Why it was not run; empty where it was.
-        result: What was measured; ``None`` where it was not run.
+        result: Numbers; ``None`` where it was not run.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Outcome:
     """A run and the tables and figures it reproduces.
 
     Attributes:
-        reproduction: What was run.
+        reproduction: The reproduction.
         run: How, and what came out.
         parts: Tables and figures; empty where it was not run, or at a size that cannot be compared.
     """
@@ -84,7 +84,7 @@ def run_all(
     one starts. Everything runs on one thread, so that processor times can be compared.
 
     Args:
-        chosen: What to run.
+        chosen: Reproductions to run.
         quick: Whether to run the small settings.
         data: An MNIST folder, for those that need one, and in full runs for all that take one.
         device: Where to train, for those that train.
@@ -100,7 +100,7 @@ def run_all(
 
 
 def load_run(folder: str | Path, reproduction: Reproduction[R]) -> ReproductionRun[R]:
-    """Read what :meth:`ReproductionRun.save` wrote, its result into the type that the reproduction returns.
+    """Read a run that :meth:`ReproductionRun.save` wrote, its result as the type that the reproduction returns.
 
     A reproduction of which no result is kept counts as not run.
 
@@ -182,19 +182,19 @@ def status_page(outcomes: Sequence[Outcome]) -> str:
 
 
 def how_run(outcome: Outcome) -> str:
-    """Say how it was run, and what that took."""
+    """Return how it was run, and its cost."""
     run = outcome.run
     if run.result is None:
         return f"Not run: {run.reason.rstrip('.')}."
     took = f", {run.processor_seconds:.0f} s of processor time" if run.processor_seconds else ""
-    told = [f"{run.mode.capitalize()} settings{took}."]
+    sentences = [f"{run.mode.capitalize()} settings{took}."]
     if not outcome.parts:
-        told += [*run.result.notes, "No number is compared."]
-    return " ".join(told)
+        sentences += [*run.result.notes, "No number is compared."]
+    return " ".join(sentences)
 
 
 def reason_of(part: Part) -> str:
-    """Say how many numbers are nearer the truth than the paper's, and why others differ."""
+    """Return how many numbers are nearer the truth than the paper's, and the reason why others differ."""
     found = []
     if part.n_nearer:
         verb = "is" if part.n_nearer == 1 else "are"

@@ -56,14 +56,14 @@ def render_status(outcomes: Sequence[Outcome]) -> str:
 
 
 def opening(outcomes: Sequence[Outcome]) -> str:
-    """Say in words what came out."""
+    """Return a summary of the results in words."""
     parts = [part for outcome in outcomes for part in outcome.parts]
     colours = [part.colour for part in parts]
     sentences = []
     if parts:
-        told = [f"{colours.count(colour)} {words}" for colour, words in WORDS.items() if colour in colours]
+        counts = [f"{colours.count(colour)} {words}" for colour, words in WORDS.items() if colour in colours]
         noun = "table or figure" if len(parts) == 1 else "tables and figures"
-        sentences.append(f"Of {len(parts)} {noun}, {listing(told)}.")
+        sentences.append(f"Of {len(parts)} {noun}, {listing(counts)}.")
     n_checks, n_nearer = sum(len(part.checks) for part in parts), sum(part.n_nearer for part in parts)
     if n_nearer:
         sentences.append(
@@ -109,8 +109,8 @@ def _strip(check: Check, bounds: tuple[float, float]) -> Strip | None:
 
 def _texts(check: Check) -> tuple[str, str, str, str]:
     difference = check.difference
-    told = "" if difference is None or not math.isfinite(difference) else f"{difference:+.3g}"
-    return as_text(check.ours), check.claim or as_text(check.paper), as_text(check.truth), told.replace("-", MINUS)
+    text = "" if difference is None or not math.isfinite(difference) else f"{difference:+.3g}"
+    return as_text(check.ours), check.claim or as_text(check.paper), as_text(check.truth), text.replace("-", MINUS)
 
 
 def _tip(check: Check) -> str:
@@ -121,5 +121,5 @@ def _tip(check: Check) -> str:
         ("truth", "" if check.truth is None else repr(check.truth)),
         ("allowed", check.rule),
     ]
-    told = "; ".join(f"{label} {text}" for label, text in known if text)
-    return f"{check.what}: {told}; {check.agreement}"
+    values = "; ".join(f"{label} {text}" for label, text in known if text)
+    return f"{check.what}: {values}; {check.agreement}"

@@ -1,4 +1,4 @@
-"""Two published studies of many models: how they are run, at full size or in small, and the thesis' correlations."""
+"""Two published studies of many models, at full or reduced size, and the correlations of the thesis."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class StudyCorrelation:
     Attributes:
         table: Table or figure of the paper.
         group: The family, data set or coefficient it is of.
-        task: What it correlates with.
+        task: Column that it is correlated with.
         score: The score.
         number: Ours and the paper's; ours is ``None`` where the study has too few models or settings for it.
     """
@@ -95,9 +95,9 @@ class StudyTables(Result):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a reader should know."""
+        """Scale of the study, and failures."""
         small = () if self.scale == "full" else (NOT_THE_PUBLISHED,)
-        failed = f"{self.n_failed} models or numbers failed; `unbraid study status` says why."
+        failed = f"{self.n_failed} models or numbers failed; `unbraid study status` gives the reasons."
         return (*small, *([failed] if self.n_failed else ()))
 
     def tables(self) -> Sequence[Table]:
@@ -136,7 +136,7 @@ MINI_TRAINING = Training(
 
 
 def scaled(study: Study, scale: Scale) -> Study:
-    """Return a published study, or the same questions asked of small models of small sprites.
+    """Return a published study, or its reduced version with small models of small sprites.
 
     In small, every family has its published hyperparameters, two seeds each; tasks that need other data are left out.
     """
@@ -159,7 +159,7 @@ def scaled(study: Study, scale: Scale) -> Study:
 
 
 def _shares(sizes: tuple[float, ...]) -> tuple[float, ...]:
-    """Return sizes as shares of the largest, none so small that nothing can be learned."""
+    """Return sizes as shares of the largest, none too small to train on."""
     return tuple(max(LEAST_SHARE, size / max(sizes)) for size in sizes)
 
 

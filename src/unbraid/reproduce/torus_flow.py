@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 Objective = Literal["likelihood", "with total correlation"]
 Matrix = tuple[tuple[float | None, ...], ...]
 PUBLISHED: dict[Objective, float] = {"likelihood": 0.90, "with total correlation": 0.014}
-#: What the paper says of the spectrum, and of the matrices of true and found latents.
+#: Statements of the paper about the spectrum, and about the matrices of true and found latents.
 CLAIMS: dict[Objective, tuple[str, str]] = {
     "likelihood": ("almost flat", "no visible structure"),
     "with total correlation": ("exactly follows the truth", "diagonal"),
 }
-#: In the figure, mutual information of this many nats or more is as dark as can be.
+#: Mutual information from which cells of the figure are darkest, in nats.
 DARKEST = 2.0
 NOTES = (
     "The paper gives neither the architecture nor the training for the torus; ours are affine couplings with learned "
@@ -48,7 +48,7 @@ NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorusSettings:
-    """How both flows are made, trained and measured.
+    """Architecture, training and evaluation of both flows.
 
     Attributes:
         n_angles: Angles of the torus, and radii.
@@ -79,7 +79,7 @@ QUICK = TorusSettings(n_points=20_000, n_blocks=6, width=32, n_steps=600, batch_
 
 
 class TorusQuantity(StrEnum):
-    """What is measured of a flow of the torus."""
+    """Quantities measured on a flow of the torus."""
 
     TOTAL_CORRELATION = "total_correlation"
     SPECTRUM_ERROR = "spectrum_error"
@@ -106,7 +106,7 @@ class TorusFlow:
     """One trained flow, measured. Latents, true and found, are sorted from most to least important.
 
     Attributes:
-        objective: What it was trained for.
+        objective: Training objective.
         numbers: Every quantity. A true latent is in place if it shares most mutual information with the found latent of
             the same rank; the excess is the cross-entropy of fresh data under the flow less their entropy.
         sorted_entropy: Manifold entropy of each latent.
@@ -199,11 +199,7 @@ class TorusFigure(FigureResult):
 
 
 def torus(
-    *,
-    settings: TorusSettings = FULL,
-    device: Device = "cpu",
-    seed: int = 0,
-    progress: bool | None = None,
+    *, settings: TorusSettings = FULL, device: Device = "cpu", seed: int = 0, progress: bool | None = None
 ) -> TorusFigure:
     """Reproduce Figure 2 of the paper on manifold entropic metrics (arXiv:2410.19426): a ten-dimensional torus.
 
@@ -213,7 +209,7 @@ def torus(
     and zuko.
 
     Args:
-        settings: How the flows are made, trained and measured.
+        settings: Architecture, training and evaluation of the flows.
         device: Where to train and measure: ``cpu`` or ``cuda``.
         seed: Seed of the rotation, the data, the flows and their training.
         progress: Show progress bars on standard error; by default when that is a terminal.
@@ -251,14 +247,14 @@ REASON = (
     "The paper gives neither networks nor training for the torus. Without the total correlation in the loss, how far "
     "the latents mix depends on both; longer training brings ours closer to the paper's."
 )
-#: What the words of the paper allow: without and with the total correlation in the loss.
+#: Bounds implied by the statements of the paper: without and with the total correlation in the loss.
 BOUNDS: dict[TorusQuantity, dict[Objective, dict[str, float]]] = {
     TorusQuantity.SPECTRUM_ERROR: {"likelihood": {"at_least": 1.0}, "with total correlation": {"at_most": 0.2}},
     TorusQuantity.IN_PLACE: {"likelihood": {"at_most": 5}, "with total correlation": {"at_least": 18}},
     TorusQuantity.DIAGONAL_SHARE: {"likelihood": {"at_most": 0.2}, "with total correlation": {"at_least": 0.8}},
     TorusQuantity.SQUARED_PEARSON: {"likelihood": {"at_most": 0.2}, "with total correlation": {"at_least": 0.8}},
 }
-#: How far total correlations may differ from the paper's.
+#: Tolerances of total correlations against the paper.
 TOLERANCES: dict[Objective, float] = {"likelihood": 0.2, "with total correlation": 0.01}
 
 

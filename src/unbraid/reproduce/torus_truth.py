@@ -1,4 +1,4 @@
-"""A torus in twice as many dimensions as it has angles: how its data come about, and what is known of them."""
+"""A torus in twice as many dimensions as it has angles: its decoder, samples and true entropies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Torus:
 
     Attributes:
         turn: The rotation, ``(2 n_angles, 2 n_angles)``.
-        deviations: How far the latents reach, angles first, then radii (Eqs. 15 and 16).
+        deviations: Standard deviations of the latents, angles first, then radii (Eqs. 15 and 16).
     """
 
     turn: FloatArray

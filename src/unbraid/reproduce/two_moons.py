@@ -23,14 +23,14 @@ from unbraid.reproduce.result import Number, Row, Table, difference, finite, fin
 if TYPE_CHECKING:
     from unbraid.models.flows import Flow
 
-#: The paper says variance 0.01; make_moons takes a deviation.
+#: Standard deviation; the paper gives the variance, 0.01.
 NOISE = 0.1
 #: Latents of the grid lines, and of the points along each.
 GRID = np.linspace(-2.5, 2.5, 15)
 ALONG = np.linspace(-2.8, 2.8, 71)
 N_SHOWN = 600
 NOTES = (
-    "The paper shows the entropies as bars without numbers, so only what it says of them in words stands beside ours.",
+    "The paper shows the entropies as bars without numbers, so only its statements in words stand beside ours.",
     "The paper's couplings are FrEIA's; ours are zuko's, with four bins each and one last rotation, as in App. D.1.1.",
     "Which latent is c and which is d is chosen by the loss in (C) and is an accident in (A) and (B).",
 )
@@ -38,7 +38,7 @@ NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoonsSettings:
-    """How the three flows are made, trained and measured.
+    """Architecture, training and evaluation of the three flows.
 
     Attributes:
         n_points: Points to train on.
@@ -67,7 +67,7 @@ QUICK = MoonsSettings(n_points=5000, n_blocks=6, width=32, n_steps=300, learning
 
 
 class MoonsQuantity(StrEnum):
-    """What is measured of a flow of moons, in nats."""
+    """Quantities measured on a flow of moons, in nats."""
 
     ENTROPY_C = "entropy_c"
     ENTROPY_D = "entropy_d"
@@ -91,7 +91,7 @@ class MoonsFlow:
 
     Attributes:
         letter: Its panel in the figure.
-        objective: What it was trained for.
+        objective: Training objective.
         numbers: Every quantity.
         entropy_errors: Standard errors of both entropies.
         mutual_information_error: Standard error of the mutual information.
@@ -121,8 +121,8 @@ class MoonsFigure(FigureResult):
         title="Three flows of two moons: same density, different latents",
         where="Fig. 1, sec. 6 and App. D.1",
         lede="Three flows of the same shape learn two moons: (A) by maximum likelihood, (B) with the total correlation "
-        "of the latent manifolds added, (C) with the reconstruction from one latent, c, added. Entropies say how far "
-        "each latent reaches, mutual information how far they move the data the same way.",
+        "of the latent manifolds added, (C) with the reconstruction from one latent, c, added. Entropies measure how "
+        "far each latent moves the data, mutual information how far both move it the same way.",
     )
     settings: MoonsSettings
     flows: tuple[MoonsFlow, ...]
@@ -152,11 +152,7 @@ class MoonsFigure(FigureResult):
 
 
 def moons(
-    *,
-    settings: MoonsSettings = FULL,
-    device: Device = "cpu",
-    seed: int = 0,
-    progress: bool | None = None,
+    *, settings: MoonsSettings = FULL, device: Device = "cpu", seed: int = 0, progress: bool | None = None
 ) -> MoonsFigure:
     """Reproduce Figure 1 of the paper on manifold entropic metrics (arXiv:2410.19426): three flows of two moons.
 
@@ -165,7 +161,7 @@ def moons(
     with the moons. Prints entropies and mutual information, and writes the grids as a page. Needs torch and zuko.
 
     Args:
-        settings: How the flows are made, trained and measured.
+        settings: Architecture, training and evaluation of the flows.
         device: Where to train and measure: ``cpu`` or ``cuda``.
         seed: Seed of the data, the flows and their training.
         progress: Show progress bars on standard error; by default when that is a terminal.
@@ -199,12 +195,12 @@ REASON = (
     "orthogonal latents divide the entropy between them. Quick flows are small and trained for few steps, and do not "
     "have the entropy of the data yet."
 )
-#: Nats that entropies of the flow and of the data may differ by.
+#: Tolerance of the entropies of flow and data, in nats.
 TOLERANCE = 0.2
 
 
 def moons_checks(result: MoonsFigure) -> Sequence[Part]:
-    """Compare the three flows with what the paper says of them, and their entropies with the true one."""
+    """Compare the three flows with the statements of the paper, and their entropies with the true one."""
     a, b, c = result.flows
     mutual, of_c, of_d = MoonsQuantity.MUTUAL_INFORMATION, MoonsQuantity.ENTROPY_C, MoonsQuantity.ENTROPY_D
     apart = difference(b[of_c], b[of_d])

@@ -31,7 +31,7 @@ LEAST_MOVEMENT = 0.1
 NOTES = (
     "The paper's networks are convolutional (Pythae), trained for 50 epochs on 240 000 digits of EMNIST; ours are "
     "fully connected with two hidden layers.",
-    "The paper shows spectra without numbers; it says that the knee moves to fewer latents as beta grows, that the "
+    "The paper shows spectra without numbers; it states that the knee moves to fewer latents as beta grows, that the "
     "entropy of those kept grows, and that beyond a beta of about 20 nothing is left.",
     "Which beta is too large depends on the scale of the likelihood and on the digits; ours is half the summed squared "
     "error of pixels from 0 to 1.",
@@ -40,7 +40,7 @@ NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpectrumSettings:
-    """How the VAEs are made, trained and measured.
+    """Architecture, training and evaluation of the VAEs.
 
     Attributes:
         betas: Weights of the divergence, one VAE each.
@@ -177,7 +177,7 @@ def beta_vae_spectrum(
     Args:
         data: An MNIST folder in IDX format, as for digits-flows. Without it, scikit-learn's digits, enlarged to 28 by
             28 pixels.
-        settings: How the VAEs are made, trained and measured.
+        settings: Architecture, training and evaluation of the VAEs.
         device: Where to train and measure: ``cpu`` or ``cuda``.
         seed: Seed of the networks and their training.
         progress: Show progress bars on standard error; by default when that is a terminal.
@@ -219,7 +219,7 @@ REASON = (
 
 
 def spectrum_checks(result: SpectrumFigure) -> Sequence[Part]:
-    """Compare how the knee of beta-VAEs moves with what the paper says."""
+    """Compare the position of the knee of beta-VAEs with the statements of the paper."""
     kept = [one.kept for one in result.spectra]
     means = [one.mean_entropy for one in result.spectra if one.mean_entropy is not None]
     large = [one.kept for one in result.spectra if one.beta > PUBLISHED_LIMIT]

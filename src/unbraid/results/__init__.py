@@ -1,1 +1,1 @@
-"""Results: scores, notes, findings, evidence and reports; nothing here knows the panel or HTML."""
+"""Results: scores, notes, findings, evidence and reports; independent of the panel and of HTML."""

@@ -1,4 +1,4 @@
-"""Evidence that a report keeps: what was measured, by which options, and the scores computed from it."""
+"""Evidence in a report: its arrays, its options, and the scores computed from it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Evidence(Generic[T]):
         source: Name of the kind of evidence, such as ``"information"``.
         options: The options it was gathered with, as plain data.
         scores: Names of the scores computed from it, in the order of the report.
-        data: What was measured.
+        data: Arrays and numbers.
     """
 
     source: str
@@ -64,7 +64,7 @@ class Evidence(Generic[T]):
 
 
 def kept(found: object) -> object | None:
-    """Return what a report keeps of evidence: a summary of losses by row; nothing of evidence that holds rows."""
+    """Return the part of evidence that a report keeps: summaries, and no arrays over rows."""
     if isinstance(found, LossCapacity):
         return found.curves
     return found if isinstance(found, tuple(KEPT.values())) else None

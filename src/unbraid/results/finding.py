@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class FindingKind(StrEnum):
-    """How codes and factors go together."""
+    """Kind of a finding."""
 
     OWN = "own code"
     ROTATED = "rotated"
@@ -25,10 +25,10 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that the scores' evidence shows.
+    """One finding, derived from the evidence of the scores.
 
     Attributes:
-        kind: How codes and factors go together.
+        kind: Kind of the finding.
         sentence: The finding in a sentence, with the numbers it rests on.
         factors: Names of the factors it is about.
         codes: Names of the codes it is about.

@@ -20,7 +20,7 @@ class NoteKind(StrEnum):
 
 
 class Note(str):
-    """A sentence that a reader should know, its kind, and the values that differ from score to score.
+    """A sentence for the reader, its kind, and the values in it.
 
     A note is a string, so that notes can be joined, printed and searched as plain sentences.
 

@@ -15,7 +15,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import did_you_mean
 from unbraid._base.files import write_text
 from unbraid._base.pages import notebook_view_of, page_of
-from unbraid._base.record import as_json
+from unbraid._base.record import write_json
 from unbraid.evidence.dependence import FactorDependence
 from unbraid.results.evidence import Evidence
 from unbraid.results.finding import Finding
@@ -23,7 +23,7 @@ from unbraid.results.note import as_note
 from unbraid.results.score import Score
 from unbraid.results.setup import Setup
 
-#: Raised when what :meth:`Report.to_json` writes changes so that older readers would misread it.
+#: Incremented when the layout of :meth:`Report.to_json` changes.
 LAYOUT = 3
 T = TypeVar("T")
 
@@ -38,11 +38,11 @@ class Report(Mapping[str, Score]):
     Attributes:
         scores: The scores that could be computed, in the order asked for.
         failures: For each metric that could not, the reason.
-        interval_methods: How the interval of each score was made, in words.
-        notes: What concerns the representation as a whole; a :class:`~unbraid.results.note.Note` has a kind.
-        setup: What was scored and how: sizes, names, options, seed, versions, seconds.
-        evidence: What was measured, as typed records, each with the names of the scores computed from it.
-        dependence: Which factors depend on each other; ``None`` where that was not tested.
+        interval_methods: Method of the confidence interval of each score, in words.
+        notes: Notes on the representation as a whole; a :class:`~unbraid.results.note.Note` has a kind.
+        setup: Sizes, names, options, seed, versions, seconds.
+        evidence: Typed records of evidence, each with the names of the scores computed from it.
+        dependence: Tests of dependence between factors; ``None`` where not tested.
         findings: How the codes encode the factors, as far as the evidence shows: rotated, spread, copied, lost, ...
     """
 
@@ -70,7 +70,7 @@ class Report(Mapping[str, Score]):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What scores mean together with their siblings, such as what they tell of identifiability."""
+        """Interpretation of the scores of a family together, such as their class of identifiability."""
         return tuple(dict.fromkeys(score.sentence for score in self.scores.values() if score.sentence))
 
     @property
@@ -122,7 +122,7 @@ class Report(Mapping[str, Score]):
         return frame
 
     def to_dict(self, *, evidence: bool = True) -> dict[str, Any]:
-        """Return plain data: what :meth:`to_json` writes, but for numbers that are not finite."""
+        """Return plain data, as :meth:`to_json` writes it, but with numbers that are not finite."""
         data = {
             "scores": {name: self._score_dict(name, score) for name, score in self.scores.items()},
             "failures": dict(self.failures),
@@ -145,10 +145,7 @@ class Report(Mapping[str, Score]):
 
         A number that is not finite becomes null; ``infinite`` lists those that are not NaN.
         """
-        text = as_json(self.to_dict(evidence=evidence))
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
+        return write_json(self.to_dict(evidence=evidence), path)
 
     def to_csv(self, path: str | Path) -> Path:
         """Write :meth:`table` as CSV."""
@@ -187,7 +184,7 @@ class Report(Mapping[str, Score]):
 
 
 def _missing_score(name: str, there: list[str]) -> str:
-    """Say that a report has no such score, and name the nearest of its own."""
+    """Return the error of a report without such a score, with the nearest name."""
     members = [one for one in there if one.startswith(f"{name}.")]
     if members:
         return f"{name!r} is a family of scores; take one of {', '.join(map(repr, members))}."

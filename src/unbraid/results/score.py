@@ -1,4 +1,4 @@
-"""Score: what every metric returns."""
+"""Score: the result of every metric."""
 
 import warnings
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ class Score:
         per_factor: One value for each factor, ``(n_factors,)``; NaN where the factor has none.
         per_code: One value for each code, ``(n_codes,)``; NaN for a dead code.
         evidence: The matrices behind the number, by name. A report has the typed evidence behind all its scores.
-        notes: What a reader should know before trusting the number; a :class:`~unbraid.results.note.Note` has a kind.
-        axis: What the curves among the evidence run along, in words, where there are curves.
-        sentence: What the number means together with its siblings, where one sentence can tell.
+        notes: Limitations of the result; a :class:`~unbraid.results.note.Note` has a kind.
+        axis: Label of the x-axis of curves in the evidence, where there are curves.
+        sentence: Interpretation together with the other scores of the family, where there is one.
     """
 
     value: float

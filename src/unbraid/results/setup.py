@@ -1,4 +1,4 @@
-"""What was scored, and how."""
+"""Setup of a report: sizes, names, options, seed and versions."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Setup:
         source: Python that makes the representation, where that is known.
         code_names: One for each code.
         factor_names: One for each factor; the next two are by factor too.
-        factor_kinds: How the values of each factor relate to each other.
-        factor_levels: How many values each factor takes; ``None`` for a continuous one.
+        factor_kinds: Kind of each factor.
+        factor_levels: Number of values each factor takes; ``None`` for a continuous one.
         dead_codes: Names of the codes that never change.
         options: Every option of each metric, by the metric's name.
         confidence: Coverage of the confidence intervals.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from unbraid.study.analysis.profiles import against_hyperparameter as against_hyperparameter
     from unbraid.study.analysis.profiles import convergence as convergence
     from unbraid.study.analysis.profiles import scatter as scatter
-    from unbraid.study.cost import Cost as Cost
+    from unbraid.study.cost import StudyCost as StudyCost
     from unbraid.study.cost import estimate_cost as estimate_cost
     from unbraid.study.engines import make_engine as make_engine
     from unbraid.study.plan import Plan as Plan
@@ -42,6 +42,7 @@ else:
     __getattr__, __dir__, __all__ = public_names(
         __name__,
         renamed={
+            "Cost": "StudyCost",
             "State": "StudyStatus",
             "Wide": "ModelTable",
             "against_strength": "against_hyperparameter",

@@ -50,7 +50,7 @@ PUBLISHED_SHAPE = (3, 64, 64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class StudyCost:
     """Estimated cost of the rest of a study.
 
     Attributes:
@@ -87,7 +87,7 @@ class Cost:
         )
 
 
-def estimate_cost(state: StudyStatus) -> Cost:
+def estimate_cost(state: StudyStatus) -> StudyCost:
     """Return the cost of the rest of a study, from speeds measured on one machine: right within a small factor.
 
     Args:
@@ -102,7 +102,7 @@ def estimate_cost(state: StudyStatus) -> Cost:
     measuring = sum(count * _seconds(plan, one) for one, count in counted.items())
     training = 0.0 if on_gpu else multiplications / CPU_MULTIPLICATIONS + START_SECONDS["cpu"] * len(ensembles)
     gpu = multiplications / GPU_MULTIPLICATIONS + START_SECONDS["cuda"] * len(ensembles) if on_gpu else 0.0
-    return Cost(
+    return StudyCost(
         n_models=n_models,
         n_measurements=len(state.to_measure),
         gpu_hours=gpu / 3600,

@@ -128,7 +128,7 @@ class Tasks(_Part, frozen=True, kw_only=True):
     only: tuple[str, ...] = ()
 
 
-class Agreement(_Part, frozen=True, kw_only=True):
+class AgreementSpec(_Part, frozen=True, kw_only=True):
     """Agreement of the models of one setting (UDR).
 
     Attributes:
@@ -170,7 +170,7 @@ class Study(_Part, frozen=True, kw_only=True):
     representations: Representations | None = None
     scores: Scores = Scores()
     tasks: tuple[Tasks, ...] = ()
-    agreement: Agreement | None = None
+    agreement: AgreementSpec | None = None
     seed: int = 0
 
     @property

@@ -19,14 +19,14 @@ VECTORS = Settings(
 MEASURE = """
 import sys
 import numpy as np
-from unbraid.models.ensemble import Engine, Settings, Source
+from unbraid.models.ensemble import EnsembleEngine, Settings, BatchSource
 from unbraid.models.ensemble.memory import member_bytes
 
 def engine(model, n_models, width):
     hyperparameters = (("gamma", (1.0,) * n_models),) if model == "factor_vae" else ()
     settings = Settings(model=model, data="", n_rows=9, shape=(1, 64, 64), seeds=tuple(range(n_models)),
                         hyperparameters=hyperparameters, width=width, discriminator_width=300)
-    return Engine(settings, Source(np.zeros((9, 1, 64, 64), np.uint8))), settings
+    return EnsembleEngine(settings, BatchSource(np.zeros((9, 1, 64, 64), np.uint8))), settings
 
 def peak():
     # Of this program alone; getrusage goes on from what the process that started it had.

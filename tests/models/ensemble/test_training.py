@@ -12,7 +12,7 @@ import torch
 import unbraid
 from helpers.dots import Dots
 from unbraid.models import encode, encode_all, load_models, train
-from unbraid.models.ensemble import Engine, Settings, Source
+from unbraid.models.ensemble import BatchSource, EnsembleEngine, Settings
 from unbraid.models.families import HYPERPARAMETERS
 
 pytestmark = pytest.mark.slow
@@ -37,8 +37,8 @@ def test_member_is_the_model_trained_alone(model):
 
 def judged(seeds, gammas):
     """Return an engine of FactorVAEs with narrow discriminators."""
-    source = Source(Dots())
-    return Engine(
+    source = BatchSource(Dots())
+    return EnsembleEngine(
         Settings(
             model="factor_vae",
             data="dots",
@@ -140,12 +140,14 @@ def test_vectors_have_networks_of_their_own():
 
 
 def test_data_that_do_not_fit_are_fetched_and_change_nothing():
-    here, fetched = Source(Dots()), Source(Dots(), memory=10)
+    here, fetched = BatchSource(Dots()), BatchSource(Dots(), memory=10)
     rows = torch.tensor([[3, 4], [48, 0]])
     assert fetched.resident is None
     assert here.resident.dtype == torch.uint8
     torch.testing.assert_close(here.batch(rows).float() / 255, fetched.batch(rows))
-    grey = Source(np.concatenate([Dots().observations(np.arange(20)), np.full((1, 1, 16, 16), 0.3001, np.float32)]))
+    grey = BatchSource(
+        np.concatenate([Dots().observations(np.arange(20)), np.full((1, 1, 16, 16), 0.3001, np.float32)])
+    )
     assert grey.resident.dtype == torch.float32
 
 

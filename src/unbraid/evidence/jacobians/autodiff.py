@@ -1,4 +1,4 @@
-"""Jacobians of a batch by forward or reverse differentiation, with no requirement but that rows keep to themselves.
+"""Jacobians of a batch by forward or reverse differentiation, for any decoder whose rows do not interact.
 
 One pass takes as many directions as fit, which keeps a GPU busy. Forwards, the directions share the decoder's values
 where torch has batching rules for all it does. Elsewhere the rows are repeated, each copy with a direction of its own:
@@ -45,7 +45,7 @@ def jacobian(call: Call, z: Tensor, mode: Mode, *, rows_at_once: int, shares_val
         call: A decoder checked by :func:`unbraid.evidence.jacobians.decoder.prepare`.
         z: ``(rows, latent)``.
         mode: Column by column from tangents (forward), or row by row from cotangents (reverse).
-        rows_at_once: How many rows, copies included, one pass of the decoder may take.
+        rows_at_once: Number of rows, copies included, one pass of the decoder may take.
         shares_values: Whether :func:`can_share_values`.
     """
     directions = max(1, rows_at_once // len(z))
@@ -78,7 +78,7 @@ def pull_back(call: Call, z: Tensor, cotangent: Tensor | None) -> tuple[Tensor, 
 
 
 def rows_interact(call: Call, z: Tensor, mode: Mode) -> bool:
-    """Tell whether a change of the first row reaches another one."""
+    """Return whether a change of the first row changes another row's output."""
     if mode == "forward":
         tangent = torch.zeros_like(z)
         tangent[0] = 1.0
@@ -102,7 +102,7 @@ def check_finite(values: Tensor, what: str) -> None:
 
 
 def can_share_values(call: Call, z: Tensor) -> bool:
-    """Tell whether several directions can go through the decoder on one pass of its values, with the same result."""
+    """Return whether several directions can share one pass of the decoder's values, with the same result."""
     directions = torch.eye(z.shape[1], dtype=z.dtype, device=z.device)[:2]
     try:
         with warnings.catch_warnings():
@@ -129,7 +129,7 @@ def _push_shared(call: Call, z: Tensor, directions: Tensor) -> Tensor:
 
 
 def _push_copies(call: Call, z: Tensor, directions: Tensor) -> Tensor:
-    """Return the same from copies of the rows, one for each direction."""
+    """Return the change along each direction from copies of the rows, one for each direction."""
     copies = z.repeat(len(directions), 1)
     change = push_forward(call, copies, directions.repeat_interleave(len(z), dim=0))[1]
     return change.view(len(directions), len(z), -1)

@@ -1,4 +1,4 @@
-"""Memory budgets: how many samples and rows fit, and chunks of Jacobians."""
+"""Memory budgets: sizes of batches and of chunks of Jacobians."""
 
 from __future__ import annotations
 

@@ -20,19 +20,19 @@ from unbraid.evidence.jacobians.priors import Latents
 MOST_TRIED = 8
 #: How torch complains of a matrix product: "(3x10 and 6x16)" is three rows of 10 where 6 were wanted.
 PRODUCT = re.compile(r"\(\d+x\d+ and (\d+)x\d+\)")
-#: What layers call the number of their inputs.
+#: Attributes of layers with the number of their inputs.
 WIDTHS = ("in_features", "in_channels", "input_size", "num_features")
 
 
 def accepted_width(call: Callable[[Tensor], Any], rows: Tensor, complaint: str) -> int | None:
-    """Return a number of latents that the decoder does accept, or nothing where none is found.
+    """Return a number of latents that the decoder accepts, or ``None`` where none is found.
 
-    The complaint of a matrix product and the layers of a module tell which numbers to try; each is tried.
+    The error message of a matrix product and the layers of a module suggest numbers; each is tried.
 
     Args:
         call: The decoder.
         rows: Latents on which it failed, ``(rows, latent_dim)``.
-        complaint: What it said.
+        complaint: The error message.
     """
     tried = [width for width in dict.fromkeys(_guesses(call, complaint)) if width != rows.shape[1]]
     return next((width for width in tried[:MOST_TRIED] if _accepts(call, rows.new_zeros(len(rows), width))), None)
@@ -55,21 +55,21 @@ def _accepts(call: Callable[[Tensor], Any], rows: Tensor) -> bool:
     return True
 
 
-# Values and tangents of what an operation takes, gives and needs on the way.
+# Values and tangents of inputs, outputs and temporaries of an operation.
 FORWARD_COPIES = 8
-# What is kept for the way back, and the gradients of it.
+# Tensors kept for the backward pass, and their gradients.
 REVERSE_COPIES = 3
-# For a decoder that lets nothing be seen.
+# For a decoder whose tensors cannot be observed.
 UNSEEN = 64
 
 
 def bytes_per_row(call: Callable[[Tensor], Tensor], rows: Tensor, output: Tensor, mode: str) -> int:
-    """Estimate what a pass of the decoder needs for each row, from what torch would keep to differentiate it backwards.
+    """Estimate the memory of a pass for each row, from the tensors that torch keeps for the backward pass.
 
     Args:
         call: The decoder.
         rows: A few latents.
-        output: What the decoder makes of them.
+        output: Output of the decoder.
         mode: Forward needs the largest operation, reverse all of them.
     """
     sizes: list[int] = []
@@ -97,12 +97,12 @@ SAME = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Decoder:
-    """A decoder that is known to work.
+    """A checked decoder.
 
     Attributes:
         call: From ``(rows, latent_dim)`` to ``(rows, *output_shape)``.
         output_shape: Of one row.
-        mode: How its Jacobian is found: forward or reverse.
+        mode: Mode of differentiation: forward or reverse.
         shares_values: Whether several directions can go forward on one pass of the decoder's values.
         row_bytes: Memory that a pass needs for each row, roughly.
         dtype: Of latents and outputs.
@@ -175,7 +175,7 @@ class _DecodeOf(torch.nn.Module):
 
 
 def _by_name(model: Any) -> Any:
-    """Return what decodes: the ``decode`` of a module, a function itself, or ``decoder`` or ``decode`` of an object."""
+    """Return the decoding function: itself, ``decode`` of a module, or ``decoder`` or ``decode`` of an object."""
     if _is_module(model):
         return _DecodeOf(model) if callable(getattr(model, "decode", None)) else model
     if callable(model):
@@ -309,11 +309,11 @@ def _rows_interact(call: Any, rows: Tensor, mode: _autodiff.Mode) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DecoderJacobians:
-    """Jacobians of a decoder, found when asked for.
+    """Jacobians of a decoder, computed chunk by chunk.
 
     Attributes:
         decoder: Checked.
-        latents: Where to differentiate.
+        latents: Latents at which to differentiate.
         memory: Budget in bytes.
     """
 
@@ -358,11 +358,7 @@ class DecoderJacobians:
         decoder, latents = self.decoder, self.latents
         z = torch.as_tensor(latents.z[rows]).to(decoder.device, decoder.dtype)
         found = _autodiff.jacobian(
-            decoder.call,
-            z,
-            decoder.mode,
-            rows_at_once=self._rows_at_once,
-            shares_values=decoder.shares_values,
+            decoder.call, z, decoder.mode, rows_at_once=self._rows_at_once, shares_values=decoder.shares_values
         )
         _autodiff.check_finite(found.sum(dim=(1, 2)), "derivatives")
         if latents.scale is None:

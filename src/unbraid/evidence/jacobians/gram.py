@@ -38,7 +38,7 @@ def direct_lengths(jacobian: Any) -> Any:
 
 
 def flat_columns(lengths: Any) -> Any:
-    """Tell which columns do not move the data, ``(rows, latent)``."""
+    """Return which columns do not move the data, ``(rows, latent)``."""
     xp = library(lengths)
     longest = xp.amax(lengths, 1)[:, None]
     return lengths <= FLAT * longest
@@ -52,7 +52,7 @@ def without(lengths: Any, left_out: BoolArray) -> Any:
 
 
 def cosines(gram: Any, row_lengths: Any, column_lengths: Any) -> Any:
-    """Return the cosine between every two columns; 0 where a length of infinity says that a column does not count."""
+    """Return the cosine between every two columns; 0 for columns of infinite length, which are excluded."""
     return gram / row_lengths[:, :, None] / column_lengths[:, None, :]
 
 
@@ -84,7 +84,7 @@ def log_volumes(cosine: Any, sets: Sequence[Sequence[int]]) -> Any:
 
 
 def square_log_volumes(jacobian: Any, lengths: Any, cosine: Any) -> Any:
-    """Return the same over all columns of a square Jacobian, from itself: squaring it would lose half of the digits."""
+    """Return the log-volume of all columns of a square Jacobian, not squared, which would lose half of the digits."""
     xp = library(jacobian)
     logarithm = as_double(xp.linalg.slogdet(jacobian / lengths[:, None, :])[1])
     if bool(xp.isfinite(logarithm).all()):

@@ -70,9 +70,9 @@ def draw_latents(prior: Any, n_samples: int, latent_dim: int | None, rng: np.ran
 
     Args:
         prior: ``None`` for a standard normal, a :class:`GaussianMixture`, or samples ``(n_samples, latent_dim)``, of
-            which all are used, whatever ``n_samples`` says.
-        n_samples: How many to draw.
-        latent_dim: How many latents the decoder takes; may be left out where the prior tells.
+            which all are used; ``n_samples`` is ignored.
+        n_samples: Number of samples.
+        latent_dim: Number of latents the decoder takes; may be left out where the prior determines it.
         rng: Source of chance.
 
     Raises:
@@ -97,8 +97,8 @@ def _standard_normal(prior: str | None, n_samples: int, latent_dim: int | None, 
         raise ValueError(f"prior must be 'normal', samples or a GaussianMixture, got {prior!r}.")
     if latent_dim is None:
         raise ValueError(
-            "latent_dim must be given (--latent-dim), or a prior that tells how many latents there are: samples of "
-            "them (--prior), or a mixture."
+            "latent_dim must be given (--latent-dim), or a prior that determines it: samples of latents "
+            "(--prior), or a mixture."
         )
     check_at_least("latent_dim", latent_dim, 1)
     check_at_least("n_samples", n_samples, MIN_SAMPLES)

@@ -1,6 +1,6 @@
-"""Sources of Jacobians, memory budget.
+"""Sources of Jacobians, in chunks that fit a memory budget.
 
-Everywhere a Jacobian is ``(n_samples, data, latent)``: column i says how the data move when latent i does. A source of
+Everywhere a Jacobian is ``(n_samples, data, latent)``: column i is the change of the data with latent i. A source of
 them hands out chunks that fit a memory budget; on a GPU the chunks stay there.
 """
 
@@ -21,7 +21,7 @@ from unbraid.evidence.jacobians.priors import Latents
 
 
 class JacobianSource(Protocol):
-    """Anything that hands out the Jacobians of all samples, some at a time."""
+    """Source of the Jacobians of all samples, in chunks."""
 
     @property
     def n_samples(self) -> int:
@@ -45,11 +45,11 @@ class JacobianSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PrecomputedJacobians:
-    """Jacobians that another framework found.
+    """Jacobians computed by another framework.
 
     Attributes:
         array: ``(n_samples, data, latent)``, finite.
-        memory: Budget in bytes for what is made from them.
+        memory: Budget in bytes for arrays computed from them.
     """
 
     array: AnyArray
@@ -83,12 +83,12 @@ class PrecomputedJacobians:
 
 
 def precomputed(jacobians: Any, *, memory: str | int = DEFAULT_MEMORY) -> PrecomputedJacobians:
-    """Take Jacobians found elsewhere.
+    """Return a source of Jacobians computed elsewhere.
 
     Args:
         jacobians: ``(n_samples, data, latent)``: column i of a sample is the derivative of its output by latent i.
             JAX's ``vmap(jacfwd(decoder))`` gives this shape for flat outputs.
-        memory: Budget for what is made from them.
+        memory: Budget for arrays computed from them.
 
     Raises:
         ValueError: Another shape, fewer than two samples, more latents than data, or numbers that are not finite.

@@ -1,6 +1,6 @@
-"""One pass over one or two decoders.
+"""Statistics of the Jacobians of one or two decoders, collected in one pass.
 
-It keeps the few numbers of each sample that entropies are made of, and the mean over samples of what is too large.
+Kept are the few numbers of each sample that entropies are computed from, and the means over samples of matrices.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Advance = Callable[[], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GramStatistics:
-    """What is known of each sample's Jacobian.
+    """Statistics of each sample's Jacobian.
 
     Attributes:
         log_lengths: Logarithm of each column's length, ``(n_samples, latent)``; minus infinity where it is 0.
@@ -98,7 +98,7 @@ def _announced(source: JacobianSource, advance: Advance) -> Any:
 
 
 class _Pass:
-    """One pass, with the latents that are known to stand still somewhere left out."""
+    """One pass, without the latents that are known not to move the data in some sample."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class _Pass:
         self.flat_counts: IntArray = np.zeros(len(active), dtype=np.intp)
 
     def take(self, chunk: Chunk) -> bool:
-        """Count some samples; ``False`` where they show that a latent counted before stands still."""
+        """Add some samples; ``False`` where a latent that was counted does not move the data."""
         gram = grams.gram_of(chunk.jacobian)
         lengths = grams.column_lengths(gram)
         flat = grams.as_numpy(grams.flat_columns(lengths)).astype(bool)
@@ -182,7 +182,7 @@ class _Pass:
         self._pairs.add(information)
 
     def finish(self) -> GramStatistics:
-        """Return what the pass found."""
+        """Return the statistics of the pass."""
         left_out = ~(self._active[:, None] & self._active)
         np.fill_diagonal(left_out, True)
         return GramStatistics(
@@ -199,7 +199,7 @@ class _Pass:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CrossStatistics:
-    """What two decoders' Jacobians say about each other.
+    """Statistics across the Jacobians of two decoders.
 
     Attributes:
         log_lengths_a: Logarithm of each column's length, ``(n_samples, latent_a)``.

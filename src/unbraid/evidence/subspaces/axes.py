@@ -1,4 +1,4 @@
-"""Hermite regression on a few axes, and the order of axes by what they explain."""
+"""Hermite regression on a few axes, and the order of axes by explained variance."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def make_basis(n_variables: int, max_terms: int, *, alone_degree: int = 0) -> Ba
 
 
 def hermite(w: FloatArray, degree: int) -> FloatArray:
-    """Hermite polynomials, orthonormal under a standard normal, ``(degree + 1, *w.shape)``; far values are clipped."""
+    """Hermite polynomials, orthonormal under a standard normal, ``(degree + 1, *w.shape)``; outliers are clipped."""
     w = np.clip(w, -CLIP, CLIP)
     tables = np.empty((degree + 1, *w.shape))
     tables[0] = 1.0
@@ -156,8 +156,8 @@ N_SWEEPS = 2
 def order_axes(x: FloatArray, targets: FloatArray, axes: FloatArray) -> FloatArray:
     """Return axes of the same span, turned and ordered.
 
-    For normal codes a fitted Hermite expansion says how much any set of axes explains: the squares of the coefficients
-    of the terms made of them. Plane by plane, axes are turned to the angle at which the first, the first two, ...
+    For normal codes a fitted Hermite expansion gives the variance that any set of axes explains: the squares of the
+    coefficients of their terms. Plane by plane, axes are turned to the angle at which the first, the first two, ...
     together explain most. Axes that can be exchanged freely stay as they are.
     """
     if axes.shape[1] == 1:

@@ -55,11 +55,11 @@ SMALL_GAIN = 2e-3
 SMALL_REST = 0.02
 SMALL_WEIGHT = 0.02
 NEGLIGIBLE = 3e-4
-LUCK = 12.0  # an axis chosen among L codes explains up to about 7 L / N of a factor that they know nothing of
+CHANCE_SHARE = 12.0  # by chance, the best axis of L codes explains up to about 7 L / N of an independent factor
 NEARLY_ALL = 0.9
 MAX_ROWS = 30_000
 MAX_TERMS = 200
-MAX_WIDTH = 250  # directions of code space to look for axes in; more cost too much to improve together
+MAX_WIDTH = 250  # largest dimension of the search space; refining more directions together costs too much
 ROWS_A_TERM = 25
 ALONE_DEGREE = 6
 N_SHUFFLES = 5
@@ -83,7 +83,7 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     Codes are whitened; directional regression (SIR and SAVE together) gives axes along which the codes' mean or
     variance changes with the factor, as many as beat those of a shuffled factor. A smooth function of the codes
     along these axes is fitted, and axes and function are improved together by Gauss-Newton steps; axes still
-    missing show in what is left and are added. Axes are then turned so that the first few explain most, and
+    missing show in the residual and are added. Axes are then turned so that the first few explain most, and
     weighed by the cross-fitted loss with the first, the first two, and so on. At most 30 000 rows are used, and a
     code space of over 250 dimensions is first cut down to the most telling ones. Where they
     explain no more than luck may among so many codes, axes must also predict rows that they were not chosen on.
@@ -112,13 +112,13 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     axes, losses, rank, floor = evaluated(axes)
     if 0 < rank < axes.shape[1]:
         axes, losses, rank, floor = evaluated(refine(x, targets, axes[:, :rank])[0])
-    # A last axis that tells little may only make up for a tilt of the others, which alone would have none.
+    # A last axis that explains little may only compensate for a tilt of the others.
     while rank > 1 and losses[rank - 1] - losses[rank] < SMALL_WEIGHT * losses[0]:
         fewer = evaluated(refine(x, targets, axes[:, : rank - 1])[0])
         if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + NEGLIGIBLE * losses[0]:
             break
         axes, losses, rank, floor = fewer
-    doubtful = 1 - losses[rank] / losses[0] < LUCK * x.shape[1] / len(x)
+    doubtful = 1 - losses[rank] / losses[0] < CHANCE_SHARE * x.shape[1] / len(x)
     if rank and doubtful and not _holds_on_other_rows(x, factor, rows, slices, single_codes, options, rng):
         rank = 0
     return Subspace(basis=np.linalg.qr(unwhiten @ axes)[0][:, :rank], losses=losses[: rank + 1], floor=floor)
@@ -133,7 +133,7 @@ def _holds_on_other_rows(
     options: SubspaceOptions,
     rng: np.random.Generator,
 ) -> bool:
-    """Tell whether axes found on one half of the rows predict the factor on the other, either way round.
+    """Return whether axes found on one half of the rows predict the factor on the other half, in both directions.
 
     Among many codes some axis fits the rows it was chosen on by luck, and cross-fitting a curve along it does not help.
     """
@@ -147,7 +147,7 @@ def _holds_on_other_rows(
 
 
 def scaled_targets(factor: Factor, rows: IntArray) -> FloatArray:
-    """What to regress, centred and with total variance 1."""
+    """Targets of the regression, centred and with total variance 1."""
     targets = factor.targets(rows)
     centred = targets - targets.mean(axis=0)
     scaled: FloatArray = centred / np.sqrt((centred**2).sum(axis=1).mean())
@@ -174,27 +174,27 @@ def _find_axes(
     max_rank: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Start from directional regression, refine, and add what is missing."""
+    """Start from directional regression, refine, and add axes while the residual depends on the codes."""
     limit = min(max_rank, x.shape[1])
     some = rng.permutation(len(x))[: max(MANY_ROWS, ROWS_AN_UNKNOWN * limit * x.shape[1])]
     x, targets, slices = x[some], targets[some], slices[some]
-    axes, left = refine(x, targets, _leading_axes(x, slices, limit, rng))
-    while axes.shape[1] < limit and (left**2).sum() > SMALL_REST * (targets**2).sum():
+    axes, residual = refine(x, targets, _leading_axes(x, slices, limit, rng))
+    while axes.shape[1] < limit and (residual**2).sum() > SMALL_REST * (targets**2).sum():
         rest = x - x @ axes @ axes.T
-        more = _leading_axes(rest, _slices_of_residual(left), limit - axes.shape[1], rng, minimum=0)
-        if not more.shape[1] and (left**2).sum() > NEARLY_ALL * (targets**2).sum():
-            more = _telling_code(rest, left, single_codes)
+        more = _leading_axes(rest, _slices_of_residual(residual), limit - axes.shape[1], rng, minimum=0)
+        if not more.shape[1] and (residual**2).sum() > NEARLY_ALL * (targets**2).sum():
+            more = _informative_code(rest, residual, single_codes)
         if not more.shape[1]:
             break
-        longer, still_left = refine(x, targets, np.linalg.qr(np.hstack([axes, more]))[0])
-        if (still_left**2).sum() > 0.98 * (left**2).sum():
+        longer, new_residual = refine(x, targets, np.linalg.qr(np.hstack([axes, more]))[0])
+        if (new_residual**2).sum() > 0.98 * (residual**2).sum():
             break
-        axes, left = longer, still_left
+        axes, residual = longer, new_residual
     return axes
 
 
-def _telling_code(x: FloatArray, left: FloatArray, single_codes: FloatArray) -> FloatArray:
-    """Direction of the single code along which a curve explains most of what is left, or none.
+def _informative_code(x: FloatArray, residual: FloatArray, single_codes: FloatArray) -> FloatArray:
+    """Direction of the single code whose curve explains most of the residual, or ``None``.
 
     Directional regression compares means and spreads; a factor that goes up and down several times along a code changes
     neither much, and would be taken for unpredictable.
@@ -204,18 +204,18 @@ def _telling_code(x: FloatArray, left: FloatArray, single_codes: FloatArray) -> 
     for j, direction in enumerate(single_codes.T):
         w = x @ direction
         if w.std() > 0.1:
-            _, rest = _fit(w[:, None] / w.std(), left, basis)
-            explained[j] = 1 - (rest**2).sum() / (left**2).sum()
+            _, rest = _fit(w[:, None] / w.std(), residual, basis)
+            explained[j] = 1 - (rest**2).sum() / (residual**2).sum()
     best = int(explained.argmax())
     # A curve through noise explains about as many rows as it has terms; the best of many codes a few times that.
-    if explained[best] < 4 * len(basis.powers) * left.shape[1] / len(x):
+    if explained[best] < 4 * len(basis.powers) * residual.shape[1] / len(x):
         return np.empty((x.shape[1], 0))
     return single_codes[:, [best]]
 
 
-def _slices_of_residual(left: FloatArray) -> IntArray:
+def _slices_of_residual(residual: FloatArray) -> IntArray:
     """Slice rows by the residual of the target that has most of it."""
-    column = left[:, int((left**2).sum(axis=0).argmax())]
+    column = residual[:, int((residual**2).sum(axis=0).argmax())]
     return np.argsort(np.argsort(column)) * N_SLICES // len(column)
 
 
@@ -230,35 +230,35 @@ def _leading_axes(
 
 
 def refine(x: FloatArray, targets: FloatArray, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Improve axes and function together; return the axes and what the function leaves unexplained.
+    """Improve axes and function together; return the axes and the residual.
 
     The function of the projected codes is linear in its coefficients; its change with the axes is linear to first
     order, so each step is two least-squares problems. A step that does not help is halved.
     """
     basis = make_basis(axes.shape[1], min(MAX_TERMS, len(x) // ROWS_A_TERM), alone_degree=ALONE_DEGREE)
-    coefficients, left = _fit(x @ axes, targets, basis)
+    coefficients, residual = _fit(x @ axes, targets, basis)
     for _ in range(N_STEPS):
-        turn = _turn(x, basis.slopes(x @ axes, coefficients), left)
+        turn = _turn(x, basis.slopes(x @ axes, coefficients), residual)
         for scale in (1.0, 0.5, 0.2):
             turned = np.linalg.qr(axes + scale * turn)[0]
             new_coefficients, new_left = _fit(x @ turned, targets, basis)
-            gain = 1 - (new_left**2).sum() / (left**2).sum()
+            gain = 1 - (new_left**2).sum() / (residual**2).sum()
             if gain > 0:
-                axes, coefficients, left = turned, new_coefficients, new_left
+                axes, coefficients, residual = turned, new_coefficients, new_left
                 break
         if gain < SMALL_GAIN:
             break
-    return axes, left
+    return axes, residual
 
 
 def _fit(w: FloatArray, targets: FloatArray, basis: Basis) -> tuple[FloatArray, FloatArray]:
-    """Coefficients of the function, and what it leaves."""
+    """Coefficients of the function, and the residual."""
     terms = basis.values(w)
     coefficients = ridge_fit(terms, FUNCTION_RIDGE)(targets)
     return coefficients, targets - terms @ coefficients
 
 
-def _turn(x: FloatArray, slopes: FloatArray, left: FloatArray) -> FloatArray:
+def _turn(x: FloatArray, slopes: FloatArray, residual: FloatArray) -> FloatArray:
     """Least-squares change of the axes that removes most of the residual, ``(n_codes, n_axes)``."""
     n_rows, n_axes, n_targets = slopes.shape
     size = x.shape[1]
@@ -266,6 +266,6 @@ def _turn(x: FloatArray, slopes: FloatArray, left: FloatArray) -> FloatArray:
     for t in range(n_targets):
         design = (slopes[:, :, t, None] * x[:, None, :]).reshape(n_rows, -1)
         gram += design.T @ design
-        moment += design.T @ left[:, t]
+        moment += design.T @ residual[:, t]
     gram[np.diag_indices(len(gram))] += 1e-3 * np.trace(gram) / len(gram)
     return np.asarray(np.linalg.solve(gram, moment), dtype=np.float64).reshape(n_axes, size).T

@@ -23,7 +23,7 @@ MIN_DROP = 3e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HeadTarget:
-    """What the heads of one factor predict.
+    """Target of the heads of one factor.
 
     Attributes:
         values: ``(n_samples, n_values)``, NaN in rows without a label; for a category its number, 0, 1, ...
@@ -80,7 +80,7 @@ def nested_basis(projections: Sequence[NDArray[np.float64]]) -> NDArray[np.float
 def settled_losses(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean losses with no axis, the first, the first two, ..., flat from the rank on.
 
-    The rank is the smallest number of axes whose loss cannot be told from the lowest: it lies within two standard
+    The rank is the smallest number of axes whose loss is not significantly above the lowest: within two standard
     errors of it, row against row, or within 0.3 % of the loss without codes. Before that the losses are made
     never to increase: a head could always ignore the axes that a narrower one does not see.
 
@@ -130,13 +130,13 @@ class Frame:
         return (codes - self.mean) * self.inverse_scale
 
     def to_codes(self, projection: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the same projection for codes as they came, without what it cannot see of them."""
+        """Return the projection for codes before standardisation, without directions of no variance."""
         raw = projection * self.inverse_scale
         return raw - (raw @ self.null) @ self.null.T
 
 
 def frame_of(codes: NDArray[np.float64]) -> Frame:
-    """Return how ``codes`` are standardised."""
+    """Return the standardisation of ``codes``."""
     mean, inverse_scale = mean_and_scale(codes)
     x = (codes - mean) * inverse_scale
     variance, axes = np.linalg.eigh(x.T @ x / len(x))

@@ -1,4 +1,4 @@
-"""Held-out loss with the first axis, the first two, and so on."""
+"""Held-out losses of nested sets of axes: the first axis, the first two, and so on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def nested_losses(
 
     Args:
         w: Codes along the axes, most important first, ``(n_rows, n_axes)``.
-        factor: What to predict.
+        factor: Factor to predict.
         rows: The rows of the factor that ``w`` belongs to.
         loss: For a categorical factor, ``"likelihood"`` or ``"zero_one"``.
         rng: Deals rows into folds.
@@ -52,7 +52,7 @@ def nested_losses(
 
 
 def _head_basis(n_axes: int, n_rows: int) -> Basis:
-    """Terms for a head: as many as the rows can carry."""
+    """Basis of a head, with as many terms as the number of rows allows."""
     return make_basis(n_axes, min(MAX_TERMS, n_rows // ROWS_A_TERM), alone_degree=ALONE_DEGREE)
 
 
@@ -89,7 +89,7 @@ def _mean_along(values: FloatArray, along: FloatArray) -> FloatArray:
 
 
 def _significant_rank(by_row: list[FloatArray]) -> int:
-    """Last axis whose gain over the sets before it is beyond luck; 0 if none is."""
+    """Last axis with a significant gain over the smaller sets; 0 if none has."""
     rank, reference = 0, by_row[0]
     for n_axes, errors in enumerate(by_row[1:], start=1):
         gain = reference - errors
@@ -99,7 +99,7 @@ def _significant_rank(by_row: list[FloatArray]) -> int:
 
 
 def _blind_errors(factor: Factor, rows: IntArray, loss: str) -> FloatArray:
-    """Errors of the best guess made without codes."""
+    """Errors of the best guess without codes."""
     targets = factor.targets(rows)
     return _errors(np.broadcast_to(targets.mean(axis=0), targets.shape), factor, rows, loss)
 

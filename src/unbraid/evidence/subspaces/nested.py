@@ -4,7 +4,7 @@ For each factor a chain of projections takes the codes to fewer and fewer dimens
 the factor from each; all are trained together, so that every projection drops what the factor misses least. See
 Geyer et al. (2024), sec. 3.1 and app. F.5, https://arxiv.org/abs/2407.03728. Differences: spines start from directional
 regression (:class:`NestedTraining` has the published start too), the wide end is cut short in large code spaces, the
-learning rate falls to 0, and losses are cut flat where they cannot be told from the lowest.
+learning rate falls to 0, and losses are set to the lowest where they are not significantly above it.
 """
 
 from __future__ import annotations

@@ -26,16 +26,16 @@ from unbraid.evidence.subspaces.geometry import (
 )
 from unbraid.probes.splits import Split, stratified_split
 
-#: Rows that pass through all networks at once when nothing is learned from them.
+#: Rows that pass through all networks at once, without gradients.
 ROWS_AT_ONCE = 2048
-#: Validation rows looked at when deciding whether to stop.
+#: Most validation rows for early stopping.
 VALIDATION_ROWS = 4096
 _ABSENT = -1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NestedTraining:
-    """How the networks are trained; one step sees one batch of rows for every factor.
+    """Options of training; one step uses one batch of rows for every factor.
 
     Attributes:
         hidden: Units in each of the two hidden layers of a head.
@@ -89,7 +89,7 @@ def fit_nested(
         zero_one: Measure the share of errors of categories rather than the cross-entropy they are trained by.
         device: ``"cpu"`` or ``"cuda"``.
         rng: Source of chance.
-        training: How to train.
+        training: Options of training.
 
     Returns:
         For each representation, one fit for each factor.
@@ -138,7 +138,7 @@ class _Data:
         return torch.as_tensor(np.stack([np.resize(one, longest) for one in rows])).to(self.x.device)
 
     def per_unit(self, values: Tensor) -> Tensor:
-        """Repeat what belongs to factors for every representation."""
+        """Repeat a tensor over factors for every representation."""
         return values.expand(self.n_representations, *values.shape).flatten(0, 1)
 
     def batch(self, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -254,7 +254,7 @@ def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def _train(data: _Data, widths: tuple[int, ...], rng: np.random.Generator, training: NestedTraining) -> _Heads:
-    """Train until no unit's validation loss improves, and keep every unit as it was at its best."""
+    """Train until no unit's validation loss improves, and keep the best weights of every unit."""
     generator = torch.Generator(data.x.device).manual_seed(int(rng.integers(2**63 - 1)))
     start = data.guess(widths[0]) if training.start == "slices" else None
     heads = _Heads(data, widths, training.hidden, start, generator)
@@ -307,7 +307,7 @@ def _over_rows(heads: _Heads, data: _Data, rows: Tensor, *, zero_one: bool = Fal
 
 
 def _measure(heads: _Heads, data: _Data, frames: list[Frame], n_axes: int, zero_one: bool) -> list[list[NestedFit]]:
-    """Bases in the codes as they came, and test losses, narrowest head first."""
+    """Bases in the space of the original codes, and test losses, narrowest head first."""
     losses = _over_rows(heads, data, data.test, zero_one=zero_one)[:, -n_axes:].flip(1).double().cpu().numpy()
     projections = [p.numpy() for p in heads.projections()[:n_axes]]
     fits: list[list[NestedFit]] = []

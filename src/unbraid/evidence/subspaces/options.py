@@ -17,7 +17,7 @@ Loss = Literal["likelihood", "zero_one"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubspaceOptions:
-    """How subspaces are found and weighed.
+    """Options for finding subspaces and weighting their axes.
 
     Attributes:
         solver: ``"fast"``: sufficient dimension reduction refined by Gauss-Newton steps; ``"nested"``: the published
@@ -46,7 +46,7 @@ class SubspaceOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Subspace:
-    """One factor's place in code space.
+    """The subspace of one factor.
 
     Attributes:
         basis: Orthonormal columns, most important first, ``(n_codes, n_axes)``; it may span less than code space.
@@ -94,7 +94,7 @@ def importance_weights(
     """Weights of the axes, from the loss with no axis, the first, the first two, ...
 
     Losses are made never to increase first, by a running minimum from no axis up: only exact minimisers are sure to
-    be so, and more axes cannot tell less, as the new one may be ignored. A factor about which nothing can be said has
+    be so, and more axes cannot predict worse, as the new one may be ignored. A factor that is not predicted has
     its weight spread evenly over all axes.
 
     Returns:

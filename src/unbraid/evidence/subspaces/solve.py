@@ -1,4 +1,4 @@
-"""Subspaces of all factors, by the solver asked for."""
+"""Subspaces of all factors, by either solver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unbraid.representation.representation import Representation
 def factor_subspaces(
     rep: Representation, options: SubspaceOptions, rng: np.random.Generator, workers: Workers | None = None
 ) -> Subspaces:
-    """Find the subspace of every factor with the solver asked for.
+    """Find the subspace of every factor with the solver of the options.
 
     Args:
         rep: Codes and factors.

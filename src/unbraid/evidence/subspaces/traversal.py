@@ -35,7 +35,7 @@ def traverse(
         codes: Codes of the data, ``(n_samples, n_codes)``: one unit is their standard deviation along the axis.
             Left out, one unit is 1, the deviation of a standard normal prior.
         reach: How far to go to either side, in units.
-        n_steps: How many places to decode; with an odd number the middle one is ``code`` itself.
+        n_steps: Number of places to decode; with an odd number the middle one is ``code`` itself.
 
     Returns:
         What the decoder gives for each place, ``(n_steps, ...)``.

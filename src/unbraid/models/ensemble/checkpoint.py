@@ -19,12 +19,12 @@ def save_checkpoint(folder: Path, settings: Settings, state: dict[str, Any]) -> 
     folder.mkdir(parents=True, exist_ok=True)
     content = {"settings": settings.to_json(), **state}
     buffer = io.BytesIO()
-    torch.save(content, buffer)  # to a file, it would not say why that could not be written
+    torch.save(content, buffer)  # written to memory first: torch would not report why a file cannot be written
     return write_atomically(folder / FILE_NAME, lambda file: file.write(buffer.getbuffer()))
 
 
 def load_checkpoint(folder: str | Path, *, device: str = "cpu") -> tuple[Settings, dict[str, Any]]:
-    """Read what :func:`save_checkpoint` wrote.
+    """Read a checkpoint that :func:`save_checkpoint` wrote.
 
     Raises:
         ValueError: No such file, or one that is damaged or not a checkpoint.
@@ -46,7 +46,7 @@ def _renamed(parameter: str) -> str:
 
 
 def check_same(folder: str | Path, before: Settings, now: Settings) -> None:
-    """Raise unless a run may go on: it must be the same run."""
+    """Raise unless the settings are those of the checkpoint."""
     changed = differences(before, now)
     if changed:
         raise ValueError(

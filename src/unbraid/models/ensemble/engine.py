@@ -44,14 +44,14 @@ class StepInputs(NamedTuple):
 Objective = Callable[[StepInputs], tuple[Tensor, Tensor]]
 
 
-class Engine:
-    """The networks of an ensemble, their optimizer, and how far they are.
+class EnsembleEngine:
+    """The networks of an ensemble, their optimizer, and the number of steps made.
 
     On a GPU a step is compiled and recorded once as a CUDA graph, then replayed. Members share no number, so that one
     whose loss is no longer finite harms no other; ``diverged`` has the step at which that was first seen.
 
     Args:
-        settings: What to train.
+        settings: Settings of the ensemble.
         source: Its data.
         device: ``"cpu"`` or ``"cuda"``.
         compiled: Compile and record the step; by default on a GPU.
@@ -82,11 +82,11 @@ class Engine:
         return losses
 
     def check_weights(self) -> None:
-        """Note members whose weights are not finite, which their next loss would show."""
+        """Record members whose weights are not finite, one step before their loss is."""
         self._note(self.network.is_finite(), self.diverged.new_tensor(self.step))
 
     def state(self) -> dict[str, Any]:
-        """Return everything that a run needs to go on, as tensors and numbers."""
+        """Return the state of training as tensors and numbers."""
         return {
             "step": self.step,
             "network": self.network.state_dict(),
@@ -95,21 +95,21 @@ class Engine:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what :meth:`state` returned."""
+        """Continue from a state that :meth:`state` returned."""
         self.step = state["step"]
         self.diverged.copy_(state["diverged"])
         self.network.load_state_dict(state["network"])
         if self._recorded is None:
             self.optimizer.load_state_dict(state["optimizer"])
             return
-        # A recorded step knows its tensors by their place in memory, so these are filled and not replaced.
+        # A recorded step refers to its tensors by address, so tensors are filled and not replaced.
         own = self.optimizer.state_dict()["state"]
         for number, moments in state["optimizer"]["state"].items():
             for name, value in moments.items():
                 own[number][name].copy_(value)
 
     def objective(self, inputs: StepInputs) -> tuple[Tensor, Tensor]:
-        """Return what is minimised, a single number, and total, distortion and rate of each member."""
+        """Return the objective, a single number, and total loss, distortion and rate of each member."""
         x = as_numbers(inputs.x)
         posterior = self.network.encode(x)
         z = posterior.mean + posterior.stddev * inputs.noise
@@ -150,7 +150,7 @@ class Engine:
         )
 
     def make_step(self, inputs: StepInputs, objective: Objective) -> Tensor:
-        """Learn from one batch for each member, and note who diverges, all without leaving the device."""
+        """Train on one batch for each member, and record members that diverge, all on the device."""
         self.optimizer.zero_grad()
         total, losses = objective(inputs)
         total.backward()  # type: ignore[no-untyped-call]
@@ -176,12 +176,12 @@ class Engine:
 class _Recorded:
     """A step as a CUDA graph, with the places its inputs are copied to."""
 
-    def __init__(self, engine: Engine, inputs: StepInputs) -> None:
+    def __init__(self, engine: EnsembleEngine, inputs: StepInputs) -> None:
         self.inputs = StepInputs(*(value.clone() for value in inputs))
-        # What was compiled for other ensembles is dropped: after a few variants torch would go on without compiling.
+        # Code compiled for other ensembles is dropped: after a few variants torch would stop compiling.
         torch.compiler.reset()
         objective = torch.compile(engine.objective, dynamic=False)
-        # What lies in store from drawing the weights, or later from the first steps, is of no use to another stream.
+        # Memory cached from drawing the weights, or from the first steps, cannot be used by another stream.
         torch.cuda.empty_cache()
         beside = _stream(engine.device)
         beside.wait_stream(torch.cuda.current_stream())

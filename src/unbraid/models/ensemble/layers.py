@@ -1,4 +1,4 @@
-"""Layers with a leading axis of models: what a layer does for one model, for many in one batched matrix product.
+"""Layers with a leading axis of models, each one batched matrix product.
 
 Convolutions have kernels of 4 by 4 and steps of 2, as in the published architectures. Pictures are stored with channels
 last, ``[n_models, n, height, width, channels]``, so that patches are rows of a matrix.
@@ -89,7 +89,7 @@ def lay(cells: Tensor) -> Tensor:
 
 
 class _Patches(Function):
-    """Each of the two is the other's derivative; left to itself, torch would add up zeros many times over."""
+    """Patches, with their transpose as derivative; torch's own derivative would add up zeros many times over."""
 
     generate_vmap_rule = True
 
@@ -123,7 +123,7 @@ class _Lay(Function):
 
 
 class _PatchesBothWays(_Patches):
-    """With the derivative forwards, which measuring a decoder needs and the compiler does not take."""
+    """Patches with a forward derivative too, which decoder metrics need and the compiler does not support."""
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Tensor) -> Tensor:

@@ -16,13 +16,13 @@ from unbraid._base.checks import check_at_least
 from unbraid._base.optional import require
 from unbraid._base.progress import Progress, Show, track
 from unbraid.models.ensemble.checkpoint import FILE_NAME, check_same, load_checkpoint, save_checkpoint
-from unbraid.models.ensemble.engine import Engine
+from unbraid.models.ensemble.engine import EnsembleEngine
 from unbraid.models.ensemble.memory import planned_layout
 from unbraid.models.ensemble.settings import Settings
-from unbraid.models.ensemble.source import Source
+from unbraid.models.ensemble.source import BatchSource
 from unbraid.models.ensemble.trained import TrainedEnsemble, joined
 
-#: What a history holds of each member, in its order.
+#: Losses of each member in a history, in order.
 PARTS = ("loss", "distortion", "rate")
 
 
@@ -44,7 +44,7 @@ class Board:
         return Board(self.folder, members, self.stack)
 
     def write(self, step: int, losses: Tensor) -> None:
-        """Write the losses of a step, ``[3, n_models]``; what was written of later steps before a break is void."""
+        """Write the losses of a step, ``[3, n_models]``; later entries, from before a break, are dropped."""
         if self.folder is None:
             return
         if not self._writers:
@@ -103,14 +103,14 @@ class Run:
 
 
 def train_ensemble(
-    settings: Settings, source: Source, run: Run, *, device: str = "cpu", at_once: int | None = None
+    settings: Settings, source: BatchSource, run: Run, *, device: str = "cpu", at_once: int | None = None
 ) -> TrainedEnsemble:
     """Train all members, group by group where they do not fit in memory, going on from checkpoints in the folder.
 
     Args:
-        settings: What to train.
+        settings: Settings of the ensemble.
         source: Its data.
-        run: How long, and where to keep it.
+        run: Length of the run, and its folders.
         device: ``"cpu"`` or ``"cuda"``.
         at_once: Members in a group; by default as many as fit.
 
@@ -130,11 +130,11 @@ def train_ensemble(
 
 
 def _train_group(
-    settings: Settings, source: Source, run: Run, device: str, bar: Progress, board: Board
+    settings: Settings, source: BatchSource, run: Run, device: str, bar: Progress, board: Board
 ) -> dict[str, Any]:
-    """Train members side by side; returns what is left of them when the memory of their training is free again."""
+    """Train members side by side; returns their states once the memory of training is free again."""
     try:
-        engine = Engine(settings, source, device=device)
+        engine = EnsembleEngine(settings, source, device=device)
         history = _resume(engine, run)
         _advance(engine, run, history, bar, board)
         state = engine.state() | {"history": _kept(history, settings)}
@@ -148,7 +148,7 @@ def _train_group(
     return state
 
 
-def _resume(engine: Engine, run: Run) -> list[Tensor]:
+def _resume(engine: EnsembleEngine, run: Run) -> list[Tensor]:
     if run.folder is None or not (run.folder / FILE_NAME).exists():
         return []
     settings, state = load_checkpoint(run.folder, device=engine.device)
@@ -158,7 +158,7 @@ def _resume(engine: Engine, run: Run) -> list[Tensor]:
     return history
 
 
-def _advance(engine: Engine, run: Run, history: list[Tensor], bar: Progress, board: Board) -> None:
+def _advance(engine: EnsembleEngine, run: Run, history: list[Tensor], bar: Progress, board: Board) -> None:
     for _ in range(engine.step):
         bar.advance()
     while engine.step < run.n_steps:

@@ -18,12 +18,12 @@ from torch.utils._pytree import tree_leaves
 from unbraid._base.checks import check_at_least
 from unbraid._base.files import write_text
 from unbraid.models.ensemble.checkpoint import FILE_NAME, check_same
-from unbraid.models.ensemble.engine import Engine
+from unbraid.models.ensemble.engine import EnsembleEngine
 from unbraid.models.ensemble.settings import Settings
 
 #: Share of the free memory that the estimate may reach; the rest is for fragmentation in the allocators.
 SHARE = {"cpu": 0.5, "cuda": 0.7}
-#: Where Linux says how much memory there is, and how much a container may have and has.
+#: Files of Linux with the free memory, and the limit and use of a container.
 MEMINFO, CGROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 
 
@@ -31,7 +31,7 @@ def n_that_fit(settings: Settings, *, device: str) -> int:
     """Return how many members can be trained side by side on a device.
 
     Raises:
-        ValueError: Not one; the sentence says which batch or width would fit.
+        ValueError: Not one fits; the message names a batch size or width that would fit.
     """
     there = SHARE.get(torch.device(device).type, min(SHARE.values())) * free_bytes(device)
     needed = member_bytes(settings)
@@ -112,7 +112,7 @@ class _Alive(TorchDispatchMode):  # type: ignore[no-untyped-call]
 def _estimated(settings: Settings) -> int:
     alive = _Alive()
     with alive:
-        engine = Engine(settings, _NoData(settings), device="meta")
+        engine = EnsembleEngine(settings, _NoData(settings), device="meta")
         for _ in range(2):
             engine.advance()
     return alive.most
@@ -130,7 +130,7 @@ def _cure(settings: Settings, there: float) -> str:
 
 
 def _available() -> int:
-    """Return what Linux reckons can be taken without pushing anything out, or else pages that hold nothing."""
+    """Return the available memory by Linux's estimate, or else the free pages."""
     if MEMINFO.is_file():
         for line in MEMINFO.read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -194,7 +194,7 @@ def planned_layout(settings: Settings, folder: Path | None, *, device: str, at_o
     """Return the groups of a run: those it began with, or else as few as fit in the memory that is free.
 
     Args:
-        settings: What is to be trained.
+        settings: Settings of the ensemble.
         folder: Where the run is kept, and what it began with.
         device: Where it is trained.
         at_once: Members in a group; by default as many as fit.

@@ -18,7 +18,7 @@ RENAMED = {"strengths": "hyperparameters", "judge_width": "discriminator_width"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """One ensemble: what each member is, and the data they share.
+    """Settings of one ensemble: its models and the shape of its data.
 
     Attributes:
         model: One of the models' names.
@@ -82,12 +82,12 @@ class Settings:
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        """Return what :meth:`to_json` wrote, also with the names of earlier versions."""
+        """Read settings that :meth:`to_json` wrote, also with the names of earlier versions."""
         return cls(**{RENAMED.get(name, name): _tuples(value) for name, value in json.loads(text).items()})
 
 
 def differences(before: Settings, after: Settings) -> list[str]:
-    """Return what differs, in words, such as ``n_codes 10 -> 6``."""
+    """Return the differences in words, such as ``n_codes 10 -> 6``."""
     old, new = asdict(before), asdict(after)
     return [f"{name} {_words(old[name])} -> {_words(new[name])}" for name in old if old[name] != new[name]]
 

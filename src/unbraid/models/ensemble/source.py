@@ -15,9 +15,9 @@ from unbraid._base.arrays import AnyArray, IntArray
 if TYPE_CHECKING:
     from unbraid.data import FactorDataset
 
-#: Rows asked for at once while data are copied to the device.
+#: Rows read at once while data are copied to the device.
 CHUNK = 4096
-#: Rows that tell one data set from another.
+#: Rows that are hashed to identify a data set.
 N_FINGERPRINT = 16
 DEFAULT_MEMORY = 8 * 2**30
 #: Largest distance from a whole number of 255ths that counts as rounding.
@@ -34,7 +34,7 @@ class Batches(Protocol):
         """Return the factors of rows, ``[n_models, n, n_factors]``."""
 
 
-class Source:
+class BatchSource:
     """Batches of a data set on a device.
 
     Pictures whose values are whole multiples of 1/255 are kept as bytes, which loses nothing.
@@ -56,7 +56,7 @@ class Source:
         self.resident = self._copied(memory, as_bytes=_are_bytes(first))
 
     def describe(self) -> str:
-        """Return words that tell these data from others: kind, and a hash of some rows."""
+        """Return a description that identifies the data: kind, and a hash of some rows."""
         rows = np.linspace(0, self.n_rows - 1, num=min(self.n_rows, N_FINGERPRINT)).astype(int)
         digest = hashlib.sha256(np.ascontiguousarray(self._fetch(rows), dtype=np.float32).tobytes()).hexdigest()
         kind = "array" if isinstance(self.data, np.ndarray) else type(self.data).__name__

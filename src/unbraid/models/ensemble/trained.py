@@ -21,7 +21,7 @@ from unbraid.models.ensemble.settings import Settings
 from unbraid.models.ensemble.source import as_numbers
 from unbraid.models.ensemble.streams import Purpose, normal
 
-#: Rows that all members together take at once when nothing is learned from them.
+#: Rows that all members together encode or decode at once, without gradients.
 ROWS_AT_ONCE = 1024
 
 
@@ -116,7 +116,7 @@ class TrainedEnsemble:
         return cast("NDArray[np.float32]", torch.cat(parts, dim=1).numpy())
 
     def _check_trained(self) -> None:
-        """Raise if a member has no codes to give."""
+        """Raise if a member diverged, as it has no codes."""
         lost = {m: step for m, step in enumerate(self.diverged) if step is not None}
         if not lost:
             return

@@ -1,4 +1,4 @@
-"""Builders of the flows."""
+"""Builders of spline, affine, GLOW, GIN and wavelet flows."""
 
 from __future__ import annotations
 
@@ -181,9 +181,7 @@ def _wavelet_chain(side: int, n_scales: int, n_blocks: tuple[int, int], channels
     )
     average = _wavelet_chain(half, n_scales - 1, n_blocks, channels[1:] or channels, width)
     return Chain(
-        Haar(1, side),
-        DetailsGivenAverage(details, n_average, side**2),
-        AverageAlone(average, n_average, side**2),
+        Haar(1, side), DetailsGivenAverage(details, n_average, side**2), AverageAlone(average, n_average, side**2)
     )
 
 

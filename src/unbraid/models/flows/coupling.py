@@ -1,4 +1,4 @@
-"""Couplings and their networks."""
+"""Coupling layers, and the networks that parametrise them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from zuko.transforms import CouplingTransform, DependentTransform, MonotonicAffi
 from zuko.utils import unpack
 
 
-class Split(nn.Module):
-    """Positions of the two parts of a vector, found once: on a GPU, finding them would wait for all earlier work.
+class VectorParts(nn.Module):
+    """Positions of the two parts of a vector, computed once: on a GPU, computing them waits for all earlier work.
 
     Args:
         stays: Which entries stay as they are, a Boolean vector.
@@ -31,7 +31,7 @@ class Split(nn.Module):
             self.register_buffer(name, torch.nonzero(mask).squeeze(-1), persistent=False)
 
     def coupling(self, given: Callable[[Tensor], Transform]) -> Transform:
-        """Return the bijection that moves one part by what ``given`` makes of the other."""
+        """Return the bijection that transforms one part by the parameters that ``given`` computes from the other."""
         return _FoundCoupling(given, self.stays, self.moves)
 
 
@@ -67,7 +67,7 @@ class Coupling(nn.Module):
         shapes: tuple[tuple[int, ...], ...],
     ) -> None:
         super().__init__()
-        self.split = Split(stays)
+        self.split = VectorParts(stays)
         self.bijection, self.shapes = bijection, shapes
         self.n_each = sum(math.prod(shape) for shape in shapes)
         n_stay = int(stays.sum())
@@ -128,7 +128,7 @@ class VolumePreservingTransform(Transform):
         return (y - self.shift) / self.scale
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return nothing but zeros."""
+        """Return zeros."""
         return torch.zeros_like(x[..., 0])
 
 
@@ -142,7 +142,7 @@ def _each(univariate: Callable[..., Transform]) -> Callable[..., Transform]:
 
 
 Layer = TypeVar("Layer", nn.Linear, nn.Conv2d)
-#: How much of its random start the last layer keeps, so that a deep flow begins near the identity.
+#: Scale of the initial weights of the last layer; small, so that a deep flow starts near the identity.
 LAST_LAYER = 0.1
 
 

@@ -1,4 +1,4 @@
-"""Flows and their priors."""
+"""Normalising flow, and its priors."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Flow(nn.Module):
         return decode
 
     def set_from(self, x: Tensor, labels: Tensor | None = None) -> None:
-        """Set what starts from data: every normalisation, then the classes of a mixture."""
+        """Initialise from data: every normalisation, then the classes of a mixture."""
         self.transform.set_from(x, self._context(labels))
         if isinstance(self.prior, ClassMixture) and labels is not None:
             with torch.no_grad():

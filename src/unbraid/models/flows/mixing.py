@@ -15,7 +15,7 @@ from zuko.transforms import (
     RotationTransform,
 )
 
-from unbraid.models.flows.coupling import Split
+from unbraid.models.flows.coupling import VectorParts
 
 #: Deviations below this are not divided by when a normalisation is set from data.
 LEAST_DEVIATION = 1e-6
@@ -134,7 +134,7 @@ class Chain(nn.Module):
 
     @torch.no_grad()
     def set_from(self, x: Tensor, context: Tensor | None = None) -> None:
-        """Set every normalisation from data, each from what the parts before it make of ``x``."""
+        """Set every normalisation from data, each from the output of the transforms before it."""
         for part in self.parts:
             if isinstance(part, Normalise):
                 part.set_from(x)
@@ -205,7 +205,7 @@ class DetailsGivenAverage(nn.Module):
     def __init__(self, flow: Chain, n_average: int, size: int) -> None:
         super().__init__()
         self.flow = flow
-        self.split = Split(torch.arange(size) < n_average)
+        self.split = VectorParts(torch.arange(size) < n_average)
 
     def forward(self, context: Tensor | None = None) -> Transform:
         """Return the bijection; only the average is context here."""
@@ -228,7 +228,7 @@ class AverageAlone(nn.Module):
     def __init__(self, flow: Chain, n_average: int, size: int) -> None:
         super().__init__()
         self.flow = flow
-        self.split = Split(torch.arange(size) >= n_average)
+        self.split = VectorParts(torch.arange(size) >= n_average)
 
     def forward(self, context: Tensor | None = None) -> Transform:
         """Return the bijection; the context does not matter, nor do the details."""

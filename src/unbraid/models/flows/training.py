@@ -142,12 +142,12 @@ WARM_UP = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainedFlow:
-    """A trained flow and how it got there.
+    """A trained flow and its losses.
 
     Attributes:
         flow: The flow, in evaluation mode, on the device it was trained on.
         losses: Mean objective of each step.
-        seconds: How long it took.
+        seconds: Duration.
     """
 
     flow: Flow
@@ -274,7 +274,7 @@ def _rate(step: int, n_steps: int) -> float:
 
 
 def _batches(n_samples: int, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Yield rows without end: every sample once before any comes again, less a rest too small for a batch."""
+    """Yield batches of rows without end, epoch by epoch; the last incomplete batch of an epoch is left out."""
     while True:
         order = torch.randperm(n_samples, generator=generator)
         for start in range(0, n_samples - batch_size + 1, batch_size):

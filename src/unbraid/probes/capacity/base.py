@@ -1,4 +1,4 @@
-"""Ladders, probes of one kind by capacity: their protocol, task and checks."""
+"""Protocol of ladders, which are probes of one kind ordered by capacity; their task and checks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ from unbraid.representation.factor import Factor
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CapacityTask:
-    """What the probes of every capacity are fitted to.
+    """Data that the probes of every capacity are fitted to.
 
     Attributes:
         codes: Codes scaled by the rows fitted on, ``(n_samples, n_codes)``.
-        factors: What to predict.
+        factors: Factors to predict.
         split: Rows by purpose.
         workers: Threads that may be used; all usable cores by default.
     """
@@ -31,7 +31,7 @@ class CapacityTask:
     workers: Workers = field(default_factory=Workers)
 
     def labelled(self, factor: Factor, rows: IntArray) -> IntArray:
-        """Those of ``rows`` on which ``factor`` is known."""
+        """The subset of ``rows`` on which ``factor`` is labelled."""
         return rows[factor.labelled[rows]]
 
 
@@ -53,7 +53,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FittedLadder:
-    """The fitted probes of every capacity, and what they predict.
+    """The fitted probes of every capacity, and their predictions.
 
     Attributes:
         capacities: Of each factor's probe on each rung, increasing, ``(n_factors, n_rungs)``.
@@ -78,7 +78,7 @@ class Ladder(Protocol):
 
     @property
     def axis(self) -> str:
-        """What its capacities count, for the axis of a plot."""
+        """Unit of its capacities, for the axis of a plot."""
 
     @property
     def starts_linear(self) -> bool:
@@ -86,7 +86,7 @@ class Ladder(Protocol):
 
     @property
     def usual_importance(self) -> str:
-        """How importances of its probes are measured unless told otherwise."""
+        """Default measure of the importances of its probes."""
 
     def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit every rung for every factor."""

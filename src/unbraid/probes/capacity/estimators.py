@@ -13,7 +13,7 @@ from unbraid.representation.factor import Factor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
-    """One capacity, and what has it.
+    """One capacity, and the estimators of that capacity.
 
     Attributes:
         capacity: A number that grows from rung to rung.
@@ -29,12 +29,12 @@ class Rung:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatorLadder:
-    """Estimators that the user brings, cloned and fitted for each factor.
+    """The user's own estimators, cloned and fitted for each factor.
 
     Attributes:
         rungs: In order of capacity.
         name: Short name, for tables.
-        axis: What the capacities count.
+        axis: Unit of the capacities.
         starts_linear: Whether the first rung is a linear probe of all codes.
     """
 
@@ -50,7 +50,7 @@ class EstimatorLadder:
 
     @property
     def usual_importance(self) -> str:
-        """Estimators differ, so that they are looked at from outside."""
+        """SAGE, which treats any estimator as a black box."""
         return "sage"
 
     def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:

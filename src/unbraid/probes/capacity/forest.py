@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,10 @@ class ForestLadder:
             library's defaults: all for numbers, as many as the root of their number for categories.
     """
 
+    name: ClassVar[str] = "forest"
+    axis: ClassVar[str] = "largest depth of a tree"
+    starts_linear: ClassVar[bool] = False
+    usual_importance: ClassVar[str] = "gini"
     depths: tuple[int, ...] = DEPTHS
     n_trees: int = 100
     min_leaf: int = 1
@@ -47,26 +51,6 @@ class ForestLadder:
         check_at_least("n_trees", self.n_trees, 1)
         check_at_least("min_leaf", self.min_leaf, 1)
         check_choice("codes_tried", self.codes_tried, get_args(CodesTried))
-
-    @property
-    def name(self) -> str:
-        """Short name."""
-        return "forest"
-
-    @property
-    def axis(self) -> str:
-        """What the capacities are."""
-        return "largest depth of a tree"
-
-    @property
-    def starts_linear(self) -> bool:
-        """A tree of depth 1 is not a linear probe."""
-        return False
-
-    @property
-    def usual_importance(self) -> str:
-        """Impurity removed by splits on each code."""
-        return "gini"
 
     def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Grow a forest for each factor and cut it at every depth."""
@@ -95,7 +79,7 @@ class ForestLadder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LevelledTree:
-    """One grown tree: its arrays, what each node predicts, and how its nodes hang together."""
+    """One grown tree: its arrays, the prediction of each node, and the order of its nodes."""
 
     grown: Any
     values: FloatArray

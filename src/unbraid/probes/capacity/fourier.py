@@ -1,6 +1,7 @@
 """Random Fourier features by their number, with a ridge regression on top."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,32 +29,16 @@ class FourierLadder:
         width: Standard deviation of the frequencies on standardised codes, times the root of the number of codes.
     """
 
+    name: ClassVar[str] = "fourier"
+    axis: ClassVar[str] = "log of the number of features"
+    starts_linear: ClassVar[bool] = False
+    usual_importance: ClassVar[str] = "permutation"  # SAGE needs very many predictions, each of thousands of cosines
     n_features: tuple[int, ...] = SIZES
     width: float = 1.0
 
     def __post_init__(self) -> None:
         check_sizes("n_features", self.n_features, 1)
         check_at_least("width", self.width, 1e-6)
-
-    @property
-    def name(self) -> str:
-        """Short name."""
-        return "fourier"
-
-    @property
-    def axis(self) -> str:
-        """What the capacities are."""
-        return "log of the number of features"
-
-    @property
-    def starts_linear(self) -> bool:
-        """No rung is a linear probe."""
-        return False
-
-    @property
-    def usual_importance(self) -> str:
-        """By permutation: SAGE asks for very many predictions, and each takes thousands of cosines."""
-        return "permutation"
 
     def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit every factor on nested features."""
@@ -102,7 +87,7 @@ class _Features:
 
 
 def _labelled_alike(task: CapacityTask) -> list[list[int]]:
-    """Numbers of the factors, those together that are known on the same rows, as one matrix of products serves them."""
+    """Indices of the factors, grouped by their labelled rows; one Gram matrix serves a group."""
     alike: dict[bytes, list[int]] = {}
     for k, factor in enumerate(task.factors):
         alike.setdefault(factor.labelled[task.split.train].tobytes(), []).append(k)
@@ -131,7 +116,7 @@ def _best_ridges(
     factors: list[Factor],
     rows: IntArray,
 ) -> list[FloatArray]:
-    """For each factor, coefficients of the first ``size`` features with the strength that validates best."""
+    """Coefficients of the first ``size`` features for each factor, at the strength of lowest validation loss."""
     block, right = gram[: size + 1, : size + 1], np.hstack([moment[: size + 1] for moment in moments])
     ends = np.cumsum([moment.shape[1] for moment in moments])[:-1]
     penalty = np.full(size + 1, block[0, 0])

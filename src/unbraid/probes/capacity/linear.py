@@ -1,6 +1,7 @@
 """Linear probes by capacity: the leading principal directions of the codes."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,31 +24,15 @@ class LinearLadder:
             beyond the number of codes are left out.
     """
 
+    name: ClassVar[str] = "linear"
+    axis: ClassVar[str] = "log of the principal directions read"
+    starts_linear: ClassVar[bool] = False  # the first rung uses one direction only
+    usual_importance: ClassVar[str] = "weights"
     n_directions: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.n_directions:
             check_sizes("n_directions", self.n_directions, 1)
-
-    @property
-    def name(self) -> str:
-        """Short name."""
-        return "linear"
-
-    @property
-    def axis(self) -> str:
-        """What the capacities are."""
-        return "log of the principal directions read"
-
-    @property
-    def starts_linear(self) -> bool:
-        """The first rung is linear, but reads one direction only."""
-        return False
-
-    @property
-    def usual_importance(self) -> str:
-        """Absolute coefficients on the standardised codes."""
-        return "weights"
 
     def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit every factor on the first directions of one decomposition."""

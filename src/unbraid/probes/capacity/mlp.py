@@ -1,7 +1,7 @@
 """Networks by width: a linear probe, then ever wider two-layer networks added to it."""
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -33,10 +33,13 @@ class MLPLadder:
             each costs more.
         batch_size: Rows of a step.
         learning_rate: Of Adam, at its highest.
-        patience: Looks at the validation loss, of 20 in all, without improvement after which training stops.
+        patience: Evaluations of the validation loss, of 20 in all, without improvement after which training stops.
         device: ``"cpu"`` or ``"cuda"``.
     """
 
+    name: ClassVar[str] = "mlp"
+    starts_linear: ClassVar[bool] = True
+    usual_importance: ClassVar[str] = "sage"  # a network has no weight for a single code
     widths: tuple[int, ...] = MULTIPLES
     networks: Networks = "shared"
     capacity: Capacity = "excess"
@@ -58,25 +61,10 @@ class MLPLadder:
             raise ValueError(f"learning_rate must be in (0, 1), got {self.learning_rate}.")
 
     @property
-    def name(self) -> str:
-        """Short name."""
-        return "mlp"
-
-    @property
     def axis(self) -> str:
         """What the capacities are."""
         beyond = " beyond the linear probe" if self.capacity == "excess" else ""
         return f"log of the parameters{beyond}"
-
-    @property
-    def starts_linear(self) -> bool:
-        """The first rung is the linear probe."""
-        return True
-
-    @property
-    def usual_importance(self) -> str:
-        """A network has no weight for one code, so that it is looked at from outside."""
-        return "sage"
 
     def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
         """Fit the linear probe in closed form, then widen."""
@@ -103,7 +91,7 @@ class MLPLadder:
         )
 
     def _axes(self, task: CapacityTask, rng: np.random.Generator) -> FloatArray:
-        """Axes along which the codes are uncorrelated: what a network can do is the same, and it learns faster."""
+        """Axes along which the codes are uncorrelated: networks can compute the same functions, and train faster."""
         n_codes = task.codes.shape[1]
         if n_codes > EXACT_UP_TO:
             return np.eye(n_codes)
