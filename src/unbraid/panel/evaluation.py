@@ -104,6 +104,7 @@ def evaluate(
     """
     rep = as_representation(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only)
     check_rows(rep)
+    about_input = [as_note(note, NoteKind.INPUT) for note in representation_notes(rep, n_bins=n_bins)]
     check_at_least("seed", seed, 0)
     workers = Workers(n_jobs, torch_threads=1)
     chosen, notes = _choose(metrics, rep)
@@ -128,7 +129,7 @@ def evaluate(
         failures={name: failures[name] for name in order if name in failures},
         interval_methods={name: methods[name] for name in scores if name in methods},
         notes=(
-            *(as_note(note, NoteKind.INPUT) for note in representation_notes(rep, n_bins=n_bins)),
+            *about_input,
             *(as_note(note, NoteKind.DEPENDENT_FACTORS) for note in dependence_notes(dependence, list(scores))),
             *notes,
         ),
