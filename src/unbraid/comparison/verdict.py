@@ -128,11 +128,11 @@ def _method(differences: Sequence[Difference]) -> tuple[str, ...]:
     if not tested:
         return ()
     paired = sum(item.paired for item in tested)
-    said = f"Sure means below {100 * LEVEL:g} % by chance, with all {len(tested)} tests counted together (Holm). "
+    said = f"Sure: p below {LEVEL:g} after Holm's correction for all {len(tested)} tests. "
     if len(tested) == 1:
-        said = f"Sure means below {100 * LEVEL:g} % by chance. "
+        said = f"Sure: p below {LEVEL:g}. "
     if paired == len(tested):
-        return (said + "The rows are the same, so that differences are paired.",)
+        return (said + "The representations have the same rows, so differences are paired.",)
     reasons = dict.fromkeys(UNPAIRED[item.status] for item in tested if not item.paired)
     how = "No difference is" if not paired else f"Only {paired} of {len(tested)} differences are"
     return (f"{said}{how} paired: {'; '.join(reasons)}.",)
@@ -207,7 +207,7 @@ def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
         return ""
     ahead, behind = (first, second) if item.better == item.first else (second, first)
     if against_chance(metric, ahead) in (AgainstChance.SAME, AgainstChance.WORSE):
-        how = "no better than" if no_better(metric, ahead) else "not told from"
+        how = "no better than" if no_better(metric, ahead) else "not distinguished from"
         return f"{item.better} is ahead, and yet {how} chance ({ahead.null:.3f})"
     places = progress(metric, ahead), progress(metric, behind)
     if abs(first.null - second.null) < LEAST_APART or places[0] is None or places[1] is None:

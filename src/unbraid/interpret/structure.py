@@ -50,7 +50,7 @@ class Structure:
             ``(n_factors,)``.
         predicted_linearly: The same of the linear probe; NaN where it was not run, ``(n_factors,)``.
         margin: How far ``predicted`` may be off for one factor, by the confidence interval of the mean over factors.
-        lost: For which factors no probe beats a blind guess, ``(n_factors,)``.
+        lost: For which factors no probe beats the baseline that ignores the codes, ``(n_factors,)``.
         main_codes: For each factor, the codes that its probe uses; empty where the evidence does not show them.
         partial_codes: For each factor that is predicted, but not well enough to show its main codes, the codes that a
             linear probe uses, if each of them is informative alone and no probe does better than the linear one.
