@@ -119,4 +119,4 @@ def test_a_lead_with_a_wide_interval_is_not_told_from_chance():
     reports = {"a": report({}), "b": report({"modularity": (0.6, 0.5)})}
     reports["a"] = build_report({"modularity": wide})
     (told,) = caveats(reports, [ahead("modularity", 0.3)])
-    assert told == "Read modularity with care: a is ahead, and yet not told from chance (0.500)."
+    assert told == "Read modularity with care: a is ahead, and yet not distinguished from chance (0.500)."

@@ -48,7 +48,7 @@ def print_report(report: Report) -> None:
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print values, intervals and chance of each report, then failures, the sentences of each report, and which is better."""
+    """Print values, intervals and chance of each report, then failures, sentences, and which report is better."""
     nulls = has_nulls(comparison.values())
     header = ["metric", *(part for name in comparison for part in ([name, "chance"] if nulls else [name]))]
     rows = [

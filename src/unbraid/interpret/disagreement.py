@@ -69,8 +69,8 @@ def _noise(low: Metric, high: Metric, report: Report) -> list[str]:
     if Property.EXPLICITNESS in high.measures:
         return []
     return [
-        f"The cause: {in_short(weak)}, and {spoken(low.title)} also measures how well the codes predict a factor, which "
-        f"{spoken(high.title)} does not."
+        f"The cause: {in_short(weak)}, and {spoken(low.title)} also measures how well the codes predict a factor, "
+        f"which {spoken(high.title)} does not."
     ]
 
 
@@ -97,9 +97,7 @@ def limits(low: Metric, report: Report) -> list[str]:
     top = ceiling(low.name, report.scores[low.name].value, report.setup)
     if top is None:
         return []
-    return [
-        f"{low.title} cannot exceed about {top.value:.2f} on these factors, even with one code for each factor: {top.why}."
-    ]
+    return [f"{low.title} cannot exceed about {top.value:.2f} here, even with one code for each factor: {top.why}."]
 
 
 def weak_axes(low: Metric, report: Report) -> list[str]:
@@ -318,7 +316,7 @@ def _cases_of_factors(report: Report) -> list[str]:
 
 
 def _few_bins(low: Metric, report: Report) -> list[str]:
-    """Say which factors have more values than a code has bins, for scores estimated in bins that have no other ceiling."""
+    """Say which factors have more values than a code has bins, for scores from bins without another ceiling."""
     n_bins = report.setup.options.get(low.name, {}).get("n_bins", 0)
     columns = zip(report.setup.factor_names, report.setup.factor_levels, strict=True)
     many = [f"“{name}” ({levels})" for name, levels in columns if levels and levels > n_bins]

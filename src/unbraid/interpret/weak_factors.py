@@ -14,8 +14,8 @@ from unbraid.results.finding import Finding, FindingKind
 from unbraid.results.report import Report
 from unbraid.results.score import Score
 
-#: A factor is predicted in part below the first; lost if no probe beats the baseline and, within the margin, none is above
-#: the second.
+#: A factor is predicted in part below the first; lost if no probe beats the baseline and, within the margin, none is
+#: above the second.
 IN_PART, HARDLY = 0.7, 0.3
 #: What trees must have over a line to say that a factor needs a curve.
 CURVE = 0.2

@@ -219,7 +219,7 @@ def _information(report: Report) -> list[_Map]:
         _Map(
             key="mutual-information",
             title="Mutual information",
-            caption=f"Information of each code alone about each factor, in nats, as estimated for {METRICS[name].title}.",
+            caption=f"Information of each code about each factor, in nats, as estimated for {METRICS[name].title}.",
             matrix=matrix,
             top=largest(matrix),
         ),

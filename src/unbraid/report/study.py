@@ -181,7 +181,8 @@ def _against_size(lines: pd.DataFrame, column: str, datasets: Sequence[str]) -> 
 def _settling(dataset: str, line: dict[Any, Any]) -> str:
     return (
         f"{dataset}, {line['n_rows']:,} rows: mean {number(line['mean'])}; on average "
-        f"{number(line['absolute_change'])} away from the value at the largest size, rank correlation {number(line['rank_correlation'])}"
+        f"{number(line['absolute_change'])} away from the value at the largest size, "
+        f"rank correlation {number(line['rank_correlation'])}"
     )
 
 

@@ -16,7 +16,8 @@ class Score:
         low: Lower end of the 95 % confidence interval, filled in by the panel.
         high: Upper end of the 95 % confidence interval, filled in by the panel.
         null: The chance level, as files call it; read it as ``chance``. Filled in by the panel.
-        beats_chance: Whether the value is better than the chance level by more than the uncertainty of both, filled in by the panel.
+        beats_chance: Whether the value is better than the chance level by more than the uncertainty of both. Filled in
+            by the panel.
         replicates: The score on other draws of the rows, moved towards their mean until their deviation is the standard
             error of the value; NaN where one failed. Filled in by the panel. The same rows, options and seed give the
             same draws for every representation, so that replicates of two can be subtracted one by one.

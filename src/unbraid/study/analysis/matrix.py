@@ -116,11 +116,13 @@ class Correlations:
     @property
     def summary(self) -> str:
         """Method, interval and correction in a sentence."""
-        interval = (
-            f"{self.confidence:.0%} bootstrap confidence intervals from {self.n_bootstrap:,} resamples of the models"
-        )
+        interval = "without confidence intervals"
+        if self.n_bootstrap:
+            interval = (
+                f"{self.confidence:.0%} bootstrap confidence intervals from {self.n_bootstrap:,} resamples of models"
+            )
         return (
-            f"{self.method.capitalize()} correlation, {interval if self.n_bootstrap else 'without confidence intervals'}; "
+            f"{self.method.capitalize()} correlation, {interval}; "
             f"{CORRECTIONS[self.correct]} ({self.n_tests:,} {'test' if self.n_tests == 1 else 'tests'})."
         )
 
