@@ -83,7 +83,7 @@ def test_hovering_a_score_shows_the_number_of_the_json(open_page, report):
 
 def test_hovering_a_cell_names_its_code_and_factor(open_page, report):
     page = open_page()
-    page.locator("#map-information tbody tr").nth(1).locator("td").nth(1).hover()
+    page.locator("#map-mutual-information tbody tr").nth(1).locator("td").nth(1).hover()
     information = report["mig"].evidence["mutual_information"][1, 1]
     assert page.locator("#tip").inner_text() == f"code_1 \u00d7 <b>size</b>: {information:.6g}"
 
