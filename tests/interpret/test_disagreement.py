@@ -89,7 +89,7 @@ def test_the_cause_comes_before_what_is_known_of_the_scores(make_report):
     told = why(replace(make_report({"mig": low, "mcc": high}, factor_levels=[40, 40]), findings=(spread,)))
     assert (
         "The cause: “shape” is spread over 2 codes. Mutual information gap is 0.02 on average for “shape” and 0.90 for "
-        "“size”; Mean correlation coefficient is 0.88 and 0.92." in told
+        "“size”; Mean correlation coefficient is 0.88 for the factors concerned and 0.92 for the others." in told
     )
     assert told.index("The cause") < told.index("cannot exceed")
 

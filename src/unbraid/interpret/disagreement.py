@@ -194,7 +194,9 @@ def _unseen(found: list[Finding], high: Metric, report: Report) -> str:
     if values is None or not np.isfinite(values).all() or is_blamed.all() or not is_blamed.any():
         return "."
     here, there = float(values[is_blamed].mean()), float(values[~is_blamed].mean())
-    return f"; {spoken(high.title)} is {here:.2f} and {there:.2f}." if abs(here - there) < SHOWS / 2 else "."
+    if abs(here - there) >= SHOWS / 2:
+        return "."
+    return f"; {spoken(high.title)} is {here:.2f} for the factors concerned and {there:.2f} for the others."
 
 
 def _oriented(metric: Metric, values: FloatArray | None) -> FloatArray | None:
