@@ -31,6 +31,7 @@ study = App(
     help_format="markdown",
     version_flags=(),
 )
+Flag = Annotated[bool, Parameter(negative=())]
 #: An option under its earlier name.
 Hidden = Annotated[bool, Parameter(show=False, negative=())]
 #: Exit status of a run that ended with failures in its table.
@@ -80,7 +81,7 @@ def run(
     workers: int | None = None,
     address: str | None = None,
     data: Path | None = None,
-    yes: bool = False,
+    yes: Flag = False,
 ) -> None:
     """Run a study, or what is missing of it in its store.
 
@@ -175,7 +176,7 @@ def status(
 
 
 def table(
-    *, store: str, study: str | None = None, csv: Path | None = None, pivot: bool = False, wide: Hidden = False
+    *, store: str, study: str | None = None, csv: Path | None = None, pivot: Flag = False, wide: Hidden = False
 ) -> None:
     """Print the table of a study, or write it as CSV.
 
@@ -256,7 +257,7 @@ def report(
         print(f"wrote {len(written)} tables to {tables}", file=sys.stderr)
 
 
-def clean(*, store: str, yes: bool = False) -> None:
+def clean(*, store: str, yes: Flag = False) -> None:
     """Remove codes, models and rows that no study of a store needs any more.
 
     Prints what would be removed; `--yes` removes it. No run may be using the store.

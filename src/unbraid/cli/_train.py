@@ -48,7 +48,7 @@ def train(
     preset: Literal["tiny", "published"] | None = None,
     folder: Path | None = None,
     seeds: str = "0",
-    hyperparameters: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+    hyperparameters: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     strength: Annotated[tuple[str, ...], Parameter(show=False)] = (),
     steps: int | None = None,
     codes: int | None = None,
