@@ -159,8 +159,8 @@ def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
         if item.status is Comparability.CHANCE_DIFFERS:
             found.setdefault(f"{item.first} and {item.second}", []).append(item.metric)
     return tuple(
-        f"Not tested between {pair}: {', '.join(metrics)}, as chance alone differs with the number of codes or rows; "
-        "read each beside its own chance."
+        f"Not tested between {pair}: {', '.join(metrics)}, as the chance level differs with the number of codes or "
+        "rows; compare each score with its own chance level."
         for pair, metrics in found.items()
     )
 
@@ -208,7 +208,7 @@ def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
     ahead, behind = (first, second) if item.better == item.first else (second, first)
     if against_chance(metric, ahead) in (AgainstChance.SAME, AgainstChance.WORSE):
         how = "no better than" if no_better(metric, ahead) else "not distinguished from"
-        return f"{item.better} is ahead, and yet {how} chance ({ahead.null:.3f})"
+        return f"{item.better} is ahead, but {how} chance ({ahead.null:.3f})"
     places = progress(metric, ahead), progress(metric, behind)
     if abs(first.null - second.null) < LEAST_APART or places[0] is None or places[1] is None:
         return ""
@@ -216,8 +216,8 @@ def _owed_to_chance(reports: Mapping[str, Report], item: Difference) -> str:
         return ""
     how = "hardly ahead" if places[0] > places[1] else "not ahead"
     return (
-        f"chance alone scores {first.null:.2f} for {item.first}, {second.null:.2f} for {item.second}; "
-        f"from chance to best, {item.better} is {how}"
+        f"the chance level is {first.null:.2f} for {item.first} and {second.null:.2f} for {item.second}; "
+        f"on the scale from chance to best, {item.better} is {how}"
     )
 
 
@@ -232,5 +232,5 @@ def _owed_to_empty_codes(reports: Mapping[str, Report], item: Difference) -> str
     mean = float(others[np.isfinite(others)].mean()) if np.isfinite(others).any() else math.nan
     if not (mean >= ahead.value if METRICS[item.metric].higher_is_better else mean <= ahead.value):
         return ""
-    codes = "1 code" if len(empty) == 1 else f"{len(empty)} codes"
-    return f"{loser} has {codes} without a factor, its others average {mean:.2f}"
+    codes = "1 code that encodes" if len(empty) == 1 else f"{len(empty)} codes that encode"
+    return f"{loser} has {codes} no factor; the mean over its other codes is {mean:.2f}"
