@@ -152,7 +152,7 @@ def test_failures_read_as_those_of_the_last_try(capsys, folder, tmp_path):
     call(capsys, "run", tmp_path / "lost.yaml", "--store", tmp_path / "store", "--workers", "1")
     _, out, _ = call(capsys, "status", "--store", tmp_path / "store")
     assert "12 failed when last tried" in out
-    assert out.endswith("The next run, or one that is going on, tries failures again.\n")
+    assert out.endswith("The current or the next run tries failures again.\n")
 
 
 def test_the_report_counts_the_numbers_that_the_run_announced(capsys, store, tmp_path):
