@@ -95,9 +95,7 @@ def test_of_two_codes_only_the_one_that_mixes_is_said_to():
     codes[:, 1] += 0.6 * factors[:, 0]
     report = judge(codes, factors)
     assert found(report) == [("own code", "2", "2"), ("mixed", "01", "1")]
-    assert (
-        report.findings[1].sentence == "“code_0” is about “factor_0” alone; “code_1” mixes “factor_1” with “factor_0”."
-    )
+    assert report.findings[1].sentence == "“code_0” encodes “factor_0” only; “code_1” mixes “factor_1” with “factor_0”."
     bent = np.column_stack([factors[:, 0], factors[:, 1] + factors[:, 0] ** 2])
     assert "“code_1” mixes “factor_1” with “factor_0”" in judge(bent, factors[:, :2]).findings[0].sentence
 
@@ -128,7 +126,9 @@ def test_a_small_leak_is_told_and_is_not_called_a_mixture():
     codes[:, 1] += 0.2 * factors[:, 0]
     report = judge(codes, factors)
     assert found(report) == [("own code", "012", "012")]
-    assert report.findings[0].sentence.endswith("; “code_1” has a little of “factor_0” too (0.03 of its variance).")
+    assert report.findings[0].sentence.endswith(
+        "; “code_1” also encodes a little of “factor_0” (0.03 of its variance)."
+    )
 
 
 def test_nothing_is_said_of_codes_shared_by_factors_that_depend_on_each_other():

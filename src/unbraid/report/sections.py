@@ -130,7 +130,7 @@ def loss_grid(report: Report) -> Grid | None:
     return Grid(
         key="losses",
         title="Loss left, by axes kept",
-        caption="As a share of the loss with no axis. A dash: no more axes were found to help.",
+        caption="As a share of the loss without any axis. A dash: no further axis lowers the loss.",
         corner="factor by axes kept",
         columns=tuple(str(axis) for axis in range(len(found.losses))),
         rows=make_rows(found.losses.T, found.names, top=1.0),
