@@ -16,7 +16,7 @@ def test_one_metric_is_shown_case_by_case(capsys):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "mig: passed 4 of 4 cases"
-    assert lines[1].split() == ["case", "should", "baseline", "score", "verdict", "it"]
+    assert lines[1].split() == ["case", "should", "baseline", "score", "verdict", "behaviour"]
     doubled = next(line for line in lines if line.startswith("independent/duplicated"))
     assert "get worse" in doubled
     assert " 0.000 " in doubled

@@ -180,7 +180,7 @@ def test_an_option_in_place_of_the_json_file_is_refused(tmp_path, capsys):
     ("arguments", "sentence"),
     [
         (["score"], "`unbraid score` needs FILE: the representation to score. See `unbraid score --help`."),
-        (["train"], "`unbraid train` needs --out: folder to write to; made if it is not there."),
+        (["train"], "`unbraid train` needs --out: output folder; created if it does not exist."),
         (["train", "--ou", "x"], "Did you mean --out instead of --ou?"),
         (["study", "run"], "needs STUDY: a file, or the name of a study"),
         (["score", "a.npz", "--bins"], '"score" parameter --bins requires an argument. See `unbraid score --help`.'),

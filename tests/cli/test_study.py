@@ -96,10 +96,13 @@ def test_table_is_csv_on_standard_output_or_in_a_file(capsys, store, tmp_path):
     assert {row["kind"] for row in rows} == {"score", "task", "agreement"}
     call(capsys, "table", "--store", store, "--csv", tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == out
-    _, out, _ = call(capsys, "table", "--store", store, "--wide")
-    wide = list(csv.DictReader(io.StringIO(out)))
-    assert len(wide) == 12
-    assert float(wide[0]["mig"]) >= 0
+    _, out, _ = call(capsys, "table", "--store", store, "--pivot")
+    models = list(csv.DictReader(io.StringIO(out)))
+    assert len(models) == 12
+    assert float(models[0]["mig"]) >= 0
+    _, same, err = call(capsys, "table", "--store", store, "--wide")
+    assert same == out
+    assert "--pivot" in err
 
 
 def test_report_is_a_page_and_tables(capsys, store, tmp_path):
@@ -149,7 +152,7 @@ def test_failures_read_as_those_of_the_last_try(capsys, folder, tmp_path):
     call(capsys, "run", tmp_path / "lost.yaml", "--store", tmp_path / "store", "--workers", "1")
     _, out, _ = call(capsys, "status", "--store", tmp_path / "store")
     assert "12 failed when last tried" in out
-    assert out.endswith("The next run, or one that is going on, tries failures again.\n")
+    assert out.endswith("The current or the next run tries failures again.\n")
 
 
 def test_the_report_counts_the_numbers_that_the_run_announced(capsys, store, tmp_path):

@@ -18,8 +18,8 @@ def test_one_is_better():
         "the other 2 could be chance."
     )
     assert said[1] == (
-        "Sure means below 5 % by chance, with all 3 tests counted together (Holm). "
-        "The rows are the same, so that differences are paired."
+        "Sure: p below 0.05 after Holm's correction for all 3 tests. "
+        "The representations have the same rows, so differences are paired."
     )
 
 
@@ -45,7 +45,7 @@ def test_caveats_stand_between_the_verdict_and_its_method():
     said = verdict(["a", "b"], [apart("mig", better="b", sure=True)], ["But."])
     assert said[0].startswith("b is surely better")
     assert said[1] == "But."
-    assert said[2].startswith("Sure means")
+    assert said[2].startswith("Sure: ")
 
 
 def test_nothing_is_sure_or_tested_or_shared():

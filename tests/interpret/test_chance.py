@@ -48,7 +48,7 @@ def test_infinite_total_correlation_is_dependence_only_if_shuffled_codes_are_fin
 
 def test_remarks_speak_of_chance_or_of_independence():
     same = Score(value=0.5, low=0.4, high=0.6, null=0.5)
-    assert remark(MIG, same) == "not told from chance"
+    assert remark(MIG, same) == "not distinguished from chance"
     assert remark(TC, same) == "as independent codes"
     assert remark(MIG, Score(value=0.5, low=0.4, high=0.6, null=0.1)) == ""
 

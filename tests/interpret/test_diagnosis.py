@@ -58,8 +58,8 @@ def test_two_factors_rotated(degrees):
     assert found(report) == [("own code", "2", "2"), ("rotated", "01", "01")]
     assert report.findings[0].sentence == "One factor has a code to itself: “factor_2” in “code_2”."
     assert report.findings[1].sentence == (
-        "“factor_0” and “factor_1” are rotated into 2 codes, “code_0” and “code_1”: together the codes encode just "
-        "these factors, at right angles to each other, but no code is about one factor alone."
+        "“factor_0” and “factor_1” are rotated into 2 codes, “code_0” and “code_1”: together the codes encode exactly "
+        "these factors, in orthogonal directions, but no single code encodes one factor only."
     )
 
 
@@ -86,7 +86,7 @@ def test_a_skewed_mixture_is_no_rotation():
     mix = np.array([[1.0, 0.9, 0.0], [0.4, 1.0, 0.0], [0.0, 0.0, 1.0]])
     report = judge(factors @ mix.T, factors)
     assert found(report) == [("own code", "2", "2"), ("mixed", "01", "01")]
-    assert "not at right angles" in report.findings[1].sentence
+    assert "not orthogonal (importance-weighted orthogonality 0." in report.findings[1].sentence
 
 
 def test_of_two_codes_only_the_one_that_mixes_is_said_to():
@@ -95,9 +95,7 @@ def test_of_two_codes_only_the_one_that_mixes_is_said_to():
     codes[:, 1] += 0.6 * factors[:, 0]
     report = judge(codes, factors)
     assert found(report) == [("own code", "2", "2"), ("mixed", "01", "1")]
-    assert (
-        report.findings[1].sentence == "“code_0” is about “factor_0” alone; “code_1” mixes “factor_1” with “factor_0”."
-    )
+    assert report.findings[1].sentence == "“code_0” encodes “factor_0” only; “code_1” mixes “factor_1” with “factor_0”."
     bent = np.column_stack([factors[:, 0], factors[:, 1] + factors[:, 0] ** 2])
     assert "“code_1” mixes “factor_1” with “factor_0”" in judge(bent, factors[:, :2]).findings[0].sentence
 
@@ -107,7 +105,9 @@ def test_few_rows_do_not_show_which_code_mixes():
     codes = factors.copy()
     codes[:, 1] += 0.6 * factors[:, 0]
     (_, mixed) = judge(codes, factors).findings
-    assert mixed.sentence == "Probes of “factor_0” and “factor_1” use shared codes, among “code_0” and “code_1”."
+    assert (
+        mixed.sentence == "The probes that predict “factor_0” and “factor_1” share codes, among “code_0” and “code_1”."
+    )
 
 
 def test_a_clear_leak_in_few_rows_leaves_a_code_to_nobody():
@@ -126,7 +126,9 @@ def test_a_small_leak_is_told_and_is_not_called_a_mixture():
     codes[:, 1] += 0.2 * factors[:, 0]
     report = judge(codes, factors)
     assert found(report) == [("own code", "012", "012")]
-    assert report.findings[0].sentence.endswith("; “code_1” has a little of “factor_0” too (0.03 of its variance).")
+    assert report.findings[0].sentence.endswith(
+        "; “code_1” also encodes a little of “factor_0” (0.03 of its variance)."
+    )
 
 
 def test_nothing_is_said_of_codes_shared_by_factors_that_depend_on_each_other():
@@ -222,7 +224,7 @@ def test_a_factor_whose_sign_is_gone_is_not_lost(fold):
     report = judge(np.column_stack([fold(factors[:, 0]), factors[:, 1:]]), factors)
     assert found(report) == [("own code", "12", "12"), ("folded", "0", "0")]
     assert report.findings[1].sentence.startswith("“code_0” is informative about “factor_0” (0.")
-    assert "but probes predict 0.0" in report.findings[1].sentence
+    assert "but probes predict only 0.0" in report.findings[1].sentence
 
 
 def test_lines_alone_do_not_say_that_a_sign_is_gone():
@@ -239,9 +241,10 @@ def test_a_factor_that_values_but_no_means_show_is_not_called_lost():
     codes = np.column_stack([factors[:, 0] ** 2, factors[:, 1:]])
     report = judge(codes, factors, metrics=["dci_linear", "dci_forest", "explicitness"])
     assert found(report) == [("own code", "12", "12")]
-    blind = judge(codes, factors, metrics=["dci_linear", "dci_forest"])
-    assert found(blind)[1][0] == "lost"
-    assert blind.findings[1].sentence == "No probe predicts “factor_0” from the codes any better than a blind guess."
+    without = judge(codes, factors, metrics=["dci_linear", "dci_forest"])
+    assert found(without)[1][0] == "lost"
+    sentence = "No probe predicts “factor_0” from the codes better than a baseline that ignores the codes."
+    assert without.findings[1].sentence == sentence
 
 
 def test_a_factor_that_is_read_in_part():
@@ -257,7 +260,9 @@ def test_two_factors_half_read_from_one_code_and_from_one_each_are_told_apart():
     rng, factors = world(1500)
     packed = judge(np.column_stack([factors[:, 0] + factors[:, 1], factors[:, 2]]), factors)
     assert found(packed) == [("own code", "2", "1"), ("packed", "01", "0"), ("partly", "01", "0")]
-    assert packed.findings[1].sentence.endswith("are predicted, as far as they are, from one code, “code_0”.")
+    assert packed.findings[1].sentence.endswith(
+        " share one code, “code_0”; at least one of them is predicted only in part."
+    )
     noisy = judge(factors + 0.58 * rng.normal(size=factors.shape), factors)
     assert found(noisy) == [("partly", "012", "012")]
     assert noisy.findings[0].sentence.endswith(", each from a code of its own.")
@@ -289,7 +294,7 @@ def test_nothing_is_found_in_noise(n_rows, seed):
     rng, factors = world(n_rows, seed=seed)
     report = judge(rng.normal(size=(n_rows, 5)), factors)
     assert found(report) in ([], [("lost", "012", "")])
-    assert n_rows < 600 or report.findings[0].sentence.startswith("No code shows any of the factors in these 600 rows:")
+    assert n_rows < 600 or report.findings[0].sentence.startswith("The codes encode none of the factors in these 600")
 
 
 def test_noise_is_not_called_empty_by_lines_alone():

@@ -48,7 +48,7 @@ def test_what_the_higher_score_is_blind_to_is_named_where_it_was_found(make_repo
     report = make_report({low.name: scored(0.1), high.name: scored(0.9)})
     turned = Finding(kind=FindingKind.ROTATED, sentence="They are.", factors=("shape",), codes=("z0", "z1"))
     assert "notice" not in why(report)
-    assert "Linear R² does not notice turning the codes" in why(replace(report, findings=(turned,)))
+    assert "Linear R² is invariant to rotations of the codes, DCI" in why(replace(report, findings=(turned,)))
 
 
 def test_dependence_is_blamed_only_where_it_was_found(make_report):
@@ -89,7 +89,7 @@ def test_the_cause_comes_before_what_is_known_of_the_scores(make_report):
     told = why(replace(make_report({"mig": low, "mcc": high}, factor_levels=[40, 40]), findings=(spread,)))
     assert (
         "The cause: “shape” is spread over 2 codes. Mutual information gap is 0.02 on average for “shape” and 0.90 for "
-        "“size”; Mean correlation coefficient is 0.88 and 0.92." in told
+        "“size”; Mean correlation coefficient is 0.88 for the factors concerned and 0.92 for the others." in told
     )
     assert told.index("The cause") < told.index("cannot exceed")
 
@@ -104,7 +104,7 @@ def test_a_finding_that_the_score_does_not_show_is_not_its_cause(make_report):
 def test_a_rotation_of_every_factor_is_the_cause_for_scores_that_notice_it(make_report):
     turned = Finding(kind=FindingKind.ROTATED, sentence="They are.", factors=("shape", "size"), codes=("z0", "z1"))
     report = replace(make_report({"mig": scored(0.1), "mcc": scored(0.9)}), findings=(turned,))
-    assert "The cause: “shape” and “size” are rotated, which Mutual information gap takes for a loss." in why(report)
+    assert "The cause: “shape” and “size” are rotated, which lowers Mutual information gap." in why(report)
     blind = replace(make_report({"infomec.explicitness": scored(0.1), "r2": scored(0.9)}), findings=(turned,))
     assert "The cause" not in why(blind)
 
@@ -113,7 +113,7 @@ def test_codes_that_mix_or_carry_nothing_lower_scores_given_code_by_code(make_re
     low = replace(scored(0.1), per_code=np.array([0.9, 0.9, 0.05]))
     empty = Finding(kind=FindingKind.EMPTY, sentence="It is.", codes=("z2",))
     told = why(replace(make_report({"irs": low, "z_diff": scored(0.9)}), findings=(empty,)))
-    assert "The cause: “z2” carries no factor. Interventional robustness is 0.05 on average for “z2” and 0.90" in told
+    assert "The cause: “z2” encodes no factor. Interventional robustness is 0.05 on average for “z2” and 0.90" in told
     assert "A known reason for Interventional robustness to be low: it is a mean over codes" in told
 
 
@@ -123,7 +123,7 @@ def test_axes_of_little_weight_explain_overlap_that_importance_does_not_see(make
     iwo = Score(value=0.95, low=0.94, high=0.96, null=0.0)
     evidence = (record(found, "iwo", "orthogonality"),)
     told = why(make_report({"iwo": iwo, "orthogonality": overlap}, evidence=evidence))
-    assert "also the last one of “size” (0.006)" in told
+    assert "the last axis of “size” (weight 0.006)" in told
 
 
 def test_a_factor_that_is_troubled_but_not_to_blame_is_not_left_out(make_report):
@@ -145,7 +145,7 @@ def test_what_is_said_of_one_factor_is_said_together(make_report):
     kinds = (FindingKind.SPREAD, FindingKind.CURVED)
     found = tuple(Finding(kind=kind, sentence="It is.", factors=("shape",), codes=("z0", "z1")) for kind in kinds)
     told = why(replace(make_report({"explicitness": low, "dci_forest.informativeness": scored(0.9)}), findings=found))
-    assert "The cause: “shape” is spread over 2 codes and is not read by a line. " in told
+    assert "The cause: “shape” is spread over 2 codes and is not encoded linearly. " in told
 
 
 def test_noise_is_the_cause_where_only_the_lower_score_counts_it(make_report):
@@ -153,7 +153,7 @@ def test_noise_is_the_cause_where_only_the_lower_score_counts_it(make_report):
     assert "where the edges fall" in why(report)
     partly = Finding(kind=FindingKind.PARTLY, sentence="They are.", factors=("shape", "size"))
     told = why(replace(report, findings=(partly,)))
-    assert "The cause: “shape” and “size” are read only in part, and Mutual information gap also counts" in told
+    assert "The cause: “shape” and “size” are predicted only in part, and Mutual information gap also measures" in told
     assert "where the edges fall" not in told
     both = make_report({"mig": scored(0.1), "mcc": scored(0.9)})
     assert "The cause" not in why(replace(both, findings=(partly,)))
@@ -173,8 +173,8 @@ def test_codes_without_a_factor_have_their_share_in_a_sum_over_codes(make_report
     empty = Finding(kind=FindingKind.EMPTY, sentence="It is.", codes=("z2",))
     assert "The cause" not in why(report)
     told = why(replace(report, findings=(empty,)))
-    assert "The cause: 1 code carries no factor, but counts in bins find a little" in told
-    assert "together 0.20 of the sum over codes that InfoC compares with" in told
+    assert "The cause: 1 code encodes no factor, but estimates in bins find a little" in told
+    assert "in total 0.20 of the sum over codes that InfoC uses" in told
 
 
 def test_the_cases_asked_for_exist():

@@ -9,6 +9,8 @@ from helpers.reports import record, subspaces
 from unbraid import Score, evaluate
 from unbraid.evidence.dependence import FactorDependence, FactorPair
 from unbraid.interpret.summary import opening
+from unbraid.interpret.verdict import MEANING, Level, verdicts
+from unbraid.metrics._metric import Property
 from unbraid.results.finding import Finding, FindingKind
 
 FOUR = ("a", "b", "c", "d")
@@ -57,17 +59,17 @@ def test_a_factor_that_no_probe_predicts_is_an_exception_to_explicitness(make_re
 
 def test_values_are_placed_between_chance_and_best(make_report):
     """0.8 is far for a score whose chance is 0 and near to chance for one of 0.6."""
-    for null, told in ((0.0, "sits in one code)"), (0.6, "sits in one code, except “size”)")):
+    for null, told in ((0.0, ""), (0.6, ", except “size”")):
         score = Score(value=0.9, null=null, per_factor=np.array([1.0, 0.8]))
-        assert told in opening(make_report({"mig": score})).verdict
+        assert f"({MEANING[Property.COMPACTNESS]}{told})" in opening(make_report({"mig": score})).verdict
 
 
 def test_codes_that_mix_are_named_and_those_without_a_factor_are_not(make_report):
     score = Score(value=0.8, null=0.0, per_code=np.array([1.0, 0.2, 0.1]))
     report = make_report({"modularity": score})
     empty = Finding(kind=FindingKind.EMPTY, sentence="It is.", codes=("z2",))
-    assert "about one factor, except “z1” and “z2”)" in opening(report).verdict
-    assert "about one factor, except “z1”)" in opening(replace(report, findings=(empty,))).verdict
+    assert ", except “z1” and “z2”)" in opening(report).verdict
+    assert ", except “z1”)" in opening(replace(report, findings=(empty,))).verdict
 
 
 @pytest.mark.slow
@@ -88,8 +90,8 @@ def test_dependence_is_told_right_after_the_levels(make_report):
     report = replace(make_report(scores), dependence=tied(("shape", "size")))
     words = opening(report)
     assert (
-        "(each factor sits in one code). But “shape” and “size” depend on each other, which misleads 2 of the 2 scores "
-        "behind this. The codes depend on each other, as some factors do: Gaussian total correlation" in words.verdict
+        "). But “shape” and “size” depend on each other, which misleads 2 of the 2 scores behind this verdict. "
+        "The codes depend on each other, as some factors do: Gaussian total correlation" in words.verdict
     )
     assert "misleads" not in words.caution
     more = replace(report, dependence=tied(("shape", "size"), ("shape", "x")))
@@ -99,10 +101,11 @@ def test_dependence_is_told_right_after_the_levels(make_report):
 def test_a_wide_interval_around_a_good_value_is_not_called_no_better_than_chance(make_report):
     wide = Score(value=0.95, low=0.2, high=1.0, null=0.5)
     said = opening(make_report({"mig": wide})).verdict
-    assert said.startswith("This representation cannot be told from chance in compactness")
+    assert said.startswith("This representation cannot be distinguished from chance in compactness")
     assert "no better" not in said
     full = Score(value=1.0, low=1.0, high=1.0, null=0.98, beats_chance=False)
-    assert "cannot be told from chance in orthogonality" in opening(make_report({"iwo": full})).verdict
+    levels = {item.about: item.level for item in verdicts(make_report({"iwo": full}))}
+    assert levels[Property.ORTHOGONALITY] is Level.NOT_TOLD
 
 
 def test_what_was_found_is_an_exception_whatever_the_scores_say(make_report):
@@ -115,5 +118,5 @@ def test_what_was_found_is_an_exception_whatever_the_scores_say(make_report):
     }
     report = make_report(scores, factors=FOUR, codes=[f"z{k}" for k in range(5)])
     said = opening(replace(report, findings=(rotated, circle, dead))).verdict
-    assert "each code is about one factor, except “z0” and “z1”" in said
-    assert "each factor sits in one code, except “a”, “b” and “c”" in said
+    assert f"{MEANING[Property.MODULARITY]}, except “z0” and “z1”)" in said
+    assert f"{MEANING[Property.COMPACTNESS]}, except “a”, “b” and “c”)" in said

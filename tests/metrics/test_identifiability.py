@@ -108,17 +108,17 @@ class TestSentence:
     def test_at_the_top(self):
         assert verdict().sentence == (
             "The scores support that the codes identify the factors up to sign and permutation "
-            "(scores from 0.95 up are taken for 1)."
+            "(scores of at least 0.95 count as 1)."
         )
 
     def test_names_scores_in_the_way_with_their_values(self):
         sentence = verdict(explicitness=0.714).sentence
-        assert "up to permutation and element-wise reparametrisation; what keeps it from more is" in sentence
+        assert "up to permutation and element-wise reparametrisation; a stronger claim needs a higher" in sentence
         assert "explicitness (0.71)" in sentence
 
     def test_none_of_the_classes(self):
         sentence = verdict(informativeness=0.3, importance="sage", size=0.5).sentence
-        assert sentence.startswith("The scores support no claim that the codes identify the factors; what stands in")
+        assert sentence.startswith("The scores support no claim that the codes identify the factors; a claim needs")
         assert sentence.endswith("But there are more codes than factors, and the theory is for equally many.")
 
 

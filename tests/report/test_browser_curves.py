@@ -78,7 +78,7 @@ def test_curves_are_also_there_as_a_table_and_the_sentence_near_the_top(visit, s
     assert page.locator("#capacity details table").is_hidden()
     page.locator("#capacity summary").click()
     assert page.locator("#capacity details tbody tr").count() == 3
-    assert compared["plain.npz"].sentences[0] in page.locator("#summary .says").inner_text()
+    assert compared["plain.npz"].sentences[0] in page.locator("#summary .sentence").inner_text()
 
 
 def test_marks_lie_on_their_line(visit, single):
@@ -123,7 +123,7 @@ def test_links_in_the_heading_lead_to_each_representation(visit, several, compar
     page.locator("table.versus thead a").nth(1).click()
     name = list(compared)[1]
     assert page.locator("article:target h3").inner_text().strip() == name
-    assert compared[name].sentences[0] in page.locator("article:target .says").inner_text()
+    assert compared[name].sentences[0] in page.locator("article:target .sentence").inner_text()
 
 
 def test_hovering_a_score_names_file_and_number(visit, several, compared):

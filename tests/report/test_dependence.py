@@ -16,7 +16,7 @@ def with_pair(report, pair):
 def test_names_what_to_distrust_and_what_to_read(make_report):
     scores = {"mig": Score(value=0.5), "r2": Score(value=0.5), "dependent.compactness": Score(value=0.25)}
     view = dependence_view(with_pair(make_report(scores), TIED))
-    assert view.says.startswith("1 of 1 pair of factors depend on each other")
+    assert view.sentence.startswith("1 of 1 pair of factors depend on each other")
     assert [doubt.about for doubt in view.doubts] == [(METRICS["mig"].title,)]
     assert ("Compactness, dependent factors", "dependent.compactness", "0.250") in view.better
     assert ("Sufficiency, dependent factors", "dependent.sufficiency", "") in view.better
@@ -36,5 +36,5 @@ def test_page_has_the_section(make_report):
     page = render_page(with_pair(make_report({"mig": Score(value=0.5)}), TIED))
     assert '<section id="dependence">' in page
     assert 'href="#dependence"' in page
-    assert "Scores that this misleads" in page
-    assert "But “shape” and “size” depend on each other, which misleads 1 of the 1 score behind this." in page
+    assert "Scores that dependent factors mislead" in page
+    assert "misleads 1 of the 1 score" in page

@@ -106,7 +106,7 @@ def test_codes_without_a_factor_are_marked(make_report):
     empty = Finding(kind=FindingKind.EMPTY, sentence="It is.", codes=("z1",))
     score = Score(value=0.5, per_code=np.array([0.9, 1.0, np.nan]))
     report = replace(make_report({"irs": score}, dead_codes=["z2"]), findings=(empty,))
-    assert [row.remark for row in code_grid(report).rows] == ["", "carries no factor", "never changes"]
+    assert [row.remark for row in code_grid(report).rows] == ["", "encodes no factor", "never changes"]
 
 
 def test_rows_and_columns_where_lower_is_better_say_so(make_report):

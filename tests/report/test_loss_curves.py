@@ -51,14 +51,14 @@ def test_the_mean_is_the_mean_of_the_curves(report):
     tips = [place.tip for place in charts.mean.layers[0].marks]
     assert tips[0] == "Mean over factors: loss 0.450 (0.400 to 0.500) at capacity 0.000"
     assert tips[2] == "Mean over factors: loss 0.050 (0.025 to 0.100) at capacity 4.000"
-    assert charts.mean.levels[0].text == "blind guess 0.90"
+    assert charts.mean.levels[0].text == "baseline 0.90"
     assert charts.mean.layers[0].note == "E 0.625, I 0.950"
 
 
 def test_charts_say_what_they_show(report):
     (charts,) = draw_losses({"mine": report})
     assert charts.charts[0].description == (
-        "shape. Loss of a blind guess: 0.80. Loss 0.800 at capacity 0.000, lowest 0.000 at 4.000; E 0.250, I 1.000."
+        "shape. Baseline loss: 0.80. Loss 0.800 at capacity 0.000, lowest 0.000 at 4.000; E 0.250, I 1.000."
     )
     assert charts.charts[1].layers[0].note == "E 1.000, I 0.900"
     assert charts.charts[1].layers[0].marks[1].tip == "size: loss 0.100 (0.050 to 0.150) at capacity 1.000"
@@ -114,7 +114,7 @@ def test_many_factors_and_representations_are_cut_and_it_is_said(make_report, cu
 
 def test_the_same_numbers_as_a_table(report):
     (grid,) = loss_tables({"mine": report})
-    assert grid.columns == ("blind guess", "0.000", "1.000", "4.000")
+    assert grid.columns == ("baseline", "0.000", "1.000", "4.000")
     assert [row.name for row in grid.rows] == [MEAN, "shape", "size"]
     assert [cell.text for cell in grid.rows[1].cells] == [
         "0.80",
@@ -128,7 +128,7 @@ def test_capacities_that_differ_between_factors_stand_in_the_cells(make_report, 
     parts = curve_parts()
     parts["evidence"][0].data.capacities[1] = [0.0, 2.0, 5.0]
     (grid,) = loss_tables({"mine": make_report(**parts)})
-    assert grid.columns == ("blind guess", "rung 1", "rung 2", "rung 3")
+    assert grid.columns == ("baseline", "step 1", "step 2", "step 3")
     assert grid.rows[2].cells[2].text == f"0.10 (0.05{EN_DASH}0.15) @ 2.000"
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import unbraid as ub
 from unbraid import METRICS, Score
+from unbraid.interpret.verdict import Level
 from unbraid.report import render_page
 
 EVIL_FACTOR = "<script>alert(1)</script>"
@@ -111,7 +112,7 @@ def test_scores_failures_and_header_are_shown(page):
     assert "0.600 \u2013 0.800" in text
     assert "Not scored: could not" in text
     assert METRICS["sap"].title in text
-    assert "not told from chance" in text
+    assert Level.NOT_TOLD in text
     assert "lower is better" in text
     assert "version 1.2.3" in text
     assert METRICS["mig"].summary in text

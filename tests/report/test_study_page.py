@@ -6,7 +6,7 @@ import pytest
 
 from helpers.study_tables import row, study, table, task
 from unbraid.report import study_page
-from unbraid.report.study import cell_says, group_maps, hyperparameters, main_maps, scatters, sizes
+from unbraid.report.study import cell_tip, group_maps, hyperparameters, main_maps, scatters, sizes
 from unbraid.study import analyze
 from unbraid.study.analysis.findings import findings, in_words, opening
 
@@ -19,7 +19,10 @@ def found():
 def test_opens_with_the_strongest_relation(found):
     best = found.with_tasks["pearson"].tidy().iloc[0]
     text = opening(found)
-    assert f"is mig with size/linear@100 (r = \u2212{abs(best['r']):.2f}, interval \u2212{abs(best['low']):.2f}" in text
+    assert (
+        f"is mig with size/linear@100 (r = \u2212{abs(best['r']):.2f}, confidence interval \u2212{abs(best['low']):.2f}"
+        in text
+    )
     assert "Here size/linear@100 is the task size, solved by a linear model trained on 100 rows. 4 of" in text
     assert "4 of 6 pairs are significant after Holm's correction at a level of 0.05." in text
 
@@ -55,10 +58,10 @@ def test_numbers_are_counted_once_and_factors_on_top():
 def test_findings_say_what_predicts_what_and_what_does_not(found):
     text = " ".join(findings(found))
     assert "The score most strongly related to each task: mig for size/linear@100 and shape/linear@100." in text
-    assert "Models that score high do worse at size/linear@100." in text
+    assert "Models with higher scores do worse at size/linear@100." in text
     assert "Not significant after Holm's correction: 2 pairs" in text
-    assert "Without any significant relation: irs." in text
-    assert "irs agrees least with the others" in text
+    assert "Scores without any significant relation: irs." in text
+    assert "irs correlates least with the other scores" in text
     assert "No correlation within the families has a significantly different sign" in text
     assert "irs at 100 rows (rank correlation" in text
 
@@ -73,7 +76,7 @@ def test_findings_point_out_families_that_contradict_the_whole():
     found = analyze(table(rows), n_bootstrap=20)
     text = " ".join(findings(found))
     assert "1 pair where families contradict the correlation over all models. mig \u00d7 shape" in text
-    assert "so it comes from differences between families." in text
+    assert "comes from differences between families." in text
 
 
 def test_a_score_that_is_better_when_lower_is_not_held_against_models():
@@ -97,9 +100,9 @@ def test_ranks_that_differ_are_pointed_out():
 def test_cells_say_everything(found):
     one = found.with_tasks["pearson"]
     at = one.at("mig", "task:shape/linear@100")
-    assert cell_says(at).startswith(f"r {at.r:.3f} ({at.low:.3f} to {at.high:.3f}), p ")
-    assert cell_says(at).endswith(", n 120")
-    assert cell_says(found.between_scores["pearson"].at("mig", "mig")) == "r 1.000 (1.000 to 1.000), n 120"
+    assert cell_tip(at).startswith(f"r {at.r:.3f} ({at.low:.3f} to {at.high:.3f}), p ")
+    assert cell_tip(at).endswith(", n 120")
+    assert cell_tip(found.between_scores["pearson"].at("mig", "mig")) == "r 1.000 (1.000 to 1.000), n 120"
     assert one.entries()[one.r.index.get_loc("mig")][0] == at
 
 
@@ -126,7 +129,7 @@ def test_scatter_plots_are_bounded_and_say_so():
     rows = [r for k in range(400) for r in (row(f"m{k}", rng.normal(), seed=k), task(f"m{k}", rng.normal(), seed=k))]
     drawn = scatters(analyze(table(rows), n_bootstrap=0))
     assert [len(layer.marks) for layer in drawn.charts[0].layers] == [240]
-    assert drawn.left_out == "Each plot shows 240 of 400 models, picked evenly; r is that of all."
+    assert drawn.left_out == "Each plot shows 240 of 400 models, evenly spaced; r is computed over all models."
     tips = [mark.tip for mark in drawn.charts[0].layers[0].marks]
     assert tips[0].startswith("beta_vae 1, seed 0 (m0): ")
     assert tips[-1].startswith("beta_vae 1, seed 399 (m399): ")

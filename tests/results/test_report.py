@@ -185,3 +185,8 @@ def test_no_reader_takes_evidence_by_a_string_outside_the_metrics():
     files = [path for path in source.rglob("*.py") if path.relative_to(source).parts[0] != "metrics"]
     assert len(files) > 100
     assert [str(path) for path in files if by_string.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_the_chance_level_has_its_own_name():
+    assert Score(value=0.5, null=0.25).chance == 0.25
+    assert Score(value=0.5).chance is None

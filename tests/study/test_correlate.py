@@ -204,7 +204,7 @@ def test_latex_has_stars_and_escapes(tmp_path):
     assert r" & 50\% & wave & flat \\" in text
     assert r"a\_b & $1.00^{*}$ & $" in text
     assert r" & -- \\" in text
-    assert text.startswith("% Pearson correlation, 95% bootstrap intervals from 1,000 resamples")
+    assert text.startswith("% Pearson correlation, 95% bootstrap confidence intervals from 1,000 resamples")
     assert "(2 tests)" in text
 
 
@@ -215,7 +215,7 @@ def test_text_for_a_terminal():
     assert lines[0].split() == ["line", "flat"]
     assert lines[1].split() == ["a[b]", "-1.00*", "\u2013"]
     assert "Holm's correction" in repr(found)
-    assert "without intervals" in repr(found)
+    assert "without confidence intervals" in repr(found)
     assert "\x1b[" in found.to_text(colour=True)
     assert "\x1b[" not in repr(found)
 

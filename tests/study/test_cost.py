@@ -69,13 +69,13 @@ def test_a_cost_is_said_in_words():
     cost = StudyCost(n_models=3, n_measurements=40, gpu_hours=0.5, core_hours=2.0, gigabytes=1.5)
     assert cost.sentence(4) == (
         "To do: 3 models to train, 40 measurements; about 30 min of an H200 and 2 h of one core "
-        "(30 min on 4), 1.5 GB in the store."
+        "(30 min on 4 cores), 1.5 GB in the store."
     )
 
 
 def test_little_is_said_without_many_digits_and_nothing_as_nothing():
     cost = StudyCost(n_models=0, n_measurements=4, gpu_hours=0, core_hours=1e-6, gigabytes=1e-9)
-    assert cost.sentence(2).endswith("about 1 s of one core (1 s on 2), less than 0.01 GB in the store.")
+    assert cost.sentence(2).endswith("about 1 s of one core (1 s on 2 cores), less than 0.01 GB in the store.")
     done = StudyCost(n_models=0, n_measurements=0, gpu_hours=0, core_hours=0, gigabytes=0)
     assert done.sentence().startswith("To do: nothing;")
 

@@ -26,10 +26,12 @@ def test_simpsons_case_is_found_and_said():
     reversals = found.reversals()
     assert sorted(reversals["family"]) == ["beta_vae", "dip_vae", "factor_vae"]
     assert reversals["is_clear"].all()
-    (sentence,) = found.says()
+    (sentence,) = found.sentences()
     assert sentence.startswith("mig \u00d7 task:shape/linear@100: +0.9")
     assert "\u22120.99 within beta_vae" in sentence
-    assert sentence.endswith("no family has that sign, so it comes from differences between families.")
+    assert sentence.endswith(
+        "no family has that sign, so the correlation over all models comes from differences between families."
+    )
 
 
 def test_one_family_against_the_others_is_said_otherwise():
@@ -38,14 +40,14 @@ def test_one_family_against_the_others_is_said_otherwise():
     family = np.repeat(["a", "b", "c", "odd"], 20)
     y = np.where(family == "odd", -x, x) + 0.1 * rng.normal(size=80)
     found = grouped_correlations(pivot(two_columns(x, y, family=family)))
-    (sentence,) = found.says()
+    (sentence,) = found.sentences()
     assert "within odd" in sentence
     assert "within a" not in sentence
     assert sentence.endswith("the correlation over all models does not hold in every family.")
 
 
 def test_agreement_is_not_reversal():
-    assert grouped_correlations(pivot(study()), ["mig"]).says() == []
+    assert grouped_correlations(pivot(study()), ["mig"]).sentences() == []
 
 
 def test_a_group_is_what_its_models_alone_give():
@@ -71,7 +73,7 @@ def test_a_whole_that_hangs_on_one_family_is_said():
     family = np.repeat(["a", "b", "far"], 20)
     y = np.where(family == "far", 12.0, -x) + 0.1 * rng.normal(size=60)
     found = grouped_correlations(pivot(two_columns(x, y, family=family)), leave_out=True, n_bootstrap=0)
-    (sentence,) = found.says()
+    (sentence,) = found.sentences()
     assert "without far; the correlation over all models depends on that family." in sentence
 
 
@@ -117,3 +119,11 @@ def test_bad_input_is_refused():
         grouped_correlations(pivot(study()), by="seed")
     with pytest.raises(ValueError, match="leave_out needs at least two groups, got only dataset 'dots'"):
         grouped_correlations(pivot(study()), by="dataset", leave_out=True)
+
+
+def test_the_earlier_name_of_sentences_and_summary_warns():
+    found = grouped_correlations(pivot(study()), ["mig"])
+    with pytest.warns(DeprecationWarning, match="sentences"):
+        assert found.says() == found.sentences()
+    with pytest.warns(DeprecationWarning, match="summary"):
+        assert found.pooled.says == found.pooled.summary

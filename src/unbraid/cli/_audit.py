@@ -33,12 +33,12 @@ def audit(
     markdown: Path | None = None,
     show_cases: Annotated[bool, Parameter(name="--list", negative=())] = False,
 ) -> None:
-    """Try metrics on representations with known answers: which notices what, and which is fooled?
+    """Test metrics on representations with known properties: which metric fails in which case?
 
-    Each case is a representation of which it is known on paper what became of modularity, compactness, explicitness,
-    orthogonality and independence: factors as they are, permuted, bent, rotated, mixed, packed, split, doubled, left
-    out, beside noise, with an outlier, on few rows, with many values, and factors that depend on each other. What a
-    metric should do follows from what it claims to measure; a metric that fails is not an error.
+    Each case is a synthetic representation whose modularity, compactness, explicitness, orthogonality and independence
+    are known: factors that are copied, permuted, bent, rotated, mixed, packed into one code, split, doubled, left out,
+    beside noise, with an outlier, with few rows or many values, or that depend on each other. The expected behaviour
+    of a metric follows from the properties that the metric claims to measure. A failed case is a result, not an error.
 
     Examples:
         unbraid audit --metric mig
@@ -57,22 +57,23 @@ def audit(
         A metric of your own, as FILE or FILE:NAME: a function `metric(codes, factors)` that returns a number. The
         file is run, so give only one you trust.
     measures
-        What your own metric claims: modularity, compactness, explicitness, orthogonality, independence, or several
-        with commas between.
+        Properties that your own metric claims to measure, separated by commas: modularity, compactness, explicitness,
+        orthogonality, independence.
     bounds
         Lowest and highest value of your own metric, as `0,1` or `0,inf`.
     lower_is_better
         Your own metric is better when lower.
     invariant_to
-        What your own metric promises not to mind: permutation, scaling, warping, rotation.
+        Changes of the codes that leave your own metric the same, separated by commas: permutation, scaling, warping,
+        rotation.
     min_factors
-        Fewest factors your own metric covers; below that it should raise ValueError.
+        Fewest factors that your own metric is defined for; with fewer it should raise ValueError.
     cases
-        Cases to run, as names or patterns with commas between; those they are compared with are added.
+        Cases to run, as names or patterns separated by commas; the cases that they are compared with are added.
     seeds
-        Times each case is drawn; the scatter decides how sure a verdict must be.
+        How many times each case is drawn; verdicts take the variation between draws into account.
     rows
-        Rows of each case, except where the point is that there are few.
+        Rows of each case, except of cases with few rows.
     seed
         First seed. Same seed, same numbers, for any number of jobs.
     jobs
@@ -82,7 +83,7 @@ def audit(
     report
         Write a self-contained HTML page.
     markdown
-        Write the tables as Markdown; into a page that has the marks, between them.
+        Write the tables as Markdown; in a file that has the marks of an earlier run, between the marks.
     show_cases
         List the cases and stop.
     """
@@ -148,16 +149,16 @@ def print_summary(found: Audit) -> None:
     """Print how many cases each metric passed, and where it failed."""
     rows = []
     for candidate in found.candidates:
-        passed, judged = found.count(candidate.name)
+        passed, tested = found.count(candidate.name)
         failed = ", ".join(finding.case for finding in found.failures(candidate.name))
-        rows.append([candidate.name, ", ".join(candidate.measures), f"{passed}/{judged}", failed or "-"])
+        rows.append([candidate.name, ", ".join(candidate.measures), f"{passed}/{tested}", failed or "-"])
     print_rows(["metric", "claims", "passed", "failed in"], rows, wrap=("claims", "failed in"))
 
 
 def print_findings(found: Audit, metric: str) -> None:
     """Print what one metric should do in each case, what it did, and the verdict."""
-    passed, judged = found.count(metric)
-    print(f"{metric}: passed {passed} of {judged} cases")
+    passed, tested = found.count(metric)
+    print(f"{metric}: passed {passed} of {tested} cases")
     rows = [
         [
             item.case,
@@ -169,7 +170,7 @@ def print_findings(found: Audit, metric: str) -> None:
         ]
         for item in found.of(metric)
     ]
-    print_rows(["case", "should", "baseline", "score", "verdict", "it"], rows, wrap=("it",))
+    print_rows(["case", "should", "baseline", "score", "verdict", "behaviour"], rows, wrap=("behaviour",))
     print()
 
 

@@ -25,12 +25,12 @@ def compare(
     csv: Path | None = None,
     report: Path | None = None,
 ) -> None:
-    """Compare representations that were scored before: which is better, at what, and are we sure.
+    """Compare representations that were scored before: which is better, in which property, and is the difference sure?
 
     FILES are what `unbraid score FILE --json OUT` wrote. Where the rows of two representations are the same (the same
-    factors in the same order, the same seed and options), each difference is paired: both are judged on the same draws
-    of the rows, and chance common to both cancels. All differences are tested together, so that more of them need
-    stronger evidence (Holm).
+    factors in the same order, the same seed and options), each difference is paired: both representations are
+    scored on the same resampled rows, and variation common to both cancels. p-values are corrected for the number of
+    tests (Holm).
 
     Examples:
         unbraid score vae.npz --json vae.json
@@ -44,9 +44,9 @@ def compare(
     Parameters
     ----------
     files
-        Two or more reports; a file that holds several counts as several.
+        Two or more reports; a file may hold several.
     against
-        Compare the others with this one only, by its name in the table: fewer tests, each of them stronger.
+        Name of a representation in the table: compare the others with this one only. Fewer tests have more power.
     json
         Write everything as JSON to this file, or to standard output with `-`.
     csv

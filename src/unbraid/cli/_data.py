@@ -13,9 +13,9 @@ from unbraid.data.download import DataFile, fetch_file, find_fault
 data = App(
     name="data",
     help=(
-        "Data with known factors: what there is, fetching it, and checking it.\n\n"
+        "List, fetch and check data sets with known factors.\n\n"
         "Files are looked for in `--folder`, or in the folder that the environment variable `UNBRAID_DATA` names, or "
-        "in `~/.cache/unbraid/data`: in a folder named after the data set, or as they are. Sprites need no file."
+        "in `~/.cache/unbraid/data`: in a folder named after the data set, or directly. Sprites need no file."
     ),
     help_format="markdown",
     version_flags=(),
@@ -33,14 +33,14 @@ def show_list(*, folder: Path | None = None) -> None:
     Parameters
     ----------
     folder
-        Where files are looked for.
+        Folder with the files.
     """
     root = data_folder(folder)
     rows = [
-        [entry.name, entry.title, " x ".join(map(str, entry.sizes)), _length(entry), _standing(entry, root)]
+        [entry.name, entry.title, " x ".join(map(str, entry.sizes)), _length(entry), _status(entry, root)]
         for entry in DATASETS.values()
     ]
-    print_rows(["name", "what", "factors", "files", "standing"], rows, wrap=("standing",))
+    print_rows(["name", "what", "factors", "files", "status"], rows, wrap=("status",))
     print(f"files are looked for in {root}", file=sys.stderr)
 
 
@@ -88,7 +88,7 @@ def check(*names: str, folder: Path | None = None) -> None:
     names
         Data sets; `unbraid data list` names them.
     folder
-        Where files are looked for.
+        Folder with the files.
     """
     root = data_folder(folder)
     for entry in _entries(names):
@@ -130,7 +130,7 @@ def _checked(entry: DatasetEntry, root: Path) -> str:
     return f"can be read, {len(opened)} pictures; no checksum to compare all of it with"
 
 
-def _standing(entry: DatasetEntry, root: Path) -> str:
+def _status(entry: DatasetEntry, root: Path) -> str:
     if not entry.files:
         return "drawn in memory"
     there = sum(find_file(entry, file, root) is not None for file in entry.files)

@@ -37,7 +37,7 @@ def manifold(
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     report: Path | None = None,
 ) -> None:
-    """Measure a decoder without labels: which latents matter, and which move the data together.
+    """Measure a decoder without labels: which latents matter, and which move the data in the same directions.
 
     DECODER is a Python file and a name in it, `FILE.py:NAME`: a torch module, a function from latents `[rows,
     latent-dim]` to data `[rows, ...]`, or a function without arguments that returns one of these (to load weights).
@@ -45,8 +45,8 @@ def manifold(
 
     The table lists latents from the most important to the least. *Entropy* is the mean logarithm of how far a latent
     moves the data, so one nat less is a movement 2.7 times shorter; *mutual information* is 0 for two latents that
-    move the data at right angles. Under it stand the total correlation (0: all at right angles) and the effective
-    dimension. All in nats, with standard errors over samples.
+    move the data in orthogonal directions. Below the table are the total correlation (0: all directions orthogonal)
+    and the effective dimension. Entropies and information are in nats, with standard errors over samples.
 
     Examples:
         unbraid manifold vae.py:decoder --latent-dim 10
@@ -58,27 +58,27 @@ def manifold(
     Parameters
     ----------
     decoder
-        Where it is: `FILE.py:NAME`.
+        The decoder, as `FILE.py:NAME`.
     latent_dim
-        How many latents it takes; may be left out with `--prior`.
+        Number of latents of the decoder; not needed with `--prior`.
     samples
-        Latents to draw; 100 to 1000 are enough for most decoders.
+        Latent vectors to draw; 100 to 1000 are enough for most decoders.
     partition
         Sets of latents to measure together, such as `core=0-9,rest=10-19`.
     prior
-        Latents to measure at, as `.npy`, one row each; drawn from a standard normal by default.
+        Latent vectors to measure at, the rows of an `.npy` file; drawn from a standard normal by default.
     image
         Shape of an image, such as `28x28` or `3x64x64`, where outputs are flat.
     top
-        Latents to print.
+        How many latents to print, most important first.
     mode
-        How to differentiate; the cheaper one by default.
+        Forward- or reverse-mode differentiation; the cheaper one by default.
     dtype
         Precision; the decoder's own by default.
     device
-        Such as `cuda`; the decoder's own by default.
+        Device, such as `cuda`; the decoder's own by default.
     memory
-        Budget for Jacobians; changes the time, not the result.
+        Memory for Jacobians; it changes the time, not the result.
     seed
         Same seed, same numbers.
     json

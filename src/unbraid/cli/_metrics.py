@@ -17,10 +17,10 @@ WIDTH, INDENT = 100, 18
 
 
 def metrics(*names: str, as_json: Annotated[bool, Parameter(name="--json", negative=())] = False) -> None:
-    """List the metrics: what each measures, what it needs, what it costs. With names, all about these.
+    """List the metrics: what each measures, needs and costs. With names, describe these metrics in full.
 
-    A family name such as `dci_forest` stands for all its scores. Each metric's documentation page says
-    how it is defined, when it lies, and which option reproduces which published code.
+    A family name such as `dci_forest` stands for all its scores. The documentation page of
+    each metric has its definition, its known failures, and the options that reproduce published code.
 
     Examples:
         unbraid metrics
@@ -30,7 +30,7 @@ def metrics(*names: str, as_json: Annotated[bool, Parameter(name="--json", negat
     Parameters
     ----------
     names
-        Metrics or families to say more about: range, invariances, options with their defaults, paper.
+        Metrics or families to describe: range, invariances, options with their defaults, paper.
     as_json
         Print JSON instead of a table.
     """
@@ -63,7 +63,7 @@ def metrics(*names: str, as_json: Annotated[bool, Parameter(name="--json", negat
 def _print_beside() -> None:
     print(
         "\n`unbraid score` and `unbraid.evaluate` run the default panel; other metrics are asked for by name.\n"
-        "`unbraid metrics NAME` says more about one.\n\n"
+        "`unbraid metrics NAME` describes one metric in full.\n\n"
         "Not in the panel, to be called in Python:"
     )
     for name, beside in BESIDE_THE_PANEL.items():

@@ -347,9 +347,9 @@ def _print_parts(outcomes: Sequence[Outcome]) -> None:
 reproduce = App(
     name="reproduce",
     help=(
-        "Run a published table or figure again: ours beside the paper's beside the truth.\n\n"
-        "`unbraid reproduce --list` says what there is and what it costs; `unbraid reproduce NAME --help` how to run "
-        "part of it; `unbraid reproduce --all` runs everything and says which tables and figures agree."
+        "Run published tables and figures again: our numbers beside the paper's and the known truth.\n\n"
+        "`unbraid reproduce --list` lists the reproductions and their costs; `unbraid reproduce NAME --help` shows how "
+        "to run a part of one; `unbraid reproduce --all` runs all, and reports which tables and figures agree."
     ),
     help_format="markdown",
     version_flags=(),

@@ -39,7 +39,7 @@ def score(
     code_columns: str = "code_*",
     factor_columns: str = "factor_*",
 ) -> None:
-    """Score a representation: how well its codes separate the factors, and how sure that is.
+    """Score a representation: how well its codes separate the factors, with confidence intervals.
 
     FILE is `.npz` with arrays `codes` and `factors` (optional `factor_names`, `factor_kinds`, `code_names`), `.csv` or
     `.parquet` with `code_*` and `factor_*` columns (or those you name), or `.npy` codes with `--factors`. NaN in a
@@ -64,7 +64,7 @@ def score(
     file
         The representation to score.
     others
-        More of them, each scored as it would be alone and shown beside the first.
+        More files, each scored as if it were alone and shown beside the first.
     factors
         Labels as `.npy`: needed when FILE is `.npy`, otherwise taken in place of the file's own factors.
     metrics
@@ -78,15 +78,15 @@ def score(
     jobs
         Worker threads; all cores by default.
     bins
-        Bins for the information metrics.
+        Bins of each code, for metrics from mutual information.
     binning
         How codes are cut into bins.
     option
         A metric's own option, as `metric.option=value`; may be repeated.
     intervals
-        Compute 95 % intervals.
+        Compute 95 % confidence intervals.
     nulls
-        Compute what shuffled factors score.
+        Compute chance levels: the scores with shuffled factors.
     json
         Write everything as JSON to this file, or to standard output with `-`.
     csv
@@ -96,7 +96,7 @@ def score(
     code_columns
         Columns of a table that are codes: names and patterns, separated by commas.
     factor_columns
-        Columns of a table that are factors, in the same way.
+        Columns of a table that are factors: names and patterns, separated by commas.
     """
     files = [file, *others]
     check_outputs([*files, *([factors] if factors else [])], json, csv, report)

@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 study = App(
     name="study",
     help=(
-        "Studies: train or load many models, score each, solve tasks on their codes, correlate.\n\n"
-        "A study is a short file; `unbraid study show mini` prints one to start from. Results go to a store, a folder "
-        "or a URL. Running a study again does only what is missing, so a run may be stopped at any time, killed, or "
+        "Train or load many models, score each, solve tasks on their codes, and correlate scores with tasks.\n\n"
+        "A study is a short YAML file; `unbraid study show mini` prints one to start from. Results go to a store: a "
+        "folder or a URL. Running a study again computes only what is missing, so a run may be stopped at any time, or "
         "shared between machines."
     ),
     help_format="markdown",
     version_flags=(),
 )
+Flag = Annotated[bool, Parameter(negative=())]
+#: An option under its earlier name.
+Hidden = Annotated[bool, Parameter(show=False, negative=())]
 #: Exit status of a run that ended with failures in its table.
 SOME_FAILED = 1
 
@@ -52,7 +55,7 @@ def show_list() -> None:
 
 
 def show(name: str, /) -> None:
-    """Print a study file, to start one's own from.
+    """Print a study file, as a start for your own.
 
     Examples:
         unbraid study show mini > my.yaml
@@ -60,7 +63,7 @@ def show(name: str, /) -> None:
     Parameters
     ----------
     name
-        Of a study that comes with the package, or a file.
+        Name of a study that comes with the package, or a file.
     """
     from unbraid.study import load_study, study_text
 
@@ -78,9 +81,9 @@ def run(
     workers: int | None = None,
     address: str | None = None,
     data: Path | None = None,
-    yes: bool = False,
+    yes: Flag = False,
 ) -> None:
-    """Run a study, or the part that its store lacks.
+    """Run a study, or what is missing of it in its store.
 
     Prints the estimated cost before it starts, or what this machine lacks. Ends with status 1 if some models or scores
     failed; `study status` lists them with the reasons, and another run tries them again. Training needs torch.
@@ -99,13 +102,13 @@ def run(
     engine
         `local`: processes on this machine; `ray`: a Ray cluster.
     workers
-        Jobs at the same time; as many as there are cores by default.
+        Jobs in parallel; as many as there are cores by default.
     address
-        Of the Ray cluster, `host:port` of its head or `auto`; by default one is started on this machine.
+        Address of the Ray cluster, `host:port` of its head or `auto`; by default a cluster is started on this machine.
     data
         Folder with the files of official data sets.
     yes
-        Start even if it is going to be long.
+        Start even if the estimated cost is large.
     """
     from unbraid.study import estimate_cost, load_study, run_study
     from unbraid.study.state import check_torch
@@ -143,7 +146,7 @@ def status(
     study: str | None = None,
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
 ) -> None:
-    """Print how much of a study is done, and the reasons of failures.
+    """Print how much of a study is done, and why measurements failed.
 
     Examples:
         unbraid study status --store mini
@@ -151,11 +154,11 @@ def status(
     Parameters
     ----------
     store
-        Where its results are.
+        Folder or URL of the results.
     study
-        Which, where the store has several.
+        Name of the study, where the store has several.
     json
-        Write it as JSON, to a file or `-`.
+        Write the status as JSON to this file, or to standard output with `-`.
     """
     from unbraid.study import status as status_of
 
@@ -172,34 +175,41 @@ def status(
         write_text(path, f"{text}\n")
 
 
-def table(*, store: str, study: str | None = None, csv: Path | None = None, wide: bool = False) -> None:
+def table(
+    *, store: str, study: str | None = None, csv: Path | None = None, pivot: Flag = False, wide: Hidden = False
+) -> None:
     """Print the table of a study, or write it as CSV.
 
     Examples:
         unbraid study table --store mini --csv mini.csv
 
-        unbraid study table --store mini --wide
+        unbraid study table --store mini --pivot
 
     Parameters
     ----------
     store
-        Where its results are.
+        Folder or URL of the results.
     study
-        Which, where the store has several.
+        Name of the study, where the store has several.
     csv
         File to write to, instead of printing.
-    wide
+    pivot
         A row for each model and a column for each score and task, instead of a row for each measurement. The column
         `task:factor:shape/forest@2800` is the factor shape, predicted by a forest trained on 2800 rows.
+    wide
+        The earlier name of `--pivot`.
     """
-    from unbraid.study import pivot, study_table
+    from unbraid.study import pivot as pivot_table
+    from unbraid.study import study_table
 
     if csv is not None:
         check_writable("csv", csv)
     rows = study_table(_there(store), study)
     shown = rows.drop(columns=["key", "version"])
     if wide:
-        models = pivot(rows)
+        print("note: --wide is now called --pivot; the next release takes --pivot only.", file=sys.stderr)
+    if pivot or wide:
+        models = pivot_table(rows)
         shown = models.about.join(models.values).reset_index()
     text = shown.to_csv(index=False)
     if csv is None:
@@ -222,11 +232,11 @@ def report(
     Parameters
     ----------
     store
-        Where its results are.
+        Folder or URL of the results.
     out
         HTML file to write.
     study
-        Which, where the store has several.
+        Name of the study, where the store has several.
     tables
         Folder to also write every table to, as CSV, and the correlations as LaTeX.
     """
@@ -247,8 +257,8 @@ def report(
         print(f"wrote {len(written)} tables to {tables}", file=sys.stderr)
 
 
-def clean(*, store: str, yes: bool = False) -> None:
-    """Remove codes, models and rows that no study of a store asks for any more.
+def clean(*, store: str, yes: Flag = False) -> None:
+    """Remove codes, models and rows that no study of a store needs any more.
 
     Prints what would be removed; `--yes` removes it. No run may be using the store.
 
@@ -258,9 +268,9 @@ def clean(*, store: str, yes: bool = False) -> None:
     Parameters
     ----------
     store
-        Which.
+        Store to clean.
     yes
-        Remove it.
+        Remove them.
     """
     from unbraid.study import Store, find_leftovers, remove_leftovers
 
@@ -268,7 +278,7 @@ def clean(*, store: str, yes: bool = False) -> None:
     found = find_leftovers(place)
     print(
         f"{len(found.files)} files ({found.n_bytes / 1e6:.1f} MB), {found.n_rows} rows and {len(found.damaged)} "
-        f"damaged shards are not asked for by any study in {store}."
+        f"damaged shards are not needed by any study in {store}."
     )
     if yes:
         remove_leftovers(place, found)
@@ -319,10 +329,10 @@ def _print_state(state: StudyStatus) -> None:
             "nothing to score or to solve tasks with."
         )
     for reason in summary["failures"]:
-        again = "" if reason["again"] else " It would diverge again, and is not tried again."
+        again = "" if reason["again"] else " Training would diverge again, and is not tried again."
         print(f"\n{reason['count']} failed when last tried, such as {reason['example']}: {reason['why']}{again}")
     if any(reason["again"] for reason in summary["failures"]):
-        print("\nThe next run, or one that is going on, tries failures again.")
+        print("\nThe current or the next run tries failures again.")
 
 
 study.command(show_list, name="list")

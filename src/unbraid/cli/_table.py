@@ -48,7 +48,7 @@ def print_report(report: Report) -> None:
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """Print values, intervals and chance of each report, then failures, what each says, and which is better."""
+    """Print values, intervals and chance of each report, then failures, sentences, and which report is better."""
     nulls = has_nulls(comparison.values())
     header = ["metric", *(part for name in comparison for part in ([name, "chance"] if nulls else [name]))]
     rows = [
@@ -76,25 +76,23 @@ def marked(metric: str) -> str:
 
 
 def print_legend(metrics: Iterable[str], *, nulls: bool) -> None:
-    """Explain the sign of :func:`marked`, where there is one, and what a null is, where there are some."""
+    """Explain the sign of :func:`marked`, where there is one, and of chance levels, where there are some."""
     lines = []
     if any(not METRICS[metric].higher_is_better for metric in metrics):
         lines.append(f"{LOWER}: lower is better; for all others, higher.")
     if nulls:
-        lines.append(
-            "chance: what the same codes score once the factors are shuffled; for scores without labels, the codes."
-        )
+        lines.append("chance: the score of the same codes with shuffled factors; without labels, with shuffled codes.")
     if lines:
         print("\n" + "\n".join(lines))
 
 
 def has_nulls(reports: Iterable[Report]) -> bool:
-    """Tell whether any score has a null."""
+    """Tell whether any score has a chance level."""
     return any(score.null is not None for report in reports for score in report.scores.values())
 
 
 def null_text(score: Score) -> str:
-    """Return what shuffled factors score, or nothing where that was not computed."""
+    """Return the chance level, or nothing where it was not computed."""
     return "" if score.null is None else f"{score.null:.3f}"
 
 

@@ -48,7 +48,7 @@ def train(
     preset: Literal["tiny", "published"] | None = None,
     folder: Path | None = None,
     seeds: str = "0",
-    hyperparameters: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+    hyperparameters: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     strength: Annotated[tuple[str, ...], Parameter(show=False)] = (),
     steps: int | None = None,
     codes: int | None = None,
@@ -62,10 +62,10 @@ def train(
 ) -> None:
     """Train VAEs on data with known factors: one, or many at once.
 
-    Writes to the folder: `ensemble.pt` (a checkpoint; the same command goes on from it, and says so;
-    `group_N/ensemble.pt` where not all members fit in memory at once), and for each member `N` its codes and factors,
-    `codes_N.npz`, for `unbraid score`, and a picture of what each code does, `traversals_N.png`; and `decoder.py` for
-    `unbraid manifold`.
+    One model is one member of an ensemble. The output folder gets `ensemble.pt`, a checkpoint from which the same
+    command continues (`group_N/ensemble.pt` where not all members fit in memory at once); for each member `N`, its
+    codes and factors, `codes_N.npz`, for `unbraid score`, and images along each code, `traversals_N.png`; and
+    `decoder.py` for `unbraid manifold`.
 
     Models and their hyperparameters: `vae`; `beta_vae` (beta); `annealed_vae` (gamma, capacity, capacity_steps);
     `factor_vae` (gamma); `beta_tcvae` (beta); `dip_vae_i` and `dip_vae_ii` (off_diagonal, diagonal);
@@ -81,31 +81,32 @@ def train(
     Parameters
     ----------
     out
-        Folder to write to; made if it is not there.
+        Output folder; created if it does not exist.
     model
-        What to train.
+        Model to train, from the list above.
     data
-        What to train on; `unbraid data list` prints the names.
+        Data set to train on; `unbraid data list` prints the names.
     preset
-        `tiny`: small and done in a minute; `published`, the default: sizes and steps of the study of 1800 models.
+        `tiny`: a small network, trained in a minute; `published`, the default: the network and the number of steps of
+        the published study of 1800 models.
     folder
-        Where files of official data sets are.
+        Folder with the files of official data sets.
     seeds
-        One for each member, such as `0,1,2`.
+        One seed for each member, such as `0,1,2`.
     hyperparameters
-        Such as `beta=4`, or one for each member, `beta=1,2,4`; may be given again for another.
+        A hyperparameter: one value, `beta=4`, or one for each member, `beta=1,2,4`; may be repeated.
     strength
         The earlier name of `--set`.
     steps
-        Steps from the start.
+        Training steps in all, including those of a checkpoint.
     codes
-        How many codes.
+        Number of codes (latent dimensions).
     width
         Channels of the first convolution.
     batch
-        Rows of a step, for each member.
+        Batch size, of each member.
     learning_rate
-        Of Adam.
+        Learning rate of Adam.
     checkpoint_every
         Steps between two checkpoints.
     tensorboard
@@ -113,7 +114,7 @@ def train(
     device
         `cpu` or `cuda`.
     at_once
-        Members trained side by side; the others follow in groups. By default as many as fit in memory.
+        Members to train in parallel; the others follow in groups. As many as fit in memory by default.
     """
     require("training", "torch", extra="train")
     from unbraid.models import encode_all

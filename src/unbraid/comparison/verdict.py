@@ -128,11 +128,11 @@ def _method(differences: Sequence[Difference]) -> tuple[str, ...]:
     if not tested:
         return ()
     paired = sum(item.paired for item in tested)
-    meaning = f"Sure means below {100 * LEVEL:g} % by chance, with all {len(tested)} tests counted together (Holm). "
+    meaning = f"Sure: p below {LEVEL:g} after Holm's correction for all {len(tested)} tests. "
     if len(tested) == 1:
-        meaning = f"Sure means below {100 * LEVEL:g} % by chance. "
+        meaning = f"Sure: p below {LEVEL:g}. "
     if paired == len(tested):
-        return (meaning + "The rows are the same, so that differences are paired.",)
+        return (meaning + "The representations have the same rows, so differences are paired.",)
     reasons = dict.fromkeys(UNPAIRED[item.status] for item in tested if not item.paired)
     how = "No difference is" if not paired else f"Only {paired} of {len(tested)} differences are"
     return (f"{meaning}{how} paired: {'; '.join(reasons)}.",)
@@ -159,8 +159,8 @@ def untested(differences: Sequence[Difference]) -> tuple[str, ...]:
         if item.status is Comparability.CHANCE_DIFFERS:
             found.setdefault(f"{item.first} and {item.second}", []).append(item.metric)
     return tuple(
-        f"Not tested between {pair}: {', '.join(metrics)}, as chance alone differs with the number of codes or rows; "
-        "read each beside its own chance."
+        f"Not tested between {pair}: {', '.join(metrics)}, as the chance level differs with the number of codes or "
+        "rows; compare each score with its own chance level."
         for pair, metrics in found.items()
     )
 
@@ -208,8 +208,8 @@ def _chance_caveat(reports: Mapping[str, Report], item: Difference) -> str:
         return ""
     ahead, behind = (first, second) if item.better == item.first else (second, first)
     if against_chance(metric, ahead) in (AgainstChance.SAME, AgainstChance.WORSE):
-        how = "no better than" if no_better(metric, ahead) else "not told from"
-        return f"{item.better} is ahead, and yet {how} chance ({ahead.null:.3f})"
+        how = "no better than" if no_better(metric, ahead) else "not distinguished from"
+        return f"{item.better} is ahead, but {how} chance ({ahead.null:.3f})"
     places = progress(metric, ahead), progress(metric, behind)
     if abs(first.null - second.null) < LEAST_APART or places[0] is None or places[1] is None:
         return ""
@@ -217,8 +217,8 @@ def _chance_caveat(reports: Mapping[str, Report], item: Difference) -> str:
         return ""
     how = "hardly ahead" if places[0] > places[1] else "not ahead"
     return (
-        f"chance alone scores {first.null:.2f} for {item.first}, {second.null:.2f} for {item.second}; "
-        f"from chance to best, {item.better} is {how}"
+        f"the chance level is {first.null:.2f} for {item.first} and {second.null:.2f} for {item.second}; "
+        f"on the scale from chance to best, {item.better} is {how}"
     )
 
 
@@ -233,5 +233,5 @@ def _empty_codes_caveat(reports: Mapping[str, Report], item: Difference) -> str:
     mean = float(others[np.isfinite(others)].mean()) if np.isfinite(others).any() else math.nan
     if not (mean >= ahead.value if METRICS[item.metric].higher_is_better else mean <= ahead.value):
         return ""
-    codes = "1 code" if len(empty) == 1 else f"{len(empty)} codes"
-    return f"{loser} has {codes} without a factor, its others average {mean:.2f}"
+    codes = "1 code that encodes" if len(empty) == 1 else f"{len(empty)} codes that encode"
+    return f"{loser} has {codes} no factor; the mean over its other codes is {mean:.2f}"

@@ -52,7 +52,7 @@ def remark(metric: Metric, score: Score) -> str:
     if metric.source.label_free:
         words = {AgainstChance.SAME: "as independent codes", AgainstChance.WORSE: "codes depend on each other"}
     else:
-        words = {AgainstChance.SAME: "not told from chance", AgainstChance.WORSE: "worse than chance"}
+        words = {AgainstChance.SAME: "not distinguished from chance", AgainstChance.WORSE: "worse than chance"}
     return words.get(where, "")
 
 
@@ -74,7 +74,7 @@ def progress(metric: Metric, score: Score) -> float | None:
 
 
 def no_better(metric: Metric, score: Score) -> bool:
-    """Tell whether the value itself is at chance, not only its interval too wide to tell."""
+    """Tell whether the value itself is at chance, not only within an interval that includes chance."""
     if score.null is not None and abs(score.value - score.null) < LAST_DIGIT:
         return True
     place = progress(metric, score)
@@ -104,12 +104,12 @@ def score_notes(metric: Metric, score: Score, draw_error: str | None) -> tuple[N
     known = score.null is not None and not metric.source.label_free
     where = against_chance(metric, score) if known else AgainstChance.UNKNOWN
     if where is AgainstChance.SAME:
-        words = "Cannot be told from chance: shuffled factors score {}."
+        words = "Not distinguished from chance: shuffled factors score {}."
         notes.append(Note.of(NoteKind.AT_CHANCE, words, f"{score.null:.3f}"))
     elif where is AgainstChance.WORSE:
         words = "Worse than chance: shuffled factors score {}."
         notes.append(Note.of(NoteKind.WORSE_THAN_CHANCE, words, f"{score.null:.3f}"))
     elif score.null is not None and metric.higher_is_better and score.null > HIGH_NULL:
-        words = "Chance alone scores {}; compare the value with that, not with 0."
+        words = "The chance level is {}; compare the value with the chance level, not with 0."
         notes.append(Note.of(NoteKind.HIGH_CHANCE, words, f"{score.null:.2f}"))
     return tuple(notes)

@@ -9,14 +9,14 @@ MOST_PAIRS, MOST_NAMES = 5, 40
 
 
 def distrusted(names: Iterable[str], dependence: FactorDependence | None) -> dict[str, str]:
-    """Return, for each score that cannot be taken at its word, the reason; none where factors are independent."""
+    """Return, the reason for each score that dependent factors mislead; none where factors are independent."""
     if dependence is None or not dependence.dependent_pairs:
         return {}
     return {name: METRICS[name].misled_by_dependence for name in names if METRICS[name].misled_by_dependence}
 
 
 def read_instead(names: Iterable[str]) -> list[str]:
-    """Return the scores that ask the same as those named and hold when factors depend, in the table's order."""
+    """Return the scores of the same properties that stay valid when factors depend, in the order of the catalogue."""
     about = {prop for name in names for prop in METRICS[name].measures}
     return [name for name, metric in METRICS.items() if about & set(metric.replaces_under_dependence)]
 
@@ -28,30 +28,30 @@ def metrics_to_ask_for(names: Iterable[str], scored: Iterable[str]) -> str:
 
 
 def dependence_notes(dependence: FactorDependence | None, names: Sequence[str]) -> tuple[str, ...]:
-    """Say which factors depend, which scores that spoils, and what to read instead."""
+    """Return notes on dependent factors, the scores that they mislead, and the scores to read instead."""
     found = () if dependence is None else dependence.dependent_pairs
     if not found:
         return ()
     doubted = list(distrusted(names, dependence))
-    notes = [f"Factors depend on each other ({_strengths(found)}; 0 is independent, 1 a function of each other)."]
+    notes = [f"Factors depend on each other ({_listed(found)}; 0: independent, 1: one is a function of the other)."]
     if doubted:
         better = read_instead(doubted)
         advice = f" Read {', '.join(better)} instead" if better else ""
         if asked := metrics_to_ask_for(better, names):
             advice += f'; to score them, ask for --metrics {asked} (in Python, metrics="{asked}")'
         notes.append(
-            f"Dependence of factors misleads {', '.join(doubted[:MOST_NAMES])}.{advice}{'.' if advice else ''}"
+            f"Dependence between factors misleads {', '.join(doubted[:MOST_NAMES])}.{advice}{'.' if advice else ''}"
         )
     return tuple(notes)
 
 
 def dependence_note(metric: Metric, dependence: FactorDependence | None) -> tuple[str, ...]:
-    """Say beside one score why it cannot be taken at its word."""
+    """Return the note of one score that dependent factors mislead."""
     reason = distrusted([metric.name], dependence).get(metric.name)
     return () if reason is None else (f"Factors depend on each other: {reason}",)
 
 
-def _strengths(pairs: tuple[FactorPair, ...]) -> str:
+def _listed(pairs: tuple[FactorPair, ...]) -> str:
     shown = [f"{pair.first} and {pair.second} {pair.strength:.2f}" for pair in pairs[:MOST_PAIRS]]
     rest = len(pairs) - len(shown)
     return ", ".join(shown) + (f", {rest} more pairs" if rest else "")

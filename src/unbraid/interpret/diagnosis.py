@@ -112,12 +112,16 @@ def _one_factor(report: Report, structure: Structure, group: Group) -> list[Find
         if len(codes) > 2 or not structure.predicted_linearly[k] >= PREDICTED_WELL:
             return []
         sentence = (
-            f"{quoted(factors)}, an angle, takes two codes, {shown}, as cosine and sine: neither alone predicts it."
+            f"{quoted(factors)}, an angle, is encoded in two codes, {shown}, as cosine and sine: neither code alone "
+            "predicts the angle."
         )
         return [Finding(kind=FindingKind.CIRCLE, sentence=sentence, factors=factors, codes=codes)]
     if structure.by_single_code is None or _alone(report, structure, k).max() >= ALONE * structure.predicted[k]:
         return []
-    sentence = f"{quoted(factors)} is spread over {len(codes)} codes, {shown}: none alone predicts what all predict."
+    sentence = (
+        f"{quoted(factors)} is spread over {len(codes)} codes, {shown}: no single code predicts it as well as all "
+        "of them together."
+    )
     return [Finding(kind=FindingKind.SPREAD, sentence=sentence, factors=factors, codes=codes)]
 
 
@@ -129,8 +133,8 @@ def _several_factors(report: Report, structure: Structure, group: Group) -> Find
         return Finding(kind=FindingKind.PACKED, sentence=sentence, factors=factors, codes=codes)
     if _is_rotated(report, structure, group):
         sentence = (
-            f"{_capital(who)} are rotated into {len(codes)} codes, {where}: together the codes encode just these "
-            "factors, at right angles to each other, but no code is about one factor alone."
+            f"{_capital(who)} are rotated into {len(codes)} codes, {where}: together the codes encode exactly "
+            "these factors, in orthogonal directions, but no single code encodes one factor only."
         )
         return Finding(kind=FindingKind.ROTATED, sentence=sentence, factors=factors, codes=codes)
     return _mixed(report, structure, group, who)
@@ -142,7 +146,7 @@ def _mixed(report: Report, structure: Structure, group: Group, who: str) -> Find
     where = quoted(codes, MOST_NAMES)
     turned, shares = _is_turned(report, structure, group), factor_shares(report, structure, group.factors)
     if shares is None and not turned:
-        sentence = f"Probes of {who} use shared codes, among {where}."
+        sentence = f"The probes that predict {who} share codes, among {where}."
         return Finding(kind=FindingKind.MIXED, sentence=sentence, factors=factors, codes=codes)
     if shares is not None and any(len(factors_of(shares, j, group.factors)) < 2 for j in group.codes):
         told, mixing = describe_codes(report, group, shares)
@@ -152,8 +156,8 @@ def _mixed(report: Report, structure: Structure, group: Group, who: str) -> Find
     angles = _angles(report, group.factors) if turned else None
     if angles is not None:
         sentence += (
-            f", along directions that are not at right angles (importance-weighted orthogonality {angles:.2f}), so "
-            "that no rotation of the codes would separate the factors"
+            f", along directions that are not orthogonal (importance-weighted orthogonality {angles:.2f}), so that no "
+            "rotation of the codes would separate the factors"
         )
     return Finding(kind=FindingKind.MIXED, sentence=f"{sentence}.", factors=factors, codes=codes)
 
@@ -192,7 +196,7 @@ def _angles(report: Report, factors: Sequence[int]) -> float | None:
 
 
 def _alone(report: Report, structure: Structure, k: int) -> FloatArray:
-    """Return how well each code alone predicts a factor, accuracy counted from guessing as for probes."""
+    """Return how well each code alone predicts a factor, accuracy rescaled from the baseline as for probes."""
     assert structure.by_single_code is not None
     guess = guessing(report, k)
     counted: FloatArray = np.maximum(0.0, structure.by_single_code[:, k] - guess) / max(1 - guess, 1e-12)
@@ -215,7 +219,7 @@ def _copies(report: Report, structure: Structure) -> list[Finding]:
         codes = tuple(report.setup.code_names[j] for j in np.flatnonzero(alike))
         if len(codes) > 1:
             shown = quoted(codes, MOST_NAMES)
-            sentence = f"“{name}” is encoded {len(codes)} times: each of {shown} alone predicts most of it."
+            sentence = f"“{name}” is encoded {len(codes)} times: each of {shown} alone predicts most of the factor."
             found.append(Finding(kind=FindingKind.COPIED, sentence=sentence, factors=(name,), codes=codes))
     return found
 
@@ -232,8 +236,7 @@ def _empty(report: Report, structure: Structure) -> list[Finding]:
     verb, word = ("encodes", "The code") if len(names) == 1 else ("encode", f"{len(names)} codes,")
     comma = "" if len(names) == 1 else ","
     sentence = (
-        f"{word} {quoted(names, MOST_NAMES)}{comma} {verb} none of the factors: noise, or something that is "
-        "not labelled."
+        f"{word} {quoted(names, MOST_NAMES)}{comma} {verb} none of the factors, but noise or something without labels."
     )
     return [Finding(kind=FindingKind.EMPTY, sentence=sentence, codes=names)]
 

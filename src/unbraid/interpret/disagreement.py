@@ -56,12 +56,12 @@ def _everywhere(low: Metric, high: Metric, report: Report) -> list[str]:
     names = {name for item in found for name in item.factors}
     if Invariance.ROTATION in low.invariant_to or names != set(report.setup.factor_names):
         return []
-    blind = f"; {spoken(high.title)} does not notice" if Invariance.ROTATION in high.invariant_to else ""
-    return [f"The cause: {in_short(found)}, which {spoken(low.title)} takes for a loss{blind}."]
+    ignored = f"; {spoken(high.title)} does not notice" if Invariance.ROTATION in high.invariant_to else ""
+    return [f"The cause: {in_short(found)}, which lowers {spoken(low.title)}{ignored}."]
 
 
 def _noise(low: Metric, high: Metric, report: Report) -> list[str]:
-    """Blame that all factors are read in part on a score that counts how well they are read, if the other does not."""
+    """Explain a score that also counts how well factors are predicted, where all are predicted in part, by that."""
     weak = [item for item in report.findings if item.kind is FindingKind.PARTLY]
     names = {name for item in weak for name in item.factors}
     if names != set(report.setup.factor_names) or Property.EXPLICITNESS not in low.measures:
@@ -69,8 +69,8 @@ def _noise(low: Metric, high: Metric, report: Report) -> list[str]:
     if Property.EXPLICITNESS in high.measures:
         return []
     return [
-        f"The cause: {in_short(weak)}, and {spoken(low.title)} also counts how much the codes tell of a factor, which "
-        f"{spoken(high.title)} does not."
+        f"The cause: {in_short(weak)}, and {spoken(low.title)} also measures how well the codes predict a factor, "
+        f"which {spoken(high.title)} does not."
     ]
 
 
@@ -85,10 +85,10 @@ def _diluted(low: Metric, report: Report) -> list[str]:
     share = float(np.mean(mi[is_empty].sum(axis=0) / np.maximum(mi.sum(axis=0), 1e-12)))
     if share < DILUTES:
         return []
-    some = "1 code carries" if len(empty) == 1 else f"{len(empty)} codes carry"
+    some = "1 code encodes" if len(empty) == 1 else f"{len(empty)} codes encode"
     return [
-        f"The cause: {some} no factor, but counts in bins find a little information by chance in each, together "
-        f"{share:.2f} of the sum over codes that {spoken(low.title)} compares with."
+        f"The cause: {some} no factor, but estimates in bins find a little information in each by chance, in total "
+        f"{share:.2f} of the sum over codes that {spoken(low.title)} uses."
     ]
 
 
@@ -97,7 +97,7 @@ def limits(low: Metric, report: Report) -> list[str]:
     top = ceiling(low.name, report.scores[low.name].value, report.setup)
     if top is None:
         return []
-    return [f"{low.title} cannot exceed about {top.value:.2f} here, with one code for each factor: {top.why}."]
+    return [f"{low.title} cannot exceed about {top.value:.2f} here, even with one code for each factor: {top.why}."]
 
 
 def weak_axes(low: Metric, report: Report) -> list[str]:
@@ -107,13 +107,15 @@ def weak_axes(low: Metric, report: Report) -> list[str]:
         return []
     slight = [weights[weights > 0].min() for weights in subspaces.data.weights]
     found = [
-        f"“{name}” ({w:.3f})" for name, w in zip(report.setup.factor_names, slight, strict=True) if w < HARDLY_USED
+        f"“{name}” (weight {w:.3f})"
+        for name, w in zip(report.setup.factor_names, slight, strict=True)
+        if w < HARDLY_USED
     ]
     if not found:
         return []
     return [
-        f"{low.title} counts every axis alike, also the last one of {listing(found)}, which has the weight given; an "
-        "axis of so little weight may be an error of the fit."
+        f"{low.title} counts every axis alike, also axes of little weight, which may be errors of the fit: the last "
+        f"axis of {listing(found)}."
     ]
 
 
@@ -133,14 +135,14 @@ def _short(finding: Finding) -> str:
         FindingKind.ROTATED: "are rotated",
         FindingKind.MIXED: "are mixed",
         FindingKind.PACKED: "share one code",
-        FindingKind.CIRCLE: "takes two codes",
+        FindingKind.CIRCLE: "is encoded in two codes",
         FindingKind.SPREAD: f"is spread over {len(finding.codes)} codes",
-        FindingKind.COPIED: f"is held {len(finding.codes)} times",
-        FindingKind.CURVED: "is not read by a line",
-        FindingKind.FOLDED: "is told, but not which way",
-        FindingKind.PARTLY: f"{be} read only in part",
-        FindingKind.LOST: f"{be} not read by any probe",
-        FindingKind.EMPTY: f"{'carries' if one else 'carry'} no factor",
+        FindingKind.COPIED: f"is encoded {len(finding.codes)} times",
+        FindingKind.CURVED: "is not encoded linearly",
+        FindingKind.FOLDED: "is encoded, but R² does not show it",
+        FindingKind.PARTLY: f"{be} predicted only in part",
+        FindingKind.LOST: f"{be} not predicted by any probe",
+        FindingKind.EMPTY: f"{'encodes' if one else 'encode'} no factor",
     }.get(finding.kind, str(finding.kind))
 
 
@@ -192,7 +194,9 @@ def _unseen(found: list[Finding], high: Metric, report: Report) -> str:
     if values is None or not np.isfinite(values).all() or is_blamed.all() or not is_blamed.any():
         return "."
     here, there = float(values[is_blamed].mean()), float(values[~is_blamed].mean())
-    return f"; {spoken(high.title)} is {here:.2f} and {there:.2f}." if abs(here - there) < SHOWS / 2 else "."
+    if abs(here - there) >= SHOWS / 2:
+        return "."
+    return f"; {spoken(high.title)} is {here:.2f} for the factors concerned and {there:.2f} for the others."
 
 
 def _oriented(metric: Metric, values: FloatArray | None) -> FloatArray | None:
@@ -250,7 +254,7 @@ def disagreements(report: Report) -> list[Disagreement]:
     return found
 
 
-def explain(found: Disagreement, report: Report, judged: list[Verdict]) -> str:
+def explain(found: Disagreement, report: Report, properties: list[Verdict]) -> str:
     """Say what the two scores ask, and in which respects they differ that may have set them apart."""
     low, high = found.low[0], found.high[0]
     asked = [f"{metric.title} ({place:.2f}) asks: {metric.summary}" for metric, place in (found.low, found.high)]
@@ -261,8 +265,8 @@ def explain(found: Disagreement, report: Report, judged: list[Verdict]) -> str:
         *caused,
         *bounded,
         *_misled(low, high, report),
-        *([] if caused else _also_counts(low, high, judged)),
-        *_blind(high, low, report),
+        *([] if caused else _also_counts(low, high, properties)),
+        *_invariance(high, low, report),
         *_few_bins(low, report),
         *_known(low, [*_cases(HARSH, report), *factors], "low"),
         *_known(high, _cases(FLATTERING, report), "high"),
@@ -283,9 +287,9 @@ def _misled(low: Metric, high: Metric, report: Report) -> list[str]:
     return [f"Factors depend on each other here, which misleads {listing(titles)}."]
 
 
-def _also_counts(low: Metric, high: Metric, judged: list[Verdict]) -> list[str]:
+def _also_counts(low: Metric, high: Metric, properties: list[Verdict]) -> list[str]:
     """Name what only the lower score is about as well, where the codes are not good at it."""
-    levels = {verdict.about: verdict for verdict in judged if verdict.middle is not None and verdict.middle < GOOD}
+    levels = {verdict.about: verdict for verdict in properties if verdict.middle is not None and verdict.middle < GOOD}
     extra = [prop for prop in low.measures if prop not in high.measures and prop in levels]
     if not extra:
         return []
@@ -293,12 +297,12 @@ def _also_counts(low: Metric, high: Metric, judged: list[Verdict]) -> list[str]:
     return [f"{low.title} also counts {listing(parts)}."]
 
 
-def _blind(metric: Metric, other: Metric, report: Report) -> list[str]:
+def _invariance(metric: Metric, other: Metric, report: Report) -> list[str]:
     """Say that the higher score does not notice a rotation and the lower does, where one was found."""
     unseen = Invariance.ROTATION in metric.invariant_to - other.invariant_to
     if not unseen or not any(finding.kind is FindingKind.ROTATED for finding in report.findings):
         return []
-    return [f"{metric.title} does not notice turning the codes, {spoken(other.title)} does."]
+    return [f"{metric.title} is invariant to rotations of the codes, {spoken(other.title)} is not."]
 
 
 def _cases(known: Mapping[str, tuple[FindingKind, ...]], report: Report) -> list[str]:
@@ -314,7 +318,7 @@ def _cases_of_factors(report: Report) -> list[str]:
 
 
 def _few_bins(low: Metric, report: Report) -> list[str]:
-    """Say which factors have more values than a code has bins, for scores that count and have no other ceiling."""
+    """Say which factors have more values than a code has bins, for scores from bins without another ceiling."""
     n_bins = report.setup.options.get(low.name, {}).get("n_bins", 0)
     columns = zip(report.setup.factor_names, report.setup.factor_levels, strict=True)
     many = [f"“{name}” ({levels})" for name, levels in columns if levels and levels > n_bins]

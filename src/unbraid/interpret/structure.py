@@ -50,7 +50,7 @@ class Structure:
             ``(n_factors,)``.
         predicted_linearly: The same of the linear probe; NaN where it was not run, ``(n_factors,)``.
         margin: How far ``predicted`` may be off for one factor, by the confidence interval of the mean over factors.
-        lost: For which factors no probe beats a blind guess, ``(n_factors,)``.
+        lost: For which factors no probe beats the baseline that ignores the codes, ``(n_factors,)``.
         main_codes: For each factor, the codes that its probe uses; empty where the evidence does not show them.
         partial_codes: For each factor that is predicted, but not well enough to show its main codes, the codes that a
             linear probe uses, if each of them is informative alone and no probe does better than the linear one.
@@ -341,7 +341,7 @@ def describe_codes(report: Report, group: Group, shares: FloatArray) -> tuple[st
     factors, codes = report.setup.factor_names, report.setup.code_names
     owners = {j: factors_of(shares, j, group.factors) for j in group.codes}
     mixing = tuple(j for j, owner in owners.items() if len(owner) > 1)
-    parts = [f"“{codes[j]}” is about “{factors[owner[0]]}” alone" for j, owner in owners.items() if len(owner) == 1]
+    parts = [f"“{codes[j]}” encodes “{factors[owner[0]]}” only" for j, owner in owners.items() if len(owner) == 1]
     parts += [
         f"“{codes[j]}” mixes “{factors[owners[j][0]]}” with {quoted([factors[k] for k in owners[j][1:]])}"
         for j in mixing
@@ -354,7 +354,7 @@ def leaks(report: Report, structure: Structure, pairs: Sequence[tuple[int, int]]
     names, codes = report.setup.factor_names, report.setup.code_names
     linear = linear_r2(report, structure.by_single_code)
     return [
-        f"“{codes[j]}” has a little of “{names[other]}” too ({linear[j, other]:.2f} of its variance)"
+        f"“{codes[j]}” also encodes a little of “{names[other]}” ({linear[j, other]:.2f} of its variance)"
         for k, j in pairs
         for other in np.flatnonzero((linear[j] >= SPOKEN_OF) & (np.arange(len(names)) != k))
         if not depend(report, {names[k], names[other]})

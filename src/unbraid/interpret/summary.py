@@ -43,7 +43,7 @@ class Opening:
     Attributes:
         verdict: What the representation is good and bad at.
         findings: How the codes encode the factors.
-        numbers: The same as numbers: the middle scores, and how high some can get at all.
+        numbers: The same as numbers: the median scores, and the ceilings of some scores.
         caution: How far to trust that: chance, scores that disagree, factors that differ.
         disagreements: For each property whose scores disagree markedly, what they ask and why they may.
     """
@@ -59,63 +59,66 @@ def opening(report: Report) -> Opening:
     """Summarise the scores in sentences."""
     if not report.scores:
         return Opening(verdict="Nothing could be scored; the reasons are below.", caution="")
-    judged, apart = verdicts(report), disagreements(report)
+    properties, apart = verdicts(report), disagreements(report)
     caution = [
-        *_one_factor(judged, report),
-        *_partly_failed(judged),
+        *_one_factor(properties, report),
+        *_partly_failed(properties),
         *_chance(report),
         *_disagreements(apart),
         *_factors(report),
     ]
     return Opening(
-        verdict=" ".join([*_judged(judged, report), *_independence(report), *_unscored(judged, report)]),
+        verdict=" ".join([*_verdict_words(properties, report), *_independence(report), *_unscored(properties, report)]),
         findings=tuple(finding.sentence for finding in report.findings),
-        numbers=" ".join([*_scale(judged, report), *_ceilings(report)]),
+        numbers=" ".join([*_scale(properties, report), *_ceilings(report)]),
         caution=" ".join(caution),
-        disagreements=tuple(explain(item, report, judged) for item in apart),
+        disagreements=tuple(explain(item, report, properties) for item in apart),
     )
 
 
-def _judged(judged: list[Verdict], report: Report) -> list[str]:
-    """Say the levels, and at once where dependent factors mislead the scores behind them."""
-    levels, misled = _levels(judged, report), _dependence(report)
+def _verdict_words(properties: list[Verdict], report: Report) -> list[str]:
+    """Say the levels, and where dependent factors mislead the scores behind them."""
+    levels, misled = _levels(properties, report), _dependence(report)
     return [*levels, *(f"But {said}" if levels else f"Note that {said}" for said in misled)]
 
 
-def _levels(judged: list[Verdict], report: Report) -> list[str]:
+def _levels(properties: list[Verdict], report: Report) -> list[str]:
     parts = []
     for _, word in LEVELS:
-        names = _explained(judged, report, word)
+        names = _explained(properties, report, word)
         if names:
             parts.append(f"{word} at {listing(names)}")
     joined = ", and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
     sentences = [f"This representation is {joined}."] if parts else []
-    chance = {Level.AT_CHANCE: "does no better than chance at", Level.NOT_TOLD: "cannot be told from chance in"}
+    chance = {
+        Level.AT_CHANCE: "does no better than chance at",
+        Level.NOT_TOLD: "cannot be distinguished from chance in",
+    }
     for level, words in chance.items():
-        names = _explained(judged, report, level)
+        names = _explained(properties, report, level)
         if names:
             sentences.append(f"{'It' if sentences else 'This representation'} {words} {listing(names)}.")
     return sentences
 
 
-def _explained(judged: list[Verdict], report: Report, level: Level) -> list[str]:
+def _explained(properties: list[Verdict], report: Report, level: Level) -> list[str]:
     """Name the properties with this verdict, the meaning of each, and the exceptions to a good verdict."""
-    return [f"{v.about} ({MEANING[v.about]}{exceptions(v, report)})" for v in judged if v.level is level]
+    return [f"{v.about} ({MEANING[v.about]}{exceptions(v, report)})" for v in properties if v.level is level]
 
 
-def _scale(judged: list[Verdict], report: Report) -> list[str]:
-    parts = [f"{v.middle:.2f} for {v.about}" for v in judged if v.middle is not None]
+def _scale(properties: list[Verdict], report: Report) -> list[str]:
+    parts = [f"{v.middle:.2f} for {v.about}" for v in properties if v.middle is not None]
     if not parts:
         return []
     with_null = any(score.null is not None for score in report.scores.values())
-    zero = "what shuffled factors score" if with_null else "the worst possible (no chance level was computed)"
-    return [f"On a scale from 0, {zero}, to 1, the best of its range, the middle score is {listing(parts)}."]
+    zero = "the chance level" if with_null else "the worst possible value; no chance level was computed"
+    return [f"On a scale from 0 ({zero}) to 1 (the best possible value), the median score is {listing(parts)}."]
 
 
 def _independence(report: Report) -> list[str]:
     found = [(m, s, against_chance(m, s)) for m, s in scores_of(report, Property.INDEPENDENCE) if m.source.label_free]
     worse = [
-        f"{spoken(m.title)} is {number(s.value)} where independent codes give {number(s.null)}"
+        f"{spoken(m.title)} is {number(s.value)}, for independent codes {number(s.null)}"
         for m, s, where in found
         if where is AgainstChance.WORSE
     ]
@@ -123,7 +126,7 @@ def _independence(report: Report) -> list[str]:
         like = ", as some factors do" if report.dependence is not None and report.dependence.dependent_pairs else ""
         return [f"The codes depend on each other{like}: {worse[0]}{_closest(report)}."]
     if any(where is not AgainstChance.UNKNOWN for *_, where in found):
-        return ["The codes cannot be told from independent ones."]
+        return ["The codes cannot be distinguished from independent codes."]
     return []
 
 
@@ -141,11 +144,11 @@ def _closest(report: Report) -> str:
     both = {names[rows[first]], names[columns[first]]}
     shared = next((item for item in report.findings if len(item.factors) == 1 and both <= set(item.codes)), None)
     why = "" if shared is None else f", the codes of {quoted(shared.factors)}"
-    return f", most of all {quoted([names[rows[first]], names[columns[first]]])}{why}"
+    return f"; the most dependent are {quoted([names[rows[first]], names[columns[first]]])}{why}"
 
 
-def _unscored(judged: list[Verdict], report: Report) -> list[str]:
-    empty = [v for v in judged if v.level is Level.NOT_SCORED]
+def _unscored(properties: list[Verdict], report: Report) -> list[str]:
+    empty = [v for v in properties if v.level is Level.NOT_SCORED]
     if empty and not report.setup.n_factors:
         return [f"No factors were given, so nothing can be said about {_names(empty)}."]
     failed, not_run = [v for v in empty if v.n_failed], [v for v in empty if not v.n_failed]
@@ -157,8 +160,8 @@ def _unscored(judged: list[Verdict], report: Report) -> list[str]:
     return sentences
 
 
-def _names(judged: list[Verdict]) -> str:
-    return listing([str(v.about) for v in judged])
+def _names(properties: list[Verdict]) -> str:
+    return listing([str(v.about) for v in properties])
 
 
 def _dependence(report: Report) -> list[str]:
@@ -169,20 +172,22 @@ def _dependence(report: Report) -> list[str]:
     pairs = report.dependence.dependent_pairs
     who = quoted([pairs[0].first, pairs[0].second]) if len(pairs) == 1 else f"{len(pairs)} pairs of factors"
     verb = "depend on each other" if len(pairs) == 1 else "depend"
-    return [f"{who} {verb}, which misleads {len(misled)} of the {count(len(report.scores), 'score')} behind this."]
+    return [
+        f"{who} {verb}, which misleads {len(misled)} of the {count(len(report.scores), 'score')} behind this verdict."
+    ]
 
 
-def _one_factor(judged: list[Verdict], report: Report) -> list[str]:
-    judges_modularity = any(v.about is Property.MODULARITY and v.n_scores for v in judged)
-    if report.setup.n_factors != 1 or not judges_modularity:
+def _one_factor(properties: list[Verdict], report: Report) -> list[str]:
+    has_modularity = any(v.about is Property.MODULARITY and v.n_scores for v in properties)
+    if report.setup.n_factors != 1 or not has_modularity:
         return []
-    return ["With one factor, no code can mix factors, so the verdict on modularity says little."]
+    return ["With one factor, no code can mix factors, so the verdict on modularity means little."]
 
 
-def _partly_failed(judged: list[Verdict]) -> list[str]:
+def _partly_failed(properties: list[Verdict]) -> list[str]:
     return [
         f"{count(v.n_failed, 'metric')} of {v.about} failed; the verdict on it rests on the other {v.n_scores}."
-        for v in judged
+        for v in properties
         if v.n_failed and v.n_scores
     ]
 
@@ -192,16 +197,16 @@ def _chance(report: Report) -> list[str]:
     where = {spoken(metric.title): against_chance(metric, score) for metric, score in found}
     known = [title for title in where if where[title] is not AgainstChance.UNKNOWN]
     if not known:
-        return ["Scores were not compared with chance, so some may be luck."] if found else []
+        return ["Scores were not compared with chance, so some may be due to chance."] if found else []
     same = [title for title in known if where[title] is AgainstChance.SAME]
     worse = [title for title in known if where[title] is AgainstChance.WORSE]
     if not same and not worse:
-        return [f"All {len(known)} scores compared with chance are clear of it."] if len(known) > 1 else []
+        return [f"All {len(known)} scores that have a chance level are better than chance."] if len(known) > 1 else []
     if len(same) == len(known) > 1:
-        return [f"None of the {len(known)} scores compared with chance can be told from it."]
+        return [f"None of the {len(known)} scores that have a chance level is distinguished from chance."]
     total, sentences = count(len(known), "score"), []
     if same:
-        sentences.append(f"{len(same)} of {total} cannot be told from chance: {listing(same)}.")
+        sentences.append(f"{len(same)} of {total} cannot be distinguished from chance: {listing(same)}.")
     if worse:
         verb = "is" if len(worse) == 1 else "are"
         sentences.append(f"{len(worse)} of {total} {verb} worse than chance: {listing(worse)}.")
@@ -212,7 +217,7 @@ def _disagreements(found: list[Disagreement]) -> list[str]:
     if not found:
         return []
     parts = [f"{item.about} ({item.names})" for item in found]
-    return [f"On the scale from chance to best, scores about one property disagree markedly for {listing(parts)}."]
+    return [f"On the scale from chance to best, scores of the same property disagree markedly: {listing(parts)}."]
 
 
 def _factors(report: Report) -> list[str]:
@@ -234,10 +239,9 @@ def _factors(report: Report) -> list[str]:
         return []
     low, high = (np.flatnonzero(np.abs(means - end) <= tie) for end in (means.min(), means.max()))
     weakest, strongest = (quoted([names[k] for k in part]) for part in (low, high))
-    verb = "comes" if len(low) == 1 else "come"
     return [
-        f"Of the factors, {weakest} {verb} out weakest (mean {means[low].mean():.2f} over the {len(table)} scores from "
-        f"0 to 1 that are given factor by factor) and {strongest} strongest ({means[high].mean():.2f})."
+        f"By factor, scores are lowest for {weakest} (mean {means[low].mean():.2f} over the {len(table)} scores from 0 "
+        f"to 1 that have a value for each factor) and highest for {strongest} ({means[high].mean():.2f})."
         f"{_still_there(report, low)}"
     ]
 
@@ -257,7 +261,8 @@ def _still_there(report: Report, factors: IntArray) -> str:
         return ""
     least, of = math.floor(100 * best[factors].min()) / 100, "it" if len(factors) == 1 else "each"
     share = "all" if least >= 1 else f"at least {least:.2f}"
-    return f" That is not for want of information: the best probe predicts {share} of {of}."
+    who = quoted([report.setup.factor_names[k] for k in factors])
+    return f" The codes do encode {who}: the best probe predicts {share} of {of}."
 
 
 def _ceilings(report: Report) -> list[str]:
@@ -268,7 +273,9 @@ def _ceilings(report: Report) -> list[str]:
     parts = [f"{top.value:.2f} for {spoken(metric.title)}" for metric, top in known if top is not None]
     if not parts:
         return []
-    return [f"Not all scores can reach 1 here; perfect codes, one for each factor, get about {listing(parts)}."]
+    return [
+        f"Not every score can reach 1 on these factors: perfect codes, one for each factor, get about {listing(parts)}."
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ from unbraid.results.report import Report
 from unbraid.results.score import Score
 
 MEANING = {
-    Property.MODULARITY: "each code is about one factor",
-    Property.COMPACTNESS: "each factor sits in one code",
+    Property.MODULARITY: "each code encodes one factor",
+    Property.COMPACTNESS: "each factor is encoded in one code",
     Property.EXPLICITNESS: "the factors can be predicted from the codes",
     Property.ORTHOGONALITY: "each factor has directions of its own",
     Property.INDEPENDENCE: "the codes do not depend on each other",
@@ -39,7 +39,7 @@ class Level(StrEnum):
     WEAK = "weak"
     POOR = "poor"
     AT_CHANCE = "at chance"
-    NOT_TOLD = "not told from chance"
+    NOT_TOLD = "not distinguished from chance"
     NOT_SCORED = "not scored"
     NO_VERDICT = "no verdict"
     DEPENDENT = "dependent"
@@ -52,7 +52,7 @@ LEVELS = ((0.9, Level.VERY_GOOD), (0.7, Level.GOOD), (0.4, Level.MIDDLING), (0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """One property, judged.
+    """The verdict on one property.
 
     Attributes:
         about: The property.
@@ -74,13 +74,13 @@ class Verdict:
 
 
 def verdicts(report: Report) -> list[Verdict]:
-    """Judge every property from its scores."""
+    """Return the verdict on every property, from its scores."""
     failed = [METRICS[name].measures[0] for name in report.failures]
     return [_verdict(prop, scores_of(report, prop), failed.count(prop)) for prop in Property]
 
 
 def scores_of(report: Report, prop: Property) -> list[tuple[Metric, Score]]:
-    """Return the scores whose first property is ``prop``; each score is judged under one property only."""
+    """Return the scores whose first property is ``prop``; each score counts towards one property only."""
     return [(METRICS[name], score) for name, score in report.scores.items() if METRICS[name].measures[0] is prop]
 
 
@@ -120,10 +120,10 @@ def _no_points(scores: list[tuple[Metric, Score]], labelled: list[tuple[Metric, 
     if not scores:
         return ""
     if labelled and not any(metric.has_null for metric, _ in labelled):
-        return "Not on this scale: shuffled factors do not tell what chance scores here."
+        return "Not on this scale: shuffled factors give no chance level for these scores."
     if labelled:
-        return "Chance alone comes so close to the best possible that these scores tell nothing here."
-    return "Not on this scale: independent codes, the chance level of these scores, are the best there is."
+        return "The chance level is so close to the best possible value that these scores are uninformative here."
+    return "Not on this scale: the chance level of these scores is the best possible value, that of independent codes."
 
 
 #: A factor, code or pair below this is an exception to a verdict of that level; a lesser one claims nothing of each.

@@ -14,8 +14,8 @@ from unbraid.results.finding import Finding, FindingKind
 from unbraid.results.report import Report
 from unbraid.results.score import Score
 
-#: A factor is predicted in part below the first; lost if no probe beats a guess and, within the margin, none is above
-#: the second.
+#: A factor is predicted in part below the first; lost if no probe beats the baseline and, within the margin, none is
+#: above the second.
 IN_PART, HARDLY = 0.7, 0.3
 #: What trees must have over a line to say that a factor needs a curve.
 CURVE = 0.2
@@ -48,8 +48,8 @@ def no_factor_predicted(report: Report, structure: Structure) -> list[Finding]:
     if not (as_noise and quiet and hardly) or any(_leaves_a_trace(report, k) for k in range(len(structure.predicted))):
         return []
     sentence = (
-        f"No code shows any of the factors in these {report.setup.n_samples} rows: no probe predicts more than from "
-        "shuffled factors, and no code alone is more informative than chance."
+        f"The codes encode none of the factors in these {report.setup.n_samples} rows: no probe predicts the factors "
+        "better than shuffled factors, and no single code is more informative than chance."
     )
     return [Finding(kind=FindingKind.LOST, sentence=sentence, factors=tuple(report.setup.factor_names))]
 
@@ -103,17 +103,17 @@ def _fold(report: Report, structure: Structure, name: str, k: int, j: int) -> Fi
     code, predicted = report.setup.code_names[j], f"{structure.predicted[k]:.2f}"
     assert structure.information is not None
     share = structure.information[j, k] / structure.entropy[k]
-    told = f"{min(share, 1.0):.2f} of its entropy" if np.isfinite(share) else "by counts in bins"
+    told = f"{min(share, 1.0):.2f} of its entropy" if np.isfinite(share) else "estimated in bins"
     start = f"“{code}” is informative about “{name}” ({told})"
     if _ran_trees(report):
         sentence = (
-            f"{start}, but probes predict {predicted} of it by R²: its mean hardly changes with the code, as where a "
-            "sign is lost. Scores from counts credit the code, scores from R² do not."
+            f"{start}, but probes predict only {predicted} of “{name}” (R²): the mean of “{name}” hardly changes with "
+            "the code, as when a sign is lost. Scores estimated in bins credit the code; scores based on R² do not."
         )
         return Finding(kind=FindingKind.FOLDED, sentence=sentence, factors=(name,), codes=(code,))
     return Finding(
         kind=FindingKind.CURVED,
-        sentence=f"{start}, but a linear probe predicts {predicted} of it.",
+        sentence=f"{start}, but a linear probe predicts only {predicted} of it.",
         factors=(name,),
         codes=(code,),
     )
@@ -126,7 +126,8 @@ def _packed(report: Report, structure: Structure) -> list[Finding]:
         here = [k for k in range(len(names)) if structure.codes_of(k) == (j,)]
         factors = tuple(names[k] for k in here)
         if len(here) > 1 and any(structure.partial_codes[k] for k in here) and not depend(report, factors):
-            sentence = f"{quoted(factors, MOST_NAMES)} are predicted, as far as they are, from one code, “{code}”."
+            who = quoted(factors, MOST_NAMES)
+            sentence = f"{who} share one code, “{code}”; at least one of them is predicted only in part."
             found.append(Finding(kind=FindingKind.PACKED, sentence=sentence, factors=factors, codes=(code,)))
     return found
 
@@ -170,15 +171,17 @@ def _lost(report: Report, structure: Structure, told: set[str]) -> list[Finding]
     lost = tuple(n for k, n in enumerate(names) if gone[k] and n not in told and not _leaves_a_trace(report, k))
     if not lost:
         return []
-    sentence = f"No probe predicts {quoted(lost, MOST_NAMES)} from the codes any better than a blind guess"
+    sentence = (
+        f"No probe predicts {quoted(lost, MOST_NAMES)} from the codes better than a baseline that ignores the codes"
+    )
     sentence += (
-        "." if structure.clearly_above_chance is None else ", and no code alone is more informative than chance."
+        "." if structure.clearly_above_chance is None else ", and no single code is more informative than chance."
     )
     return [Finding(kind=FindingKind.LOST, sentence=sentence, factors=lost)]
 
 
 def _leaves_a_trace(report: Report, k: int) -> bool:
-    """Tell whether a classifier of values has more of a factor than chance."""
+    """Tell whether a classifier predicts the values of a factor better than chance."""
     for score in _classifier_scores(report):
         chance = 0.0 if score.null is None else score.null
         half_width = (score.half_width or 0.0) * report.setup.n_factors**0.5

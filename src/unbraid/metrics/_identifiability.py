@@ -148,9 +148,9 @@ def _sentence(
         start = f"The scores support that the codes identify the factors up to {supported}"
     if in_the_way:
         named = ", ".join(f"{name} ({scores[name]:.2f})" for name in in_the_way)
-        aim = "what stands in the way is" if supported is Identified.NOTHING else "what keeps it from more is"
-        start += f"; {aim} {named}"
-    start += f" (scores from {1 - tolerance:g} up are taken for 1)."
+        claim = "a claim" if supported is Identified.NOTHING else "a stronger claim"
+        start += f"; {claim} needs a higher {named}"
+    start += f" (scores of at least {1 - tolerance:g} count as 1)."
     return start + (f" But {'; and '.join(caveats)}." if caveats else "")
 
 

@@ -24,7 +24,7 @@ class Card:
     question: str
     claims: tuple[str, ...]
     passed: int
-    judged: int
+    tested: int
     share: float
     n_failures: int
     failures: tuple[tuple[str, tuple[tuple[CaseFinding, str], ...]], ...]
@@ -93,20 +93,20 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
 def lede(audit: Audit) -> str:
     """Say in a sentence or two how it went."""
     counts = {candidate.name: audit.count(candidate.name) for candidate in audit.candidates}
-    passed, judged = (sum(values) for values in zip(*counts.values(), strict=True))
-    text = f"{passed:,} of {count(judged, 'judgement')} passed."
+    passed, tested = (sum(values) for values in zip(*counts.values(), strict=True))
+    text = f"{passed:,} of {count(tested, 'test')} passed."
     clean = [name for name, (good, all_of_them) in counts.items() if good == all_of_them]
     if len(audit.candidates) == 1:
         failed = [finding.case for finding in audit.failures(audit.candidates[0].name)]
-        return text + (f" It failed in {listing(failed)}." if failed else " It did what it should in every case.")
+        return text + (f" It failed in {listing(failed)}." if failed else " It behaved as it should in every case.")
     if clean:
         return text + f" Without a failure: {listing(clean)}."
-    return text + " No metric did what it should in every case, so each is to be read with its failures in mind."
+    return text + " No metric behaved as it should in every case: read each metric with its failures in mind."
 
 
 def make_card(audit: Audit, candidate: Candidate) -> Card:
     """Return one row of the score card."""
-    passed, judged = audit.count(candidate.name)
+    passed, tested = audit.count(candidate.name)
     known = METRICS.get(candidate.name) if not audit.meta["own_metric"] else None
     failures = audit.failures(candidate.name)
     return Card(
@@ -115,8 +115,8 @@ def make_card(audit: Audit, candidate: Candidate) -> Card:
         question=known.summary if known else "",
         claims=tuple(str(prop) for prop in candidate.measures),
         passed=passed,
-        judged=judged,
-        share=round(100 * passed / judged, 1) if judged else 0.0,
+        tested=tested,
+        share=round(100 * passed / tested, 1) if tested else 0.0,
         n_failures=len(failures),
         failures=_by_reason(failures),
     )

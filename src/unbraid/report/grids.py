@@ -103,7 +103,7 @@ def code_remarks(report: Report, names: Sequence[str]) -> list[str]:
     """Say after the names of codes which never change, and which carry no factor."""
     dead = set(report.setup.dead_codes)
     empty = {name for finding in report.findings if finding.kind is FindingKind.EMPTY for name in finding.codes}
-    return ["never changes" if name in dead else "carries no factor" if name in empty else "" for name in names]
+    return ["never changes" if name in dead else "encodes no factor" if name in empty else "" for name in names]
 
 
 def make_rows(
@@ -178,7 +178,7 @@ def code_code_map(report: Report) -> Grid | None:
     return Grid(
         key="code-correlation",
         title="Correlation between codes",
-        caption=f"From {MINUS}1 to 1; away from the diagonal, 0 is best. It sees straight-line dependence only.",
+        caption=f"From {MINUS}1 to 1; away from the diagonal, 0 is best. It shows linear dependence only.",
         corner="code by code",
         columns=tuple(clip(name) for name in shown),
         rows=make_rows(matrix[np.ix_(kept, kept)], shown, top=1.0),
@@ -194,7 +194,7 @@ def factor_factor_maps(report: Report) -> list[Grid]:
 
 def _factor_pair_grid(report: Report, name: str, matrix: FloatArray) -> Grid:
     factors = report.setup.factor_names
-    # What a factor shares with itself says nothing, so the diagonal is left empty.
+    # The overlap of a factor with itself has no meaning, so the diagonal is left empty.
     pairs = np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix)
     shown = [factors[k] for k in range(min(len(factors), MAX_PAIRED))]
     return Grid(
@@ -219,15 +219,15 @@ def _information(report: Report) -> list[_Map]:
         _Map(
             key="mutual-information",
             title="Mutual information",
-            caption=f"How much each code alone tells about each factor, in nats, as {METRICS[name].title} counted it.",
+            caption=f"Information of each code about each factor, in nats, as estimated for {METRICS[name].title}.",
             matrix=matrix,
             top=largest(matrix),
         ),
         _Map(
             key="mutual-information-share",
             title="Mutual information, share",
-            caption="How the information about a factor divides over the codes: each column adds to 1. "
-            "Many codes that know a little add up, so read it beside the nats.",
+            caption="How the information about a factor divides over the codes: each column sums to 1. "
+            "Many codes with a little information add up, so compare the shares with the nats.",
             matrix=share,
             top=1.0,
         ),
@@ -248,7 +248,7 @@ def _importances(report: Report) -> list[_Map]:
         _Map(
             key=f"importance-{family}",
             title=f"Importance, {title.rpartition(', ')[2]}",
-            caption="How much the probe that predicts a factor uses each code: each column adds to 1, "
+            caption="How much the probe that predicts a factor uses each code: each column sums to 1, "
             "or is 0 where no code helps.",
             matrix=matrix,
             top=1.0,
@@ -309,7 +309,7 @@ def factor_grid(report: Report) -> Grid | None:
         key="by-factor",
         title="Factor by factor",
         caption="Each row is a score, each column a factor. A column that is low throughout is a factor that the "
-        "codes carry badly; where lower is better, the other way round.",
+        "codes encode badly; where lower is better, a column that is high throughout.",
         corner="score by factor",
         columns=tuple(clip(name) for name in shown),
         rows=rows,
@@ -318,7 +318,7 @@ def factor_grid(report: Report) -> Grid | None:
 
 
 def code_grid(report: Report) -> Grid | None:
-    """Return codes by scores: which code is about nothing, or about everything?"""
+    """Return codes by scores: the codes that encode no factor, or several factors."""
     found = {name: score.per_code for name, score in report.scores.items() if score.per_code is not None}
     if not found:
         return None
@@ -341,9 +341,9 @@ def code_grid(report: Report) -> Grid | None:
     return Grid(
         key="by-code",
         title="Code by code",
-        caption="Each row is a code, each column a score that is given code by code. A dash: the score leaves the "
-        "code out, because it never changes or because no factor needs it. DCI weighs each "
-        "code by how much factors need it: the value of one that none needs, however high, does not count.",
+        caption="Each row is a code, each column a score that has a value for each code. A dash: the score leaves "
+        "the code out, because the code never changes or no factor needs it. DCI weights each code by its importance, "
+        "so that the value of an unused code, however high, does not count.",
         corner="code by score",
         columns=tuple(METRICS[n].title + ("" if METRICS[n].higher_is_better else " (lower is better)") for n in found),
         rows=rows,

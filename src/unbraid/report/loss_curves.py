@@ -163,12 +163,12 @@ def _chart(name: str, curves: Mapping[int, tuple[str, LossCurve]], x: Scale, y: 
     return line_chart(
         [_series(style, "" if alone else who, name, curve) for style, (who, curve) in curves.items()],
         title=name,
-        description=f"{name}. Loss of a blind guess: {listing(list(guesses), 99)}. {' '.join(told)}",
+        description=f"{name}. Baseline loss: {listing(list(guesses), 99)}. {' '.join(told)}",
         base=y.start,
         x=x,
         y=y,
         y_marks=None if is_tall else (),
-        levels=[(loss, f"blind guess {text}" if is_tall else text) for text, loss in guesses.items()],
+        levels=[(loss, f"baseline {text}" if is_tall else text) for text, loss in guesses.items()],
     )
 
 
@@ -224,15 +224,15 @@ def _table(key: str, name: str, curves: LossCurves) -> Grid:
     n_rungs = max(len(curve.losses) for _, curve in rows)
     shared = all(np.allclose(curve.capacities, rows[0][1].capacities) for _, curve in rows)
     columns = (
-        [number(c) for c in rows[0][1].capacities.tolist()] if shared else [f"rung {t + 1}" for t in range(n_rungs)]
+        [number(c) for c in rows[0][1].capacities.tolist()] if shared else [f"step {t + 1}" for t in range(n_rungs)]
     )
     where = "Columns are capacities" if shared else "Each cell gives loss, interval and, after the @, capacity"
     return Grid(
         key=key,
         title=f"Loss by capacity{f', {name}' if name else ''}",
-        caption=f"{where} ({curves.axis or 'capacity'}). In brackets, the 95 % interval over held-out rows.",
+        caption=f"{where} ({curves.axis or 'capacity'}). In brackets, the 95 % confidence interval over the test set.",
         corner="factor by capacity",
-        columns=("blind guess", *columns),
+        columns=("baseline", *columns),
         rows=tuple(_row(factor, curve, shared) for factor, curve in rows),
     )
 

@@ -111,14 +111,14 @@ def opening(analysis: ManifoldAnalysis) -> str:
     active = analysis.n_active
     top = [f"z{i}" for i in analysis.order[: min(NAMED, active)]]
     sentences = [
-        f"{active:,} of {count(analysis.latent_dim, 'latent')} move the data at all, {listing(top)} the most; "
-        f"together they move it as {number(analysis.effective_dimension)} equal ones would."
+        f"{active:,} of {count(analysis.latent_dim, 'latent')} move the data, {listing(top)} the most; "
+        f"the effective dimension is {number(analysis.effective_dimension)}."
     ]
     if active > 1:
         shared = analysis.total_correlation_per_latent
-        alone = "each moves the data in directions of its own."
-        verdict = f"next to nothing, so that {alone}" if shared < NEXT_TO_NOTHING else f"0 would mean that {alone}"
-        sentences.append(f"They share {number(shared)} nats per latent: {verdict}")
+        orthogonal = "the latents move the data in orthogonal directions."
+        meaning = f"near 0, so {orthogonal}" if shared < NEXT_TO_NOTHING else f"0 would mean that {orthogonal}"
+        sentences.append(f"The total correlation is {number(shared)} nats per latent: {meaning}")
     return " ".join(sentences)
 
 
@@ -217,7 +217,7 @@ def make_spectrum(analysis: ManifoldAnalysis) -> Chart:
         [by_rank, numbered],
         title="Spectrum",
         description=f"Entropies of {len(order)} active latents fall from {short(high)} to {short(low)} nats.",
-        x_label="place (or latent)",
+        x_label="rank (or number of the latent)",
         base=SPECTRUM,
         x=Scale(low=0.5, high=n + 0.5),
         y=y,

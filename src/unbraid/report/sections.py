@@ -28,14 +28,14 @@ class DependenceView:
     """The section about factors that depend on each other.
 
     Attributes:
-        says: Result of the test of dependence, in a sentence.
-        grid: Strength of every two factors.
+        sentence: Result of the test of dependence, in a sentence.
+        grid: Dependence of every two factors.
         doubts: Reasons to distrust scores, each with the scores it is about.
         better: Scores to read instead: title, name, value or empty where it was not run.
         hint: How to get those that were not run, or empty.
     """
 
-    says: str
+    sentence: str
     grid: Grid
     doubts: tuple[Doubt, ...]
     better: tuple[tuple[str, str, str], ...]
@@ -54,7 +54,7 @@ def dependence_view(report: Report) -> DependenceView | None:
     better = read_instead(doubted)
     asked = metrics_to_ask_for(better, report.scores)
     return DependenceView(
-        says=_says(found),
+        sentence=_sentence(found),
         grid=_grid(report, found),
         doubts=tuple(
             Doubt(text=reason[0].upper() + reason[1:], about=tuple(titles)) for reason, titles in reasons.items()
@@ -64,7 +64,7 @@ def dependence_view(report: Report) -> DependenceView | None:
     )
 
 
-def _says(found: FactorDependence) -> str:
+def _sentence(found: FactorDependence) -> str:
     n_tied, n_pairs = len(found.dependent_pairs), len(found.pairs)
     return (
         f"{n_tied} of {count(n_pairs, 'pair')} of factors depend on each other by a permutation test with "
@@ -84,8 +84,8 @@ def _grid(report: Report, found: FactorDependence) -> Grid:
     return Grid(
         key="dependence",
         title="Dependence of factors",
-        caption="Mutual information of every two factors beyond what shuffled ones have, as a share of the most there "
-        "could be: 0 for independent factors, 1 where one is a function of the other.",
+        caption="Mutual information of every two factors in excess of shuffled factors, as a share of the largest "
+        "possible: 0 for independent factors, 1 where one is a function of the other.",
         corner="factor by factor",
         columns=tuple(clip(name) for name in shown),
         rows=make_rows(matrix[: len(shown), : len(shown)], list(shown), top=1.0),
@@ -130,7 +130,7 @@ def loss_grid(report: Report) -> Grid | None:
     return Grid(
         key="losses",
         title="Loss left, by axes kept",
-        caption="As a share of the loss with no axis. A dash: no more axes were found to help.",
+        caption="As a share of the loss without any axis. A dash: no further axis lowers the loss.",
         corner="factor by axes kept",
         columns=tuple(str(axis) for axis in range(len(found.losses))),
         rows=make_rows(found.losses.T, found.names, top=1.0),

@@ -52,7 +52,7 @@ def scatters(analysis: Analysis) -> ChartGroup | None:
     charts = [_scatter(analysis, x, y, found.at(x, y).r) for x, y in pairs]
     total = len(analysis.models.values)
     cut = (
-        f"Each plot shows {MOST_POINTS} of {total:,} models, picked evenly; r is that of all."
+        f"Each plot shows {MOST_POINTS} of {total:,} models, evenly spaced; r is computed over all models."
         if total > MOST_POINTS
         else ""
     )
@@ -172,7 +172,7 @@ def _against_size(lines: pd.DataFrame, column: str, datasets: Sequence[str]) -> 
     shown = every if len(every) <= 4 else [every[k] for k in np.linspace(0, len(every) - 1, 4).round().astype(int)]
     marks = [(float(n), f"{n:,}") for n in shown]
     loosest = float(lines["absolute_change"].max())
-    caption = f"up to {number(loosest)} from its value at the largest size, mean over models"
+    caption = f"at most {number(loosest)} away from the value at the largest size, mean over models"
     return line_chart(
         series, title=bare(column), caption=caption, x_label="rows", log_x=True, x_marks=marks, base=PANEL
     )
@@ -180,8 +180,9 @@ def _against_size(lines: pd.DataFrame, column: str, datasets: Sequence[str]) -> 
 
 def _settling(dataset: str, line: dict[Any, Any]) -> str:
     return (
-        f"{dataset}, {line['n_rows']:,} rows: mean {number(line['mean'])}; from the largest size it is "
-        f"{number(line['absolute_change'])} away on average, rank correlation {number(line['rank_correlation'])}"
+        f"{dataset}, {line['n_rows']:,} rows: mean {number(line['mean'])}; on average "
+        f"{number(line['absolute_change'])} away from the value at the largest size, "
+        f"rank correlation {number(line['rank_correlation'])}"
     )
 
 
@@ -203,7 +204,7 @@ def p_value(p: float) -> str:
     return text.replace("-", MINUS)
 
 
-def cell_says(at: Coefficient) -> str:
+def cell_tip(at: Coefficient) -> str:
     """Return everything known of one coefficient, to point at."""
     if np.isnan(at.r):
         return f"no correlation, n {at.n:,}"
@@ -250,7 +251,7 @@ def main_maps(analysis: Analysis) -> dict[str, list[Grid]]:
                 one,
                 key=f"{kind}-{method}",
                 title=method.capitalize(),
-                caption=f"{caption} {one.says}",
+                caption=f"{caption} {one.summary}",
                 level=analysis.level,
             )
             for method, one in getattr(analysis, kind).items()
@@ -270,7 +271,7 @@ def group_maps(analysis: Analysis, n_cells: int) -> tuple[list[Grid], str]:
         if n_cells > MOST_CELLS:
             left_out.append(title[0].lower() + title[1:])
             continue
-        caption = f"{count(int(one.n.to_numpy().max()), 'model')}. {one.says}"
+        caption = f"{count(int(one.n.to_numpy().max()), 'model')}. {one.summary}"
         maps.append(correlation_map(one, key=f"group-{len(maps)}", title=title, caption=caption, level=analysis.level))
     text = f"Not on this page, which would get heavy: {listing(left_out, 3)}. Write the tables as CSV to see them."
     return maps, text if left_out else ""
@@ -289,10 +290,10 @@ def _groups(analysis: Analysis) -> Iterator[tuple[str, Correlations]]:
 
 def _cell(at: Coefficient, level: float) -> Cell:
     if np.isnan(at.r):
-        return Cell(text=MISSING, exact=cell_says(at))
+        return Cell(text=MISSING, exact=cell_tip(at))
     star = "*" if at.p_corrected < level else "\u2007"
     shade = round(100 * min(1.0, abs(at.r)))
-    return Cell(text=short(at.r) + star, exact=cell_says(at), shade=shade, is_negative=at.r < 0)
+    return Cell(text=short(at.r) + star, exact=cell_tip(at), shade=shade, is_negative=at.r < 0)
 
 
 def _three(value: float) -> str:
@@ -342,7 +343,7 @@ def study_context(analysis: Analysis, *, name: str, about: str) -> dict[str, Any
         "facts": facts(analysis),
         "lede": opening(analysis),
         "findings": findings(analysis),
-        "says": found.says if found else "",
+        "method": found.summary if found else "",
         "lower": listing([score for score in analysis.models.scores if is_lower_better(score)], 20),
         "maps": maps,
         "group_maps": groups,

@@ -15,8 +15,9 @@ class Score:
         value: The score; a plain float.
         low: Lower end of the 95 % confidence interval, filled in by the panel.
         high: Upper end of the 95 % confidence interval, filled in by the panel.
-        null: The score of the same codes once the factors are shuffled, filled in by the panel.
-        beats_chance: Whether the value is better than the null by more than both scatter, filled in by the panel.
+        null: The chance level, as files call it; read it as ``chance``. Filled in by the panel.
+        beats_chance: Whether the value is better than the chance level by more than the uncertainty of both. Filled in
+            by the panel.
         replicates: The score on other draws of the rows, moved towards their mean until their deviation is the standard
             error of the value; NaN where one failed. Filled in by the panel. The same rows, options and seed give the
             same draws for every representation, so that replicates of two can be subtracted one by one.
@@ -43,6 +44,14 @@ class Score:
 
     def __float__(self) -> float:
         return self.value
+
+    @property
+    def chance(self) -> float | None:
+        """The chance level: the score of the same codes with shuffled factors; ``None`` where it was not computed.
+
+        For a metric without labels, the codes are shuffled instead. JSON and CSV call it ``null``.
+        """
+        return self.null
 
     @property
     def half_width(self) -> float | None:

@@ -77,12 +77,12 @@ class StudyCost:
     def sentence(self, workers: int | None = None) -> str:
         """Return the cost as a sentence."""
         if not self.n_models and not self.n_measurements:
-            return "To do: nothing; every model is trained and every measurement is done, or cannot have a value."
+            return "To do: nothing; every model is trained, and every measurement has a value or cannot have one."
         n_workers = workers or usable_cores()
         gpu = f"{_hours(self.gpu_hours)} of an H200 and " if self.gpu_hours else ""
         return (
             f"To do: {self.n_models} models to train, {self.n_measurements} measurements; about {gpu}"
-            f"{_hours(self.core_hours)} of one core ({_hours(self.core_hours / n_workers)} on {n_workers}), "
+            f"{_hours(self.core_hours)} of one core ({_hours(self.core_hours / n_workers)} on {n_workers} cores), "
             f"{_gigabytes(self.gigabytes)} in the store."
         )
 

@@ -103,7 +103,7 @@ def relation(line: pd.Series[float], found: Correlations) -> str:
     r = float(line["r"])
     text = f"{line['row']} with {bare(str(line['column']))} (r = {coefficient(r)}"
     if np.isfinite(line["low"]):
-        text += f", interval {coefficient(float(line['low']))} to {coefficient(float(line['high']))}"
+        text += f", confidence interval {coefficient(float(line['low']))} to {coefficient(float(line['high']))}"
     return text + f", {count(int(line['n']), 'model')})"
 
 
@@ -162,7 +162,7 @@ def _predictors(analysis: Analysis) -> Iterator[str]:
     ordered = sorted(by_score.items(), key=lambda item: -len(item[1]))
     parts = [f"{score} for {listing(tasks, 3)}" for score, tasks in ordered[:4]]
     falls = best[(best["r"] < 0) & ~best["row"].map(is_lower_better)]["column"].map(bare).tolist()
-    warning = f" Models that score high do worse at {listing(falls, 3)}." if falls else ""
+    warning = f" Models with higher scores do worse at {listing(falls, 3)}." if falls else ""
     yield f"The score most strongly related to each task: {'; '.join(parts)}.{warning}"
 
 
@@ -170,7 +170,7 @@ def _without_relation(analysis: Analysis, found: Correlations) -> Iterator[str]:
     tidy = found.tidy().dropna(subset="r")
     weak = tidy[~(tidy["p_corrected"] < analysis.level)]
     if weak.empty:
-        yield f"Every pair is significant {after(found)}; look at the size of r, not at p."
+        yield f"Every pair is significant {after(found)}: compare the sizes of r, not p."
         return
     clear = found.significant(analysis.level).any(axis=1)
     idle = [str(name) for name in clear.index[~clear]]
@@ -179,14 +179,14 @@ def _without_relation(analysis: Analysis, found: Correlations) -> Iterator[str]:
         f"Not significant {after(found)}: {count(len(weak), 'pair')}, the strongest of them "
         f"{first['row']} with {bare(str(first['column']))} (r = {coefficient(float(first['r']))})."
     )
-    yield text + (f" Without any significant relation: {listing(idle)}." if idle else "")
+    yield text + (f" Scores without any significant relation: {listing(idle)}." if idle else "")
 
 
 def _disagreements(analysis: Analysis) -> Iterator[str]:
     for (by, method), groups in analysis.groups.items():
         if method != "pearson":
             continue
-        said = [text.replace(TASK_MARK, "") for text in groups.says(analysis.level, most=3)]
+        said = [text.replace(TASK_MARK, "") for text in groups.sentences(analysis.level, most=3)]
         many = {"family": "families", "dataset": "data sets"}[by]
         if not said:
             yield f"No correlation within the {many} has a significantly different sign than over all models."
@@ -206,7 +206,7 @@ def _among_scores(analysis: Analysis) -> Iterator[str]:
     text = f"Among scores, the strongest relation is {relation(tidy.iloc[0], found)}."
     if len(found.r) > 2:
         mean = found.r.mask(np.eye(len(found.r), dtype=bool)).mean(axis=1)
-        text += f" {mean.idxmin()} agrees least with the others (mean r {coefficient(float(mean.min()))})."
+        text += f" {mean.idxmin()} correlates least with the other scores (mean r {coefficient(float(mean.min()))})."
     yield text
 
 
@@ -233,13 +233,13 @@ def _not_converged(analysis: Analysis) -> Iterator[str]:
     smallest = scores.loc[scores.groupby(["dataset", "column"])["n_rows"].idxmin()]
     loose = smallest[smallest["rank_correlation"] < CONVERGED].sort_values("rank_correlation")
     if loose.empty:
-        yield "Every score orders the models at its smallest sample size nearly as at its largest."
+        yield "Every score ranks the models at its smallest sample size nearly as at its largest."
         return
     parts = [
         f"{line['column']} at {line['n_rows']:,} rows (rank correlation {coefficient(line['rank_correlation'])})"
         for line in loose.drop_duplicates("column").to_dict("records")
     ]
     yield (
-        "Scores that order the models differently at their smallest sample size than at their largest: "
+        "Scores that rank the models differently at their smallest sample size than at their largest: "
         f"{listing(parts, 4)}."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -61,12 +62,17 @@ class Grouped:
         kept: pd.DataFrame = found[["row", "column", "pooled", self.by, "r", "is_clear"]].reset_index(drop=True)
         return kept
 
-    def says(self, level: float = 0.05, most: int = 5) -> list[str]:
+    def sentences(self, level: float = 0.05, most: int = 5) -> list[str]:
         """Return a sentence for each pair with a significant reversal, strongest first."""
         found = self.reversals(level)
         found = found[found["is_clear"]]
         pairs = list(dict.fromkeys(zip(found["row"], found["column"], strict=True)))
         return [self._sentence(found, *pair) for pair in pairs[:most]]
+
+    def says(self, level: float = 0.05, most: int = 5) -> list[str]:
+        """Deprecated name of :meth:`sentences`."""
+        warnings.warn("Grouped.says is now Grouped.sentences.", DeprecationWarning, stacklevel=2)
+        return self.sentences(level, most)
 
     def _sentence(self, found: pd.DataFrame, row: str, column: str) -> str:
         lines = found[(found["row"] == row) & (found["column"] == column)]
@@ -83,7 +89,7 @@ class Grouped:
         within = np.array([group.at(row, column).r for group in self.groups.values()])
         if (within * pooled > 0).any():
             return f"the correlation over all models does not hold in every {one}"
-        return f"no {one} has that sign, so it comes from differences between {many}"
+        return f"no {one} has that sign, so the correlation over all models comes from differences between {many}"
 
 
 def signed(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
@@ -19,10 +20,10 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.files import write_text
 from unbraid._base.stats import CORRECTIONS, Correction, corrected
 
-STAR_SAYS = "A star: significant after correction."
+STAR_LEGEND = "A star: significant after correction."
 
 
-def as_latex(r: pd.DataFrame, starred: pd.DataFrame, says: str) -> str:
+def as_latex(r: pd.DataFrame, starred: pd.DataFrame, summary: str) -> str:
     """Return a table for the package booktabs; the method stands in a comment above it."""
     cells = [
         [_latex_cell(*cell) for cell in zip(*line, strict=True)] for line in zip(r.values, starred.values, strict=True)
@@ -30,10 +31,10 @@ def as_latex(r: pd.DataFrame, starred: pd.DataFrame, says: str) -> str:
     style = pd.DataFrame(cells, index=r.index, columns=r.columns).style
     for axis in ("index", "columns"):
         style = style.format_index(escape="latex", axis=axis)
-    return f"% {says} {STAR_SAYS}\n" + str(style.to_latex(hrules=True, column_format="l" + "r" * r.shape[1]))
+    return f"% {summary} {STAR_LEGEND}\n" + str(style.to_latex(hrules=True, column_format="l" + "r" * r.shape[1]))
 
 
-def as_text(r: pd.DataFrame, starred: pd.DataFrame, says: str, *, colour: bool) -> str:
+def as_text(r: pd.DataFrame, starred: pd.DataFrame, summary: str, *, colour: bool) -> str:
     """Return a table for a terminal; columns are numbered where there are too many to name, with a key below."""
     long = sum(len(str(name)) + 2 for name in r) > 100
     heads = [str(k + 1) if long else str(name) for k, name in enumerate(r)]
@@ -49,7 +50,7 @@ def as_text(r: pd.DataFrame, starred: pd.DataFrame, says: str, *, colour: bool) 
     width = max(len(str(name)) for name in r.index) + sum(max(len(head), 6) + 2 for head in heads) + 4
     console = Console(file=file, force_terminal=colour, width=max(width, 80), highlight=False)
     console.print(table)
-    for line in (*key, f"{says} {STAR_SAYS}"):
+    for line in (*key, f"{summary} {STAR_LEGEND}"):
         console.print(escape(line))
     return file.getvalue()
 
@@ -82,7 +83,7 @@ class Coefficient(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Correlations:
-    """A matrix of correlations, with everything that says how far to trust it.
+    """A matrix of correlations, with confidence intervals and p-values.
 
     Attributes:
         r: The coefficients.
@@ -113,13 +114,23 @@ class Correlations:
     notes: tuple[str, ...]
 
     @property
-    def says(self) -> str:
+    def summary(self) -> str:
         """Method, interval and correction in a sentence."""
-        interval = f"{self.confidence:.0%} bootstrap intervals from {self.n_bootstrap:,} resamples of the models"
+        interval = "without confidence intervals"
+        if self.n_bootstrap:
+            interval = (
+                f"{self.confidence:.0%} bootstrap confidence intervals from {self.n_bootstrap:,} resamples of models"
+            )
         return (
-            f"{self.method.capitalize()} correlation, {interval if self.n_bootstrap else 'without intervals'}; "
+            f"{self.method.capitalize()} correlation, {interval}; "
             f"{CORRECTIONS[self.correct]} ({self.n_tests:,} {'test' if self.n_tests == 1 else 'tests'})."
         )
+
+    @property
+    def says(self) -> str:
+        """Deprecated name of ``summary``."""
+        warnings.warn("Correlations.says is now Correlations.summary.", DeprecationWarning, stacklevel=2)
+        return self.summary
 
     def at(self, row: str, column: str) -> Coefficient:
         """Return everything known of one pair."""
@@ -160,14 +171,14 @@ class Correlations:
 
         Coefficients whose corrected p-value is below ``level`` carry a star.
         """
-        text = as_latex(self.r, self.significant(level), self.says)
+        text = as_latex(self.r, self.significant(level), self.summary)
         if path is not None:
             write_text(path, text)
         return text
 
     def to_text(self, *, level: float = 0.05, colour: bool = False) -> str:
         """Return the matrix for a terminal, with a star at what is significant after correction."""
-        return as_text(self.r, self.significant(level), self.says, colour=colour)
+        return as_text(self.r, self.significant(level), self.summary, colour=colour)
 
     def __repr__(self) -> str:
         return self.to_text()
