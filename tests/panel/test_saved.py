@@ -71,6 +71,7 @@ def everything():
     return ub.evaluate(rep, metrics="default,dependent,dci_es", options=options, n_jobs=1, name="all of it")
 
 
+@pytest.mark.slow
 def test_a_report_read_back_is_diagnosed_and_drawn_like_a_fresh_one(everything, tmp_path):
     everything.to_json(tmp_path / "all.json")
     again = ub.read_reports(tmp_path / "all.json")["all of it"]
@@ -88,6 +89,7 @@ def test_a_report_read_back_is_diagnosed_and_drawn_like_a_fresh_one(everything, 
     assert both[0].to_html(tmp_path / "c").read_text() == both[1].to_html(tmp_path / "d").read_text()
 
 
+@pytest.mark.slow
 def test_notes_keep_their_kinds(everything, tmp_path):
     everything.to_json(tmp_path / "all.json")
     again = ub.read_reports(tmp_path / "all.json")["all of it"]
