@@ -45,7 +45,7 @@ def as_masked(values: Any) -> np.ma.MaskedArray[Any, Any] | None:
 
 def _unmasked(values: np.ma.MaskedArray[Any, Any]) -> AnyArray:
     if values.dtype.kind in "fb":
-        return np.asarray(values.astype(np.float64).filled(np.nan))
+        return np.where(np.ma.getmaskarray(values), np.nan, values.data.astype(np.float64))
     found: AnyArray = values.data.astype(object)
     found[np.ma.getmaskarray(values)] = None
     return found
@@ -65,8 +65,8 @@ def check_matrix(codes: Any) -> FloatArray:
         raise TypeError(f"codes must be numbers, got the path {path!r}; read it first, with unbraid.load({path!r}).")
     if (masked := as_masked(codes)) is not None:
         raise ValueError(
-            f"codes must not be masked, got {np.ma.count_masked(masked)} masked values of {masked.size}; drop their "
-            "rows from codes and factors, as in codes[~codes.mask.any(axis=1)]."
+            f"codes must not be masked, got {np.ma.getmaskarray(masked).sum()} masked values of {masked.size}; drop "
+            "their rows from codes and factors, as in codes[~codes.mask.any(axis=1)]."
         )
     try:
         array = to_array(codes)

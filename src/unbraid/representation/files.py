@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from unbraid._base.arrays import AnyArray
 from unbraid._base.checks import did_you_mean, did_you_mean_file
 from unbraid._base.files import write_atomically
 from unbraid._base.text import listing
-from unbraid.representation.representation import Representation
+from unbraid.representation.representation import Representation, check_same_rows
 from unbraid.representation.tables import exact_numbers, first_line, kinds_of, labels_of, read_table
 
 PREFIX = "factor_"
@@ -219,6 +219,10 @@ def _from_npz(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[
     with _plain_data(source), source.open("rb") as file:
         archive = np.load(file, allow_pickle=False)
         found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
+        shapes = {key: _npz_shape(archive.zip, key) for key in ("codes", "factors") if key in found}
+    _check_shapes(shapes.get("codes", ()), shapes.get("factors", ()) if labels is None else labels.shape)
+    with _plain_data(source), source.open("rb") as file:
+        archive = np.load(file, allow_pickle=False)
         arrays = {key: archive[key] for key in NPZ_KEYS if key in found}
     if "codes" not in arrays:
         raise ValueError(
@@ -237,6 +241,24 @@ def _from_npz(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[
         code_names=_texts(arrays.get("code_names")),
         only=only,
     )
+
+
+def _npz_shape(archive: zipfile.ZipFile, key: str) -> tuple[int, ...]:
+    """Return the shape of an array as its header has it, before the array is unpacked."""
+    with archive.open(f"{key}.npy" if f"{key}.npy" in archive.namelist() else key) as file:
+        return _npy_shape(file)
+
+
+def _npy_shape(file: IO[bytes]) -> tuple[int, ...]:
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return tuple(read(file)[0])
+
+
+def _check_shapes(codes: tuple[int, ...], factors: tuple[int, ...]) -> None:
+    """Raise where shapes of arrays that are yet to be read have rows of different number."""
+    if codes and factors and codes[0] != factors[0]:
+        check_same_rows(codes, factors)
 
 
 def _texts(array: AnyArray | None) -> list[str] | None:
@@ -281,6 +303,11 @@ def _from_npy(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[
             f"factors must be given when codes come from {source.name!r}: name a second .npy file, "
             "with --factors labels.npy in the shell or factors='labels.npy' in Python."
         )
+    with _plain_data(source), source.open("rb") as file:
+        start = file.read(len(np.lib.format.MAGIC_PREFIX))
+        file.seek(0)
+        shape = _npy_shape(file) if start == np.lib.format.MAGIC_PREFIX else ()
+    _check_shapes(shape, labels.shape)
     return Representation(read_npy(source), _restore_numbers(labels, kinds, None), kinds=kinds, only=only)
 
 
@@ -304,7 +331,9 @@ def _plain_data(source: Path) -> Iterator[None]:
     """Say in one sentence why NumPy could not read a file as plain data."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, MemoryError) as error:
+    except MemoryError as error:
+        raise ValueError(f"path {str(source)!r} does not fit into memory: {first_line(error)}") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
         if "pickle" in str(error):
             raise ValueError(
                 f"path {str(source)!r} is not a NumPy file of plain numbers or text; "

@@ -238,18 +238,26 @@ def _chosen(wanted: Iterable[str] | None, names: tuple[str, ...]) -> tuple[str, 
 
 def _check_rows(codes: tuple[int, ...], columns: dict[str, Any]) -> None:
     """Raise unless every column is as long as the codes, and both have samples as rows."""
-    n_samples, n_codes = codes
     for column in columns.values():
         try:
             n_rows = len(column.numbers if isinstance(column, Factor) else column)
         except TypeError:  # no column at all, which the factor to be made of it will say
             continue
-        advice = _transposed(codes, (n_rows, len(columns)))
-        if advice:
-            shapes = f"{(n_samples, n_codes)} and {(n_rows, len(columns))}"
-            raise ValueError(f"codes and factors must have a row for each sample, got shapes {shapes}; {advice}.")
-        if n_rows != n_samples:
-            raise ValueError(f"codes and factors must have the same number of rows, got {n_samples} and {n_rows}.")
+        check_same_rows(codes, (n_rows, len(columns)))
+
+
+def check_same_rows(codes: tuple[int, ...], factors: tuple[int, ...]) -> None:
+    """Raise where matrices of these shapes have rows of different number; other than two axes are told of later."""
+    if len(codes) != 2 or len(factors) > 2:
+        return
+    factors = (*factors, 1)[:2]
+    advice = _transposed(codes, factors)
+    if advice:
+        raise ValueError(
+            f"codes and factors must have a row for each sample, got shapes {codes} and {factors}; {advice}."
+        )
+    if codes[0] != factors[0]:
+        raise ValueError(f"codes and factors must have the same number of rows, got {codes[0]} and {factors[0]}.")
 
 
 def _aligned(codes: Any, columns: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

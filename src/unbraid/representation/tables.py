@@ -69,19 +69,17 @@ def _with_numbers(frame: pd.DataFrame) -> pd.DataFrame:
     for place, dtype in enumerate(frame.dtypes):
         column = frame.iloc[:, place]
         if dtype.kind == "O" and len(known := column.dropna()) and isinstance(known.iloc[0], Decimal):
-            frame.isetitem(place, column.astype(np.float64))
+            frame.isetitem(place, column.to_numpy(dtype=np.float64, na_value=np.nan))
     return frame
 
 
 def _read_csv(source: Path) -> pd.DataFrame:
     sep, decimal = table_format(source)
     frame = pd.read_csv(source, low_memory=False, sep=sep, decimal=decimal)
-    if isinstance(frame.index, pd.RangeIndex):
-        return frame
-    # Rows are longer than the line of names, so that pandas took their first fields for the names of rows.
-    if frame.iloc[:, -frame.index.nlevels :].isna().all(axis=None):  # they end in separators
-        names = range(frame.shape[1])
-        return pd.read_csv(source, low_memory=False, sep=sep, decimal=decimal, index_col=False, usecols=names)
+    # Where rows are longer than the line of names, pandas takes their first fields for the names of rows.
+    if frame.iloc[:, -frame.index.nlevels :].isna().all(axis=None):  # rows may end in separators
+        columns = range(frame.shape[1])
+        return pd.read_csv(source, low_memory=False, sep=sep, decimal=decimal, index_col=False, usecols=columns)
     if frame.index.nlevels == 1 and any(frame.index.equals(pd.RangeIndex(k, len(frame) + k)) for k in (0, 1)):
         return frame.reset_index(drop=True)
     n_names = frame.shape[1]

@@ -124,11 +124,12 @@ def _push_shared(call: Call, z: Tensor, directions: Tensor) -> tuple[Tensor, Ten
     """Return outputs ``(rows, data)``, and the change along each direction, ``(directions, rows, data)``."""
 
     def push(direction: Tensor) -> tuple[Tensor, Tensor]:
-        output, change = torch.func.jvp(lambda x: call(x.clone()), (z,), (direction.expand_as(z),))
-        return output, change
+        found = torch.func.jvp(lambda x: call(x.clone()), (z,), (direction.expand_as(z),))
+        return found[0], found[1]
 
     with torch.no_grad():
-        output, change = torch.func.vmap(push, out_dims=(None, 0))(directions)
+        # the annotation of torch has no None, which stands for "the same for every direction"
+        output, change = torch.func.vmap(push, out_dims=(None, 0))(directions)  # type: ignore[arg-type]
         return output.flatten(1), change.flatten(2)
 
 
