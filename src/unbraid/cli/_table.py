@@ -26,16 +26,16 @@ class _Console(Console):
 
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap: Sequence[str] = ()) -> None:
     """Print a table to standard output, wide enough for a pipe to keep lines whole."""
-    header, rows = [printable(name) for name in header], [[printable(str(cell)) for cell in row] for row in rows]
+    header, cells = [printable(name) for name in header], [[printable(str(cell)) for cell in row] for row in rows]
     terminal = sys.stdout.isatty()
-    console = _Console(width=None if terminal else _plain_width(header, rows, wrap))
+    console = _Console(width=None if terminal else _plain_width(header, cells, wrap))
     table = Table(box=None if not terminal else Table().box, header_style="bold", pad_edge=False)
     for name in header:
         numeric = name in ("value", "chance", "difference", "p (Holm)")
         table.add_column(
             _escape(name), justify="right" if numeric else "left", no_wrap=name not in wrap, overflow="fold"
         )
-    for row in rows:
+    for row in cells:
         table.add_row(*map(_escape, row))
     console.print(table)
 
