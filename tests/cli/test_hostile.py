@@ -165,3 +165,13 @@ def test_closed_outputs_end_quietly(tmp_path):
     assert done.stdout.splitlines()[-1] == "0"
     assert "Exception" not in done.stdout
     assert "Traceback" not in done.stdout
+
+
+def test_too_little_memory_for_the_work_ends_in_a_sentence(tmp_path, capsys, monkeypatch):
+    def no_room(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("unbraid.cli._score.evaluate", no_room)
+    code, out, err = run_cli(capsys, "score", save_npz(tmp_path), *QUICK)
+    assert (code, out) == (2, "")
+    assert err == "unbraid: there is not enough memory (no more is given); give fewer rows.\n"
