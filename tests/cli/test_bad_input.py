@@ -42,6 +42,20 @@ def wrong_keys(folder):
     return folder / "codes.npz"
 
 
+def loop(folder):
+    (folder / "codes.npz").symlink_to(folder / "other.npz")
+    (folder / "other.npz").symlink_to(folder / "codes.npz")
+    return folder / "codes.npz"
+
+
+def encoded(encoding):
+    def make(folder):
+        (folder / "codes.csv").write_bytes("code_0,code_1,factor_größe\n1,2,3\n".encode(encoding))
+        return folder / "codes.csv"
+
+    return make
+
+
 FILES = {
     "NaN codes": (npz(changed(CODES, np.nan)), "codes must be finite, got NaN or inf in 1 of 120 rows, in 'code_1'"),
     "inf codes": (npz(changed(CODES, np.inf)), "codes must be finite, got NaN or inf in 1 of 120 rows, in 'code_1'"),
@@ -80,6 +94,19 @@ FILES = {
     "csv without factors": (write("code_0,code_1,a\n1,2,3\n"), "factor_columns 'factor_*' matches no column"),
     "csv with text": (write("code_0,code_1,factor_a\n1,b,3\n"), "codes must be numbers, got text in column 'code_1'"),
     "ragged csv": (write("code_0,factor_a\n1,2\n1,2,3,4\n"), "codes.csv' cannot be read as .csv"),
+    "more fields than names": (
+        write("code_0,code_1,factor_a\n1,2,3,4\n5,6,7,8\n"),
+        "rows have 4 fields and the first line 3 names, code_0, code_1 and factor_a; give every column a name",
+    ),
+    "UTF-16 csv": (encoded("utf-16"), "codes.csv' cannot be read as .csv: it is UTF-16 or no text; save it as UTF-8"),
+    "Latin-1 csv": (encoded("latin1"), "cannot be read as .csv: byte 0xf6 is not UTF-8; save it as UTF-8"),
+    "tiny code": (npz(CODES * [1, 1e-12, 1]), "codes must spread over at least 1e-09, got 3.6e-12 at most in 'code_1'"),
+    "codes far from 0": (npz(CODES + 1e12), "around 1e+12 in 'code_0', 'code_1' and 'code_2'; subtract a constant"),
+    "loop of links": (loop, "codes.npz' is not a file"),
+    "escapes in a name": (
+        npz(CODES, FACTORS * [1, 0, 1], factor_names=["a", "\x1b[31m\x07red", "c"]),
+        r"factor '\x1b[31m\x07red' takes one value only",
+    ),
     "unknown suffix": (write("hello", "codes.pt"), "codes.pt' must end in .npz, .csv, .parquet or .npy, got '.pt'"),
     "missing file": (lambda folder: folder / "nothing.npz", "nothing.npz' is not a file"),
     "folder": (lambda folder: folder, "is not a file"),

@@ -78,3 +78,20 @@ def test_bad_arguments(arguments, message):
 def test_bad_mixtures(arguments, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         manifold.GaussianMixture(*arguments)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_an_output_that_is_not_finite_for_some_latents_is_noticed(mode, value):
+    """Where a value is put in, the derivative is 0, not NaN."""
+    net = network()
+
+    def decoder(z):
+        output = net(z)
+        bad = (z[:, :1] > 0.84) & (torch.arange(output.shape[1]) == 1)
+        return torch.where(bad, value, output)
+
+    prior = np.linspace(-1, 1, 400).reshape(100, 4)
+    n_bad = int((prior[:, 0] > 0.84).sum())
+    with pytest.raises(ValueError, match=f"outputs must be finite, got NaN or inf for {n_bad} of 100 latents"):
+        manifold.analyze(decoder, prior=prior, mode=mode, dtype="float64")

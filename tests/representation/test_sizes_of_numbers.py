@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from unbraid import Representation, evaluate
+from unbraid._base.checks import CollapsedError
 from unbraid.metrics import udr
+from unbraid.representation.factor import make_factor
 
 FACTORS = np.random.default_rng(0).standard_normal((300, 3))
 
@@ -35,13 +37,58 @@ def test_codes_that_overflow_are_refused_by_name(size):
 
 def test_codes_that_underflow_are_refused():
     with pytest.raises(
-        ValueError, match=r"codes must spread over at least 1e-09, got .* at most; multiply by a constant"
+        ValueError,
+        match=r"codes must spread over at least 1e-09, got .* at most in 'code_0', 'code_1' and",
     ):
         Representation(FACTORS * 1e-12, FACTORS)
 
 
 def test_one_tiny_code_among_others_is_let_in():
     assert Representation(FACTORS * [1, 1, 1e-12], FACTORS).active.all()
+
+
+@pytest.mark.parametrize("offset", [1e10, -1e12, 1e15])
+def test_codes_far_from_0_are_not_called_constant(offset):
+    with pytest.raises(ValueError, match=r"got .* around .* in 'code_0', 'code_1' and 'code_2'; subtract") as raised:
+        Representation(FACTORS + offset, FACTORS)
+    assert not isinstance(raised.value, CollapsedError)
+    with pytest.raises(ValueError, match=r"in 'code_1'; subtract a constant from each code"):
+        Representation(FACTORS + np.array([0, offset, 0]), FACTORS)
+
+
+def test_a_code_that_varies_by_rounding_error_is_dead():
+    codes = np.column_stack([FACTORS, 0.3 + np.finfo(float).eps * (FACTORS[:, 0] > 0)])
+    assert Representation(codes, FACTORS).active.tolist() == [True, True, True, False]
+
+
+def scores_of(factors, kind):
+    codes = SMALL + 0.05 * np.random.default_rng(1).standard_normal(SMALL.shape)
+    metrics = ["dci_forest", "dci_boosting", "dci_linear", "r2"]
+    report = evaluate(codes, factors, kinds=[kind] * 2, metrics=metrics, n_jobs=1, intervals=False, nulls=False)
+    return {name: score.value for name, score in report.items()}
+
+
+SMALL = np.random.default_rng(0).integers(0, [11, 5], (300, 2)).astype(float)
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "continuous"])
+def test_factors_far_from_0_score_as_those_near_0(kind):
+    usual = scores_of(SMALL, kind)
+    assert scores_of(SMALL + np.array([1.7e9, 2e7]), kind) == pytest.approx(usual, abs=1e-9)
+    assert scores_of((SMALL + np.array([2**30, 2**25])) * 2.0**-50, kind) == pytest.approx(usual, abs=1e-6)
+    assert usual["dci_forest.informativeness"] > 0.9
+
+
+@pytest.mark.parametrize("scale", [2.0**-50, 1e-15, 1e13])
+def test_large_and_small_factors_score_as_others_do(scale):
+    assert scores_of(SMALL * scale, "continuous") == pytest.approx(scores_of(SMALL, "continuous"), abs=1e-3)
+
+
+def test_ordinary_factors_are_their_own_targets():
+    for numbers in (SMALL[:, 0], 2000 + SMALL[:, 0], SMALL[:, 0] * 1e-5):
+        factor = make_factor(numbers, name="a")
+        assert (factor.origin, factor.unit) == (0, 1)
+        assert (factor.targets(np.arange(300))[:, 0] == numbers).all()
 
 
 def test_factors_that_overflow_are_refused_by_name_unless_they_are_names():

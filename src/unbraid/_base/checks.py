@@ -14,18 +14,41 @@ from unbraid._base.text import listing
 MIN_ROWS = 4
 #: Larger codes overflow and smaller spreads underflow in fits; no score needs codes of such a size.
 LARGEST_CODE, LEAST_SPREAD = 1e30, 1e-9
+#: Differences of up to this share of the values are the rounding error of sums.
+ROUNDING = 16 * float(np.finfo(np.float64).eps)
 #: Similarity of two file names without suffixes from which one is suggested for the other.
 SAME_FILE = 0.7
 
 
 def to_array(values: Any) -> AnyArray:
-    """Return lists, NumPy arrays, pandas or polars frames and torch tensors as one NumPy array."""
+    """Return lists, NumPy arrays, pandas or polars frames and torch tensors as one NumPy array.
+
+    What a mask hides is NaN, or None among whole numbers and text.
+    """
+    if (masked := as_masked(values)) is not None:
+        return _unmasked(masked)
     if hasattr(values, "detach"):
         tensor = values.detach().cpu()
         return np.asarray(tensor.double() if tensor.is_floating_point() else tensor)
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
     return np.asarray(values)
+
+
+def as_masked(values: Any) -> np.ma.MaskedArray[Any, Any] | None:
+    """Return masked values, or a list of masked rows, as one masked array; ``None`` where nothing is masked."""
+    rows = values if isinstance(values, list | tuple) else [values]
+    if not any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows):
+        return None
+    return np.ma.asarray(values)
+
+
+def _unmasked(values: np.ma.MaskedArray[Any, Any]) -> AnyArray:
+    if values.dtype.kind in "fb":
+        return np.where(np.ma.getmaskarray(values), np.nan, values.data.astype(np.float64))
+    found: AnyArray = values.data.astype(object)
+    found[np.ma.getmaskarray(values)] = None
+    return found
 
 
 def check_codes(codes: Any) -> FloatArray:
@@ -40,6 +63,11 @@ def check_matrix(codes: Any) -> FloatArray:
     if isinstance(codes, str | os.PathLike):
         path = os.fspath(codes)
         raise TypeError(f"codes must be numbers, got the path {path!r}; read it first, with unbraid.load({path!r}).")
+    if (masked := as_masked(codes)) is not None:
+        raise ValueError(
+            f"codes must not be masked, got {np.ma.getmaskarray(masked).sum()} masked values of {masked.size}; drop "
+            "their rows from codes and factors, as in codes[~codes.mask.any(axis=1)]."
+        )
     try:
         array = to_array(codes)
     except ValueError as error:
@@ -85,11 +113,18 @@ def check_values(codes: FloatArray, names: Sequence[str]) -> None:
             f"codes must be at most {LARGEST_CODE:g} in size, got {sizes.max():.2g} in {_named(names, too_large)}; "
             "divide by a constant, which changes no score that compares codes with factors."
         )
-    spread = float((high - low).max())
-    if 0 < spread < LEAST_SPREAD:
+    spread = high - low
+    narrow = (spread > 0) & (spread < LEAST_SPREAD) & (spread > ROUNDING * sizes)
+    if narrow.any() and not (spread >= LEAST_SPREAD).any():
         raise ValueError(
-            f"codes must spread over at least {LEAST_SPREAD:g}, got {spread:.2g} at most; "
-            "multiply by a constant, which changes no score that compares codes with factors."
+            f"codes must spread over at least {LEAST_SPREAD:g}, got {spread[narrow].max():.2g} at most in "
+            f"{_named(names, narrow)}; multiply by a constant, which changes no score that compares codes with factors."
+        )
+    far = (spread <= LEAST_SPREAD * sizes) & (spread > ROUNDING * sizes)
+    if far.any():
+        raise ValueError(
+            f"codes must spread over more than {LEAST_SPREAD:g} of their size, got {spread[far].max():.2g} around "
+            f"{sizes[far].max():.2g} in {_named(names, far)}; subtract a constant from each code, such as its mean."
         )
 
 

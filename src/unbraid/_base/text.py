@@ -1,6 +1,7 @@
 """Names, numbers, counts and durations, written for sentences and tables."""
 
 import math
+import unicodedata
 from collections.abc import Sequence
 
 
@@ -15,6 +16,34 @@ def listing(items: Sequence[str], most: int = 6) -> str:
     if len(items) > most:
         shown.append(f"{len(items) - most} more")
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else ""
+
+
+def printable(text: str) -> str:
+    r"""Write control characters, line breaks and what steers the direction of text as a terminal can show them.
+
+    Example:
+        >>> printable("a\x1b[31m\n")
+        'a\\x1b[31m\\n'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or unicodedata.category(c) == "Zs" else c.encode("unicode_escape").decode() for c in text
+    )
+
+
+#: What makes a spreadsheet take a cell for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def as_cell(value: object) -> object:
+    """Return a value for a cell of a table; text that a spreadsheet would take for a formula after an apostrophe.
+
+    Example:
+        >>> as_cell("=1+1"), as_cell(-0.5)
+        ("'=1+1", -0.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def quoted(names: Sequence[str], most: int = 6) -> str:

@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,22 @@ def load_object(argument: str, address: str, *, default: str = "", make: bool = 
             raise ValueError(f"{trouble}: {file} has no {name!r}{did_you_mean(name, known)}.")
         made = make and _is_factory(found[name])
         return name, _attempt(found[name], trouble) if made else found[name]
+
+
+@contextmanager
+def kept_apart(argument: str) -> Iterator[None]:
+    """Run a user's code: what it prints goes to standard error, and it cannot end the program.
+
+    Raises:
+        ValueError: The code asked to end the program.
+    """
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except SystemExit as error:
+        raise ValueError(
+            f"{argument} must not end the program, but it called sys.exit({error.code!r}); take that call out."
+        ) from error
 
 
 def _run(path: Path) -> Any:

@@ -1,14 +1,17 @@
 """The ``unbraid`` command: its subcommands, and errors in one sentence."""
 
 import inspect
+import os
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from cyclopts import App, CycloptsError, MissingArgumentError, UnusedCliTokensError
 from rich.console import Console
 
+from unbraid._base.text import printable
 from unbraid._version import __version__
 
 
@@ -76,25 +79,31 @@ for _name, _module in COMMANDS.items():
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 when all went well, 2 on bad input."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started the command
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115, as long as the command runs
     tokens = sys.argv[1:] if arguments is None else list(arguments)
     if not tokens or tokens[0] not in (*COMMANDS, "--version"):
         for name in COMMANDS:
             app[name]
     try:
         app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
     except CycloptsError as error:
         _fail(refusal(error))
     except KeyboardInterrupt:
         print("unbraid: stopped", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
+    except BrokenPipeError:  # whoever read has seen enough; what is left must not be written at the end either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except MemoryError as error:
+        _fail(f"there is not enough memory ({' '.join(str(error).split()) or 'no more is given'}); give fewer rows.")
     except (ValueError, TypeError, OSError) as error:
         _fail(str(error))
     sys.exit(0)
 
 
 def _fail(sentence: str) -> NoReturn:
-    print(f"unbraid: {' '.join(sentence.split())}", file=sys.stderr)
+    print(f"unbraid: {printable(' '.join(sentence.split()))}", file=sys.stderr)
     sys.exit(2)

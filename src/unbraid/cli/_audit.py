@@ -6,6 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from unbraid._base.user_code import kept_apart
 from unbraid.audit import CASES, Audit, load_plugin, run
 from unbraid.audit.result import insert_tables
 from unbraid.cli._io import check_outputs, json_file
@@ -104,21 +105,23 @@ def audit(
     if plugin is not None:
         if metric is not None:
             raise ValueError("metric must be left out when plugin is given, got both.")
-        name, function = load_plugin(plugin)
-    found = run(
-        function or ("all" if metric is None else metric),
-        measures=measures,
-        name=name,
-        bounds=_bounds(bounds),
-        higher_is_better=not lower_is_better,
-        invariant_to=invariant_to,
-        min_factors=min_factors,
-        cases=cases,
-        n_seeds=seeds,
-        n_rows=rows,
-        seed=seed,
-        n_jobs=jobs,
-    )
+        with kept_apart("plugin"):
+            name, function = load_plugin(plugin)
+    with kept_apart("plugin"):
+        found = run(
+            function or ("all" if metric is None else metric),
+            measures=measures,
+            name=name,
+            bounds=_bounds(bounds),
+            higher_is_better=not lower_is_better,
+            invariant_to=invariant_to,
+            min_factors=min_factors,
+            cases=cases,
+            n_seeds=seeds,
+            n_rows=rows,
+            seed=seed,
+            n_jobs=jobs,
+        )
     _write(found, json, report, markdown)
 
 

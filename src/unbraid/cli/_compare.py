@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from unbraid._base.files import write_text
-from unbraid._base.text import listing
+from unbraid._base.text import as_cell, listing, printable
 from unbraid.cli._io import check_outputs, distinct_names, json_file
 from unbraid.cli._table import has_nulls, marked, null_text, print_legend, print_rows, print_verdict
 from unbraid.comparison.differences import Difference, difference_word
@@ -110,10 +110,10 @@ def _read(files: tuple[Path, ...]) -> dict[str, Report]:
 def _write(compared: Comparison, json: str | None, csv: Path | None, report: Path | None) -> None:
     if (path := json_file(json)) is not None:
         compared.to_json(path)
-        print(f"wrote {path}", file=sys.stderr)
+        print(f"wrote {printable(str(path))}", file=sys.stderr)
     if csv is not None:
-        write_text(csv, compared.differences_table().to_csv())
-        print(f"wrote {csv}", file=sys.stderr)
+        write_text(csv, compared.differences_table().map(as_cell).rename(index=as_cell).to_csv())
+        print(f"wrote {printable(str(csv))}", file=sys.stderr)
     if report is not None:
         compared.to_html(report)
-        print(f"wrote {report}", file=sys.stderr)
+        print(f"wrote {printable(str(report))}", file=sys.stderr)

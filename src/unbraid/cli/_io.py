@@ -18,7 +18,7 @@ def distinct_names(files: Sequence[Path]) -> list[str]:
         >>> distinct_names([Path("runs/a/codes.npz"), Path("runs/b/codes.npz"), Path("runs/b/other.npz")])
         ['a/codes.npz', 'b/codes.npz', 'other.npz']
     """
-    places = [file.resolve() for file in files]
+    places = [Path(os.path.realpath(file)) for file in files]
     twice = next((file for file, place in zip(files, places, strict=True) if places.count(place) > 1), None)
     if twice is not None:
         raise ValueError(f"files must differ from each other, got {str(twice)!r} more than once.")
@@ -60,6 +60,8 @@ PAGES = (".html", ".htm")
 def check_writable(argument: str, path: Path) -> None:
     """Raise unless a file can be put at ``path``, which is the name of a web page where it is for a report."""
     folder = path.parent
+    if path.is_symlink() and Path(os.path.realpath(path)).is_symlink():
+        raise ValueError(f"{argument} {str(path)!r} cannot be written: it is a link that leads back to itself.")
     if path.exists() and not path.is_file():
         kind = "folder" if path.is_dir() else "device"
         raise ValueError(f"{argument} must be a file to write, got the {kind} {str(path)!r}.")
@@ -81,13 +83,13 @@ def check_outputs(
     markdown: Path | None = None,
 ) -> None:
     """Raise unless every result has a file of its own to go to."""
-    taken = [path.resolve() for path in inputs]
+    taken = [os.path.realpath(path) for path in inputs]
     for argument, path in (("report", report), ("csv", csv), ("markdown", markdown), ("json", json_file(json))):
         if path is not None:
-            if path.resolve() in taken:
+            if os.path.realpath(path) in taken:
                 raise ValueError(f"{argument} {str(path)!r} would overwrite the input or another output; give another.")
             check_writable(argument, path)
-            taken.append(path.resolve())
+            taken.append(os.path.realpath(path))
 
 
 def json_file(json: str | None) -> Path | None:

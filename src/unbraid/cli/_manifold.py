@@ -7,12 +7,14 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from unbraid import manifold as measure
-from unbraid._base.user_code import load_object
+from unbraid._base.user_code import kept_apart, load_object
 from unbraid.cli._io import check_outputs, json_file
 from unbraid.cli._table import print_rows
 from unbraid.manifold import ManifoldAnalysis
 from unbraid.representation.files import read_npy
 
+#: More latents than any decoder has; where their number is not known, a partition must do with these.
+MOST_LATENTS = 1_000_000
 ACTIVE = (
     "Active: moves the data, however little, at every sample. Effective dimension: the number of equally important "
     "latents\nwith the same entropy of variance shares (the effective rank); latents of little variance hardly count."
@@ -88,26 +90,28 @@ def manifold(
     """
     check_outputs((), json, report=report)
     shape = None if image is None else _image_shape(image)
-    sets = None if partition is None else _sets(partition)
     latents = None if prior is None else _read_prior(prior)
-    _, model = load_object("decoder", decoder, make=True)
-    found = measure.analyze(
-        model,
-        latent_dim=latent_dim,
-        n_samples=samples,
-        partition=sets,
-        prior=latents,
-        mode=mode,
-        dtype=dtype,
-        device=device,
-        memory=memory,
-        seed=seed,
-    )
+    known = latent_dim if latents is None else latents.shape[-1] if latents.ndim else None
+    sets = None if partition is None else _sets(partition, MOST_LATENTS if known is None else known)
     pictures = None
-    if report is not None:
-        pictures = measure.draw(
-            model, found, prior=latents, image_shape=shape, dtype=dtype, device=device, memory=memory, seed=seed
+    with kept_apart("decoder"):
+        _, model = load_object("decoder", decoder, make=True)
+        found = measure.analyze(
+            model,
+            latent_dim=latent_dim,
+            n_samples=samples,
+            partition=sets,
+            prior=latents,
+            mode=mode,
+            dtype=dtype,
+            device=device,
+            memory=memory,
+            seed=seed,
         )
+        if report is not None:
+            pictures = measure.draw(
+                model, found, prior=latents, image_shape=shape, dtype=dtype, device=device, memory=memory, seed=seed
+            )
     _print(found, top, to_stdout=json == "-")
     _write(found, pictures, json_file(json), report)
 
@@ -166,7 +170,7 @@ def _image_shape(text: str) -> tuple[int, ...]:
         raise ValueError(f"image must be a shape such as 28x28 or 3x64x64, got {text!r}.") from error
 
 
-def _sets(text: str) -> dict[str, list[int]]:
+def _sets(text: str, n_latents: int) -> dict[str, list[int]]:
     """Read ``core=0-9,12,rest=10-11``: a part without a name goes on with the set before it."""
     sets: dict[str, list[int]] = {}
     name = ""
@@ -175,10 +179,12 @@ def _sets(text: str) -> dict[str, list[int]]:
         name = before if equals else name
         first, dash, last = after.partition("-")
         try:
-            members = list(range(int(first), int(last if dash else first) + 1))
+            members = range(int(first), int(last if dash else first) + 1)
         except ValueError:
-            members = []
+            members = range(0)
         if not name or not members:
             raise ValueError(f"partition must be sets such as core=0-9,rest=10-19, got {part.strip()!r}.")
+        if members[-1] >= n_latents:
+            raise ValueError(f"partition must use latents 0 to {n_latents - 1}, got {members[-1]}.")
         sets.setdefault(name, []).extend(members)
     return sets

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from unbraid._base.checks import check_at_least
+from unbraid._base.text import printable
 from unbraid.cli._io import check_outputs, check_pair, check_writable, distinct_names, json_file, read_all
 from unbraid.cli._table import print_comparison, print_report
 from unbraid.comparison.result import Comparison, compare
@@ -136,7 +137,7 @@ def _write(result: Report | Comparison, json: str | None, csv: Path | None, repo
     else:
         print_report(result)
     for note in _notes(result):
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {printable(note)}", file=sys.stderr)
     written = []
     if (path := json_file(json)) is not None:
         result.to_json(path)
@@ -146,7 +147,7 @@ def _write(result: Report | Comparison, json: str | None, csv: Path | None, repo
     if report is not None:
         written.append(str(result.to_html(report)))
     for name in written:
-        print(f"wrote {name}", file=sys.stderr)
+        print(f"wrote {printable(name)}", file=sys.stderr)
 
 
 def _notes(result: Report | Comparison) -> list[str]:
@@ -216,5 +217,5 @@ def demo(*, report: Path = Path("report.html"), seed: int = 0, jobs: int | None 
     result = evaluate(example(seed=seed), seed=seed, n_jobs=jobs, name="the embedded example")
     print_report(result)
     for note in result.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {printable(note)}", file=sys.stderr)
     print(f"\nReport: {result.to_html(report).resolve()}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from unbraid._base.text import printable
 from unbraid.comparison.result import Comparison
 from unbraid.interpret.summary import opening
 from unbraid.metrics import METRICS
@@ -17,16 +18,25 @@ PLAIN_WIDTH = 160
 LOWER = "↓"
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command, which ends quietly."""
+        raise BrokenPipeError
+
+
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap: Sequence[str] = ()) -> None:
     """Print a table to standard output, wide enough for a pipe to keep lines whole."""
+    header, cells = [printable(name) for name in header], [[printable(str(cell)) for cell in row] for row in rows]
     terminal = sys.stdout.isatty()
-    console = Console(width=None if terminal else _plain_width(header, rows, wrap))
+    console = _Console(width=None if terminal else _plain_width(header, cells, wrap))
     table = Table(box=None if not terminal else Table().box, header_style="bold", pad_edge=False)
     for name in header:
         numeric = name in ("value", "chance", "difference", "p (Holm)")
-        table.add_column(name, justify="right" if numeric else "left", no_wrap=name not in wrap, overflow="fold")
-    for row in rows:
-        table.add_row(*(_escape(str(cell)) for cell in row))
+        table.add_column(
+            _escape(name), justify="right" if numeric else "left", no_wrap=name not in wrap, overflow="fold"
+        )
+    for row in cells:
+        table.add_row(*map(_escape, row))
     console.print(table)
 
 
@@ -40,11 +50,11 @@ def print_report(report: Report) -> None:
     print_rows(["metric", "value", "95 % interval", "chance"], rows, wrap=("95 % interval",))
     print_legend(report.scores, nulls=has_nulls([report]))
     if verdict := opening(report).verdict:
-        print(f"\n{verdict}")
+        print(f"\n{printable(verdict)}")
     if report.findings:
-        print("\n" + "\n".join(f"- {finding.sentence}" for finding in report.findings))
+        print("\n" + "\n".join(f"- {printable(finding.sentence)}" for finding in report.findings))
     for sentence in report.sentences:
-        print(f"\n{sentence}")
+        print(f"\n{printable(sentence)}")
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -59,15 +69,15 @@ def print_comparison(comparison: Comparison) -> None:
     print_legend(comparison.metrics, nulls=nulls)
     for name, report in comparison.items():
         for metric, reason in report.failures.items():
-            print(f"\n{name}: {metric} failed: {reason}")
+            print(f"\n{printable(f'{name}: {metric} failed: {reason}')}")
         for sentence in report.sentences:
-            print(f"\n{name}: {sentence}")
+            print(f"\n{printable(f'{name}: {sentence}')}")
     print_verdict(comparison)
 
 
 def print_verdict(comparison: Comparison) -> None:
     """Print which is better, at what, and how sure that is."""
-    print("".join(f"\n{sentence}" for sentence in comparison.verdict))
+    print("".join(f"\n{printable(sentence)}" for sentence in comparison.verdict))
 
 
 def marked(metric: str) -> str:

@@ -97,6 +97,8 @@ def read_reports(path: str | Path) -> dict[str, Report]:
         data = msgspec.json.decode(file.read_bytes())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a report: it does not hold JSON{_not_json(file, error)}.") from error
+    except RecursionError as error:
+        raise ValueError(f"{path} is not a report: its JSON is nested too deeply.") from error
     several = isinstance(data, dict) and isinstance(data.get("reports"), dict)
     parts = list(data["reports"].items()) if several else [("", data)]
     if not parts:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -73,6 +75,12 @@ MAX_LEVELS = 256
 MAX_CATEGORIES = 1000
 #: Trees work in single precision, where squares of larger numbers overflow.
 LARGEST_NUMBER = 1e15
+NUMBERS = (int, float, Decimal, np.number)
+#: Whole numbers up to here are exact as floats.
+EXACT_UP_TO = 2**53
+#: Single precision tells few values apart whose distance from 0 is this many times their span, and squares of numbers
+#: far from 1 underflow or overflow.
+FAR, LEAST_SPAN, LARGEST_SPAN = 1e3, 1e-6, 1e9
 DROP = "drop it before scoring, by naming the others: --only in the shell, only=[...] in Python"
 
 
@@ -101,6 +109,8 @@ class Factor:
         levels: The distinct values, in order, as text.
         period: Length of the circle of a circular factor.
         inferred: Whether the kind follows from the values, not from a declaration.
+        origin: What targets are counted from: 0, or the least value where all are far from 0.
+        unit: What targets are counted in: 1, or a power of two where the values span very little or very much.
     """
 
     name: str
@@ -110,6 +120,8 @@ class Factor:
     levels: tuple[str, ...]
     period: float | None = None
     inferred: bool = False
+    origin: float = 0.0
+    unit: float = 1.0
 
     @property
     def labelled(self) -> BoolArray:
@@ -142,7 +154,8 @@ class Factor:
     def targets(self, rows: IntArray) -> FloatArray:
         """Return the regression targets on labelled ``rows``, ``(n_rows, n_targets)``.
 
-        A number is itself, an angle its cosine and sine, a category its indicators.
+        A number is itself, from :attr:`origin` and in :attr:`unit`, an angle its cosine and sine, a category its
+        indicators.
         """
         values = self.numbers[rows]
         if self.kind is FactorKind.CIRCULAR:
@@ -152,6 +165,8 @@ class Factor:
         if self.kind is FactorKind.CATEGORICAL:
             indicators: FloatArray = (values[:, None] == np.arange(len(self.levels))).astype(float)
             return indicators
+        if self.origin != 0 or self.unit != 1:
+            values = (values - self.origin) / self.unit
         return values[:, None]
 
 
@@ -169,7 +184,7 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
     must fit into one turn of 2π, which is then the period.
 
     Args:
-        values: One-dimensional; NaN, None or an empty string means "not labelled".
+        values: One-dimensional; NaN, None, an empty string or a mask means "not labelled".
         name: Used in messages and tables.
         kind: A :class:`FactorKind`, or ``None`` to infer it.
 
@@ -183,15 +198,22 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
     if not column.notna().any():
         _check_levels(0, name)
     if numbers is None and wanted not in (None, FactorKind.CATEGORICAL):
+        if pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype):
+            raise ValueError(
+                f"factor {name!r} is declared {wanted} but holds times such as {str(_first(column))!r}; give numbers, "
+                "such as seconds since the first."
+            )
         raise ValueError(f"factor {name!r} is declared {wanted} but holds text such as {_first(column)!r}.")
     if numbers is None or wanted is FactorKind.CATEGORICAL:
         return replace(_categorical(column, numbers, name), inferred=wanted is None)
+    exact = _exact_integers(column, numbers)
     distinct, labels = _labels(numbers, name)
-    _check_levels(len(distinct), name)
-    _check_size(distinct, name)
-    found = wanted or _infer_kind(len(distinct), int((labels >= 0).sum()), column)
+    n_levels = len(distinct) if exact is None else int(exact.nunique())
+    _check_levels(n_levels, name)
+    found = wanted or _infer_kind(n_levels, int((labels >= 0).sum()), column)
     if found is FactorKind.CATEGORICAL:
         return replace(_categorical(column, numbers, name), inferred=True)
+    _check_size(distinct, name)
     repeats = bool(2 * len(distinct) <= (labels >= 0).sum())
     discrete = found is not FactorKind.CONTINUOUS and repeats and len(distinct) <= MAX_LEVELS
     if found is FactorKind.ORDINAL and not discrete:
@@ -199,15 +221,30 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
             f"factor {name!r} is declared ordinal but takes {len(distinct)} distinct values in "
             f"{len(numbers)} rows; declare it continuous."
         )
+    is_circular = found is FactorKind.CIRCULAR
+    origin, unit = (0.0, 1.0) if is_circular else _origin_and_unit(distinct)
     return Factor(
         name=name,
         kind=found,
         numbers=numbers,
         labels=labels if discrete else None,
         levels=_level_names(distinct) if discrete else (),
-        period=(period or _period(distinct, repeats, name)) if found is FactorKind.CIRCULAR else None,
+        period=(period or _period(distinct, repeats, name)) if is_circular else None,
         inferred=wanted is None,
+        origin=origin,
+        unit=unit,
     )
+
+
+def _origin_and_unit(distinct: FloatArray) -> tuple[float, float]:
+    """Return what to count targets from and in, so that probes in single precision tell all values apart.
+
+    Of ordinary numbers 0 and 1. The least value is subtracted and a power of two divided by without rounding.
+    """
+    low, high = float(distinct[0]), float(distinct[-1])
+    span = high - low
+    is_usual = LEAST_SPAN <= span <= LARGEST_SPAN
+    return low if max(-low, high) > FAR * span else 0.0, 1.0 if is_usual else 2.0 ** round(np.log2(span))
 
 
 def _as_series(values: Any) -> pd.Series[Any]:
@@ -245,9 +282,18 @@ def _numbers(column: pd.Series[Any]) -> FloatArray | None:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     if column.dtype == object:
         known = column.dropna()
-        if len(known) and all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in known):
+        if len(known) and all(isinstance(v, NUMBERS) and not isinstance(v, bool) for v in known):
             return column.to_numpy(dtype=np.float64, na_value=np.nan)
     return None
+
+
+def _exact_integers(column: pd.Series[Any], numbers: FloatArray) -> pd.Series[Any] | None:
+    """Return whole numbers, of which two may be the same float, as Python has them; ``None`` for any other numbers."""
+    size = np.nanmax(np.abs(numbers), initial=0.0)
+    if size < EXACT_UP_TO or pd.api.types.is_float_dtype(column.dtype):
+        return None
+    known = column.dropna().astype(object)
+    return known if all(isinstance(value, int | np.integer) for value in known) else None
 
 
 def _infer_kind(n_levels: int, n_labelled: int, column: pd.Series[Any]) -> FactorKind:
@@ -265,16 +311,23 @@ def _labels(numbers: FloatArray, name: str) -> tuple[FloatArray, IntArray]:
     return np.asarray(distinct, dtype=np.float64), labels.astype(np.intp)
 
 
-def _level_names(distinct: FloatArray) -> tuple[str, ...]:
+def _level_names(distinct: Iterable[float]) -> tuple[str, ...]:
     """Return short text for each value, or all its digits where short ones would look alike."""
-    short = tuple(f"{value:g}" for value in distinct)
+    values = list(distinct)
+    short = tuple(f"{value:g}" for value in values)
     if len(set(short)) == len(short):
         return short
-    return tuple(repr(float(value)).removesuffix(".0") for value in distinct)
+    return tuple(str(value) if isinstance(value, int) else repr(float(value)).removesuffix(".0") for value in values)
 
 
 def _categorical(column: pd.Series[Any], numbers: FloatArray | None, name: str) -> Factor:
-    if numbers is not None:
+    exact = None if numbers is None else _exact_integers(column, numbers)
+    if exact is not None:
+        positions, whole = pd.factorize(np.array([int(value) for value in exact], dtype=object), sort=True)
+        labels = np.full(len(column), -1, dtype=np.intp)
+        labels[column.notna().to_numpy()] = positions
+        levels = _level_names(whole)
+    elif numbers is not None:
         distinct, labels = _labels(numbers, name)
         levels = _level_names(distinct)
     else:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,8 @@ from unbraid._base.arrays import AnyArray
 from unbraid._base.checks import did_you_mean, did_you_mean_file
 from unbraid._base.files import write_atomically
 from unbraid._base.text import listing
-from unbraid.representation.representation import Representation
+from unbraid.representation.representation import Representation, check_same_rows
+from unbraid.representation.tables import exact_numbers, first_line, kinds_of, labels_of, read_table
 
 PREFIX = "factor_"
 MOST_NAMES = 20
@@ -108,26 +108,6 @@ def _are_numbers(names: Sequence[str]) -> bool:
     return bool(numbers.notna().mean() > 0.5)
 
 
-LOOKED_AT = 65_536
-DECIMAL_COMMA = re.compile(r"(?:^|;)\s*-?\d+,\d+(?:[eE][-+]?\d+)?\s*(?=;|$)", re.MULTILINE)
-
-
-def table_format(source: Path) -> tuple[str, str]:
-    """Return the separator of columns, and the decimal mark.
-
-    Commas, unless the first line has none and has semicolons or tabs: a table of one column has no use here. Numbers
-    such as 0,5 between semicolons have a decimal comma, as spreadsheets of many countries write them.
-    """
-    with source.open("rb") as file:
-        text = file.read(LOOKED_AT).decode("utf-8", errors="replace").replace("\r", "\n")
-    header, _, body = text.partition("\n")
-    if "," in header:
-        return ",", "."
-    if ";" in header:
-        return ";", "," if DECIMAL_COMMA.search(body) else "."
-    return ("\t" if "\t" in header else ","), "."
-
-
 CODE_COLUMNS, FACTOR_COLUMNS = "code_*", f"{PREFIX}*"
 NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names")
 
@@ -183,8 +163,7 @@ def _read(
     if suffix == ".npy":
         return _from_npy(source, labels, kinds, only)
     if suffix in (".csv", ".parquet"):
-        frame = _read_table(source, suffix)
-        return _from_frame(frame, source, code_columns, factor_columns, labels, kinds, only)
+        return _from_frame(read_table(source), source, code_columns, factor_columns, labels, kinds, only)
     raise ValueError(f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}.")
 
 
@@ -240,6 +219,10 @@ def _from_npz(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[
     with _plain_data(source), source.open("rb") as file:
         archive = np.load(file, allow_pickle=False)
         found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
+        shapes = {key: _npz_shape(archive.zip, key) for key in ("codes", "factors") if key in found}
+    _check_shapes(shapes.get("codes", ()), shapes.get("factors", ()) if labels is None else labels.shape)
+    with _plain_data(source), source.open("rb") as file:
+        archive = np.load(file, allow_pickle=False)
         arrays = {key: archive[key] for key in NPZ_KEYS if key in found}
     if "codes" not in arrays:
         raise ValueError(
@@ -258,6 +241,24 @@ def _from_npz(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[
         code_names=_texts(arrays.get("code_names")),
         only=only,
     )
+
+
+def _npz_shape(archive: zipfile.ZipFile, key: str) -> tuple[int, ...]:
+    """Return the shape of an array as its header has it, before the array is unpacked."""
+    with archive.open(f"{key}.npy" if f"{key}.npy" in archive.namelist() else key) as file:
+        return _npy_shape(file)
+
+
+def _npy_shape(file: IO[bytes]) -> tuple[int, ...]:
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return tuple(read(file)[0])
+
+
+def _check_shapes(codes: tuple[int, ...], factors: tuple[int, ...]) -> None:
+    """Raise where shapes of arrays that are yet to be read have rows of different number."""
+    if codes and factors and codes[0] != factors[0]:
+        check_same_rows(codes, factors)
 
 
 def _texts(array: AnyArray | None) -> list[str] | None:
@@ -286,13 +287,13 @@ def _restore_numbers(factors: AnyArray | None, kinds: Any, names: list[str] | No
         return factors
     columns: dict[str, Any] = {}
     known = _default_names(factors.shape[1])
-    wanted = [kinds.get(name) for name in names or known] if isinstance(kinds, Mapping) else list(kinds or [])
+    wanted = kinds_of(kinds, names if names and len(names) == len(known) else known)
     for k, column in enumerate(factors.T):
         text = pd.Series(column.astype(str), dtype=object)
         text = text.where(~text.isin(["", "nan"]), None)
         numbers = pd.to_numeric(text, errors="coerce")
-        is_text = wanted[k : k + 1] == ["categorical"] or (numbers.isna() & text.notna()).any()
-        columns[known[k]] = text if is_text else numbers
+        is_text = wanted[k] == "categorical" or (numbers.isna() & text.notna()).any()
+        columns[known[k]] = text if is_text else exact_numbers(text, numbers)
     return columns
 
 
@@ -302,6 +303,11 @@ def _from_npy(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[
             f"factors must be given when codes come from {source.name!r}: name a second .npy file, "
             "with --factors labels.npy in the shell or factors='labels.npy' in Python."
         )
+    with _plain_data(source), source.open("rb") as file:
+        start = file.read(len(np.lib.format.MAGIC_PREFIX))
+        file.seek(0)
+        shape = _npy_shape(file) if start == np.lib.format.MAGIC_PREFIX else ()
+    _check_shapes(shape, labels.shape)
     return Representation(read_npy(source), _restore_numbers(labels, kinds, None), kinds=kinds, only=only)
 
 
@@ -325,24 +331,16 @@ def _plain_data(source: Path) -> Iterator[None]:
     """Return in one sentence why NumPy could not read a file as plain data."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, MemoryError) as error:
+    except MemoryError as error:
+        raise ValueError(f"path {str(source)!r} does not fit into memory: {first_line(error)}") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
         if "pickle" in str(error):
             raise ValueError(
                 f"path {str(source)!r} is not a NumPy file of plain numbers or text; "
                 "Python objects (pickles) are never loaded; save labels that mix numbers and text with "
                 ".astype(str), or as .csv."
             ) from error
-        raise ValueError(f"path {str(source)!r} is damaged or not a NumPy file: {_first_line(error)}") from error
-
-
-def _read_table(source: Path, suffix: str) -> pd.DataFrame:
-    try:
-        if suffix == ".parquet":
-            return pd.read_parquet(source)
-        sep, decimal = table_format(source)
-        return pd.read_csv(source, low_memory=False, sep=sep, decimal=decimal)
-    except (ValueError, OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"path {str(source)!r} cannot be read as {suffix}: {_first_line(error)}") from error
+        raise ValueError(f"path {str(source)!r} is damaged or not a NumPy file: {first_line(error)}") from error
 
 
 def _from_frame(
@@ -354,19 +352,22 @@ def _from_frame(
     kinds: Any,
     only: Iterable[str] | None,
 ) -> Representation:
-    frame.columns = pd.Index([str(name) for name in frame.columns])
     wanted = factor_columns if given is None else None
     codes, factors = pick_columns(frame, source, codes=code_columns, factors=wanted)
     bad = [name for name in codes if len(frame) and not pd.api.types.is_numeric_dtype(frame[name].dtype)]
     if bad:
+        held = "text" if pd.api.types.is_string_dtype(frame[bad[0]].dtype) else str(frame[bad[0]].dtype)
         raise ValueError(
-            f"codes must be numbers, got text in column {bad[0]!r} of {str(source)!r}; "
+            f"codes must be numbers, got {held} in column {bad[0]!r} of {str(source)!r}; "
             "leave it out of code_columns (--code-columns)."
         )
     if given is not None:
         return Representation(frame[codes], _restore_numbers(given, kinds, None), kinds=kinds, only=only)
-    labels = {short: frame[name] for short, name in zip(short_names(factors), factors, strict=True)}
-    return Representation(frame[codes], labels, kinds=kinds, only=only)
+    names = short_names(factors)
+    labels, notes = labels_of(frame, source, factors, kinds_of(kinds, names))
+    rep = Representation(frame[codes], dict(zip(names, labels.values(), strict=True)), kinds=kinds, only=only)
+    rep.notes += notes
+    return rep
 
 
 def _write_npz(representation: Representation, file: Any) -> None:
@@ -409,8 +410,3 @@ def _factor_columns(representation: Representation) -> dict[str, Any]:
 
 def _kind_text(factor: Any) -> str:
     return f"{factor.kind}:{factor.period!r}" if factor.period is not None else str(factor.kind)
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).splitlines()
-    return (lines[0] if lines else type(error).__name__).rstrip(".") + "."

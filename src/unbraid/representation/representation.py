@@ -11,7 +11,16 @@ import numpy as np
 import pandas as pd
 
 from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from unbraid._base.checks import active_codes, check_active, check_matrix, check_values, did_you_mean, to_array
+from unbraid._base.checks import (
+    active_codes,
+    as_masked,
+    check_active,
+    check_matrix,
+    check_values,
+    did_you_mean,
+    to_array,
+)
+from unbraid._base.text import listing
 from unbraid.representation.factor import Factor, make_factor
 
 
@@ -21,8 +30,9 @@ class Representation:
     Args:
         codes: ``(n_samples, n_codes)``, real valued: NumPy, pandas, polars or torch.
         factors: ``(n_samples, n_factors)`` labels in any of those, a mapping from name to column, or
-            a sequence of :class:`~unbraid.representation.factor.Factor`. NaN means "not labelled". ``None`` or no
-            column leaves only the label-free metrics.
+            a sequence of :class:`~unbraid.representation.factor.Factor`. NaN or a mask means "not labelled".
+            ``None`` or no column leaves only the label-free metrics. Where codes and factors are pandas objects whose
+            indices have the same labels in another order, rows are aligned by label.
         names: Factor names; taken from the frame or mapping when it has them.
         kinds: Factor kinds, as a sequence with ``None`` for "infer", or a mapping from name to kind.
             See :func:`~unbraid.representation.factor.make_factor` for the rule.
@@ -39,7 +49,7 @@ class Representation:
         ['categorical', 'categorical']
     """
 
-    __slots__ = ("active", "code_names", "codes", "factors", "memo", "source")
+    __slots__ = ("active", "code_names", "codes", "factors", "memo", "notes", "source")
 
     codes: FloatArray
     factors: tuple[Factor, ...]
@@ -47,6 +57,8 @@ class Representation:
     active: BoolArray
     #: Cache of results derived from the codes alone; shared by copies with the same codes.
     memo: dict[object, Any]
+    #: Notes on how the input was read, such as rows put in another order.
+    notes: tuple[str, ...]
     #: Python code that makes the same representation, with ``ub`` for the package; empty where not known.
     source: str
 
@@ -65,6 +77,7 @@ class Representation:
         check_values(self.codes, self.code_names)
         columns = _columns(factors)
         _check_rows(self.codes.shape, columns)
+        columns, self.notes = _aligned(codes, columns)
         self.factors = _factors(columns, names, kinds, only)
         self.active = check_active(active_codes(self.codes))
         self.memo = {}
@@ -140,6 +153,7 @@ class Representation:
         kept = codes is self.codes
         other.active = self.active if kept else active_codes(codes)
         other.memo = self.memo if kept else {}
+        other.notes = self.notes
         other.source = ""
         return other
 
@@ -224,18 +238,71 @@ def _chosen(wanted: Iterable[str] | None, names: tuple[str, ...]) -> tuple[str, 
 
 def _check_rows(codes: tuple[int, ...], columns: dict[str, Any]) -> None:
     """Raise unless every column is as long as the codes, and both have samples as rows."""
-    n_samples, n_codes = codes
     for column in columns.values():
         try:
             n_rows = len(column.numbers if isinstance(column, Factor) else column)
         except TypeError:  # not a column; make_factor raises the error
             continue
-        advice = _transposed(codes, (n_rows, len(columns)))
-        if advice:
-            shapes = f"{(n_samples, n_codes)} and {(n_rows, len(columns))}"
-            raise ValueError(f"codes and factors must have a row for each sample, got shapes {shapes}; {advice}.")
-        if n_rows != n_samples:
-            raise ValueError(f"codes and factors must have the same number of rows, got {n_samples} and {n_rows}.")
+        check_same_rows(codes, (n_rows, len(columns)))
+
+
+def check_same_rows(codes: tuple[int, ...], factors: tuple[int, ...]) -> None:
+    """Raise where matrices of these shapes have rows of different number; other than two axes are told of later."""
+    if len(codes) != 2 or len(factors) > 2:
+        return
+    factors = (*factors, 1)[:2]
+    advice = _transposed(codes, factors)
+    if advice:
+        raise ValueError(
+            f"codes and factors must have a row for each sample, got shapes {codes} and {factors}; {advice}."
+        )
+    if codes[0] != factors[0]:
+        raise ValueError(f"codes and factors must have the same number of rows, got {codes[0]} and {factors[0]}.")
+
+
+def _aligned(codes: Any, columns: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Put factors with an index into the order of the codes' index, and say so; raise where the labels do not tell how.
+
+    An index that counts rows from 0 says nothing, so other labels beside it are taken by position, unless they are the
+    same numbers in another order, which may mean either.
+    """
+    if not isinstance(codes, pd.DataFrame):
+        return columns, ()
+    moved = [
+        name
+        for name, column in columns.items()
+        if isinstance(column, pd.Series) and _is_in_another_order(name, codes.index, column.index)
+    ]
+    if not moved:
+        return columns, ()
+    found = {name: column.reindex(codes.index) if name in moved else column for name, column in columns.items()}
+    note = f"Rows of factors were put in the order of the codes, by the labels of their index: {listing(moved)}."
+    return found, (note,)
+
+
+def _is_in_another_order(name: str, codes: pd.Index[Any], factor: pd.Index[Any]) -> bool:
+    if codes is factor or codes.equals(factor):
+        return False
+    counts = [_counts_rows(codes), _counts_rows(factor)]
+    if all(counts):
+        return False
+    is_permuted = codes.is_unique and factor.is_unique and bool(codes.isin(factor).all())
+    if is_permuted and not any(counts):
+        return True
+    if any(counts) and not is_permuted:
+        return False
+    trouble = (
+        "has the row numbers of the codes in another order" if is_permuted else "has labels that differ from the codes'"
+    )
+    raise ValueError(
+        f"the index of factor {name!r} {trouble}; match rows by label with factors.loc[codes.index], or by position "
+        "with .reset_index(drop=True) on both."
+    )
+
+
+def _counts_rows(index: pd.Index[Any]) -> bool:
+    """Tell whether an index is the one that pandas gives a table without labels: 0, 1, 2, ... in order."""
+    return bool(index.equals(pd.RangeIndex(len(index))))
 
 
 def _transposed(codes: tuple[int, ...], factors: tuple[int, ...]) -> str | None:
@@ -269,7 +336,7 @@ def _columns(factors: Any) -> dict[str, Any]:
         if all(isinstance(item, Factor) for item in factors):
             _check_names("factor names", tuple(item.name for item in factors), len(factors))
             return {item.name: item for item in factors}
-        if np.ndim(factors[0]) == 1:
+        if np.ndim(factors[0]) == 1 and as_masked(factors) is None:
             factors = _rows(factors)
     array = to_array(factors)
     if array.ndim == 1:

@@ -90,7 +90,7 @@ FEW_TURNS, MANY_TURNS = 0.25, 1.5
 def representation_notes(rep: Representation, n_bins: int = 20) -> tuple[str, ...]:
     """Notes about the representation as a whole, whose continuous numbers are cut into ``n_bins``."""
     about_rows = (*few_rows_note(rep, n_bins), *_unlabelled(rep), *_thin_factors(rep))
-    return (*_swapped(rep), *_dead_codes(rep), *about_rows, *one_hot_notes(rep), *_kinds(rep))
+    return (*rep.notes, *_swapped(rep), *_dead_codes(rep), *about_rows, *one_hot_notes(rep), *_kinds(rep))
 
 
 def _dead_codes(rep: Representation) -> list[str]:

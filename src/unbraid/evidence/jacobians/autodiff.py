@@ -47,6 +47,9 @@ def jacobian(call: Call, z: Tensor, mode: Mode, *, rows_at_once: int, shares_val
         mode: Column by column from tangents (forward), or row by row from cotangents (reverse).
         rows_at_once: Number of rows, copies included, one pass of the decoder may take.
         shares_values: Whether :func:`can_share_values`.
+
+    Raises:
+        ValueError: An output is not finite; its derivative may be.
     """
     directions = max(1, rows_at_once // len(z))
     if mode == "reverse":
@@ -107,41 +110,46 @@ def can_share_values(call: Call, z: Tensor) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # torch warns where it would go through the directions one by one
-            shared = _push_shared(call, z, directions)
+            shared = _push_shared(call, z, directions)[1]
     except Exception:
         return False
-    apart = _push_copies(call, z, directions)
+    apart = _push_copies(call, z, directions)[1]
     if shared.shape != apart.shape or not torch.isfinite(apart).all():
         return False
     near = float(torch.finfo(z.dtype).eps) ** 0.5
     return torch.allclose(shared, apart, rtol=near, atol=near * float(apart.abs().max()))
 
 
-def _push_shared(call: Call, z: Tensor, directions: Tensor) -> Tensor:
-    """Return the change along each direction, ``(directions, rows, data)``."""
+def _push_shared(call: Call, z: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+    """Return outputs ``(rows, data)``, and the change along each direction, ``(directions, rows, data)``."""
 
-    def push(direction: Tensor) -> Tensor:
-        change: Tensor = torch.func.jvp(lambda x: call(x.clone()), (z,), (direction.expand_as(z),))[1]
-        return change
+    def push(direction: Tensor) -> tuple[Tensor, Tensor]:
+        found = torch.func.jvp(lambda x: call(x.clone()), (z,), (direction.expand_as(z),))
+        return found[0], found[1]
 
     with torch.no_grad():
-        return torch.func.vmap(push)(directions).flatten(2)
+        # the annotation of torch has no None, which stands for "the same for every direction"
+        output, change = torch.func.vmap(push, out_dims=(None, 0))(directions)  # type: ignore[arg-type]
+        return output.flatten(1), change.flatten(2)
 
 
-def _push_copies(call: Call, z: Tensor, directions: Tensor) -> Tensor:
-    """Return the change along each direction from copies of the rows, one for each direction."""
+def _push_copies(call: Call, z: Tensor, directions: Tensor) -> tuple[Tensor, Tensor]:
+    """Return outputs, and the change along each direction, from copies of the rows, one for each direction."""
     copies = z.repeat(len(directions), 1)
-    change = push_forward(call, copies, directions.repeat_interleave(len(z), dim=0))[1]
-    return change.view(len(directions), len(z), -1)
+    output, change = push_forward(call, copies, directions.repeat_interleave(len(z), dim=0))
+    return output[: len(z)], change.view(len(directions), len(z), -1)
 
 
-def _by_columns(call: Call, z: Tensor, directions: int, push: Callable[[Call, Tensor, Tensor], Tensor]) -> Tensor:
+def _by_columns(
+    call: Call, z: Tensor, directions: int, push: Callable[[Call, Tensor, Tensor], tuple[Tensor, Tensor]]
+) -> Tensor:
     n_rows, n_latents = z.shape
     found: Tensor | None = None
     for start in range(0, n_latents, directions):
         block = torch.eye(n_latents, dtype=z.dtype, device=z.device)[start : start + directions]
-        change = push(call, z, block)
+        output, change = push(call, z, block)
         if found is None:
+            check_finite(output.sum(dim=1), "outputs")
             found = torch.empty(n_latents, n_rows, change.shape[2], dtype=change.dtype, device=z.device)
         found[start : start + len(block)] = change
     assert found is not None
@@ -151,7 +159,9 @@ def _by_columns(call: Call, z: Tensor, directions: int, push: Callable[[Call, Te
 def _by_rows(call: Call, z: Tensor, directions: int) -> Tensor:
     n_rows, n_latents = z.shape
     with torch.no_grad():
-        data_dim = call(z.clone()).flatten(1).shape[1]
+        output = call(z.clone()).flatten(1)
+    check_finite(output.sum(dim=1), "outputs")
+    data_dim = output.shape[1]
     found = torch.empty(data_dim, n_rows, n_latents, dtype=z.dtype, device=z.device)
     for start in range(0, data_dim, directions):
         stop = min(start + directions, data_dim)

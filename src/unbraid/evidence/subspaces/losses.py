@@ -126,4 +126,4 @@ def rounding_floor(factor: Factor, rows: IntArray) -> float:
     if factor.kind is not FactorKind.ORDINAL or len(factor.levels) < 10:
         return 0.0
     steps = np.diff(np.unique(factor.numbers[rows]))
-    return float(np.median(steps) ** 2 / 12)
+    return float((np.median(steps) / factor.unit) ** 2 / 12)
