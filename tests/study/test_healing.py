@@ -1,5 +1,7 @@
 """Damaged stores: named, set aside, made again; nothing that is not damaged is lost."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -11,7 +13,7 @@ from helpers.small import run_cli
 from unbraid import Representation
 from unbraid.representation.files import save
 from unbraid.study import Store, make_plan, parse_study, status
-from unbraid.study.run import run_jobs
+from unbraid.study.run import find_leftovers, run_jobs
 from unbraid.study.state import keep_study
 from unbraid.study.store import RESULTS, SET_ASIDE
 
@@ -132,3 +134,143 @@ def test_clean_sets_damaged_shards_aside_and_deletes_none(capsys, given, tmp_pat
     assert run_cli(capsys, "study", "clean", "--store", store, "--yes")[0] == 0
     assert (store / SET_ASIDE / RESULTS / shard.name).read_bytes() == content
     assert Store(store).damaged() == []
+
+
+@pytest.fixture(scope="module")
+def undamaged(tmp_path_factory):
+    """Values of the small study of trained models, in a store of its own."""
+    return values(run(TRAINED, Store(tmp_path_factory.mktemp("store") / "store"))[0])
+
+
+def first(folder, pattern):
+    return sorted(folder.rglob(pattern))[0]
+
+
+def test_damaged_codes_are_encoded_again_when_their_results_are_gone(undamaged, tmp_path):
+    store = Store(tmp_path / "store")
+    state, _ = run(TRAINED, store)
+    codes = tmp_path / "store" / state.plan.models[0].codes
+    cut(codes)
+    store.delete(RESULTS)
+    state, engine = run(TRAINED, store)
+    assert state.is_complete
+    assert [job.kind for job in engine.ran].count("train") == 1
+    assert (tmp_path / "store" / SET_ASIDE / state.plan.models[0].codes).is_file()
+    scores = undamaged[undamaged["kind"] != "model"]
+    found = values(state).query("kind != 'model'")
+    pd.testing.assert_frame_equal(found.reset_index(drop=True), scores.reset_index(drop=True))
+
+
+@pytest.mark.parametrize("damage", [cut, os.remove])
+def test_factors_that_are_damaged_or_gone_are_made_again(undamaged, tmp_path, damage):
+    store = Store(tmp_path / "store")
+    run(TRAINED, store)
+    damage(first(tmp_path / "store" / "factors", "*.npz"))
+    store.delete(RESULTS)
+    state, engine = run(TRAINED, store)
+    assert state.is_complete
+    assert "train" not in [job.kind for job in engine.ran]
+    scores = undamaged.query("kind == 'score'").reset_index(drop=True)
+    pd.testing.assert_frame_equal(values(state).query("kind == 'score'").reset_index(drop=True), scores)
+
+
+def test_a_damaged_checkpoint_is_set_aside_and_its_models_trained_again(undamaged, tmp_path):
+    store = Store(tmp_path / "store")
+    run(TRAINED, store)
+    store.delete("codes")
+    cut(first(tmp_path / "store" / "models", "ensemble.pt"))
+    state, _ = run(TRAINED, store)
+    assert state.is_complete
+    assert first(tmp_path / "store" / SET_ASIDE, "ensemble.pt").is_file()
+    pd.testing.assert_frame_equal(values(state), undamaged)
+
+
+def test_training_that_fails_now_is_counted_though_it_worked_before(tmp_path):
+    store = Store(tmp_path / "store")
+    run(TRAINED, store)
+    store.delete("codes")
+    state, _ = run(TRAINED, store, fail=lambda job: "no room." if job.kind == "train" else None)
+    assert state.summary()["parts"]["models"] == {"wanted": 2, "done": 0, "failed": 2, "missing": 0}
+    assert not state.is_complete
+
+
+def test_a_damaged_file_among_those_given_costs_itself_only(given, tmp_path):
+    folder = tmp_path / "given"
+    whole = (folder / "m3.npz").read_bytes()
+    cut(folder / "m3.npz")
+    store = Store(tmp_path / "store")
+    text = given.read_text()
+    state, _ = run(text, store)
+    assert [model.seed for model in state.plan.models if model.key in state.failed_models] == [3]
+    assert "m3.npz" in next(iter(state.failed_models.values())).reason
+    table = state.table()
+    assert table.query("kind == 'agreement' and failure == ''")["seed"].tolist() == [0, 1, 2]
+    assert not state.is_complete
+    assert run(text, store)[1].ran == []
+    (folder / "m3.npz").write_bytes(whole)
+    state, _ = run(text, store)
+    assert state.is_complete
+    assert state.table().query("kind == 'agreement'")["seed"].tolist() == [0, 1, 2, 3]
+
+
+def test_a_file_that_could_not_be_read_for_a_while_counts_again(given, tmp_path, monkeypatch):
+    import unbraid.study.run as running
+
+    store, text, load = Store(tmp_path / "store"), given.read_text(), running.load
+
+    def refused(path):
+        if path.endswith("m0.npz"):
+            raise PermissionError("path 'm0.npz' cannot be read")
+        return load(path)
+
+    monkeypatch.setattr(running, "load", refused)
+    assert len(run(text, store)[0].failed_models) == 1
+    monkeypatch.undo()
+    assert run(text, store)[0].is_complete
+
+
+def test_a_store_that_cannot_be_written_is_read(capsys, given, tmp_path, monkeypatch):
+    store = tmp_path / "store"
+    run_cli(capsys, "study", "run", given, "--store", store, "--workers", 1)
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and access(path, mode))
+
+    def refused(*arguments):
+        raise AssertionError("wrote to a store that is only read")
+
+    monkeypatch.setattr(Store, "write", refused)
+    for command in (["status"], ["table"], ["clean"], ["report", "--out", tmp_path / "r.html"]):
+        monkeypatch.setattr("unbraid.cli._study.check_writable", lambda *_: None)
+        code, _, err = run_cli(capsys, "study", *command, "--store", store)
+        assert code == 0 or "must hold" in err, err
+    code, _, err = run_cli(capsys, "study", "run", given, "--store", store)
+    assert code == 2
+    assert "is not writable" in err
+
+
+@pytest.mark.parametrize("command", ["status", "clean"])
+def test_an_empty_name_of_a_store_is_refused(capsys, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run_cli(capsys, "study", command, "--store", "")
+    assert code == 2
+    assert "store must be a folder or a URL, got an empty name" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_tilde_is_the_home_folder(capsys, given, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    assert run_cli(capsys, "study", "run", given, "--store", "~/st", "--workers", 1)[0] == 0
+    assert (tmp_path / "home" / "st" / RESULTS).is_dir()
+    assert run_cli(capsys, "study", "status", "--store", "~/st")[0] == 0
+
+
+def test_another_study_of_the_same_name_does_not_make_the_first_ones_models_leftovers(tmp_path):
+    store = Store(tmp_path / "store")
+    run(TRAINED, store)
+    n_rows = len(store.table())
+    run(TRAINED.replace("n_steps: 2", "n_steps: 3"), store)
+    found = find_leftovers(store)
+    assert (found.files, found.n_rows) == ((), 0)
+    assert len(store.table()) == 2 * n_rows
+    assert status(store).plan.study.training.n_steps == 3

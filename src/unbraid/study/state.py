@@ -221,13 +221,18 @@ def keep_study(study: Study, store: Store) -> None:
     if given is not None:
         absolute = Representations(folder=str(study.folder.resolve()), index=given.index)
         study = msgspec.structs.replace(study, representations=absolute)
-    name = f"studies/{study.name}.yaml"
-    if store.has(name) and (before := _readable(store, name)) is not None and before != study:
+    name, content = f"studies/{study.name}.yaml", msgspec.yaml.encode(study)
+    if store.has(name) and (before := store.read(name)) != content:
         models = {model.key for model in make_plan(study).models}
-        if not any(model.key in models for model in make_plan(before).models):
-            content = store.read(name)
-            store.write(f"{REPLACED}/{study.name}-{content_key(content.decode())}.yaml", content)
-    store.write(name, msgspec.yaml.encode(study))
+        if not models & _models(store, name):
+            store.write(f"{REPLACED}/{study.name}-{content_key(before.hex())}.yaml", before)
+    store.write(name, content)
+
+
+def _models(store: Store, name: str) -> set[str]:
+    """Return the keys of the models of a study that a store has; none if it or its files cannot be read any more."""
+    study = _readable(store, name)
+    return set() if study is None else {model.key for model in make_plan(study).models}
 
 
 def _readable(store: Store, name: str) -> Study | None:
