@@ -56,6 +56,7 @@ app = App(
     help_format="markdown",
     console=Console(),
     error_console=Console(stderr=True),
+    suppress_keyboard_interrupt=False,
 )
 #: Commands in the order of the help, and the module of each: imported when it is asked for, or for that help.
 COMMANDS = {
@@ -75,7 +76,7 @@ for _name, _module in COMMANDS.items():
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0 when all went well, 2 on bad input."""
+    """Run the command line and exit: 0 when all went well, 2 on bad input, 130 after Ctrl-C."""
     tokens = sys.argv[1:] if arguments is None else list(arguments)
     if not tokens or tokens[0] not in (*COMMANDS, "--version"):
         for name in COMMANDS:

@@ -27,6 +27,7 @@ from unbraid.study.jobs import Finished, Job
 
 _SECONDS_TO_ANSWER = 5.0
 _LOCAL = "local"
+LOOPBACK = "127.0.0.1"
 
 
 def import_ray() -> Any:
@@ -81,7 +82,8 @@ def connect(address: str | None, workers: int | None) -> bool:
         return False
     settings: dict[str, Any] = {"address": place, "log_to_driver": False, "logging_level": logging.ERROR}
     if place == _LOCAL:
-        settings |= {"num_cpus": workers, "include_dashboard": False}
+        # Whoever reaches a Ray cluster may run programs on it, so that one of our own answers this machine only.
+        settings |= {"num_cpus": workers, "include_dashboard": False, "_node_ip_address": LOOPBACK}
     tries = TRIES if place == _LOCAL else 1  # on a busy machine a cluster may take longer to start than Ray waits
     for left in reversed(range(tries)):
         try:
