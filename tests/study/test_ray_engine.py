@@ -225,9 +225,12 @@ def listening_beyond_loopback():
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="no /proc here")
-def test_a_cluster_of_our_own_answers_this_machine_only():
+def test_a_cluster_of_our_own_answers_this_machine_only(tmp_path, monkeypatch):
     import ray
 
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     ray.shutdown()
-    with RayEngine(workers=1):
+    with RayEngine(workers=1) as engine:
+        ended = finish_all(engine, [Arithmetic(name="0", folder=str(tmp_path))])
+        assert [one.error for one in ended.values()] == [None]
         assert listening_beyond_loopback() == []
