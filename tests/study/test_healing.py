@@ -239,10 +239,10 @@ def test_a_store_that_cannot_be_written_is_read(capsys, given, tmp_path, monkeyp
         raise AssertionError("wrote to a store that is only read")
 
     monkeypatch.setattr(Store, "write", refused)
+    monkeypatch.setattr("unbraid.cli._study.check_writable", lambda *_: None)
     for command in (["status"], ["table"], ["clean"], ["report", "--out", tmp_path / "r.html"]):
-        monkeypatch.setattr("unbraid.cli._study.check_writable", lambda *_: None)
         code, _, err = run_cli(capsys, "study", *command, "--store", store)
-        assert code == 0 or "must hold" in err, err
+        assert code == 0, err
     code, _, err = run_cli(capsys, "study", "run", given, "--store", store)
     assert code == 2
     assert "is not writable" in err

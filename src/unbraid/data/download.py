@@ -9,7 +9,6 @@ there is none here, and the file is judged by what is in it.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import http.client
 import os
@@ -268,12 +267,14 @@ def _alone(folder: Path, file: DataFile, on_wait: Callable[[str], object]) -> It
 
 
 def _locked(lock: int) -> bool:
-    """Try to lock an open file; file systems without locks grant it."""
+    """Try to lock an open file; systems and file systems without locks grant it."""
     try:
+        import fcntl
+
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:
+    except (ImportError, OSError):
         return True
     return True
 
