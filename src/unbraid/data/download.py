@@ -311,6 +311,7 @@ def _download(file: DataFile, partial: Path, show: bool | None) -> None:
         reply = _open(Request(file.url, headers=headers))
     except HTTPError as error:
         if start and error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            error.close()
             partial.unlink()  # what is there is as long as the file or longer: begin again
             return _download(file, partial, show)
         raise
@@ -352,7 +353,7 @@ def _open(request: Request) -> Any:
     if not found:
         raise TimeoutError(f"the server did not begin to answer within {BEGIN_S:g} s")
     if isinstance(found[0], Exception):
-        raise found[0]
+        raise found.pop()  # kept in a list, it would keep its connection open
     return found[0]
 
 
