@@ -77,6 +77,28 @@ def test_files_get_the_permissions_of_ordinary_files(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
+def test_the_mask_of_the_process_is_never_changed(tmp_path, monkeypatch):
+    """It belongs to all threads: what another one writes meanwhile would be open to everybody."""
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the mask was changed"))
+    write_text(tmp_path / "a.txt", "text")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_a_file_keeps_its_permissions(tmp_path, mode):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    path.chmod(mode)
+    seen = []
+
+    def write(file):
+        seen.extend(stat.S_IMODE(one.stat().st_mode) & ~mode for one in tmp_path.iterdir())
+        file.write(b"new")
+
+    write_atomically(path, write)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert not any(seen)
+
+
 def test_a_link_stays_a_link_and_its_target_is_written(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     (tmp_path / "real").write_text("old")

@@ -68,6 +68,27 @@ class TestWorkers:
             workers.map(lambda i: 1 / (i - 2), range(6))
         assert len(workers._free) == 2
 
+    @pytest.mark.parametrize("depth", [0, 1])
+    def test_an_interruption_waits_for_nothing_and_begins_nothing_more(self, depth):
+        workers, begun, ending = Workers(2), [], threading.Event()
+
+        def item(index):
+            if threading.current_thread() is threading.main_thread():
+                while not begun:
+                    time.sleep(0.001)
+                raise KeyboardInterrupt
+            begun.append(index)
+            ending.wait(10)
+
+        outer = item if depth == 0 else lambda _: workers.map(item, range(3))
+        started = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            workers.map(outer, range(8))
+        assert time.perf_counter() - started < 1
+        ending.set()
+        time.sleep(0.05)
+        assert len(begun) == 1
+
     def test_no_items(self):
         assert Workers(2).map(abs, []) == []
 

@@ -66,6 +66,30 @@ def test_same_command_goes_on_and_another_is_refused(capsys, folder):
     assert "held this run already: nothing was left to train" in err
 
 
+@pytest.mark.parametrize("name", ["decoder.py", "codes_0.npz", "codes_2.npz", "traversals_1.png"])
+def test_files_of_the_user_are_replaced_only_on_demand(capsys, tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    command = ["train", *SMALL, "--steps", "1", "--set", "beta=1,2,3", "--out", str(tmp_path)]
+    code, _, err = run_cli(capsys, *command)
+    assert code == 2
+    assert f"{name}' would be replaced, and no earlier run wrote it as it is; give another folder, or --over" in err
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]
+    code, _, err = run_cli(capsys, *command, "--overwrite")
+    assert code == 0, err
+    assert (tmp_path / name).read_bytes() != b"mine"
+    code, _, err = run_cli(capsys, *command)
+    assert code == 0, err
+
+
+def test_a_decoder_file_that_was_changed_after_training_is_the_users(capsys, tmp_path):
+    command = ["train", *SMALL, "--steps", "1", "--out", str(tmp_path)]
+    assert run_cli(capsys, *command)[0] == 0
+    text = (tmp_path / "decoder.py").read_text() + "scaled = lambda z: 2 * member_0(z)\n"
+    (tmp_path / "decoder.py").write_text(text)
+    assert run_cli(capsys, *command)[0] == 2
+    assert (tmp_path / "decoder.py").read_text() == text
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

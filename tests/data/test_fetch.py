@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import socket
+import threading
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_a_leftover_that_is_too_long_is_begun_again(site, tmp_path):
     [
         ({"sha256": "0" * 64}, f"must have the sha256 checksum {'0' * 64}, got {SHA256}; it was deleted."),
         ({"sha256": None, "md5": "0" * 32}, "must have the md5 checksum 0000"),
-        ({"n_bytes": 7}, "must have 7 bytes, got 3000000; it was deleted."),
+        ({"n_bytes": 7}, r"must have 7 bytes, got \d+; it was deleted."),
     ],
 )
 def test_a_wrong_file_leaves_nothing(site, tmp_path, changed, message):
@@ -106,7 +107,7 @@ def test_a_disk_too_small_is_seen_before_anything_is_written(site, tmp_path, mon
 
 
 def test_a_disk_that_fills_up_is_left_as_it_was(site, tmp_path, monkeypatch):
-    def full(reply, partial, start, show):
+    def full(reply, partial, start, show, *, most):
         partial.write_bytes(CONTENT[:1000])
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -167,3 +168,68 @@ def test_every_published_file_is_well_described():
         assert file.sha256 is None or (len(file.sha256) == 64 and file.n_bytes)
         assert file.md5 is None or len(file.md5) == 32
         assert file.by_hand == (file.sha256 is None and file.md5 is None)
+
+
+def test_a_server_that_states_no_length_is_stopped_at_the_published_one(site, tmp_path, monkeypatch):
+    site.states_length, site.content = False, CONTENT * 20
+    sizes = []
+    find = fetching.find_fault
+    monkeypatch.setattr(
+        fetching, "find_fault", lambda file, path, **how: sizes.append(path.stat().st_size) or find(file, path, **how)
+    )
+    with pytest.raises(ValueError, match=r"must have 3000000 bytes, got \d+; it was deleted"):
+        fetch_file(described(site), tmp_path)
+    assert sizes[0] <= len(CONTENT) + fetching.CHUNK
+    monkeypatch.setattr(fetching, "MOST_BYTES", 10**6)
+    with pytest.raises(ValueError, match=r"must have 1000000 bytes at most; it was deleted"):
+        fetch_file(described(site, n_bytes=None), tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_a_server_without_end_is_not_waited_for(site, tmp_path, monkeypatch):
+    monkeypatch.setattr(fetching, "PATIENCE_S", 0.3)
+    site.seconds_a_piece = 0.05
+    with pytest.raises(ValueError, match=r"file.bin cannot be fetched: the server sent \d+ bytes within 0.3 s; try"):
+        fetch_file(described(site), tmp_path)
+
+
+def test_a_server_that_does_not_begin_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(fetching, "BEGIN_S", 0.2)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        file = DataFile(name="file.bin", url=f"http://127.0.0.1:{silent.getsockname()[1]}/file.bin")
+        with pytest.raises(ValueError, match=r"the server did not begin to answer within 0.2 s"):
+            fetch_file(file, tmp_path)
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1/file.bin", "file:///etc/hostname"])
+def test_only_the_web_is_fetched_from(site, tmp_path, url):
+    site.redirects_to = url
+    with pytest.raises(ValueError, match=r"file.bin cannot be fetched: .*[Rr]edirect"):
+        fetch_file(described(site), tmp_path)
+    with pytest.raises(ValueError, match=r"unknown url type"):
+        fetch_file(described(site, url=url), tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_of_several_at_once_one_fetches_and_the_others_take_its_file(site, tmp_path):
+    site.seconds_a_piece = 0.02
+    site.piece = 10**5
+    told, failed = [], []
+
+    def fetch():
+        try:
+            assert fetch_file(described(site), tmp_path, on_wait=told.append).read_bytes() == CONTENT
+        except Exception as error:  # shown by the assertion below
+            failed.append(error)
+
+    threads = [threading.Thread(target=fetch) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert len(site.asked) == 1
+    assert told == ["file.bin is being fetched by another process; waiting for it."] * 3
+    assert names(tmp_path) == ["file.bin"]

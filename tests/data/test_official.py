@@ -1,9 +1,15 @@
 """Official files are read as published, put in the order of their grid, and refused in a sentence when damaged."""
 
+import gzip
+import io
+import struct
 import sys
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from helpers.idx import random_digits, write_part
 from helpers.official import (
@@ -19,6 +25,7 @@ from helpers.official import (
 )
 from unbraid.data import load_dataset
 from unbraid.data.dataset import grid_order, shrink
+from unbraid.data.mnist import read_idx
 from unbraid.data.official import PARTS, read_matrix
 
 DSPRITES = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
@@ -347,3 +354,96 @@ def test_an_absent_or_unknown_set_says_what_to_do(tmp_path, monkeypatch):
     )
     write_shapes3d(tmp_path / "3dshapes.h5")
     assert len(load_dataset("shapes3d")) == 144
+
+
+def npy_header(shape, dtype="|u1"):
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return file.getvalue()
+
+
+def absurd_npz(path, **shapes):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, shape in shapes.items():
+            archive.writestr(f"{name}.npy", npy_header(shape) + bytes(100))
+
+
+def bomb(head):
+    """A header, and zeros that unpack to far more than the header says."""
+    return gzip.compress(head + bytes(64 * 2**20))
+
+
+def absurd_shapes3d(path):
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        file.create_dataset("images", shape=(10**9, 64, 64, 3), dtype="u1", chunks=(1, 64, 64, 3))
+        file.create_dataset("labels", shape=(10**9, 6), dtype="f8", chunks=(1000, 6))
+
+
+NORB = f"{PARTS[0]}-dat.mat.gz"
+ABSURD = {
+    "dsprites of many pictures": (
+        lambda folder: absurd_npz(folder / DSPRITES, imgs=(10**9, 64, 64), latents_classes=(10**9, 6)),
+        lambda folder: load_dataset("dsprites", folder),
+        "must have at most 16 GiB, got the shape",
+    ),
+    "dsprites of a negative length": (
+        lambda folder: absurd_npz(folder / DSPRITES, imgs=(-1, 64, 64), latents_classes=(10, 6)),
+        lambda folder: load_dataset("dsprites", folder),
+        "must have at most 16 GiB, got the shape",
+    ),
+    "dsprites that says more than it has": (
+        lambda folder: absurd_npz(folder / DSPRITES, imgs=(10**5, 64, 64), latents_classes=(10**5, 6)),
+        lambda folder: load_dataset("dsprites", folder),
+        "is damaged, cut short",
+    ),
+    "shapes3d": (
+        lambda folder: absurd_shapes3d(folder / "3dshapes.h5"),
+        lambda folder: load_dataset("shapes3d", folder),
+        "must have at most 16 GiB, got the shape",
+    ),
+    "a matrix of many rows": (
+        lambda folder: (folder / NORB).write_bytes(gzip.compress(struct.pack("<Ii3i", 0x1E3D4C55, 3, *[2**30] * 3))),
+        lambda folder: read_matrix(folder / NORB),
+        "must have at most 2 GiB, got the shape",
+    ),
+    "a matrix that unpacks to more": (
+        lambda folder: (folder / NORB).write_bytes(bomb(struct.pack("<Ii3i", 0x1E3D4C55, 3, 2, 3, 1))),
+        lambda folder: read_matrix(folder / NORB),
+        r"must have 26 bytes for an array of shape \(2, 3, 1\), got more",
+    ),
+    "digits of many rows": (
+        lambda folder: (folder / "x").write_bytes(gzip.compress(b"\0\0\x08\x03" + b"\x7f" * 12)),
+        lambda folder: read_idx(folder / "x"),
+        "must have at most 2 GiB, got the shape",
+    ),
+    "digits that unpack to more": (
+        lambda folder: (folder / "x").write_bytes(bomb(b"\0\0\x08\x01\0\0\0\x05")),
+        lambda folder: read_idx(folder / "x"),
+        r"must have 13 bytes for an array of shape \(5,\), got more",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ABSURD)
+def test_sizes_are_refused_from_headers(tmp_path, name):
+    write, read, message = ABSURD[name]
+    write(tmp_path)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=message):
+            read(tmp_path)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 20 * 2**20
+
+
+def test_a_car_of_many_pictures_is_refused_before_it_is_unpacked(tmp_path):
+    many = io.BytesIO()
+    savemat(many, {"im": np.zeros((512, 512, 3, 100, 4), dtype=np.uint8)}, do_compression=True)
+    write_tar(tmp_path / CARS, {"data/cars/car_000_mesh.mat": many.getvalue()})
+    with pytest.raises(ValueError, match=r"car 'car_000_mesh.mat' must have at most 0.25 GiB, got the shape \(512"):
+        load_dataset("cars3d", tmp_path)

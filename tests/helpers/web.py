@@ -1,6 +1,7 @@
 """A small server for one file, that can break off, to test fetching."""
 
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -12,6 +13,10 @@ class Site:
         self.content = content
         self.breaks_after = None  # bytes after which the next answer breaks off
         self.knows_ranges = True
+        self.states_length = True
+        self.redirects_to = None
+        self.seconds_a_piece = None  # if given, pieces arrive so many seconds apart
+        self.piece = 100
         self.status = 200
         self.asked = []
         self.url = None
@@ -30,12 +35,21 @@ def serve(content):
                 self.send_error(site.status if site.status != 200 else 416)
                 return
             body = site.content[start:]
-            self.send_response(206 if start else 200)
-            self.send_header("Content-Length", str(len(body)))
+            self.send_response(302 if site.redirects_to else 206 if start else 200)
+            if site.redirects_to:
+                self.send_header("Location", site.redirects_to)
+            if site.states_length:
+                self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             if site.breaks_after is not None:
                 body, site.breaks_after = body[: site.breaks_after], None
-            self.wfile.write(body)
+            if site.seconds_a_piece is None:
+                self.wfile.write(body)
+                return
+            for place in range(0, len(body), site.piece):
+                self.wfile.write(body[place : place + site.piece])
+                self.wfile.flush()
+                time.sleep(site.seconds_a_piece)
 
         def log_message(self, *arguments):
             pass

@@ -1,5 +1,7 @@
 """Study files: what is read, and what is said of those that are wrong."""
 
+import time
+
 import pytest
 
 from unbraid.study import load_study, parse_study, ready_studies
@@ -53,6 +55,12 @@ def test_the_studies_that_come_along_are_listed():
     [
         ("seeds: 2", "seed_count: 2", r"line 7: unknown key 'seed_count'; did you mean 'seeds'|line 7: unknown key"),
         ("seeds: 2", "seeds: many", "line 7: seeds has the wrong type"),
+        ("seeds: 2", "seeds: 100000000", r"line 7: a study can have 1000000 models at most, got 300000000; give fewer"),
+        ("seeds: 2", "seeds: [1, 99999999999999999999]", r"line 7: seeds must be at most 4294967295"),
+        ("seeds: 2", "seeds: 2\nseed: -1", r"line 8: seed must be at least 0, got -1"),
+        ("seeds: 2", "seeds: 2\nagreement: {rows: 0}", r"line 8: agreement.rows must be at least 10, got 0"),
+        ("seeds: 2", "seeds: 2\nagreement: {rows: -1}", r"line 8: agreement.rows must be at least 10, got -1"),
+        ("rows: [500, 100]", "rows: [2]", r"line 9: scores.rows must be at least 10, got 2"),
         ("seeds: 2", "seeds: 0", "line 7: seeds must be a number above 0"),
         ("seeds: 2", "seeds: [1, 1]", "line 7: seeds must be"),
         ("[sprites_mini]", "[sprites_mimi]", "line 2: .*sprites_mini"),
@@ -112,3 +120,23 @@ def test_options_of_metrics_are_checked():
     text = GOOD.replace("scores: {", "scores: {options: {mig: {n_bin: 3}}, ")
     with pytest.raises(ValueError, match=r"line 9: options for mig must be among .*'n_bin'"):
         parse_study(text)
+
+
+def test_aliases_that_repeat_aliases_are_refused_before_they_are_built():
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    started = time.perf_counter()
+    with pytest.raises(ValueError, match="line 6: a study file can have 100000 parts at most"):
+        parse_study("\n".join(lines))
+    assert time.perf_counter() - started < 1
+
+
+def test_an_alias_within_itself_is_refused():
+    with pytest.raises(ValueError, match="line 2: an alias stands within what it repeats"):
+        parse_study("name: x\nscores: &a {options: {mig: *a}}\n")
+
+
+def test_brackets_within_brackets_without_end_are_refused():
+    for depth in (60, 5000):
+        with pytest.raises(ValueError, match="parts must be at most 50 deep"):
+            parse_study("name: " + "[" * depth + "]" * depth)

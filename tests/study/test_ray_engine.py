@@ -1,9 +1,11 @@
 """The same jobs on a Ray cluster of two nodes, one of which goes away."""
 
+import contextlib
 import os
 import socket
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -192,3 +194,43 @@ class TestAddress:
         monkeypatch.setitem(sys.modules, "ray", None)
         with pytest.raises(ValueError, match=r"engine 'ray' needs ray.*pip install .*\[ray\]"):
             make_engine("ray")
+
+
+def descendants(process):
+    """Return the numbers of the processes below one, from /proc."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+    found = {process}
+    while more := {one for one, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process}
+
+
+def listening_beyond_loopback():
+    """Return the addresses, as /proc has them, on which processes of ours listen and others than this machine hear."""
+    ours = set()
+    for process in descendants(os.getpid()):
+        for link in Path(f"/proc/{process}/fd").glob("*"):
+            with contextlib.suppress(OSError):
+                ours.add(os.readlink(link))
+    lines = [
+        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    listening = [line[1] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in ours]
+    assert listening
+    loopback = ("0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000")
+    return [one for one in listening if one.partition(":")[0] not in loopback]
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="no /proc here")
+def test_a_cluster_of_our_own_answers_this_machine_only(tmp_path, monkeypatch):
+    import ray
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    ray.shutdown()
+    with RayEngine(workers=1) as engine:
+        ended = finish_all(engine, [Arithmetic(name="0", folder=str(tmp_path))])
+        assert [one.error for one in ended.values()] == [None]
+        assert listening_beyond_loopback() == []

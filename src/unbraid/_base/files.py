@@ -2,7 +2,8 @@
 
 import errno
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,21 +53,24 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> P
 
 
 def _write_beside_and_move(target: Path, place: Path, write: Callable[[BinaryIO], object]) -> None:
+    temporary = place.parent / f".{place.name}.{secrets.token_hex(6)}"
     try:
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+        # A new file gets what the system grants it; asking for the mask would change it for other threads meanwhile.
+        mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600)
     except OSError as error:
         if error.errno in NO_ROOM:
             raise
         raise ValueError(
             f"path {str(target)!r} cannot be written: {error.strerror}; give a file in a folder that exists."
         ) from error
-    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        if mode is not None:
+            temporary.chmod(mode)
         temporary.replace(place)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -76,9 +80,3 @@ def _write_beside_and_move(target: Path, place: Path, write: Callable[[BinaryIO]
 def write_text(path: str | Path, text: str) -> Path:
     """Write ``text`` as UTF-8, all or nothing."""
     return write_atomically(path, lambda file: file.write(text.encode()))
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

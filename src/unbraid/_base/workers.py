@@ -83,6 +83,8 @@ class Workers:
         self.n = usable_cores() if n is None else n
         check_at_least("n_jobs", self.n, 1)
         self.torch_threads = torch_threads
+        # Set once, by Ctrl-C in the calling thread: maps inside maps, in all threads, begin nothing more.
+        self._interrupted = False
         # Permits for further threads, each with the thread that had it last, which may still be ending.
         self._free: deque[threading.Thread | None] = deque([None] * (self.n - 1))
 
@@ -91,13 +93,14 @@ class Workers:
 
         Raises:
             BaseException: What the first item that fails raises; items that were not begun are left out.
+            KeyboardInterrupt: At once: items that are being worked on are not waited for.
         """
         waiting = deque(enumerate(items))
         found: dict[int, Result] = {}
         failed: dict[int, BaseException] = {}
 
         def work(before_each: Callable[[], object]) -> None:
-            while waiting:
+            while waiting and not self._interrupted:
                 before_each()
                 try:
                     index, item = waiting.popleft()
@@ -108,6 +111,7 @@ class Workers:
                 except BaseException as error:
                     failed[index] = error
                     waiting.clear()
+                    self._interrupted |= isinstance(error, KeyboardInterrupt)
 
         def work_beside() -> None:
             try:
@@ -130,10 +134,15 @@ class Workers:
 
         try:
             work(borrow)
-            for thread in threads:
+            for thread in threads if not self._interrupted else ():
                 thread.join()
+        except KeyboardInterrupt:
+            self._interrupted = True
+            raise
         finally:
             waiting.clear()  # on an interrupt, tasks that have not started are dropped
+        if self._interrupted:
+            raise KeyboardInterrupt
         if failed:
             raise failed[min(failed)]
         return [found[index] for index in range(len(found))]

@@ -59,6 +59,7 @@ app = App(
     help_format="markdown",
     console=Console(),
     error_console=Console(stderr=True),
+    suppress_keyboard_interrupt=False,
 )
 #: Commands in the order of the help, and the module of each: imported when it is asked for, or for that help.
 COMMANDS = {
@@ -78,7 +79,7 @@ for _name, _module in COMMANDS.items():
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit: 0 when all went well, 2 on bad input."""
+    """Run the command line and exit: 0 when all went well, 2 on bad input, 130 after Ctrl-C."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started the command
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115, as long as the command runs

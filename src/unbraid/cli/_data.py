@@ -69,7 +69,9 @@ def fetch(*names: str, folder: Path | None = None) -> None:
         for file in entry.files:
             found = find_file(entry, file, root)
             if found is None:
-                found = fetch_file(file, root / entry.folder)
+                found = fetch_file(
+                    file, root / entry.folder, on_wait=lambda why: print(f"note: {why}", file=sys.stderr)
+                )
                 print(f"wrote {found}{_unsigned(file)}", file=sys.stderr)
             else:
                 print(f"{found} is there", file=sys.stderr)
@@ -98,6 +100,10 @@ def check(*names: str, folder: Path | None = None) -> None:
 data.command(show_list, name="list")
 data.command(fetch)
 data.command(check)
+
+
+def _note(why: str) -> None:
+    print(f"note: {why}", file=sys.stderr)
 
 
 def _entries(names: tuple[str, ...]) -> list[DatasetEntry]:

@@ -67,7 +67,7 @@ def show(name: str, /) -> None:
     """
     from unbraid.study import load_study, study_text
 
-    with _earlier_names_on_stderr():
+    with _notes_on_stderr():
         load_study(name)
     print(study_text(name), end="")
 
@@ -121,22 +121,23 @@ def run(
         if cost.is_large and not yes:
             raise ValueError(f"study {study!r} is large; give --yes to start it all the same.")
 
-    with _earlier_names_on_stderr():
+    with _notes_on_stderr():
         spec = load_study(study)
-    state = run_study(
-        spec,
-        store,
-        engine=engine,
-        workers=workers,
-        address=address,
-        data_folder=data,
-        progress=bar_or_lines(),
-        on_start=announce,
-    )
-    _print_state(state)
+    with _notes_on_stderr():
+        state = run_study(
+            spec,
+            store,
+            engine=engine,
+            workers=workers,
+            address=address,
+            data_folder=data,
+            progress=bar_or_lines(),
+            on_start=announce,
+        )
+        _print_state(state)
     named = f"--store {store}"
     print(f"next: unbraid study report {named} --out report.html; unbraid study table {named}", file=sys.stderr)
-    if state.failed_models or state.missing:
+    if not state.is_complete:
         sys.exit(SOME_FAILED)
 
 
@@ -163,12 +164,13 @@ def status(
     from unbraid.study import status as status_of
 
     path = json_file(json)
-    with _earlier_names_on_stderr():
+    with _notes_on_stderr():
         state = status_of(_there(store), study)
+        summary = state.summary()
     if json is None:
         _print_state(state)
         return
-    text = jsons.dumps(state.summary(), indent=2)
+    text = jsons.dumps(summary, indent=2)
     if path is None:
         print(text)
     else:
@@ -204,7 +206,8 @@ def table(
 
     if csv is not None:
         check_writable("csv", csv)
-    rows = study_table(_there(store), study)
+    with _notes_on_stderr():
+        rows = study_table(_there(store), study)
     shown = rows.drop(columns=["key", "version"])
     if wide:
         print("note: --wide is now called --pivot; the next release takes --pivot only.", file=sys.stderr)
@@ -247,8 +250,10 @@ def report(
     check_writable("out", out)
     if tables is not None:
         tables.mkdir(parents=True, exist_ok=True)
-    state = status_of(_there(store), study)
-    analysis = analyze(state.table())
+    with _notes_on_stderr():
+        state = status_of(_there(store), study)
+        found = state.table()
+    analysis = analyze(found)
     spec = state.plan.study
     write_text(out, study_page(analysis, name=spec.name, about=spec.about))
     print(f"wrote {out}", file=sys.stderr)
@@ -275,13 +280,19 @@ def clean(*, store: str, yes: Flag = False) -> None:
     from unbraid.study import Store, find_leftovers, remove_leftovers
 
     place = Store(_there(store))
-    found = find_leftovers(place)
+    if yes:
+        place.check_writable()
+    with _notes_on_stderr():
+        found = find_leftovers(place)
     print(
         f"{len(found.files)} files ({found.n_bytes / 1e6:.1f} MB), {found.n_rows} rows and {len(found.damaged)} "
         f"damaged shards are not needed by any study in {store}."
     )
+    for shard in found.damaged:
+        print(f"damaged, to be moved to set_aside/: results/{shard}")
     if yes:
-        remove_leftovers(place, found)
+        with _notes_on_stderr():
+            remove_leftovers(place, found)
         print("removed", file=sys.stderr)
     elif found.files or found.n_rows or found.damaged:
         print("give --yes to remove them", file=sys.stderr)
@@ -302,18 +313,22 @@ def show_tasks() -> None:
 
 
 @contextmanager
-def _earlier_names_on_stderr() -> Iterator[None]:
-    """Print a line for each name of an earlier version in a study file; Python hides such warnings from a user."""
-    with warnings.catch_warnings(record=True) as found:
+def _notes_on_stderr() -> Iterator[None]:
+    """Print warnings as notes: names of earlier versions in a study file, files of a store that are damaged."""
+    before = warnings.showwarning
+    with warnings.catch_warnings():
         warnings.simplefilter("always", DeprecationWarning)
-        yield
-    for one in found:
-        print(f"note: {one.message}", file=sys.stderr)
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: print(f"note: {message}", file=sys.stderr)
+        try:
+            yield
+        finally:
+            warnings.showwarning = before
 
 
 def _there(store: str) -> str:
     """Raise if a folder that should hold results is not there, rather than make an empty one."""
-    if "://" not in store and not Path(store).is_dir():
+    if store.strip() and "://" not in store and not Path(store).expanduser().is_dir():
         raise ValueError(f"store {store!r} is not there; `unbraid study run NAME --store {store}` makes it.")
     return store
 

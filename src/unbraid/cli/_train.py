@@ -1,5 +1,6 @@
 """``unbraid train``."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -59,6 +60,7 @@ def train(
     tensorboard: Path | None = None,
     device: str = "cpu",
     at_once: int | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Train VAEs on data with known factors: one, or many at once.
 
@@ -115,22 +117,28 @@ def train(
         `cpu` or `cuda`.
     at_once
         Members to train in parallel; the others follow in groups. As many as fit in memory by default.
+    overwrite
+        Replace files of these names in the folder that an earlier run did not write.
     """
     require("training", "torch", extra="train")
     from unbraid.models import encode_all
     from unbraid.models import train as train_ensemble
 
     before = _steps_so_far(out)
+    members = [_whole("seeds", one) for one in seeds.split(",")]
     given = {"n_steps": steps, "n_codes": codes, "width": width, "batch_size": batch, "learning_rate": learning_rate}
     sizes = (TINY if preset == "tiny" else PUBLISHED) | {name: one for name, one in given.items() if one is not None}
     if strength:
         print("note: --strength is now called --set; the next release takes --set only.", file=sys.stderr)
     values = dict(_hyperparameter(text) for text in (*hyperparameters, *strength))
+    if not overwrite:
+        n_members = max(len(members), *(len(value) for value in values.values()), 1)
+        _check_not_theirs(out, n_members, has_run=bool(before))
     dataset = sets.load_dataset(data, folder)
     ensemble = train_ensemble(
         model,
         dataset,
-        seeds=[_whole("seeds", one) for one in seeds.split(",")],
+        seeds=members,
         out=out,
         checkpoint_every=checkpoint_every,
         tensorboard=tensorboard,
@@ -149,12 +157,39 @@ def train(
     for m, step in enumerate(ensemble.diverged):
         how = f"loss {total[m]:.1f}, distortion {distortion[m]:.1f}, rate {rate[m]:.1f}"
         print(f"member {m}: {how if step is None else f'diverged at step {step}; it has no codes'}")
-    members = "\n".join(f"member_{m} = ensemble[{m}].decoder" for m in trained)
-    text = DECODER_FILE.format(n_codes=sizes["n_codes"], first=trained[0], members=members)
+    decoders = "\n".join(f"member_{m} = ensemble[{m}].decoder" for m in trained)
+    text = DECODER_FILE.format(n_codes=sizes["n_codes"], first=trained[0], members=decoders)
     write_text(out / "decoder.py", text)
     if before:
         print(f"note: {_went_on(out, before, sizes['n_steps'])}", file=sys.stderr)
     print(f"wrote {out}; next: unbraid score {out / f'codes_{trained[0]}.npz'}", file=sys.stderr)
+
+
+def _check_not_theirs(out: Path, n_members: int, *, has_run: bool) -> None:
+    """Raise if the folder holds files that would be replaced and that no run of this command wrote.
+
+    Raises:
+        ValueError: With the first such file.
+    """
+    numbered = [out / name for m in range(n_members) for name in (f"codes_{m}.npz", f"traversals_{m}.png")]
+    theirs = [] if has_run else [path for path in numbered if path.exists()]
+    if (out / "decoder.py").exists() and not (has_run and _is_written_here(out / "decoder.py")):
+        theirs.insert(0, out / "decoder.py")
+    if theirs:
+        raise ValueError(
+            f"file {str(theirs[0])!r} would be replaced, and no earlier run wrote it as it is; "
+            "give another folder, or --overwrite."
+        )
+
+
+def _is_written_here(path: Path) -> bool:
+    """Return whether a decoder file is as this command writes it, whatever its members."""
+    pattern = re.escape(DECODER_FILE).replace(re.escape("{first}"), r"\d+").replace(re.escape("{n_codes}"), r"\d+")
+    pattern = pattern.replace(re.escape("{members}"), r"(member_\d+ = ensemble\[\d+\]\.decoder\n?)*")
+    try:
+        return re.fullmatch(pattern, path.read_text(encoding="utf-8")) is not None
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _steps_so_far(out: Path) -> list[int]:

@@ -13,13 +13,26 @@ import hashlib
 import http.client
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.parse import urlsplit
+from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+    UnknownHandler,
+)
 
 from unbraid._base.progress import track
 from unbraid.data.mnist import EMNIST_ARCHIVE, idx_names
@@ -157,19 +170,29 @@ def emnist(split: str) -> DataFile:
 
 
 CHUNK = 2**20
-TIMEOUT_S = 30
+#: Seconds to wait for a connection, for each piece of an answer, and for the beginning of an answer.
+TIMEOUT_S, BEGIN_S = 30.0, 90.0
+#: A server that sends fewer bytes than this in so many seconds is too slow to wait for.
+LEAST_BYTES, PATIENCE_S = 64 * 2**10, 60.0
+#: Seconds between two looks whether another process has finished.
+LOOK_AGAIN_S = 0.1
+#: Length that no file without a published length exceeds.
+MOST_BYTES = 20 * 10**9
 
 
-def fetch_file(file: DataFile, folder: Path, *, show: bool | None = None) -> Path:
+def fetch_file(
+    file: DataFile, folder: Path, *, show: bool | None = None, on_wait: Callable[[str], object] = lambda _: None
+) -> Path:
     """Fetch a file into a folder.
 
     What has arrived waits in ``.NAME.part`` if the connection breaks, and the next attempt asks for the rest. A file
-    that turns out wrong is deleted.
+    that turns out wrong is deleted. While another process fetches the same file, this one waits, and takes its file.
 
     Args:
         file: What to fetch.
         folder: Where to; it is made if it does not exist.
         show: Whether to show a progress bar; ``None`` for when standard error is a terminal.
+        on_wait: Called with a sentence if another process is fetching the file.
 
     Returns:
         Where the file is.
@@ -181,6 +204,15 @@ def fetch_file(file: DataFile, folder: Path, *, show: bool | None = None) -> Pat
     target, partial = folder / file.name, folder / f".{file.name}.part"
     if file.by_hand:
         raise ValueError(f"{file.name} cannot be fetched by a program; {_by_hand(file, target)}.")
+    with _alone(folder, file, on_wait) as has_waited:
+        if has_waited and target.is_file() and find_fault(file, target, show=show) is None:
+            return target
+        _fetch(file, target, partial, show)
+    return target
+
+
+def _fetch(file: DataFile, target: Path, partial: Path, show: bool | None) -> None:
+    folder = target.parent
     try:
         _download(file, partial, show)
     except (URLError, http.client.HTTPException, OSError) as error:
@@ -190,6 +222,8 @@ def fetch_file(file: DataFile, folder: Path, *, show: bool | None = None) -> Pat
                 f"{str(folder)!r} has no room for {file.name}{_length(file)}; "
                 "give a folder on another disk with --folder."
             ) from error
+        if isinstance(error, HTTPError):
+            error.close()
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
         raise ValueError(
             f"{file.name} cannot be fetched: {reason}; try again to go on from where it stopped, "
@@ -202,12 +236,62 @@ def fetch_file(file: DataFile, folder: Path, *, show: bool | None = None) -> Pat
             f"{file.name} from {file.url} {fault}; it was deleted. Try again, or {_by_hand(file, target)}."
         )
     os.replace(partial, target)
-    return target
+
+
+@contextmanager
+def _alone(folder: Path, file: DataFile, on_wait: Callable[[str], object]) -> Iterator[bool]:
+    """Keep other processes from fetching the same file meanwhile; yields whether one was fetching it before."""
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    path, waited = folder / f".{file.name}.lock", False
+    try:
+        with _writing(folder):
+            lock = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        while not _locked(lock) or not _is_open_as(lock, path):
+            if not waited:
+                on_wait(f"{file.name} is being fetched by another process; waiting for it.")
+            waited = True
+            os.close(lock)
+            time.sleep(LOOK_AGAIN_S)
+            lock = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        try:
+            yield waited
+        finally:
+            path.unlink(missing_ok=True)
+            os.close(lock)
+    finally:
+        for one in made:  # a folder for nothing is not left behind
+            with suppress(OSError):
+                one.rmdir()
+
+
+def _locked(lock: int) -> bool:
+    """Try to lock an open file; systems and file systems without locks grant it."""
+    try:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return True
+    return True
+
+
+def _is_open_as(lock: int, path: Path) -> bool:
+    """Return whether an open file still has its name: whoever had the lock before takes the name away."""
+    try:
+        return os.path.samestat(os.fstat(lock), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def find_fault(file: DataFile, path: Path, *, show: bool | None = None) -> str | None:
     """Compare a file with its published length and checksum; return the end of a sentence on the fault, or ``None``."""
     n_bytes = path.stat().st_size
+    if file.n_bytes is None and n_bytes > MOST_BYTES:
+        return f"must have {MOST_BYTES} bytes at most"
     if file.n_bytes is not None and n_bytes != file.n_bytes:
         return f"must have {file.n_bytes} bytes, got {n_bytes}"
     kind, expected = ("sha256", file.sha256) if file.sha256 else ("md5", file.md5)
@@ -224,35 +308,79 @@ def _download(file: DataFile, partial: Path, show: bool | None) -> None:
         return None
     headers = {"User-Agent": "unbraid"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
-        reply = urlopen(Request(file.url, headers=headers), timeout=TIMEOUT_S)
+        reply = _open(Request(file.url, headers=headers))
     except HTTPError as error:
         if start and error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            error.close()
             partial.unlink()  # the partial file is as long as the whole or longer: start again
             return _download(file, partial, show)
         raise
     with reply:
-        resumed = reply.status == http.HTTPStatus.PARTIAL_CONTENT
-        _receive(reply, partial, start if resumed else 0, show)
+        start = start if reply.status == http.HTTPStatus.PARTIAL_CONTENT else 0
+        _receive(reply, partial, start, show, most=file.n_bytes or MOST_BYTES)
     return None
 
 
-def _receive(reply: Any, partial: Path, start: int, show: bool | None) -> None:
-    """Write what arrives after the first ``start`` bytes of a file."""
-    with _writing(partial.parent):
-        partial.parent.mkdir(parents=True, exist_ok=True)
+class _OnlyWeb(HTTPRedirectHandler):
+    """Follows redirects to the web only, and from an encrypted connection only to another."""
+
+    def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Request | None:
+        allowed = ("https",) if req.type == "https" else ("http", "https")
+        if urlsplit(newurl).scheme not in allowed:
+            fp.close()
+            raise URLError(f"the server redirects to {newurl!r}, which is not {' or '.join(allowed)}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _open(request: Request) -> Any:
+    """Return the beginning of an answer; of protocols, http and https are known only."""
+    opener = OpenerDirector()
+    handlers = (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, _OnlyWeb, HTTPErrorProcessor)
+    for handler in (*handlers, UnknownHandler):
+        opener.add_handler(handler())
+    found: list[Any] = []
+
+    def ask() -> None:
+        try:
+            found.append(opener.open(request, timeout=TIMEOUT_S))
+        except Exception as error:
+            found.append(error)
+
+    # In a thread: a server that sends its header byte by byte is within any time limit for single pieces.
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(BEGIN_S)
+    if not found:
+        raise TimeoutError(f"the server did not begin to answer within {BEGIN_S:g} s")
+    if isinstance(found[0], Exception):
+        raise found.pop()  # kept in a list, it would keep its connection open
+    return found[0]
+
+
+def _receive(reply: Any, partial: Path, start: int, show: bool | None, *, most: int) -> None:
+    """Write what arrives after the first ``start`` bytes of a file, which has ``most`` bytes at most."""
     length = reply.headers.get("Content-Length")
     remaining = int(length) if length is not None else None
     if remaining is not None and shutil.disk_usage(partial.parent).free < remaining:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    received = 0
+    received, since, n_since = 0, time.monotonic(), 0
     with (
         partial.open("ab" if start else "wb") as out,
         track(-(-(remaining or 0) // CHUNK), show, doing="fetching (MiB)") as progress,
     ):
-        while data := reply.read(CHUNK):
+        while data := reply.read1(CHUNK):
             out.write(data)
+            for _ in range((received + len(data)) // CHUNK - received // CHUNK):
+                progress.advance()
             received += len(data)
-            progress.advance()
+            if start + received > most:
+                break  # it is not the file that was published, whatever follows
+            if time.monotonic() - since > PATIENCE_S:
+                if received - n_since < LEAST_BYTES:
+                    raise TimeoutError(f"the server sent {received - n_since} bytes within {PATIENCE_S:g} s")
+                since, n_since = time.monotonic(), received
+    if start + received > most:
+        return
     if remaining is not None and received < remaining:
         raise http.client.IncompleteRead(b"", remaining - received)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import struct
 import zipfile
 import zlib
@@ -13,9 +12,10 @@ import numpy as np
 
 from unbraid._base.arrays import ByteArray, IntArray
 from unbraid.data.dataset import LabelledImages
+from unbraid.data.limits import MOST_BYTES_SMALL, check_n_bytes, unzipped
 
 GZIP_MAGIC = b"\x1f\x8b"
-UNSIGNED_BYTE = 0x08
+UNSIGNED_BYTE, MOST_AXES = 0x08, 255
 #: Names of the two files of a part, after ``train-`` or ``t10k-``, and their numbers of axes.
 CONTENTS = {"images": 3, "labels": 1}
 
@@ -38,7 +38,7 @@ def read_idx(path: str | Path) -> ByteArray:
 
 def parse_idx(content: bytes, name: str) -> ByteArray:
     """Read the bytes of an IDX file, compressed or not; ``name`` is its name in errors."""
-    data = _uncompressed(content, name)
+    data = _uncompressed(content, name, 4 + 4 * MOST_AXES)
     if len(data) < 4 or data[:2] != b"\0\0":
         raise ValueError(
             f"file {name!r} must be in the IDX format, which begins with bytes 00 00, got {data[:4].hex(' ')!r}; "
@@ -51,10 +51,12 @@ def parse_idx(content: bytes, name: str) -> ByteArray:
     if len(data) < start:
         raise ValueError(f"file {name!r} ends within its header, after {len(data)} bytes; fetch it again.")
     shape = struct.unpack(f">{n_axes}I", data[4:start])
-    expected = start + int(np.prod(shape, dtype=object))
+    expected = start + check_n_bytes(f"file {name!r}", shape, 1, MOST_BYTES_SMALL)
+    data = _uncompressed(content, name, expected + 1)
     if len(data) != expected:
+        got = "more" if len(data) > expected else len(data)
         raise ValueError(
-            f"file {name!r} must have {expected} bytes for an array of shape {shape}, got {len(data)}; fetch it again."
+            f"file {name!r} must have {expected} bytes for an array of shape {shape}, got {got}; fetch it again."
         )
     return np.frombuffer(data, dtype=np.uint8, offset=start).reshape(shape)
 
@@ -120,9 +122,10 @@ def _bytes_of(path: Path) -> bytes:
         raise ValueError(f"file {str(path)!r} cannot be read: {error.strerror}; fetch it again.") from error
 
 
-def _uncompressed(data: bytes, name: str) -> bytes:
+def _uncompressed(data: bytes, name: str, n_bytes: int) -> bytes:
+    """Return the first bytes of a file, unpacked."""
     try:
-        return gzip.decompress(data) if data[:2] == GZIP_MAGIC else data
+        return unzipped(data, n_bytes) if data[:2] == GZIP_MAGIC else data[:n_bytes]
     except (OSError, EOFError, zlib.error) as error:  # gzip raises all three for damaged files
         raise ValueError(f"file {name!r} is compressed but cut short or damaged; fetch it again.") from error
 
@@ -226,9 +229,18 @@ def _in_archive(path: Path, part: str) -> tuple[ByteArray, ByteArray]:
             names = [found.get(idx_names(part, content)[0]) for content in CONTENTS]
             if None in names:
                 raise ValueError(f"file {str(path)!r} has no {part} images and labels; fetch it again.")
+            for name in names:
+                check_n_bytes(
+                    f"{name!r} of {str(path)!r}", (archive.getinfo(name or "").file_size,), 1, MOST_BYTES_SMALL
+                )
             images, labels = (parse_idx(archive.read(name), f"{path}/{name}") for name in names if name)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise ValueError(f"file {str(path)!r} is damaged, cut short or not a .zip; fetch it again.") from error
     except OSError as error:
         raise ValueError(f"file {str(path)!r} cannot be read: {error.strerror or error}.") from error
     return images, labels
+
+
+def _member(archive: zipfile.ZipFile, name: str, source: str) -> ByteArray:
+    check_n_bytes(f"file {source!r}", (archive.getinfo(name).file_size,), 1, MOST_BYTES_SMALL)
+    return parse_idx(archive.read(name), source)

@@ -14,6 +14,7 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray
 from unbraid._base.progress import track
+from unbraid.data.limits import check_n_bytes
 
 CHUNK_BYTES = 32 * 2**20
 LOCAL_HEADER = 30
@@ -51,10 +52,14 @@ def open_member(path: Path, name: str) -> Member:
             member = Member(
                 path=path, name=name, shape=shape, dtype=dtype, header=file.tell(), info=archive.getinfo(f"{name}.npy")
             )
+    n_bytes = check_n_bytes(member.source, shape, dtype.itemsize)
     if dtype.hasobject:
         raise ValueError(f"{member.source} holds Python objects (a pickle), which are never loaded.")
     if fortran_order and len(shape) > 1:
         raise ValueError(f"{member.source} must be stored row by row (C order); save it again.")
+    if member.header + n_bytes != member.info.file_size:
+        with _reading(path):
+            raise EOFError
     return member
 
 

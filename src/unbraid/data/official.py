@@ -18,6 +18,7 @@ from unbraid._base.arrays import AnyArray, ByteArray
 from unbraid._base.optional import require
 from unbraid._base.progress import track
 from unbraid.data.dataset import ImageGrid, PackedGrid, grid_order, shrink
+from unbraid.data.limits import MOST_BYTES_CAR, MOST_BYTES_SMALL, TooLargeError, check_n_bytes, unzipped
 from unbraid.data.npz import Member, open_member, read_chunks, read_member
 from unbraid.data.synthetic import KINDS as MPI3D_KINDS
 from unbraid.data.synthetic import NAMES as MPI3D_NAMES
@@ -37,13 +38,14 @@ MPI3D_COMPLEX_SIZES = (4, 4, *MPI3D_SIZES[2:])
 def read_dsprites(path: Path) -> PackedGrid:
     """Read dSprites' ``.npz``: the pictures and the classes, not the metadata, which is a pickle."""
     member = open_member(path, "imgs")
-    classes = read_member(open_member(path, "latents_classes"), doing="reading dsprites")
+    labels = open_member(path, "latents_classes")
     if len(member.shape) != 3 or member.dtype != np.uint8:
         raise ValueError(f"{member.source} must be bytes of shape (n, height, width), got {_what(member)}.")
-    if classes.ndim != 2 or classes.shape != (member.shape[0], len(DSPRITES_NAMES)):
+    if labels.shape != (member.shape[0], len(DSPRITES_NAMES)):
         raise ValueError(
-            f"array 'latents_classes' of {str(path)!r} must be {(member.shape[0], 6)}, got {classes.shape}."
+            f"array 'latents_classes' of {str(path)!r} must be {(member.shape[0], 6)}, got {labels.shape}."
         )
+    classes = read_member(labels, doing="reading dsprites")
     order, sizes = grid_order(classes, f"file {str(path)!r}")
     bits = _read_bits(member)
     varying = [k for k, size in enumerate(sizes) if size > 1]  # there is one colour only
@@ -66,18 +68,26 @@ def read_shapes3d(path: Path) -> ImageGrid:
             missing = [name for name in ("images", "labels") if name not in file]
             if missing:
                 raise ValueError(f"file {str(path)!r} must hold 'images' and 'labels', got {', '.join(file)}.")
+            _check_shapes3d(path, file["images"], file["labels"])
             images, labels = np.asarray(file["images"]), np.asarray(file["labels"])
-    except (OSError, RuntimeError, KeyError) as error:  # h5py raises all three for damaged files
+    except (OSError, RuntimeError, KeyError, AttributeError) as error:  # h5py raises these for damaged files
         raise ValueError(f"file {str(path)!r} is damaged, cut short or not HDF5; fetch it again.") from error
-    if images.ndim != 4 or images.dtype != np.uint8 or labels.shape != (len(images), len(SHAPES3D_NAMES)):
-        raise ValueError(
-            f"file {str(path)!r} must hold bytes of shape (n, height, width, 3) and labels of shape (n, 6), "
-            f"got {images.dtype} of shape {images.shape} and {labels.shape}."
-        )
     order, sizes = grid_order(labels, f"file {str(path)!r}")
     kinds = tuple(kind.format(size=size) for kind, size in zip(SHAPES3D_KINDS, sizes, strict=True))
     in_order = images if np.array_equal(order, np.arange(len(order))) else images[order]
     return ImageGrid(in_order, names=SHAPES3D_NAMES, sizes=sizes, kinds=kinds)
+
+
+def _check_shapes3d(path: Path, images: Any, labels: Any) -> None:
+    """Raise unless both arrays, which are not read yet, have the shapes of the published ones."""
+    n_rows, *picture = images.shape or (0,)
+    if len(picture) != 3 or images.dtype != np.uint8 or labels.shape != (n_rows, len(SHAPES3D_NAMES)):
+        raise ValueError(
+            f"file {str(path)!r} must hold bytes of shape (n, height, width, 3) and labels of shape (n, 6), "
+            f"got {images.dtype} of shape {images.shape} and {labels.shape}."
+        )
+    for name, array in (("images", images), ("labels", labels)):
+        check_n_bytes(f"array {name!r} of {str(path)!r}", array.shape, array.dtype.itemsize)
 
 
 def read_mpi3d(path: Path, sizes: tuple[int, ...] = MPI3D_SIZES) -> ImageGrid:
@@ -112,6 +122,8 @@ ARCHIVE = "nips2015-analogy-data.tar.gz"
 FOLDERS = ("cars", "data/cars")
 CAR = re.compile(r"(?:^|/)cars/([^/.][^/]*\.mat)$")
 N_CARS = 183
+#: Bytes of a value by MATLAB's name of its type; of other types 8 at most.
+MATLAB_BYTES = {"uint8": 1, "int8": 1, "logical": 1, "char": 1, "uint16": 2, "int16": 2}
 #: What scipy raises for a damaged MATLAB file; some of it by accident, as where it ends too soon.
 UNREADABLE = (
     *(ValueError, TypeError, LookupError, ArithmeticError, NameError, NotImplementedError, EOFError, OSError),
@@ -157,6 +169,7 @@ def _in_archive(path: Path) -> Iterator[tuple[str, bytes]]:
                 match = CAR.search(member.name)
                 file = archive.extractfile(member) if match and member.isfile() else None
                 if match and file is not None:
+                    check_n_bytes(f"car {match[1]!r}", (member.size,), 1, MOST_BYTES_CAR)
                     yield match[1], file.read()
     except (tarfile.TarError, EOFError, zlib.error) as error:
         raise ValueError(f"file {str(path)!r} is damaged, cut short or not a .tar.gz; fetch it again.") from error
@@ -166,12 +179,18 @@ def _in_archive(path: Path) -> Iterator[tuple[str, bytes]]:
 
 def _car(content: bytes, name: str) -> ByteArray:
     """Return the pictures of one car, ``(elevation, azimuth, side, side, 3)``."""
-    from scipy.io import loadmat
+    from scipy.io import loadmat, whosmat
     from scipy.io.matlab import MatReadError
 
     file: Any = io.BytesIO(content)  # read as well as a path, though its stubs do not say so
     try:
-        pictures = loadmat(file, variable_names=["im"]).get("im")
+        found = [(shape, kind) for key, shape, kind in whosmat(file) if key == "im"]
+        for shape, kind in found:
+            check_n_bytes(f"car {name!r}", shape, MATLAB_BYTES.get(kind, 8), MOST_BYTES_CAR)
+        file.seek(0)
+        pictures = loadmat(file, variable_names=["im"]).get("im") if found else None
+    except TooLargeError:
+        raise
     except (MatReadError, *UNREADABLE) as error:
         raise ValueError(f"car {name!r} is damaged or not a MATLAB file; fetch cars3d again.") from error
     if pictures is None or pictures.ndim != 5 or pictures.shape[2] != 3 or pictures.dtype != np.uint8:
@@ -190,6 +209,7 @@ NAMES = ("category", "instance", "elevation", "azimuth", "lighting")
 #: First four bytes, as a little-endian number, and what follows. Pictures are unsigned bytes.
 TYPES: dict[int, np.dtype[Any]] = {0x1E3D4C55: np.dtype("u1"), 0x1E3D4C54: np.dtype("<i4")}
 CHUNK = 1000
+MOST_AXES = 8
 
 
 def read_smallnorb(folder: Path) -> ImageGrid:
@@ -214,21 +234,22 @@ def read_matrix(path: Path) -> AnyArray:
     Raises:
         ValueError: Not such a file, or too few or too many bytes for the shape it states.
     """
-    data = _bytes_of(path)
+    data = _bytes_of(path, 8 + 4 * MOST_AXES)
     if len(data) < 20:
         raise ValueError(f"file {str(path)!r} ends within its header, after {len(data)} bytes; fetch it again.")
     kind, n_axes = struct.unpack("<Ii", data[:8])
-    if kind not in TYPES or not 1 <= n_axes <= 8:
+    if kind not in TYPES or not 1 <= n_axes <= MOST_AXES:
         raise ValueError(
             f"file {str(path)!r} must be a binary matrix of bytes or integers, got first bytes {data[:8].hex(' ')}."
         )
     start = 8 + 4 * max(3, n_axes)
     shape = tuple(np.frombuffer(data[8 : 8 + 4 * n_axes], dtype="<u4").tolist())
-    expected = start + int(np.prod(shape, dtype=object)) * TYPES[kind].itemsize
+    expected = start + check_n_bytes(f"file {str(path)!r}", shape, TYPES[kind].itemsize, MOST_BYTES_SMALL)
+    data = _bytes_of(path, expected + 1)
     if len(data) != expected:
+        got = "more" if len(data) > expected else len(data)
         raise ValueError(
-            f"file {str(path)!r} must have {expected} bytes for an array of shape {shape}, got {len(data)}; "
-            "fetch it again."
+            f"file {str(path)!r} must have {expected} bytes for an array of shape {shape}, got {got}; fetch it again."
         )
     return np.frombuffer(data, dtype=TYPES[kind], offset=start).reshape(shape)
 
@@ -261,9 +282,11 @@ def _find(folder: Path, part: str, content: str) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(path: Path, n_bytes: int) -> bytes:
+    """Return the first bytes of a file, unpacked."""
     try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        with path.open("rb") as file:
+            return unzipped(file.read(), n_bytes) if path.suffix == ".gz" else file.read(n_bytes)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"file {str(path)!r} is compressed but cut short or damaged; fetch it again.") from error
     except OSError as error:

@@ -19,13 +19,17 @@ from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import check_predictor, check_task
 from unbraid.models.families import HYPERPARAMETERS
 from unbraid.panel.plan import metric_options
-from unbraid.probes.splits import TEST_SHARE
+from unbraid.probes.splits import MIN_ROWS, TEST_SHARE
 from unbraid.study.spec import RENAMED, Family, Study, Tasks
 
 #: Names that a study can have; its store has a file of that name.
 NAME = re.compile(r"\w[\w .-]*")
 #: Beginning of the name of a task that predicts one factor.
 FACTOR_TASK = "factor:"
+#: Models that a study can have, and the largest seed that every random generator takes.
+MOST_MODELS, MOST_SEED = 1_000_000, 2**32 - 1
+#: Parts that a study file can have, with parts that an alias repeats counted each time; and how deep they can be.
+MOST_PARTS, MOST_DEPTH = 100_000, 50
 #: Returns the file and line of a part of the file.
 At = Callable[[str], str]
 
@@ -118,7 +122,11 @@ def _check_factors(study: Study, group: Tasks) -> None:
 
 
 def _check_numbers(study: Study, at: At) -> None:
-    _positive("rows", study.rows, at, ".rows")
+    _at_least("rows", study.rows, MIN_ROWS, at, ".rows")
+    _at_least("seed", study.seed, 0, at, ".seed")
+    _at_most("seed", study.seed, MOST_SEED, at, ".seed")
+    if study.agreement is not None:
+        _at_least("agreement.rows", study.agreement.rows, MIN_ROWS, at, ".agreement.rows")
     for name in (
         "n_steps",
         "n_codes",
@@ -132,10 +140,11 @@ def _check_numbers(study: Study, at: At) -> None:
         _positive(f"training.{name}", getattr(study.training, name), at, f".training.{name}")
     if not study.training.device.startswith(("cpu", "cuda")):
         raise ValueError(f"{at('.training.device')}: device must be cpu or cuda, got {study.training.device!r}.")
+    _check_n_models(study, at)
     if not study.seed_list or len(set(study.seed_list)) < len(study.seed_list) or min(study.seed_list) < 0:
         raise ValueError(f"{at('.seeds')}: seeds must be a number above 0, or different numbers, got {study.seeds!r}.")
     for size in study.scores.rows:
-        _positive("scores.rows", size, at, ".scores.rows")
+        _at_least("scores.rows", size, MIN_ROWS, at, ".scores.rows")
         if study.representations is None and size > study.rows:
             raise ValueError(f"{at('.scores.rows')}: scores.rows must be at most rows, {study.rows}, got {size}.")
 
@@ -143,6 +152,29 @@ def _check_numbers(study: Study, at: At) -> None:
 def _positive(name: str, value: float, at: At, path: str) -> None:
     if not value > 0:
         raise ValueError(f"{at(path)}: {name} must be above 0, got {value}.")
+
+
+def _at_least(name: str, value: float, least: float, at: At, path: str) -> None:
+    if not value >= least:
+        raise ValueError(f"{at(path)}: {name} must be at least {least}, got {value}.")
+
+
+def _at_most(name: str, value: float, most: float, at: At, path: str) -> None:
+    if not value <= most:
+        raise ValueError(f"{at(path)}: {name} must be at most {most}, got {value}.")
+
+
+def _check_n_models(study: Study, at: At) -> None:
+    """Raise on more models than can be planned, before they are listed."""
+    n_seeds = study.seeds if isinstance(study.seeds, int) else len(study.seeds)
+    n_settings = sum(family.n_settings for family in study.models) * len(study.data)
+    n_models = n_seeds * max(1, n_settings)
+    if n_models > MOST_MODELS:
+        raise ValueError(
+            f"{at('.seeds')}: a study can have {MOST_MODELS} models at most, got {n_models}; give fewer seeds."
+        )
+    if not isinstance(study.seeds, int) and study.seeds:
+        _at_most("seeds", max(study.seeds), MOST_SEED, at, ".seeds")
 
 
 def _within(at: At, path: str, check: Callable[[], object]) -> None:
@@ -226,9 +258,13 @@ def read_study(text: str, source: str) -> tuple[Study, list[str]]:
     try:
         loader = yaml.SafeLoader(text)
         tree = loader.get_single_node()
+        if tree is not None:
+            _check_size(tree, source)
         renamed = list(dict.fromkeys(_rename_keys(tree)))
         _check_twice(tree, source)
         plain = None if tree is None else loader.construct_document(tree)
+    except RecursionError as error:
+        raise ValueError(f"{source}: parts must be at most {MOST_DEPTH} deep; write it with fewer brackets.") from error
     except yaml.YAMLError as error:
         raise ValueError(f"{_place(source, getattr(error, 'problem_mark', None))}: {_problem(error)}.") from error
     if tree is None or not isinstance(plain, dict):
@@ -320,6 +356,31 @@ def _node(tree: yaml.Node, path: str) -> yaml.Node:
         elif number and isinstance(node, yaml.SequenceNode) and int(number) < len(node.value):
             node = node.value[int(number)]
     return node
+
+
+def _check_size(tree: yaml.Node, source: str) -> None:
+    """Raise on aliases that repeat too much, or that contain themselves, before anything is built from them."""
+    sizes: dict[int, int] = {}
+
+    def size(node: yaml.Node, above: tuple[int, ...]) -> int:
+        if id(node) in above:
+            raise ValueError(
+                f"{_place(source, node.start_mark)}: an alias stands within what it repeats; write it out."
+            )
+        if len(above) > MOST_DEPTH:
+            raise RecursionError
+        if id(node) not in sizes:
+            parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+            inner = [one for part in parts for one in (part if isinstance(part, tuple) else (part,))]
+            sizes[id(node)] = 1 + sum(size(one, (*above, id(node))) for one in inner)
+        if sizes[id(node)] > MOST_PARTS:
+            raise ValueError(
+                f"{_place(source, node.start_mark)}: a study file can have {MOST_PARTS} parts at most, with aliases "
+                "written out; repeat less."
+            )
+        return sizes[id(node)]
+
+    size(tree, ())
 
 
 def _check_twice(node: yaml.Node | None, source: str) -> None:

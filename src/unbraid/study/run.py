@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 
+from unbraid._base.checks import CollapsedError
 from unbraid._base.files import DiskFullError
 from unbraid._base.progress import Progress, Show, track
+from unbraid.representation.files import load
 from unbraid.study.engines import EngineName, make_engine
 from unbraid.study.jobs import Engine, Finished, Job
 from unbraid.study.jobs.agreement import AgreementJob
 from unbraid.study.jobs.measure import MeasureJob, measured_row
 from unbraid.study.jobs.train import TrainJob, model_row
-from unbraid.study.plan import Ensemble, Measurement, Model, Plan, make_plan
+from unbraid.study.plan import Ensemble, Measurement, Model, Plan, make_plan, model_row_key
 from unbraid.study.read import load_study
 from unbraid.study.spec import Study
-from unbraid.study.state import StudyStatus, check_needs, keep_study, kept_studies, status
-from unbraid.study.store import MERGE_ABOVE, Store, factors_name
+from unbraid.study.state import StudyStatus, check_needs, keep_study, kept_studies, kept_study, replaced_studies, status
+from unbraid.study.store import MERGE_ABOVE, SET_ASIDE, Store, factors_name
 from unbraid.study.table import SCHEMA, Failure, FailureKind
 
 
@@ -53,7 +56,16 @@ def run_study(
     Raises:
         ValueError: Not a study, a store or cluster that cannot be reached, or torch, data or a GPU is missing.
     """
-    before = status(store, make_plan(study if isinstance(study, Study) else load_study(study)))
+    plan = make_plan(study if isinstance(study, Study) else load_study(study))
+    place = store if isinstance(store, Store) else Store(store)
+    place.check_writable()
+    for name in place.set_aside_damaged():
+        warnings.warn(
+            f"store {place.url!r}: {name} is damaged or no part of the table, and was moved to {SET_ASIDE}/{name}; "
+            "its measurements are made again.",
+            stacklevel=2,
+        )
+    before = status(place, plan)
     if on_start is not None:
         on_start(before)
     runner = make_engine(engine, workers=workers, address=address)
@@ -86,7 +98,10 @@ def run_jobs(before: StudyStatus, engine: Engine, *, data_folder: str = "", prog
             _work(run, engine, jobs, bar)
     with suppress(DiskFullError):  # small shards are as good, only slower to read
         before.store.merge()
-    return status(before.store, before.plan)
+    after = status(before.store, before.plan)
+    # A model that was trained once has its loss in the table, and a failure of now would not be seen there.
+    untrained = {key: why for key, why in run.untrained.items() if key not in after.failures}
+    return replace(after, failures={**after.failures, **untrained})
 
 
 def _work(run: _Run, engine: Engine, jobs: list[Job], bar: Progress) -> None:
@@ -120,6 +135,9 @@ class _Run:
     training: set[str] = field(default_factory=set)
     encoded: set[str] = field(default_factory=set)
     compared: set[tuple[str, ...]] = field(default_factory=set)
+    measured: set[str] = field(default_factory=set)
+    trained_again: set[str] = field(default_factory=set)
+    untrained: dict[str, Failure] = field(default_factory=dict)
 
     @property
     def plan(self) -> Plan:
@@ -134,10 +152,27 @@ class _Run:
     def first(self) -> list[Job]:
         """Return the jobs that need not wait for others."""
         self.encoded = set(self.before.encoded)
+        if self.before.missing or self.before.failed_models:
+            self._check_given()
         trains = self.before.to_train
         self.training = {model.key for ensemble in trains for model in ensemble.members}
         ready = [model for model in self.plan.models if model.key not in self.training]
         return [*(self._train(one) for one in trains), *self._measure(ready), *self._compare()]
+
+    def _check_given(self) -> None:
+        """Note which given files cannot be read, so that they do not count among the models of their setting."""
+        for model in (one for one in self.plan.models if one.file):
+            try:
+                load(model.file)
+            except CollapsedError:
+                continue
+            except (ValueError, OSError) as error:
+                self.encoded.discard(model.key)
+                self.store.add_rows([model_row(model, None, Failure(FailureKind.FAILED, str(error)))])
+            else:
+                if model.key not in self.encoded:
+                    self.encoded.add(model.key)
+                    self.store.add_rows([model_row(model, None)])
 
     def n_expected(self, jobs: Iterable[Job]) -> int:
         """Return the number of jobs, if every model can be trained."""
@@ -149,17 +184,42 @@ class _Run:
         job = finished.job
         if isinstance(job, TrainJob):
             return self._after_training(job.ensemble, finished.error)
+        if finished.error is not None and (lost := self._lost(job)):
+            self.encoded -= lost
+            self.measured -= lost
+            self.compared = {group for group in self.compared if not lost.intersection(group)}
+            again = self._train_again(lost)
+            if again or lost & self.training:
+                return again
         if finished.error is not None and isinstance(job, MeasureJob):
             self._note(((job.model, one) for one in job.measurements), finished.error)
         if finished.error is not None and isinstance(job, AgreementJob):
             self._note(((model, one) for model in job.group for one in job.measurements), finished.error)
         return []
 
+    def _lost(self, job: Job) -> set[str]:
+        """Return the models of a job whose codes are gone, as damaged ones are set aside."""
+        models = (job.model,) if isinstance(job, MeasureJob) else job.group if isinstance(job, AgreementJob) else ()
+        return {model.key for model in models if model.codes and not self.store.has(model.codes)}
+
+    def _train_again(self, lost: set[str]) -> list[Job]:
+        """Return jobs that make lost codes again; each ensemble is trained again once."""
+        again = [
+            one
+            for one in self.plan.ensembles
+            if one.key not in self.trained_again and any(model.key in lost - self.training for model in one.members)
+        ]
+        self.trained_again |= {one.key for one in again}
+        self.training |= {model.key for one in again for model in one.members}
+        return [self._train(one) for one in again]
+
     def _after_training(self, ensemble: Ensemble, error: str | None) -> list[Job]:
         made = [model for model in ensemble.members if self.store.has(model.codes)]
         if error is not None:
             lost = [model for model in ensemble.members if model not in made]
-            self.store.add_rows([model_row(model, None, Failure(FailureKind.FAILED, error)) for model in lost])
+            failure = Failure(FailureKind.FAILED, error)
+            self.store.add_rows([model_row(model, None, failure) for model in lost])
+            self.untrained |= {model_row_key(model): failure for model in lost}
         self.training -= {model.key for model in ensemble.members}
         self.encoded |= {model.key for model in made}
         return [*self._measure(made), *self._compare()]
@@ -171,7 +231,8 @@ class _Run:
         jobs: list[Job] = []
         for model in models:
             missing = tuple(one for one in self.plan.measurements_of(model) if one.on(model) not in self.before.settled)
-            if missing and model.key in self.encoded:
+            if missing and model.key in self.encoded and model.key not in self.measured:
+                self.measured.add(model.key)
                 jobs.append(
                     MeasureJob(
                         store=self.store,
@@ -227,7 +288,7 @@ class Leftovers:
 
 
 def find_leftovers(store: Store) -> Leftovers:
-    """Return files and rows that no study of a store asks for."""
+    """Return files and rows that no study of a store asks for, whichever of several studies of one name it is."""
     wanted, keys = _wanted(store)
     files = [f"{folder}/{name}" for folder in ("codes", "factors", "models") for name in store.names(folder)]
     left = tuple(sorted(name for name in files if not any(name.startswith(one) for one in wanted)))
@@ -241,7 +302,8 @@ def find_leftovers(store: Store) -> Leftovers:
 
 
 def remove_leftovers(store: Store, found: Leftovers) -> None:
-    """Remove leftovers; no run may be using the store."""
+    """Remove leftovers, and set damaged shards aside; no run may be using the store."""
+    store.set_aside_damaged()
     for name in found.files:
         store.delete(name)
     _, keys = _wanted(store)
@@ -253,8 +315,9 @@ def _wanted(store: Store) -> tuple[set[str], set[str]]:
     """Return the beginnings of the files, and the keys of the rows, that studies of a store ask for."""
     files: set[str] = set()
     keys: set[str] = set()
-    for name in kept_studies(store):
-        state = status(store, name)
+    kept = [kept_study(store, name) for name in kept_studies(store)]
+    for study in (*kept, *replaced_studies(store)):
+        state = status(store, study)
         plan = state.plan
         files |= {model.codes for model in plan.models if model.codes}
         files |= {factors_name(plan, dataset) for dataset in plan.study.data}

@@ -44,12 +44,16 @@ class Family(_Part, frozen=True, kw_only=True):
         lists = [name for name, value in self.hyperparameters.items() if isinstance(value, tuple)]
         return next(iter([*lists, *self.hyperparameters]), "")
 
+    @property
+    def n_settings(self) -> int:
+        """Number of settings."""
+        return max((len(v) for v in self.hyperparameters.values() if isinstance(v, tuple)), default=1)
+
     def settings(self) -> list[dict[str, float]]:
         """Return every setting: the value of each hyperparameter by name."""
-        n_settings = max((len(v) for v in self.hyperparameters.values() if isinstance(v, tuple)), default=1)
         return [
             {name: float(v[number] if isinstance(v, tuple) else v) for name, v in self.hyperparameters.items()}
-            for number in range(n_settings)
+            for number in range(self.n_settings)
         ]
 
 

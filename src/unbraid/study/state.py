@@ -17,7 +17,7 @@ from unbraid._base.checks import check_choice
 from unbraid._base.optional import require
 from unbraid.data.catalogue import check_files
 from unbraid.study.engines.local import visible_cards
-from unbraid.study.plan import Ensemble, Measurement, Model, Plan, make_plan, model_row_key
+from unbraid.study.plan import Ensemble, Measurement, Model, Plan, content_key, make_plan, model_row_key
 from unbraid.study.read import load_study, read_study
 from unbraid.study.spec import Representations, Study
 from unbraid.study.store import Store
@@ -25,6 +25,8 @@ from unbraid.study.table import AGREEMENT, MODEL, SCORE, TASK, Failure, FailureK
 
 #: Names of the kinds of measurements in a summary.
 TITLES = {SCORE: "scores", TASK: "tasks", AGREEMENT: "agreement"}
+#: Where studies go whose name another study has taken.
+REPLACED = "replaced_studies"
 #: Columns that identify a measurement; rows that are equal in them are the same measurement.
 IDENTITY = ["model", "kind", "name", "predictor", "factor", "n_rows"]
 
@@ -61,6 +63,11 @@ class StudyStatus:
         """Ensembles that the next run trains: those with a model that has no codes and did not diverge."""
         settled = self.encoded | self.lost
         return [one for one in self.plan.ensembles if any(model.key not in settled for model in one.members)]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every model and every measurement is there, or never will be."""
+        return not (self.failed_models or self.missing or self.to_train)
 
     @cached_property
     def collapsed(self) -> list[Model]:
@@ -184,8 +191,13 @@ def status(store: str | Path | Store, study: str | Path | Study | Plan | None = 
     if not isinstance(study, Plan):
         study = make_plan(study if isinstance(study, Study) else kept_study(place, study))
     files = place.names("codes")
-    encoded = {model.key for model in study.models if model.file or model.codes.removeprefix("codes/") in files}
-    return StudyStatus(study, place, place.failures(), frozenset(encoded))
+    failures = place.failures()
+    encoded = {
+        model.key
+        for model in study.models
+        if (model_row_key(model) not in failures if model.file else model.codes.removeprefix("codes/") in files)
+    }
+    return StudyStatus(study, place, failures, frozenset(encoded))
 
 
 def look(plan: Plan, store: Store) -> StudyStatus:
@@ -200,12 +212,43 @@ def study_table(store: str | Path | Store, study: str | Path | Study | None = No
 
 
 def keep_study(study: Study, store: Store) -> None:
-    """Write a study into its store, so that the store has the description of its results."""
+    """Write a study into its store, so that the store has the description of its results.
+
+    An earlier study of the same name that has no model in common with it is another study, not one that was changed:
+    it is kept among the replaced studies, so that clean-up does not take its models for leftovers.
+    """
     given = study.representations
     if given is not None:
         absolute = Representations(folder=str(study.folder.resolve()), index=given.index)
         study = msgspec.structs.replace(study, representations=absolute)
-    store.write(f"studies/{study.name}.yaml", msgspec.yaml.encode(study))
+    name, content = f"studies/{study.name}.yaml", msgspec.yaml.encode(study)
+    if store.has(name) and (before := store.read(name)) != content:
+        models = {model.key for model in make_plan(study).models}
+        if not models & _models(store, name):
+            store.write(f"{REPLACED}/{study.name}-{content_key(before.hex())}.yaml", before)
+    store.write(name, content)
+
+
+def _models(store: Store, name: str) -> set[str]:
+    """Return the keys of the models of a study that a store has; none if it or its files cannot be read any more."""
+    study = _readable(store, name)
+    return set() if study is None else {model.key for model in make_plan(study).models}
+
+
+def _readable(store: Store, name: str) -> Study | None:
+    """Return a study that a store has, or ``None`` if it or its files cannot be read any more."""
+    try:
+        study = read_study(store.read(name).decode(), name)[0]
+        make_plan(study)
+    except ValueError:
+        return None
+    return study
+
+
+def replaced_studies(store: Store) -> list[Study]:
+    """Return the studies of a store that another study of the same name replaced."""
+    found = (_readable(store, f"{REPLACED}/{name}") for name in sorted(store.names(REPLACED)))
+    return [one for one in found if one is not None]
 
 
 def kept_studies(store: Store) -> list[str]:

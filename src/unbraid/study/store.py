@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,12 +23,15 @@ import pyarrow.parquet as pq
 
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid._base.files import naming_full_disks, write_atomically
+from unbraid.data import load_dataset
+from unbraid.models.encoding import drawn_rows
 from unbraid.representation.files import load
-from unbraid.representation.representation import Representation
 from unbraid.study.plan import Model, Plan, content_key
 from unbraid.study.table import EARLIER_BEGINNINGS, SCHEMA, Failure, FailureKind, empty_table
 
 RESULTS = "results"
+#: Where damaged files of a store go, under the path they had.
+SET_ASIDE = "set_aside"
 #: Shards above which they are merged into one: each costs a reader a tenth of a millisecond or more.
 MERGE_ABOVE = 200
 #: How often a table is read again when shards are merged by another run meanwhile.
@@ -65,7 +72,25 @@ TALLY = f"""
     select split_part(key, '-', 2) as measurement, dataset, count(distinct key)
     from ({ROWS}) where factor = '' and failure_kind = '' and model in (select unnest(?)) group by all
 """
+#: Reads every cell, and counts kinds of failures that are not known.
+READ_ALL = f"""
+    select count(columns(*)), count(*) filter (failure_kind not in ({", ".join(f"'{kind}'" for kind in FailureKind)}))
+    from ({ROWS})
+"""
+#: Columns that shards of every version have.
+ALWAYS_THERE = ("key", "model", "dataset", "family", "seed", "kind", "name", "factor", "n_rows", "value", "failure")
 Read = TypeVar("Read")
+
+
+class DamagedFileError(ValueError):
+    """A file of a store is there, and is not what was written."""
+
+
+class _Fault(Enum):
+    """What keeps a shard from being read: its content, or the way to it."""
+
+    DAMAGED = "damaged"
+    UNREADABLE = "unreadable"
 
 
 class Store:
@@ -83,6 +108,12 @@ class Store:
 
     def __init__(self, url: str | Path) -> None:
         self.url = str(url)
+        if not self.url.strip():
+            raise ValueError("store must be a folder or a URL, got an empty name.")
+        if "://" not in self.url:
+            self.url = os.path.expanduser(self.url)
+        self._told: set[str] = set()
+        self._looked_at: dict[str, bool] = {}
         try:
             self._files, self._root = fsspec.core.url_to_fs(self.url)
         except (OSError, ValueError, ImportError) as error:
@@ -91,11 +122,20 @@ class Store:
             self._check_place(Path(self._root))
 
     def _check_place(self, place: Path) -> None:
-        """Raise unless the folder is there or can be made; it is made with the first file."""
-        there = next(folder for folder in (place, *place.parents) if folder.exists())
-        if not there.is_dir() or not os.access(there, os.W_OK):
-            why = "not writable" if there.is_dir() else "not a folder"
-            raise ValueError(f"store {self.url!r} cannot be a folder to write to: {str(there)!r} is {why}.")
+        """Raise unless the folder is there or could be made; it is made with the first file."""
+        there = _nearest(place)
+        if not there.is_dir():
+            raise ValueError(f"store {self.url!r} cannot be a folder to write to: {str(there)!r} is not a folder.")
+
+    def check_writable(self) -> None:
+        """Raise if files cannot be added; stores that are only read need not be writable.
+
+        Raises:
+            ValueError: The folder, or the nearest one above it that is there, is not writable.
+        """
+        there = _nearest(Path(self._root)) if self._is_local else None
+        if there is not None and not os.access(there, os.W_OK):
+            raise ValueError(f"store {self.url!r} cannot be a folder to write to: {str(there)!r} is not writable.")
 
     def __reduce__(self) -> tuple[type[Store], tuple[str]]:
         return Store, (self.url,)
@@ -155,6 +195,25 @@ class Store:
         with suppress(FileNotFoundError):
             self._files.rm(self.path(name), recursive=True)
 
+    def set_aside(self, name: str) -> str:
+        """Move a damaged file to a folder beside the others, and return its path there; nothing is deleted."""
+        place = f"{SET_ASIDE}/{name}"
+        number = 1
+        while self.has(place):
+            number += 1
+            place = f"{SET_ASIDE}/{name}.{number}"
+        with suppress(FileNotFoundError):  # another run was quicker
+            self._files.makedirs(self.path(place).rpartition("/")[0], exist_ok=True)
+            self._files.mv(self.path(name), self.path(place))
+        return place
+
+    def set_aside_damaged(self) -> list[str]:
+        """Set aside the shards of the table that are damaged or no shards, and return their paths before."""
+        damaged = [f"{RESULTS}/{shard}" for shard in self._shards() if self._fault(shard) is _Fault.DAMAGED]
+        for name in damaged:
+            self.set_aside(name)
+        return damaged
+
     def size(self, name: str) -> int:
         """Return the size of a file in bytes."""
         return int(self._files.size(self.path(name)))
@@ -165,10 +224,18 @@ class Store:
         np.savez(buffer, allow_pickle=False, **arrays)
         self.write(name, buffer.getvalue())
 
-    def read_arrays(self, name: str) -> dict[str, AnyArray]:
-        """Return what :meth:`write_arrays` wrote."""
-        with np.load(io.BytesIO(self.read(name)), allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in arrays.files}
+    def read_arrays(self, name: str, *needed: str) -> dict[str, AnyArray]:
+        """Return what :meth:`write_arrays` wrote.
+
+        Raises:
+            DamagedFileError: The file is there and is not what was written, or lacks an array that is needed.
+        """
+        content = self.read(name)
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+                return {key: arrays[key] for key in needed or arrays.files}
+        except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+            raise DamagedFileError(f"{name!r} in store {self.url!r} is damaged.") from error
 
     def add_rows(self, rows: list[dict[str, Any]]) -> None:
         """Add rows to the table as one shard, named after what they are: the same rows again replace it."""
@@ -197,14 +264,14 @@ class Store:
 
     def damaged(self) -> list[str]:
         """Return shards that cannot be read; :meth:`table` does without them."""
-        return [shard for shard in self._shards() if not self._is_whole(shard)]
+        return [shard for shard in self._shards() if self._fault(shard) is not None]
 
     def merge(self, *, above: int = MERGE_ABOVE) -> None:
         """Put small shards into one, where there are many; another run may read or merge meanwhile."""
         shards = self._shards()
         if len(shards) <= above:
             return
-        whole = [shard for shard in shards if self._is_whole(shard)]
+        whole = [shard for shard in shards if self._fault(shard) is None]
         try:
             table = pa.Table.from_pandas(self._rows(whole), schema=SCHEMA, preserve_index=False)
         except (duckdb.Error, OSError):
@@ -216,7 +283,7 @@ class Store:
 
     def replace_rows(self, table: pa.Table) -> None:
         """Make these the only rows; no run may be using the store."""
-        shards = self._shards()
+        shards = [shard for shard in self._shards() if self._fault(shard) is None]
         kept = f"{content_key(table['key'].to_pylist())}.parquet"
         if len(table):
             self._write_shard(kept, table)
@@ -229,26 +296,71 @@ class Store:
 
     def _write_shard(self, name: str, table: pa.Table) -> None:
         buffer = io.BytesIO()
-        pq.write_table(table, buffer, compression="zstd")
+        pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
         self.write(f"{RESULTS}/{name}", buffer.getvalue())
+        self._looked_at.pop(name, None)
 
-    def _is_whole(self, shard: str) -> bool:
+    def _fault(self, shard: str) -> _Fault | None:
+        """Return what keeps a shard from being read, all of it; ``None`` for nothing, or if it is gone meanwhile."""
         try:
-            pq.read_schema(io.BytesIO(self.read(f"{RESULTS}/{shard}")))
-        except (pa.ArrowInvalid, OSError):
-            return False
-        return True
+            content = self.read(f"{RESULTS}/{shard}")
+        except FileNotFoundError:
+            return None if not self.has(f"{RESULTS}/{shard}") else _Fault.UNREADABLE
+        except OSError:
+            return _Fault.UNREADABLE
+        try:
+            found = pq.read_table(io.BytesIO(content), page_checksum_verification=True).schema
+        except (pa.ArrowException, OSError, ValueError, MemoryError):
+            return _Fault.DAMAGED
+        if not _is_layout(found):
+            return _Fault.DAMAGED
+        try:
+            ((*_, n_unknown),) = self._answers(READ_ALL, [shard])
+        except (duckdb.Error, OSError):
+            return _Fault.DAMAGED if self.has(f"{RESULTS}/{shard}") else None
+        return _Fault.DAMAGED if n_unknown else None
 
     def _reading(self, read: Callable[[list[str]], Read]) -> Read:
-        """Return what is read from all shards, or from all but damaged ones."""
+        """Return what is read from all shards, or from all but damaged ones, with a warning that names them."""
         for _ in range(TRIES):
             shards = self._shards()
+            damaged = {shard for shard in shards if not self._has_layout(shard)}
             try:
-                return read(shards)
-            except (duckdb.Error, OSError):
+                found = read([shard for shard in shards if shard not in damaged])
+            except (duckdb.Error, OSError, ValueError):
                 if shards == self._shards():
                     break  # nobody merged one away between listing and reading: one is damaged
-        return read([shard for shard in self._shards() if self._is_whole(shard)])
+            else:
+                self._tell(damaged)
+                return found
+        shards = self._shards()
+        damaged = {shard for shard in shards if self._fault(shard) is not None}
+        self._tell(damaged)
+        return read([shard for shard in shards if shard not in damaged])
+
+    def _has_layout(self, shard: str) -> bool:
+        """Return whether a file begins and ends as a shard does; also if it is gone meanwhile."""
+        if shard not in self._looked_at:
+            try:
+                with self._files.open(self.path(f"{RESULTS}/{shard}"), "rb") as file:
+                    fits = _is_layout(pq.read_schema(file))
+            except FileNotFoundError:
+                return True
+            except (pa.ArrowException, OSError, ValueError):
+                fits = False
+            self._looked_at[shard] = fits
+        return self._looked_at[shard]
+
+    def _tell(self, damaged: set[str]) -> None:
+        """Warn of shards that are left out, once."""
+        if damaged - self._told:
+            self._told |= damaged
+            names = ", ".join(f"{RESULTS}/{shard}" for shard in sorted(damaged))
+            warnings.warn(
+                f"store {self.url!r}: {names} cannot be read and is left out; the next run sets it aside and makes "
+                "its measurements again.",
+                stacklevel=4,
+            )
 
     def _rows(self, shards: list[str]) -> pd.DataFrame:
         if not shards:
@@ -284,6 +396,18 @@ class Store:
         return paths if self._is_local else [str(self._files.unstrip_protocol(path)) for path in paths]
 
 
+def _nearest(place: Path) -> Path:
+    """Return a folder, or the nearest one above it that is there."""
+    return next(folder for folder in (place, *place.parents) if folder.exists())
+
+
+def _is_layout(found: pa.Schema) -> bool:
+    """Return whether a file has the columns of a shard of some version, each of its type or empty."""
+    types = {field.name: field.type for field in found}
+    wrong = [one for one in SCHEMA if types.get(one.name, one.type) not in (one.type, pa.null())]
+    return not wrong and all(name in types for name in ALWAYS_THERE)
+
+
 def factors_name(plan: Plan, dataset: str) -> str:
     """Return where the factors of the encoded rows of a data set are."""
     return f"factors/{dataset}-{plan.rows_key}.npz"
@@ -306,20 +430,43 @@ def write_codes(store: Store, model: Model, codes: AnyArray, rates: FloatArray) 
     store.write_arrays(model.codes, codes=np.asarray(codes, dtype=np.float32), rates=rates)
 
 
-def read_representation(store: Store, model: Model, factors: str) -> Representation:
-    """Return codes and factors of a model, or of a file."""
-    if model.file:
-        return load(model.file)
-    labels = store.read_arrays(factors)
-    names, kinds = labels["names"].tolist(), labels["kinds"].tolist()
-    return Representation(store.read_arrays(model.codes)["codes"], labels["factors"], names=names, kinds=kinds)
+def read_factors(store: Store, plan: Plan, dataset: str, folder: str = "") -> dict[str, AnyArray]:
+    """Return what :func:`write_factors` wrote; factors that are gone or damaged are made again.
+
+    Args:
+        store: Has the factors.
+        plan: Plan of the study.
+        dataset: Name of the data set.
+        folder: Where files of data sets are; empty for the usual place.
+    """
+    name, needed = factors_name(plan, dataset), ("rows", "factors", "names", "kinds")
+    try:
+        return store.read_arrays(name, *needed)
+    except DamagedFileError:
+        store.set_aside(name)
+    except FileNotFoundError:
+        pass
+    opened = load_dataset(dataset, folder or None)
+    n_rows = min(plan.study.rows, len(opened))
+    write_factors(store, name, opened, drawn_rows(len(opened), n_rows, plan.study.seed))
+    return store.read_arrays(name, *needed)
 
 
 def read_codes(store: Store, model: Model) -> tuple[AnyArray, AnyArray | None]:
-    """Return the codes of a model and the information that each carries, where that is known."""
+    """Return the codes of a model and the information that each carries, where that is known.
+
+    Raises:
+        DamagedFileError: The codes are damaged; they are set aside, so that the model is encoded again.
+    """
     if model.file:
         return load(model.file).codes, None
-    arrays = store.read_arrays(model.codes)
+    try:
+        arrays = store.read_arrays(model.codes, "codes", "rates")
+    except DamagedFileError as error:
+        place = store.set_aside(model.codes)
+        raise DamagedFileError(f"the codes of {model.label} are damaged; they were set aside in {place!r}.") from error
+    except FileNotFoundError as error:
+        raise ValueError(f"the codes of {model.label} are gone; run the study again.") from error
     return arrays["codes"].astype(np.float64), arrays["rates"]
 
 

@@ -7,6 +7,8 @@ import os
 import socket
 import time
 from collections import defaultdict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -27,6 +29,7 @@ from unbraid.study.jobs import Finished, Job
 
 _SECONDS_TO_ANSWER = 5.0
 _LOCAL = "local"
+LOOPBACK = "127.0.0.1"
 
 
 def import_ray() -> Any:
@@ -81,12 +84,12 @@ def connect(address: str | None, workers: int | None) -> bool:
         return False
     settings: dict[str, Any] = {"address": place, "log_to_driver": False, "logging_level": logging.ERROR}
     if place == _LOCAL:
-        settings |= {"num_cpus": workers, "include_dashboard": False}
+        settings |= {"num_cpus": workers, "include_dashboard": False, "_node_ip_address": LOOPBACK}
     tries = TRIES if place == _LOCAL else 1  # on a busy machine a cluster may take longer to start than Ray waits
     for left in reversed(range(tries)):
         try:
             # A cluster that is ours alone sends nobody statistics.
-            with changed_environment({"RAY_USAGE_STATS_ENABLED": "0"}):
+            with changed_environment({"RAY_USAGE_STATS_ENABLED": "0"}), _on_loopback(place):
                 ray.init(**settings)
             break
         except Exception as error:  # Ray raises a bare Exception for some of its troubles
@@ -95,6 +98,26 @@ def connect(address: str | None, workers: int | None) -> bool:
                 first = str(error).strip().partition("\n")[0].rstrip(".")
                 raise ValueError(f"the Ray cluster at {place!r} cannot be joined: {first}.") from error
     return True
+
+
+@contextmanager
+def _on_loopback(place: str) -> Iterator[None]:
+    """Let a cluster that is started here listen on the loopback only, as Ray itself does on Windows and macOS.
+
+    Whoever reaches a cluster may run programs on it. Ray replaces an address of the loopback by one that others reach,
+    unless it is told that there are no clusters of several machines.
+    """
+    from ray._private import ray_constants
+
+    if place != _LOCAL:
+        yield
+        return
+    before = ray_constants.ENABLE_RAY_CLUSTER
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
 
 
 _SECONDS_BETWEEN_LOOKS = 1.0

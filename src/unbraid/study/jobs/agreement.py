@@ -13,7 +13,7 @@ from unbraid._base.checks import CollapsedError
 from unbraid.metrics import udr
 from unbraid.study.jobs.measure import measured_row
 from unbraid.study.plan import Measurement, Model, Plan, content_key
-from unbraid.study.store import Store, read_codes, sample_rows
+from unbraid.study.store import DamagedFileError, Store, read_codes, sample_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class AgreementJob:
         """Compare, and write rows."""
         spec, seed = self.plan.study.agreement, self.plan.study.seed
         assert spec is not None
-        read = [self._read(model) for model in self.group]
+        read = self._read_all()
         rows = sample_rows(
             min((len(codes) for codes, _ in read if codes is not None), default=spec.rows), spec.rows, seed
         )
@@ -68,6 +68,18 @@ class AgreementJob:
                     for model, value in zip(self.group, found.per_model, strict=True)
                 ]
             )
+
+    def _read_all(self) -> list[tuple[AnyArray | None, AnyArray | None]]:
+        """Read the codes of every model; all that are damaged are found before this raises."""
+        read, damaged = [], []
+        for model in self.group:
+            try:
+                read.append(self._read(model))
+            except DamagedFileError as error:
+                damaged.append(str(error))
+        if damaged:
+            raise DamagedFileError(" ".join(damaged))
+        return read
 
     def _read(self, model: Model) -> tuple[AnyArray | None, AnyArray | None]:
         """Return codes and the information that each carries; ``None`` for codes that are all constant."""

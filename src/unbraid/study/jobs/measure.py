@@ -14,10 +14,11 @@ from unbraid.data import load_dataset
 from unbraid.downstream import Pictures, check_task, pictures_of, solve_all
 from unbraid.metrics import METRICS
 from unbraid.panel.evaluation import evaluate
+from unbraid.representation.files import load
 from unbraid.representation.representation import Representation
 from unbraid.results.report import Report
 from unbraid.study.plan import Measurement, Model, Plan, content_key
-from unbraid.study.store import Store, factors_name, read_representation, sample_rows
+from unbraid.study.store import Store, read_codes, read_factors, sample_rows
 from unbraid.study.table import NO_FAILURE, NOTHING_TO_MEASURE, SCORE, TASK, Failure, FailureKind
 
 
@@ -55,7 +56,7 @@ class MeasureJob:
     def run(self) -> None:
         """Measure, and write rows."""
         try:
-            rep = read_representation(self.store, self.model, factors_name(self.plan, self.model.dataset))
+            rep = self._representation()
         except CollapsedError:
             self.store.add_rows([self._row(one, failure=NOTHING_TO_MEASURE) for one in self.measurements])
             return
@@ -67,6 +68,15 @@ class MeasureJob:
         for train, predictor in dict.fromkeys((one.train, one.predictor) for one in tasks):
             wanted = {one.name: one for one in tasks if (one.train, one.predictor) == (train, predictor)}
             self.store.add_rows(list(self._solved(rep, wanted, pictures)))
+
+    def _representation(self) -> Representation:
+        """Return codes and factors of the model, or of its file."""
+        if self.model.file:
+            return load(self.model.file)
+        codes, _ = read_codes(self.store, self.model)
+        labels = read_factors(self.store, self.plan, self.model.dataset, self.data_folder)
+        names, kinds = labels["names"].tolist(), labels["kinds"].tolist()
+        return Representation(codes.astype(np.float32), labels["factors"], names=names, kinds=kinds)
 
     def _scores(self, rep: Representation, n_rows: int, wanted: dict[str, Measurement]) -> Iterator[dict[str, Any]]:
         spec = self.plan.study.scores
@@ -110,7 +120,7 @@ class MeasureJob:
         """Return the pictures, if a task needs them and the data set has them."""
         if self.model.file or not any(check_task(name).needs in ("squares", "masks") for name in tasks):
             return None
-        labels = self.store.read_arrays(factors_name(self.plan, self.model.dataset))
+        labels = read_factors(self.store, self.plan, self.model.dataset, self.data_folder)
         return pictures_of(load_dataset(self.model.dataset, self.data_folder or None), labels["rows"])
 
     def _row(self, measurement: Measurement, *, n_rows: int = 0, failure: Failure = NO_FAILURE) -> dict[str, Any]:

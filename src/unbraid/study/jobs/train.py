@@ -108,6 +108,7 @@ class TrainJob:
         """Yield a folder on this machine for checkpoints; its content is in the store afterwards."""
         name = f"models/{self.ensemble.key}"
         self.store.write(f"{name}/members.json", _members(self.ensemble))
+        self._set_aside_damaged(name)
         if self.store.folder is not None:
             yield self.store.folder / name
             return
@@ -119,6 +120,18 @@ class TrainJob:
             self.store.write(f"{name}/{CHECKPOINT}", (place / CHECKPOINT).read_bytes())
         finally:
             shutil.rmtree(place, ignore_errors=True)
+
+    def _set_aside_damaged(self, name: str) -> None:
+        """Set aside checkpoints that cannot be read: training begins again, and does not fail again and again."""
+        from unbraid.models.ensemble import load_checkpoint
+
+        for checkpoint in (one for one in self.store.names(name) if one.rpartition("/")[2] == CHECKPOINT):
+            with tempfile.TemporaryDirectory(prefix="unbraid-") as place:
+                (Path(place) / CHECKPOINT).write_bytes(self.store.read(f"{name}/{checkpoint}"))
+                try:
+                    load_checkpoint(place)
+                except ValueError:
+                    self.store.set_aside(f"{name}/{checkpoint}")
 
 
 def _members(ensemble: Ensemble) -> bytes:
