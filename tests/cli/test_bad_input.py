@@ -100,7 +100,7 @@ FILES = {
     ),
     "UTF-16 csv": (encoded("utf-16"), "codes.csv' cannot be read as .csv: it is UTF-16 or no text; save it as UTF-8"),
     "Latin-1 csv": (encoded("latin1"), "cannot be read as .csv: byte 0xf6 is not UTF-8; save it as UTF-8"),
-    "tiny code": (npz(CODES * [1, 1e-12, 1]), "codes must spread over at least 1e-09, got 3.6e-12 at most in 'code_1'"),
+    "tiny codes": (npz(CODES * 1e-12), "codes must spread over at least 1e-09, got "),
     "codes far from 0": (npz(CODES + 1e12), "around 1e+12 in 'code_0', 'code_1' and 'code_2'; subtract a constant"),
     "loop of links": (loop, "codes.npz' is not a file"),
     "escapes in a name": (

@@ -441,6 +441,7 @@ def test_sizes_are_refused_from_headers(tmp_path, name):
     assert most < 20 * 2**20
 
 
+@pytest.mark.slow
 def test_a_car_of_many_pictures_is_refused_before_it_is_unpacked(tmp_path):
     many = io.BytesIO()
     savemat(many, {"im": np.zeros((512, 512, 3, 100, 4), dtype=np.uint8)}, do_compression=True)
