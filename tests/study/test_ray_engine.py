@@ -1,8 +1,8 @@
 """The same jobs on a Ray cluster of two nodes, one of which goes away."""
 
-import contextlib
 import os
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -196,42 +196,25 @@ class TestAddress:
             make_engine("ray")
 
 
-def descendants(process):
-    """Return the numbers of the processes below one, from /proc."""
-    parents = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
-    found = {process}
-    while more := {one for one, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found - {process}
+LISTENING = """
+import os, sys
 
+from helpers.jobs_for_engines import Arithmetic
+from helpers.sockets import descendants, listening_beyond_loopback
+from unbraid.study.engines.ray import RayEngine
 
-def listening_beyond_loopback(processes):
-    """Return the addresses, as /proc has them, on which processes listen and others than this machine hear."""
-    ours = set()
-    for process in processes:
-        for link in Path(f"/proc/{process}/fd").glob("*"):
-            with contextlib.suppress(OSError):
-                ours.add(os.readlink(link))
-    lines = [
-        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
-    ]
-    listening = [line[1] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in ours]
-    assert listening
-    loopback = ("0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000")
-    return [one for one in listening if one.partition(":")[0] not in loopback]
+with RayEngine(workers=1) as engine:
+    engine.submit(Arithmetic(name="0", folder=sys.argv[1]))
+    assert engine.wait().error is None
+    print(listening_beyond_loopback(descendants(os.getpid())))
+"""
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="no /proc here")
-def test_a_cluster_of_our_own_answers_this_machine_only(tmp_path, monkeypatch):
-    import ray
-
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-    ray.shutdown()
-    before = descendants(os.getpid())  # clusters of other tests, which listen where they were told to
-    with RayEngine(workers=1) as engine:
-        ended = finish_all(engine, [Arithmetic(name="0", folder=str(tmp_path))])
-        assert [one.error for one in ended.values()] == [None]
-        assert listening_beyond_loopback(descendants(os.getpid()) - before) == []
+def test_a_cluster_of_our_own_answers_this_machine_only(tmp_path):
+    # In a process of its own: clusters of other tests listen where they were told to.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", LISTENING, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
