@@ -72,6 +72,8 @@ class Source:
             is judged again on other draws of the held-out rows.
         lighten: Options to use for replicates and nulls, where a lighter fit estimates the spread as well.
         max_replicate_rows: Replicates and nulls use at most this many rows.
+        extrapolates: Scores depend on the number of rows, with a bias that falls as one over their number: the panel
+            extrapolates the score to many rows, from the score of all rows and the mean of its replicates on halves.
         label_free: Computed from the codes only; its null shuffles each code instead of the factors.
         seconds: CPU seconds at 2 000 and at 20 000 rows, for codes of ten columns and the factors of dSprites; studies
             estimate their cost from it, and ``benchmarks/study.py`` measures it.
@@ -88,6 +90,7 @@ class Source:
     redraw: Callable[..., list[Any]] | None = None
     lighten: Callable[[Any], Any] | None = None
     max_replicate_rows: int | None = None
+    extrapolates: bool = False
     label_free: bool = False
     uses_workers: bool = False
 

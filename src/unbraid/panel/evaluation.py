@@ -162,9 +162,9 @@ def _unsupported(metric: Metric, rep: Representation) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Draw:
-    """One replicate or null of a kind of evidence: the value of each metric, or the reason why there is none."""
+    """One replicate or null of a kind of evidence: the score of each metric, or the reason why there is none."""
 
-    values: Mapping[str, float]
+    scores: Mapping[str, Score]
     errors: Mapping[str, str]
 
 
@@ -198,7 +198,7 @@ class Gathered:
 
     def values(self, draws: Sequence[Draw], name: str) -> FloatArray:
         """Return the values that one metric has, in the order of the draws."""
-        return np.array([draw.values[name] for draw in draws if name in draw.values])
+        return np.array([draw.scores[name].value for draw in draws if name in draw.scores])
 
     def draw_error(self, name: str) -> str | None:
         """Return the reason of the first draw without a value of this metric."""
@@ -320,11 +320,12 @@ def _draws(plan: EvidencePlan, gather: Callable[[], list[Any]]) -> tuple[Draw, .
     try:
         gathered = gather()
     except Exception as error:  # a note of each score gives the reason
-        return (Draw(values={}, errors=dict.fromkeys(plan.metrics, _reason(error))),)
+        return (Draw(scores={}, errors=dict.fromkeys(plan.metrics, _reason(error))),)
     draws = []
     for evidence in gathered:
         scores, errors = _scores(plan, evidence)
-        draws.append(Draw(values={name: score.value for name, score in scores.items()}, errors=errors))
+        without_evidence = {name: replace(score, evidence={}) for name, score in scores.items()}
+        draws.append(Draw(scores=without_evidence, errors=errors))
     return tuple(draws)
 
 
@@ -353,16 +354,42 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
         scale = _spread_scale(found.plan, rep)
         half_width = _half_width(values) * scale
         replicates = _replicates(found, name, scale)
-        ends = score.value - half_width, score.value + half_width
-        low, high = (float(np.clip(end, *metric.bounds)) for end in ends)
         if len(nulls):
+            # The chance level is a plain estimate too, so that the two plain estimates are compared.
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
             beats_chance = bool(gain > half_width and _beyond(score.value, nulls, gain))
+        if metric.source.extrapolates and found.plan.refits:
+            score = _extrapolated(found, metric, score, scale)
+            half_width *= float(np.sqrt(1 + 1 / len(values)))  # the mean over halves has an error of its own
+        ends = score.value - half_width, score.value + half_width
+        low, high = (float(np.clip(end, *metric.bounds)) for end in ends)
     null = float(nulls.mean()) if len(nulls) else None
     finished = replace(score, low=low, high=high, null=null, beats_chance=beats_chance, replicates=replicates)
     misled = (as_note(note, NoteKind.DEPENDENT_FACTORS) for note in dependence_note(metric, dependence))
     added = (*score_notes(metric, finished, found.draw_error(name)), *misled)
     return replace(finished, notes=(*map(as_note, score.notes), *added))
+
+
+def _extrapolated(found: Gathered, metric: Metric, score: Score, scale: float) -> Score:
+    """Return the score of infinitely many rows, where the bias of the score of n rows is proportional to 1/n.
+
+    With s(N) the score of all rows and s(n) the mean over parts of n rows, the bias of s(N) is
+    (s(n) - s(N)) n / (N - n); the square of ``scale`` is n / (N - n).
+    """
+    draws = [draw.scores[metric.name] for draw in found.replicates if metric.name in draw.scores]
+
+    def limit(full: Any, parts: list[Any]) -> Any:
+        if full is None or any(part is None or np.shape(part) != np.shape(full) for part in parts):
+            return full
+        return np.clip(full - scale**2 * (np.mean(parts, axis=0) - full), *metric.bounds)
+
+    return replace(
+        score,
+        value=float(limit(score.value, [draw.value for draw in draws])),
+        plain=score.value,
+        per_factor=limit(score.per_factor, [draw.per_factor for draw in draws]),
+        per_code=limit(score.per_code, [draw.per_code for draw in draws]),
+    )
 
 
 def _spread_scale(plan: EvidencePlan, rep: Representation) -> float:
@@ -382,7 +409,9 @@ def _beyond(value: float, nulls: FloatArray, gain: float) -> bool:
 
 def _replicates(found: Gathered, name: str, scale: float) -> FloatArray:
     """Return replicates by index, shrunk towards their mean to the standard error of the score of all rows."""
-    drawn: FloatArray = np.array([draw.values.get(name, np.nan) for draw in found.replicates])
+    drawn: FloatArray = np.array(
+        [draw.scores[name].value if name in draw.scores else np.nan for draw in found.replicates]
+    )
     middle = float(np.nanmean(drawn))
     return np.round(middle + scale * (drawn - middle), REPLICATE_DECIMALS)
 

@@ -36,6 +36,7 @@ class _SavedScore(msgspec.Struct, kw_only=True):
     high: float | None
     null: float | None
     beats_chance: bool | None
+    plain: float | None = None
     interval: str | None
     replicates: list[float | None] | None
     per_factor: Numbers
@@ -168,6 +169,7 @@ def _score(name: str, saved: _SavedScore, setup: Setup) -> Score:
         raise ValueError(f"it has the score {name!r}, which this version does not know{did_you_mean(name, METRICS)}")
     return Score(
         value=_number(saved.value),
+        plain=saved.plain,
         low=saved.low,
         high=saved.high,
         null=saved.null,

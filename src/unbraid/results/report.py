@@ -170,6 +170,7 @@ class Report(Mapping[str, Score]):
     def _score_dict(self, name: str, score: Score) -> dict[str, Any]:
         return {
             "value": score.value,
+            "plain": score.plain,
             "low": score.low,
             "high": score.high,
             "null": score.null,

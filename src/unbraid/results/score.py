@@ -12,7 +12,9 @@ class Score:
     """One headline number, and the arrays it was averaged from.
 
     Attributes:
-        value: The score; a plain float.
+        value: The score; a plain float. In a report of a metric whose estimate depends on the number of rows, the estimate
+            extrapolated to many rows.
+        plain: The estimate on these rows, where ``value`` is another; ``None`` where both are the same.
         low: Lower end of the 95 % confidence interval, filled in by the panel.
         high: Upper end of the 95 % confidence interval, filled in by the panel.
         null: The chance level, as files call it; read it as ``chance``. Filled in by the panel.
@@ -30,6 +32,7 @@ class Score:
     """
 
     value: float
+    plain: float | None = None
     low: float | None = None
     high: float | None = None
     null: float | None = None
