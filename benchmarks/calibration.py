@@ -1,0 +1,193 @@
+"""Bias and coverage of every score: what it is with few rows, against what it is with many.
+
+    python benchmarks/calibration.py                                   # all worlds, 200 to 20 000 rows; hours
+    python benchmarks/calibration.py --worlds ordinal,continuous --rows 2000 --draws 100
+    python benchmarks/calibration.py --metrics mig,infomec             # the others in the file kept
+
+The large-sample value of a score is the same call on 100 000 rows. For every world and number of rows the script draws
+rows again and again, scores each draw with the default options, and prints the mean, the bias against the large-sample
+value, the share of 95 % confidence intervals that hold it, and the mean half-width. Every draw is kept in
+``benchmarks/.calibration/`` as soon as it is scored, so that a run that was stopped goes on where it was; a change of the
+library wants ``--fresh``. The table in docs/calibration.md is made from the kept numbers by ``--page``.
+"""
+
+import json
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import numpy as np
+
+from measure import keep, machine, options, parse
+from unbraid import evaluate
+from unbraid._base.progress import track
+from unbraid._base.workers import usable_cores
+from worlds import CALIBRATION
+
+ROWS = (200, 2_000, 20_000)
+MANY_ROWS, MANY_SEED, FIRST_SEED = 100_000, 5, 1_000
+WORK = Path(__file__).parent / ".calibration"
+#: Most bias, and least and most share of intervals that hold the large-sample value, for a score to be called calibrated.
+MOST_BIAS, MOST_BIAS_OF_TREES, COVERED = 0.01, 0.02, (0.90, 0.99)
+START, END = "<!-- table of benchmarks/calibration.py -->", "<!-- end of the table -->"
+
+Scores = dict[str, tuple[float | None, float | None, float | None, float | None]]
+
+
+def score(world: str, n_rows: int, seed: int, metrics: str) -> Scores:
+    """Return value, ends of the interval and plain estimate of every score of one draw."""
+    codes, factors = CALIBRATION[world](n_rows, seed)
+    kinds = ["categorical"] * factors.shape[1] if factors.dtype.kind == "U" else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = evaluate(
+            codes, factors, kinds=kinds, metrics=metrics.split(","), seed=seed, nulls=False, n_jobs=1, progress=False
+        )
+    return {name: (found.value, found.low, found.high, found.plain) for name, found in report.scores.items()}
+
+
+def scored(work: Path, world: str, n_rows: int, seed: int, metrics: str) -> Scores:
+    """Score one draw, or read what an earlier run scored; metrics are kept in files of their own."""
+    file = work / f"{world}_{n_rows}_{seed}_{metrics.replace(',', '+')}.json"
+    if file.exists():
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    found = score(world, n_rows, seed, metrics)
+    part = file.with_suffix(".part")
+    part.write_text(json.dumps(found), encoding="utf-8")
+    part.replace(file)
+    return found
+
+
+def row(large: Any, draws: Sequence[Any]) -> dict[str, float]:
+    """Bias and coverage of one score from its draws; draws without a value or interval count as not covered."""
+    values = np.array([np.nan if draw is None or draw[0] is None else draw[0] for draw in draws], dtype=float)
+    ends = [(draw[1], draw[2]) if draw is not None and draw[1] is not None else (np.nan, np.nan) for draw in draws]
+    low, high = np.array(ends, dtype=float).T
+    plain = np.array(
+        [np.nan if draw is None else draw[0] if draw[3] is None else draw[3] for draw in draws], dtype=float
+    )
+    truth = float("nan") if large is None or large[0] is None else float(large[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a mean of nothing is NaN
+        return {
+            "large": truth,
+            "mean": float(np.nanmean(values)),
+            "bias": float(np.nanmean(values) - truth),
+            "plain_bias": float(np.nanmean(plain) - truth),
+            "deviation": float(np.nanstd(values, ddof=1)) if len(values) > 1 else float("nan"),
+            "half_width": float(np.nanmean((high - low) / 2)),
+            # An end at the bound of the score may miss the value by rounding only.
+            "coverage": float(np.mean((low - 1e-9 <= truth) & (truth <= high + 1e-9))),
+            "draws": len(draws),
+        }
+
+
+def is_calibrated(name: str, found: dict[str, float]) -> bool:
+    """Return whether bias and coverage are within what the docs promise."""
+    most = MOST_BIAS_OF_TREES if name.startswith(("dci_forest", "dci_boosting")) else MOST_BIAS
+    return abs(found["bias"]) <= most and COVERED[0] <= found["coverage"] <= 1.0
+
+
+def show(world: str, n_rows: int, table: dict[str, dict[str, float]]) -> None:
+    """Print the rows of one world and number of rows."""
+    print(f"\n{world}, {n_rows:,} rows")
+    print(f"{'score':30s}{'many rows':>10s}{'mean':>9s}{'bias':>9s}{'plain':>9s}{'half-width':>12s}{'holds it':>10s}")
+    for name, found in table.items():
+        mark = " " if is_calibrated(name, found) else "!"
+        print(
+            f"{name:30s}{found['large']:10.3f}{found['mean']:9.3f}{found['bias']:+9.3f}{found['plain_bias']:+9.3f}"
+            f"{found['half_width']:12.3f}{found['coverage']:9.0%} {mark}"
+        )
+
+
+def page(kept: dict[str, Any], file: Path) -> None:
+    """Put the table of the kept numbers between the marks of a docs page."""
+    text = file.read_text(encoding="utf-8")
+    head, _, rest = text.partition(START)
+    _, _, tail = rest.partition(END)
+    file.write_text(f"{head}{START}\n\n{chr(10).join(_markdown(kept))}\n{END}{tail}", encoding="utf-8")
+
+
+def _markdown(kept: dict[str, Any]) -> Iterable[str]:
+    for world, by_rows in kept["worlds"].items():
+        sizes = list(by_rows)
+        draws = {size: next(iter(by_rows[size].values()))["draws"] for size in sizes}
+        yield f"**{world}**: {CALIBRATION[world].__doc__}"
+        yield ""
+        cells = [f"{int(size):,} rows ({draws[size]} draws): bias, holds it" for size in sizes]
+        yield f"| score | many rows | {' | '.join(cells)} |"
+        yield "|---" * (len(sizes) + 2) + "|"
+        for name in by_rows[sizes[0]]:
+            found = [by_rows[size].get(name) for size in sizes]
+            cells = [f"{one['bias']:+.3f}, {one['coverage']:.0%}" if one else "" for one in found]
+            yield f"| `{name}` | {by_rows[sizes[0]][name]['large']:.3f} | {' | '.join(cells)} |"
+        yield ""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = options(__doc__, __file__)
+    parser.add_argument("--worlds", default=",".join(CALIBRATION))
+    parser.add_argument("--rows", default=",".join(map(str, ROWS)))
+    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--many", type=int, default=MANY_ROWS, help="rows of the large-sample value")
+    parser.add_argument("--metrics", default="default", help="names or families, with commas between them")
+    parser.add_argument("--jobs", type=int, default=usable_cores())
+    parser.add_argument("--work", type=Path, default=WORK, help="folder of the draws that were scored")
+    parser.add_argument("--fresh", action="store_true", help="score draws again that are in the folder")
+    parser.add_argument("--page", type=Path, help="a docs page to put the table of the kept numbers into, and no more")
+    given = parse(
+        parser, __file__, arguments, worlds="ordinal,weak", rows="100,200", draws=2, many=400, metrics="mig,r2", jobs=1
+    )
+    if given.page is not None:
+        page(json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8")), given.page)
+        print(f"wrote the table into {given.page}")
+        return
+    worlds, sizes = given.worlds.split(","), [int(size) for size in given.rows.split(",")]
+    cells = [(world, given.many, MANY_SEED) for world in worlds]
+    cells += [(w, size, FIRST_SEED + draw) for w in worlds for size in sizes for draw in range(given.draws)]
+    found = dict(zip(cells, _all(cells, given), strict=True))
+    tables: dict[str, Any] = {}
+    for world in worlds:
+        large = found[world, given.many, MANY_SEED]
+        for size in sizes:
+            draws = [found[world, size, FIRST_SEED + draw] for draw in range(given.draws)]
+            table = {name: row(large[name], [draw.get(name) for draw in draws]) for name in large}
+            tables.setdefault(world, {})[str(size)] = table
+            show(world, size, table)
+    keep(given.output, {"machine": machine(), "many_rows": given.many, "worlds": _merged(given.output, tables)})
+
+
+def _all(cells: list[tuple[str, int, int]], given: Any) -> list[Scores]:
+    """Score all draws, in processes of their own where there is more than one."""
+    if given.tiny:
+        return [score(*cell, given.metrics) for cell in cells]
+    given.work.mkdir(parents=True, exist_ok=True)
+    if given.fresh:
+        for file in given.work.glob("*.json"):
+            file.unlink()
+    with ProcessPoolExecutor(given.jobs) as pool, track(len(cells), None, doing="scoring draws") as bar:
+        waiting = [pool.submit(scored, given.work, *cell, given.metrics) for cell in cells]
+        results = []
+        for one in waiting:
+            results.append(one.result())
+            bar.advance()
+    return results
+
+
+def _merged(output: Path | None, tables: dict[str, Any]) -> dict[str, Any]:
+    """Put new rows beside those of other worlds, sizes and scores that the file has."""
+    kept = json.loads(output.read_text(encoding="utf-8"))["worlds"] if output is not None and output.exists() else {}
+    for world, by_rows in tables.items():
+        for size, table in by_rows.items():
+            kept.setdefault(world, {}).setdefault(size, {}).update(table)
+    return {world: dict(sorted(by_rows.items(), key=lambda item: int(item[0]))) for world, by_rows in kept.items()}
+
+
+if __name__ == "__main__":
+    main()
