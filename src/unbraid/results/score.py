@@ -12,7 +12,7 @@ class Score:
     """One headline number, and the arrays it was averaged from.
 
     Attributes:
-        value: The score; a plain float. In a report of a metric whose estimate depends on the number of rows, the estimate
+        value: The score; a plain float. In a report, where the estimate depends on the number of rows, the estimate
             extrapolated to many rows.
         plain: The estimate on these rows, where ``value`` is another; ``None`` where both are the same.
         low: Lower end of the 95 % confidence interval, filled in by the panel.
