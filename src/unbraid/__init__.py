@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from unbraid import manifold as manifold
     from unbraid import metrics as metrics
     from unbraid import models as models
+    from unbraid import similarity as similarity
     from unbraid.comparison.differences import Difference as Difference
     from unbraid.comparison.result import Comparison as Comparison
     from unbraid.comparison.result import compare as compare

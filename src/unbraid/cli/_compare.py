@@ -2,25 +2,35 @@
 
 import sys
 from collections import Counter
+from collections.abc import Hashable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import pandas as pd
 from cyclopts import Parameter
 
 from unbraid._base.files import write_text
 from unbraid._base.text import as_cell, listing, printable
-from unbraid.cli._io import check_outputs, distinct_names, json_file
+from unbraid.cli._io import check_outputs, distinct_names, json_file, read_all
 from unbraid.cli._table import has_nulls, marked, null_text, print_legend, print_rows, print_verdict
 from unbraid.comparison.differences import Difference, difference_word
 from unbraid.comparison.result import Comparison
 from unbraid.comparison.result import compare as put_together
 from unbraid.panel.saved import read_reports
+from unbraid.representation.files import CODE_COLUMNS, load_codes
 from unbraid.results.report import Report
+from unbraid.similarity.table import SimilarityTable, similarities
 
 
 def compare(
     *files: Path,
     against: str | None = None,
+    similarity: bool = False,
+    measures: str = "cka,procrustes,cca,rsa",
+    untrained: Path | None = None,
+    code_columns: str = CODE_COLUMNS,
+    seed: int = 0,
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     csv: Path | None = None,
     report: Path | None = None,
@@ -41,12 +51,24 @@ def compare(
 
         unbraid compare reports/*.json --against vae --report compared.html
 
+        unbraid compare --similarity vae.npz flow.npz --measures cka,cca --report alike.html
+
     Parameters
     ----------
     files
-        Two or more reports; a file may hold several.
+        Two or more reports; a file may hold several. With --similarity, two or more files of codes.
     against
         Name of a representation in the table: compare the others with this one only. Fewer tests have more power.
+    similarity
+        Ask how alike representations of the same rows are, without labels, in place of which is better.
+    measures
+        With --similarity: which of cka, procrustes, cca, rsa and dictionaries.
+    untrained
+        With --similarity: codes of the same rows from untrained weights, the chance level that counts for networks.
+    code_columns
+        With --similarity: the columns of a table that are codes, as names and shell patterns with commas between them.
+    seed
+        With --similarity: seed of the halves and shuffles behind intervals and chance.
     json
         Write everything as JSON to this file, or to standard output with `-`.
     csv
@@ -54,7 +76,14 @@ def compare(
     report
         Write a self-contained HTML page.
     """
-    check_outputs(files, json, csv, report)
+    check_outputs(files if untrained is None else (*files, untrained), json, csv, report)
+    if similarity:
+        if against is not None:
+            raise ValueError("against cannot be given with --similarity, which has no better and worse; leave it out.")
+        _print_similarity(_similarities(files, measures, untrained, code_columns, seed), json, csv, report)
+        return
+    if untrained is not None:
+        raise ValueError("untrained needs --similarity; reports are compared by their scores.")
     compared = put_together(_read(files), against=against)
     if not compared.differences:
         raise ValueError(f"files must share a score, got {_scores_of(compared)}; score all with the same --metrics.")
@@ -84,6 +113,46 @@ def _row(compared: Comparison, item: Difference, *, nulls: bool) -> list[str]:
     p = "" if item.adjusted is None else f"{item.adjusted:.3g}" if item.adjusted >= 1e-4 else "<0.0001"
     better, word = ("equal", "") if item.equal else (item.better or "", difference_word(item))
     return [marked(item.metric), *values, f"{item.value:+.3f}", interval, p, better, word]
+
+
+def _similarities(
+    files: tuple[Path, ...], measures: str, untrained: Path | None, code_columns: str, seed: int
+) -> SimilarityTable:
+    if len(files) < 2:
+        raise ValueError(f"files must be two or more files of codes with --similarity, got {len(files)}.")
+    every = files if untrained is None else (*files, untrained)
+    names = [name.rpartition(".")[0] for name in distinct_names(every)]
+    if len(set(names)) < len(names):
+        names = distinct_names(every)
+    codes = dict(zip(names, read_all(every, partial(load_codes, code_columns=code_columns)), strict=True))
+    base = None if untrained is None else codes.pop(names[-1])
+    return similarities(codes, measures=measures, untrained=base, seed=seed)
+
+
+def _print_similarity(found: SimilarityTable, json: str | None, csv: Path | None, report: Path | None) -> None:
+    """Print a row for each measure and pair, and write what was asked for."""
+    if json == "-":
+        print(found.to_json())
+    else:
+        rows = found.table()
+        header = ["measure", "first", "second", "similarity", "95 % interval", "chance", "more than chance"]
+        print_rows(header, [_similarity_cells(row) for row in rows.to_dict("records")])
+        for note in dict.fromkeys(note for note in rows["note"] if note):
+            print(f"\n{printable(note)}")
+    if (path := json_file(json)) is not None:
+        found.to_json(path)
+        print(f"wrote {printable(str(path))}", file=sys.stderr)
+    for path, write in ((csv, found.to_csv), (report, found.to_html)):
+        if path is not None:
+            write(path)
+            print(f"wrote {printable(str(path))}", file=sys.stderr)
+
+
+def _similarity_cells(row: dict[Hashable, Any]) -> list[str]:
+    interval = f"[{row['low']:.3f}, {row['high']:.3f}]" if pd.notna(row["low"]) else ""
+    chance = f"{row['chance']:.3f}" if pd.notna(row["chance"]) else ""
+    verdict = {True: "yes", False: "no"}.get(row["beats_chance"], "")
+    return [row["measure"], row["first"], row["second"], f"{row['value']:.3f}", interval, chance, verdict]
 
 
 def _scores_of(compared: Comparison) -> str:

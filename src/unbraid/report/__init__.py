@@ -14,7 +14,9 @@ from unbraid.report.manifold import render_manifold_comparison as render_manifol
 from unbraid.report.manifold import render_manifold_page as render_manifold_page
 from unbraid.report.scores import render_notebook as render_notebook
 from unbraid.report.scores import render_page as render_page
+from unbraid.report.similarity import render_similarity as render_similarity
 from unbraid.results.report import Report
+from unbraid.similarity.table import SimilarityTable
 
 if TYPE_CHECKING:
     from unbraid.report.study import study_page as study_page
@@ -29,4 +31,5 @@ render.register(Comparison, render_comparison)
 render.register(Audit, render_audit)
 render.register(ManifoldAnalysis, render_manifold_page)
 render.register(ManifoldComparison, render_manifold_comparison)
+render.register(SimilarityTable, render_similarity)
 render_inline.register(Report, render_notebook)

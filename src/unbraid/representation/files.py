@@ -144,6 +144,27 @@ def load(
     return rep
 
 
+def load_codes(path: str | Path, *, code_columns: str | Sequence[str] = CODE_COLUMNS) -> Representation:
+    """Read the codes of a file, whatever labels are beside them.
+
+    Args:
+        path: ``.npz`` with ``codes``, ``.npy``, or ``.csv`` or ``.parquet`` with one column for each code.
+        code_columns: Which columns of a table are codes: names and shell patterns, separated by commas or as a list.
+
+    Raises:
+        ValueError: The file is missing, damaged, or has no codes.
+    """
+    source = Path(path)
+    suffix = _checked_suffix(source)
+    if suffix == ".npz":
+        arrays, found = _npz_arrays(source, ("codes", "code_names"))
+        return Representation(_codes_of(arrays, found, source), code_names=_texts(arrays.get("code_names")))
+    if suffix == ".npy":
+        return Representation(read_npy(source))
+    frame = read_table(source)
+    return Representation(_numeric(frame, pick_columns(frame, source, codes=code_columns, factors=None)[0], source))
+
+
 def _read(
     source: Path,
     factors: str | Path | None,
@@ -152,19 +173,25 @@ def _read(
     kinds: Any,
     only: Iterable[str] | None,
 ) -> Representation:
-    suffix = source.suffix.lower()
-    if not source.is_file():
-        raise ValueError(f"path {str(source)!r} is not a file{did_you_mean_file(source)}.")
-    if source.stat().st_size == 0:
-        raise ValueError(f"path {str(source)!r} is empty.")
+    suffix = _checked_suffix(source)
     labels = None if factors is None else _read_labels(Path(factors))
     if suffix == ".npz":
         return _from_npz(source, labels, kinds, only)
     if suffix == ".npy":
         return _from_npy(source, labels, kinds, only)
-    if suffix in (".csv", ".parquet"):
-        return _from_frame(read_table(source), source, code_columns, factor_columns, labels, kinds, only)
-    raise ValueError(f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}.")
+    return _from_frame(read_table(source), source, code_columns, factor_columns, labels, kinds, only)
+
+
+def _checked_suffix(source: Path) -> str:
+    """Return how the name of a file that can be read ends."""
+    if not source.is_file():
+        raise ValueError(f"path {str(source)!r} is not a file{did_you_mean_file(source)}.")
+    if source.stat().st_size == 0:
+        raise ValueError(f"path {str(source)!r} is empty.")
+    suffix = source.suffix.lower()
+    if suffix not in (".npz", ".npy", ".csv", ".parquet"):
+        raise ValueError(f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}.")
+    return suffix
 
 
 def _call(path: str | Path, **given: Any) -> str:
@@ -221,26 +248,37 @@ def _from_npz(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[
         found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
         shapes = {key: _npz_shape(archive.zip, key) for key in ("codes", "factors") if key in found}
     _check_shapes(shapes.get("codes", ()), shapes.get("factors", ()) if labels is None else labels.shape)
-    with _plain_data(source), source.open("rb") as file:
-        archive = np.load(file, allow_pickle=False)
-        arrays = {key: archive[key] for key in NPZ_KEYS if key in found}
-    if "codes" not in arrays:
-        raise ValueError(
-            f"path {str(source)!r} must hold an array 'codes' (and 'factors'), "
-            f"got {', '.join(sorted(found)) or 'nothing'}{did_you_mean('codes', found)}."
-        )
+    arrays, found = _npz_arrays(source, NPZ_KEYS)
+    codes = _codes_of(arrays, found, source)
     if labels is not None:
         arrays = {key: arrays[key] for key in ("codes", "code_names") if key in arrays} | {"factors": labels}
     names = _texts(arrays.get("factor_names"))
     wanted = _kinds_over(_texts(arrays.get("factor_kinds")), kinds, names)
     return Representation(
-        arrays["codes"],
+        codes,
         _restore_numbers(arrays.get("factors"), wanted, names),
         names=names,
         kinds=wanted,
         code_names=_texts(arrays.get("code_names")),
         only=only,
     )
+
+
+def _npz_arrays(source: Path, keys: Iterable[str]) -> tuple[dict[str, AnyArray], list[str]]:
+    """Return the arrays of these names that a file has, and the names of all its arrays."""
+    with _plain_data(source), source.open("rb") as file:
+        archive = np.load(file, allow_pickle=False)
+        found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
+        return {key: archive[key] for key in keys if key in found}, found
+
+
+def _codes_of(arrays: Mapping[str, AnyArray], found: Sequence[str], source: Path) -> AnyArray:
+    if "codes" not in arrays:
+        raise ValueError(
+            f"path {str(source)!r} must hold an array 'codes' (and 'factors'), "
+            f"got {', '.join(sorted(found)) or 'nothing'}{did_you_mean('codes', found)}."
+        )
+    return arrays["codes"]
 
 
 def _npz_shape(archive: zipfile.ZipFile, key: str) -> tuple[int, ...]:
@@ -353,21 +391,27 @@ def _from_frame(
     only: Iterable[str] | None,
 ) -> Representation:
     wanted = factor_columns if given is None else None
-    codes, factors = pick_columns(frame, source, codes=code_columns, factors=wanted)
-    bad = [name for name in codes if len(frame) and not pd.api.types.is_numeric_dtype(frame[name].dtype)]
+    picked, factors = pick_columns(frame, source, codes=code_columns, factors=wanted)
+    codes = _numeric(frame, picked, source)
+    if given is not None:
+        return Representation(codes, _restore_numbers(given, kinds, None), kinds=kinds, only=only)
+    names = short_names(factors)
+    labels, notes = labels_of(frame, source, factors, kinds_of(kinds, names))
+    rep = Representation(codes, dict(zip(names, labels.values(), strict=True)), kinds=kinds, only=only)
+    rep.notes += notes
+    return rep
+
+
+def _numeric(frame: pd.DataFrame, columns: list[str], source: Path) -> pd.DataFrame:
+    """Return columns of codes, or raise on one that has no numbers."""
+    bad = [name for name in columns if len(frame) and not pd.api.types.is_numeric_dtype(frame[name].dtype)]
     if bad:
         held = "text" if pd.api.types.is_string_dtype(frame[bad[0]].dtype) else str(frame[bad[0]].dtype)
         raise ValueError(
             f"codes must be numbers, got {held} in column {bad[0]!r} of {str(source)!r}; "
             "leave it out of code_columns (--code-columns)."
         )
-    if given is not None:
-        return Representation(frame[codes], _restore_numbers(given, kinds, None), kinds=kinds, only=only)
-    names = short_names(factors)
-    labels, notes = labels_of(frame, source, factors, kinds_of(kinds, names))
-    rep = Representation(frame[codes], dict(zip(names, labels.values(), strict=True)), kinds=kinds, only=only)
-    rep.notes += notes
-    return rep
+    return frame[columns]
 
 
 def _write_npz(representation: Representation, file: Any) -> None:
