@@ -40,7 +40,8 @@ def similarity_context(table: SimilarityTable) -> dict[str, Any]:
 def _map(table: SimilarityTable, measure: str) -> Grid:
     matrix = table.matrix(measure).to_numpy()
     chances = [score.chance for score in table.scores[measure].values() if score.chance is not None]
-    chance = f" Chance is {number(min(chances))} to {number(max(chances))}." if chances else ""
+    ends = list(dict.fromkeys(number(end) for end in (min(chances), max(chances)))) if chances else []
+    chance = f" Chance is {' to '.join(ends)}." if ends else ""
     return Grid(
         key=measure,
         title=measure,

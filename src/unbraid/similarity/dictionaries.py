@@ -100,7 +100,7 @@ def _correlations(x: FloatArray, y: FloatArray, *, centred: bool) -> FloatArray:
     def unit(columns: FloatArray) -> FloatArray:
         moved = columns - columns.mean(axis=0) if centred else columns
         norms = np.linalg.norm(moved, axis=0)
-        return np.divide(moved, norms, out=np.zeros_like(moved), where=norms > 0)
+        return np.asarray(np.divide(moved, norms, out=np.zeros_like(moved), where=norms > 0))
 
     return np.asarray(np.minimum(np.abs(unit(x).T @ unit(y)), 1.0))
 

@@ -243,7 +243,7 @@ def rsa(
 
 def _rotated(codes: FloatArray) -> FloatArray:
     """Return centred codes, in no more columns than rows; products of rows stay as they are."""
-    centred = codes - codes.mean(axis=0)
+    centred: FloatArray = codes - codes.mean(axis=0)
     if codes.shape[1] <= len(codes):
         return centred
     values, vectors = np.linalg.eigh(centred @ centred.T)
