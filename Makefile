@@ -65,7 +65,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 # torch first and by its exact version, so that nothing else chooses a larger build.
 $(VENV)/installed-dev: $(VENV)/installed
 	$(PIP) torch==2.13.0
-	$(PIP) --editable '.[dev,train,ray,docs]'
+	$(PIP) --editable '.[dev,train,ray,files,docs]'
 	@touch $@
 
 clean:

@@ -107,7 +107,7 @@ FILES = {
         npz(CODES, FACTORS * [1, 0, 1], factor_names=["a", "\x1b[31m\x07red", "c"]),
         r"factor '\x1b[31m\x07red' takes one value only",
     ),
-    "unknown suffix": (write("hello", "codes.pt"), "codes.pt' must end in .npz, .csv, .parquet or .npy, got '.pt'"),
+    "unknown suffix": (write("hello", "codes.bin"), "codes.bin' must end in .npz, .csv, .parquet or .npy, got '.bin'"),
     "missing file": (lambda folder: folder / "nothing.npz", "nothing.npz' is not a file"),
     "folder": (lambda folder: folder, "is not a file"),
 }  # fmt: skip

@@ -31,7 +31,7 @@ def distinct_names(files: Sequence[Path]) -> list[str]:
         depths = [depth + (seen[name] > 1) for depth, name in zip(depths, names, strict=True)]
 
 
-def check_pair(files: Sequence[Path], factors: Path | None) -> None:
+def check_pair(files: Sequence[Path], factors: str | None) -> None:
     """Raise where two `.npy` files are given, which may be codes and their labels, without saying which are labels."""
     if factors is None and len(files) == 2 and all(file.suffix.lower() == ".npy" for file in files):
         codes, labels = files

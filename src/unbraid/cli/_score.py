@@ -16,6 +16,7 @@ from unbraid.evidence.information import Binning
 from unbraid.panel.evaluation import evaluate
 from unbraid.panel.plan import resolve_metrics
 from unbraid.representation.files import load
+from unbraid.representation.formats.h5ad import OBS
 from unbraid.representation.representation import Representation
 from unbraid.results.report import Report
 
@@ -23,7 +24,8 @@ from unbraid.results.report import Report
 def score(
     file: Path,
     *others: Path,
-    factors: Path | None = None,
+    factors: str | None = None,
+    codes: str | None = None,
     metrics: str = "default",
     only: str | None = None,
     kinds: str | None = None,
@@ -42,10 +44,11 @@ def score(
 ) -> None:
     """Score a representation: how well its codes separate the factors, with confidence intervals.
 
-    FILE is `.npz` with arrays `codes` and `factors` (optional `factor_names`, `factor_kinds`, `code_names`), `.csv` or
-    `.parquet` with `code_*` and `factor_*` columns (or those you name), or `.npy` codes with `--factors`. NaN in a
-    factor means "not labelled". Without factors only label-free metrics run. Give several files to see their scores
-    side by side.
+    FILE is `.npz` with arrays `codes` and `factors` (optional `factor_names`, `factor_kinds`, `code_names`), `.csv`,
+    `.parquet` or `.arrow` with `code_*` and `factor_*` columns (or those you name; a column may hold lists), a quoted
+    pattern or a folder of such tables, `.h5ad`, `.safetensors`, `.pt` or `.zarr`, or `.npy` codes with `--factors`. NaN
+    in a factor means "not labelled". Without factors only label-free metrics run. Give several files to see their
+    scores side by side.
 
     Examples:
         unbraid score codes.npz --report report.html
@@ -60,6 +63,10 @@ def score(
 
         unbraid score vae.npz flow.npz --metrics dci_es --report compared.html
 
+        unbraid score cells.h5ad --codes obsm:X_scVI --factors obs:cell_type,batch
+
+        unbraid score 'shards/*.parquet' --code-columns embedding --factor-columns label
+
     Parameters
     ----------
     file
@@ -67,7 +74,11 @@ def score(
     others
         More files, each scored as if it were alone and shown beside the first.
     factors
-        Labels as `.npy`: needed when FILE is `.npy`, otherwise taken in place of the file's own factors.
+        Labels as `.npy`, `.csv` or `.parquet`: needed when FILE has none, otherwise taken in place of the file's own
+        factors. For `.h5ad`, columns of obs: `obs:cell_type,batch`.
+    codes
+        Which array of FILE holds the codes: `X` or `obsm:KEY` of `.h5ad`, the name of a tensor of `.safetensors`, `.pt`
+        or `.zarr`.
     metrics
         Comma-separated names or families; `unbraid metrics` lists them.
     only
@@ -100,14 +111,23 @@ def score(
         Columns of a table that are factors: names and patterns, separated by commas.
     """
     files = [file, *others]
-    check_outputs([*files, *([factors] if factors else [])], json, csv, report)
+    labels = [Path(factors)] if factors and not factors.startswith(OBS) else []
+    check_outputs([*files, *labels], json, csv, report)
     resolve_metrics(metrics)
     names, given = distinct_names(files), _pairs("kinds", kinds)
     check_pair(files, factors)
     kept = None if only is None else [part.strip() for part in only.split(",")]
 
     def read(path: Path) -> Representation:
-        return load(path, factors, code_columns=code_columns, factor_columns=factor_columns, kinds=given, only=kept)
+        return load(
+            path,
+            factors,
+            codes=codes,
+            code_columns=code_columns,
+            factor_columns=factor_columns,
+            kinds=given,
+            only=kept,
+        )
 
     results = {
         name: evaluate(

@@ -1,4 +1,4 @@
-"""Representations read from and written to .npz, .npy, .csv and .parquet files."""
+"""Representations read from files of every kind, and written to .npz, .npy, .csv and .parquet."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ from unbraid._base.arrays import AnyArray
 from unbraid._base.checks import did_you_mean, did_you_mean_file
 from unbraid._base.files import write_atomically
 from unbraid._base.text import listing
+from unbraid.representation.formats.h5ad import OBS, read_h5ad
+from unbraid.representation.formats.parts import Parts, stacked
+from unbraid.representation.formats.shards import TABLES, read_shards, shard_files
+from unbraid.representation.formats.tensors import SPARSE_KEYS, read_safetensors, read_sparse_npz, read_torch, read_zarr
 from unbraid.representation.representation import Representation, check_same_rows
-from unbraid.representation.tables import exact_numbers, first_line, kinds_of, labels_of, read_table
+from unbraid.representation.tables import exact_numbers, first_line, kinds_of, labels_of
 
 PREFIX = "factor_"
 MOST_NAMES = 20
@@ -109,6 +113,10 @@ def _are_numbers(names: Sequence[str]) -> bool:
 
 
 CODE_COLUMNS, FACTOR_COLUMNS = "code_*", f"{PREFIX}*"
+#: Files that may hold several arrays, one of which is the codes.
+NAMED_ARRAYS = (".h5ad", ".safetensors", ".pt", ".zarr")
+#: Labels from a file of their own: a matrix, or columns by name.
+Labels = AnyArray | dict[str, Any]
 NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names")
 
 
@@ -116,6 +124,7 @@ def load(
     path: str | Path,
     factors: str | Path | None = None,
     *,
+    codes: str | None = None,
     code_columns: str | Sequence[str] = CODE_COLUMNS,
     factor_columns: str | Sequence[str] = FACTOR_COLUMNS,
     kinds: Sequence[str | None] | Mapping[str, str] | None = None,
@@ -124,10 +133,14 @@ def load(
     """Read a representation from a file; its ``source`` records the call.
 
     Args:
-        path: ``.npz`` with ``codes``, ``factors`` and optional ``factor_names``, ``factor_kinds``,
-            ``code_names``; ``.csv`` or ``.parquet`` with one column for each code and factor; or ``.npy`` codes.
-        factors: Labels as ``.npy``. The second file when ``path`` is ``.npy``; otherwise, labels to take in place of
-            the factors in ``path``, such as those of a task.
+        path: ``.npz`` with ``codes``, ``factors`` and optional ``factor_names``, ``factor_kinds``, ``code_names``;
+            ``.csv``, ``.parquet`` or ``.arrow`` with one column for each code and factor, or one of lists; a pattern or
+            folder of such tables; ``.h5ad``; ``.safetensors``, ``.pt`` or ``.zarr`` with ``codes`` and ``factors``;
+            ``.npz`` of ``scipy.sparse``; or ``.npy`` codes.
+        factors: Labels as ``.npy``, ``.csv`` or ``.parquet``: where ``path`` has none, or in place of those in it. For
+            ``.h5ad``, ``"obs:NAME,NAME"``.
+        codes: Which array of the file holds the codes, where it has several: ``"X"`` or ``"obsm:KEY"`` of ``.h5ad``,
+            the name of a tensor.
         code_columns: Which columns of a table are codes: names and shell patterns, separated by commas or as a list.
         factor_columns: Which are factors. A column that is named outright goes where it is named, one that matches
             both is a code. The prefix ``factor_`` is taken off the names.
@@ -138,8 +151,8 @@ def load(
         ValueError: The file is missing, damaged, or lacks the arrays or columns it needs.
     """
     kept = only if only is None or isinstance(only, str) else list(only)
-    rep = _read(Path(path), factors, code_columns, factor_columns, kinds, kept)
-    given = {"factors": factors, "code_columns": code_columns, "factor_columns": factor_columns}
+    rep = _read(Path(path), factors, codes, code_columns, factor_columns, kinds, kept)
+    given = {"factors": factors, "codes": codes, "code_columns": code_columns, "factor_columns": factor_columns}
     rep.source = _call(path, **given, kinds=kinds, only=kept)
     return rep
 
@@ -155,42 +168,87 @@ def load_codes(path: str | Path, *, code_columns: str | Sequence[str] = CODE_COL
         ValueError: The file is missing, damaged, or has no codes.
     """
     source = Path(path)
-    suffix = _checked_suffix(source)
-    if suffix == ".npz":
+    shards = shard_files(path)
+    suffix = ".parquet" if shards else _checked_suffix(source)
+    if suffix == ".npz" and not _is_sparse(source):
         arrays, found = _npz_arrays(source, ("codes", "code_names"))
         return Representation(_codes_of(arrays, found, source), code_names=_texts(arrays.get("code_names")))
     if suffix == ".npy":
         return Representation(read_npy(source))
-    frame = read_table(source)
-    return Representation(_numeric(frame, pick_columns(frame, source, codes=code_columns, factors=None)[0], source))
+    if suffix not in TABLES:
+        parts = _foreign(source, suffix, None, None)
+        return Representation(parts.codes, code_names=parts.code_names)
+    frame = read_shards(shards or [source])
+    codes, names = _numeric(frame, pick_columns(frame, source, codes=code_columns, factors=None)[0], source)
+    return Representation(codes, code_names=names)
 
 
 def _read(
     source: Path,
     factors: str | Path | None,
+    codes: str | None,
     code_columns: str | Sequence[str],
     factor_columns: str | Sequence[str],
     kinds: Any,
     only: Iterable[str] | None,
 ) -> Representation:
-    suffix = _checked_suffix(source)
-    labels = None if factors is None else _read_labels(Path(factors))
-    if suffix == ".npz":
-        return _from_npz(source, labels, kinds, only)
+    shards = shard_files(source)
+    suffix = ".parquet" if shards else _checked_suffix(source)
+    if codes is not None and suffix not in NAMED_ARRAYS:
+        raise ValueError(
+            f"codes must be left out for a {suffix} file, got {codes!r}; it is for {', '.join(NAMED_ARRAYS)}."
+        )
+    of_obs = str(factors) if suffix == ".h5ad" and str(factors).startswith(OBS) else None
+    labels = None if factors is None or of_obs else _read_labels(Path(factors), factor_columns, kinds)
     if suffix == ".npy":
         return _from_npy(source, labels, kinds, only)
-    return _from_frame(read_table(source), source, code_columns, factor_columns, labels, kinds, only)
+    if suffix == ".npz" and not _is_sparse(source):
+        return _from_npz(source, labels, kinds, only)
+    if suffix in TABLES:
+        return _from_frame(read_shards(shards or [source]), source, code_columns, factor_columns, labels, kinds, only)
+    parts = _foreign(source, suffix, codes, of_obs)
+    _check_shapes(parts.codes.shape, _shape(labels))
+    given = parts.factors if labels is None else labels
+    rep = Representation(
+        parts.codes, _restore_numbers(given, kinds, None), kinds=kinds, code_names=parts.code_names, only=only
+    )
+    rep.notes += parts.notes if labels is None else ()
+    return rep
+
+
+def _foreign(source: Path, suffix: str, codes: str | None, of_obs: str | None) -> Parts:
+    """Read a file in a format of another tool."""
+    if suffix == ".h5ad":
+        return read_h5ad(source, codes=codes, factors=of_obs)
+    if suffix == ".npz":
+        return read_sparse_npz(source)
+    readers = {".safetensors": read_safetensors, ".pt": read_torch, ".zarr": read_zarr}
+    return readers[suffix](source, codes=codes)
+
+
+def _is_sparse(source: Path) -> bool:
+    """Tell a matrix of ``scipy.sparse`` from an archive of arrays."""
+    if not zipfile.is_zipfile(source):
+        return False
+    with _plain_data(source), zipfile.ZipFile(source) as archive:
+        names = {name.removesuffix(".npy") for name in archive.namelist()}
+    return names >= SPARSE_KEYS and "codes" not in names
 
 
 def _checked_suffix(source: Path) -> str:
     """Return how the name of a file that can be read ends."""
+    suffix = source.suffix.lower()
+    if suffix == ".zarr" and source.is_dir():
+        return suffix
     if not source.is_file():
         raise ValueError(f"path {str(source)!r} is not a file{did_you_mean_file(source)}.")
     if source.stat().st_size == 0:
         raise ValueError(f"path {str(source)!r} is empty.")
-    suffix = source.suffix.lower()
-    if suffix not in (".npz", ".npy", ".csv", ".parquet"):
-        raise ValueError(f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}.")
+    if suffix not in (".npz", ".npy", *TABLES, *NAMED_ARRAYS):
+        raise ValueError(
+            f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}; .arrow, "
+            f"{', '.join(NAMED_ARRAYS)} are read too."
+        )
     return suffix
 
 
@@ -242,21 +300,21 @@ def _check_second_file(representation: Representation, suffix: str, factors: str
         raise ValueError(f"factors must be a .npy file for labels that are there, got {str(factors)!r}.")
 
 
-def _from_npz(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[str] | None) -> Representation:
+def _from_npz(source: Path, labels: Labels | None, kinds: Any, only: Iterable[str] | None) -> Representation:
     with _plain_data(source), source.open("rb") as file:
         archive = np.load(file, allow_pickle=False)
         found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
         shapes = {key: _npz_shape(archive.zip, key) for key in ("codes", "factors") if key in found}
-    _check_shapes(shapes.get("codes", ()), shapes.get("factors", ()) if labels is None else labels.shape)
+    _check_shapes(shapes.get("codes", ()), shapes.get("factors", ()) if labels is None else _shape(labels))
     arrays, found = _npz_arrays(source, NPZ_KEYS)
     codes = _codes_of(arrays, found, source)
     if labels is not None:
-        arrays = {key: arrays[key] for key in ("codes", "code_names") if key in arrays} | {"factors": labels}
+        arrays = {key: arrays[key] for key in ("codes", "code_names") if key in arrays}
     names = _texts(arrays.get("factor_names"))
     wanted = _kinds_over(_texts(arrays.get("factor_kinds")), kinds, names)
     return Representation(
         codes,
-        _restore_numbers(arrays.get("factors"), wanted, names),
+        _restore_numbers(arrays.get("factors") if labels is None else labels, wanted, names),
         names=names,
         kinds=wanted,
         code_names=_texts(arrays.get("code_names")),
@@ -299,6 +357,13 @@ def _check_shapes(codes: tuple[int, ...], factors: tuple[int, ...]) -> None:
         check_same_rows(codes, factors)
 
 
+def _shape(labels: Labels | None) -> tuple[int, ...]:
+    """Return the shape of labels; nothing where there are none."""
+    if labels is None:
+        return ()
+    return (len(next(iter(labels.values()))), len(labels)) if isinstance(labels, dict) else labels.shape
+
+
 def _texts(array: AnyArray | None) -> list[str] | None:
     return None if array is None else [str(item) for item in np.ravel(array).astype(str)]
 
@@ -316,12 +381,12 @@ def _default_names(n_factors: int) -> list[str]:
     return [f"factor_{k}" for k in range(n_factors)]
 
 
-def _restore_numbers(factors: AnyArray | None, kinds: Any, names: list[str] | None) -> Any:
+def _restore_numbers(factors: AnyArray | Mapping[str, Any] | None, kinds: Any, names: list[str] | None) -> Any:
     """Convert numeric columns of a text matrix back to numbers; mixed labels are stored as text.
 
     Columns declared categorical stay text: "01" and "1" are two labels.
     """
-    if factors is None or factors.dtype.kind not in "US" or factors.ndim != 2:
+    if not isinstance(factors, np.ndarray) or factors.dtype.kind not in "US" or factors.ndim != 2:
         return factors
     columns: dict[str, Any] = {}
     known = _default_names(factors.shape[1])
@@ -335,7 +400,7 @@ def _restore_numbers(factors: AnyArray | None, kinds: Any, names: list[str] | No
     return columns
 
 
-def _from_npy(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[str] | None) -> Representation:
+def _from_npy(source: Path, labels: Labels | None, kinds: Any, only: Iterable[str] | None) -> Representation:
     if labels is None:
         raise ValueError(
             f"factors must be given when codes come from {source.name!r}: name a second .npy file, "
@@ -345,14 +410,24 @@ def _from_npy(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[
         start = file.read(len(np.lib.format.MAGIC_PREFIX))
         file.seek(0)
         shape = _npy_shape(file) if start == np.lib.format.MAGIC_PREFIX else ()
-    _check_shapes(shape, labels.shape)
+    _check_shapes(shape, _shape(labels))
     return Representation(read_npy(source), _restore_numbers(labels, kinds, None), kinds=kinds, only=only)
 
 
-def _read_labels(source: Path) -> AnyArray:
+def _read_labels(source: Path, columns: str | Sequence[str], kinds: Any) -> Labels:
+    """Read labels from a file of their own; of a table, the columns named, or all."""
     if not source.is_file():
         raise ValueError(f"factors {str(source)!r} is not a file{did_you_mean_file(source)}.")
-    return read_npy(source)
+    if source.suffix.lower() not in TABLES:
+        return read_npy(source)
+    frame = read_shards([source])
+    named = list(frame.columns)
+    wanted = (
+        named if columns == FACTOR_COLUMNS else _matches(_parts(columns, named), named, named, source, "factor_columns")
+    )
+    names = short_names(wanted)
+    found, _ = labels_of(frame, source, wanted, kinds_of(kinds, names))
+    return dict(zip(names, found.values(), strict=True))
 
 
 def read_npy(source: Path) -> AnyArray:
@@ -386,24 +461,31 @@ def _from_frame(
     source: Path,
     code_columns: str | Sequence[str],
     factor_columns: str | Sequence[str],
-    given: AnyArray | None,
+    given: Labels | None,
     kinds: Any,
     only: Iterable[str] | None,
 ) -> Representation:
     wanted = factor_columns if given is None else None
     picked, factors = pick_columns(frame, source, codes=code_columns, factors=wanted)
-    codes = _numeric(frame, picked, source)
+    codes, code_names = _numeric(frame, picked, source)
     if given is not None:
-        return Representation(codes, _restore_numbers(given, kinds, None), kinds=kinds, only=only)
+        return Representation(
+            codes, _restore_numbers(given, kinds, None), kinds=kinds, code_names=code_names, only=only
+        )
     names = short_names(factors)
     labels, notes = labels_of(frame, source, factors, kinds_of(kinds, names))
-    rep = Representation(codes, dict(zip(names, labels.values(), strict=True)), kinds=kinds, only=only)
+    rep = Representation(
+        codes, dict(zip(names, labels.values(), strict=True)), kinds=kinds, code_names=code_names, only=only
+    )
     rep.notes += notes
     return rep
 
 
-def _numeric(frame: pd.DataFrame, columns: list[str], source: Path) -> pd.DataFrame:
-    """Return columns of codes, or raise on one that has no numbers."""
+def _numeric(frame: pd.DataFrame, columns: list[str], source: Path) -> tuple[Any, list[str] | None]:
+    """Return columns of codes, or the matrix and names of a column of lists; raise on a column without numbers."""
+    if len(columns) == 1 and len(frame) and isinstance(frame[columns[0]].iloc[0], list | np.ndarray):
+        matrix = stacked(frame[columns[0]], source)
+        return matrix, [f"{columns[0]}_{j}" for j in range(matrix.shape[1])] if matrix.ndim == 2 else None
     bad = [name for name in columns if len(frame) and not pd.api.types.is_numeric_dtype(frame[name].dtype)]
     if bad:
         held = "text" if pd.api.types.is_string_dtype(frame[bad[0]].dtype) else str(frame[bad[0]].dtype)
@@ -411,7 +493,7 @@ def _numeric(frame: pd.DataFrame, columns: list[str], source: Path) -> pd.DataFr
             f"codes must be numbers, got {held} in column {bad[0]!r} of {str(source)!r}; "
             "leave it out of code_columns (--code-columns)."
         )
-    return frame[columns]
+    return frame[columns], None
 
 
 def _write_npz(representation: Representation, file: Any) -> None:

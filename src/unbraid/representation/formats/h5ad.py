@@ -1,0 +1,135 @@
+"""AnnData files (.h5ad): codes from ``X`` or ``obsm``, factors from columns of ``obs``; read with h5py alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+
+from unbraid._base.arrays import AnyArray
+from unbraid._base.optional import require
+from unbraid._base.text import listing
+from unbraid.representation.formats.parts import MOST_NAMES, Parts, dense, missing_key, readable
+
+OBS = "obs:"
+
+
+def read_h5ad(source: Path, *, codes: str | None, factors: str | None) -> Parts:
+    """Return codes and labels of an AnnData file.
+
+    Args:
+        source: The file.
+        codes: ``"X"`` (the default), or ``"obsm:KEY"`` for one of its arrays.
+        factors: ``"obs:NAME,NAME"``, columns of ``obs``; ``None`` for none.
+
+    Raises:
+        ValueError: It is damaged, or has no such array or column.
+    """
+    require("Reading .h5ad", "h5py", extra="files")
+    import h5py
+
+    with (
+        readable(source, "an AnnData file", OSError, KeyError, RuntimeError, TypeError),
+        h5py.File(source, "r") as file,
+    ):
+        if "obs" not in file or not isinstance(file["obs"], h5py.Group):
+            raise ValueError(f"path {str(source)!r} is no AnnData file of a known layout: it has no group 'obs'.")
+        array, names = _codes(file, codes or "X", source)
+        columns = _columns(file["obs"])
+        if factors is None:
+            there = listing(columns, most=MOST_NAMES) or "none"
+            note = f"No factors were named; name columns of obs, as in --factors obs:NAME, among {there}."
+            return Parts(codes=array, code_names=names, notes=(note,))
+        return Parts(codes=array, factors=_factors(file["obs"], columns, factors, source), code_names=names)
+
+
+def _codes(file: Any, codes: str, source: Path) -> tuple[AnyArray, list[str] | None]:
+    place, _, key = codes.replace("/", ":").partition(":")
+    if place == "X" and not key:
+        if "X" not in file:
+            raise missing_key(
+                "codes", codes, [f"obsm:{name}" for name in file.get("obsm", ())], source, what="the arrays"
+            )
+        return _array(file["X"], source), _index(file["var"]) if "var" in file else None
+    found = list(file.get("obsm", ()))
+    if place != "obsm" or key not in found:
+        names = [*(["X"] if "X" in file else []), *(f"obsm:{name}" for name in found)]
+        raise missing_key("codes", codes, names, source, what="the arrays")
+    return _array(file["obsm"][key], source), None
+
+
+def _array(item: Any, source: Path) -> AnyArray:
+    """Return a dense array, from a data set, the group of a sparse matrix, or that of a table."""
+    kind = str(item.attrs.get("encoding-type", item.attrs.get("h5sparse_format", "")))
+    if not hasattr(item, "keys"):
+        return np.asarray(item[()])
+    if kind.startswith(("csr", "csc")):
+        make: Any = scipy.sparse.csr_matrix if kind.startswith("csr") else scipy.sparse.csc_matrix
+        shape = tuple(int(size) for size in item.attrs["shape" if "shape" in item.attrs else "h5sparse_shape"])
+        with readable(source, "an AnnData file", ValueError, IndexError):
+            matrix = make((item["data"][()], item["indices"][()], item["indptr"][()]), shape=shape)
+            matrix.check_format(full_check=True)
+        return dense(matrix, source)
+    if kind == "dataframe":
+        return np.stack([np.asarray(item[name][()]) for name in _columns(item)], axis=1)
+    raise ValueError(f"path {str(source)!r} holds codes as {kind or 'a group'!r}; save them as an array or CSR matrix.")
+
+
+def _columns(frame: Any) -> list[str]:
+    """Return the names of the columns of a table, in their order."""
+    hidden = {_text(frame.attrs.get("_index", "_index")), "__categories"}
+    order = [_text(name) for name in frame.attrs.get("column-order", ())]
+    return order or [name for name in frame if name not in hidden]
+
+
+def _index(frame: Any) -> list[str] | None:
+    name = _text(frame.attrs.get("_index", "_index"))
+    return [_text(value) for value in frame[name][()]] if name in frame else None
+
+
+def _factors(frame: Any, columns: Sequence[str], factors: str, source: Path) -> dict[str, Any]:
+    if not factors.startswith(OBS):
+        raise ValueError(f"factors must be obs:NAME,NAME for an .h5ad file, got {factors!r}.")
+    names = [part.strip() for part in factors.removeprefix(OBS).split(",")]
+    for name in names:
+        if name not in columns:
+            raise missing_key("factors", name, columns, source, what="obs")
+    return {name: _column(frame, name, source) for name in names}
+
+
+def _column(frame: Any, name: str, source: Path) -> Any:
+    """Return one column: numbers, or text with ``None`` where there is no label."""
+    item = frame[name]
+    if not hasattr(item, "keys"):
+        values = item[()]
+        if "categories" in item.attrs:  # files of anndata before 0.7
+            return _named(values, frame[item.attrs["categories"]][()])
+        return (
+            values
+            if values.dtype.kind in "biuf"
+            else pd.Series([_text(value) or None for value in values], dtype=object)
+        )
+    if "categories" in item:
+        return _named(item["codes"][()], item["categories"][()])
+    if "mask" in item:
+        values = item["values"][()]
+        return pd.Series(values if values.dtype.kind in "biuf" else [_text(v) for v in values]).mask(item["mask"][()])
+    raise ValueError(f"factors {name!r} of {str(source)!r} is stored in a way that is not known: {', '.join(item)}.")
+
+
+def _named(codes: AnyArray, categories: AnyArray) -> Any:
+    """Return category names by their codes, -1 for no label; numbers stay numbers."""
+    if codes.size and not (codes.min() >= -1 and codes.max() < len(categories)):
+        raise ValueError(f"it has categories {codes.min()} to {codes.max()}, of {len(categories)}")
+    if categories.dtype.kind in "biuf":
+        return pd.Series(categories[codes]).mask(codes < 0)
+    names = np.array([*(_text(value) for value in categories), None], dtype=object)
+    return pd.Series(names[codes], dtype=object)
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,170 @@
+"""Tensors: .safetensors (dense, or locations and activations), .pt, sparse .npz and .zarr."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from unbraid._base.arrays import AnyArray
+from unbraid._base.optional import require
+from unbraid.representation.formats.parts import Parts, dense, missing_key, readable
+
+LONGEST_HEADER = 100 * 2**20
+DTYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "BF16": "<u2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "i1",
+    "U64": "<u8",
+    "U32": "<u4",
+    "U16": "<u2",
+    "U8": "u1",
+    "BOOL": "?",
+}
+#: Arrays of a sparse matrix as ``scipy.sparse.save_npz`` writes them.
+SPARSE_KEYS = {"format", "shape", "data"}
+
+
+def read_safetensors(source: Path, *, codes: str | None) -> Parts:
+    """Return ``codes`` and ``factors`` of a file, or the matrix of ``locations`` and ``activations``.
+
+    Args:
+        source: The file.
+        codes: Name of the tensor of codes; ``"codes"`` by default.
+
+    Raises:
+        ValueError: It is damaged, or has no such tensor.
+    """
+    with readable(source, "a safetensors file", OSError, KeyError, TypeError, UnicodeDecodeError, struct.error):
+        header, start = _header(source)
+        names = [name for name in header if name != "__metadata__"]
+        if codes is None and {"locations", "activations"} <= set(names):
+            return Parts(codes=dense(_located(source, header, start), source))
+        wanted = codes or "codes"
+        if wanted not in names:
+            raise missing_key("codes", wanted, names, source, what="the tensors")
+        factors = _tensor(source, header, start, "factors") if "factors" in names else None
+        return Parts(codes=_tensor(source, header, start, wanted), factors=factors)
+
+
+def _header(source: Path) -> tuple[dict[str, Any], int]:
+    """Return what a file says of its tensors, and where their bytes begin."""
+    size = source.stat().st_size
+    with source.open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        if not 2 <= length <= min(size - 8, LONGEST_HEADER):
+            raise ValueError(
+                f"path {str(source)!r} is damaged or not a safetensors file: its header has {length} bytes."
+            )
+        try:
+            header = json.loads(file.read(length))
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ValueError(f"path {str(source)!r} is damaged or not a safetensors file: no JSON header.") from error
+    if not isinstance(header, dict):
+        raise ValueError(f"path {str(source)!r} is damaged or not a safetensors file: its header names no tensors.")
+    return header, 8 + length
+
+
+def _tensor(source: Path, header: Mapping[str, Any], start: int, name: str) -> AnyArray:
+    """Return one tensor, after its size was held against that of the file."""
+    about = header[name]
+    shape, (first, last) = tuple(int(size) for size in about["shape"]), (int(place) for place in about["data_offsets"])
+    if about["dtype"] not in DTYPES:
+        raise ValueError(f"path {str(source)!r} holds {name!r} as {about['dtype']}; save it as F32.")
+    dtype = np.dtype(DTYPES[about["dtype"]])
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or first < 0 or last - first != n_bytes or start + last > source.stat().st_size:
+        raise ValueError(f"path {str(source)!r} is damaged: {name!r} of shape {shape} does not fit into its bytes.")
+    values = np.memmap(source, dtype=dtype, mode="r", offset=start + first, shape=shape) if n_bytes else np.empty(shape)
+    if about["dtype"] == "BF16":  # the upper half of a float32
+        return (np.asarray(values).astype(np.uint32) << 16).view(np.float32)
+    return np.asarray(values)
+
+
+def _located(source: Path, header: Mapping[str, Any], start: int) -> Any:
+    """Return activations at their places: row, or row and position in it, then code."""
+    places = _tensor(source, header, start, "locations").astype(np.int64)
+    values = _tensor(source, header, start, "activations").astype(np.float32).ravel()
+    if places.ndim != 2 or places.shape[1] not in (2, 3) or len(places) != len(values):
+        raise ValueError(
+            f"path {str(source)!r} must hold locations of shape (n, 2) or (n, 3) and n activations, got {places.shape} "
+            f"and {values.shape}."
+        )
+    if places.size and places.min() < 0:
+        raise ValueError(f"path {str(source)!r} is damaged: it has the negative location {places.min()}.")
+    rows, n_rows = places[:, 0], int(places[:, 0].max(initial=-1)) + 1
+    if places.shape[1] == 3:
+        tokens = header.get("tokens")
+        length = int(tokens["shape"][1]) if tokens else int(places[:, 1].max(initial=-1)) + 1
+        n_rows = int(tokens["shape"][0]) * length if tokens else n_rows * length
+        rows = rows * length + places[:, 1]
+    shape = (n_rows, int(places[:, -1].max(initial=-1)) + 1)
+    with readable(source, "a safetensors file", ValueError):
+        return scipy.sparse.coo_matrix((values, (rows, places[:, -1])), shape=shape).tocsr()
+
+
+def read_sparse_npz(source: Path) -> Parts:
+    """Return the codes of a matrix that ``scipy.sparse.save_npz`` wrote; never a pickle."""
+    with readable(source, "a sparse matrix", OSError, KeyError, ValueError, TypeError, IndexError, EOFError):
+        matrix = scipy.sparse.load_npz(source)
+        if hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+    return Parts(codes=dense(matrix, source))
+
+
+def read_torch(source: Path, *, codes: str | None) -> Parts:
+    """Return the tensors of a ``.pt`` file of plain tensors; nothing in it is run."""
+    require("Reading .pt", "torch", extra="torch")
+    import pickle
+
+    import torch
+
+    with readable(source, "a file of plain tensors", OSError, RuntimeError, pickle.UnpicklingError, EOFError, KeyError):
+        found = torch.load(source, map_location="cpu", weights_only=True)
+    if isinstance(found, torch.Tensor):
+        return Parts(codes=_plain(found))
+    if not isinstance(found, dict):
+        raise ValueError(
+            f"path {str(source)!r} must hold a tensor or a dictionary of tensors, got {type(found).__name__}."
+        )
+    tensors = {str(name): value for name, value in found.items() if isinstance(value, torch.Tensor)}
+    wanted = codes or "codes"
+    if wanted not in tensors:
+        raise missing_key("codes", wanted, list(tensors), source, what="the tensors")
+    return Parts(codes=_plain(tensors[wanted]), factors=_plain(tensors["factors"]) if "factors" in tensors else None)
+
+
+def _plain(tensor: Any) -> AnyArray:
+    import torch
+
+    whole = tensor.to_dense() if tensor.layout != torch.strided else tensor
+    return np.asarray((whole.float() if whole.dtype == torch.bfloat16 else whole).numpy())
+
+
+def read_zarr(source: Path, *, codes: str | None) -> Parts:
+    """Return an array of a zarr folder: the array itself, or that called ``codes`` in a group."""
+    require("Reading .zarr", "zarr", extra="files")
+    import zarr
+
+    with readable(source, "a zarr folder", OSError, KeyError, ValueError, TypeError, RuntimeError):
+        found: Any = zarr.open(str(source), mode="r")
+        if isinstance(found, zarr.Array):
+            return Parts(codes=np.asarray(found[...]))
+        names = list(found.array_keys())
+    wanted = codes or "codes"
+    if wanted not in names:
+        raise missing_key("codes", wanted, names, source, what="the arrays")
+    with readable(source, "a zarr folder", OSError, KeyError, ValueError, TypeError, RuntimeError):
+        factors = np.asarray(found["factors"][...]) if "factors" in names else None
+        return Parts(codes=np.asarray(found[wanted][...]), factors=factors)
