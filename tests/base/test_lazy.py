@@ -57,11 +57,12 @@ def test_public_names_are_those_that_type_checkers_are_told(package):
         ("audit", "Finding", "CaseFinding"),
         ("audit", "Verdict", "CaseVerdict"),
         ("manifold", "Pictures", "DecoderPictures"),
+        ("probes.capacity", "Rung", "CapacityLevel"),
     ],
 )
 def test_an_earlier_name_warns_and_is_the_new_one(package, before, now):
     module = import_module(f"unbraid.{package}")
-    with pytest.warns(DeprecationWarning, match=rf"unbraid\.{package}\.{before} is now called {now}"):
+    with pytest.warns(DeprecationWarning, match=f"unbraid.{package}.{before} is now called {now}"):
         assert getattr(module, before) is getattr(module, now)
     assert before not in module.__all__
     assert now in module.__all__

@@ -20,7 +20,7 @@ def table():
 
 
 def test_columns_are_those_of_a_study(table):
-    assert list(table.columns) == ["name", "predictor", "factor", "n_rows", "value", "null", "failure", "seconds"]
+    assert list(table.columns) == ["name", "predictor", "factor", "n_rows", "value", "chance", "failure", "seconds"]
     assert set(table.columns) <= set(SCHEMA.names)
     assert (table.failure == "").all()
 

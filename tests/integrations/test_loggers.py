@@ -26,7 +26,7 @@ def test_what_is_sent(report):
         "x/mig": mig.value,
         "x/mig_low": mig.low,
         "x/mig_high": mig.high,
-        "x/mig_null": mig.null,
+        "x/mig_chance": mig.chance,
     }
     broken = build_report({"mig": ub.Score(value=np.nan, low=0.0, high=np.inf)})
     assert dict(numbers(broken, "")) == {"mig_low": 0.0}

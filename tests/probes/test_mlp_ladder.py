@@ -144,7 +144,7 @@ class TestLearning:
         assert (curves.losses[:, -1] < 0.35 * curves.baselines).all()
 
     def test_never_ends_above_the_rung_below_on_the_validation_rows(self):
-        """The best weights are kept, and those of the rung below are the first candidates."""
+        """The best weights are kept, and those of the level below are the first candidates."""
         rng = np.random.default_rng(0)
         task = task_of(rng.standard_normal((200, 5)), {"noise": rng.standard_normal(200)})
         ladder = MLPLadder(widths=(8, 64), n_steps=200, patience=20)

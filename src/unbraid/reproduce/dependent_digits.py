@@ -181,7 +181,7 @@ def threshold_accuracy(train_code: FloatArray, train_factor: IntArray, code: Flo
 
 HELD_OUT = 0.2
 FULL = VaeSettings()
-QUICK = VaeSettings(n_codes=16, n_epochs=20, learning_rate=3e-3)
+QUICK = VaeSettings(n_codes=16, n_epochs=40, batch_size=32, learning_rate=2e-3)
 ARCHITECTURE = (
     "Network and training are those of App. D, with a weight of {beta:g} beside the squared error averaged over pixels "
     "and channels, as in the code of the paper's reference [27]. The paper states neither the steps of the "
