@@ -118,7 +118,7 @@ def test_a_metric_that_cannot_apply_is_a_row_and_does_not_stop_the_others(tmp_pa
     row = out.splitlines()[2]
     assert code == 0
     assert row.split()[:2] == ["z_diff", "failed"]
-    assert "factors must have at least two columns for z_diff, got 1." in row
+    assert "two columns for z_diff" in row
     _, out, _ = run_cli(capsys, "score", path, *arguments, "--json", "-")
     data = json.loads(out)
     assert list(data["scores"]) == ["mig"]

@@ -232,7 +232,7 @@ def test_betas_must_rise():
     [
         (("--figure", "nowhere/f.html"), "figure 'nowhere/f.html' cannot be written"),
         (("--json", "nowhere/f.json"), "json 'nowhere/f.json' cannot be written"),
-        (("--steps", "0"), "n_steps must be at least 1, got 0."),
+        (("--steps", "0"), "n_steps must be"),
         (("--device", "abacus"), 'Invalid value "abacus" for --device.'),
     ],
 )
@@ -250,7 +250,8 @@ def test_a_card_that_is_not_there_is_said_so(capsys, tmp_path, monkeypatch, name
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     code, _, err = run_cli(capsys, "reproduce", name, "--quick", "--device", "cuda")
     assert code == 2
-    assert err == "unbraid: device 'cuda' is not there: torch sees no CUDA card; give device='cpu'.\n"
+    assert err.startswith("unbraid: device 'cuda' is not there")
+    assert len(err.splitlines()) == 1
     assert not list(tmp_path.iterdir())
 
 
