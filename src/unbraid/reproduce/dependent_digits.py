@@ -38,8 +38,8 @@ REASONS = {
     "Table 7": f"{TRACES} Bins and probes of these metrics are our defaults, which the paper does not state.",
     "Table 8": FEWER,
     "Sec. 6": FEWER,
-    "Fig. 1": "Some combinations of factors are rare in training, and digits generated for them look like another "
-    "digit.",
+    "Fig. 1": "Digits generated for some combinations of factors look like another digit; some combinations are rare "
+    "in training, and quick settings train a small network for few steps.",
 }
 
 

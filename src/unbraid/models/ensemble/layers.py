@@ -134,7 +134,8 @@ def _side_by_side(x: Tensor) -> Tensor:
 
 
 def _apart(x: Tensor, n_models: int) -> Tensor:
-    return x.unflatten(1, (n_models, -1)).permute(1, 0, 3, 4, 2)
+    n, _, height, width = x.shape
+    return x.reshape(n, n_models, -1, height, width).permute(1, 0, 3, 4, 2)
 
 
 def patches(x: Tensor) -> Tensor:

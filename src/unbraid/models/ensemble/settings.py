@@ -75,7 +75,8 @@ class Settings:
 
     def learning_rate_at(self, step: int) -> float:
         """Return the learning rate after ``step`` steps."""
-        return self.learning_rate / 10 ** sum(step >= milestone for milestone in self.milestones)
+        n_passed = sum(step >= milestone for milestone in self.milestones)
+        return float(self.learning_rate / 10**n_passed)
 
     @property
     def has_discriminator(self) -> bool:
