@@ -101,7 +101,7 @@ KEPT = {
     "iwo-table1": "rows seeds weights solver dci",
     "dci-es-table1": "codes probes rows seeds trees",
     "dependent-cosine": "tables samples scaling predictions seed",
-    "dependent-mnist": "data seeds steps beta device",
+    "dependent-mnist": "data seeds epochs beta device",
     "moons": "steps device seed",
     "torus": "steps device seed",
     "digits-flows": "data steps device seed",

@@ -45,7 +45,7 @@ def test_partition_may_be_numbers():
             {"jacobians": np.ones((3, 2, 1)), "latent_dim": 2},
             "latent_dim must be 1, the last axis of jacobians, got 2.",
         ),
-        ({"decoder": linear(np.eye(2)), "latent_dim": 2, "seed": -1}, "seed must be at least 0"),
+        ({"decoder": linear(np.eye(2)), "latent_dim": 2, "seed": -1}, "seed must be at least 0, got -1."),
         (
             {"jacobians": np.ones((3, 2, 2)), "log_abs_det": torch.sum},
             "log_abs_det needs the decoder; it cannot be used with jacobians, leave it out.",

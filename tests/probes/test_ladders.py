@@ -84,7 +84,7 @@ class TestEveryLadder:
             assert (predicted[1] >= 0).all()
 
     @every_ladder
-    def test_the_probe_of_a_rung_predicts_what_the_fit_did(self, ladder):
+    def test_the_probe_of_a_level_predicts_what_the_fit_did(self, ladder):
         found = fitted(ladder)
         for level in range(found.capacities.shape[1]):
             again = found.probe(level).predict(TASK.codes[TEST])
@@ -186,7 +186,7 @@ class TestForest:
 
 
 class TestLinear:
-    def test_the_last_rung_reads_all_codes_as_least_squares_does(self):
+    def test_the_last_level_reads_all_codes_as_least_squares_does(self):
         found = fitted(LinearLadder())
         np.testing.assert_allclose(np.exp(found.capacities[0]), [1, 2, 4])
         for k, factor in ((0, NUMBER), (2, ANGLE)):
@@ -195,7 +195,7 @@ class TestLinear:
             weights = np.abs(peer.coef_).sum(axis=0)
             np.testing.assert_allclose(found.probe(2).weights[:, k], weights, atol=1e-4)
 
-    def test_a_rung_reads_the_leading_directions_only(self):
+    def test_a_level_reads_the_leading_directions_only(self):
         rng = np.random.default_rng(0)
         strong, weak = rng.standard_normal((2, 400))
         shared = np.stack([strong + 0.1 * rng.standard_normal(400) for _ in range(5)], axis=1)
@@ -234,7 +234,7 @@ def _losses(found, task):
 
 
 class TestFourier:
-    def test_rungs_are_nested(self):
+    def test_levels_are_nested(self):
         short, tall = (_Features(4, n, 1.0, np.random.default_rng(0)) for n in (128, 128))
         np.testing.assert_array_equal(short(TASK.codes)[:, :9], tall(TASK.codes)[:, :9])
         assert (short(TASK.codes)[:, 0] == 1).all()
@@ -424,7 +424,7 @@ def test_settings_that_make_no_ladder(make, message):
 
 
 @pytest.mark.parametrize("make", [lambda: ForestLadder(depths=[1, 2]), lambda: MLPLadder(widths=4)])
-def test_rungs_that_are_no_tuple(make):
+def test_levels_that_are_no_tuple(make):
     with pytest.raises(TypeError, match=r"must be a tuple such as \(2, 4, 8\), got"):
         make()
 
