@@ -30,9 +30,9 @@ def main(arguments=None) -> None:
     ladder = ForestLadder(n_trees=given.trees, codes_tried="scikit-learn")
     fitted = ladder.fit(CapacityTask(codes=rep.codes, factors=tuple(rep.factors), split=split), rng=rng)
     found = []
-    for rung, depth in enumerate(ladder.depths):
-        losses = [row_losses(f, split.test, fitted.test[k], "error").values[rung] for k, f in enumerate(rep.factors)]
-        weights = fitted.probe(rung).weights
+    for level, depth in enumerate(ladder.depths):
+        losses = [row_losses(f, split.test, fitted.test[k], "error").values[level] for k, f in enumerate(rep.factors)]
+        weights = fitted.probe(level).weights
         importance = Importance(matrix=weights, informativeness=1 - np.array(losses), in_accuracy=np.zeros(len(losses)))
         found.append(
             {

@@ -12,5 +12,5 @@ codes = np.column_stack([shape, size + 0.1 * rng.normal(size=1000), size - 0.1 *
 report = unbraid.evaluate(codes, {"shape": shape, "size": size}, metrics="mig,modularity,dci_linear", name="my codes")
 print(report)
 mig = report["mig"]
-print(f"MIG {mig.value:.2f}, between {mig.low:.2f} and {mig.high:.2f}; shuffled factors score {mig.null:.2f}.")
+print(f"MIG {mig.value:.2f}, between {mig.low:.2f} and {mig.high:.2f}; shuffled factors score {mig.chance:.2f}.")
 print("wrote", report.to_html("report.html"))

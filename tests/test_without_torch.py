@@ -60,10 +60,9 @@ unbraid.metrics.dci_es(rep, ladder="forest")
 """
     done = run_python(NO_TORCH + code, save_npz(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == (
-        f"the mlp ladder needs torch, which is not installed; run {pip_install('torch')}, or choose "
-        "ladder='forest', 'fourier' or 'linear'."
-    )
+    said = done.stdout.strip()
+    assert said.startswith("the mlp ladder needs torch,")
+    assert said.endswith(f"run {pip_install('torch')}, or choose ladder='forest', 'fourier' or 'linear'.")
 
 
 def test_importing_the_library_loads_nothing_heavy():

@@ -62,10 +62,10 @@ def test_documentation_counts_what_its_tables_show():
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     for metric in METRICS:
         [line] = [line for line in lines if line.startswith(f"| `{metric}` | ") and " of " in line]
-        passed, judged = (int(part) for part in re.search(r"\| (\d+) of (\d+) \|", line).groups())
+        passed, with_verdict = (int(part) for part in re.search(r"\| (\d+) of (\d+) \|", line).groups())
         cells = [parts(text) for (name, _), text in written().items() if name == metric]
-        assert sum(failed for failed, _, _ in cells) == judged - passed
-        assert line.count("`") // 2 - 1 == judged - passed
+        assert sum(failed for failed, _, _ in cells) == with_verdict - passed
+        assert line.count("`") // 2 - 1 == with_verdict - passed
 
 
 @pytest.fixture(scope="module")

@@ -81,7 +81,7 @@ def test_one_function_gets_the_verdicts_of_its_row():
     assert own["independent/duplicated"] is PASS
 
 
-def test_a_metric_that_raises_in_one_case_is_judged_in_the_others():
+def test_a_metric_that_raises_in_one_case_has_a_verdict_in_the_others():
     found = audit.run(plugins.fragile, measures="compactness", cases=PLAIN, **SMALL)
     dead = found["fragile", "independent/dead_code"]
     assert (dead.verdict, dead.value) == (FAIL, None)
@@ -127,11 +127,11 @@ def test_a_change_is_counted_in_spans():
 
 def test_tables_and_json_agree():
     found = audit.run("mig,sap", cases=PLAIN, **SMALL)
-    passed, judged = found.count("mig")
-    assert found.summary().loc["mig", ["passed", "judged"]].tolist() == [passed, judged]
-    assert passed + len(found.failures("mig")) == judged
+    passed, with_verdict = found.count("mig")
+    assert found.summary().loc["mig", ["passed", "with_verdict"]].tolist() == [passed, with_verdict]
+    assert passed + len(found.failures("mig")) == with_verdict
     data = json.loads(found.to_json())
-    assert data["metrics"]["sap"]["judged"] == found.count("sap")[1]
+    assert data["metrics"]["sap"]["with_verdict"] == found.count("sap")[1]
     assert len(data["findings"]) == len(found.table()) == 2 * len(found.cases)
     row = next(row for row in data["findings"] if (row["metric"], row["case"]) == ("mig", "correlated/identity"))
     assert row["verdict"] == "fail"

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import unbraid
+import unbraid.metrics
 import unbraid.report
 import unbraid.study
 
-#: Packages whose names are imported on first use.
-LAZY = [unbraid, unbraid.report, unbraid.study]
+#: Packages that list their names once, in import statements; all but the metrics are imported on first use.
+LAZY = [unbraid, unbraid.metrics, unbraid.report, unbraid.study]
 
 
 def modules_after(code):
@@ -56,11 +57,12 @@ def test_public_names_are_those_that_type_checkers_are_told(package):
         ("audit", "Finding", "CaseFinding"),
         ("audit", "Verdict", "CaseVerdict"),
         ("manifold", "Pictures", "DecoderPictures"),
+        ("probes.capacity", "Rung", "CapacityLevel"),
     ],
 )
 def test_an_earlier_name_warns_and_is_the_new_one(package, before, now):
     module = import_module(f"unbraid.{package}")
-    with pytest.warns(DeprecationWarning, match=rf"unbraid\.{package}\.{before} is now called {now}"):
+    with pytest.warns(DeprecationWarning, match=f"unbraid.{package}.{before} is now called {now}"):
         assert getattr(module, before) is getattr(module, now)
     assert before not in module.__all__
     assert now in module.__all__

@@ -91,7 +91,7 @@ def test_a_wrong_checksum_leaves_nothing(capsys, tmp_path, small_dsprites):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("fetch", "dsprite"), "got 'dsprite'; did you mean 'dsprites'."),
+        (("fetch", "dsprite"), "did you mean 'dsprites'"),
         (("check", "norb"), "dataset must be one of sprites, "),
         (("fetch",), "give the name of a data set; `unbraid data list` prints them."),
         (("check",), "give the name of a data set"),

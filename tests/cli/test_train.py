@@ -96,9 +96,9 @@ def test_a_decoder_file_that_was_changed_after_training_is_the_users(capsys, tmp
         (["--model", "betavae"], "did you mean 'beta_vae'"),
         (["--data", "sprite"], "did you mean 'sprites'"),
         (["--set", "beta"], "set must be such as beta=4 or beta=1,2,4, got 'beta'"),
-        (["--set", "gamma=3"], "beta_vae has no hyperparameter 'gamma'; it has beta"),
+        (["--set", "gamma=3"], "no hyperparameter 'gamma'"),
         (["--seeds", "a"], "seeds must be whole numbers such as 0,1,2, got 'a'"),
-        (["--steps", "0"], "n_steps must be at least 1, got 0"),
+        (["--steps", "0"], "n_steps must be"),
     ],
 )
 def test_bad_input(capsys, tmp_path, options, message):

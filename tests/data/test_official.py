@@ -338,7 +338,7 @@ def test_a_shapes3d_file_without_labels(tmp_path):
 def test_shapes3d_without_h5py_says_what_to_install(tmp_path, monkeypatch):
     write_shapes3d(tmp_path / "3dshapes.h5")
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(ValueError, match=r"needs h5py, which is not installed; run pip install .*\[train\]"):
+    with pytest.raises(ValueError, match=r"needs h5py, .*\[train\]"):
         load_dataset("shapes3d", tmp_path)
 
 

@@ -20,7 +20,7 @@ def table():
 
 
 def test_columns_are_those_of_a_study(table):
-    assert list(table.columns) == ["name", "predictor", "factor", "n_rows", "value", "null", "failure", "seconds"]
+    assert list(table.columns) == ["name", "predictor", "factor", "n_rows", "value", "chance", "failure", "seconds"]
     assert set(table.columns) <= set(SCHEMA.names)
     assert (table.failure == "").all()
 
@@ -42,7 +42,7 @@ def test_numbers_are_those_of_one_task_alone(table, size):
             (table.name == name) & (table.predictor == "boosting") & (table.factor == "") & (table.n_rows == n_rows)
         ]
         assert row.value.item() == alone.value
-        assert row.null.item() == alone.blind
+        assert row.chance.item() == alone.blind
 
 
 def test_a_factor_asked_for_twice_is_predicted_once(monkeypatch):
@@ -63,7 +63,7 @@ def test_what_fails_says_why_and_the_rest_goes_on():
     ).set_index(["name", "n_rows"])
     assert table.failure["factor:x", 5].startswith("n_train must leave at least 10 rows")
     assert table.failure["factor:x", 5000].startswith("n_train must be at most 280")
-    assert table.failure["segmentation", 280].startswith("segmentation needs pictures with masks")
+    assert table.failure["segmentation", 280].startswith("segmentation needs pictures")
     assert table.failure["factor:size", 280].startswith("task 'factor:size' must name one of the factors shape, x, y")
     assert table.failure["factor:x", 280] == ""
     assert np.isnan(table.value.drop(("factor:x", 280))).all()

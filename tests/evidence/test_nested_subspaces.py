@@ -268,7 +268,7 @@ def test_reached_through_the_options():
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU is here")
 def test_says_that_there_is_no_gpu():
     options = SubspaceOptions(solver="nested", device="cuda")
-    with pytest.raises(ValueError, match="device 'cuda' is not there: torch sees no CUDA card; give device='cpu'"):
+    with pytest.raises(ValueError, match="device 'cuda' is not there"):
         nested_subspaces(Representation(gaussian(50, 2), gaussian(50, 1)), options, np.random.default_rng(0))
 
 

@@ -104,7 +104,7 @@ def importances(matrix: Any, informativeness: Any = None) -> Importance:
 
 @pytest.fixture
 def curve_parts():
-    """Scores and curves of a ladder of three rungs for the factors shape and size, every number known."""
+    """Scores and curves of a ladder of three levels for the factors shape and size, every number known."""
     return _curve_parts
 
 

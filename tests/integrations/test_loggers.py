@@ -26,7 +26,7 @@ def test_what_is_sent(report):
         "x/mig": mig.value,
         "x/mig_low": mig.low,
         "x/mig_high": mig.high,
-        "x/mig_null": mig.null,
+        "x/mig_chance": mig.chance,
     }
     broken = build_report({"mig": ub.Score(value=np.nan, low=0.0, high=np.inf)})
     assert dict(numbers(broken, "")) == {"mig_low": 0.0}
@@ -112,5 +112,5 @@ def test_an_unknown_tracker_is_refused(report):
 @pytest.mark.parametrize("name", ["mlflow", "wandb"])
 def test_a_missing_package_is_a_sentence_with_its_cure(report, monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ValueError, match=rf"needs {name}, which is not installed; run pip install .*\[{name}\]"):
+    with pytest.raises(ValueError, match=rf"needs {name}, .*\[{name}\]"):
         log_report(report, name)

@@ -99,11 +99,11 @@ def test_bad_names_and_failures_are_sentences(world):
         ValueError, match=r"metric must name one score, got 'dci_linear', which stands for dci_linear\.dis"
     ):
         scorer("dci_linear")
-    with pytest.raises(ValueError, match="Unknown metric 'migg'; did you mean 'mig'"):
+    with pytest.raises(ValueError, match="Unknown metric 'migg'"):
         scorer("migg")
     with pytest.raises(ValueError, match="Unknown metric"):
         scorers("mig,nothing")
-    with pytest.raises(ValueError, match="z_diff could not be scored: factors must have at least two columns"):
+    with pytest.raises(ValueError, match="z_diff could not be scored"):
         scorer("z_diff")(PCA(2).fit(x), x, y[:, 0])
     with pytest.raises(TypeError, match="model must have encode, transform or predict, or be a function, got object"):
         scorer("mig")(object(), x, y)

@@ -1,4 +1,4 @@
-"""A metric is one place: its name stands in ``metrics/`` only, and one file is enough to add one."""
+"""A metric is one place: its name stands in ``metrics/`` only; one file and one line of another add one."""
 
 import ast
 import importlib.util
@@ -103,6 +103,30 @@ def test_every_row_of_every_file_is_in_the_table_and_its_function_is_public():
     for row in rows.values():
         assert getattr(metrics, row.function.__name__) is row.function
         assert row.function.__name__ in metrics.__all__
+
+
+def statements(text: str, module: str) -> int:
+    """Count the statements of a file in which the name of a module stands."""
+    return sum(re.search(rf"\b{module}\b", ast.unparse(node)) is not None for node in ast.parse(text).body)
+
+
+@pytest.mark.parametrize("module", [module.__name__ for module in modules() if hasattr(module, "ROWS")])
+def test_a_file_of_metrics_is_registered_by_one_statement(module):
+    short = module.rpartition(".")[2]
+    lists = [(SOURCE / "metrics" / name).read_text(encoding="utf-8") for name in ("__init__.py", "_catalogue.py")]
+    assert [statements(text, short) for text in lists] == [1, 0]
+
+
+def test_a_metric_stands_on_one_line_outside_its_own_file():
+    # mcc shares no word with another vocabulary, and no other metric is computed from it.
+    lines = [
+        f"{path.name}: {line}"
+        for path in SOURCE.rglob("*.py")
+        if path.name != "_mcc.py"
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"\b_?mcc\b", line)
+    ]
+    assert lines == ["__init__.py: from unbraid.metrics._mcc import mcc as mcc"]
 
 
 def blocks(section: str) -> list[str]:

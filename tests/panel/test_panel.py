@@ -56,7 +56,7 @@ class TestWhatIsScored:
         assert names == ["mig", "dci_forest.disentanglement", "dci_forest.completeness", "dci_forest.informativeness"]
 
     def test_unknown_metric_is_answered_with_the_nearest(self):
-        with pytest.raises(ValueError, match="Unknown metric 'migg'; did you mean 'mig'"):
+        with pytest.raises(ValueError, match="did you mean 'mig'"):
             ub.evaluate(CODES, FACTORS, metrics=["migg"])
 
     def test_no_metric_is_an_error(self):

@@ -8,7 +8,7 @@ import pytest
 import unbraid as ub
 from unbraid.metrics import METRICS
 from unbraid.metrics._sources import LOSS_CAPACITY
-from unbraid.probes.capacity import EstimatorLadder, ForestLadder, MLPLadder, Rung
+from unbraid.probes.capacity import CapacityLevel, EstimatorLadder, ForestLadder, MLPLadder
 from unbraid.probes.sage import SageOptions
 
 NAMES = [f"dci_es.{name}" for name in ("disentanglement", "completeness", "informativeness", "explicitness", "size")]
@@ -85,12 +85,12 @@ def test_settings_of_the_ladder_are_recorded():
 
 
 def test_failure_says_why_and_leaves_the_others():
-    rungs = (Rung(capacity=1), Rung(capacity=2))
+    levels = (CapacityLevel(capacity=1), CapacityLevel(capacity=2))
     report = ub.evaluate(
-        *world(), metrics="dci_es,r2", options={"dci_es": {"ladder": EstimatorLadder(rungs=rungs)}}, nulls=False
+        *world(), metrics="dci_es,r2", options={"dci_es": {"ladder": EstimatorLadder(levels=levels)}}, nulls=False
     )
     assert list(report) == ["r2"]
-    assert "rung 1 has no regressor" in report.failures["dci_es.size"]
+    assert "level 1 has no regressor" in report.failures["dci_es.size"]
 
 
 def test_without_importances_the_other_scores_remain():

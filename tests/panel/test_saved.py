@@ -52,6 +52,17 @@ def test_comes_back_as_it_was(report, file):
     assert "</html>" in ub.compare({"a": again, "b": report}).to_html(file.with_suffix(".html")).read_text()
 
 
+def test_the_earlier_key_of_the_chance_level_is_read(report, file):
+    data = json.loads(file.read_text())
+    for score in data["scores"].values():
+        score["null"] = score.pop("chance")
+    data["infinite"].append({"path": ["scores", "irs", "null"], "number": "inf"})
+    file.write_text(json.dumps(data))
+    again = ub.read_reports(file)["größe"]
+    assert again["mig"].chance == report["mig"].chance
+    assert again["irs"].chance == np.inf
+
+
 def test_differences_are_the_same_from_files(report, file):
     codes, factors = small_world()
     rep = ub.Representation(codes * [1, 1, 0.5] + [[0, 0, 1]], factors, names=["shape", "size", "angle"])
@@ -101,6 +112,7 @@ def test_notes_keep_their_kinds(everything, tmp_path):
 def test_a_file_of_the_layout_before_is_still_read(tmp_path):
     old = ub.read_reports(Path(__file__).parent / "data" / "layout_2.json")["an old report"]
     assert old["mig"].value == pytest.approx(0.4374, abs=1e-4)
+    assert old["mig"].chance == pytest.approx(0.0015, abs=1e-4)
     assert np.isnan(old["total_correlation"].value)  # infinite, which this layout did not write
     assert old.setup.factor_kinds == (ub.FactorKind.CATEGORICAL, ub.FactorKind.ORDINAL)
     assert [item.kind for item in old.findings] == ["own code", "copied", "dead code"]

@@ -7,13 +7,13 @@ from sklearn.linear_model import LinearRegression, Ridge
 from unbraid import Representation
 from unbraid.probes.black_box import black_box_importance, resolve_measure
 from unbraid.probes.capacity import (
+    CapacityLevel,
     CapacityTask,
     EstimatorLadder,
     ForestLadder,
     FourierLadder,
     LinearLadder,
     MLPLadder,
-    Rung,
 )
 from unbraid.probes.sage import SageOptions
 from unbraid.probes.splits import capacity_split
@@ -107,7 +107,7 @@ def test_factors_never_labelled_together(measure):
 
 
 ESTIMATORS = EstimatorLadder(
-    rungs=(Rung(capacity=1, regressor=Ridge()), Rung(capacity=2, regressor=LinearRegression()))
+    levels=(CapacityLevel(capacity=1, regressor=Ridge()), CapacityLevel(capacity=2, regressor=LinearRegression()))
 )
 
 

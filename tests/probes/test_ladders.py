@@ -1,4 +1,4 @@
-"""Ladders of probes: what each rung is, against closed forms and against scikit-learn."""
+"""Ladders of probes: what each level is, against closed forms and against scikit-learn."""
 
 import numpy as np
 import pytest
@@ -13,13 +13,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from unbraid import Representation
 from unbraid.probes.capacity import (
+    CapacityLevel,
     CapacityTask,
     EstimatorLadder,
     ForestLadder,
     FourierLadder,
     LinearLadder,
     MLPLadder,
-    Rung,
     as_ladder,
 )
 from unbraid.probes.capacity.forest import _with_levels
@@ -58,9 +58,9 @@ QUICK = {
     "linear": LinearLadder(),
     "mlp": MLPLadder(widths=(2, 8), n_steps=60),
     "estimators": EstimatorLadder(
-        rungs=(
-            Rung(capacity=1, regressor=LinearRegression(), classifier=LogisticRegression()),
-            Rung(capacity=2, regressor=DecisionTreeRegressor(), classifier=DecisionTreeClassifier()),
+        levels=(
+            CapacityLevel(capacity=1, regressor=LinearRegression(), classifier=LogisticRegression()),
+            CapacityLevel(capacity=2, regressor=DecisionTreeRegressor(), classifier=DecisionTreeClassifier()),
         )
     ),
 }
@@ -75,21 +75,21 @@ class TestEveryLadder:
     @every_ladder
     def test_predicts_every_kind_on_every_rung(self, ladder):
         found = fitted(ladder)
-        n_rungs = found.capacities.shape[1]
+        n_levels = found.capacities.shape[1]
         assert found.capacities.shape[0] == 3
         assert (np.diff(found.capacities, axis=1) > 0).all()
         for predicted, rows in ((found.validation, TASK.split.validation), (found.test, TEST)):
-            assert [part.shape for part in predicted] == [(n_rungs, len(rows), width) for width in (1, 3, 2)]
+            assert [part.shape for part in predicted] == [(n_levels, len(rows), width) for width in (1, 3, 2)]
             np.testing.assert_allclose(predicted[1].sum(axis=2), 1.0, atol=1e-6)
             assert (predicted[1] >= 0).all()
 
     @every_ladder
-    def test_the_probe_of_a_rung_predicts_what_the_fit_did(self, ladder):
+    def test_the_probe_of_a_level_predicts_what_the_fit_did(self, ladder):
         found = fitted(ladder)
-        for rung in range(found.capacities.shape[1]):
-            again = found.probe(rung).predict(TASK.codes[TEST])
+        for level in range(found.capacities.shape[1]):
+            again = found.probe(level).predict(TASK.codes[TEST])
             for k in range(3):
-                np.testing.assert_allclose(again[k], found.test[k][rung], atol=1e-5)
+                np.testing.assert_allclose(again[k], found.test[k][level], atol=1e-5)
 
     @every_ladder
     def test_same_seed_same_predictions(self, ladder):
@@ -154,14 +154,14 @@ class TestForest:
         task = CapacityTask(codes=TASK.codes, factors=(factor,), split=TASK.split)
         found = fitted(ladder, task)
         y = factor.targets(TRAIN)[:, 0] if factor.is_numeric else factor.labels[TRAIN]
-        for rung, depth in enumerate(ladder.depths):
+        for level, depth in enumerate(ladder.depths):
             forest = RandomForestRegressor if factor.is_numeric else RandomForestClassifier
             peer = forest(60, max_depth=depth, max_features=None, random_state=0).fit(TASK.codes[TRAIN], y)
             said = (
                 peer.predict(TASK.codes[TEST])[:, None] if factor.is_numeric else peer.predict_proba(TASK.codes[TEST])
             )
-            assert np.abs(found.test[0][rung] - said).mean() < 0.08 * factor.targets(TEST).std()
-            np.testing.assert_allclose(found.probe(rung).weights[:, 0], peer.feature_importances_, atol=0.04)
+            assert np.abs(found.test[0][level] - said).mean() < 0.08 * factor.targets(TEST).std()
+            np.testing.assert_allclose(found.probe(level).weights[:, 0], peer.feature_importances_, atol=0.04)
 
     def test_errors_of_importances_match_their_scatter(self):
         ladder = ForestLadder(depths=(2, 4), n_trees=12)
@@ -186,7 +186,7 @@ class TestForest:
 
 
 class TestLinear:
-    def test_the_last_rung_reads_all_codes_as_least_squares_does(self):
+    def test_the_last_level_reads_all_codes_as_least_squares_does(self):
         found = fitted(LinearLadder())
         np.testing.assert_allclose(np.exp(found.capacities[0]), [1, 2, 4])
         for k, factor in ((0, NUMBER), (2, ANGLE)):
@@ -195,7 +195,7 @@ class TestLinear:
             weights = np.abs(peer.coef_).sum(axis=0)
             np.testing.assert_allclose(found.probe(2).weights[:, k], weights, atol=1e-4)
 
-    def test_a_rung_reads_the_leading_directions_only(self):
+    def test_a_level_reads_the_leading_directions_only(self):
         rng = np.random.default_rng(0)
         strong, weak = rng.standard_normal((2, 400))
         shared = np.stack([strong + 0.1 * rng.standard_normal(400) for _ in range(5)], axis=1)
@@ -220,7 +220,7 @@ class TestLinear:
         np.testing.assert_allclose(fitted(LinearLadder(n_directions=(1, 4))).test[0], exact.test[0], atol=1e-4)
 
     def test_one_direction_makes_no_ladder(self):
-        with pytest.raises(ValueError, match=r"needs at least two rungs, but 4 direction\(s\) leave 1"):
+        with pytest.raises(ValueError, match=r"needs at least two levels, but 4 direction\(s\) leave 1"):
             fitted(LinearLadder(n_directions=(2, 8)))
 
 
@@ -234,7 +234,7 @@ def _losses(found, task):
 
 
 class TestFourier:
-    def test_rungs_are_nested(self):
+    def test_levels_are_nested(self):
         short, tall = (_Features(4, n, 1.0, np.random.default_rng(0)) for n in (128, 128))
         np.testing.assert_array_equal(short(TASK.codes)[:, :9], tall(TASK.codes)[:, :9])
         assert (short(TASK.codes)[:, 0] == 1).all()
@@ -283,16 +283,21 @@ class TestEstimators:
 
     def test_estimators_given_are_left_unfitted(self):
         fitted(QUICK["estimators"])
-        assert not hasattr(QUICK["estimators"].rungs[0].regressor, "coef_")
+        assert not hasattr(QUICK["estimators"].levels[0].regressor, "coef_")
 
     def test_a_regressor_of_one_target_can_read_angles(self):
-        ladder = EstimatorLadder(rungs=(Rung(capacity=1, regressor=SVR(C=0.1)), Rung(capacity=2, regressor=SVR())))
+        ladder = EstimatorLadder(
+            levels=(CapacityLevel(capacity=1, regressor=SVR(C=0.1)), CapacityLevel(capacity=2, regressor=SVR()))
+        )
         task = CapacityTask(codes=TASK.codes, factors=(ANGLE,), split=TASK.split)
         assert fitted(ladder, task).test[0].shape == (2, len(TEST), 2)
 
     def test_a_classifier_without_probabilities_votes(self):
         ladder = EstimatorLadder(
-            rungs=(Rung(capacity=1, classifier=DummyClassifier()), Rung(capacity=2, classifier=LinearSVC()))
+            levels=(
+                CapacityLevel(capacity=1, classifier=DummyClassifier()),
+                CapacityLevel(capacity=2, classifier=LinearSVC()),
+            )
         )
         task = CapacityTask(codes=TASK.codes, factors=(CATEGORY,), split=TASK.split)
         votes = fitted(ladder, task).test[0][1]
@@ -304,7 +309,7 @@ class TestEstimators:
             StandardScaler(), MLPRegressor(hidden_layer_sizes=(4,), max_iter=3, early_stopping=True, n_iter_no_change=9)
         )
         ladder = EstimatorLadder(
-            rungs=(Rung(capacity=1, regressor=LinearRegression()), Rung(capacity=2, regressor=steps))
+            levels=(CapacityLevel(capacity=1, regressor=LinearRegression()), CapacityLevel(capacity=2, regressor=steps))
         )
         task = CapacityTask(codes=TASK.codes, factors=(NUMBER,), split=TASK.split)
         with pytest.warns(UserWarning, match="Maximum iterations"):
@@ -313,14 +318,21 @@ class TestEstimators:
         assert (first[1] != other[1]).any()
 
     def test_a_missing_estimator_is_named(self):
-        ladder = EstimatorLadder(rungs=tuple(Rung(capacity=c, regressor=LinearRegression()) for c in (1, 2)))
-        with pytest.raises(ValueError, match="rung 1 has no classifier, which the categorical factor 'category' needs"):
+        ladder = EstimatorLadder(levels=tuple(CapacityLevel(capacity=c, regressor=LinearRegression()) for c in (1, 2)))
+        with pytest.raises(ValueError, match="level 1 has no classifier, which the categorical factor 'category'"):
             fitted(ladder)
 
-    @pytest.mark.parametrize("rungs", [[Rung(capacity=1)], (LinearRegression(), Ridge())], ids=["list", "bare"])
-    def test_rungs_that_are_none(self, rungs):
-        with pytest.raises(TypeError, match="rungs must be a tuple of Rung"):
-            EstimatorLadder(rungs=rungs)
+    def test_the_earlier_name_of_levels_warns(self):
+        levels = (CapacityLevel(capacity=1, regressor=Ridge()), CapacityLevel(capacity=2, regressor=Ridge()))
+        with pytest.warns(DeprecationWarning, match="rungs of EstimatorLadder are now called levels"):
+            assert EstimatorLadder(rungs=levels) == EstimatorLadder(levels=levels)
+
+    @pytest.mark.parametrize(
+        "levels", [[CapacityLevel(capacity=1)], (LinearRegression(), Ridge())], ids=["list", "bare"]
+    )
+    def test_levels_that_are_none(self, levels):
+        with pytest.raises(TypeError, match="levels must be a tuple of CapacityLevel"):
+            EstimatorLadder(levels=levels)
 
 
 class TestSplit:
@@ -381,7 +393,7 @@ class TestAsLadder:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ForestLadder(depths=(1, 4, 4)), "depths must increase from rung to rung, got 4 after 4"),
+        (lambda: ForestLadder(depths=(1, 4, 4)), "depths must increase from level to level, got 4 after 4"),
         (
             lambda: ForestLadder(depths=(3,)),
             "depths must hold at least two capacities, got 1: one point makes no curve",
@@ -390,20 +402,20 @@ class TestAsLadder:
         (lambda: ForestLadder(n_trees=0), "n_trees must be at least 1, got 0"),
         (lambda: ForestLadder(min_leaf=0), "min_leaf must be at least 1, got 0"),
         (lambda: ForestLadder(codes_tried="some"), "codes_tried must be one of all, scikit-learn, got 'some'"),
-        (lambda: FourierLadder(n_features=(64, 16)), "n_features must increase from rung to rung, got 16 after 64"),
+        (lambda: FourierLadder(n_features=(64, 16)), "n_features must increase from level to level, got 16 after 64"),
         (lambda: FourierLadder(width=0.0), "width must be at least 1e-06, got 0.0"),
         (lambda: LinearLadder(n_directions=(2,)), "n_directions must hold at least two capacities, got 1"),
         (lambda: MLPLadder(widths=()), "widths must hold at least two capacities, got 1"),
-        (lambda: MLPLadder(widths=(4, 2)), "widths must increase from rung to rung, got 2 after 4"),
+        (lambda: MLPLadder(widths=(4, 2)), "widths must increase from level to level, got 2 after 4"),
         (lambda: MLPLadder(networks="both"), "networks must be one of shared, separate, got 'both'"),
         (lambda: MLPLadder(capacity="all"), "capacity must be one of excess, parameters, got 'all'"),
         (lambda: MLPLadder(learning_rate=0.0), r"learning_rate must be in \(0, 1\), got 0.0"),
         (lambda: MLPLadder(patience=0), "patience must be at least 1, got 0"),
         (
-            lambda: EstimatorLadder(rungs=(Rung(capacity=2), Rung(capacity=1))),
-            "capacities of rungs must increase from rung to rung, got 1 after 2",
+            lambda: EstimatorLadder(levels=(CapacityLevel(capacity=2), CapacityLevel(capacity=1))),
+            "capacities of levels must increase from level to level, got 1 after 2",
         ),
-        (lambda: EstimatorLadder(rungs=(Rung(capacity=1),)), "capacities of rungs must hold at least two"),
+        (lambda: EstimatorLadder(levels=(CapacityLevel(capacity=1),)), "capacities of levels must hold at least two"),
     ],
 )
 def test_settings_that_make_no_ladder(make, message):
@@ -412,7 +424,7 @@ def test_settings_that_make_no_ladder(make, message):
 
 
 @pytest.mark.parametrize("make", [lambda: ForestLadder(depths=[1, 2]), lambda: MLPLadder(widths=4)])
-def test_rungs_that_are_no_tuple(make):
+def test_levels_that_are_no_tuple(make):
     with pytest.raises(TypeError, match=r"must be a tuple such as \(2, 4, 8\), got"):
         make()
 

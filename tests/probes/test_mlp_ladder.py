@@ -73,7 +73,7 @@ class TestGrowth:
         assert (wide.last[:, 4:] == 0).all()
 
     @pytest.mark.parametrize("networks", ["shared", "separate"])
-    def test_the_first_rung_is_the_linear_probe_in_closed_form(self, networks):
+    def test_the_first_level_is_the_linear_probe_in_closed_form(self, networks):
         found = MLPLadder(widths=(2,), n_steps=5, networks=networks).fit(XOR, rng=np.random.default_rng(0))
         axes = whitening_axes(XOR.codes[XOR.split.train], 3, rng=np.random.default_rng(0))
         white = replace(XOR, codes=XOR.codes @ axes)
@@ -143,8 +143,8 @@ class TestLearning:
         assert (curves.losses[:, 0] > 0.8 * curves.baselines).all()
         assert (curves.losses[:, -1] < 0.35 * curves.baselines).all()
 
-    def test_never_ends_above_the_rung_below_on_the_validation_rows(self):
-        """The best weights are kept, and those of the rung below are the first candidates."""
+    def test_never_ends_above_the_level_below_on_the_validation_rows(self):
+        """The best weights are kept, and those of the level below are the first candidates."""
         rng = np.random.default_rng(0)
         task = task_of(rng.standard_normal((200, 5)), {"noise": rng.standard_normal(200)})
         ladder = MLPLadder(widths=(8, 64), n_steps=200, patience=20)

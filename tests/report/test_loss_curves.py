@@ -128,7 +128,7 @@ def test_capacities_that_differ_between_factors_stand_in_the_cells(make_report, 
     parts = curve_parts()
     parts["evidence"][0].data.capacities[1] = [0.0, 2.0, 5.0]
     (grid,) = loss_tables({"mine": make_report(**parts)})
-    assert grid.columns == ("baseline", "step 1", "step 2", "step 3")
+    assert grid.columns == ("baseline", "level 1", "level 2", "level 3")
     assert grid.rows[2].cells[2].text == f"0.10 (0.05{EN_DASH}0.15) @ 2.000"
 
 

@@ -76,7 +76,7 @@ def test_findings_point_out_families_that_contradict_the_whole():
     found = analyze(table(rows), n_bootstrap=20)
     text = " ".join(findings(found))
     assert "1 pair where families contradict the correlation over all models. mig \u00d7 shape" in text
-    assert "comes from differences between families." in text
+    assert "differences between families" in text
 
 
 def test_a_score_that_is_better_when_lower_is_not_held_against_models():
@@ -162,7 +162,7 @@ def test_names_from_the_data_stay_text():
 @pytest.mark.slow
 def test_failures_are_named_with_their_reason(found):
     page = study_page(found, name="Dots")
-    assert "codes must vary, got 10 constant columns." in page
+    assert "10 constant columns" in page
     assert "1 model, such as dots-beta_va" in page
 
 

@@ -261,7 +261,7 @@ def test_pickles_in_npz_are_refused_and_never_run(tmp_path, key):
     objects = np.full((120, 3), None, dtype=object)
     objects[0, 0] = Bomb(marker)
     path = save_npz(tmp_path, **{key: objects})
-    with pytest.raises(ValueError, match=r"Python objects \(pickles\) are never loaded"):
+    with pytest.raises(ValueError, match=r"\(pickles\) are never loaded"):
         load(path)
     assert not marker.exists()
 
@@ -273,7 +273,7 @@ def test_pickles_in_npy_are_refused_and_never_run(tmp_path, bad):
     np.save(tmp_path / "codes.npy", codes)
     np.save(tmp_path / "labels.npy", factors)
     np.save(tmp_path / bad, np.array([[Bomb(marker)] * 3] * 120, dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match=rf"{bad}'.*Python objects \(pickles\) are never loaded"):
+    with pytest.raises(ValueError, match=rf"{bad}'.*\(pickles\) are never loaded"):
         load(tmp_path / "codes.npy", tmp_path / "labels.npy")
     assert not marker.exists()
 
@@ -307,7 +307,7 @@ def test_a_flipped_bit_in_npz_is_damage(tmp_path):
     whole = bytearray(path.read_bytes())
     whole[len(whole) // 4] ^= 1
     path.write_bytes(whole)
-    with pytest.raises(ValueError, match=r"codes\.npz' is damaged or not a NumPy file: Bad CRC-32"):
+    with pytest.raises(ValueError, match=r"Bad CRC-32"):
         load(path)
 
 
@@ -343,7 +343,7 @@ def test_an_empty_file_is_refused(tmp_path, name):
         ("codes.parquet", "code_0,code_1\n", r"cannot be read as \.parquet"),
         ("codes.csv", "\n\n", r"cannot be read as \.csv: No columns"),
         ("codes.csv", "code_0,code_1,factor_a\n1,2,3\n1,2,3,4,5\n", r"cannot be read as \.csv: Error tokenizing"),
-        ("codes.csv", "code_0,code_1,factor_a\n", "codes must have at least 4 rows, got 0"),
+        ("codes.csv", "code_0,code_1,factor_a\n", "at least 4 rows"),
         (
             "codes.csv",
             "code_0,code_1,label\n1,2,3\n",
@@ -468,7 +468,7 @@ def test_a_failing_save_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
 
 
 def test_save_refuses_a_suffix_it_does_not_know(tmp_path):
-    with pytest.raises(ValueError, match=r"must end in \.npz, \.csv, \.parquet or \.npy, got '\.txt'"):
+    with pytest.raises(ValueError, match=r"must end in \.npz"):
         save(Representation(*small_world()), tmp_path / "codes.txt")
     assert not list(tmp_path.iterdir())
 

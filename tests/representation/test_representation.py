@@ -322,7 +322,7 @@ def test_refuses_codes_that_cannot_be_scored(change, sentence):
     [
         ({"factors": np.zeros((4, 2, 2))}, ValueError, r"factors must have shape .*, got \(4, 2, 2\)"),
         ({"factors": [[1, 2], [3]] * 20}, ValueError, "factors must have rows of one length, got lengths 1 to 2"),
-        ({"factors": np.arange(78).reshape(39, 2) % 5}, ValueError, "same number of rows, got 40 and 39"),
+        ({"factors": np.arange(78).reshape(39, 2) % 5}, ValueError, "got 40 and 39"),
         ({"names": ["a", "b"]}, ValueError, "names must have 3 entries, got 2"),
         ({"names": ["a", "b", "a"]}, ValueError, "names must differ from each other, got 'a' more than once"),
         ({"code_names": ["a", "a", "b"]}, ValueError, "code_names must differ from each other, got 'a' more than once"),
@@ -344,5 +344,5 @@ def test_refuses_factors_that_do_not_fit(arguments, error, sentence):
 
 def test_a_representation_brings_its_own_factors():
     codes, factors = halves()
-    with pytest.raises(TypeError, match="factors must be left out when codes is a Representation"):
+    with pytest.raises(TypeError, match="factors must be left out"):
         ub.evaluate(Representation(codes, factors), factors)

@@ -134,23 +134,6 @@ def test_colours_move_with_the_numbers(name, change):
     render_status([judge(REPRODUCTIONS[name], moved)])
 
 
-def test_the_knee_of_beta_vaes_is_judged_by_its_spectra():
-    reproduction = REPRODUCTIONS["beta-vae-spectrum"]
-    kept_run = load_run(KEPT, reproduction).result
-
-    def part(kept, level):
-        spectra = tuple(
-            replace(kept_run.spectra[0], beta=beta, kept=n, sorted_entropy=(level * beta,) * 9)
-            for beta, n in zip((1.0, 3.0, 30.0), kept, strict=True)
-        )
-        return reproduction.checks(replace(kept_run, spectra=spectra))[0]
-
-    assert part((5, 2, 0), 0.1).colour is Colour.GREEN
-    assert part((5, 2, 1), 0.1).n_agree == 3  # something is left beyond the limit
-    assert part((2, 5, 0), 0.1).n_agree == 3  # more are kept at a larger beta
-    assert part((5, 2, 0), -0.1).n_agree == 3  # those kept move the data less and less
-
-
 @pytest.mark.parametrize(("side", "n_numbers"), [(28, 2), (8, 0)])
 def test_flows_of_small_digits_are_held_against_words_and_not_numbers(side, n_numbers):
     correlation = {"GLOW-like": (1.8, 1.9), "GIN": (1.5, None), "cINN": (1.7, None), "wavelet": (0.6, 0.5)}

@@ -55,9 +55,9 @@ def test_table_has_a_row_for_each_metric_asked_for():
     table = make_report().table()
     assert table.index.tolist() == ["mig", "total_correlation", "z_diff"]
     assert table.index.name == "metric"
-    assert table.columns.tolist() == ["value", "low", "high", "null", "note"]
+    assert table.columns.tolist() == ["value", "low", "high", "chance", "note"]
     assert table.loc["mig"].tolist() == [0.5, 0.4, 0.6, 0.1, "Read this."]
-    assert table.loc["z_diff", ["value", "low", "high", "null"]].isna().all()
+    assert table.loc["z_diff", ["value", "low", "high", "chance"]].isna().all()
     assert table.loc["z_diff", "note"].startswith("failed: factors must have")
     assert {str(dtype) for dtype in table.dtypes.iloc[:4]} == {"float64"}
 
@@ -65,7 +65,7 @@ def test_table_has_a_row_for_each_metric_asked_for():
 @pytest.mark.parametrize("changes", [{"scores": {}}, {"failures": {}}, {"scores": {}, "failures": {}}])
 def test_table_keeps_its_columns_when_empty(changes):
     report = make_report(**changes)
-    assert report.table().columns.tolist() == ["value", "low", "high", "null", "note"]
+    assert report.table().columns.tolist() == ["value", "low", "high", "chance", "note"]
     assert len(report.table()) == len(report.scores) + len(report.failures)
 
 
@@ -86,14 +86,14 @@ def test_json_has_one_layout():
         "value": 0.5,
         "low": 0.4,
         "high": 0.6,
-        "null": 0.1,
+        "chance": 0.1,
         "interval": "bootstrap",
         "per_factor": {"a": 0.25, "b, c": 0.75},
         "per_code": None,
         "notes": ["Read this."],
     }
     assert {key: data["scores"]["mig"][key] for key in expected} == expected
-    assert data["failures"] == {"z_diff": "factors must have at least two columns for z_diff, got 1."}
+    assert data["failures"] == make_report().failures
     assert data["notes"] == ["größe is thin."]
 
 
@@ -123,10 +123,10 @@ def test_csv_file_holds_the_table(tmp_path):
     path = report.to_csv(tmp_path / "report.csv")
     assert path == tmp_path / "report.csv"
     frame = pd.read_csv(path, index_col="metric", keep_default_na=False, na_values=[""])
-    assert frame.columns.tolist() == ["value", "low", "high", "null", "note"]
+    assert frame.columns.tolist() == ["value", "low", "high", "chance", "note"]
     assert frame.loc["mig", "value"] == 0.5
     assert frame.loc["total_correlation", "value"] == np.inf
-    assert frame.loc["z_diff", "note"] == "failed: factors must have at least two columns for z_diff, got 1."
+    assert frame.loc["z_diff", "note"] == f"failed: {report.failures['z_diff']}"
 
 
 def test_prints_as_its_table_and_its_notes():

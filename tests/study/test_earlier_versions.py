@@ -86,6 +86,7 @@ def test_rows_of_an_old_store_have_the_columns_of_this_version(store):
     table = store.table()
     assert list(table) == SCHEMA.names
     assert table["hyperparameter"].tolist().count(5.0) == 6
+    assert table["chance"].dtype == float
     assert table["failure_kind"].value_counts().to_dict() == {"": 3, "failed": 2, "collapsed": 2, "diverged": 1}
 
 
@@ -93,9 +94,10 @@ def test_rows_of_an_old_store_have_the_columns_of_this_version(store):
 def test_old_and_new_shards_are_read_and_merged_as_one_table(store):
     before = status(store)
     key, model, sap = next(one for one in before.missing if one[0] not in before.done)
-    store.add_rows([{**measured_row(model, sap), "value": 0.5}])
+    store.add_rows([{**measured_row(model, sap), "value": 0.5, "chance": 0.1}])
     table = store.table()
     assert table.set_index("key").loc[key, "value"] == 0.5
+    assert table.set_index("key").loc[key, "chance"] == 0.1
     store.merge(above=1)
     pd.testing.assert_frame_equal(store.table(), table)
     assert status(store).done == before.done | {key}
@@ -106,6 +108,7 @@ def test_an_old_table_is_read_with_a_warning():
     with pytest.warns(DeprecationWarning, match="strength of the table of a study is now called hyperparameter"):
         rows = check_table(old)
     assert sorted(set(rows["failure_kind"])) == ["", "collapsed", "diverged", "failed"]
+    assert rows["chance"].equals(old["null"])
 
 
 def test_earlier_names_of_arguments_and_functions_warn(store):

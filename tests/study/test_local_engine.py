@@ -142,7 +142,7 @@ class TestErrors:
 
     def test_a_job_that_cannot_be_read_by_the_worker_says_why(self, engine, tmp_path):
         ended = finish_all(engine, [Unreadable(name="a", folder=str(tmp_path))])
-        assert ended["a"].error == "ModuleNotFoundError: No module named 'elsewhere'"
+        assert "'elsewhere'" in ended["a"].error
 
     def test_a_job_that_cannot_be_sent_says_why(self, engine, tmp_path):
         ended = finish_all(engine, [Unsendable(name="a", folder=str(tmp_path)), *sleepers(tmp_path, 2)])
@@ -161,7 +161,7 @@ class TestDeath:
         killer = Killed(name="killer", folder=str(tmp_path), times=99)
         others = sleepers(tmp_path, 6, seconds=0.1)
         ended = finish_all(engine, [others[0], killer, *others[1:]])
-        assert ended["killer"].error == "its worker died 3 times (killed, perhaps for want of memory)"
+        assert ended["killer"].error.startswith("its worker died 3 times")
         assert len(killer.starts()) == 3
         assert all(ended[job.key].error is None and len(job.starts()) == 1 for job in others)
 

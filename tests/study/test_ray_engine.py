@@ -187,7 +187,7 @@ class TestAddress:
             RayEngine(address).__enter__()
 
     def test_workers_must_be_some(self):
-        with pytest.raises(ValueError, match="workers must be at least 1, got 0"):
+        with pytest.raises(ValueError, match="workers must be"):
             make_engine("ray", workers=0)
 
     def test_without_ray_the_cure_is_named(self, monkeypatch):

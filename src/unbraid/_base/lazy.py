@@ -11,6 +11,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from itertools import takewhile
+from types import ModuleType
 from typing import Any
 
 #: ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
@@ -40,6 +42,17 @@ def public_names(package: str, *, renamed: Mapping[str, str] | None = None) -> P
         return value
 
     return get, lambda: sorted({*vars(sys.modules[package]), *listed}), sorted(listed)
+
+
+def listed_modules(package: str, *, up_to: str) -> list[ModuleType]:
+    """Return the modules that a package lists public names of, in the order of its ``__init__.py``.
+
+    Args:
+        package: Name of the package.
+        up_to: The module that asks; modules listed after it are left out.
+    """
+    names = dict.fromkeys(module for _, module in _listed(ast.parse(_source(package)).body))
+    return [import_module(name) for name in takewhile(lambda name: name != up_to, names)]
 
 
 def _source(package: str) -> str:

@@ -43,9 +43,9 @@ class Audit(JsonResult):
         return [self.findings[metric, case.name] for case in self.cases]
 
     def count(self, metric: str) -> tuple[int, int]:
-        """Return how many cases a metric passed, and how many it was judged in."""
-        judged = [finding.verdict for finding in self.of(metric) if finding.verdict is not CaseVerdict.OPEN]
-        return judged.count(CaseVerdict.PASS), len(judged)
+        """Return how many cases a metric passed, and how many have a verdict."""
+        decided = [finding.verdict for finding in self.of(metric) if finding.verdict is not CaseVerdict.OPEN]
+        return decided.count(CaseVerdict.PASS), len(decided)
 
     def failures(self, metric: str) -> list[CaseFinding]:
         """Return the findings in which a metric failed."""
@@ -59,13 +59,13 @@ class Audit(JsonResult):
         return frame.assign(should=frame["should"].astype(str), verdict=frame["verdict"].astype(str))
 
     def summary(self) -> pd.DataFrame:
-        """One row for each metric: cases passed, cases judged, and where it failed."""
+        """One row for each metric: cases passed, cases with a verdict, and where it failed."""
         rows = []
         for candidate in self.candidates:
-            passed, judged = self.count(candidate.name)
+            passed, with_verdict = self.count(candidate.name)
             failed = ", ".join(finding.case for finding in self.failures(candidate.name))
-            rows.append({"metric": candidate.name, "passed": passed, "judged": judged, "failed": failed})
-        return pd.DataFrame(rows, columns=["metric", "passed", "judged", "failed"]).set_index("metric")
+            rows.append({"metric": candidate.name, "passed": passed, "with_verdict": with_verdict, "failed": failed})
+        return pd.DataFrame(rows, columns=["metric", "passed", "with_verdict", "failed"]).set_index("metric")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: what :meth:`to_json` writes."""
@@ -102,7 +102,7 @@ class Audit(JsonResult):
         return self.summary().to_string()
 
     def _metric_dict(self, candidate: Candidate) -> dict[str, Any]:
-        passed, judged = self.count(candidate.name)
+        passed, with_verdict = self.count(candidate.name)
         return {
             "title": candidate.title,
             "measures": [str(prop) for prop in candidate.measures],
@@ -111,7 +111,7 @@ class Audit(JsonResult):
             "invariant_to": sorted(str(change) for change in candidate.invariant_to),
             "min_factors": candidate.min_factors,
             "passed": passed,
-            "judged": judged,
+            "with_verdict": with_verdict,
         }
 
 
@@ -200,10 +200,10 @@ def _made_by(audit: Audit) -> str:
 def _score_card(audit: Audit) -> str:
     rows = []
     for candidate in audit.candidates:
-        passed, judged = audit.count(candidate.name)
+        passed, with_verdict = audit.count(candidate.name)
         failed = [f"`{finding.case}`" for finding in audit.failures(candidate.name)]
         claims = ", ".join(str(prop) for prop in candidate.measures)
-        rows.append([f"`{candidate.name}`", claims, f"{passed} of {judged}", ", ".join(failed) or "nowhere"])
+        rows.append([f"`{candidate.name}`", claims, f"{passed} of {with_verdict}", ", ".join(failed) or "nowhere"])
     return _table(["Metric", "Claims", "Passed", "Fails in"], rows)
 
 

@@ -27,7 +27,7 @@ class CaseVerdict(StrEnum):
 
     PASS = "pass"
     FAIL = "fail"
-    OPEN = "not judged"
+    OPEN = "no verdict"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class CaseFinding:
         baseline: Name of the case it is compared with.
         should: Expected behaviour of the score.
         because: The claims, or the promised invariance, from which ``should`` follows.
-        verdict: Pass, fail or not judged.
+        verdict: Pass, fail or no verdict.
         value: Mean score over seeds; ``None`` where there is none.
         baseline_value: Mean score of the baseline.
         worse_by: Decrease in quality against the baseline, as a share of ``span``; negative where better.

@@ -101,7 +101,7 @@ def _lines(about: Mapping[str, Any]) -> dict[str, str]:
         "panel": f"only by name: --metrics {about['metric']}" if about["panel"] == BY_NAME else "in the default panel",
         "options": _options(about),
         "interval": about["interval"],
-        "null": about["null"],
+        "chance": about["chance"],
         **({"dependent factors": dependence} if dependence else {}),
         "paper": about["reference"],
         "formula": f"{about['page']}, or help({about['function']}) in Python",

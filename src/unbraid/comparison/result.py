@@ -80,7 +80,7 @@ class Comparison(Mapping[str, Report]):
         return frame.set_index(["metric", "first", "second"])
 
     def table(self) -> pd.DataFrame:
-        """One row for each representation and metric: value, interval, null, and a note or the reason it failed."""
+        """One row for each representation and metric: value, interval, chance level, note or failure."""
         return pd.concat({name: report.table() for name, report in self.items()}, names=["representation"])
 
     def to_dict(self, *, evidence: bool = True) -> dict[str, Any]:

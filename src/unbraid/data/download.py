@@ -3,7 +3,7 @@
 Lengths and SHA-256 sums are those of TensorFlow Datasets (``tensorflow_datasets/url_checksums`` of
 https://github.com/tensorflow/datasets); MD5 sums those of disent (``disent/dataset/data`` of
 https://github.com/nmichlo/disent) and, for dSprites' ``.npz``, of latte and others. Where nobody has published a sum,
-there is none here, and the file is judged by what is in it.
+there is none here, and the file is checked by what is in it.
 """
 
 from __future__ import annotations

@@ -257,8 +257,8 @@ Given = ParamSpec("Given")
 Made = TypeVar("Made")
 
 #: As in the table of a study: ``factor`` is empty in the row for the whole task, ``n_rows`` are the training rows,
-#: ``null`` is a guess without codes, and ``value`` is NaN where ``failure`` gives a reason.
-COLUMNS = ("name", "predictor", "factor", "n_rows", "value", "null", "failure", "seconds")
+#: ``chance`` is a guess without codes, and ``value`` is NaN where ``failure`` gives a reason.
+COLUMNS = ("name", "predictor", "factor", "n_rows", "value", "chance", "failure", "seconds")
 
 
 def solve_all(

@@ -74,7 +74,7 @@ def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
         split=split,
         workers=Workers(1, torch_threads=1),
     )
-    # The widest rung of a ladder with one network on it.
+    # The widest level of a ladder with one network on it.
     predicted = MLPLadder(widths=(WIDTH,)).fit(both, rng=rng).test[0][-1]
     return _decided(task, predicted)
 

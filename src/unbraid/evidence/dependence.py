@@ -63,7 +63,7 @@ def factor_dependence(rep: Representation, rng: np.random.Generator) -> FactorDe
     """Test every pair of factors for dependence; ``None`` with fewer than two factors.
 
     Factors are shuffled one by one, all at once, ``N_SHUFFLES`` times. The mutual information of each pair is measured
-    in standard deviations from its mean over shuffles, and judged against the largest that any pair reached in each
+    in standard deviations from its mean over shuffles, and compared with the largest that any pair reached in each
     shuffle. So the chance of any false alarm is at most the level, however many pairs and rows there are. The bias of
     counted mutual information, which grows with the number of values and shrinks with rows, is in the shuffles too.
     """

@@ -29,7 +29,7 @@ class RowLosses:
     """Losses of one factor on some rows; the loss of a probe is the ratio of two means.
 
     Attributes:
-        each: Loss of every row on every rung, ``(n_rungs, n_rows)``.
+        each: Loss of every row on every level, ``(n_levels, n_rows)``.
         unit: Contribution of each row to the denominator, ``(n_rows,)``: its squared distance from the mean for numbers
             and angles (so that the loss is 1 - R²), 1 for categories.
     """
@@ -39,7 +39,7 @@ class RowLosses:
 
     @property
     def values(self) -> FloatArray:
-        """Loss on every rung, ``(n_rungs,)``."""
+        """Loss on every level, ``(n_levels,)``."""
         return np.asarray(self.each.mean(axis=1) / max(float(self.unit.mean()), 1e-300))
 
     @property
@@ -56,7 +56,7 @@ class RowLosses:
 
 
 def row_losses(factor: Factor, rows: IntArray, predicted: FloatArray, loss: Loss) -> RowLosses:
-    """Compare predictions ``(n_rungs, n_rows, n_outputs)`` with a factor on its labelled rows."""
+    """Compare predictions ``(n_levels, n_rows, n_outputs)`` with a factor on its labelled rows."""
     labelled = factor.labelled[rows]
     outputs, known = predicted[:, labelled], rows[labelled]
     if factor.is_numeric:
@@ -95,8 +95,8 @@ class LossCapacityOptions:
         importance: ``"auto"``: the forest's or linear probes' own, by permutation for Fourier features, else SAGE;
             ``"sage"``, ``"permutation"``, ``"gini"`` (forest) or ``"weights"`` (linear); ``"none"`` for the curves
             alone.
-        probe: Whose importances are taken: ``"simplest"``: the lowest rung whose mean validation loss is within one
-            standard error of the best; ``"best"``: the rung with the lowest, as in the published code.
+        probe: Whose importances are taken: ``"simplest"``: the lowest level whose mean validation loss is within one
+            standard error of the best; ``"best"``: the level with the lowest, as in the published code.
         sage: Precision of SAGE.
     """
 
@@ -118,7 +118,7 @@ class CapacityCurves:
 
     Attributes:
         axis: Unit of the capacities.
-        capacities: ``(n_factors, n_rungs)``; so are the next three.
+        capacities: ``(n_factors, n_levels)``; so are the next three.
         losses: On test rows.
         low: Lower end of the 95 % confidence interval over test rows.
         high: Upper end.
@@ -146,14 +146,14 @@ class LossCapacity:
         factor_names: Whose curves they are.
         ladder: Name of the ladder.
         axis: Unit of the capacities.
-        starts_linear: Whether the first rung is a linear probe of all codes.
-        capacities: ``(n_factors, n_rungs)``.
+        starts_linear: Whether the first level is a linear probe of all codes.
+        capacities: ``(n_factors, n_levels)``.
         rows: Test losses of each factor, row by row.
         baselines: Loss of a guess made without the codes, ``(n_factors,)``.
         in_accuracy: Which factors are measured by accuracy rather than R², ``(n_factors,)``.
         beats_baseline: Which factors the chosen probe predicts better than blindly, by two standard errors.
-        chosen: The rung whose importances are taken.
-        importance: Importances of the probe of that rung, before scaling.
+        chosen: The level whose importances are taken.
+        importance: Importances of the probe of that level, before scaling.
         size: Factors for each code, dead ones counted.
         loss: Loss of categories.
         notes: Limitations of the result.
@@ -176,7 +176,7 @@ class LossCapacity:
 
     @property
     def losses(self) -> FloatArray:
-        """Test losses, ``(n_factors, n_rungs)``."""
+        """Test losses, ``(n_factors, n_levels)``."""
         return np.stack([rows.values for rows in self.rows])
 
     @property
@@ -185,7 +185,7 @@ class LossCapacity:
         return np.stack([rows.errors for rows in self.rows])
 
     def table(self) -> pd.DataFrame:
-        """One row for each factor and rung: capacity, loss and its 95 % interval over test rows."""
+        """One row for each factor and level: capacity, loss and its 95 % interval over test rows."""
         curves = self.curves
         return pd.DataFrame(
             {
@@ -275,7 +275,7 @@ def _resampled(curves: LossCapacity, rng: np.random.Generator) -> LossCapacity:
 
 
 def _choose(fitted: FittedLadder, task: CapacityTask, options: LossCapacityOptions) -> int:
-    """The rung with the lowest mean validation loss, or the lowest rung within one standard error of it."""
+    """The level with the lowest mean validation loss, or the lowest level within one standard error of it."""
     loss = options.loss
     losses = [row_losses(f, task.split.validation, fitted.validation[k], loss) for k, f in enumerate(task.factors)]
     scale = np.array([baseline_loss(factor, loss) for factor in task.factors])[:, None]

@@ -13,10 +13,10 @@ from unbraid.results.report import Report
 
 
 def numbers(report: Report, prefix: str = "unbraid/") -> Iterator[tuple[str, float]]:
-    """Yield what trackers plot: each score, its interval and its null, by name; what is not finite is left out."""
+    """Yield what trackers plot: each score, its interval and chance level, by name; what is not finite is left out."""
     for name, score in report.items():
         # Not "/low": where metrics are files, as in MLflow's folders, a score cannot also be a folder.
-        parts = {"": score.value, "_low": score.low, "_high": score.high, "_null": score.null}
+        parts = {"": score.value, "_low": score.low, "_high": score.high, "_chance": score.chance}
         for part, value in parts.items():
             if value is not None and math.isfinite(value):
                 yield f"{prefix}{name}{part}", value

@@ -1,52 +1,18 @@
-"""The table of metrics: the rows that stand beside the functions, in the order of every listing."""
+"""The table of metrics: the rows of all files, in the order in which the package imports the files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unbraid.metrics import (
-    _dci,
-    _dci_es,
-    _dependent,
-    _explicitness,
-    _identifiability,
-    _infomec,
-    _information_gaps,
-    _interventions,
-    _irs,
-    _label_free,
-    _mcc,
-    _orthogonality,
-    _r2,
-    _sap,
-    _udr,
-)
+from unbraid._base.lazy import listed_modules
 from unbraid.metrics._metric import BesideThePanel, Metric, OneFactor
 from unbraid.results.setup import Setup
 
-METRICS: dict[str, Metric] = {
-    row.name: row
-    for rows in (
-        _interventions.ROWS,
-        _irs.ROWS,
-        _information_gaps.ROWS,
-        _infomec.ROWS,
-        _sap.ROWS,
-        _explicitness.ROWS,
-        _dci.ROWS,
-        _mcc.ROWS,
-        _r2.ROWS,
-        _orthogonality.ROWS,
-        _dependent.ROWS,
-        _dci_es.ROWS,
-        _label_free.ROWS,
-    )
-    for row in rows
-}
+#: The modules of the package in the order in which its ``__init__.py`` imports public names from them.
+_FILES = listed_modules("unbraid.metrics", up_to=__name__)
+METRICS: dict[str, Metric] = {row.name: row for file in _FILES for row in getattr(file, "ROWS", ())}
 BESIDE_THE_PANEL: dict[str, BesideThePanel] = {
-    one.name: one
-    for several in (_udr.BESIDE_THE_PANEL, _dci_es.BESIDE_THE_PANEL, _identifiability.BESIDE_THE_PANEL)
-    for one in several
+    one.name: one for file in _FILES for one in getattr(file, "BESIDE_THE_PANEL", ())
 }
 
 #: A ceiling nearer to the best than this is not mentioned; one that a score exceeds by this much does not hold.

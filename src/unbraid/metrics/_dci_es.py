@@ -83,7 +83,7 @@ def dci_es(
         importance: ``"auto"``: Gini importances of a forest, weights of linear probes, the rise of the loss when a
             code is shuffled for Fourier features, else SAGE; or ``"sage"``,
             ``"permutation"``, ``"gini"``, ``"weights"``.
-        probe: Whose importances are taken: ``"simplest"``, the lowest rung whose mean validation loss is within one
+        probe: Whose importances are taken: ``"simplest"``, the lowest level whose mean validation loss is within one
             standard error of the best, or ``"best"``.
         sage: Precision of SAGE.
         rng: Source of chance, or its seed.
@@ -259,12 +259,12 @@ def explicitness_of_curve(capacities: FloatArray, losses: FloatArray, *, baselin
 
     .. math:: E = 1 - \frac{\mathrm{AULCC}}{\frac12 (\kappa_T - \kappa_1)(\ell^b - \ell^*)}
 
-    1 when the first rung is already the best; 0 when the loss falls along a straight line from the baseline
-    to the lowest possible; down to -1 when it falls at the last rung only.
+    1 when the first level is already the best; 0 when the loss falls along a straight line from the baseline
+    to the lowest possible; down to -1 when it falls at the last level only.
 
     Args:
-        capacities: Increasing, ``(n_rungs,)``, at least two.
-        losses: On held-out rows, ``(n_rungs,)``; a rung worse than the baseline counts as the baseline.
+        capacities: Increasing, ``(n_levels,)``, at least two.
+        losses: On held-out rows, ``(n_levels,)``; a level worse than the baseline counts as the baseline.
         baseline: Loss of a guess made without the codes.
         lowest: Lowest possible loss.
 

@@ -41,7 +41,7 @@ def z_diff(
 
     A group holds pairs of rows that agree in one factor; its features are the mean absolute
     differences of the codes over the pairs. A linear classifier learns the factor from the features of
-    ``n_votes`` groups and is judged on as many others. The accuracy is rescaled so that guessing is 0:
+    ``n_votes`` groups and is tested on as many others. The accuracy is rescaled so that guessing is 0:
     :math:`(a - 1/K) / (1 - 1/K)`, not below 0.
 
     Args:
@@ -77,9 +77,9 @@ def z_diff(
 def z_diff_score(groups: Groups) -> Score:
     """Z-diff of groups summarised by differences."""
     half = len(groups.fixed_factor) // 2
-    x, x_judged = standardise(groups.summary[:half], groups.summary[half:])
+    x, x_tested = standardise(groups.summary[:half], groups.summary[half:])
     fitted, truth = groups.fixed_factor[:half], groups.fixed_factor[half:]
-    guess = decision(x_judged, multinomial(x, fitted, groups.n_factors)).argmax(axis=1)
+    guess = decision(x_tested, multinomial(x, fitted, groups.n_factors)).argmax(axis=1)
     return score_of_votes(guess == truth, truth, groups.n_factors)
 
 
@@ -113,7 +113,7 @@ def z_min_var(
 
     Each group of rows shares one value of one factor and votes with the code whose variance, over its
     variance in the data, is smallest. A majority vote from code to factor is learned on ``n_votes`` groups
-    and judged on as many others; accuracy is rescaled so that guessing is 0.
+    and tested on as many others; accuracy is rescaled so that guessing is 0.
 
     Args:
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.

@@ -36,7 +36,7 @@ def describe_metric(metric: Metric) -> dict[str, Any]:
         "options": _defaults(metric),
         "choices": _choices(metric),
         "interval": metric.source.interval_method,
-        "null": _null(metric),
+        "chance": _chance(metric),
         "misled_by_dependence": metric.misled_by_dependence,
         "reference": metric.reference,
         "function": f"unbraid.metrics.{metric.family}",
@@ -68,7 +68,7 @@ def _choices(metric: Metric) -> dict[str, list[Any]]:
     return {name: list(get_args(hints[name])) for name in _defaults(metric) if get_origin(hints[name]) is Literal}
 
 
-def _null(metric: Metric) -> str:
+def _chance(metric: Metric) -> str:
     what = "codes" if metric.source.label_free else "factors"
     says = "" if metric.has_null else "; it is not the chance level here"
     return f"mean over {metric.source.n_nulls} shuffles of the {what}{says}"

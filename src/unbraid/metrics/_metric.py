@@ -69,7 +69,7 @@ class Source:
         resample: ``(representation, options, n_resamples=, rng=) -> [evidence]``, where counts can be
             resampled without touching rows; otherwise the panel refits on random halves of the rows.
         redraw: ``(evidence, n_resamples=, rng=) -> [evidence]``, where refits would be too dear and what was fitted
-            is judged again on other draws of the held-out rows.
+            is measured again on other draws of the held-out rows.
         lighten: Options to use for replicates and nulls, where a lighter fit estimates the spread as well.
         max_replicate_rows: Replicates and nulls use at most this many rows.
         extrapolates: Scores depend on the number of rows, with a bias that falls as one over their number: the panel

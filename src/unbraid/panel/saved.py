@@ -34,7 +34,7 @@ class _SavedScore(msgspec.Struct, kw_only=True):
     value: float | None
     low: float | None
     high: float | None
-    null: float | None
+    chance: float | None
     beats_chance: bool | None
     plain: float | None = None
     interval: str | None
@@ -135,6 +135,9 @@ def _report(data: Any, where: str) -> Report:
             _rename_old_keys(data)
         for item in data.get("infinite", ()):
             _put(data, item["path"], float(item["number"]))
+        for score in data["scores"].values():
+            if "null" in score:  # its name in files of earlier versions
+                score["chance"] = score.pop("null")
         saved = msgspec.convert(data, _SavedReport)
         scores = {name: _score(name, score, saved.meta) for name, score in saved.scores.items()}
         evidence = tuple(map(_evidence, saved.evidence))
@@ -172,7 +175,7 @@ def _score(name: str, saved: _SavedScore, setup: Setup) -> Score:
         plain=saved.plain,
         low=saved.low,
         high=saved.high,
-        null=saved.null,
+        null=saved.chance,
         beats_chance=saved.beats_chance,
         replicates=None if saved.replicates is None else np.array([_number(value) for value in saved.replicates]),
         per_factor=_in_order(f"per_factor of {name}", saved.per_factor, setup.factor_names),

@@ -145,22 +145,22 @@ class NetworkSettings(Protocol):
 def fit_networks(
     ladder: NetworkSettings, task: CapacityTask, starts: list[FloatArray], rng: np.random.Generator
 ) -> Callable[[int, FloatArray], list[FloatArray]]:
-    """Train every rung from the one below; return the prediction function of each rung, 0 for the linear probe."""
+    """Train every level from the one below; return the prediction function of each level, 0 for the linear probe."""
     torch_device(ladder.device)
     places = _places(task, starts, shared=ladder.networks == "shared")
     objective = _Objective(places, task, ladder.device)
     x = torch.as_tensor(task.codes, dtype=torch.float32).to(ladder.device)
     generator = torch.Generator().manual_seed(int(rng.integers(2**63)))
-    rungs = [_linear(places, starts, ladder.device)]
+    levels = [_linear(places, starts, ladder.device)]
     with torch_threads(task.workers.torch_threads):
         for multiple in ladder.widths:
-            wider = rungs[-1].widened(multiple * len(task.factors), generator)
-            rungs.append(_train(wider, x, objective, task, ladder, generator))
+            wider = levels[-1].widened(multiple * len(task.factors), generator)
+            levels.append(_train(wider, x, objective, task, ladder, generator))
 
-    def predict(rung: int, codes: FloatArray) -> list[FloatArray]:
+    def predict(level: int, codes: FloatArray) -> list[FloatArray]:
         rows = torch.as_tensor(codes, dtype=torch.float32).to(ladder.device)
         with torch_threads(task.workers.torch_threads), torch.no_grad():
-            out = torch.cat([rungs[rung](part) for part in torch.split(rows, ROWS_AT_ONCE)], dim=1)
+            out = torch.cat([levels[level](part) for part in torch.split(rows, ROWS_AT_ONCE)], dim=1)
         return [place.prediction(out) for place in places]
 
     return predict

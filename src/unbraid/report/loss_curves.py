@@ -21,7 +21,7 @@ class LossCurve(NamedTuple):
     """One curve.
 
     Attributes:
-        capacities: Increasing, ``(n_rungs,)``; so are the next three.
+        capacities: Increasing, ``(n_levels,)``; so are the next three.
         losses: On held-out rows.
         low: Lower end of the interval.
         high: Upper end.
@@ -46,7 +46,7 @@ class LossCurves:
     Attributes:
         axis: What the capacities count.
         by_factor: The curve of each factor.
-        mean: Their mean, rung by rung, or ``None`` for a single factor.
+        mean: Their mean, level by level, or ``None`` for a single factor.
     """
 
     axis: str
@@ -211,7 +211,7 @@ def _left_out(n_factors: int, n_reports: int) -> str:
 
 
 def loss_tables(reports: Mapping[str, Report]) -> list[Grid]:
-    """Return one table for each representation that carries curves: factors by rungs."""
+    """Return one table for each representation that carries curves: factors by capacity levels."""
     found = [(name, curves) for name, report in reports.items() if (curves := curves_of(report)) is not None]
     return [
         _table(f"losses-{place}", "" if len(found) == 1 else clip(name), curves)
@@ -221,10 +221,10 @@ def loss_tables(reports: Mapping[str, Report]) -> list[Grid]:
 
 def _table(key: str, name: str, curves: LossCurves) -> Grid:
     rows = list(_named(curves))
-    n_rungs = max(len(curve.losses) for _, curve in rows)
+    n_levels = max(len(curve.losses) for _, curve in rows)
     shared = all(np.allclose(curve.capacities, rows[0][1].capacities) for _, curve in rows)
     columns = (
-        [number(c) for c in rows[0][1].capacities.tolist()] if shared else [f"step {t + 1}" for t in range(n_rungs)]
+        [number(c) for c in rows[0][1].capacities.tolist()] if shared else [f"level {t + 1}" for t in range(n_levels)]
     )
     where = "Columns are capacities" if shared else "Each cell gives loss, interval and, after the @, capacity"
     return Grid(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,9 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.images import png
 from unbraid.data.coloured import BACKGROUND_COLOURS, DIGIT_COLOURS, ColouredDigits
+
+if TYPE_CHECKING:
+    from unbraid.models.ensemble import TrainedEnsemble
 
 #: Neighbours that vote on the class of a generated digit.
 N_NEIGHBOURS = 5
@@ -118,30 +123,34 @@ def _flat(images: NDArray[np.floating]) -> NDArray[np.floating]:
 
 #: Prior means of the codes of digit (0 to 3), digit colour (red, green) and background colour (black, white), App. D.
 PLACES = ((-10.0, -10 / 3, 10 / 3, 10.0), (-2.0, 2.0), (-2.0, 2.0))
+#: Channels and side of the kernel of each convolution of the encoder, App. D.
+CONVOLUTIONS = ((16, 7), (16, 5), (32, 3), (32, 3))
+#: The learning rate is divided by 10 after epochs 80, 120 and 160 of 200, App. D.
+MILESTONES = (0.4, 0.6, 0.8)
 N_STYLES, N_STYLES_DRAWN = 100, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VaeSettings:
-    """Network and training.
+    """Network and training, by default those of App. D.
 
     Attributes:
-        n_codes: Codes, of which the first three belong to the factors.
-        width: Channels of the first convolution.
-        beta: Weight of the divergence from the prior. The paper does not state its own; at 100 the read-out errors of
-            the colours are the paper's, at 10 the codes past the first three encode the style of the digit.
-        n_steps: Training steps of 128 digits.
-        learning_rate: Learning rate of Adam, at its start.
+        n_codes: Codes, of which the first three belong to the factors; the hidden layers have as many units.
+        beta: Weight of the divergence from the prior, beside the squared error averaged over pixels and channels.
+        n_epochs: Training steps, in numbers of batches that make up the training digits.
+        batch_size: Digits of a training step.
+        learning_rate: Learning rate of Adam; it is divided by 10 after 40, 60 and 80 of 100 epochs.
     """
 
     n_codes: int = 64
-    width: int = 32
-    beta: float = 100.0
-    n_steps: int = 2000
+    beta: float = 0.005
+    n_epochs: int = 200
+    batch_size: int = 128
     learning_rate: float = 1e-3
 
     def __post_init__(self) -> None:
-        check_at_least("n_steps", self.n_steps, 1)
+        check_at_least("n_epochs", self.n_epochs, 1)
+        check_at_least("n_codes", self.n_codes, len(PLACES))
         check_at_least("beta", self.beta, 0)
 
 
@@ -178,37 +187,56 @@ def learn_codes(
     progress: bool | None = None,
 ) -> ColouredCodes:
     """Train a VAE, encode the training and the test set, and generate digits in the styles of the test set."""
-    from unbraid.reproduce.reference_vae import Schedule, decode, encode, train_conditioned_vae
-
     pictures, held_out = _pictures(train), _pictures(test)
     train_factors, factors = (data.factors(np.arange(len(data))) for data in (train, test))
-    model, _ = train_conditioned_vae(
-        pictures,
-        train_factors,
-        PLACES,
-        n_codes=settings.n_codes,
-        width=settings.width,
-        beta=settings.beta,
-        schedule=Schedule(n_steps=settings.n_steps, learning_rate=settings.learning_rate),
-        device=device,
-        seed=seed,
-        progress=progress,
-    )
-    codes = encode(model, held_out)
+    model = _trained(train, settings, device=device, seed=seed, progress=progress)
+    codes = model.encode(held_out)[0]
     combinations = all_combinations(train.factor_sizes)
     wanted = with_factors_set(codes[:N_STYLES], combinations, PLACES)
-    flat = decode(model, wanted.reshape(-1, settings.n_codes))
+    flat = model.decode(wanted.reshape(1, -1, settings.n_codes))[0]
     generated = flat.reshape(*wanted.shape[:2], *flat.shape[1:])
     asked = np.tile(combinations, (len(wanted), 1))
     drawn = min(N_STYLES_DRAWN, len(wanted))
     return ColouredCodes(
         codes=codes,
         factors=factors,
-        train_codes=encode(model, pictures),
+        train_codes=model.encode(pictures)[0],
         train_factors=train_factors,
         as_asked=(seen_factors(flat, train) == asked).mean(axis=0),
         classifier_accuracy=(seen_factors(held_out, train) == factors).mean(axis=0),
         picture=grid_svg(held_out[:drawn], generated[:drawn], train.factor_sizes[0]),
+    )
+
+
+def _trained(
+    data: ColouredDigits, settings: VaeSettings, *, device: str, seed: int, progress: bool | None
+) -> TrainedEnsemble:
+    """Train the VAE of App. D: mean squared error over pixels, plus beta times the divergence summed over codes.
+
+    The Gaussian likelihood of the ensembles has half the summed squared error in place of the mean. All of the loss is
+    multiplied alike, beta too, and the steps of Adam do not depend on such a factor.
+    """
+    from unbraid.models import train
+
+    n_steps = settings.n_epochs * math.ceil(len(data) / settings.batch_size)
+    milestones = sorted({max(1, round(share * n_steps)) for share in MILESTONES})
+    return train(
+        "conditioned_vae",
+        data,
+        seeds=seed,
+        places=PLACES,
+        beta=settings.beta * math.prod(data.observation_shape) / 2,
+        likelihood="gaussian",
+        n_codes=settings.n_codes,
+        convolutions=CONVOLUTIONS,
+        width=max(1, settings.n_codes // 8),
+        n_steps=n_steps,
+        batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        milestones=milestones,
+        precision="float32",
+        device=device,
+        progress=progress,
     )
 
 

@@ -1,4 +1,4 @@
-"""Report: scores with intervals and nulls, the evidence behind them, failures with reasons, notes and findings."""
+"""Report: scores with intervals and chance levels, their evidence, failures with reasons, notes and findings."""
 
 from __future__ import annotations
 
@@ -103,20 +103,20 @@ class Report(Mapping[str, Score]):
         return tuple(cast("Evidence[T]", record) for record in found if source in (None, record.source))
 
     def table(self) -> pd.DataFrame:
-        """One row for each metric asked for: value, interval, null, and a note or the reason it failed."""
+        """One row for each metric asked for: value, interval, chance level, and a note or the reason it failed."""
         rows = [
             {
                 "metric": name,
                 "value": score.value,
                 "low": score.low,
                 "high": score.high,
-                "null": score.null,
+                "chance": score.chance,
                 "note": " ".join(score.notes),
             }
             for name, score in self.scores.items()
         ]
         rows += [{"metric": name, "note": f"failed: {reason}"} for name, reason in self.failures.items()]
-        columns = ["metric", "value", "low", "high", "null", "note"]
+        columns = ["metric", "value", "low", "high", "chance", "note"]
         frame = pd.DataFrame(rows, columns=columns).set_index("metric")
         numbers = columns[1:5]
         frame[numbers] = frame[numbers].astype(float)
@@ -173,7 +173,7 @@ class Report(Mapping[str, Score]):
             "plain": score.plain,
             "low": score.low,
             "high": score.high,
-            "null": score.null,
+            "chance": score.chance,
             "beats_chance": score.beats_chance,
             "interval": self.interval_methods.get(name),
             "replicates": None if score.replicates is None else score.replicates.tolist(),

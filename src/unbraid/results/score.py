@@ -17,7 +17,7 @@ class Score:
         plain: The estimate on these rows, where ``value`` is another; ``None`` where both are the same.
         low: Lower end of the 95 % confidence interval, filled in by the panel.
         high: Upper end of the 95 % confidence interval, filled in by the panel.
-        null: The chance level, as files call it; read it as ``chance``. Filled in by the panel.
+        null: The chance level; read it as ``chance``. Filled in by the panel.
         beats_chance: Whether the value is better than the chance level by more than the uncertainty of both. Filled in
             by the panel.
         replicates: The score on other draws of the rows, moved towards their mean until their deviation is the standard
@@ -52,7 +52,7 @@ class Score:
     def chance(self) -> float | None:
         """The chance level: the score of the same codes with shuffled factors; ``None`` where it was not computed.
 
-        For a metric without labels, the codes are shuffled instead. JSON and CSV call it ``null``.
+        For a metric without labels, the codes are shuffled instead. Files call it ``chance`` too.
         """
         return self.null
 

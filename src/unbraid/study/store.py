@@ -42,14 +42,15 @@ _EARLIER_KIND = " ".join(
     f"when starts_with(failure, '{beginning}') then '{kind}'" for kind, beginning in EARLIER_BEGINNINGS.items()
 )
 #: Rows of shards of any version, in the layout of this one: shards of earlier versions have no column ``failure_kind``,
-#: and a column ``strength`` in place of ``hyperparameter``.
+#: and columns ``strength`` and ``null`` in place of ``hyperparameter`` and ``chance``.
 ROWS = f"""
-    select * exclude (strength) replace (
+    select * exclude (strength, "null") replace (
         coalesce(hyperparameter, strength) as hyperparameter,
+        coalesce(chance, "null") as chance,
         coalesce(failure_kind, case when failure = '' then '' {_EARLIER_KIND} else '{FailureKind.FAILED}' end)
             as failure_kind
     ) from (
-        select {_COLUMNS}, null::double as strength where false
+        select {_COLUMNS}, null::double as strength, null::double as "null" where false
         union all by name select * from read_parquet(?, union_by_name = true)
     )
 """

@@ -76,7 +76,7 @@ SCHEMA = pa.schema(
         ("value", pa.float64()),
         ("low", pa.float64()),
         ("high", pa.float64()),
-        ("null", pa.float64()),
+        ("chance", pa.float64()),
         ("failure", pa.string()),
         ("failure_kind", pa.string()),
         ("seconds", pa.float64()),
@@ -248,6 +248,8 @@ def _in_this_layout(table: pd.DataFrame) -> pd.DataFrame:
         words = "the column strength of the table of a study is now called hyperparameter; rename it."
         warnings.warn(words, DeprecationWarning, stacklevel=4)
         table = table.rename(columns={"strength": "hyperparameter"})
+    if "null" in table and "chance" not in table:
+        table = table.rename(columns={"null": "chance"})
     if "failure" not in table:
         return table
     earlier = table["failure"].astype(object).map(earlier_kind)

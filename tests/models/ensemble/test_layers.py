@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import conv2d, conv_transpose2d
 
-from unbraid.models.ensemble.layers import Convolution, Dense, Upconvolution
+from unbraid.models.ensemble.layers import Convolution, Dense, OddConvolution, OddUpconvolution, Upconvolution
 from unbraid.models.ensemble.networks import EnsembleVAE, inner_sizes
 from unbraid.models.ensemble.settings import Settings
 
@@ -116,3 +116,33 @@ def test_weights_fill_their_range_and_depend_on_the_seed_alone():
     assert weight.abs().max().item() == pytest.approx(bound, rel=1e-3)
     assert weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.01)
     assert not torch.equal(both.encoder.hidden.weight[0], both.encoder.hidden.weight[1])
+
+
+def test_odd_convolutions_are_those_of_torch_for_each_model():
+    down, up = drawn(OddConvolution(2, 3, 5, 7)), drawn(OddUpconvolution(2, 5, 3, 7, (9, 12)))
+    x, small = pictures(2, 4, 9, 12, 3), pictures(2, 4, 5, 6, 5)
+    for m in range(2):
+        expected = conv2d(x[m].movedim(-1, 1), down.weight[m], down.bias[m], stride=2, padding=3)
+        torch.testing.assert_close(down(x)[m], expected.movedim(1, -1), rtol=1e-4, atol=1e-4)
+        doubled = conv_transpose2d(
+            small[m].movedim(-1, 1), up.weight[m], up.bias[m], stride=2, padding=3, output_padding=(0, 1)
+        )
+        torch.testing.assert_close(up(small)[m], doubled.movedim(1, -1), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(3, 28, 28), (1, 9, 12)])
+def test_given_convolutions_make_up_the_network(shape):
+    convolutions = ((16, 7), (16, 5), (32, 3), (32, 3))
+    vae = EnsembleVAE(settings(shape=shape, n_codes=3, width=2, convolutions=convolutions))
+    kernels = [tuple(layer.weight.shape[1:]) for layer in vae.encoder.convolutions]
+    assert kernels == [(16, shape[0], 7, 7), (16, 16, 5, 5), (32, 16, 3, 3), (32, 32, 3, 3)]
+    posterior = vae.encode(torch.rand(2, 5, *shape))
+    assert vae.decode(posterior.mean).event_shape == shape
+    assert all(layer.weight.abs().max() > 0 for layer in (*vae.encoder.convolutions, *vae.decoder.upconvolutions))
+    loose = torch.func.jvp(lambda z: vae.decode(z).mean, (posterior.mean,), (posterior.mean,))[1]
+    assert loose.isfinite().all()
+
+
+def test_kernels_of_even_sides_are_refused():
+    with pytest.raises(ValueError, match="kernels of convolutions must have odd sides, got 4"):
+        settings(convolutions=((16, 4),))

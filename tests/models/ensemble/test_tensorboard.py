@@ -42,9 +42,7 @@ def test_what_was_written_after_the_last_checkpoint_is_void(tmp_path):
 
 def test_says_how_to_get_tensorboard(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboard", None)
-    with pytest.raises(
-        ValueError, match=r"needs tensorboard, which is not installed; run pip install .*\[tensorboard\]"
-    ):
+    with pytest.raises(ValueError, match=r"needs tensorboard, .*\[tensorboard\]"):
         train("vae", Dots(), n_steps=1, tensorboard=tmp_path, out=tmp_path / "run", **SMALL)
     assert not list(tmp_path.glob("run/*"))
 

@@ -247,3 +247,33 @@ def test_bad_encoding(trained):
         trained.encode(np.zeros((2, 1, 8, 8)))
     with pytest.raises(IndexError, match="member must be below 2"):
         trained[2]
+
+
+def test_learning_rate_is_divided_by_ten_after_each_milestone(tmp_path):
+    stepped = {"milestones": (4, 8), **SMALL}
+    whole = train("vae", Dots(), n_steps=12, **stepped)
+    assert [whole.settings.learning_rate_at(step) for step in (0, 3, 4, 7, 8)] == pytest.approx(
+        [1e-3, 1e-3, 1e-4, 1e-4, 1e-5]
+    )
+    moved = [train("vae", Dots(), n_steps=n_steps, **stepped) for n_steps in (4, 5, 8, 9)]
+    first, second, third, fourth = (torch.cat([p.flatten() for p in parameters(one)]) for one in moved)
+    assert (second - first).abs().max() < 1.1e-4  # a step of Adam is at most about the learning rate
+    assert (second - first).abs().max() > 1e-5
+    assert (fourth - third).abs().max() < 1.1e-5
+    train("vae", Dots(), n_steps=6, out=tmp_path, **stepped)
+    resumed = train("vae", Dots(), n_steps=12, out=tmp_path, **stepped)
+    assert all(torch.equal(a, b) for a, b in zip(parameters(whole), parameters(resumed), strict=True))
+
+
+@pytest.mark.parametrize("milestones", [(5, 5), (8, 4), (0,)])
+def test_milestones_that_do_not_rise_are_refused(milestones):
+    with pytest.raises(ValueError, match="milestones must be rising numbers of steps"):
+        train("vae", Dots(), n_steps=1, milestones=milestones, **SMALL)
+
+
+def test_pictures_can_have_a_gaussian_likelihood():
+    found = train("vae", Dots(), n_steps=1, likelihood="gaussian", **SMALL)
+    x = torch.as_tensor(Dots().observations(np.arange(3)))[None]
+    likelihood = found.network.decode(found.network.encode(x).mean)
+    half = 0.5 * (x - likelihood.mean).square().sum(dim=(-3, -2, -1))
+    torch.testing.assert_close(-likelihood.log_prob(x), half + 0.5 * 256 * np.log(2 * np.pi))

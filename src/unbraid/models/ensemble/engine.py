@@ -66,7 +66,7 @@ class EnsembleEngine:
         self.seeds = torch.tensor(settings.seeds, device=device)
         self.hyperparameters = {name: torch.tensor(values, device=device) for name, values in settings.hyperparameters}
         on_gpu = torch.device(device).type == "cuda"
-        self.optimizer = _optimizer(self.network, settings.learning_rate, fused=on_gpu)
+        self.optimizer = _optimizer(self.network, settings, fused=on_gpu)
         self.step = 0
         self.diverged = torch.full((len(settings.seeds),), NEVER, device=device)
         self._recorded: _Recorded | None = None
@@ -76,6 +76,7 @@ class EnsembleEngine:
     def advance(self) -> Tensor:
         """Make one step; returns total, distortion and rate of each member, ``[3, n_models]``."""
         inputs = self._inputs()
+        self._set_learning_rate()
         recorded = self._recorded
         losses = self.make_step(inputs, self.objective) if recorded is None else recorded.replay(inputs)
         self.step += 1
@@ -158,6 +159,14 @@ class EnsembleEngine:
         self._note(losses.isfinite().all(dim=0), inputs.step + 1)
         return losses
 
+    def _set_learning_rate(self) -> None:
+        if not self.settings.milestones:
+            return
+        rate = self.settings.learning_rate_at(self.step)
+        for group in self.optimizer.param_groups:
+            # A recorded step reads the rate from a tensor, which is filled and not replaced.
+            group["lr"] = group["lr"].fill_(rate) if isinstance(group["lr"], Tensor) else rate
+
     def _note(self, is_finite: Tensor, step: Tensor) -> None:
         is_new = ~is_finite & (self.diverged == NEVER)
         self.diverged.copy_(torch.where(is_new, step.to(self.diverged.dtype), self.diverged))
@@ -209,12 +218,15 @@ def _stream(device: str) -> torch.cuda.Stream:
     return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
-def _optimizer(network: EnsembleVAE, learning_rate: float, *, fused: bool) -> torch.optim.Optimizer:
+def _optimizer(network: EnsembleVAE, settings: Settings, *, fused: bool) -> torch.optim.Optimizer:
     second = [] if network.discriminator is None else list(network.discriminator.parameters())
     of_second = {id(parameter) for parameter in second}
     first = [parameter for parameter in network.parameters() if id(parameter) not in of_second]
-    groups = [
+    groups: list[dict[str, Any]] = [
         {"params": first, "betas": BETAS},
         *([{"params": second, "betas": DISCRIMINATOR_BETAS}] if second else []),
     ]
-    return torch.optim.Adam(groups, lr=learning_rate, eps=EPSILON, fused=fused, capturable=fused)
+    rate = settings.learning_rate
+    for group in groups:
+        group["lr"] = torch.tensor(rate, device=first[0].device) if fused and settings.milestones else rate
+    return torch.optim.Adam(groups, eps=EPSILON, fused=fused, capturable=fused)

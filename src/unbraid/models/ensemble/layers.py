@@ -1,7 +1,8 @@
 """Layers with a leading axis of models, each one batched matrix product.
 
-Convolutions have kernels of 4 by 4 and steps of 2, as in the published architectures. Pictures are stored with channels
-last, ``[n_models, n, height, width, channels]``, so that patches are rows of a matrix.
+Convolutions have steps of 2, and kernels of 4 by 4 as in the published architectures; kernels of odd sides are left to
+torch's grouped convolutions. Pictures are stored with channels last, ``[n_models, n, height, width, channels]``, so
+that patches are rows of a matrix.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 from torch.compiler import is_compiling
-from torch.nn.functional import pad
+from torch.nn.functional import conv2d, conv_transpose2d, pad
 
 KERNEL = 4
 
@@ -74,6 +75,67 @@ class Upconvolution(nn.Module):
         n_models, n, height, width, n_in = x.shape
         found = torch.bmm(x.reshape(n_models, -1, n_in), self.weight.to(x.dtype))
         return lay(found.reshape(n_models, n, height, width, KERNEL, KERNEL, -1)) + self.bias.to(x.dtype)
+
+
+class OddConvolution(nn.Module):
+    """Halves pictures, odd sides rounded up, with a kernel of odd side whose middle lies on every second pixel.
+
+    Attributes:
+        bound: As in :class:`Dense`.
+    """
+
+    def __init__(self, n_models: int, n_in: int, n_out: int, kernel: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(n_models, n_out, n_in, kernel, kernel))
+        self.bias = nn.Parameter(torch.zeros(n_models, n_out))
+        self.bound = math.sqrt(6 / (kernel**2 * (n_in + n_out)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the halved pictures."""
+        n_models, kernel = len(self.weight), self.weight.shape[-1]
+        weight, bias = (p.flatten(0, 1).to(x.dtype) for p in (self.weight, self.bias))
+        found = conv2d(_side_by_side(x), weight, bias, stride=2, padding=kernel // 2, groups=n_models)
+        return _apart(found, n_models)
+
+
+class OddUpconvolution(nn.Module):
+    """Doubles pictures to the given sides: the transpose of an :class:`OddConvolution`.
+
+    Attributes:
+        bound: As in :class:`Dense`.
+    """
+
+    def __init__(self, n_models: int, n_in: int, n_out: int, kernel: int, sides: tuple[int, int]) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(n_models, n_in, n_out, kernel, kernel))
+        self.bias = nn.Parameter(torch.zeros(n_models, n_out))
+        self.bound = math.sqrt(6 / (kernel**2 * (n_in + n_out)))
+        self.added = (1 - sides[0] % 2, 1 - sides[1] % 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the doubled pictures."""
+        n_models, kernel = len(self.weight), self.weight.shape[-1]
+        weight, bias = (p.flatten(0, 1).to(x.dtype) for p in (self.weight, self.bias))
+        found = conv_transpose2d(
+            _side_by_side(x),
+            weight,
+            bias,
+            stride=2,
+            padding=kernel // 2,
+            output_padding=self.added,
+            groups=n_models,
+        )
+        return _apart(found, n_models)
+
+
+def _side_by_side(x: Tensor) -> Tensor:
+    """Return pictures of all models with the models beside each other as channels, ``[n, n_models * channels, ..]``."""
+    return x.permute(1, 0, 4, 2, 3).flatten(1, 2)
+
+
+def _apart(x: Tensor, n_models: int) -> Tensor:
+    n, _, height, width = x.shape
+    return x.reshape(n, n_models, -1, height, width).permute(1, 0, 3, 4, 2)
 
 
 def patches(x: Tensor) -> Tensor:

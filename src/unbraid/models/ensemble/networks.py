@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.distributions import Bernoulli, Distribution, Independent, Normal
 from torch.nn.functional import leaky_relu, relu
 
-from unbraid.models.ensemble.layers import Convolution, Dense, Upconvolution
+from unbraid.models.ensemble.layers import Convolution, Dense, OddConvolution, OddUpconvolution, Upconvolution
 from unbraid.models.ensemble.settings import Settings
 from unbraid.models.ensemble.streams import Purpose, uniform
 
@@ -30,8 +30,9 @@ class EnsembleVAE(nn.Module):
         super().__init__()
         self.settings = settings
         sizes = len(settings.seeds), settings.shape, settings.n_codes, settings.width
-        self.encoder = ConvolutionalEncoder(*sizes) if settings.network == "conv" else DenseEncoder(*sizes)
-        self.decoder = ConvolutionalDecoder(*sizes) if settings.network == "conv" else DenseDecoder(*sizes)
+        is_conv, given = settings.network == "conv", settings.convolutions
+        self.encoder = ConvolutionalEncoder(*sizes, given) if is_conv else DenseEncoder(*sizes)
+        self.decoder = ConvolutionalDecoder(*sizes, given) if is_conv else DenseDecoder(*sizes)
         discriminator = (sizes[0], settings.n_codes, settings.discriminator_width)
         self.discriminator = Discriminator(*discriminator) if settings.has_discriminator else None
         draw_weights(self, torch.tensor(settings.seeds))
@@ -81,13 +82,21 @@ class ConvolutionalEncoder(nn.Module):
         shape: Channels, height and width; sides are halved while they are even and above 4, at most four times.
         n_codes: Dimensions of the codes.
         width: Channels of the first convolution, 32 in the published models; everything inside grows with it.
+        given: Channels and side of the kernel of each convolution, in place of those above.
     """
 
-    def __init__(self, n_models: int, shape: tuple[int, ...], n_codes: int, width: int) -> None:
+    def __init__(
+        self, n_models: int, shape: tuple[int, ...], n_codes: int, width: int, given: Sequence[tuple[int, int]] = ()
+    ) -> None:
         super().__init__()
-        channels, (height, breadth) = inner_sizes(shape, width)
-        steps = pairwise((shape[0], *channels))
-        self.convolutions = nn.ModuleList(Convolution(n_models, before, after) for before, after in steps)
+        if given:
+            channels, (height, breadth) = [after for after, _ in given], odd_sides(shape, len(given))[-1]
+            odd = zip((shape[0], *channels), given, strict=False)
+            self.convolutions = nn.ModuleList(OddConvolution(n_models, before, *after) for before, after in odd)
+        else:
+            channels, (height, breadth) = inner_sizes(shape, width)
+            steps = pairwise((shape[0], *channels))
+            self.convolutions = nn.ModuleList(Convolution(n_models, before, after) for before, after in steps)
         self.hidden = Dense(n_models, channels[-1] * height * breadth, 8 * width)
         self.last = Dense(n_models, 8 * width, 2 * n_codes)
 
@@ -103,14 +112,23 @@ class ConvolutionalEncoder(nn.Module):
 class ConvolutionalDecoder(nn.Module):
     """The mirror image of :class:`ConvolutionalEncoder` (Table D.2)."""
 
-    def __init__(self, n_models: int, shape: tuple[int, ...], n_codes: int, width: int) -> None:
+    def __init__(
+        self, n_models: int, shape: tuple[int, ...], n_codes: int, width: int, given: Sequence[tuple[int, int]] = ()
+    ) -> None:
         super().__init__()
-        channels, sides = inner_sizes(shape, width)
+        all_sides = odd_sides(shape, len(given)) if given else []
+        channels, sides = ([after for after, _ in given], all_sides[-1]) if given else inner_sizes(shape, width)
         self.inner = (*sides, channels[-1])
         self.first = Dense(n_models, n_codes, 8 * width)
         self.hidden = Dense(n_models, 8 * width, channels[-1] * sides[0] * sides[1])
         steps = pairwise((*channels[::-1], shape[0]))
-        self.upconvolutions = nn.ModuleList(Upconvolution(n_models, before, after) for before, after in steps)
+        if given:
+            mirrored = zip(steps, given[::-1], all_sides[-2::-1], strict=True)
+            self.upconvolutions = nn.ModuleList(
+                OddUpconvolution(n_models, *ends, kernel, to) for ends, (_, kernel), to in mirrored
+            )
+        else:
+            self.upconvolutions = nn.ModuleList(Upconvolution(n_models, before, after) for before, after in steps)
 
     def forward(self, z: Tensor) -> Tensor:
         """Return the logits, or the means, of pictures."""
@@ -195,9 +213,30 @@ def inner_sizes(shape: tuple[int, ...], width: int) -> tuple[list[int], tuple[in
     return channels, sides
 
 
+def odd_sides(shape: tuple[int, ...], n_convolutions: int) -> list[tuple[int, int]]:
+    """Return the sides of a picture before each convolution with an odd kernel, and after the last.
+
+    Raises:
+        ValueError: Not a picture.
+
+    Example:
+        >>> odd_sides((3, 28, 28), 4)
+        [(28, 28), (14, 14), (7, 7), (4, 4), (2, 2)]
+    """
+    if len(shape) != 3:
+        raise ValueError(
+            f"data must be pictures (channels, height, width) for convolutions, got shape {shape}; give network='mlp'."
+        )
+    found = [(shape[1], shape[2])]
+    for _ in range(n_convolutions):
+        found.append(((found[-1][0] + 1) // 2, (found[-1][1] + 1) // 2))
+    return found
+
+
 def draw_weights(network: nn.Module, seeds: Tensor) -> None:
     """Draw all weights from the streams of their models; biases stay 0."""
-    layers = [layer for layer in network.modules() if isinstance(layer, Dense | Upconvolution)]
+    kinds = Dense | Upconvolution | OddConvolution | OddUpconvolution
+    layers = [layer for layer in network.modules() if isinstance(layer, kinds)]
     for number, layer in enumerate(layers):
         drawn = uniform(seeds, Purpose.WEIGHTS, number, tuple(layer.weight.shape[1:]))
         layer.weight.data.copy_((2 * drawn - 1) * layer.bound)

@@ -32,9 +32,11 @@ class Settings:
         likelihood: ``"bernoulli"`` or ``"gaussian"``.
         n_codes: Dimensions of the codes.
         width: Channels of the first convolution; hidden layers have eight times as many units.
+        convolutions: Channels and side of the kernel of each convolution, in place of those of the published models.
         discriminator_width: Units of the hidden layers of a discriminator.
         batch_size: Rows of a step, for each member.
-        learning_rate: Of Adam.
+        learning_rate: Of Adam, at the start.
+        milestones: Steps after which the learning rate is divided by 10; without any it is constant.
         precision: ``"float32"`` or ``"bfloat16"``.
     """
 
@@ -49,9 +51,11 @@ class Settings:
     likelihood: str = "bernoulli"
     n_codes: int = 10
     width: int = 32
+    convolutions: tuple[tuple[int, int], ...] = ()
     discriminator_width: int = DISCRIMINATOR_WIDTH
     batch_size: int = 64
     learning_rate: float = 1e-4
+    milestones: tuple[int, ...] = ()
     precision: str = "float32"
 
     def __post_init__(self) -> None:
@@ -62,6 +66,17 @@ class Settings:
         for name in ("n_codes", "width", "discriminator_width", "batch_size"):
             check_at_least(name, getattr(self, name), 1)
         check_at_least("number of seeds", len(self.seeds), 1)
+        for n_channels, kernel in self.convolutions:
+            check_at_least("channels of a convolution", n_channels, 1)
+            if kernel < 1 or kernel % 2 == 0:
+                raise ValueError(f"kernels of convolutions must have odd sides, got {kernel}.")
+        if list(self.milestones) != sorted(set(self.milestones)) or any(step < 1 for step in self.milestones):
+            raise ValueError(f"milestones must be rising numbers of steps from 1 on, got {list(self.milestones)}.")
+
+    def learning_rate_at(self, step: int) -> float:
+        """Return the learning rate after ``step`` steps."""
+        n_passed = sum(step >= milestone for milestone in self.milestones)
+        return float(self.learning_rate / 10**n_passed)
 
     @property
     def has_discriminator(self) -> bool:

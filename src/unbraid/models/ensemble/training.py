@@ -33,10 +33,13 @@ def train_vaes(
     n_steps: int = 300_000,
     n_codes: int = N_CODES,
     width: int = 32,
+    convolutions: Sequence[tuple[int, int]] = (),
     discriminator_width: int = DISCRIMINATOR_WIDTH,
     batch_size: int = 64,
     learning_rate: float = 1e-4,
+    milestones: Sequence[int] = (),
     network: str | None = None,
+    likelihood: str | None = None,
     places: Sequence[Sequence[float]] = (),
     out: str | Path | None = None,
     checkpoint_every: int = 1000,
@@ -56,16 +59,22 @@ def train_vaes(
         model: ``"vae"``, ``"beta_vae"``, ``"annealed_vae"``, ``"factor_vae"``, ``"beta_tcvae"``, ``"dip_vae_i"``,
             ``"dip_vae_ii"`` or ``"conditioned_vae"``.
         data: A data set with ``observations`` and ``factors`` by row, or an array with one row for each observation:
-            pictures ``(n, channels, height, width)`` from 0 to 1 (or bytes), with a Bernoulli likelihood for each
-            pixel, or vectors ``(n, n_numbers)``, with a Gaussian likelihood of variance 1.
+            pictures ``(n, channels, height, width)`` from 0 to 1 (or bytes), or vectors ``(n, n_numbers)``.
         seeds: One for each member.
         n_steps: Steps from the start; 300 000 for the published models.
         n_codes: Dimensions of the codes.
         width: Channels of the first convolution; hidden layers have eight times as many units.
+        convolutions: Channels and odd side of the kernel of each convolution, such as ``[(16, 7), (32, 3)]``, each
+            with a step of 2; by default up to four with kernels of 4 by 4, as in the published models.
         discriminator_width: Units of each hidden layer of the discriminator of ``factor_vae``.
         batch_size: Rows of a step for each member, drawn with replacement.
-        learning_rate: Of Adam.
-        network: ``"conv"`` for pictures of even sides, ``"mlp"`` for anything; by default the first for pictures.
+        learning_rate: Of Adam, at the start.
+        milestones: Steps after which the learning rate is divided by 10; without any it is constant, and a run can be
+            made longer later.
+        network: ``"conv"`` for pictures of even sides, or of any with ``convolutions``, ``"mlp"`` for anything; by
+            default the first for pictures.
+        likelihood: ``"bernoulli"``, for numbers from 0 to 1 and by default for pictures, or ``"gaussian"`` of variance
+            1 (half the squared error), by default for vectors.
         places: For ``conditioned_vae``, the prior mean of each value of each factor; by default 2 apart.
         out: Folder for checkpoints. A run that is there already goes on where it stopped, bit for bit on the same
             machine; one with other settings is refused.
@@ -100,12 +109,14 @@ def train_vaes(
         hyperparameters=columns,
         places=_places(model, places, data, n_codes),
         network=network or ("conv" if is_picture else "mlp"),
-        likelihood="bernoulli" if is_picture else "gaussian",
+        likelihood=likelihood or ("bernoulli" if is_picture else "gaussian"),
         n_codes=n_codes,
         width=width,
+        convolutions=tuple((int(n_channels), int(kernel)) for n_channels, kernel in convolutions),
         discriminator_width=discriminator_width,
         batch_size=batch_size,
         learning_rate=learning_rate,
+        milestones=tuple(int(step) for step in milestones),
         precision=precision or ("bfloat16" if device.startswith("cuda") else "float32"),
     )
     run = Run(

@@ -1,8 +1,11 @@
 """Ladders: series of probes of growing capacity, by width, depth, features or principal directions."""
 
+from typing import TYPE_CHECKING
+
 from unbraid._base.checks import check_choice
+from unbraid._base.lazy import public_names
 from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Ladder, Probe
-from unbraid.probes.capacity.estimators import EstimatorLadder, Rung
+from unbraid.probes.capacity.estimators import CapacityLevel, EstimatorLadder
 from unbraid.probes.capacity.forest import ForestLadder
 from unbraid.probes.capacity.fourier import FourierLadder
 from unbraid.probes.capacity.linear import LinearLadder
@@ -29,13 +32,14 @@ def as_ladder(ladder: str | Ladder) -> Ladder:
     if isinstance(ladder, type) or not isinstance(ladder, Ladder):
         given = f"the class {ladder.__name__}" if isinstance(ladder, type) else type(ladder).__name__
         raise TypeError(
-            f"ladder must be one of {', '.join(LADDERS)}, or a ladder such as EstimatorLadder(rungs=...), got {given}."
+            f"ladder must be one of {', '.join(LADDERS)}, or a ladder such as EstimatorLadder(levels=...), got {given}."
         )
     return ladder
 
 
 __all__ = [
     "LADDERS",
+    "CapacityLevel",
     "CapacityTask",
     "EstimatorLadder",
     "FittedLadder",
@@ -45,6 +49,8 @@ __all__ = [
     "LinearLadder",
     "MLPLadder",
     "Probe",
-    "Rung",
     "as_ladder",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, _, _ = public_names(__name__, renamed={"Rung": "CapacityLevel"})

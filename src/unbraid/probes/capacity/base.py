@@ -37,7 +37,7 @@ class CapacityTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Probe:
-    """One rung: probes of the same capacity for all factors.
+    """One level: probes of the same capacity for all factors.
 
     Attributes:
         predict: From scaled codes to a prediction for each factor, ``(n_rows, n_outputs)``: targets of a numeric
@@ -56,10 +56,10 @@ class FittedLadder:
     """The fitted probes of every capacity, and their predictions.
 
     Attributes:
-        capacities: Of each factor's probe on each rung, increasing, ``(n_factors, n_rungs)``.
-        validation: For each factor, predictions on the validation rows, ``(n_rungs, n_rows, n_outputs)``.
+        capacities: Of each factor's probe on each level, increasing, ``(n_factors, n_levels)``.
+        validation: For each factor, predictions on the validation rows, ``(n_levels, n_rows, n_outputs)``.
         test: The same on the test rows.
-        probe: The probe of a rung.
+        probe: The probe of a level.
     """
 
     capacities: FloatArray
@@ -82,25 +82,25 @@ class Ladder(Protocol):
 
     @property
     def starts_linear(self) -> bool:
-        """Whether the first rung is a linear probe of all codes."""
+        """Whether the first level is a linear probe of all codes."""
 
     @property
     def usual_importance(self) -> str:
         """Default measure of the importances of its probes."""
 
     def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
-        """Fit every rung for every factor."""
+        """Fit every level for every factor."""
 
 
 def check_increasing(argument: str, capacities: Sequence[float]) -> None:
-    """Raise unless there are at least two rungs, each with more capacity than the one before."""
+    """Raise unless there are at least two levels, each with more capacity than the one before."""
     if len(capacities) < 2:
         raise ValueError(
             f"{argument} must hold at least two capacities, got {len(capacities)}: one point makes no curve."
         )
     for before, after in pairwise(capacities):
         if not before < after:
-            raise ValueError(f"{argument} must increase from rung to rung, got {after:g} after {before:g}.")
+            raise ValueError(f"{argument} must increase from level to level, got {after:g} after {before:g}.")
 
 
 def check_sizes(argument: str, sizes: Sequence[int], lowest: int) -> None:

@@ -1,7 +1,8 @@
 """A ladder of the user's own: any scikit-learn estimators, each with a capacity."""
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,11 @@ from unbraid.representation.factor import Factor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rung:
-    """One capacity, and the estimators of that capacity.
+class CapacityLevel:
+    """One capacity of a ladder, and the estimators of that capacity.
 
     Attributes:
-        capacity: A number that grows from rung to rung.
+        capacity: A number that grows from level to level.
         regressor: Estimator for numbers and angles, with ``fit`` and ``predict``; ``None`` where no factor is numeric.
         classifier: Estimator for categories, with ``fit`` and ``predict_proba`` or ``predict``; ``None`` where no
             factor is categorical.
@@ -32,21 +33,29 @@ class EstimatorLadder:
     """The user's own estimators, cloned and fitted for each factor.
 
     Attributes:
-        rungs: In order of capacity.
+        levels: In order of capacity.
+        rungs: The earlier name of ``levels``.
         name: Short name, for tables.
         axis: Unit of the capacities.
-        starts_linear: Whether the first rung is a linear probe of all codes.
+        starts_linear: Whether the first level is a linear probe of all codes.
     """
 
-    rungs: tuple[Rung, ...]
+    levels: tuple[CapacityLevel, ...] = ()
+    rungs: InitVar[tuple[CapacityLevel, ...]] = ()
     name: str = "estimators"
     axis: str = "capacity"
     starts_linear: bool = False
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.rungs, tuple) or not all(isinstance(rung, Rung) for rung in self.rungs):
-            raise TypeError(f"rungs must be a tuple of Rung(capacity=..., regressor=...), got {self.rungs!r}.")
-        check_increasing("capacities of rungs", [rung.capacity for rung in self.rungs])
+    def __post_init__(self, rungs: tuple[CapacityLevel, ...]) -> None:
+        if rungs:
+            words = "rungs of EstimatorLadder are now called levels; the old name goes with the next release."
+            warnings.warn(words, DeprecationWarning, stacklevel=3)
+            object.__setattr__(self, "levels", rungs)
+        if not isinstance(self.levels, tuple) or not all(isinstance(level, CapacityLevel) for level in self.levels):
+            raise TypeError(
+                f"levels must be a tuple of CapacityLevel(capacity=..., regressor=...), got {self.levels!r}."
+            )
+        check_increasing("capacities of levels", [level.capacity for level in self.levels])
 
     @property
     def usual_importance(self) -> str:
@@ -54,9 +63,9 @@ class EstimatorLadder:
         return "sage"
 
     def fit(self, task: CapacityTask, *, rng: np.random.Generator) -> FittedLadder:
-        """Fit a clone for every rung and factor."""
+        """Fit a clone for every level and factor."""
         self._check(task.factors)
-        models = [[_fit(rung, factor, task, rng) for rung in self.rungs] for factor in task.factors]
+        models = [[_fit(level, factor, task, rng) for level in self.levels] for factor in task.factors]
 
         def everywhere(rows: FloatArray) -> list[FloatArray]:
             return [
@@ -64,15 +73,15 @@ class EstimatorLadder:
                 for column, factor in zip(models, task.factors, strict=True)
             ]
 
-        def probe(rung: int) -> Probe:
+        def probe(level: int) -> Probe:
             return Probe(
                 predict=lambda new: [
-                    _predict(column[rung], new, factor) for column, factor in zip(models, task.factors, strict=True)
+                    _predict(column[level], new, factor) for column, factor in zip(models, task.factors, strict=True)
                 ]
             )
 
         return FittedLadder(
-            capacities=np.tile([float(rung.capacity) for rung in self.rungs], (len(task.factors), 1)),
+            capacities=np.tile([float(level.capacity) for level in self.levels], (len(task.factors), 1)),
             validation=everywhere(task.codes[task.split.validation]),
             test=everywhere(task.codes[task.split.test]),
             probe=probe,
@@ -81,19 +90,19 @@ class EstimatorLadder:
     def _check(self, factors: Sequence[Factor]) -> None:
         for factor in factors:
             kind = "regressor" if factor.is_numeric else "classifier"
-            for number, rung in enumerate(self.rungs, start=1):
-                if getattr(rung, kind) is None:
+            for number, level in enumerate(self.levels, start=1):
+                if getattr(level, kind) is None:
                     raise ValueError(
-                        f"rung {number} has no {kind}, which the {factor.kind} factor {factor.name!r} needs; "
-                        f"give Rung(capacity={rung.capacity:g}, {kind}=...)."
+                        f"level {number} has no {kind}, which the {factor.kind} factor {factor.name!r} needs; "
+                        f"give CapacityLevel(capacity={level.capacity:g}, {kind}=...)."
                     )
 
 
-def _fit(rung: Rung, factor: Factor, task: CapacityTask, rng: np.random.Generator) -> Any:
+def _fit(level: CapacityLevel, factor: Factor, task: CapacityTask, rng: np.random.Generator) -> Any:
     from sklearn.base import clone
     from sklearn.multioutput import MultiOutputRegressor
 
-    model = clone(rung.regressor if factor.is_numeric else rung.classifier)
+    model = clone(level.regressor if factor.is_numeric else level.classifier)
     # Steps of a pipeline have seeds of their own; sorted, so that the order of its parameters does not matter.
     seeded = sorted(name for name in model.get_params() if name.rpartition("__")[2] == "random_state")
     model.set_params(**{name: int(rng.integers(2**31)) for name in seeded})

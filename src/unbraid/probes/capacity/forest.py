@@ -30,7 +30,7 @@ class ForestLadder:
     distribution: one forest grown to the largest depth is cut at every other.
 
     Attributes:
-        depths: Largest depth on each rung, increasing.
+        depths: Largest depth on each level, increasing.
         n_trees: Trees in the forest.
         min_leaf: Fewest rows in a leaf.
         codes_tried: At each split: ``"all"`` (or 128 drawn afresh where there are more), or ``"scikit-learn"`` for that
@@ -64,8 +64,8 @@ class ForestLadder:
             for rows in (task.split.validation, task.split.test)
         )
 
-        def probe(rung: int) -> Probe:
-            depth = self.depths[rung]
+        def probe(level: int) -> Probe:
+            depth = self.depths[level]
             by_tree = [np.stack([tree.importance(depth) for tree in forest.trees]) for forest in forests]
             return Probe(
                 predict=lambda new: [forest.predict(new, (depth,))[0] for forest in forests],
@@ -114,8 +114,8 @@ class _LevelledForest:
         total = np.zeros((len(depths), len(rows), self.trees[0].values.shape[1]))
         for tree in self.trees:
             leaves = tree.grown.apply(rows)
-            for rung, depth in enumerate(depths):
-                total[rung] += tree.values[tree.cut(depth)[leaves]]
+            for level, depth in enumerate(depths):
+                total[level] += tree.values[tree.cut(depth)[leaves]]
         return total / len(self.trees)
 
 

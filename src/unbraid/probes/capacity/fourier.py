@@ -20,12 +20,12 @@ ROWS_AT_ONCE = 2048
 class FourierLadder:
     """Ridge regressions on 16, 32, ... random cosines of the codes, after Rahimi and Recht.
 
-    Features are nested (a rung has those of the rung below), so that one matrix of products serves all rungs. The
-    strength of the ridge is chosen on the validation rows, for each rung and factor. Categories are regressed as
+    Features are nested (a level has those of the level below), so that one matrix of products serves all levels. The
+    strength of the ridge is chosen on the validation rows, for each level and factor. Categories are regressed as
     indicators; negative shares count as 0.
 
     Attributes:
-        n_features: Features on each rung, increasing.
+        n_features: Features on each level, increasing.
         width: Standard deviation of the frequencies on standardised codes, times the root of the number of codes.
     """
 
@@ -59,10 +59,10 @@ class FourierLadder:
                 for column, factor in zip(kept, task.factors, strict=True)
             ]
 
-        def probe(rung: int) -> Probe:
+        def probe(level: int) -> Probe:
             def predict(new: FloatArray) -> list[FloatArray]:
                 mapped = features(new)
-                return [_predict(mapped, kept[k][rung], factor) for k, factor in enumerate(task.factors)]
+                return [_predict(mapped, kept[k][level], factor) for k, factor in enumerate(task.factors)]
 
             return Probe(predict=predict)
 

@@ -20,13 +20,13 @@ class LinearLadder:
     Least squares for numbers and angles, softmax regression for categories.
 
     Attributes:
-        n_directions: Directions on each rung, increasing; empty for powers of 2 up to all codes, at most 512. Those
+        n_directions: Directions on each level, increasing; empty for powers of 2 up to all codes, at most 512. Those
             beyond the number of codes are left out.
     """
 
     name: ClassVar[str] = "linear"
     axis: ClassVar[str] = "log of the principal directions read"
-    starts_linear: ClassVar[bool] = False  # the first rung uses one direction only
+    starts_linear: ClassVar[bool] = False  # the first level uses one direction only
     usual_importance: ClassVar[str] = "weights"
     n_directions: tuple[int, ...] = ()
 
@@ -43,18 +43,18 @@ class LinearLadder:
         scores = codes @ axes
         fits = [[_fit(scores[:, :size], factor, task) for size in sizes] for factor in task.factors]
 
-        def predict(rows: FloatArray, rung: int) -> list[FloatArray]:
+        def predict(rows: FloatArray, level: int) -> list[FloatArray]:
             return [
-                predict_linear(rows[:, : sizes[rung]], fit[rung], factor)
+                predict_linear(rows[:, : sizes[level]], fit[level], factor)
                 for fit, factor in zip(fits, task.factors, strict=True)
             ]
 
         def everywhere(rows: FloatArray) -> list[FloatArray]:
             return [np.stack(column) for column in zip(*(predict(rows, t) for t in range(len(sizes))), strict=True)]
 
-        def probe(rung: int) -> Probe:
-            weights = [np.abs(axes[:, : sizes[rung]] @ fit[rung][:-1]).sum(axis=1) for fit in fits]
-            return Probe(predict=lambda new: predict(new @ axes, rung), weights=np.stack(weights, axis=1))
+        def probe(level: int) -> Probe:
+            weights = [np.abs(axes[:, : sizes[level]] @ fit[level][:-1]).sum(axis=1) for fit in fits]
+            return Probe(predict=lambda new: predict(new @ axes, level), weights=np.stack(weights, axis=1))
 
         return FittedLadder(
             capacities=np.tile(np.log(sizes), (len(task.factors), 1)),
@@ -70,7 +70,7 @@ class LinearLadder:
             sizes = [size for size in self.n_directions if size <= most]
         if len(sizes) < 2:
             raise ValueError(
-                f"the linear ladder needs at least two rungs, but {most} direction(s) leave {len(sizes)}; "
+                f"the linear ladder needs at least two levels, but {most} direction(s) leave {len(sizes)}; "
                 "choose another ladder, or other n_directions."
             )
         return sizes

@@ -20,8 +20,8 @@ Capacity = Literal["excess", "parameters"]
 class MLPLadder:
     """A linear probe, then that probe plus a network with two hidden layers of growing width.
 
-    Each rung contains the one below: the network is added to the linear probe, and a wider network starts as the
-    narrower one, fitted, with new units whose outputs begin at 0. So no rung has to learn again what the one
+    Each level contains the one below: the network is added to the linear probe, and a wider network starts as the
+    narrower one, fitted, with new units whose outputs begin at 0. So no level has to learn again what the one
     before it knew. Training stops when the validation loss does, and keeps the best weights.
 
     Attributes:
@@ -50,7 +50,7 @@ class MLPLadder:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        # The linear probe is a rung of its own, so that one width makes a ladder.
+        # The linear probe is a level of its own, so that one width makes a ladder.
         check_sizes("widths", (0, *self.widths) if isinstance(self.widths, tuple) else self.widths, 0)
         check_choice("networks", self.networks, get_args(Networks))
         check_choice("capacity", self.capacity, get_args(Capacity))
@@ -78,16 +78,16 @@ class MLPLadder:
             for factor in task.factors
         ]
         predict = fit_networks(self, white, starts, rng)
-        rungs = range(len(self.widths) + 1)
+        levels = range(len(self.widths) + 1)
 
         def everywhere(rows: IntArray) -> list[FloatArray]:
-            return [np.stack(column) for column in zip(*(predict(t, white.codes[rows]) for t in rungs), strict=True)]
+            return [np.stack(column) for column in zip(*(predict(t, white.codes[rows]) for t in levels), strict=True)]
 
         return FittedLadder(
             capacities=self._capacities(task.codes.shape[1], [start.shape[1] for start in starts]),
             validation=everywhere(task.split.validation),
             test=everywhere(task.split.test),
-            probe=lambda rung: Probe(predict=lambda new: predict(rung, new @ axes)),
+            probe=lambda level: Probe(predict=lambda new: predict(level, new @ axes)),
         )
 
     def _axes(self, task: CapacityTask, rng: np.random.Generator) -> FloatArray:

@@ -155,7 +155,14 @@ def _score_rows(row: dict[str, Any], report: Report, name: str) -> Iterator[dict
         yield {**row, **Failure(FailureKind.FAILED, reason).columns()}
         return
     seconds = dict(report.setup.seconds_by_evidence).get(METRICS[name].source.name)
-    yield {**row, "value": score.value, "low": score.low, "high": score.high, "null": score.null, "seconds": seconds}
+    yield {
+        **row,
+        "value": score.value,
+        "low": score.low,
+        "high": score.high,
+        "chance": score.chance,
+        "seconds": seconds,
+    }
     if score.per_factor is not None:
         for factor, value in zip(report.setup.factor_names, score.per_factor, strict=True):
             yield {**row, "factor": factor, "value": _plain(value), "seconds": None}
