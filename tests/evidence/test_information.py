@@ -4,7 +4,8 @@ from scipy.stats import entropy as scipy_entropy
 
 from helpers.worlds import full_grid, random_factors
 from unbraid import Representation
-from unbraid.evidence.information import InformationOptions, entropy, information_table, joint_counts, resampled_tables
+from unbraid.evidence.counting import entropy
+from unbraid.evidence.information import InformationOptions, information_table, joint_counts, resampled_tables
 
 
 def test_entropy_agrees_with_scipy():

@@ -7,15 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid.evidence.information import (
-    BiasCorrection,
-    Binning,
-    InformationOptions,
-    InformationTable,
-    information_table,
-)
+from unbraid.evidence.counting import BiasCorrection
+from unbraid.evidence.information import Binning, InformationOptions, InformationTable, information_table
 from unbraid.evidence.linear import EvaluateOn, PredictiveInformation, PredictiveOptions, predictive_information
-from unbraid.metrics._information_gaps import BINNED, share_of
+from unbraid.metrics._information_gaps import BINNED, information_weights, mean_over_codes, share_of
 from unbraid.metrics._metric import (
     AXES,
     CeilingRule,
@@ -54,7 +49,7 @@ def infomec(
     *,
     n_bins: int = 20,
     binning: Binning = "robust",
-    bias_correction: BiasCorrection = "none",
+    bias_correction: BiasCorrection = "auto",
     evaluate_on: EvaluateOn = "held_out",
     rng: np.random.Generator | int = 0,
 ) -> InfoMEC:
@@ -74,8 +69,8 @@ def infomec(
         factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
         n_bins: Bins for each code.
         binning: ``"robust"``, ``"uniform"`` or ``"quantile"``.
-        bias_correction: ``"miller_madow"`` takes off the first-order bias. What it leaves of a noise code is
-            uneven, so it raises InfoM of noise: read it beside its null.
+        bias_correction: ``"none"`` for plug-in estimates, ``"miller_madow"`` or ``"schurmann"``; ``"auto"`` is
+            ``"none"`` for uniform bins, as published, and ``"schurmann"`` for others.
         evaluate_on: InfoE on ``"held_out"`` rows, or on the ``"fitted"`` ones as the published code does.
         rng: Chooses the held-out rows, or its seed.
 
@@ -101,15 +96,10 @@ def infomec(
 def infom_score(table: InformationTable) -> Score:
     """InfoM of a table of mutual information."""
     share = share_of(table.mutual_information, table.factor_entropy)
-    informative = table.active & (share.sum(axis=1) > 0)
     per_code = np.full(len(share), np.nan)
+    informative = share.sum(axis=1) > 0
     per_code[informative] = rescaled_largest_share(share[informative])
-    return Score(
-        value=float(per_code[informative].mean()) if informative.any() else 0.0,
-        per_code=per_code,
-        evidence={"mutual_information": table.mutual_information},
-        notes=binning_notes(table) + dead_code_notes(int((~table.active).sum())),
-    )
+    return mean_over_codes(per_code, table)
 
 
 def infoc_score(table: InformationTable) -> Score:
@@ -120,6 +110,7 @@ def infoc_score(table: InformationTable) -> Score:
     found = share.sum(axis=0) > 0
     per_factor = np.zeros(share.shape[1])
     per_factor[found] = rescaled_largest_share(share.T[found])
+    per_factor *= information_weights(table, axis=0)
     return Score(
         value=float(per_factor.mean()),
         per_factor=per_factor,
@@ -134,9 +125,9 @@ def infoe_score(predicted: PredictiveInformation) -> Score:
 
 
 def rescaled_largest_share(rows: FloatArray) -> FloatArray:
-    """Largest entry of each row as a share of its sum, rescaled so that an even row is 0."""
+    """Largest entry of each row as a share of its sum, rescaled so that an even row is 0; entries may scatter round 0."""
     even = 1 / rows.shape[1]
-    rescaled: FloatArray = (rows.max(axis=1) / rows.sum(axis=1) - even) / (1 - even)
+    rescaled: FloatArray = np.clip((rows.max(axis=1) / rows.sum(axis=1) - even) / (1 - even), 0.0, 1.0)
     return rescaled
 
 

@@ -102,7 +102,7 @@ class Source:
     def interval_method(self) -> str:
         """Method of the confidence interval, in words."""
         if self.resample is not None:
-            return f"block bootstrap of counts, {self.n_replicates} resamples"
+            return f"counts of {self.n_replicates} random halves of the rows"
         if self.redraw is not None:
             return f"{self.n_replicates} bootstraps of the held-out rows, without fitting again"
         return f"{self.n_replicates} refits on random halves of the rows"
