@@ -53,9 +53,9 @@ def information_of(counts: IntArray, code_bins: IntArray, estimator: Estimator) 
     r"""Estimate the information of codes about a factor from counts, ``(n_codes, n_bins, n_levels)``.
 
     ``"schurmann"`` replaces :math:`n \log n` of every cell by :math:`n G(n)`, whose mean for a cell with
-    :math:`\lambda` expected rows is :math:`\lambda \log \lambda + \lambda E_1(\lambda / \xi)`. The second term is next to
-    nothing above three rows. What it adds up to in sparse tables is computed for independent columns, and taken off in
-    the proportion in which the columns are independent.
+    :math:`\lambda` expected rows is :math:`\lambda \log \lambda + \lambda E_1(\lambda / \xi)`. The second term is next
+    to nothing above three rows. What it adds up to in sparse tables is computed for independent columns, and taken off
+    in the proportion in which the columns are independent.
 
     Entropies are at most the logarithm of the number of values, and the mutual information is at most either entropy.
     Columns that are independent to the last row, as in a full grid, are no sample: their information is 0.
@@ -102,16 +102,16 @@ def _table(bits: int, estimator: Estimator) -> FloatArray:
     """Return the term of a cell by its count, for counts of so many bits."""
     n = np.arange(2**bits + 1, dtype=np.float64)
     if estimator != "schurmann":
-        table: FloatArray = n * np.log(np.maximum(n, 1)) - (0.5 * (n > 0) if estimator == "miller_madow" else 0.0)
-        return table
+        plain: FloatArray = n * np.log(np.maximum(n, 1)) - (0.5 * (n > 0) if estimator == "miller_madow" else 0.0)
+        return plain
     digamma = np.concatenate([[0.0, 0.0], np.cumsum(1 / n[1:-1])]) - np.euler_gamma
     alternating = np.zeros(len(n))
     reach = 1 / XI - 1
     alternating[1] = np.log1p(reach)
     for k in range(1, min(len(n) - 1, ALTERNATES_UP_TO)):
         alternating[k + 1] = reach**k / k - alternating[k]
-    table = n * (digamma + np.where(n % 2 == 0, alternating, -alternating))
-    return table
+    unbiased: FloatArray = n * (digamma + np.where(n % 2 == 0, alternating, -alternating))
+    return unbiased
 
 
 def _residual(counts: IntArray) -> FloatArray:

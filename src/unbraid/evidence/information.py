@@ -38,10 +38,10 @@ def discretise(column: FloatArray, n_bins: int, binning: Binning) -> tuple[AnyAr
     * ``"quantile"``: equal counts; unchanged by any increasing map of the column.
     * ``"robust"``: a column of at most ``n_bins`` distinct values keeps them, and so does a column in which ``n_bins``
       values hold 98 % of the rows, the others joining the nearest of them. Any other gets equal-width bins that end
-      where 1 % of the rows lie beyond, or at Tukey's outer fences (three interquartile ranges beyond the quartiles) where
-      these lie inside; rows beyond join the end bins. Where half the rows share one value, the ends are those of the
-      others. The bins tend to fixed ones with more rows, and a value on an edge belongs to the bin above, also where
-      rounding has put it just below.
+      where 1 % of the rows lie beyond, or at Tukey's outer fences (three interquartile ranges beyond the quartiles)
+      where these lie inside; rows beyond join the end bins. Where half the rows share one value, the ends are those of
+      the others. The bins tend to fixed ones with more rows, and a value on an edge belongs to the bin above, also
+      where rounding has put it just below.
 
     Returns:
         The bin of each row, ``int16``, and the number of bins the column could have filled.
@@ -330,8 +330,8 @@ class CodeInformation:
     """Mutual information between the active codes.
 
     Attributes:
-        matrix: In nats, the entropy of each code on the diagonal, ``(n_active, n_active)``; where the bias is taken off,
-            it scatters around 0 for independent codes.
+        matrix: In nats, the entropy of each code on the diagonal, ``(n_active, n_active)``; where the bias is taken
+            off, it scatters around 0 for independent codes.
         active: Which codes vary.
     """
 

@@ -26,7 +26,7 @@ from unbraid.metrics._metric import (
     not_one_number,
 )
 from unbraid.metrics._sources import INFORMATION, PREDICTIVE
-from unbraid.metrics._weaknesses import COUNTS_UNUSED_CODES, INDIRECT_INFORMATION, OUTLIERS
+from unbraid.metrics._weaknesses import INDIRECT_INFORMATION, OUTLIERS
 from unbraid.probes.splits import TEST_SHARE
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
@@ -62,7 +62,9 @@ def infomec(
         \mathrm{InfoM} = \frac{\frac1L \sum_j (\max_k m_{jk} / \sum_k m_{jk}) - 1/K}{1 - 1/K}, \qquad
         \mathrm{InfoC} = \frac{\frac1K \sum_k (\max_j m_{jk} / \sum_j m_{jk}) - 1/L}{1 - 1/L},
 
-    and InfoE the share of each factor's entropy that a linear probe removes.
+    and InfoE the share of each factor's entropy that a linear probe removes. Codes (in InfoM) and factors (in InfoC) with
+    less than a tenth of an entropy in total count less, by the square of their total; not for plug-in estimates, as
+    published.
 
     Args:
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
@@ -125,7 +127,10 @@ def infoe_score(predicted: PredictiveInformation) -> Score:
 
 
 def rescaled_largest_share(rows: FloatArray) -> FloatArray:
-    """Largest entry of each row as a share of its sum, rescaled so that an even row is 0; entries may scatter round 0."""
+    """Largest entry of each row as a share of its sum, rescaled so that an even row is 0.
+
+    Estimates of entries that are 0 scatter around 0, so that the largest can exceed the sum: its share is then 1.
+    """
     even = 1 / rows.shape[1]
     rescaled: FloatArray = np.clip((rows.max(axis=1) / rows.sum(axis=1) - even) / (1 - even), 0.0, 1.0)
     return rescaled
@@ -168,7 +173,7 @@ ROWS = (
         summary="How much of a code's information is about its main factor?",
         reference=REFERENCE,
         misled_by_dependence=INDIRECT_INFORMATION,
-        known_failures=(COUNTS_UNUSED_CODES, *BINNED),
+        known_failures=BINNED,
     ),
     Metric(
         name="infomec.compactness",
@@ -181,14 +186,7 @@ ROWS = (
         summary="How much of the information about a factor is in its main code?",
         reference=REFERENCE,
         misled_by_dependence=INDIRECT_INFORMATION,
-        known_failures=(
-            KnownFailure(
-                cases=("*/many_noise_codes",),
-                sentence="It divides by the information in all codes, and the estimation bias of many noise codes adds "
-                "up.",
-            ),
-            *BINNED,
-        ),
+        known_failures=BINNED,
         traits=frozenset({Trait.SUMS_OVER_CODES}),
     ),
     Metric(
