@@ -42,7 +42,8 @@ def test_a_name_says_all_about_one_metric(capsys):
         "range 0 to 1, higher is better",
         "unchanged by permutation, scaling (of the codes)",
         "changed by warping, rotation (of the codes)",
-        "options n_bins=20, binning=robust (or uniform, quantile), bias_correction=auto (or none, miller_madow, schurmann)",
+        "options n_bins=20, binning=robust (or uniform, quantile), "
+        "bias_correction=auto (or none, miller_madow, schurmann)",
         "set as --option mig.n_bins=20",
         "docs/metrics/mig.md, or help(unbraid.metrics.mig)",
     ):

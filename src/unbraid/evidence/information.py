@@ -118,7 +118,7 @@ def _equal_width(column: FloatArray, n_bins: int, low: float, high: float, *, nu
 
 
 #: Rows of a random half, at most: more rows hardly improve the estimate of a variance.
-MAX_PART = 5_000
+MAX_PART = 2_500
 #: Cells looked up at once, few enough for the cache of a processor.
 AT_ONCE = 50_000
 
@@ -317,7 +317,7 @@ def joint_counts(bins: AnyArray, n_bins: int, labels: IntArray, n_levels: int) -
         bins, labels = bins[:, labelled], labels[labelled]
     cells = n_bins * n_levels
     counts = []
-    for some in np.array_split(bins, np.ceil(bins.size / AT_ONCE)):
+    for some in np.array_split(bins, min(len(bins), 1 + bins.size // AT_ONCE)):
         flat = some.astype(np.intp)
         flat *= n_levels
         flat += labels + cells * np.arange(len(some))[:, None]

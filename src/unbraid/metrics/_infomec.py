@@ -62,9 +62,9 @@ def infomec(
         \mathrm{InfoM} = \frac{\frac1L \sum_j (\max_k m_{jk} / \sum_k m_{jk}) - 1/K}{1 - 1/K}, \qquad
         \mathrm{InfoC} = \frac{\frac1K \sum_k (\max_j m_{jk} / \sum_j m_{jk}) - 1/L}{1 - 1/L},
 
-    and InfoE the share of each factor's entropy that a linear probe removes. Codes (in InfoM) and factors (in InfoC) with
-    less than a tenth of an entropy in total count less, by the square of their total; not for plug-in estimates, as
-    published.
+    and InfoE the share of each factor's entropy that a linear probe removes. Codes (in InfoM) and factors (in InfoC)
+    with less than a tenth of an entropy in total count less, by the square of their total; not for plug-in estimates,
+    as published.
 
     Args:
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
