@@ -66,8 +66,8 @@ class Source:
         options: Frozen dataclass of the options, with defaults.
         n_replicates: Number of replicates of the evidence for a confidence interval.
         n_nulls: Number of shuffles over which the null is averaged.
-        resample: ``(representation, options, n_resamples=, rng=) -> [evidence]``, where counts can be
-            resampled without touching rows; otherwise the panel refits on random halves of the rows.
+        resample: ``(representation, options, n_resamples=, rng=) -> [evidence]``, where evidence can be drawn that
+            scatters as that of as many fresh rows; otherwise the panel refits on random halves of the rows.
         redraw: ``(evidence, n_resamples=, rng=) -> [evidence]``, where refits would be too dear and what was fitted
             is judged again on other draws of the held-out rows.
         lighten: Options to use for replicates and nulls, where a lighter fit estimates the spread as well.
