@@ -296,7 +296,8 @@ class Halves:
         variance = np.maximum(deviations.var(axis=0, ddof=1), 1e-300)
         least = np.divide(of_all, of_halves, out=np.ones_like(of_all), where=of_halves > 0)
         kept = np.clip(1 - (of_halves - of_all) / variance, np.minimum(least, 1.0), 1.0)
-        return deviations * np.sqrt(kept)
+        shrunk: FloatArray = deviations * np.sqrt(kept)
+        return shrunk
 
 
 def bin_codes(rep: Representation, options: InformationOptions) -> tuple[AnyArray, IntArray]:

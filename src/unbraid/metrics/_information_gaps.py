@@ -378,9 +378,8 @@ def information_weights(table: InformationTable, *, axis: int) -> FloatArray:
     its ratio. No threshold depends on the number of rows.
     """
     total = share_of(table.mutual_information, table.factor_entropy).sum(axis=axis)
-    if not table.corrected:
-        return (total > 0).astype(np.float64)
-    return np.clip(total / ENOUGH, 0.0, 1.0) ** 2
+    weight: FloatArray = np.clip(total / ENOUGH, 0.0, 1.0) ** 2 if table.corrected else 1.0 * (total > 0)
+    return weight
 
 
 def _weight_notes(weight: FloatArray, informative: BoolArray) -> tuple[str, ...]:
