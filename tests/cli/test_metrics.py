@@ -42,7 +42,8 @@ def test_a_name_says_all_about_one_metric(capsys):
         "range 0 to 1, higher is better",
         "unchanged by permutation, scaling (of the codes)",
         "changed by warping, rotation (of the codes)",
-        "options n_bins=20, binning=robust (or uniform, quantile), bias_correction=none (or miller_madow)",
+        "options n_bins=20, binning=robust (or uniform, quantile), "
+        "bias_correction=auto (or none, miller_madow, schurmann)",
         "set as --option mig.n_bins=20",
         "docs/metrics/mig.md, or help(unbraid.metrics.mig)",
     ):
@@ -67,7 +68,7 @@ def test_json_of_names_has_the_options_and_what_is_beside_the_panel(capsys):
     _, out, _ = run_cli(capsys, "metrics", "udr", "total_correlation", "mig", "--json")
     mig, total, udr = json.loads(out)
     assert mig.keys() == total.keys() > KEYS
-    assert mig["options"] == {"n_bins": 20, "binning": "robust", "bias_correction": "none", "normalise_by": "factor"}
+    assert mig["options"] == {"n_bins": 20, "binning": "robust", "bias_correction": "auto", "normalise_by": "factor"}
     assert mig["choices"]["binning"] == ["uniform", "quantile", "robust"]
     assert total["highest"] is None
     assert udr["needs"] == BESIDE_THE_PANEL["udr"].needs

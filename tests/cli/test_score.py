@@ -28,7 +28,7 @@ def test_prints_a_table_to_standard_output(tmp_path, capsys):
     assert code == 0
     assert header.split() == ["metric", "value", "95", "%", "interval", "chance"]
     assert legend.startswith("chance: ")
-    assert said.startswith("This representation is good at compactness (")
+    assert said.startswith("This representation is very good at compactness (")
     assert [row.split()[0] for row in rows] == ["mig", "sap"]
     assert all(line.startswith("note: ") for line in err.splitlines())
     assert "shape ordinal, size ordinal and angle ordinal" in err

@@ -92,10 +92,14 @@ def test_clean_codes_beside_noise_are_not_called_worse_than_a_rotation():
     clean = factors + 0.1 * rng.normal(size=factors.shape)
     beside_noise = np.hstack([clean, rng.normal(size=(2000, 6))])
     turned = clean @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    metrics = ["modularity", "dci_linear"]
-    reports = [evaluate(codes, factors, metrics=metrics, progress=False) for codes in (turned, beside_noise)]
-    verdict = compare(dict(zip(("turned", "clean"), reports, strict=True))).verdict
-    assert any("clean has 6 codes" in one for one in verdict)
+
+    def compared(**options):
+        wanted = {"metrics": ["modularity", "dci_linear"], "options": {"modularity": options}, "progress": False}
+        reports = [evaluate(codes, factors, **wanted) for codes in (turned, beside_noise)]
+        return compare(dict(zip(("turned", "clean"), reports, strict=True)))
+
+    assert any("clean has 6 codes" in one for one in compared(bias_correction="none").verdict)
+    assert {item.better for item in compared().differences if item.sure} == {"clean"}
 
 
 def test_scores_over_other_factors_do_not_rank_models():

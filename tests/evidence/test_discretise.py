@@ -17,17 +17,49 @@ def test_quantile_bins_hold_equal_counts():
     np.testing.assert_array_equal(np.bincount(bins), np.full(10, 100))
 
 
-def test_robust_equals_uniform_without_outliers():
+def test_robust_nearly_equals_uniform_without_tails():
     column = np.random.default_rng(0).uniform(size=1000)
-    np.testing.assert_array_equal(discretise(column, 20, "robust")[0], discretise(column, 20, "uniform")[0])
+    robust, uniform = (discretise(column, 20, binning)[0] for binning in ("robust", "uniform"))
+    assert np.mean(robust != uniform) < 0.1
+    assert np.abs(robust - uniform).max() == 1
+
+
+@pytest.mark.parametrize(("tail", "rel"), [("normal", 0.1), ("standard_exponential", 0.1), ("standard_cauchy", 0.15)])
+def test_robust_bins_do_not_grow_with_the_number_of_rows(tail, rel):
+    def width(n_rows):
+        column = getattr(np.random.default_rng(0), tail)(size=n_rows)
+        bins = discretise(column, 20, "robust")[0]
+        inside = (bins > 0) & (bins < 19)
+        return np.ptp(column[inside]) / np.ptp(bins[inside])
+
+    assert width(2000) == pytest.approx(width(100_000), rel=rel)
 
 
 def test_robust_keeps_the_bins_of_the_rest_when_one_value_is_far():
-    column = np.random.default_rng(0).uniform(size=1000)
+    column = np.random.default_rng(0).uniform(size=8000)
     before = discretise(column, 20, "robust")[0]
     after = discretise(np.append(column, 1e9), 20, "robust")[0]
-    assert len(np.unique(after)) >= 5
-    assert np.corrcoef(before, after[:-1])[0, 1] > 0.95
+    assert np.mean(before != after[:-1]) < 0.01
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.1, 1 / 3, 1e-5, 7e8])
+@pytest.mark.parametrize("shift", [0.0, 0.1, -1000.0])
+def test_values_on_edges_fall_on_one_side_for_any_unit(shift, scale):
+    """Of 25 values in 20 bins every sixth is on an edge."""
+    column = np.tile(np.arange(25), 40)
+    expected = discretise(column.astype(float), 20, "robust")[0]
+    assert len(np.unique(expected)) == 20
+    np.testing.assert_array_equal(discretise((column + shift) * scale, 20, "robust")[0], expected)
+    single = ((column + shift) * scale).astype(np.float32).astype(float)
+    assert abs(shift) > 1 or np.array_equal(discretise(single, 20, "robust")[0], expected)
+
+
+def test_rare_values_join_the_nearest_common_one():
+    column = np.concatenate([np.repeat([0.0, 1.0, 100.0], 1000), np.arange(30) + 0.1])
+    bins, n_bins = discretise(column, 5, "robust")
+    assert n_bins == 5
+    assert len(set(bins[[0, 1000, 2000]])) == 3
+    assert bins[-1] < bins[2000]
 
 
 def test_robust_keeps_few_values_as_they_are():

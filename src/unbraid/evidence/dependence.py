@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
-from unbraid.evidence.information import entropy, factor_labels
+from unbraid.evidence.counting import entropy
+from unbraid.evidence.information import factor_labels
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
 

@@ -1,20 +1,25 @@
-"""Information tables: bins, joint counts, entropies, mutual information, and the bootstrap of counts."""
+"""Information tables: bins, joint counts, entropies and mutual information, and their scatter over random halves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
+from unbraid.evidence.counting import BiasCorrection, Estimator, chance_variance, information_of, rough_information
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
 
 Binning = Literal["uniform", "quantile", "robust"]
 MAX_BINS = 1000
+#: Share of the rows beyond each end of robust bins.
+TAIL = 0.01
+#: A value this far below an edge, in widths of a bin, is on the edge but for rounding, also in single precision.
+ROUNDING = 1e-4
 
 
 def check_binning(n_bins: int, binning: str) -> None:
@@ -28,12 +33,15 @@ def check_binning(n_bins: int, binning: str) -> None:
 def discretise(column: FloatArray, n_bins: int, binning: Binning) -> tuple[AnyArray, int]:
     """Cut one column into bins.
 
-    * ``"uniform"``: equal width from minimum to maximum. One far sample empties all bins but two.
+    * ``"uniform"``: equal width from minimum to maximum. The range grows with the number of rows, and one far sample
+      empties all bins but two.
     * ``"quantile"``: equal counts; unchanged by any increasing map of the column.
-    * ``"robust"``: a column of at most ``n_bins`` distinct values keeps them; any other gets equal-width
-      bins between Tukey's outer fences (three interquartile ranges beyond the quartiles), what lies
-      beyond joining the end bins. Without outliers it equals ``"uniform"``. Where half the rows share one value,
-      the fences are those of the others.
+    * ``"robust"``: a column of at most ``n_bins`` distinct values keeps them, and so does a column in which ``n_bins``
+      values hold 98 % of the rows, the others joining the nearest of them. Any other gets equal-width bins that end
+      where 1 % of the rows lie beyond, or at Tukey's outer fences (three interquartile ranges beyond the quartiles)
+      where these lie inside; rows beyond join the end bins. Where half the rows share one value, the ends are those of
+      the others. The bins tend to fixed ones with more rows, and a value on an edge belongs to the bin above, also
+      where rounding has put it just below.
 
     Returns:
         The bin of each row, ``int16``, and the number of bins the column could have filled.
@@ -44,8 +52,8 @@ def discretise(column: FloatArray, n_bins: int, binning: Binning) -> tuple[AnyAr
     if binning == "robust":
         levels = _few_levels(column, n_bins)
         if levels is not None:
-            return np.searchsorted(levels, column).astype(np.int16), len(levels)
-        return _equal_width(column, n_bins, *_fences(column)), n_bins
+            return np.searchsorted((levels[1:] + levels[:-1]) / 2, column).astype(np.int16), len(levels)
+        return _equal_width(column, n_bins, *_ends(column), nudge=ROUNDING), n_bins
     return _equal_width(column, n_bins, float(column.min()), float(column.max())), n_bins
 
 
@@ -66,35 +74,53 @@ def factor_labels(factor: Factor, n_bins: int, binning: Binning) -> tuple[IntArr
 
 
 def _few_levels(column: FloatArray, n_bins: int) -> FloatArray | None:
-    """Return the distinct values if there are at most ``n_bins``; a few rows decide most columns."""
-    if len(np.unique(column[: 4 * n_bins])) > n_bins:
+    """Return the distinct values if ``n_bins`` of them hold nearly all rows; a few rows decide most columns."""
+    first = np.sort(column[: 10 * n_bins])
+    if np.count_nonzero(first[1:] != first[:-1]) >= n_bins + len(first) // 10:  # then a tenth of them are beside
         return None
-    levels = np.unique(column)
-    return levels if len(levels) <= n_bins else None
+    levels, counts = np.unique(column, return_counts=True)
+    if len(levels) <= n_bins:
+        return levels
+    common = np.argpartition(counts, -n_bins)[-n_bins:]
+    return np.sort(levels[common]) if counts[common].sum() >= (1 - 2 * TAIL) * len(column) else None
 
 
-def _fences(column: FloatArray) -> tuple[float, float]:
-    """Return Tukey's outer fences, inside the range; a value that half the rows share is set aside for them."""
-    low, high = float(column.min()), float(column.max())
-    first, middle, last = np.percentile(column, [25, 50, 75])
-    others = column[column != middle]
-    if first == last and len(others):
-        first, last = np.percentile(others, [25, 75])
+def _ends(column: FloatArray) -> tuple[float, float]:
+    """Return the ends of robust bins; a value that half the rows share is set aside for them."""
+    low, first, middle, last, high = _order_statistics(column)
     if first == last:
-        return low, high
+        others = column[column != middle]
+        if not len(others):
+            return middle, middle
+        low, first, _, last, high = _order_statistics(others)
+    if first == last:
+        return min(float(column.min()), middle), max(float(column.max()), middle)
     distance = 3 * (last - first)
-    return max(low, min(float(first - distance), float(middle))), min(high, max(float(last + distance), float(middle)))
+    return min(max(low, first - distance), middle), max(min(high, last + distance), middle)
 
 
-def _equal_width(column: FloatArray, n_bins: int, low: float, high: float) -> AnyArray:
+def _order_statistics(column: FloatArray) -> tuple[float, float, float, float, float]:
+    """Return values of the column near five quantiles: not between values, and the same from either end."""
+    n_rows = len(column)
+    ranks = [min(max(round(share * (n_rows + 1)) - 1, 0), n_rows - 1) for share in (TAIL, 0.25)]
+    places = [*ranks, n_rows // 2, *(n_rows - 1 - rank for rank in reversed(ranks))]
+    low, first, middle, last, high = np.partition(column, places)[places].tolist()
+    return low, first, middle, last, high
+
+
+def _equal_width(column: FloatArray, n_bins: int, low: float, high: float, *, nudge: float = 0.0) -> AnyArray:
     if not high > low:
         return np.zeros(len(column), dtype=np.int16)
     scaled = (column - low) * (n_bins / (high - low))
+    if nudge:
+        scaled += nudge
     return np.clip(scaled, 0, n_bins - 1).astype(np.int16)
 
 
-BiasCorrection = Literal["none", "miller_madow"]
-N_BLOCKS = 100
+#: Rows of a random half, at most: more rows hardly improve the estimate of a variance.
+MAX_PART = 2_500
+#: Cells looked up at once, few enough for the cache of a processor.
+AT_ONCE = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,16 +130,25 @@ class InformationOptions:
     Attributes:
         n_bins: Bins for each code, and for each factor that is continuous.
         binning: ``"robust"``, ``"uniform"`` or ``"quantile"``; see :func:`~unbraid.evidence.information.discretise`.
-        bias_correction: ``"none"`` for plug-in estimates, ``"miller_madow"`` to subtract their first-order bias.
+        bias_correction: ``"none"`` for plug-in estimates as published, ``"miller_madow"`` to subtract their first-order
+            bias, ``"schurmann"`` to subtract it in sparse tables as well; ``"auto"`` is ``"none"`` for uniform bins,
+            ``"schurmann"`` for others.
     """
 
     n_bins: int = 20
     binning: Binning = "robust"
-    bias_correction: BiasCorrection = "none"
+    bias_correction: BiasCorrection = "auto"
 
     def __post_init__(self) -> None:
         check_binning(self.n_bins, self.binning)
         check_choice("bias_correction", self.bias_correction, get_args(BiasCorrection))
+
+    @property
+    def estimator(self) -> Estimator:
+        """The correction that ``"auto"`` stands for."""
+        if self.bias_correction == "auto":
+            return "none" if self.binning == "uniform" else "schurmann"
+        return self.bias_correction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -121,12 +156,15 @@ class InformationTable:
     """Entropies and mutual information from which the information metrics are computed, in nats.
 
     Attributes:
-        mutual_information: Between each code and each factor, ``(n_codes, n_factors)``.
+        mutual_information: Between each code and each factor, ``(n_codes, n_factors)``; where the bias is taken off, it
+            scatters around 0 for a code without information, so that sums over such codes are about 0.
         code_entropy: Of each binned code on the rows labelled for each factor, ``(n_codes, n_factors)``.
         factor_entropy: Of each factor, ``(n_factors,)``.
         code_bins: Number of bins each code could have filled, ``(n_codes,)``.
         factor_levels: Number of values each factor takes, ``(n_factors,)``.
         active: Which codes vary, ``(n_codes,)``.
+        corrected: Whether the bias is taken off.
+        plug_in: Mutual information with its bias, ``(n_codes, n_factors)``; ``None`` in reports of older versions.
     """
 
     mutual_information: FloatArray
@@ -135,124 +173,157 @@ class InformationTable:
     code_bins: IntArray
     factor_levels: IntArray
     active: BoolArray
+    corrected: bool = False
+    plug_in: FloatArray | None = None
 
     @property
     def joint_entropy(self) -> FloatArray:
         """Joint entropy of each code and factor, ``(n_codes, n_factors)``."""
         return self.code_entropy + self.factor_entropy - self.mutual_information
 
+    @property
+    def as_counted(self) -> FloatArray:
+        """Mutual information with its bias, which has a known distribution for independent columns."""
+        return self.mutual_information if self.plug_in is None else self.plug_in
+
+    @property
+    def information(self) -> FloatArray:
+        """Mutual information, 0 where its estimate is below 0."""
+        return np.maximum(self.mutual_information, 0.0)
+
 
 def information_table(rep: Representation, options: InformationOptions) -> InformationTable:
     """Count every code against every factor, once."""
+    code_bins = bin_codes(rep, options)[1]
+    parts = [information_of(counts, code_bins, options.estimator) for counts in _joint_counts(rep, options)]
+    return InformationTable(
+        mutual_information=np.stack([part.mutual_information for part in parts], axis=1),
+        code_entropy=np.stack([part.code_entropy for part in parts], axis=1),
+        factor_entropy=np.array([part.factor_entropy for part in parts], dtype=np.float64),
+        code_bins=code_bins,
+        factor_levels=np.array([part.n_levels for part in parts], dtype=np.intp),
+        active=rep.active,
+        corrected=options.estimator != "none",
+        plug_in=np.stack([part.plug_in for part in parts if part.plug_in is not None], axis=1),
+    )
+
+
+def _joint_counts(rep: Representation, options: InformationOptions) -> Iterator[IntArray]:
+    """Yield for each factor its counts with all codes."""
     bins, code_bins = bin_codes(rep, options)
-    parts = []
     for factor in rep.factors:
         labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
-        counts = joint_counts(bins, int(code_bins.max()), labels, n_levels)
-        parts.append((*_information(counts, options.bias_correction), n_levels))
-    return _table(parts, code_bins, rep.active)
+        yield joint_counts(bins, int(code_bins.max()), labels, n_levels)
 
 
 def resampled_tables(
     rep: Representation, options: InformationOptions, *, n_resamples: int, rng: np.random.Generator
 ) -> list[InformationTable]:
-    """Bootstrap the table: rows fall into blocks at random, whole blocks are drawn with replacement.
+    """Return tables that scatter around that of all rows as tables of as many fresh rows would.
 
-    Counts add up over blocks, so a resample is a weighted sum of block counts and no row is read twice.
-    The same weights serve every code and factor, which keeps their estimates tied as they are in the data.
+    Random halves of the rows are cut into bins of their own and counted; see :class:`Halves`.
     """
-    bins, code_bins = bin_codes(rep, options)
-    n_blocks = min(N_BLOCKS, rep.n_samples)
-    block = rng.permutation(rep.n_samples) % n_blocks
-    weights = rng.multinomial(n_blocks, np.full(n_blocks, 1 / n_blocks), size=n_resamples).astype(np.float32)
-    resampled = []
-    for factor in rep.factors:
-        labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
-        by_code = [
-            _information(_resample(counts, weights), options.bias_correction)
-            for counts in _block_counts(bins, int(code_bins.max()), labels, n_levels, block, n_blocks)
-        ]
-        mi, h_code, h_factor = (np.stack(part, axis=1) for part in zip(*by_code, strict=True))
-        resampled.append((mi[..., 0], h_code[..., 0], h_factor[:, 0], n_levels))
+    point, halves = information_table(rep, options), Halves(n_rows=rep.n_samples)
+    drawn = []
+    for rows in halves.draw(n_resamples, rng):
+        half = rep.take(rows)
+        code_bins = bin_codes(half, options)[1]
+        drawn.append([rough_information(c, code_bins, options.estimator) for c in _joint_counts(half, options)])
+    chance = [halves.chance(counts, options.estimator) for counts in _joint_counts(rep, options)]
+
+    def around(values: FloatArray, name: str, *, chance: FloatArray | None = None) -> FloatArray:
+        found = np.array([[getattr(part, name) for part in half] for half in drawn])
+        deviations = halves.deviations(found, chance)
+        return values + (deviations.swapaxes(1, 2) if found.ndim == 3 else deviations)
+
+    mi = around(point.mutual_information, "mutual_information", chance=np.stack(chance, axis=1))
+    h_code = np.maximum(around(point.code_entropy, "code_entropy"), 0.0)
+    h_factor = np.maximum(around(point.factor_entropy, "factor_entropy"), 0.0)
+    mi = np.minimum(mi, np.minimum(h_code, h_factor[:, None, :]))
+    if not point.corrected:
+        mi = np.maximum(mi, 0.0)
     return [
-        _table([(mi[r], h_code[r], h_factor[r], n) for mi, h_code, h_factor, n in resampled], code_bins, rep.active)
+        replace(point, mutual_information=mi[r], code_entropy=h_code[r], factor_entropy=h_factor[r], plug_in=None)
         for r in range(n_resamples)
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Halves:
+    """Random halves of the rows, or as many rows as are enough to estimate a variance.
+
+    Attributes:
+        n_rows: Number of all rows.
+    """
+
+    n_rows: int
+
+    @property
+    def size(self) -> int:
+        """Number of rows of a half."""
+        return max(1, min(self.n_rows // 2, MAX_PART))
+
+    @property
+    def ratio(self) -> float:
+        """Variance of a mean over all rows, as a multiple of the variance of its means over halves."""
+        return self.size / max(self.n_rows - self.size, 1)
+
+    def draw(self, n_halves: int, rng: np.random.Generator) -> Iterator[IntArray]:
+        """Yield the rows of each half."""
+        for _ in range(n_halves):
+            yield np.sort(rng.permutation(self.n_rows)[: self.size])
+
+    def chance(self, counts: IntArray, estimator: Estimator) -> FloatArray:
+        """Return the chance variance of all rows, and of a half, for counts of all rows, ``(2, n_codes)``."""
+        shares = 1.0, self.size / self.n_rows
+        return np.stack([chance_variance(counts, estimator, share=share) for share in shares])
+
+    def deviations(self, values: FloatArray, chance: FloatArray | None = None) -> FloatArray:
+        """Return deviations that have the variance of estimates from all rows, from estimates on halves.
+
+        The deviations over halves have the variance of a mean over all rows, once multiplied by the root of ``ratio``.
+        The chance variance falls faster with the number of rows and is too large in them. It is known for either
+        number of rows, so that deviations are shrunk to the sum of the two variances on all rows.
+
+        Args:
+            values: Estimates, the first axis for the halves.
+            chance: From :meth:`chance`, the first axis for its two rows.
+        """
+        deviations: FloatArray = np.sqrt(self.ratio) * (values - values.mean(axis=0))
+        if chance is None or len(values) < 2:
+            return deviations
+        of_all, of_halves = chance[0], self.ratio * np.maximum(chance[1] - chance[0], chance[0])
+        variance = np.maximum(deviations.var(axis=0, ddof=1), 1e-300)
+        least = np.divide(of_all, of_halves, out=np.ones_like(of_all), where=of_halves > 0)
+        kept = np.clip(1 - (of_halves - of_all) / variance, np.minimum(least, 1.0), 1.0)
+        shrunk: FloatArray = deviations * np.sqrt(kept)
+        return shrunk
 
 
 def bin_codes(rep: Representation, options: InformationOptions) -> tuple[AnyArray, IntArray]:
     """Return the bin of every row, ``(n_codes, n_samples)``, and the number of bins of every code."""
     key = ("bins", options.n_bins, options.binning)
     if key not in rep.memo:
-        columns = (discretise(column, options.n_bins, options.binning) for column in rep.codes.T)
+        columns = (discretise(column, options.n_bins, options.binning) for column in np.ascontiguousarray(rep.codes.T))
         bins, sizes = zip(*columns, strict=True)
         rep.memo[key] = np.stack(bins), np.array(sizes, dtype=np.intp)
     found: tuple[AnyArray, IntArray] = rep.memo[key]
     return found
 
 
-def joint_counts(bins: AnyArray, n_bins: int, labels: IntArray, n_levels: int) -> FloatArray:
+def joint_counts(bins: AnyArray, n_bins: int, labels: IntArray, n_levels: int) -> IntArray:
     """Count bins against labels for every code, ``(n_codes, n_bins, n_levels)``; label -1 is left out."""
     labelled = labels >= 0
     if not labelled.all():
         bins, labels = bins[:, labelled], labels[labelled]
     cells = n_bins * n_levels
-    counts = [np.bincount(column.astype(np.intp) * n_levels + labels, minlength=cells) for column in bins]
-    return np.stack(counts).reshape(len(bins), n_bins, n_levels).astype(np.float64)
-
-
-def entropy(counts: FloatArray, *, axis: int | tuple[int, ...] = -1) -> FloatArray:
-    """Plug-in entropy of whole-number counts along ``axis``, in nats."""
-    total = np.maximum(counts.sum(axis=axis), 1)
-    h: FloatArray = np.log(total) - (counts * np.log(np.maximum(counts, 1))).sum(axis=axis) / total
-    return h
-
-
-def _information(counts: FloatArray, correction: BiasCorrection) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mutual information, code entropy and (one) factor entropy from ``(..., n_bins, n_levels)``."""
-    by_bin, by_level = counts.sum(axis=-1), counts.sum(axis=-2)
-    h_joint, h_code, h_factor = entropy(counts, axis=(-2, -1)), entropy(by_bin), entropy(by_level)
-    if correction == "miller_madow":
-        total = by_bin.sum(axis=-1)
-        h_joint += ((counts > 0).sum(axis=(-2, -1)) - 1) / (2 * total)
-        h_code += ((by_bin > 0).sum(axis=-1) - 1) / (2 * total)
-        h_factor += ((by_level > 0).sum(axis=-1) - 1) / (2 * total)
-    mi = np.maximum(h_code + h_factor - h_joint, 0.0)
-    return mi, h_code, h_factor[..., 0]
-
-
-def _block_counts(
-    bins: AnyArray, n_bins: int, labels: IntArray, n_levels: int, block: IntArray, n_blocks: int
-) -> Iterator[AnyArray]:
-    """Yield for each code its counts by block, ``(n_blocks, n_bins, n_levels)``."""
-    rows = np.flatnonzero(labels >= 0)
-    cells = n_bins * n_levels
-    offset = block[rows] * cells + labels[rows]
-    for column in bins:
-        flat = column[rows].astype(np.intp) * n_levels
-        flat += offset
-        counts = np.bincount(flat, minlength=n_blocks * cells).astype(np.float32)
-        yield counts.reshape(n_blocks, n_bins, n_levels)
-
-
-def _resample(counts: AnyArray, weights: AnyArray) -> FloatArray:
-    """Return weighted sums of block counts, ``(n_resamples, 1, n_bins, n_levels)``."""
-    total = weights @ counts.reshape(len(counts), -1)
-    return total.reshape(len(weights), 1, *counts.shape[1:])
-
-
-def _table(
-    parts: list[tuple[FloatArray, FloatArray, FloatArray, int]], code_bins: IntArray, active: BoolArray
-) -> InformationTable:
-    mi, h_code, h_factor, n_levels = zip(*parts, strict=True)
-    return InformationTable(
-        mutual_information=np.stack(mi, axis=1),
-        code_entropy=np.stack(h_code, axis=1),
-        factor_entropy=np.array(h_factor, dtype=np.float64),
-        code_bins=code_bins,
-        factor_levels=np.array(n_levels, dtype=np.intp),
-        active=active,
-    )
+    counts = []
+    for some in np.array_split(bins, min(len(bins), 1 + bins.size // AT_ONCE)):
+        flat = some.astype(np.intp)
+        flat *= n_levels
+        flat += labels + cells * np.arange(len(some))[:, None]
+        counts.append(np.bincount(flat.ravel(), minlength=len(some) * cells))
+    return np.concatenate(counts).reshape(len(bins), n_bins, n_levels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -260,7 +331,8 @@ class CodeInformation:
     """Mutual information between the active codes.
 
     Attributes:
-        matrix: In nats, the entropy of each code on the diagonal, ``(n_active, n_active)``.
+        matrix: In nats, the entropy of each code on the diagonal, ``(n_active, n_active)``; where the bias is taken
+            off, it scatters around 0 for independent codes.
         active: Which codes vary.
     """
 
@@ -276,12 +348,38 @@ class CodeInformation:
 
 def code_information(rep: Representation, options: InformationOptions, rng: np.random.Generator) -> CodeInformation:
     """Count every pair of codes; draws nothing, so ``rng`` is not used."""
+    matrix = _fill(information_of(*pair, options.estimator).mutual_information for pair in _pair_counts(rep, options))
+    return CodeInformation(matrix=matrix, active=rep.active)
+
+
+def resampled_code_information(
+    rep: Representation, options: InformationOptions, *, n_resamples: int, rng: np.random.Generator
+) -> list[CodeInformation]:
+    """Return matrices that scatter around that of all rows as matrices of as many fresh rows would."""
+    point, halves = code_information(rep, options, rng), Halves(n_rows=rep.n_samples)
+    drawn = []
+    for rows in halves.draw(n_resamples, rng):
+        pairs = _pair_counts(rep.take(rows), options)
+        drawn.append(_fill(rough_information(*pair, options.estimator).mutual_information for pair in pairs))
+    chance = [halves.chance(counts, options.estimator) for counts, _ in _pair_counts(rep, options)]
+    by_size = np.stack([_fill(row[which] for row in chance) for which in range(2)])
+    deviations = halves.deviations(np.stack(drawn), by_size)
+    return [replace(point, matrix=point.matrix + deviation) for deviation in deviations]
+
+
+def _pair_counts(rep: Representation, options: InformationOptions) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield for each active code its counts with those before it and with itself, and the numbers of bins of these."""
     bins, sizes = bin_codes(rep, options)
     bins, sizes = bins[rep.active], sizes[rep.active]
-    n_bins = int(sizes.max())
-    h = np.array([entropy(np.bincount(column, minlength=n_bins).astype(float)) for column in bins])
-    matrix = np.diag(h)
-    for j in range(1, len(bins)):
-        counts = joint_counts(bins[:j], n_bins, bins[j].astype(np.intp), n_bins)
-        matrix[j, :j] = matrix[:j, j] = np.maximum(h[:j] + h[j] - entropy(counts, axis=(1, 2)), 0.0)
-    return CodeInformation(matrix=matrix, active=rep.active)
+    for j in range(len(bins)):
+        counts = joint_counts(bins[: j + 1], int(sizes[: j + 1].max()), bins[j].astype(np.intp), int(sizes[j]))
+        yield counts, sizes[: j + 1]
+
+
+def _fill(rows: Iterable[FloatArray]) -> FloatArray:
+    """Return the symmetric matrix of which ``rows`` are the lower triangle, diagonal included."""
+    triangle = list(rows)
+    matrix = np.zeros((len(triangle), len(triangle)))
+    for j, row in enumerate(triangle):
+        matrix[j, : j + 1] = matrix[: j + 1, j] = row
+    return matrix

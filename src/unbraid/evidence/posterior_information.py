@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray
-from unbraid.evidence.information import Binning, entropy, factor_labels
+from unbraid.evidence.counting import entropy
+from unbraid.evidence.information import Binning, factor_labels
 from unbraid.representation.representation import Representation
 
 N_POINTS = 500

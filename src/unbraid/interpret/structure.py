@@ -115,7 +115,7 @@ def find_structure(report: Report) -> Structure | None:
     main = tuple(main_codes(k, probes) for k in range(len(best)))
     known = [k for k, codes in enumerate(main) if codes]
     counted = next(iter(report.evidence_of(InformationTable)), None)
-    mi = None if counted is None else counted.data.mutual_information
+    mi = None if counted is None else counted.data.as_counted
     alone = next(iter(report.evidence_of(Association, source=PREDICTABILITY.name)), None)
     by_single_code = None if alone is None else alone.data.matrix
     above = clearly = excess = None

@@ -7,15 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid.evidence.information import (
-    BiasCorrection,
-    Binning,
-    InformationOptions,
-    InformationTable,
-    information_table,
-)
+from unbraid.evidence.counting import BiasCorrection
+from unbraid.evidence.information import Binning, InformationOptions, InformationTable, information_table
 from unbraid.evidence.linear import EvaluateOn, PredictiveInformation, PredictiveOptions, predictive_information
-from unbraid.metrics._information_gaps import BINNED, share_of
+from unbraid.metrics._information_gaps import BINNED, information_weights, mean_over_codes, share_of
 from unbraid.metrics._metric import (
     AXES,
     CeilingRule,
@@ -31,7 +26,7 @@ from unbraid.metrics._metric import (
     not_one_number,
 )
 from unbraid.metrics._sources import INFORMATION, PREDICTIVE
-from unbraid.metrics._weaknesses import COUNTS_UNUSED_CODES, INDIRECT_INFORMATION, OUTLIERS
+from unbraid.metrics._weaknesses import INDIRECT_INFORMATION, OUTLIERS
 from unbraid.probes.splits import TEST_SHARE
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
@@ -54,7 +49,7 @@ def infomec(
     *,
     n_bins: int = 20,
     binning: Binning = "robust",
-    bias_correction: BiasCorrection = "none",
+    bias_correction: BiasCorrection = "auto",
     evaluate_on: EvaluateOn = "held_out",
     rng: np.random.Generator | int = 0,
 ) -> InfoMEC:
@@ -67,15 +62,17 @@ def infomec(
         \mathrm{InfoM} = \frac{\frac1L \sum_j (\max_k m_{jk} / \sum_k m_{jk}) - 1/K}{1 - 1/K}, \qquad
         \mathrm{InfoC} = \frac{\frac1K \sum_k (\max_j m_{jk} / \sum_j m_{jk}) - 1/L}{1 - 1/L},
 
-    and InfoE the share of each factor's entropy that a linear probe removes.
+    and InfoE the share of each factor's entropy that a linear probe removes. Codes (in InfoM) and factors (in InfoC)
+    with less than a tenth of an entropy in total count less, by the square of their total; not for plug-in estimates,
+    as published.
 
     Args:
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
         n_bins: Bins for each code.
         binning: ``"robust"``, ``"uniform"`` or ``"quantile"``.
-        bias_correction: ``"miller_madow"`` takes off the first-order bias. What it leaves of a noise code is
-            uneven, so it raises InfoM of noise: read it beside its null.
+        bias_correction: ``"none"`` for plug-in estimates, ``"miller_madow"`` or ``"schurmann"``; ``"auto"`` is
+            ``"none"`` for uniform bins, as published, and ``"schurmann"`` for others.
         evaluate_on: InfoE on ``"held_out"`` rows, or on the ``"fitted"`` ones as the published code does.
         rng: Chooses the held-out rows, or its seed.
 
@@ -101,15 +98,10 @@ def infomec(
 def infom_score(table: InformationTable) -> Score:
     """InfoM of a table of mutual information."""
     share = share_of(table.mutual_information, table.factor_entropy)
-    informative = table.active & (share.sum(axis=1) > 0)
     per_code = np.full(len(share), np.nan)
+    informative = share.sum(axis=1) > 0
     per_code[informative] = rescaled_largest_share(share[informative])
-    return Score(
-        value=float(per_code[informative].mean()) if informative.any() else 0.0,
-        per_code=per_code,
-        evidence={"mutual_information": table.mutual_information},
-        notes=binning_notes(table) + dead_code_notes(int((~table.active).sum())),
-    )
+    return mean_over_codes(per_code, table)
 
 
 def infoc_score(table: InformationTable) -> Score:
@@ -120,6 +112,7 @@ def infoc_score(table: InformationTable) -> Score:
     found = share.sum(axis=0) > 0
     per_factor = np.zeros(share.shape[1])
     per_factor[found] = rescaled_largest_share(share.T[found])
+    per_factor *= information_weights(table, axis=0)
     return Score(
         value=float(per_factor.mean()),
         per_factor=per_factor,
@@ -134,9 +127,12 @@ def infoe_score(predicted: PredictiveInformation) -> Score:
 
 
 def rescaled_largest_share(rows: FloatArray) -> FloatArray:
-    """Largest entry of each row as a share of its sum, rescaled so that an even row is 0."""
+    """Largest entry of each row as a share of its sum, rescaled so that an even row is 0.
+
+    Estimates of entries that are 0 scatter around 0, so that the largest can exceed the sum: its share is then 1.
+    """
     even = 1 / rows.shape[1]
-    rescaled: FloatArray = (rows.max(axis=1) / rows.sum(axis=1) - even) / (1 - even)
+    rescaled: FloatArray = np.clip((rows.max(axis=1) / rows.sum(axis=1) - even) / (1 - even), 0.0, 1.0)
     return rescaled
 
 
@@ -177,7 +173,7 @@ ROWS = (
         summary="How much of a code's information is about its main factor?",
         reference=REFERENCE,
         misled_by_dependence=INDIRECT_INFORMATION,
-        known_failures=(COUNTS_UNUSED_CODES, *BINNED),
+        known_failures=BINNED,
     ),
     Metric(
         name="infomec.compactness",
@@ -190,14 +186,7 @@ ROWS = (
         summary="How much of the information about a factor is in its main code?",
         reference=REFERENCE,
         misled_by_dependence=INDIRECT_INFORMATION,
-        known_failures=(
-            KnownFailure(
-                cases=("*/many_noise_codes",),
-                sentence="It divides by the information in all codes, and the estimation bias of many noise codes adds "
-                "up.",
-            ),
-            *BINNED,
-        ),
+        known_failures=BINNED,
         traits=frozenset({Trait.SUMS_OVER_CODES}),
     ),
     Metric(

@@ -66,8 +66,8 @@ class Source:
         options: Frozen dataclass of the options, with defaults.
         n_replicates: Number of replicates of the evidence for a confidence interval.
         n_nulls: Number of shuffles over which the null is averaged.
-        resample: ``(representation, options, n_resamples=, rng=) -> [evidence]``, where counts can be
-            resampled without touching rows; otherwise the panel refits on random halves of the rows.
+        resample: ``(representation, options, n_resamples=, rng=) -> [evidence]``, where evidence can be drawn that
+            scatters as that of as many fresh rows; otherwise the panel refits on random halves of the rows.
         redraw: ``(evidence, n_resamples=, rng=) -> [evidence]``, where refits would be too dear and what was fitted
             is measured again on other draws of the held-out rows.
         lighten: Options to use for replicates and nulls, where a lighter fit estimates the spread as well.
@@ -102,7 +102,7 @@ class Source:
     def interval_method(self) -> str:
         """Method of the confidence interval, in words."""
         if self.resample is not None:
-            return f"block bootstrap of counts, {self.n_replicates} resamples"
+            return f"counts of {self.n_replicates} random halves of the rows"
         if self.redraw is not None:
             return f"{self.n_replicates} bootstraps of the held-out rows, without fitting again"
         return f"{self.n_replicates} refits on random halves of the rows"

@@ -4,7 +4,13 @@ from dataclasses import replace
 
 from unbraid.evidence.association import CorrelationOptions, NoOptions, code_covariance, correlations, predictability
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
-from unbraid.evidence.information import InformationOptions, code_information, information_table, resampled_tables
+from unbraid.evidence.information import (
+    InformationOptions,
+    code_information,
+    information_table,
+    resampled_code_information,
+    resampled_tables,
+)
 from unbraid.evidence.interventions import (
     ConditionalOptions,
     GroupOptions,
@@ -36,7 +42,7 @@ INFORMATION = Source(
     name="information",
     gather=lambda rep, options, rng: information_table(rep, options),
     options=InformationOptions,
-    n_replicates=100,
+    n_replicates=24,
     n_nulls=10,
     resample=resampled_tables,
     seconds=(0.1, 0.44),
@@ -187,8 +193,9 @@ CODE_INFORMATION = Source(
     name="code_information",
     gather=code_information,
     options=InformationOptions,
-    n_replicates=10,
+    n_replicates=24,
     n_nulls=3,
+    resample=resampled_code_information,
     label_free=True,
     seconds=(0.086, 0.39),
 )

@@ -62,7 +62,7 @@ def evaluate(
 ) -> Report:
     """Score a representation with many metrics at once.
 
-    Metrics that need the same evidence share it. Every score gets a 95 % interval (counts are bootstrapped, fits are
+    Metrics that need the same evidence share it. Every score gets a 95 % interval (counts and fits are
     repeated on random halves of the rows) and a null: what the same codes score once the factors are shuffled
     (for label-free metrics: once every code is shuffled on its own). A metric that fails leaves a
     reason and does not stop the others. Every two factors are tested for dependence, and scores that it misleads

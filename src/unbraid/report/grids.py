@@ -212,7 +212,7 @@ def _information(report: Report) -> list[_Map]:
     found = next(iter(report.evidence_of(InformationTable)), None)
     if found is None:
         return []
-    name, matrix = found.scores[0], found.data.mutual_information
+    name, matrix = found.scores[0], found.data.information
     total = matrix.sum(axis=0)
     share = matrix / np.where(total > 0, total, 1.0)
     return [

@@ -1,0 +1,153 @@
+"""Entropies and mutual information from joint counts: plug-in estimates, and estimates free of their bias."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import scipy
+
+from unbraid._base.arrays import FloatArray, IntArray
+
+BiasCorrection = Literal["auto", "none", "miller_madow", "schurmann"]
+Estimator = Literal["none", "miller_madow", "schurmann"]
+
+#: Schürmann (2004) recommends exp(-1/2), between 1/2 (Grassberger, 2003: least bias) and 1 (least variance).
+XI = float(np.exp(-0.5))
+ALTERNATES_UP_TO = 200
+#: Rows expected in a cell, above which the bias of its term is below 1e-4.
+HARDLY_BIASED = 6
+#: Information of columns that are independent to the last row, but for rounding.
+INDEPENDENT = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Counted:
+    """Information of several codes about one factor, in nats.
+
+    Attributes:
+        mutual_information: Of each code; below 0 by chance where the bias is taken off, ``(n_codes,)``.
+        code_entropy: Of each code, ``(n_codes,)``.
+        factor_entropy: Of the factor.
+        n_levels: Number of values of the factor.
+        plug_in: Mutual information as counted, with its bias, where it was asked for, ``(n_codes,)``.
+    """
+
+    mutual_information: FloatArray
+    code_entropy: FloatArray
+    factor_entropy: float
+    n_levels: int
+    plug_in: FloatArray | None
+
+
+def entropy(counts: FloatArray | IntArray, *, axis: int | tuple[int, ...] = -1) -> FloatArray:
+    """Plug-in entropy of whole-number counts along ``axis``, in nats."""
+    total = np.maximum(counts.sum(axis=axis), 1)
+    h: FloatArray = np.log(total) - (counts * np.log(np.maximum(counts, 1))).sum(axis=axis) / total
+    return h
+
+
+def information_of(counts: IntArray, code_bins: IntArray, estimator: Estimator) -> Counted:
+    r"""Estimate the information of codes about a factor from counts, ``(n_codes, n_bins, n_levels)``.
+
+    ``"schurmann"`` replaces :math:`n \log n` of every cell by :math:`n G(n)`, whose mean for a cell with
+    :math:`\lambda` expected rows is :math:`\lambda \log \lambda + \lambda E_1(\lambda / \xi)`. The second term is next
+    to nothing above three rows. What it adds up to in sparse tables is computed for independent columns, and taken off
+    in the proportion in which the columns are independent.
+
+    Entropies are at most the logarithm of the number of values, and the mutual information is at most either entropy.
+    Columns that are independent to the last row, as in a full grid, are no sample: their information is 0.
+
+    Args:
+        counts: Of each bin of each code with each value of the factor.
+        code_bins: Number of bins that each code can fill, ``(n_codes,)``.
+        estimator: Of the entropies.
+    """
+    plug_in = rough_information(counts, code_bins, "none")
+    if estimator == "none":
+        return replace(plug_in, plug_in=plug_in.mutual_information)
+    rough = rough_information(counts, code_bins, estimator)
+    mi = rough.mutual_information
+    if estimator == "schurmann":
+        most = np.minimum(rough.code_entropy, rough.factor_entropy)
+        dependent = np.divide(np.maximum(mi, 0.0), most, out=np.ones_like(mi), where=most > 0)
+        mi = mi - _residual(counts) * np.maximum(1 - dependent, 0.0)
+    mi = np.where(plug_in.mutual_information <= INDEPENDENT, 0.0, mi)
+    return replace(rough, mutual_information=mi, plug_in=plug_in.mutual_information)
+
+
+def rough_information(counts: IntArray, code_bins: IntArray, estimator: Estimator) -> Counted:
+    """Estimate information without the terms of sparse tables and full grids, which differ little between samples."""
+    by_bin, by_level = counts.sum(axis=2), counts[0].sum(axis=0)
+    n_rows = int(by_level.sum())
+    told = _table(max(n_rows, 1).bit_length(), estimator)
+    all_rows, scale = told[n_rows], max(n_rows, 1)
+    code, factor, joint = told[by_bin].sum(axis=1), told[by_level].sum(), told[counts].sum(axis=(1, 2))
+    mi = (all_rows + joint - code - factor) / scale
+    h_code, h_factor = (all_rows - code) / scale, float(all_rows - factor) / scale
+    if estimator == "none":
+        mi = np.maximum(mi, 0.0)
+    else:
+        h_code, h_factor = np.minimum(h_code, np.log(code_bins)), min(h_factor, float(np.log(len(by_level))))
+        mi = np.minimum(mi, np.minimum(h_code, h_factor))
+    return Counted(
+        mutual_information=mi, code_entropy=h_code, factor_entropy=h_factor, n_levels=len(by_level), plug_in=None
+    )
+
+
+@lru_cache(maxsize=16)
+def _table(bits: int, estimator: Estimator) -> FloatArray:
+    """Return the term of a cell by its count, for counts of so many bits."""
+    n = np.arange(2**bits + 1, dtype=np.float64)
+    if estimator != "schurmann":
+        plain: FloatArray = n * np.log(np.maximum(n, 1)) - (0.5 * (n > 0) if estimator == "miller_madow" else 0.0)
+        return plain
+    digamma = np.concatenate([[0.0, 0.0], np.cumsum(1 / n[1:-1])]) - np.euler_gamma
+    alternating = np.zeros(len(n))
+    reach = 1 / XI - 1
+    alternating[1] = np.log1p(reach)
+    for k in range(1, min(len(n) - 1, ALTERNATES_UP_TO)):
+        alternating[k + 1] = reach**k / k - alternating[k]
+    unbiased: FloatArray = n * (digamma + np.where(n % 2 == 0, alternating, -alternating))
+    return unbiased
+
+
+def _residual(counts: IntArray) -> FloatArray:
+    """Bias that the estimate of Schürmann has where columns with the same totals are independent, ``(n_codes,)``."""
+    n_rows = max(int(counts[0].sum()), 1)
+    expected = counts.sum(axis=2)[:, :, None] * (counts[0].sum(axis=0) / n_rows)
+    terms = np.zeros_like(expected)
+    sparse = (expected > 0) & (expected < HARDLY_BIASED)
+    terms[sparse] = expected[sparse] * scipy.special.exp1(expected[sparse] / XI)
+    residual: FloatArray = terms.sum(axis=(1, 2)) / n_rows
+    return residual
+
+
+def chance_variance(counts: IntArray, estimator: Estimator, *, share: float = 1.0) -> FloatArray:
+    r"""Variance of the mutual information that is due to counting alone, on a share of the rows, ``(n_codes,)``.
+
+    The variance of an estimate on N rows has a part that falls as 1 / N, as that of a mean does, and a part that falls
+    about as :math:`1 / N^2`: the sum over cells of what the number of rows in a cell does not explain of its term. For
+    independent columns it is all there is.
+    """
+    n_rows = max(int(counts[0].sum()), 1)
+    by_bin, by_level = counts.sum(axis=2), counts[0].sum(axis=0)
+    grid, unexplained = _unexplained(estimator)
+    cells = np.interp(share * counts, grid, unexplained).sum(axis=(1, 2))
+    totals = unexplained[-1] * ((by_bin > 0).sum(axis=1) + int((by_level > 0).sum()) - 1)
+    variance: FloatArray = np.maximum(cells - totals, 0.0) / (share * n_rows) ** 2
+    return variance
+
+
+@lru_cache(maxsize=4)
+def _unexplained(estimator: Estimator) -> tuple[FloatArray, FloatArray]:
+    """Return expected rows in a cell, and the variance of the term of the cell beyond a line in its number of rows."""
+    expected = np.concatenate([np.arange(0.05, 2, 0.05), np.arange(2, 10, 0.25), np.arange(10, 61, 5)])
+    rows, terms = np.arange(256), _table(8, estimator)[:256]
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(rows[1:]))])
+    chance = np.exp(rows * np.log(expected)[:, None] - expected[:, None] - log_factorial)
+    mean, shared = chance @ terms, chance @ (rows * terms)
+    variance = chance @ terms**2 - mean**2 - (shared - expected * mean) ** 2 / expected
+    return np.concatenate([[0.0], expected]), np.concatenate([[0.0], variance])
