@@ -77,7 +77,7 @@ def fetch(*names: str, folder: Path | None = None) -> None:
                 print(f"{found} is there", file=sys.stderr)
 
 
-def check(*names: str, folder: Path | None = None) -> None:
+def check(*names: str, folder: Path | None = None, memory: str | None = None) -> None:
     """Check the files of some data sets: length and checksum where published, otherwise by reading them.
 
     Ends with exit code 2 at the first that is missing or wrong.
@@ -91,10 +91,13 @@ def check(*names: str, folder: Path | None = None) -> None:
         Data sets; `unbraid data list` names them.
     folder
         Folder with the files.
+    memory
+        Memory that reading may take, such as `8G`; a file whose header states more is refused. By default what is
+        available.
     """
     root = data_folder(folder)
     for entry in _entries(names):
-        print(f"{entry.name}: {_checked(entry, root)}")
+        print(f"{entry.name}: {_checked(entry, root, memory)}")
 
 
 data.command(show_list, name="list")
@@ -114,7 +117,7 @@ def _entries(names: tuple[str, ...]) -> list[DatasetEntry]:
     return [DATASETS[name] for name in names]
 
 
-def _checked(entry: DatasetEntry, root: Path) -> str:
+def _checked(entry: DatasetEntry, root: Path, memory: str | None) -> str:
     if not entry.files:
         return "needs no files"
     found = {file: find_file(entry, file, root) for file in entry.files}
@@ -132,7 +135,7 @@ def _checked(entry: DatasetEntry, root: Path) -> str:
         compared += 1
     if compared == len(entry.files):
         return "as published, by checksum"
-    opened = load_dataset(entry.name, root)
+    opened = load_dataset(entry.name, root, memory=memory)
     return f"can be read, {len(opened)} pictures; no checksum to compare all of it with"
 
 

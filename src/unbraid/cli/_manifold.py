@@ -80,7 +80,8 @@ def manifold(
     device
         Device, such as `cuda`; the decoder's own by default.
     memory
-        Memory for Jacobians; it changes the time, not the result.
+        Memory for Jacobians, such as `8G`; it changes the time, not the result. What cannot be divided must fit into it or
+        into the memory that is available, and is refused before it is computed otherwise.
     seed
         Same seed, same numbers.
     json

@@ -36,6 +36,11 @@ class Member:
         """Name of the file in error messages."""
         return f"array {self.name!r} of {str(self.path)!r}"
 
+    @property
+    def is_mapped(self) -> bool:
+        """Whether it is read from the file as it is needed, since it is not compressed."""
+        return self.info.compress_type == zipfile.ZIP_STORED
+
 
 def open_member(path: Path, name: str) -> Member:
     """Read the header of an array.
@@ -86,7 +91,7 @@ def read_chunks(member: Member, *, doing: str) -> Iterator[AnyArray]:
 
 def read_member(member: Member, *, doing: str) -> AnyArray:
     """Return an array: from the file as it is needed if it is stored as it is, in memory if it is compressed."""
-    if member.info.compress_type == zipfile.ZIP_STORED:
+    if member.is_mapped:
         return _mapped(member)
     whole = np.empty(member.shape, dtype=member.dtype)
     start = 0
