@@ -110,7 +110,9 @@ def _of_groups(groups: Path, mounted: Path) -> list[int]:
         inside = PurePosixPath(path.lstrip("/"))
         # A container may see its own group as the root, or by its full name: both are tried, and all groups above.
         for folder in (mounted / controllers / above for above in (inside, *inside.parents)):
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if controllers else ("memory.max", "memory.current")
+            names = (
+                ("memory.limit_in_bytes", "memory.usage_in_bytes") if controllers else ("memory.max", "memory.current")
+            )
             limit, used = (_whole(_text(folder / name)) for name in names)
             if limit is not None and used is not None:
                 cached = re.search(r"^(?:total_)?inactive_file (\d+)$", _text(folder / "memory.stat"), re.MULTILINE)

@@ -1,6 +1,5 @@
 """``unbraid compare``."""
 
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -8,8 +7,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from unbraid._base.files import write_text
-from unbraid._base.text import as_cell, listing, printable
-from unbraid.cli._io import check_outputs, distinct_names, json_file
+from unbraid._base.text import as_csv, listing
+from unbraid.cli._io import check_outputs, distinct_names, json_file, say
 from unbraid.cli._table import has_nulls, marked, null_text, print_legend, print_rows, print_verdict
 from unbraid.comparison.differences import Difference, difference_word
 from unbraid.comparison.result import Comparison
@@ -110,10 +109,10 @@ def _read(files: tuple[Path, ...]) -> dict[str, Report]:
 def _write(compared: Comparison, json: str | None, csv: Path | None, report: Path | None) -> None:
     if (path := json_file(json)) is not None:
         compared.to_json(path)
-        print(f"wrote {printable(str(path))}", file=sys.stderr)
+        say(f"wrote {path}")
     if csv is not None:
-        write_text(csv, compared.differences_table().map(as_cell).rename(index=as_cell).to_csv())
-        print(f"wrote {printable(str(csv))}", file=sys.stderr)
+        write_text(csv, as_csv(compared.differences_table(), index=True))
+        say(f"wrote {csv}")
     if report is not None:
         compared.to_html(report)
-        print(f"wrote {printable(str(report))}", file=sys.stderr)
+        say(f"wrote {report}")

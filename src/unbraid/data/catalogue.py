@@ -112,9 +112,7 @@ def find_file(entry: DatasetEntry, file: DataFile, folder: Path) -> Path | None:
     return next((path for path in found if path.exists()), None)
 
 
-def load_dataset(
-    name: str, folder: str | Path | None = None, *, memory: str | int | None = None
-) -> FactorDataset:
+def load_dataset(name: str, folder: str | Path | None = None, *, memory: str | int | None = None) -> FactorDataset:
     """Open a data set by its name.
 
     Args:

@@ -98,9 +98,7 @@ def _check_shapes3d(path: Path, images: Any, labels: Any) -> int:
     return sum(check_n_bytes(f"array {name!r} of {str(path)!r}", one.shape, one.dtype.itemsize) for name, one in arrays)
 
 
-def read_mpi3d(
-    path: Path, sizes: tuple[int, ...] = MPI3D_SIZES, memory: str | int | None = None
-) -> ImageGrid:
+def read_mpi3d(path: Path, sizes: tuple[int, ...] = MPI3D_SIZES, memory: str | int | None = None) -> ImageGrid:
     """Read one version of MPI3D: the file has the pictures of the whole grid in order, and nothing else."""
     member = open_member(path, "images")
     n_rows = int(np.prod(sizes))

@@ -11,7 +11,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.memory import parse_memory
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid._base.record import provenance
 from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY, check_samples
 from unbraid.evidence.jacobians.priors import GaussianMixture, Latents, draw_latents
@@ -71,7 +71,7 @@ def analyze(
     device: str | None = None,
     memory: str | int = DEFAULT_MEMORY,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> ManifoldAnalysis:
     r"""Measure which latents of a decoder matter, and which move the data in the same directions.
 

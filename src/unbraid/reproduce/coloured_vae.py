@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.images import png
+from unbraid._base.progress import Show
 from unbraid.data.coloured import BACKGROUND_COLOURS, DIGIT_COLOURS, ColouredDigits
 
 #: Neighbours that vote on the class of a generated digit.
@@ -175,7 +176,7 @@ def learn_codes(
     *,
     device: str = "cpu",
     seed: int,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> ColouredCodes:
     """Train a VAE, encode the training and the test set, and generate digits in the styles of the test set."""
     from unbraid.reproduce.reference_vae import Schedule, decode, encode, train_conditioned_vae

@@ -25,7 +25,7 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.devices import seeded
 from unbraid._base.optional import torch_device
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid.models.objectives import Loss, factor_prior, vae_loss
 
 REPORT_EVERY = 10
@@ -56,7 +56,7 @@ def train(
     n_rows: int,
     schedule: Schedule,
     *,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> list[Loss]:
     """Train a model with Adam, in place.
 
@@ -254,7 +254,7 @@ def train_conditioned_vae(
     schedule: Schedule | None = None,
     device: str = "cpu",
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> tuple[VAE, list[Loss]]:
     """Train a VAE with one code for each factor, and further codes for all other variation.
 

@@ -15,6 +15,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.devices import seeded
 from unbraid._base.optional import require, torch_device
+from unbraid._base.progress import Show
 from unbraid.manifold import ManifoldAnalysis, analyze
 from unbraid.report.charts import ChartGroup, Series, line_chart
 from unbraid.reproduce.agreement import Check, Part
@@ -167,7 +168,7 @@ def beta_vae_spectrum(
     settings: SpectrumSettings = FULL,
     device: Device = "cpu",
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> SpectrumFigure:
     """Reproduce Figure 6 of the paper on manifold entropic metrics (arXiv:2410.19426): the knee of beta-VAEs.
 
@@ -269,7 +270,7 @@ def n_kept(sorted_entropy: FloatArray) -> int:
 
 
 def _spectrum(
-    x: FloatArray, beta: float, settings: SpectrumSettings, device: str, seed: int, progress: bool | None
+    x: FloatArray, beta: float, settings: SpectrumSettings, device: str, seed: int, progress: Show
 ) -> ManifoldAnalysis:
     import torch
     from torch import Tensor, nn

@@ -295,8 +295,8 @@ def _measuring() -> Iterator[None]:
         yield
     except (RuntimeError, MemoryError) as error:
         raise ValueError(
-            f"decoder cannot be measured: {_first_line(error)} It must map a batch of latents to dense numbers by torch "
-            "operations that can be differentiated, and one sample must fit into memory."
+            f"decoder cannot be measured: {_first_line(error)} It must map a batch of latents to dense numbers by "
+            "torch operations that can be differentiated, and one sample must fit into memory."
         ) from error
 
 

@@ -36,8 +36,8 @@ def n_that_fit(settings: Settings, *, device: str) -> int:
     if needed <= there:
         return int(there // needed)
     raise ValueError(
-        f"a model with batches of {settings.batch_size} and width {settings.width} takes {size_text(needed)} to train, and "
-        f"{size_text(there)} may be taken on {device!r}; {_cure(settings, there)}"
+        f"a model with batches of {settings.batch_size} and width {settings.width} takes {size_text(needed)} to train, "
+        f"and {size_text(there)} may be taken on {device!r}; {_cure(settings, there)}"
     )
 
 
