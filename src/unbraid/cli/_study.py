@@ -82,6 +82,7 @@ def run(
     workers: int | None = None,
     address: str | None = None,
     data: Path | None = None,
+    memory: str | None = None,
     yes: Flag = False,
 ) -> None:
     """Run a study, or what is missing of it in its store.
@@ -108,6 +109,9 @@ def run(
         Address of the Ray cluster, `host:port` of its head or `auto`; by default a cluster is started on this machine.
     data
         Folder with the files of official data sets.
+    memory
+        Memory that all workers on this machine may take together, such as `16G`. It is estimated beforehand, and more
+        is refused; by default what is available.
     yes
         Start even if the estimated cost is large.
     """
@@ -132,6 +136,7 @@ def run(
             workers=workers,
             address=address,
             data_folder=data,
+            memory=memory,
             progress=bar_or_lines(),
             on_start=announce,
         )

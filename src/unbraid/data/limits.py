@@ -34,10 +34,11 @@ def check_n_bytes(source: str, shape: Sequence[int], itemsize: int, most: int = 
         WrongSizeError: More bytes than an array of this kind has, or an axis without any.
     """
     n_bytes = math.prod(shape) * itemsize
-    if min(shape, default=1) < 1 or n_bytes > most:
+    if 0 in shape:
+        raise WrongSizeError(f"{source} must not be empty, got the shape {tuple(shape)}; fetch the published file.")
+    if min(shape, default=1) < 0 or n_bytes > most:
         raise WrongSizeError(
-            f"{source} must have something on every axis and at most {most / GIB:g} GiB, got the shape {tuple(shape)}; "
-            "fetch the published file."
+            f"{source} must have at most {most / GIB:g} GiB, got the shape {tuple(shape)}; fetch the published file."
         )
     return n_bytes
 
@@ -46,10 +47,10 @@ def bytes_of_file(path: Path, most: int) -> bytes:
     """Return what a file holds.
 
     Raises:
-        WrongSizeError: It is empty or longer than ``most``, before it is read.
+        WrongSizeError: It is longer than ``most``; nothing was read.
         OSError: It cannot be read.
     """
-    check_n_bytes(f"file {str(path)!r}", (path.stat().st_size,), 1, most)
+    check_n_bytes(f"file {str(path)!r}", (max(1, path.stat().st_size),), 1, most)
     return path.read_bytes()
 
 

@@ -62,10 +62,15 @@ def open_member(path: Path, name: str) -> Member:
         raise ValueError(f"{member.source} holds Python objects (a pickle), which are never loaded.")
     if fortran_order and len(shape) > 1:
         raise ValueError(f"{member.source} must be stored row by row (C order); save it again.")
-    if member.header + n_bytes != member.info.file_size:
-        with _reading(path):
-            raise EOFError
+    _check_whole(member, n_bytes)
     return member
+
+
+def _check_whole(member: Member, n_bytes: int) -> None:
+    """Raise where the archive has fewer or more bytes than the header of the array states."""
+    if member.header + n_bytes != member.info.file_size:
+        with _reading(member.path):
+            raise EOFError
 
 
 def read_chunks(member: Member, *, doing: str) -> Iterator[AnyArray]:
