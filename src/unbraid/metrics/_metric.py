@@ -103,7 +103,7 @@ class Source:
             estimate their cost from it, and ``benchmarks/study.py`` measures it.
         uses_workers: Can gather in several threads at once.
         memory: ``(size, options) -> bytes``: peak memory of gathering the evidence once, beside the input, within a
-            factor of about two; ``benchmarks/memory.py`` measures it.
+            factor of about two; ``benchmarks/limits.py`` measures it.
     """
 
     name: str
