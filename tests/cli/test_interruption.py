@@ -31,7 +31,7 @@ def interrupt():
     while not is_inside():
         time.sleep(0.05)
     time.sleep(0.5)
-    print(time.time(), time.process_time(), flush=True)
+    print(time.time(), time.process_time(), file=sys.__stdout__, flush=True)
     os.kill(os.getpid(), signal.SIGINT)
 
 threading.Thread(target=interrupt, daemon=True).start()

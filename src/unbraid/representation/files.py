@@ -170,7 +170,7 @@ def file_bytes(source: Path) -> int:
             import pyarrow.parquet as parquet
 
             about = parquet.read_metadata(source)
-            return COPIES * 8 * about.num_rows * about.num_columns
+            return COPIES * 8 * int(about.num_rows * about.num_columns)
         return COPIES * _array_bytes(source)
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
         return 0

@@ -148,12 +148,12 @@ def worker_bytes(state: StudyStatus) -> float:
     Training takes more members at once where there is room, which is not counted; nor is what is on a GPU.
     """
     study = state.plan.study
-    trained = [_training_bytes(study, one) for one in state.to_train if not study.training.device.startswith("cuda")]
+    trained = [training_bytes(study, one) for one in state.to_train if not study.training.device.startswith("cuda")]
     measured = [_measuring_bytes(state)] if state.to_measure else []
     return WORKER_BYTES + TORCH_BYTES * bool(state.to_train) + max([*trained, *measured], default=0.0)
 
 
-def _training_bytes(study: Study, ensemble: Ensemble) -> float:
+def training_bytes(study: Study, ensemble: Ensemble) -> float:
     """Return the memory of one member, and of data that are read from files."""
     how, shape = study.training, _shape(ensemble.dataset)
     member = TRAINING_BYTES * network_parameters(how.width, shape)
