@@ -6,7 +6,7 @@ from typing import Any
 from unbraid.metrics import METRICS
 
 #: Made from files outside ``docs/``; see ``beyond.py``.
-MADE = {"benchmarks.md", "contributing.md", "changelog.md"}
+MADE = {"benchmarks.md", "contributing.md", "changelog.md", "security.md"}
 
 
 def on_config(config: Any) -> Any:

@@ -1,8 +1,9 @@
 """Names, numbers and durations as sentences have them."""
 
+import pandas as pd
 import pytest
 
-from unbraid._base.text import duration, listing
+from unbraid._base.text import as_csv, duration, listing
 
 
 @pytest.mark.parametrize(
@@ -17,3 +18,8 @@ def test_durations(seconds, text):
 )
 def test_lists_of_names(names, text):
     assert listing(list(names), most=3) == text
+
+
+def test_a_csv_has_no_formula_in_cells_index_or_names_of_columns():
+    frame = pd.DataFrame({"=a": ["@x", "plain"], "b": [-1.0, 2.0]}, index=["-i", "j"])
+    assert as_csv(frame, index=True) == ",'=a,b\n'-i,'@x,-1.0\nj,plain,2.0\n"

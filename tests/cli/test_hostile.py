@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from helpers.small import run_cli, save_npz, small_world
+from helpers.study_tables import row, table
 from unbraid import load
 
 CODES, FACTORS = small_world()
@@ -175,3 +176,45 @@ def test_too_little_memory_for_the_work_ends_in_a_sentence(tmp_path, capsys, mon
     code, out, err = run_cli(capsys, "score", save_npz(tmp_path), *QUICK)
     assert (code, out) == (2, "")
     assert err == "unbraid: there is not enough memory (no more is given); give fewer rows.\n"
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+a", "@b", "-c"])
+def test_a_table_of_a_study_has_no_formulas_and_no_escapes(tmp_path, capsys, monkeypatch, name):
+    hostile = table([row("m0", 0.5, family=name, dataset="d\x1b[31m\n"), row("m1", 0.25, family="plain")])
+    monkeypatch.setattr("unbraid.study.study_table", lambda store, study: hostile.assign(key="k", version="v"))
+    code, out, _ = run_cli(capsys, "study", "table", "--store", tmp_path)
+    assert code == 0
+    assert "\x1b" not in out
+    run_cli(capsys, "study", "table", "--store", tmp_path, "--csv", tmp_path / "o.csv")
+    written = pd.read_csv(tmp_path / "o.csv")
+    assert written["family"].tolist() == [f"'{name}", "plain"]
+    assert written["value"].tolist() == [0.5, 0.25]
+
+
+def test_names_given_to_other_commands_do_not_steer_the_terminal(user_file, tmp_path, capsys):
+    decoder = f"{user_file(DECODER)}:decoder"
+    arguments = (
+        "--latent-dim",
+        3,
+        "--samples",
+        5,
+        "--partition",
+        "a\x1b[31m=0-1,b=2",
+        "--json",
+        tmp_path / "o\x1b.json",
+    )
+    for command in (("manifold", decoder, *arguments), ("data", "list", "--folder", tmp_path / "x\x1b")):
+        code, out, err = run_cli(capsys, *command)
+        assert code == 0
+        assert "\x1b" not in out + err
+        assert r"\x1b" in out + err
+
+
+def test_scoring_takes_a_limit_of_memory(tmp_path, capsys):
+    path = save_npz(tmp_path)
+    assert run_cli(capsys, "score", path, *QUICK, "--memory", "1G")[0] == 0
+    code, out, err = run_cli(capsys, "score", path, *QUICK, "--memory", "100k", "--json", tmp_path / "o.json")
+    assert (code, out) == (2, "")
+    assert "more than the 0 MiB it may take; " in err
+    assert "raise the limit with --memory " in err
+    assert not (tmp_path / "o.json").exists()

@@ -23,6 +23,7 @@ from helpers.official import (
     write_smallnorb,
     write_tar,
 )
+from unbraid._base.memory import TooMuchMemoryError
 from unbraid.data import load_dataset
 from unbraid.data.dataset import grid_order, shrink
 from unbraid.data.mnist import read_idx
@@ -374,12 +375,19 @@ def bomb(head):
     return gzip.compress(head + bytes(64 * 2**20))
 
 
-def absurd_shapes3d(path):
+def sparse_file(path, n_bytes):
+    """A file that states a length, and takes no room."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("wb") as file:
+        file.truncate(n_bytes)
+
+
+def absurd_shapes3d(path, n_rows=10**9):
     import h5py
 
     with h5py.File(path, "w") as file:
-        file.create_dataset("images", shape=(10**9, 64, 64, 3), dtype="u1", chunks=(1, 64, 64, 3))
-        file.create_dataset("labels", shape=(10**9, 6), dtype="f8", chunks=(1000, 6))
+        for name, shape, kind in (("images", (64, 64, 3), "u1"), ("labels", (6,), "f8")):
+            file.create_dataset(name, (n_rows, *shape), kind, chunks=(1, *shape), maxshape=(None, *shape))
 
 
 NORB = f"{PARTS[0]}-dat.mat.gz"
@@ -403,6 +411,31 @@ ABSURD = {
         lambda folder: absurd_shapes3d(folder / "3dshapes.h5"),
         lambda folder: load_dataset("shapes3d", folder),
         "must have at most 16 GiB, got the shape",
+    ),
+    "shapes3d of no picture": (
+        lambda folder: absurd_shapes3d(folder / "3dshapes.h5", n_rows=0),
+        lambda folder: load_dataset("shapes3d", folder),
+        "must not be empty, got the shape",
+    ),
+    "pictures of no pixel": (
+        lambda folder: (folder / "x").write_bytes(b"\0\0\x08\x03\0\0\0\x05" + bytes(8)),
+        lambda folder: read_idx(folder / "x"),
+        r"must not be empty, got the shape \(5, 0, 0\)",
+    ),
+    "digits of many axes": (
+        lambda folder: (folder / "x").write_bytes(b"\0\0\x08\xff" + b"\0\0\0\x01" * 255 + b"\0"),
+        lambda folder: read_idx(folder / "x"),
+        "must have 3 axes at most, got 255",
+    ),
+    "a file of many bytes": (
+        lambda folder: sparse_file(folder / "x", 3 * 2**30),
+        lambda folder: read_idx(folder / "x"),
+        "must have at most 2 GiB",
+    ),
+    "a car of many bytes": (
+        lambda folder: sparse_file(folder / "cars" / "a.mat", 2**30),
+        lambda folder: load_dataset("cars3d", folder),
+        "must have at most 0.25 GiB",
     ),
     "a matrix of many rows": (
         lambda folder: (folder / NORB).write_bytes(gzip.compress(struct.pack("<Ii3i", 0x1E3D4C55, 3, *[2**30] * 3))),
@@ -448,3 +481,23 @@ def test_a_car_of_many_pictures_is_refused_before_it_is_unpacked(tmp_path):
     write_tar(tmp_path / CARS, {"data/cars/car_000_mesh.mat": many.getvalue()})
     with pytest.raises(ValueError, match=r"car 'car_000_mesh.mat' must have at most 0.25 GiB, got the shape \(512"):
         load_dataset("cars3d", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["shapes3d", "mpi3d", "cars3d", "dsprites", "smallnorb", "mnist", "emnist"])
+def test_data_that_would_not_fit_are_refused_before_they_are_read(tmp_path, name, monkeypatch):
+    """Headers only: a reader that went on would fail in another way."""
+    write = {
+        "shapes3d": lambda: absurd_shapes3d(tmp_path / "3dshapes.h5", n_rows=480_000),
+        "mpi3d": lambda: absurd_npz(tmp_path / "mpi3d_real.npz", images=(1_036_800, 64, 64, 3)),
+        "dsprites": lambda: absurd_npz(tmp_path / DSPRITES, imgs=(737_280, 64, 64), latents_classes=(737_280, 6)),
+        "cars3d": lambda: sparse_file(tmp_path / "cars" / "a.mat", 1),
+        "smallnorb": lambda: sparse_file(tmp_path / NORB, 1),
+        "mnist": lambda: sparse_file(tmp_path / "train-images-idx3-ubyte", 1),
+        "emnist": lambda: sparse_file(tmp_path / "gzip.zip", 1),
+    }
+    write[name]()
+    monkeypatch.setattr("unbraid.data.npz._check_whole", lambda member, n_bytes: None)
+    with pytest.raises(
+        TooMuchMemoryError, match=r"than the 1 MiB it may take; .*raise the limit with --memory \d+[MG]"
+    ):
+        load_dataset(name, tmp_path, memory="1M")

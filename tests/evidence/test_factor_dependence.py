@@ -1,9 +1,19 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
+from sklearn.metrics import mutual_info_score
 
 from helpers.worlds import full_grid
 from unbraid import METRICS, Representation, evaluate
-from unbraid.evidence.dependence import LEVEL, MAX_LEVELS, coarse_labels, factor_dependence
+from unbraid.evidence.dependence import (
+    LEVEL,
+    MAX_LEVELS,
+    N_SHUFFLES,
+    coarse_labels,
+    factor_dependence,
+    pairwise_information,
+)
 from unbraid.representation.factor import make_factor
 
 
@@ -117,3 +127,28 @@ class TestInThePanel:
             for names, jobs in (("mig", 1), ("mig,sap,r2", 2))
         )
         assert one.dependence == two.dependence
+
+
+@pytest.mark.parametrize("share_missing", [0.0, 0.3])
+def test_information_is_what_one_pair_alone_has(share_missing):
+    rng = np.random.default_rng(3)
+    sizes = [2, 5, 3]
+    labels = [rng.integers(size, size=200) for size in sizes]
+    labels[2] = labels[1] // 2  # a function of another factor
+    labels = [np.where(rng.random(200) < share_missing, -1, column) for column in labels]
+    whole = np.arange(201)
+    found, ceiling = pairwise_information(labels, sizes, whole * np.log(np.maximum(whole, 1)))
+    for place, (first, second) in enumerate(combinations(labels, 2)):
+        both = (first >= 0) & (second >= 0)
+        assert found[place] == pytest.approx(mutual_info_score(first[both], second[both]), abs=1e-12)
+        entropies = [mutual_info_score(one[both], one[both]) for one in (first, second)]
+        assert ceiling[place] == pytest.approx(min(entropies), abs=1e-12)
+
+
+def test_counting_is_done_once_a_factor_not_once_a_pair(monkeypatch):
+    """So that hundreds of factors take seconds."""
+    calls = []
+    count = np.bincount
+    monkeypatch.setattr(np, "bincount", lambda *given, **named: calls.append(1) or count(*given, **named))
+    diagnose(np.random.default_rng(4).integers(3, size=(40, 30)))
+    assert len(calls) <= 30 * (N_SHUFFLES + 1)

@@ -8,6 +8,7 @@ import torch
 
 from helpers.decoders import linear, network
 from unbraid import manifold
+from unbraid._base.memory import TooMuchMemoryError
 
 
 @pytest.mark.parametrize(
@@ -95,3 +96,65 @@ def test_an_output_that_is_not_finite_for_some_latents_is_noticed(mode, value):
     n_bad = int((prior[:, 0] > 0.84).sum())
     with pytest.raises(ValueError, match=f"outputs must be finite, got NaN or inf for {n_bad} of 100 latents"):
         manifold.analyze(decoder, prior=prior, mode=mode, dtype="float64")
+
+
+class Unloaded(torch.nn.Module):
+    """Its second layer has no weights yet."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(2, 3), torch.nn.Linear(3, 4, device="meta")
+
+    def forward(self, z):
+        return self.second(self.first(z))
+
+
+@pytest.mark.parametrize(
+    ("decoder", "message"),
+    [
+        (Unloaded(), "decoder must have its weights loaded, but 'second.weight' and 'second.bias' are on"),
+        (lambda z: z.to_sparse(), "decoder must return a dense tensor with values, got one that is torch.sparse_coo"),
+        (lambda z: z.to("meta"), "decoder must return a dense tensor with values, got one that is on the meta device"),
+        (lambda z: z[:, :0], "decoder must return numbers, got an empty output of shape (3, 0)."),
+    ],
+)
+def test_outputs_without_values_are_named(decoder, message):
+    with pytest.raises((ValueError, TypeError), match=f"^{re.escape(message)}"):
+        manifold.analyze(decoder, latent_dim=2, n_samples=3)
+
+
+def test_what_torch_cannot_do_with_a_decoder_is_one_sentence():
+    class Odd(torch.autograd.Function):
+        @staticmethod
+        def forward(context, z):
+            return z.clone()
+
+        @staticmethod
+        def backward(context, gradient):
+            raise RuntimeError("no memory\nand many lines")
+
+    with pytest.raises(ValueError, match=r"^decoder (cannot be measured|must be differentiable)[^\n]*no memory[^\n]*$"):
+        manifold.analyze(Odd.apply, latent_dim=2, n_samples=3, mode="reverse")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "work"),
+    [
+        ({"latent_dim": 3, "n_samples": 10**12}, "1,000,000,000,000 samples of 3 latents"),
+        ({"latent_dim": 10**7, "n_samples": 10}, "10 samples of 10,000,000 latents"),
+    ],
+)
+def test_more_samples_than_memory_holds_are_refused_before_they_are_drawn(sizes, work):
+    with pytest.raises(TooMuchMemoryError, match=f"^{work} would take about"):
+        manifold.analyze(network(), **sizes)
+
+
+def test_a_jacobian_that_memory_does_not_hold_is_refused_before_it_is_computed(monkeypatch):
+    monkeypatch.setattr("unbraid.evidence.jacobians.budget.available_bytes", lambda: 2**20)
+    decoder = linear(np.eye(4000, 40))
+    work = (
+        r"the Jacobian of one sample, 4,000 outputs by 40 latents, would take about \d+ MiB of memory, more than the 1 "
+    )
+    with pytest.raises(TooMuchMemoryError, match=f"^{work}"):
+        manifold.analyze(decoder, latent_dim=40, n_samples=3, memory="64k", dtype="float64")
+    assert manifold.analyze(decoder, latent_dim=40, n_samples=3, memory="64M", dtype="float64").latent_dim == 40

@@ -7,6 +7,7 @@ from unbraid import Representation, evaluate
 from unbraid._base.checks import CollapsedError
 from unbraid.metrics import udr
 from unbraid.representation.factor import make_factor
+from unbraid.representation.warnings import representation_notes
 
 FACTORS = np.random.default_rng(0).standard_normal((300, 3))
 
@@ -107,3 +108,10 @@ def test_codes_that_are_not_finite_are_named_and_their_rows_counted():
     sentence = r"got NaN or inf in 2 of 300 rows, in 'x' and 'z'; drop those rows or codes\.$"
     with pytest.raises(ValueError, match=sentence):
         Representation(codes, FACTORS, code_names=["x", "y", "z"])
+
+
+def test_a_code_that_probes_may_take_for_constant_is_noted():
+    codes = FACTORS * np.array([1, 1, 1e-20])
+    note = "Codes that spread over less than 1e-09 may count as constant in some scores: code_2 ("
+    assert any(one.startswith(note) for one in representation_notes(Representation(codes, FACTORS)))
+    assert not any(one.startswith(note[:20]) for one in representation_notes(Representation(FACTORS, FACTORS)))

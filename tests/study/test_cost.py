@@ -3,10 +3,12 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from unbraid._base.memory import TooMuchMemoryError
 from unbraid.metrics import METRICS
-from unbraid.study import Store, estimate_cost, load_study, make_plan, status
+from unbraid.study import Store, estimate_cost, load_study, make_plan, run_study, status
 from unbraid.study.cost import (
     AGREEMENT_SECONDS,
     CPU_MULTIPLICATIONS,
@@ -14,7 +16,10 @@ from unbraid.study.cost import (
     GPU_MULTIPLICATIONS,
     TASK_SECONDS,
     StudyCost,
+    check_study_memory,
     network_multiplications,
+    training_bytes,
+    worker_bytes,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -95,3 +100,54 @@ def test_a_large_store_says_how_far_it_is_at_once():
     assert status["models"] > 10_000
     assert status["status_seconds"] < MEASURED["targets"]["status_seconds"]
     assert MEASURED["mini"]["mini_seconds"] < MEASURED["targets"]["mini_seconds"]
+
+
+def test_workers_that_would_not_fit_are_refused_before_any_job(tmp_path):
+    state = status(Store(tmp_path), load_study("mini"))
+    one = worker_bytes(state)
+    check_study_memory(state, workers=3, memory=int(3.01 * one))
+    with pytest.raises(
+        TooMuchMemoryError, match=r"^study 'mini' on 4 workers would take about .* give fewer --workers"
+    ):
+        check_study_memory(state, workers=4, memory=int(3.01 * one))
+    with pytest.raises(TooMuchMemoryError, match=r"on 2 workers"):
+        run_study("mini", tmp_path, workers=2, memory="1M", on_start=lambda before: None)
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_absurd_options_of_scores_count(tmp_path):
+    study = load_study("mini")
+    more = msgspec.structs.replace(study.scores, options={"dci_forest": {"n_trees": 10**9}})
+    absurd = msgspec.structs.replace(study, scores=more)
+    states = [status(Store(tmp_path), one) for one in (study, absurd)]
+    assert worker_bytes(states[1]) > 1000 * worker_bytes(states[0])
+
+
+@pytest.mark.parametrize(("width", "batch"), [(8, 32), (32, 64), (8, 256)])
+def test_memory_of_training_is_near_that_of_a_step(width, batch, tmp_path):
+    pytest.importorskip("torch")
+    from unbraid.models.ensemble.memory import member_bytes
+    from unbraid.models.ensemble.settings import Settings
+
+    study = load_study("mini")
+    study = msgspec.structs.replace(
+        study, training=msgspec.structs.replace(study.training, width=width, batch=batch, n_codes=6)
+    )
+    settings = Settings(
+        model="vae",
+        data="",
+        n_rows=100,
+        shape=(1, 32, 32),
+        seeds=(0,),
+        hyperparameters=(),
+        places=(),
+        network="conv",
+        likelihood="bernoulli",
+        n_codes=6,
+        width=width,
+        discriminator_width=10,
+        batch_size=batch,
+        learning_rate=1e-3,
+        precision="float32",
+    )
+    assert 0.6 < training_bytes(study, make_plan(study).ensembles[0]) / member_bytes(settings) < 2

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from unbraid._base.text import duration
+from unbraid._base.text import duration, printable
 
 #: ``True`` shows a bar, ``False`` nothing, ``None`` a bar on a terminal only, ``"lines"`` a line now and then.
 Show = bool | Literal["lines"] | None
@@ -37,6 +37,7 @@ def bar_or_lines() -> Show:
 @contextmanager
 def track(total: int, show: Show, *, doing: str = "scoring") -> Iterator[Progress]:
     """Yield a bar of ``total`` steps, or a silent one; ``None`` shows it when standard error is a terminal."""
+    doing = printable(doing)
     if show == "lines":
         with Lines(total, doing) as lines:
             yield Progress(lines.advance, lines.tell)
@@ -55,13 +56,15 @@ def track(total: int, show: Show, *, doing: str = "scoring") -> Iterator[Progres
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
-        yield Progress(lambda: bar.advance(task), lambda words: bar.update(task, description=words))
+        yield Progress(lambda: bar.advance(task), lambda words: bar.update(task, description=printable(words)))
 
 
+#: Work that ends sooner, in seconds, is done without a line.
+QUIET = 2.0
 #: A line is due at each tenth of the steps, but no sooner than ``LEAST`` seconds after the last line.
 PARTS, LEAST = 10, 1.0
 #: A line is also due after so many seconds without one; in a long run, after this share of the time so far.
@@ -69,7 +72,7 @@ SECONDS, SHARE_OF_ELAPSED = 30.0, 0.1
 
 
 class Lines:
-    """Progress as lines: one at once, one at each tenth of the steps, and one after long without any.
+    """Progress as lines: one after two seconds, one at each tenth of the steps, and one after long without any.
 
     Args:
         total: Number of steps.
@@ -88,12 +91,12 @@ class Lines:
     ) -> None:
         self._total, self._doing, self._write, self._clock = total, doing, write, clock
         self._done, self._part, self._words = 0, 0, ""
-        self._started = self._written = clock()
+        self._started = clock()
+        self._written: float | None = None
         self._lock, self._over = threading.Lock(), threading.Event()
         self._watch = threading.Thread(target=self._wait, daemon=True)  # a single step may take hours
 
     def __enter__(self) -> Lines:
-        self._write(self._line(self._started))
         self._watch.start()
         return self
 
@@ -106,15 +109,20 @@ class Lines:
         with self._lock:
             self._done += steps
             now, part = self._clock(), self._done * PARTS // max(self._total, 1)
-            waited = now - self._written
-            overdue = waited >= max(SECONDS, SHARE_OF_ELAPSED * (now - self._started))
-            if overdue or (part > self._part and waited >= LEAST):
+            if self._is_due(now, part):
                 self._written, self._part = now, part
                 self._write(self._line(now))
 
+    def _is_due(self, now: float, part: int) -> bool:
+        elapsed = now - self._started
+        if self._written is None:
+            return elapsed >= QUIET
+        waited = now - self._written
+        return waited >= max(SECONDS, SHARE_OF_ELAPSED * elapsed) or (part > self._part and waited >= LEAST)
+
     def tell(self, words: str) -> None:
         """Keep a few words for the next line."""
-        self._words = words
+        self._words = printable(words)
 
     def _line(self, now: float) -> str:
         elapsed, line = now - self._started, f"{self._doing}: {self._done} of {self._total} steps"

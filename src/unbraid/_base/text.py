@@ -1,8 +1,14 @@
 """Names, numbers, counts and durations, written for sentences and tables."""
 
+from __future__ import annotations
+
 import math
 import unicodedata
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 def listing(items: Sequence[str], most: int = 6) -> str:
@@ -44,6 +50,11 @@ def as_cell(value: object) -> object:
         ("'=1+1", -0.5)
     """
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def as_csv(table: DataFrame, *, index: bool = False) -> str:
+    """Write a table as CSV, without formulas: in its cells, in its index and in the names of its columns."""
+    return table.map(as_cell).rename(index=as_cell, columns=as_cell).to_csv(index=index)
 
 
 def quoted(names: Sequence[str], most: int = 6) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.checks import check_at_least
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid._base.workers import Workers
 from unbraid.audit.candidate import CandidateGroup, Outcome, from_catalogue, from_function
 from unbraid.audit.cases import CASES, IDENTITY, N_ROWS, Case, resolve_cases, with_references
@@ -45,7 +45,7 @@ def run(
     n_rows: int = N_ROWS,
     seed: int = 0,
     n_jobs: int | None = None,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> Audit:
     """Try metrics on representations with known answers, and say which notices what.
 
@@ -137,7 +137,7 @@ def _check_runs(group: CandidateGroup, seed: int, n_rows: int) -> None:
 
 
 def _measure(
-    groups: list[CandidateGroup], cases: list[Case], seeds: range, n_rows: int, workers: Workers, progress: bool | None
+    groups: list[CandidateGroup], cases: list[Case], seeds: range, n_rows: int, workers: Workers, progress: Show
 ) -> Found:
     """Score every group on every case and seed; the order in which they finish does not matter."""
     found: dict[tuple[str, str, int], Outcome] = {}

@@ -1,15 +1,16 @@
 """``unbraid audit``."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from unbraid._base.progress import bar_or_lines
+from unbraid._base.text import printable
 from unbraid._base.user_code import kept_apart
 from unbraid.audit import CASES, Audit, load_plugin, run
 from unbraid.audit.result import insert_tables
-from unbraid.cli._io import check_outputs, json_file
+from unbraid.cli._io import check_outputs, json_file, say
 from unbraid.cli._table import print_rows
 
 FEW = 3
@@ -121,6 +122,7 @@ def audit(
             n_rows=rows,
             seed=seed,
             n_jobs=jobs,
+            progress=bar_or_lines(),
         )
     _write(found, json, report, markdown)
 
@@ -145,7 +147,7 @@ def _write(found: Audit, json: str | None, report: Path | None, markdown: Path |
     for path, write in outputs:
         if path is not None:
             write(path)
-            print(f"wrote {path}", file=sys.stderr)
+            say(f"wrote {path}")
 
 
 def print_summary(found: Audit) -> None:
@@ -161,7 +163,7 @@ def print_summary(found: Audit) -> None:
 def print_findings(found: Audit, metric: str) -> None:
     """Print what one metric should do in each case, what it did, and the verdict."""
     passed, tested = found.count(metric)
-    print(f"{metric}: passed {passed} of {tested} cases")
+    print(printable(f"{metric}: passed {passed} of {tested} cases"))
     rows = [
         [
             item.case,

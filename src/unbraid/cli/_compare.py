@@ -1,6 +1,5 @@
 """``unbraid compare``."""
 
-import sys
 from collections import Counter
 from collections.abc import Hashable
 from functools import partial
@@ -11,8 +10,8 @@ import pandas as pd
 from cyclopts import Parameter
 
 from unbraid._base.files import write_text
-from unbraid._base.text import as_cell, listing, printable
-from unbraid.cli._io import check_outputs, distinct_names, json_file, read_all
+from unbraid._base.text import as_csv, listing, printable
+from unbraid.cli._io import check_outputs, distinct_names, json_file, read_all, say
 from unbraid.cli._table import has_nulls, marked, null_text, print_legend, print_rows, print_verdict
 from unbraid.comparison.differences import Difference, difference_word
 from unbraid.comparison.result import Comparison
@@ -141,11 +140,11 @@ def _print_similarity(found: SimilarityTable, json: str | None, csv: Path | None
             print(f"\n{printable(note)}")
     if (path := json_file(json)) is not None:
         found.to_json(path)
-        print(f"wrote {printable(str(path))}", file=sys.stderr)
+        say(f"wrote {path}")
     for path, write in ((csv, found.to_csv), (report, found.to_html)):
         if path is not None:
             write(path)
-            print(f"wrote {printable(str(path))}", file=sys.stderr)
+            say(f"wrote {path}")
 
 
 def _similarity_cells(row: dict[Hashable, Any]) -> list[str]:
@@ -179,10 +178,10 @@ def _read(files: tuple[Path, ...]) -> dict[str, Report]:
 def _write(compared: Comparison, json: str | None, csv: Path | None, report: Path | None) -> None:
     if (path := json_file(json)) is not None:
         compared.to_json(path)
-        print(f"wrote {printable(str(path))}", file=sys.stderr)
+        say(f"wrote {path}")
     if csv is not None:
-        write_text(csv, compared.differences_table().map(as_cell).rename(index=as_cell).to_csv())
-        print(f"wrote {printable(str(csv))}", file=sys.stderr)
+        write_text(csv, as_csv(compared.differences_table(), index=True))
+        say(f"wrote {csv}")
     if report is not None:
         compared.to_html(report)
-        print(f"wrote {printable(str(report))}", file=sys.stderr)
+        say(f"wrote {report}")

@@ -1,11 +1,12 @@
 """``unbraid data``."""
 
-import sys
 from pathlib import Path
 
 from cyclopts import App
 
 from unbraid._base.checks import check_choice
+from unbraid._base.progress import bar_or_lines
+from unbraid.cli._io import say
 from unbraid.cli._table import print_rows
 from unbraid.data.catalogue import DATASETS, DatasetEntry, by_hand, data_folder, find_file, load_dataset
 from unbraid.data.download import DataFile, fetch_file, find_fault
@@ -41,7 +42,7 @@ def show_list(*, folder: Path | None = None) -> None:
         for entry in DATASETS.values()
     ]
     print_rows(["name", "what", "factors", "files", "status"], rows, wrap=("status",))
-    print(f"files are looked for in {root}", file=sys.stderr)
+    say(f"files are looked for in {root}")
 
 
 def fetch(*names: str, folder: Path | None = None) -> None:
@@ -65,19 +66,17 @@ def fetch(*names: str, folder: Path | None = None) -> None:
     root = data_folder(folder)
     for entry in _entries(names):
         if not entry.files:
-            print(f"{entry.name}: needs no files", file=sys.stderr)
+            say(f"{entry.name}: needs no files")
         for file in entry.files:
             found = find_file(entry, file, root)
             if found is None:
-                found = fetch_file(
-                    file, root / entry.folder, on_wait=lambda why: print(f"note: {why}", file=sys.stderr)
-                )
-                print(f"wrote {found}{_unsigned(file)}", file=sys.stderr)
+                found = fetch_file(file, root / entry.folder, show=bar_or_lines(), on_wait=_note)
+                say(f"wrote {found}{_unsigned(file)}")
             else:
-                print(f"{found} is there", file=sys.stderr)
+                say(f"{found} is there")
 
 
-def check(*names: str, folder: Path | None = None) -> None:
+def check(*names: str, folder: Path | None = None, memory: str | None = None) -> None:
     """Check the files of some data sets: length and checksum where published, otherwise by reading them.
 
     Ends with exit code 2 at the first that is missing or wrong.
@@ -91,10 +90,13 @@ def check(*names: str, folder: Path | None = None) -> None:
         Data sets; `unbraid data list` names them.
     folder
         Folder with the files.
+    memory
+        Memory that reading may take, such as `8G`; a file whose header states more is refused. By default what is
+        available.
     """
     root = data_folder(folder)
     for entry in _entries(names):
-        print(f"{entry.name}: {_checked(entry, root)}")
+        print(f"{entry.name}: {_checked(entry, root, memory)}")
 
 
 data.command(show_list, name="list")
@@ -103,7 +105,7 @@ data.command(check)
 
 
 def _note(why: str) -> None:
-    print(f"note: {why}", file=sys.stderr)
+    say(f"note: {why}")
 
 
 def _entries(names: tuple[str, ...]) -> list[DatasetEntry]:
@@ -114,7 +116,7 @@ def _entries(names: tuple[str, ...]) -> list[DatasetEntry]:
     return [DATASETS[name] for name in names]
 
 
-def _checked(entry: DatasetEntry, root: Path) -> str:
+def _checked(entry: DatasetEntry, root: Path, memory: str | None) -> str:
     if not entry.files:
         return "needs no files"
     found = {file: find_file(entry, file, root) for file in entry.files}
@@ -126,13 +128,13 @@ def _checked(entry: DatasetEntry, root: Path) -> str:
     for file, path in found.items():
         if path is None or path.name != file.name or not (file.sha256 or file.md5):
             continue  # unpacked by hand, or nothing to compare with: what is in it decides
-        fault = find_fault(file, path)
+        fault = find_fault(file, path, show=bar_or_lines())
         if fault:
             raise ValueError(f"{str(path)!r} {fault}; delete it and run `unbraid data fetch {entry.name}`.")
         compared += 1
     if compared == len(entry.files):
         return "as published, by checksum"
-    opened = load_dataset(entry.name, root)
+    opened = load_dataset(entry.name, root, memory=memory)
     return f"can be read, {len(opened)} pictures; no checksum to compare all of it with"
 
 

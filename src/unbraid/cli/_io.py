@@ -1,11 +1,18 @@
 """Input and output files of commands: names that differ, readable inputs, writable outputs."""
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from unbraid._base.text import printable
 from unbraid.representation.representation import Representation
+
+
+def say(sentence: str) -> None:
+    """Print a line about a command to standard error; names and paths in it cannot steer the terminal."""
+    print(printable(sentence), file=sys.stderr)
 
 
 def distinct_names(files: Sequence[Path]) -> list[str]:

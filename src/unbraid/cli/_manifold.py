@@ -1,14 +1,14 @@
 """``unbraid manifold``."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from unbraid import manifold as measure
+from unbraid._base.progress import bar_or_lines
 from unbraid._base.user_code import kept_apart, load_object
-from unbraid.cli._io import check_outputs, json_file
+from unbraid.cli._io import check_outputs, json_file, say
 from unbraid.cli._table import print_rows
 from unbraid.manifold import ManifoldAnalysis
 from unbraid.representation.files import read_npy
@@ -80,7 +80,8 @@ def manifold(
     device
         Device, such as `cuda`; the decoder's own by default.
     memory
-        Memory for Jacobians; it changes the time, not the result.
+        Memory for Jacobians, such as `8G`; it changes the time, not the result. What cannot be divided must fit into it
+        or into the memory that is available; otherwise it is refused before it is computed.
     seed
         Same seed, same numbers.
     json
@@ -107,6 +108,7 @@ def manifold(
             device=device,
             memory=memory,
             seed=seed,
+            progress=bar_or_lines(),
         )
         if report is not None:
             pictures = measure.draw(
@@ -122,15 +124,15 @@ def _print(found: ManifoldAnalysis, top: int, *, to_stdout: bool) -> None:
     else:
         print_analysis(found, top)
     for note in found.notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}")
 
 
 def _write(found: ManifoldAnalysis, pictures: Any, target: Path | None, report: Path | None) -> None:
     if target is not None:
         found.to_json(target)
-        print(f"wrote {target}", file=sys.stderr)
+        say(f"wrote {target}")
     if report is not None:
-        print(f"wrote {found.to_html(report, pictures=pictures)}", file=sys.stderr)
+        say(f"wrote {found.to_html(report, pictures=pictures)}")
 
 
 def print_analysis(found: ManifoldAnalysis, top: int) -> None:

@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -12,7 +11,8 @@ from cyclopts import App, Parameter
 
 from unbraid._base.checks import check_choice
 from unbraid._base.files import write_text
-from unbraid.cli._io import check_writable, json_file
+from unbraid._base.progress import bar_or_lines
+from unbraid.cli._io import check_writable, json_file, say
 from unbraid.cli._table import print_rows
 from unbraid.reproduce import REPRODUCTIONS, Reproduction
 from unbraid.reproduce.figures import Device
@@ -140,14 +140,14 @@ def _reproduce(reproduction: Reproduction[Any], options: Sequence[Option], given
         _print_tables(result)
         _print_parts([outcome])
     for note in result.notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}")
     if target is not None:
         result.to_json(target)
-        print(f"wrote {target}", file=sys.stderr)
+        say(f"wrote {target}")
     if report is not None:
         _write_report([outcome], report)
     if figure is not None:
-        print(f"wrote {result.draw(figure)}", file=sys.stderr)
+        say(f"wrote {result.draw(figure)}")
 
 
 def _named_arguments(
@@ -155,6 +155,8 @@ def _named_arguments(
 ) -> dict[str, Any]:
     """Return the arguments of the function: those of a quick run if asked for, changed by the options given."""
     arguments = dict(reproduction.quick) if given.get("quick") else {}
+    if "progress" in inspect.signature(reproduction.run).parameters:
+        arguments["progress"] = bar_or_lines()
     named = [option for option in options if option.name in given]
     arguments |= {option.name: option.read(given[option.name]) for option in named if not option.is_setting}
     changed = {option.name: option.read(given[option.name]) for option in named if option.is_setting}
@@ -287,7 +289,7 @@ def run_everything(
     outcomes = _kept(chosen, json) if remake and json is not None else _fresh(chosen, quick, data, device, json)
     _print_parts(outcomes)
     if page is not None:
-        print(f"wrote {write_text(page, status_page(outcomes))}", file=sys.stderr)
+        say(f"wrote {write_text(page, status_page(outcomes))}")
     if report is not None:
         _write_report(outcomes, report)
 
@@ -295,7 +297,7 @@ def run_everything(
 def _write_report(outcomes: Sequence[Outcome], path: Path) -> None:
     from unbraid.reproduce.status_page import render_status  # templates are not loaded where there is no page
 
-    print(f"wrote {write_text(path, render_status(outcomes))}", file=sys.stderr)
+    say(f"wrote {write_text(path, render_status(outcomes))}")
 
 
 def _chosen(only: str | None) -> list[Reproduction[Any]]:
@@ -326,9 +328,11 @@ def _fresh(
     chosen: list[Reproduction[Any]], quick: bool, data: Path | None, device: Device, folder: Path | None
 ) -> list[Outcome]:
     outcomes = []
-    for position, run in enumerate(run_all(chosen, quick=quick, data=data, device=device, folder=folder)):
+    for position, run in enumerate(
+        run_all(chosen, quick=quick, data=data, device=device, folder=folder, progress=bar_or_lines())
+    ):
         outcome = judge(chosen[position], run)
-        print(f"{outcome.colour}: {run.name}. {how_run(outcome)}", file=sys.stderr)
+        say(f"{outcome.colour}: {run.name}. {how_run(outcome)}")
         outcomes.append(outcome)
     return outcomes
 

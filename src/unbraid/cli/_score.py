@@ -1,14 +1,13 @@
 """``unbraid score`` and ``unbraid demo``."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from unbraid._base.checks import check_at_least
-from unbraid._base.text import printable
-from unbraid.cli._io import check_outputs, check_pair, check_writable, distinct_names, json_file, read_all
+from unbraid._base.progress import bar_or_lines
+from unbraid.cli._io import check_outputs, check_pair, check_writable, distinct_names, json_file, read_all, say
 from unbraid.cli._table import print_comparison, print_report
 from unbraid.comparison.result import Comparison, compare
 from unbraid.data import example
@@ -36,6 +35,7 @@ def score(
     option: Annotated[tuple[str, ...], Parameter(negative=())] = (),
     intervals: bool = True,
     nulls: bool = True,
+    memory: str | None = None,
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     csv: Path | None = None,
     report: Path | None = None,
@@ -99,6 +99,9 @@ def score(
         Compute 95 % confidence intervals.
     nulls
         Compute chance levels: the scores with shuffled factors.
+    memory
+        Memory that reading a file and scoring it may each take, such as `8G`. It is estimated beforehand, and more is
+        refused; by default what is available.
     json
         Write everything as JSON to this file, or to standard output with `-`.
     csv
@@ -127,6 +130,7 @@ def score(
             factor_columns=factor_columns,
             kinds=given,
             only=kept,
+            memory=memory,
         )
 
     results = {
@@ -140,6 +144,8 @@ def score(
             options=_options(option),
             intervals=intervals,
             nulls=nulls,
+            memory=memory,
+            progress=bar_or_lines(),
             name=name,
         )
         for name, rep in zip(names, read_all(files, read), strict=True)
@@ -157,7 +163,7 @@ def _write(result: Report | Comparison, json: str | None, csv: Path | None, repo
     else:
         print_report(result)
     for note in _notes(result):
-        print(f"note: {printable(note)}", file=sys.stderr)
+        say(f"note: {note}")
     written = []
     if (path := json_file(json)) is not None:
         result.to_json(path)
@@ -167,7 +173,7 @@ def _write(result: Report | Comparison, json: str | None, csv: Path | None, repo
     if report is not None:
         written.append(str(result.to_html(report)))
     for name in written:
-        print(f"wrote {printable(name)}", file=sys.stderr)
+        say(f"wrote {name}")
 
 
 def _notes(result: Report | Comparison) -> list[str]:
@@ -234,8 +240,8 @@ def demo(*, report: Path = Path("report.html"), seed: int = 0, jobs: int | None 
     """
     check_writable("report", report)
     check_at_least("seed", seed, 0)
-    result = evaluate(example(seed=seed), seed=seed, n_jobs=jobs, name="the embedded example")
+    result = evaluate(example(seed=seed), seed=seed, n_jobs=jobs, progress=bar_or_lines(), name="the embedded example")
     print_report(result)
     for note in result.notes:
-        print(f"note: {printable(note)}", file=sys.stderr)
+        say(f"note: {note}")
     print(f"\nReport: {result.to_html(report).resolve()}")

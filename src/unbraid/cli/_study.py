@@ -14,7 +14,8 @@ from cyclopts import App, Parameter
 
 from unbraid._base.files import write_text
 from unbraid._base.progress import bar_or_lines
-from unbraid.cli._io import check_writable, json_file
+from unbraid._base.text import as_csv, printable
+from unbraid.cli._io import check_writable, json_file, say
 from unbraid.cli._table import print_rows
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def run(
     workers: int | None = None,
     address: str | None = None,
     data: Path | None = None,
+    memory: str | None = None,
     yes: Flag = False,
 ) -> None:
     """Run a study, or what is missing of it in its store.
@@ -107,6 +109,9 @@ def run(
         Address of the Ray cluster, `host:port` of its head or `auto`; by default a cluster is started on this machine.
     data
         Folder with the files of official data sets.
+    memory
+        Memory that all workers on this machine may take together, such as `16G`. It is estimated beforehand, and more
+        is refused; by default what is available.
     yes
         Start even if the estimated cost is large.
     """
@@ -117,7 +122,7 @@ def run(
         if address is None:
             check_torch(before)
         cost = estimate_cost(before)
-        print(cost.sentence(workers), file=sys.stderr)
+        say(cost.sentence(workers))
         if cost.is_large and not yes:
             raise ValueError(f"study {study!r} is large; give --yes to start it all the same.")
 
@@ -131,12 +136,13 @@ def run(
             workers=workers,
             address=address,
             data_folder=data,
+            memory=memory,
             progress=bar_or_lines(),
             on_start=announce,
         )
         _print_state(state)
     named = f"--store {store}"
-    print(f"next: unbraid study report {named} --out report.html; unbraid study table {named}", file=sys.stderr)
+    say(f"next: unbraid study report {named} --out report.html; unbraid study table {named}")
     if not state.is_complete:
         sys.exit(SOME_FAILED)
 
@@ -210,16 +216,15 @@ def table(
         rows = study_table(_there(store), study)
     shown = rows.drop(columns=["key", "version"])
     if wide:
-        print("note: --wide is now called --pivot; the next release takes --pivot only.", file=sys.stderr)
+        say("note: --wide is now called --pivot; the next release takes --pivot only.")
     if pivot or wide:
         models = pivot_table(rows)
         shown = models.about.join(models.values).reset_index()
-    text = shown.to_csv(index=False)
     if csv is None:
-        print(text, end="")
+        print(as_csv(shown.map(_shown).rename(columns=_shown)), end="")
     else:
-        write_text(csv, text)
-        print(f"wrote {len(shown)} lines to {csv}", file=sys.stderr)
+        write_text(csv, as_csv(shown))
+        say(f"wrote {len(shown)} lines to {csv}")
 
 
 def report(
@@ -256,10 +261,10 @@ def report(
     analysis = analyze(found)
     spec = state.plan.study
     write_text(out, study_page(analysis, name=spec.name, about=spec.about))
-    print(f"wrote {out}", file=sys.stderr)
+    say(f"wrote {out}")
     if tables is not None:
         written = [*analysis.to_csv(tables), *analysis.to_latex(tables)]
-        print(f"wrote {len(written)} tables to {tables}", file=sys.stderr)
+        say(f"wrote {len(written)} tables to {tables}")
 
 
 def clean(*, store: str, yes: Flag = False) -> None:
@@ -286,16 +291,16 @@ def clean(*, store: str, yes: Flag = False) -> None:
         found = find_leftovers(place)
     print(
         f"{len(found.files)} files ({found.n_bytes / 1e6:.1f} MB), {found.n_rows} rows and {len(found.damaged)} "
-        f"damaged shards are not needed by any study in {store}."
+        f"damaged shards are not needed by any study in {printable(store)}."
     )
     for shard in found.damaged:
-        print(f"damaged, to be moved to set_aside/: results/{shard}")
+        print(printable(f"damaged, to be moved to set_aside/: results/{shard}"))
     if yes:
         with _notes_on_stderr():
             remove_leftovers(place, found)
-        print("removed", file=sys.stderr)
+        say("removed")
     elif found.files or found.n_rows or found.damaged:
-        print("give --yes to remove them", file=sys.stderr)
+        say("give --yes to remove them")
 
 
 def show_tasks() -> None:
@@ -309,7 +314,7 @@ def show_tasks() -> None:
     print_rows(
         ["task", "what is predicted", "needs"], [[task.name, task.description, task.needs] for task in TASKS.values()]
     )
-    print("factor:NAME is the factor NAME alone; predictors are", ", ".join(PREDICTORS), file=sys.stderr)
+    say(f"factor:NAME is the factor NAME alone; predictors are {', '.join(PREDICTORS)}")
 
 
 @contextmanager
@@ -319,7 +324,7 @@ def _notes_on_stderr() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", DeprecationWarning)
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: print(f"note: {message}", file=sys.stderr)
+        warnings.showwarning = lambda message, *_, **__: say(f"note: {message}")
         try:
             yield
         finally:
@@ -333,19 +338,25 @@ def _there(store: str) -> str:
     return store
 
 
+def _shown(cell: object) -> object:
+    return printable(cell) if isinstance(cell, str) else cell
+
+
 def _print_state(state: StudyStatus) -> None:
     summary = state.summary()
     rows = [[what, one["wanted"], one["done"], one["failed"], one["missing"]] for what, one in summary["parts"].items()]
     print_rows([f"study {summary['study']}", "wanted", "done", "failed", "missing"], rows)
     collapsed = summary["collapsed"]
     if collapsed["count"]:
+        example = printable(str(collapsed["example"]))
         print(
-            f"\n{collapsed['count']} collapsed, such as {collapsed['example']}: all codes are constant, so there is "
-            "nothing to score or to solve tasks with."
+            f"\n{collapsed['count']} collapsed, such as {example}: all codes are constant, so there is nothing to "
+            "score or to solve tasks with."
         )
     for reason in summary["failures"]:
         again = "" if reason["again"] else " Training would diverge again, and is not tried again."
-        print(f"\n{reason['count']} failed when last tried, such as {reason['example']}: {reason['why']}{again}")
+        what = f"{reason['count']} failed when last tried, such as {reason['example']}: {reason['why']}{again}"
+        print(f"\n{printable(what)}")
     if any(reason["again"] for reason in summary["failures"]):
         print("\nThe current or the next run tries failures again.")
 

@@ -1,7 +1,6 @@
 """``unbraid train``."""
 
 import re
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,6 +10,7 @@ from unbraid import data as sets
 from unbraid._base.files import write_atomically, write_text
 from unbraid._base.optional import require
 from unbraid._base.progress import bar_or_lines
+from unbraid.cli._io import say
 from unbraid.representation.files import save
 
 #: What ``--preset tiny`` asks for, unless told otherwise.
@@ -34,6 +34,7 @@ DECODER_FILE = '''"""The trained decoders, for `unbraid manifold decoder.py:memb
 
 from pathlib import Path
 
+from unbraid.cli._io import say
 from unbraid.models import load_models
 
 ensemble = load_models(Path(__file__).parent)
@@ -129,7 +130,7 @@ def train(
     given = {"n_steps": steps, "n_codes": codes, "width": width, "batch_size": batch, "learning_rate": learning_rate}
     sizes = (TINY if preset == "tiny" else PUBLISHED) | {name: one for name, one in given.items() if one is not None}
     if strength:
-        print("note: --strength is now called --set; the next release takes --set only.", file=sys.stderr)
+        say("note: --strength is now called --set; the next release takes --set only.")
     values = dict(_hyperparameter(text) for text in (*hyperparameters, *strength))
     if not overwrite:
         n_members = max(len(members), *(len(value) for value in values.values()), 1)
@@ -161,8 +162,8 @@ def train(
     text = DECODER_FILE.format(n_codes=sizes["n_codes"], first=trained[0], members=decoders)
     write_text(out / "decoder.py", text)
     if before:
-        print(f"note: {_went_on(out, before, sizes['n_steps'])}", file=sys.stderr)
-    print(f"wrote {out}; next: unbraid score {out / f'codes_{trained[0]}.npz'}", file=sys.stderr)
+        say(f"note: {_went_on(out, before, sizes['n_steps'])}")
+    say(f"wrote {out}; next: unbraid score {out / f'codes_{trained[0]}.npz'}")
 
 
 def _check_not_theirs(out: Path, n_members: int, *, has_run: bool) -> None:

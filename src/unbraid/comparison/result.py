@@ -12,7 +12,7 @@ import pandas as pd
 from unbraid._base.files import write_text
 from unbraid._base.pages import page_of
 from unbraid._base.record import write_json
-from unbraid._base.text import as_cell
+from unbraid._base.text import as_csv
 from unbraid.comparison.differences import Difference, find_differences
 from unbraid.comparison.verdict import caveats, unlike, untested, verdict
 from unbraid.results.report import Report
@@ -97,7 +97,7 @@ class Comparison(Mapping[str, Report]):
 
     def to_csv(self, path: str | Path) -> Path:
         """Write :meth:`table` as CSV."""
-        return write_text(path, self.table().map(as_cell).rename(index=as_cell).to_csv())
+        return write_text(path, as_csv(self.table(), index=True))
 
     def to_html(self, path: str | Path) -> Path:
         """Write one self-contained page that shows the scores side by side."""

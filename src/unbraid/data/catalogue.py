@@ -112,15 +112,17 @@ def find_file(entry: DatasetEntry, file: DataFile, folder: Path) -> Path | None:
     return next((path for path in found if path.exists()), None)
 
 
-def load_dataset(name: str, folder: str | Path | None = None) -> FactorDataset:
+def load_dataset(name: str, folder: str | Path | None = None, *, memory: str | int | None = None) -> FactorDataset:
     """Open a data set by its name.
 
     Args:
         name: One of :data:`DATASETS`; ``unbraid data list`` prints them.
         folder: Where files are, in a folder named after the set or as they are; by default the folder in the
             environment variable ``UNBRAID_DATA``, or ``~/.cache/unbraid/data``. Sprites need none.
+        memory: Memory that the data may take, such as ``"8G"``; by default what is available.
 
     Raises:
+        TooMuchMemoryError: The file's header states more than that; nothing was read.
         ValueError: An unknown name, a file that is not there (with where to get it and where to put it), or one that
             is damaged or has another shape than published.
 
@@ -134,7 +136,7 @@ def load_dataset(name: str, folder: str | Path | None = None) -> FactorDataset:
         return entry.read()
     first = check_files(name, folder)[0]
     whole = len(entry.files) == 1 and (first.name == entry.files[0].name or first.is_dir())
-    return entry.read(first if whole else first.parent)
+    return entry.read(first if whole else first.parent, memory=memory)
 
 
 def check_files(name: str, folder: str | Path | None = None) -> list[Path]:

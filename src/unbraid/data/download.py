@@ -34,7 +34,7 @@ from urllib.request import (
     UnknownHandler,
 )
 
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid.data.mnist import EMNIST_ARCHIVE, idx_names
 from unbraid.data.official import ARCHIVE as CARS3D_ARCHIVE
 from unbraid.data.official import FOLDERS as CARS3D_FOLDERS
@@ -181,7 +181,7 @@ MOST_BYTES = 20 * 10**9
 
 
 def fetch_file(
-    file: DataFile, folder: Path, *, show: bool | None = None, on_wait: Callable[[str], object] = lambda _: None
+    file: DataFile, folder: Path, *, show: Show = None, on_wait: Callable[[str], object] = lambda _: None
 ) -> Path:
     """Fetch a file into a folder.
 
@@ -191,7 +191,7 @@ def fetch_file(
     Args:
         file: What to fetch.
         folder: Where to; it is made if it does not exist.
-        show: Whether to show a progress bar; ``None`` for when standard error is a terminal.
+        show: As in :func:`unbraid._base.progress.track`; by default a progress bar when standard error is a terminal.
         on_wait: Called with a sentence if another process is fetching the file.
 
     Returns:
@@ -211,7 +211,7 @@ def fetch_file(
     return target
 
 
-def _fetch(file: DataFile, target: Path, partial: Path, show: bool | None) -> None:
+def _fetch(file: DataFile, target: Path, partial: Path, show: Show) -> None:
     folder = target.parent
     try:
         _download(file, partial, show)
@@ -287,7 +287,7 @@ def _is_open_as(lock: int, path: Path) -> bool:
         return False
 
 
-def find_fault(file: DataFile, path: Path, *, show: bool | None = None) -> str | None:
+def find_fault(file: DataFile, path: Path, *, show: Show = None) -> str | None:
     """Compare a file with its published length and checksum; return the end of a sentence on the fault, or ``None``."""
     n_bytes = path.stat().st_size
     if file.n_bytes is None and n_bytes > MOST_BYTES:
@@ -301,7 +301,7 @@ def find_fault(file: DataFile, path: Path, *, show: bool | None = None) -> str |
     return None if found == expected else f"must have the {kind} checksum {expected}, got {found}"
 
 
-def _download(file: DataFile, partial: Path, show: bool | None) -> None:
+def _download(file: DataFile, partial: Path, show: Show) -> None:
     """Bring ``partial`` to its full length."""
     start = partial.stat().st_size if partial.exists() else 0
     if start and start == file.n_bytes:
@@ -357,7 +357,7 @@ def _open(request: Request) -> Any:
     return found[0]
 
 
-def _receive(reply: Any, partial: Path, start: int, show: bool | None, *, most: int) -> None:
+def _receive(reply: Any, partial: Path, start: int, show: Show, *, most: int) -> None:
     """Write what arrives after the first ``start`` bytes of a file, which has ``most`` bytes at most."""
     length = reply.headers.get("Content-Length")
     remaining = int(length) if length is not None else None
@@ -385,7 +385,7 @@ def _receive(reply: Any, partial: Path, start: int, show: bool | None, *, most: 
         raise http.client.IncompleteRead(b"", remaining - received)
 
 
-def _checksum(path: Path, kind: str, show: bool | None) -> str:
+def _checksum(path: Path, kind: str, show: Show) -> str:
     digest = hashlib.new(kind, usedforsecurity=False)
     with path.open("rb") as content, track(-(-path.stat().st_size // CHUNK), show, doing="checking (MiB)") as progress:
         while data := content.read(CHUNK):

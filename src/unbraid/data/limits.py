@@ -6,6 +6,7 @@ import gzip
 import io
 import math
 from collections.abc import Sequence
+from pathlib import Path
 
 GIB = 2**30
 #: Bytes of an array in memory: MPI3D, the largest set, has 12 GiB.
@@ -16,8 +17,8 @@ MOST_BYTES_SMALL = 2 * GIB
 MOST_BYTES_CAR = GIB // 4
 
 
-class TooLargeError(ValueError):
-    """An array is larger than any of its kind."""
+class WrongSizeError(ValueError):
+    """An array is empty, or larger than any of its kind."""
 
 
 def check_n_bytes(source: str, shape: Sequence[int], itemsize: int, most: int = MOST_BYTES) -> int:
@@ -30,14 +31,27 @@ def check_n_bytes(source: str, shape: Sequence[int], itemsize: int, most: int = 
         most: Bytes that are read at most.
 
     Raises:
-        TooLargeError: More bytes than an array of this kind has, or a negative length.
+        WrongSizeError: More bytes than an array of this kind has, or an axis without any.
     """
     n_bytes = math.prod(shape) * itemsize
-    if min(shape, default=0) < 0 or n_bytes > most:
-        raise TooLargeError(
+    if 0 in shape:
+        raise WrongSizeError(f"{source} must not be empty, got the shape {tuple(shape)}; fetch the published file.")
+    if min(shape, default=1) < 0 or n_bytes > most:
+        raise WrongSizeError(
             f"{source} must have at most {most / GIB:g} GiB, got the shape {tuple(shape)}; fetch the published file."
         )
     return n_bytes
+
+
+def bytes_of_file(path: Path, most: int) -> bytes:
+    """Return what a file holds.
+
+    Raises:
+        WrongSizeError: It is longer than ``most``; nothing was read.
+        OSError: It cannot be read.
+    """
+    check_n_bytes(f"file {str(path)!r}", (max(1, path.stat().st_size),), 1, most)
+    return path.read_bytes()
 
 
 def unzipped(content: bytes, n_bytes: int) -> bytes:

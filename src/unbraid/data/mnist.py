@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from unbraid._base.arrays import ByteArray, IntArray
+from unbraid._base.memory import check_memory
 from unbraid.data.dataset import LabelledImages
-from unbraid.data.limits import MOST_BYTES_SMALL, check_n_bytes, unzipped
+from unbraid.data.limits import MOST_BYTES_SMALL, bytes_of_file, check_n_bytes, unzipped
 
 GZIP_MAGIC = b"\x1f\x8b"
-UNSIGNED_BYTE, MOST_AXES = 0x08, 255
+UNSIGNED_BYTE, MOST_AXES = 0x08, 3
 #: Names of the two files of a part, after ``train-`` or ``t10k-``, and their numbers of axes.
 CONTENTS = {"images": 3, "labels": 1}
 
@@ -47,6 +48,8 @@ def parse_idx(content: bytes, name: str) -> ByteArray:
     if data[2] != UNSIGNED_BYTE:
         raise ValueError(f"file {name!r} must hold unsigned bytes (IDX type 08), got type {data[2]:02x}.")
     n_axes = data[3]
+    if n_axes > MOST_AXES:
+        raise ValueError(f"file {name!r} must have {MOST_AXES} axes at most, got {n_axes}; fetch it again.")
     start = 4 + 4 * n_axes
     if len(data) < start:
         raise ValueError(f"file {name!r} ends within its header, after {len(data)} bytes; fetch it again.")
@@ -117,7 +120,7 @@ def _read_content(folder: Path, part: str, content: str, path: Path | None) -> B
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return bytes_of_file(path, MOST_BYTES_SMALL)
     except OSError as error:
         raise ValueError(f"file {str(path)!r} cannot be read: {error.strerror}; fetch it again.") from error
 
@@ -197,17 +200,23 @@ def _digits(images: ByteArray, labels: ByteArray) -> Digits:
 EMNIST_ARCHIVE = "gzip.zip"
 
 
-def read_mnist(folder: Path) -> LabelledImages:
+#: Bytes of the largest split of MNIST and EMNIST, which is small beside what reading it takes.
+MOST_PICTURE_BYTES = 240_000 * 28 * 28
+
+
+def read_mnist(folder: Path, memory: str | int | None = None) -> LabelledImages:
     """Return the training digits; :func:`mnist_digits` returns the test digits as well."""
+    check_memory(f"digits in {str(folder)!r}", MOST_PICTURE_BYTES, memory)
     digits, _ = mnist_digits(folder)
     return LabelledImages(digits.images, digits.labels, name="digit")
 
 
-def read_emnist(place: Path, split: str) -> LabelledImages:
+def read_emnist(place: Path, split: str, memory: str | int | None = None) -> LabelledImages:
     """Read the training part of one split, from the archive or from a folder it was unpacked to.
 
     Pictures are stored on their side, rows for columns; they are put upright.
     """
+    check_memory(f"digits and letters in {str(place)!r}", 3 * MOST_PICTURE_BYTES, memory)
     part = f"emnist-{split}-train"
     read = read_part(place, part) if place.is_dir() else _in_archive(place, part)
     if read is None:
@@ -239,8 +248,3 @@ def _in_archive(path: Path, part: str) -> tuple[ByteArray, ByteArray]:
     except OSError as error:
         raise ValueError(f"file {str(path)!r} cannot be read: {error.strerror or error}.") from error
     return images, labels
-
-
-def _member(archive: zipfile.ZipFile, name: str, source: str) -> ByteArray:
-    check_n_bytes(f"file {source!r}", (archive.getinfo(name).file_size,), 1, MOST_BYTES_SMALL)
-    return parse_idx(archive.read(name), source)

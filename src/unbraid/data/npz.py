@@ -36,6 +36,11 @@ class Member:
         """Name of the file in error messages."""
         return f"array {self.name!r} of {str(self.path)!r}"
 
+    @property
+    def is_mapped(self) -> bool:
+        """Whether it is read from the file as it is needed, since it is not compressed."""
+        return self.info.compress_type == zipfile.ZIP_STORED
+
 
 def open_member(path: Path, name: str) -> Member:
     """Read the header of an array.
@@ -57,10 +62,15 @@ def open_member(path: Path, name: str) -> Member:
         raise ValueError(f"{member.source} holds Python objects (a pickle), which are never loaded.")
     if fortran_order and len(shape) > 1:
         raise ValueError(f"{member.source} must be stored row by row (C order); save it again.")
-    if member.header + n_bytes != member.info.file_size:
-        with _reading(path):
-            raise EOFError
+    _check_whole(member, n_bytes)
     return member
+
+
+def _check_whole(member: Member, n_bytes: int) -> None:
+    """Raise where the archive has fewer or more bytes than the header of the array states."""
+    if member.header + n_bytes != member.info.file_size:
+        with _reading(member.path):
+            raise EOFError
 
 
 def read_chunks(member: Member, *, doing: str) -> Iterator[AnyArray]:
@@ -86,7 +96,7 @@ def read_chunks(member: Member, *, doing: str) -> Iterator[AnyArray]:
 
 def read_member(member: Member, *, doing: str) -> AnyArray:
     """Return an array: from the file as it is needed if it is stored as it is, in memory if it is compressed."""
-    if member.info.compress_type == zipfile.ZIP_STORED:
+    if member.is_mapped:
         return _mapped(member)
     whole = np.empty(member.shape, dtype=member.dtype)
     start = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 import re
 import struct
 import tarfile
@@ -15,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.arrays import AnyArray, ByteArray
+from unbraid._base.memory import check_memory
 from unbraid._base.optional import require
 from unbraid._base.progress import track
-from unbraid.data.dataset import ImageGrid, PackedGrid, grid_order, shrink
-from unbraid.data.limits import MOST_BYTES_CAR, MOST_BYTES_SMALL, TooLargeError, check_n_bytes, unzipped
+from unbraid.data.dataset import SIDE, ImageGrid, PackedGrid, grid_order, shrink
+from unbraid.data.limits import MOST_BYTES_CAR, MOST_BYTES_SMALL, WrongSizeError, bytes_of_file, check_n_bytes, unzipped
 from unbraid.data.npz import Member, open_member, read_chunks, read_member
 from unbraid.data.synthetic import KINDS as MPI3D_KINDS
 from unbraid.data.synthetic import NAMES as MPI3D_NAMES
@@ -31,11 +33,14 @@ DSPRITES_KINDS = ("categorical", "categorical", "ordinal", "circular:{last}", "o
 SHAPES3D_NAMES = ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation")
 SHAPES3D_KINDS = ("circular:{size}", "circular:{size}", "circular:{size}", "ordinal", "categorical", "ordinal")
 
+#: Copies of an array while it is read: the bytes of the file or the order of the rows beside the array itself.
+COPIES = 2
+
 #: The photographs of everyday things have fewer colours and shapes.
 MPI3D_COMPLEX_SIZES = (4, 4, *MPI3D_SIZES[2:])
 
 
-def read_dsprites(path: Path) -> PackedGrid:
+def read_dsprites(path: Path, memory: str | int | None = None) -> PackedGrid:
     """Read dSprites' ``.npz``: the pictures and the classes, not the metadata, which is a pickle."""
     member = open_member(path, "imgs")
     labels = open_member(path, "latents_classes")
@@ -45,6 +50,8 @@ def read_dsprites(path: Path) -> PackedGrid:
         raise ValueError(
             f"array 'latents_classes' of {str(path)!r} must be {(member.shape[0], 6)}, got {labels.shape}."
         )
+    n_bytes = math.prod(member.shape) // 8 + math.prod(labels.shape) * labels.dtype.itemsize
+    check_memory(member.source, COPIES * n_bytes, memory)
     classes = read_member(labels, doing="reading dsprites")
     order, sizes = grid_order(classes, f"file {str(path)!r}")
     bits = _read_bits(member)
@@ -58,7 +65,7 @@ def read_dsprites(path: Path) -> PackedGrid:
     )
 
 
-def read_shapes3d(path: Path) -> ImageGrid:
+def read_shapes3d(path: Path, memory: str | int | None = None) -> ImageGrid:
     """Read Shapes3D's ``.h5`` into memory."""
     require("shapes3d", "h5py", extra="train")
     import h5py
@@ -68,7 +75,8 @@ def read_shapes3d(path: Path) -> ImageGrid:
             missing = [name for name in ("images", "labels") if name not in file]
             if missing:
                 raise ValueError(f"file {str(path)!r} must hold 'images' and 'labels', got {', '.join(file)}.")
-            _check_shapes3d(path, file["images"], file["labels"])
+            n_bytes = _check_shapes3d(path, file["images"], file["labels"])
+            check_memory(f"array 'images' of {str(path)!r}", n_bytes, memory)
             images, labels = np.asarray(file["images"]), np.asarray(file["labels"])
     except (OSError, RuntimeError, KeyError, AttributeError) as error:  # h5py raises these for damaged files
         raise ValueError(f"file {str(path)!r} is damaged, cut short or not HDF5; fetch it again.") from error
@@ -78,24 +86,26 @@ def read_shapes3d(path: Path) -> ImageGrid:
     return ImageGrid(in_order, names=SHAPES3D_NAMES, sizes=sizes, kinds=kinds)
 
 
-def _check_shapes3d(path: Path, images: Any, labels: Any) -> None:
-    """Raise unless both arrays, which are not read yet, have the shapes of the published ones."""
+def _check_shapes3d(path: Path, images: Any, labels: Any) -> int:
+    """Return the bytes of two arrays that are not read yet; raise unless they have the shapes of the published ones."""
     n_rows, *picture = images.shape or (0,)
     if len(picture) != 3 or images.dtype != np.uint8 or labels.shape != (n_rows, len(SHAPES3D_NAMES)):
         raise ValueError(
             f"file {str(path)!r} must hold bytes of shape (n, height, width, 3) and labels of shape (n, 6), "
             f"got {images.dtype} of shape {images.shape} and {labels.shape}."
         )
-    for name, array in (("images", images), ("labels", labels)):
-        check_n_bytes(f"array {name!r} of {str(path)!r}", array.shape, array.dtype.itemsize)
+    arrays = (("images", images), ("labels", labels))
+    return sum(check_n_bytes(f"array {name!r} of {str(path)!r}", one.shape, one.dtype.itemsize) for name, one in arrays)
 
 
-def read_mpi3d(path: Path, sizes: tuple[int, ...] = MPI3D_SIZES) -> ImageGrid:
+def read_mpi3d(path: Path, sizes: tuple[int, ...] = MPI3D_SIZES, memory: str | int | None = None) -> ImageGrid:
     """Read one version of MPI3D: the file has the pictures of the whole grid in order, and nothing else."""
     member = open_member(path, "images")
     n_rows = int(np.prod(sizes))
     if len(member.shape) != 4 or member.shape[0] != n_rows or member.shape[3] != 3 or member.dtype != np.uint8:
         raise ValueError(f"{member.source} must be bytes of shape ({n_rows}, height, width, 3), got {_what(member)}.")
+    if not member.is_mapped:
+        check_memory(member.source, math.prod(member.shape), memory, cure="save it with numpy.savez, not compressed")
     images: ByteArray = read_member(member, doing="reading mpi3d")
     return ImageGrid(images, names=MPI3D_NAMES, sizes=sizes, kinds=MPI3D_KINDS)
 
@@ -122,6 +132,8 @@ ARCHIVE = "nips2015-analogy-data.tar.gz"
 FOLDERS = ("cars", "data/cars")
 CAR = re.compile(r"(?:^|/)cars/([^/.][^/]*\.mat)$")
 N_CARS = 183
+#: Bytes of all cars once they are small.
+CARS_BYTES = N_CARS * 96 * SIDE * SIDE * 3
 #: Bytes of a value by MATLAB's name of its type; of other types 8 at most.
 MATLAB_BYTES = {"uint8": 1, "int8": 1, "logical": 1, "char": 1, "uint16": 2, "int16": 2}
 #: What scipy raises for a damaged MATLAB file; some of it by accident, as where it ends too soon.
@@ -131,11 +143,12 @@ UNREADABLE = (
 )
 
 
-def read_cars3d(place: Path) -> ImageGrid:
+def read_cars3d(place: Path, memory: str | int | None = None) -> ImageGrid:
     """Read the archive, or a folder of cars, as 64 × 64 pixels.
 
     Nothing of the archive is written anywhere: cars are read where they are.
     """
+    check_memory(f"cars in {str(place)!r}", COPIES * CARS_BYTES, memory)
     files = _in_folder(place) if place.is_dir() else _in_archive(place)
     cars: dict[str, ByteArray] = {}
     with track(N_CARS, None, doing="reading cars3d") as progress:
@@ -159,7 +172,7 @@ def read_cars3d(place: Path) -> ImageGrid:
 
 def _in_folder(folder: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.glob("*.mat")):
-        yield path.name, path.read_bytes()
+        yield path.name, bytes_of_file(path, MOST_BYTES_CAR)
 
 
 def _in_archive(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -189,7 +202,7 @@ def _car(content: bytes, name: str) -> ByteArray:
             check_n_bytes(f"car {name!r}", shape, MATLAB_BYTES.get(kind, 8), MOST_BYTES_CAR)
         file.seek(0)
         pictures = loadmat(file, variable_names=["im"]).get("im") if found else None
-    except TooLargeError:
+    except WrongSizeError:
         raise
     except (MatReadError, *UNREADABLE) as error:
         raise ValueError(f"car {name!r} is damaged or not a MATLAB file; fetch cars3d again.") from error
@@ -210,13 +223,16 @@ NAMES = ("category", "instance", "elevation", "azimuth", "lighting")
 TYPES: dict[int, np.dtype[Any]] = {0x1E3D4C55: np.dtype("u1"), 0x1E3D4C54: np.dtype("<i4")}
 CHUNK = 1000
 MOST_AXES = 8
+#: Bytes of the pictures of one part, two cameras.
+NORB_PART_BYTES = 24_300 * 2 * 96 * 96
 
 
-def read_smallnorb(folder: Path) -> ImageGrid:
+def read_smallnorb(folder: Path, memory: str | int | None = None) -> ImageGrid:
     """Read the left picture of each pair, as 64 × 64 pixels; one part alone is a grid of half as many instances."""
     parts = [part for part in PARTS if any(_find(folder, part, content) for content in CONTENTS)]
     if not parts:
         raise ValueError(f"data folder {str(folder)!r} has no {PARTS[0]}-dat.mat (it may end in .gz).")
+    check_memory(f"smallnorb in {str(folder)!r}", len(parts) * COPIES * NORB_PART_BYTES, memory)
     read = [_read_part(folder, part) for part in parts]
     images = np.concatenate([pictures for pictures, _ in read])
     labels = np.concatenate([classes for _, classes in read])
@@ -286,7 +302,8 @@ def _bytes_of(path: Path, n_bytes: int) -> bytes:
     """Return the first bytes of a file, unpacked."""
     try:
         with path.open("rb") as file:
-            return unzipped(file.read(), n_bytes) if path.suffix == ".gz" else file.read(n_bytes)
+            is_zipped = path.suffix == ".gz"
+            return unzipped(bytes_of_file(path, MOST_BYTES_SMALL), n_bytes) if is_zipped else file.read(n_bytes)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"file {str(path)!r} is compressed but cut short or damaged; fetch it again.") from error
     except OSError as error:

@@ -14,7 +14,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.arrays import FloatArray, IntArray
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid.downstream.predictors import PREDICTORS, Predictor, check_predictor
 from unbraid.downstream.segmentation import find_masks
 from unbraid.downstream.tasks import Pictures, Target, build_target, check_task, tasks_for
@@ -270,7 +270,7 @@ def solve_all(
     test_rows: Any = None,
     seed: int = 0,
     pictures: Pictures | None = None,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> pd.DataFrame:
     """Solve every task with every predictor at every training size, on the same test rows.
 

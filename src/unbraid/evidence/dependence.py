@@ -8,7 +8,6 @@ from itertools import combinations
 import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
-from unbraid.evidence.counting import entropy
 from unbraid.evidence.information import factor_labels
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
@@ -71,14 +70,16 @@ def factor_dependence(rep: Representation, rng: np.random.Generator) -> FactorDe
     if rep.n_factors < 2:
         return None
     labels = [coarse_labels(factor) for factor in rep.factors]
-    pairs = list(combinations(range(rep.n_factors), 2))
-    limit = int(np.clip(MOST_COUNTS // (len(pairs) * N_SHUFFLES), FEWEST_ROWS, MOST_ROWS))
+    n_pairs = rep.n_factors * (rep.n_factors - 1) // 2
+    limit = int(np.clip(MOST_COUNTS // (n_pairs * N_SHUFFLES), FEWEST_ROWS, MOST_ROWS))
     if rep.n_samples > limit:
         rows = rng.permutation(rep.n_samples)[:limit]
         labels = [column[rows] for column in labels]
     sizes = [int(column.max()) + 1 for column in labels]
-    observed, ceiling = _pairwise(labels, sizes, pairs)
-    shuffled = np.stack([_pairwise(_shuffled(labels, rng), sizes, pairs)[0] for _ in range(N_SHUFFLES)])
+    whole: FloatArray = np.arange(len(labels[0]) + 1, dtype=np.float64)
+    terms = whole * np.log(np.maximum(whole, 1))
+    observed, ceiling = pairwise_information(labels, sizes, terms)
+    shuffled = np.stack([pairwise_information(_shuffled(labels, rng), sizes, terms)[0] for _ in range(N_SHUFFLES)])
     mean, deviation = shuffled.mean(axis=0), shuffled.std(axis=0, ddof=1)
     deviation = np.where(deviation > 0, deviation, np.inf)
     largest = ((shuffled - mean) / deviation).max(axis=1)
@@ -88,13 +89,13 @@ def factor_dependence(rep: Representation, rng: np.random.Generator) -> FactorDe
     strengths = np.clip((observed - mean) / room, 0.0, 1.0)
     found = [
         FactorPair(
-            first=rep.factor_names[i],
-            second=rep.factor_names[k],
+            first=first,
+            second=second,
             strength=float(strength),
             p_value=float(p),
             depends=bool(p <= LEVEL and strength >= LEAST_STRENGTH),
         )
-        for (i, k), strength, p in zip(pairs, strengths, p_values, strict=True)
+        for (first, second), strength, p in zip(combinations(rep.factor_names, 2), strengths, p_values, strict=True)
     ]
     found.sort(key=lambda pair: -pair.strength)
     return FactorDependence(pairs=tuple(found), level=LEVEL, n_shuffles=N_SHUFFLES)
@@ -116,23 +117,40 @@ def coarse_labels(factor: Factor) -> IntArray:
     return result
 
 
-def _pairwise(labels: list[IntArray], sizes: list[int], pairs: list[tuple[int, int]]) -> tuple[FloatArray, FloatArray]:
-    """Mutual information of each pair, and its upper bound: the smaller of the two entropies."""
-    information, ceiling = np.zeros(len(pairs)), np.zeros(len(pairs))
-    for place, (i, k) in enumerate(pairs):
-        counts = _joint(labels[i], labels[k], sizes[i], sizes[k])
-        first, second = entropy(counts.sum(axis=1)), entropy(counts.sum(axis=0))
-        information[place] = first + second - entropy(counts.ravel())
-        ceiling[place] = min(first, second)
-    return information, ceiling
+def pairwise_information(labels: list[IntArray], sizes: list[int], terms: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mutual information of every two factors, and its upper bound: the smaller of the two entropies.
+
+    ``terms`` has n log n of every count n up to the number of rows.
+    """
+    starts = np.cumsum([0, *(size + 1 for size in sizes)])  # a level more, the last, for rows without a label
+    columns = np.stack([np.where(column >= 0, column, size) for column, size in zip(labels, sizes, strict=True)])
+    columns += starts[:-1, None]
+    information, ceiling = [], []
+    for i in range(len(labels) - 1):
+        counts = _joint_with_later(columns, starts, sizes, i)
+        blocks = starts[i + 1 : -1] - starts[i + 1]
+        by_first = np.add.reduceat(counts, blocks, axis=1)
+        total = by_first.sum(axis=0)
+        scale = np.maximum(total, 1)
+        logs = np.log(scale)
+        first = logs - terms[by_first].sum(axis=0) / scale
+        second = logs - np.add.reduceat(terms[counts.sum(axis=0)], blocks) / scale
+        joint = logs - np.add.reduceat(terms[counts].sum(axis=0), blocks) / scale
+        information.append(first + second - joint)
+        ceiling.append(np.minimum(first, second))
+    return np.concatenate(information), np.concatenate(ceiling)
 
 
-def _joint(first: IntArray, second: IntArray, n_first: int, n_second: int) -> FloatArray:
-    both = (first >= 0) & (second >= 0)
-    if not both.all():
-        first, second = first[both], second[both]
-    counts = np.bincount(first * n_second + second, minlength=n_first * n_second)
-    return counts.reshape(n_first, n_second).astype(np.float64)
+def _joint_with_later(columns: IntArray, starts: IntArray, sizes: list[int], i: int) -> IntArray:
+    """Counts of a factor's levels with those of all later factors side by side, 0 where either is not labelled.
+
+    All pairs of a factor are counted at once: with hundreds of factors, a call for each pair would take minutes.
+    """
+    start, width = starts[i + 1], starts[-1] - starts[i + 1]
+    cells = columns[i + 1 :] + ((columns[i] - starts[i]) * width - start)
+    counts = np.bincount(cells.ravel(), minlength=(sizes[i] + 1) * width).reshape(-1, width)
+    counts[:, starts[i + 2 :] - 1 - start] = 0
+    return counts[:-1]
 
 
 def _shuffled(labels: list[IntArray], rng: np.random.Generator) -> list[IntArray]:

@@ -10,9 +10,10 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
-from unbraid._base.progress import track
+from unbraid._base.memory import parse_memory
+from unbraid._base.progress import Show, track
 from unbraid._base.record import provenance
-from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY
+from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY, check_samples
 from unbraid.evidence.jacobians.priors import GaussianMixture, Latents, draw_latents
 from unbraid.evidence.jacobians.sources import JacobianSource, decoder_jacobians, precomputed
 from unbraid.evidence.jacobians.statistics import GramStatistics, collect
@@ -70,7 +71,7 @@ def analyze(
     device: str | None = None,
     memory: str | int = DEFAULT_MEMORY,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> ManifoldAnalysis:
     r"""Measure which latents of a decoder matter, and which move the data in the same directions.
 
@@ -98,7 +99,9 @@ def analyze(
         mode: ``"forward"``, ``"reverse"`` or ``"auto"``, the cheaper one.
         dtype: ``"float32"`` or ``"float64"``; by default the module's own.
         device: Such as ``"cuda"``; by default the module's own.
-        memory: Budget for Jacobians and passes, such as ``"2GiB"``. It changes the time, not the result.
+        memory: Budget for Jacobians and passes, such as ``"2GiB"``. It changes the time, not the result. What cannot be
+            divided, one sample's Jacobian and a few numbers of every sample, must fit into the budget or into the
+            memory that is available.
         seed: Same seed, same latents, on any device.
         progress: Whether to show a bar; by default on a terminal.
 
@@ -107,6 +110,7 @@ def analyze(
 
     Raises:
         TypeError: A decoder that cannot be called, or returns something other than one tensor.
+        TooMuchMemoryError: One sample's Jacobian, or the numbers of all samples, would not fit; a ValueError.
         ValueError: More latents than outputs, samples of a batch that mix, outputs that are random, not finite or
             detached, a partition that does not cover the latents, or torch missing.
 
@@ -210,6 +214,7 @@ def _source(
         if latent_dim is not None and latent_dim != ready.latent_dim:
             raise ValueError(f"latent_dim must be {ready.latent_dim}, the last axis of jacobians, got {latent_dim}.")
         return ready, None
+    check_samples(n_samples, latent_dim or 1, parse_memory(memory))
     latents = draw_latents(prior, n_samples, latent_dim, np.random.default_rng(seed))
     return decoder_jacobians(decoder, latents, mode=mode, dtype=dtype, device=device, memory=memory), latents
 

@@ -16,7 +16,7 @@ from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.files import write_text
 from unbraid._base.optional import require
 from unbraid._base.pages import page_of
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid._base.record import JsonResult, provenance
 from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY
 from unbraid.evidence.jacobians.priors import draw_latents
@@ -120,7 +120,7 @@ def compare(
     device: str | None = None,
     memory: str | int = DEFAULT_MEMORY,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> ManifoldComparison:
     r"""Measure which latents of two decoders move the data in the same directions.
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from unbraid._base.arrays import FloatArray
-from unbraid.evidence.jacobians.budget import parse_memory
+from unbraid._base.memory import parse_memory
 from unbraid.evidence.jacobians.decoder import DecoderJacobians, make_source, own_place
 from unbraid.evidence.jacobians.priors import Latents
 

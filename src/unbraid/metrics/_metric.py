@@ -1,7 +1,7 @@
 """The row of a metric, the source of its evidence, and the parts of both."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from inspect import signature
@@ -57,6 +57,32 @@ class Cost(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InputSize:
+    """Sizes of a representation, as far as the memory of its evidence depends on them.
+
+    Attributes:
+        n_rows: Number of rows.
+        n_codes: Number of codes.
+        n_factors: Number of factors.
+        n_levels: Most values of a factor whose values are classes or bins.
+    """
+
+    n_rows: int
+    n_codes: int
+    n_factors: int
+    n_levels: int
+
+    @property
+    def n_bytes(self) -> int:
+        """Codes and factors as floats."""
+        return 8 * self.n_rows * (self.n_codes + self.n_factors)
+
+    def of_rows(self, n_rows: int) -> "InputSize":
+        """Return the sizes with fewer rows."""
+        return replace(self, n_rows=min(n_rows, self.n_rows))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """One kind of evidence: its function, and the method of its confidence intervals.
 
@@ -78,6 +104,8 @@ class Source:
         seconds: CPU seconds at 2 000 and at 20 000 rows, for codes of ten columns and the factors of dSprites; studies
             estimate their cost from it, and ``benchmarks/study.py`` measures it.
         uses_workers: Can gather in several threads at once.
+        memory: ``(size, options) -> bytes``: peak memory of gathering the evidence once, beside the input, within a
+            factor of about two; ``benchmarks/limits.py`` measures it.
     """
 
     name: str
@@ -86,6 +114,7 @@ class Source:
     n_replicates: int
     n_nulls: int
     seconds: tuple[float, float]
+    memory: Callable[[InputSize, Any], float]
     resample: Callable[..., list[Any]] | None = None
     redraw: Callable[..., list[Any]] | None = None
     lighten: Callable[[Any], Any] | None = None

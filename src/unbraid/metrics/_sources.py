@@ -1,6 +1,8 @@
 """Kinds of evidence that metrics share."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from unbraid.evidence.association import CorrelationOptions, NoOptions, code_covariance, correlations, predictability
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
@@ -30,9 +32,75 @@ from unbraid.evidence.linear import (
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
-from unbraid.metrics._metric import Source
+from unbraid.metrics._metric import InputSize, Source
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
-from unbraid.probes.trees import BoostingOptions, ForestOptions, boosting_importance, forest_importance
+from unbraid.probes.trees import MAX_ROWS_A_TREE, BoostingOptions, ForestOptions, boosting_importance, forest_importance
+
+#: Bytes of a node of a tree, without and for each class; of a bin of a histogram that a leaf keeps while trees grow.
+NODE_BYTES, CLASS_BYTES, BIN_BYTES = 64, 16, 20
+#: Most leaves of a tree of LightGBM, and its bins of a code.
+MOST_LEAVES, TREE_BINS = 2048, 256
+#: Blocks of rows, resamples and bytes of a cell of the tables that resampled information is counted in.
+CELL_BYTES = 1600
+#: Rows that subspaces are fitted on at most.
+SUBSPACE_ROWS = 20_000
+
+
+def _copies(times: float) -> Callable[[InputSize, Any], float]:
+    """Memory of so many copies of codes and factors."""
+    return lambda size, options: times * size.n_bytes
+
+
+def _copies_and_products(times: float) -> Callable[[InputSize, Any], float]:
+    """Memory of copies, and of the products of every two codes in every row."""
+    return lambda size, options: times * size.n_bytes + 4 * size.n_rows * size.n_codes**2
+
+
+def _group_bytes(size: InputSize, options: GroupOptions) -> float:
+    """Rows of all groups, to fit and to test, drawn at once."""
+    return 4 * size.n_bytes + 24 * options.n_votes * options.group_size * size.n_codes
+
+
+def _table_bytes(size: InputSize, options: InformationOptions) -> float:
+    """Counts of one code with one factor in blocks of rows, and their resamples."""
+    return 2 * size.n_bytes + CELL_BYTES * options.n_bins * max(size.n_levels, options.n_bins)
+
+
+def _tree_bytes(size: InputSize, n_trees: int, min_leaf: int) -> float:
+    """Trees that are kept until they have predicted, and the histograms of one that grows."""
+    n_leaves = min(size.n_rows, MAX_ROWS_A_TREE) / min_leaf
+    kept = 2 * n_leaves * (NODE_BYTES + CLASS_BYTES * max(size.n_levels, 1))
+    histograms = min(n_leaves, MOST_LEAVES) * TREE_BINS * size.n_codes * BIN_BYTES
+    return 6 * size.n_bytes + n_trees * kept + histograms
+
+
+def _regression_bytes(size: InputSize, options: CrossPredictionOptions) -> float:
+    """Forests of one target at a time."""
+    return _tree_bytes(size.of_rows(options.max_rows), options.n_trees, options.min_leaf)
+
+
+def _subspace_bytes(size: InputSize, options: SubspaceOptions) -> float:
+    """Features of the losses along axes, on a part of the rows."""
+    return 5 * size.n_bytes + min(size.n_rows, SUBSPACE_ROWS) * (5000 + 100 * size.n_codes)
+
+
+def _boosting_bytes(size: InputSize, options: BoostingOptions) -> float:
+    """Small trees, and gradients of every class."""
+    trees = options.n_rounds * max(size.n_levels, 1) * options.n_leaves * 2 * NODE_BYTES
+    histograms = options.n_leaves * TREE_BINS * size.n_codes * BIN_BYTES
+    return 4 * size.n_bytes + 32 * size.n_rows * max(size.n_levels, 1) + trees + histograms
+
+
+def _ladder_bytes(size: InputSize, options: LossCapacityOptions) -> float:
+    """Models and predictions of every rung, for all factors."""
+    ladder = as_ladder(options.ladder)
+    needed = 20.0 * size.n_bytes
+    if isinstance(ladder, ForestLadder):
+        needed += size.n_factors * _tree_bytes(size, ladder.n_trees, ladder.min_leaf)
+    if isinstance(ladder, FourierLadder):
+        needed += 16 * size.n_rows * max(ladder.n_features)
+    return needed
+
 
 LIGHT_TREES = 10
 LIGHT_RUNGS, LIGHT_STEPS, LIGHT_SAGE_ROWS = 4, 300, 512
@@ -46,6 +114,7 @@ INFORMATION = Source(
     n_nulls=10,
     resample=resampled_tables,
     seconds=(0.1, 0.44),
+    memory=_table_bytes,
 )
 DIFFERENCES = Source(
     name="differences",
@@ -54,9 +123,16 @@ DIFFERENCES = Source(
     n_replicates=10,
     n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few nulls do not show their range
     seconds=(0.13, 0.48),
+    memory=_group_bytes,
 )
 VARIANCES = Source(
-    name="variances", gather=group_variances, options=GroupOptions, n_replicates=10, n_nulls=3, seconds=(0.11, 0.42)
+    name="variances",
+    gather=group_variances,
+    options=GroupOptions,
+    n_replicates=10,
+    n_nulls=3,
+    seconds=(0.11, 0.42),
+    memory=_group_bytes,
 )
 CONDITIONAL = Source(
     name="conditional",
@@ -65,6 +141,7 @@ CONDITIONAL = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.093, 0.4),
+    memory=_copies(7),
 )
 PREDICTABILITY = Source(
     name="predictability",
@@ -73,6 +150,7 @@ PREDICTABILITY = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.098, 0.44),
+    memory=_copies(4),
 )
 CORRELATION = Source(
     name="correlation",
@@ -81,9 +159,16 @@ CORRELATION = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.091, 0.44),
+    memory=_copies(4),
 )
 REGRESSION = Source(
-    name="regression", gather=linear_fit, options=NoOptions, n_replicates=10, n_nulls=5, seconds=(0.094, 0.42)
+    name="regression",
+    gather=linear_fit,
+    options=NoOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.094, 0.42),
+    memory=_copies(5),
 )
 SEPARATION = Source(
     name="separation",
@@ -93,6 +178,7 @@ SEPARATION = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     seconds=(0.12, 0.81),
+    memory=_copies_and_products(5),
 )
 PREDICTIVE = Source(
     name="predictive",
@@ -102,6 +188,7 @@ PREDICTIVE = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     seconds=(0.15, 1.0),
+    memory=_copies(6),
 )
 LINEAR = Source(
     name="linear",
@@ -111,6 +198,7 @@ LINEAR = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     seconds=(0.15, 0.49),
+    memory=_copies(5),
 )
 FOREST = Source(
     name="forest",
@@ -121,6 +209,7 @@ FOREST = Source(
     lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
     max_replicate_rows=MANY_ROWS,
     seconds=(1.1, 8.9),
+    memory=lambda size, options: _tree_bytes(size, options.n_trees, options.min_leaf),
 )
 BOOSTING = Source(
     name="boosting",
@@ -130,6 +219,7 @@ BOOSTING = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     seconds=(0.36, 1.1),
+    memory=_boosting_bytes,
 )
 SUBSPACES = Source(
     name="subspaces",
@@ -140,6 +230,7 @@ SUBSPACES = Source(
     lighten=lambda options: replace(options, solver="fast"),
     max_replicate_rows=5_000,
     seconds=(0.18, 0.84),
+    memory=_subspace_bytes,
     uses_workers=True,
 )
 
@@ -167,6 +258,7 @@ LOSS_CAPACITY = Source(
     lighten=_light_ladder,
     max_replicate_rows=5_000,
     seconds=(10.0, 15.0),
+    memory=_ladder_bytes,
     uses_workers=True,
 )
 CROSS_PREDICTION = Source(
@@ -178,6 +270,7 @@ CROSS_PREDICTION = Source(
     lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
     max_replicate_rows=5_000,
     seconds=(7.8, 72.0),
+    memory=_regression_bytes,
     uses_workers=True,
 )
 COVARIANCE = Source(
@@ -188,6 +281,7 @@ COVARIANCE = Source(
     n_nulls=5,
     label_free=True,
     seconds=(0.084, 0.39),
+    memory=_copies(4),
 )
 CODE_INFORMATION = Source(
     name="code_information",
@@ -198,4 +292,5 @@ CODE_INFORMATION = Source(
     resample=resampled_code_information,
     label_free=True,
     seconds=(0.086, 0.39),
+    memory=_copies(3),
 )

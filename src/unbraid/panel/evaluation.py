@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
-from unbraid._base.progress import Progress, track
+from unbraid._base.progress import Progress, Show, track
 from unbraid._base.stats import student_quantile
 from unbraid._base.workers import Workers
 from unbraid._version import __version__
@@ -25,6 +25,7 @@ from unbraid.interpret.chance import score_notes
 from unbraid.interpret.dependence import dependence_note, dependence_notes
 from unbraid.interpret.diagnosis import diagnose
 from unbraid.metrics import Metric
+from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
 from unbraid.representation.representation import Representation, as_representation, check_n_factors
 from unbraid.representation.warnings import check_rows, representation_notes
@@ -57,7 +58,8 @@ def evaluate(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     intervals: bool = True,
     nulls: bool = True,
-    progress: bool | None = None,
+    memory: str | int | None = None,
+    progress: Show = None,
     name: str = "a representation",
 ) -> Report:
     """Score a representation with many metrics at once.
@@ -85,7 +87,10 @@ def evaluate(
         options: Further options by metric or family name, as its function takes them.
         intervals: Whether to compute intervals.
         nulls: Whether to compute nulls.
-        progress: Show a progress bar on standard error; by default when that is a terminal.
+        memory: Memory that it may take beside the input, such as ``"8G"``; by default what is available. It is
+            estimated before any work, and changes no number.
+        progress: Show a progress bar on standard error, by default when that is a terminal; ``"lines"``: a line now and
+            then.
         name: Name of the representation in the report.
 
     Returns:
@@ -93,6 +98,7 @@ def evaluate(
 
     Raises:
         ValueError: Bad input, an unknown metric or option.
+        TooMuchMemoryError: It would take more memory than it may; a ValueError.
         TypeError: A file name in place of codes, or names and kinds beside a representation that has its own.
 
     Example:
@@ -111,6 +117,7 @@ def evaluate(
     failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
     shared = {"n_bins": n_bins, "binning": binning}
     plans = plan_evidence([metric for metric in chosen if metric.name not in failures], shared, options or {})
+    check_panel(size_of(rep), plans, n_jobs=workers.n, refits=intervals or nulls, memory=memory)
     started = time.perf_counter()
     tests = partial(factor_dependence, rep, np.random.default_rng([seed, zlib.crc32(b"dependence")]))
     tasks = [(plan, task) for plan in plans for task in _tasks(plan, rep, seed, intervals, nulls, workers)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ import pandas as pd
 from unbraid._base.arrays import AnyArray
 from unbraid._base.checks import did_you_mean, did_you_mean_file
 from unbraid._base.files import write_atomically
+from unbraid._base.memory import check_memory
 from unbraid._base.text import listing
 from unbraid.representation.formats.h5ad import OBS, read_h5ad
 from unbraid.representation.formats.parts import Parts, stacked
@@ -129,6 +131,7 @@ def load(
     factor_columns: str | Sequence[str] = FACTOR_COLUMNS,
     kinds: Sequence[str | None] | Mapping[str, str] | None = None,
     only: Iterable[str] | None = None,
+    memory: str | int | None = None,
 ) -> Representation:
     """Read a representation from a file; its ``source`` records the call.
 
@@ -146,11 +149,16 @@ def load(
             both is a code. The prefix ``factor_`` is taken off the names.
         kinds: Factor kinds, over those in the file.
         only: Names of the factors to keep; the others may be anything, such as constant.
+        memory: Memory that reading may take, such as ``"8G"``; by default what is available. It is estimated from
+            headers before anything is read.
 
     Raises:
+        TooMuchMemoryError: Reading would take more; a ValueError.
         ValueError: The file is missing, damaged, or lacks the arrays or columns it needs.
     """
     kept = only if only is None or isinstance(only, str) else list(only)
+    for file in (*(shard_files(path) or [Path(path)]), *([] if factors is None else [Path(factors)])):
+        check_memory(f"reading {str(file)!r}", file_bytes(file), memory, cure="give fewer rows or columns")
     rep = _read(Path(path), factors, codes, code_columns, factor_columns, kinds, kept)
     given = {"factors": factors, "codes": codes, "code_columns": code_columns, "factor_columns": factor_columns}
     rep.source = _call(path, **given, kinds=kinds, only=kept)
@@ -181,6 +189,45 @@ def load_codes(path: str | Path, *, code_columns: str | Sequence[str] = CODE_COL
     frame = read_shards(shards or [source])
     codes, names = _numeric(frame, pick_columns(frame, source, codes=code_columns, factors=None)[0], source)
     return Representation(codes, code_names=names)
+
+
+#: Copies of a table or array while it becomes a representation: as read, as floats, and as columns of factors.
+COPIES = 3
+#: Copies of a text table beside its own bytes while it is read.
+CSV_COPIES = 6
+
+
+def file_bytes(source: Path) -> int:
+    """Estimate the memory of reading a file from its header; 0 where there is none, which reading it tells better."""
+    suffix = source.suffix.lower()
+    if not source.is_file():
+        return 0
+    if suffix == ".csv":
+        return CSV_COPIES * source.stat().st_size
+    try:
+        if suffix == ".parquet":
+            import pyarrow.parquet as parquet
+
+            about = parquet.read_metadata(source)
+            return COPIES * 8 * int(about.num_rows * about.num_columns)
+        return COPIES * _array_bytes(source)
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
+        return 0
+
+
+def _array_bytes(source: Path) -> int:
+    """Return the bytes that the headers of NumPy's arrays state, eight at least for each number."""
+    with source.open("rb") as file:
+        if source.suffix.lower() == ".npy":
+            return _stated_bytes(file)
+        with zipfile.ZipFile(file) as archive:
+            wanted = [name for name in archive.namelist() if name.removesuffix(".npy") in NPZ_KEYS]
+            return sum(_stated_bytes(archive.open(name)) for name in wanted)
+
+
+def _stated_bytes(file: IO[bytes]) -> int:
+    shape, dtype = _npy_header(file)
+    return math.prod(shape) * max(8, dtype.itemsize)
 
 
 def _read(
@@ -342,13 +389,14 @@ def _codes_of(arrays: Mapping[str, AnyArray], found: Sequence[str], source: Path
 def _npz_shape(archive: zipfile.ZipFile, key: str) -> tuple[int, ...]:
     """Return the shape of an array as its header has it, before the array is unpacked."""
     with archive.open(f"{key}.npy" if f"{key}.npy" in archive.namelist() else key) as file:
-        return _npy_shape(file)
+        return _npy_header(file)[0]
 
 
-def _npy_shape(file: IO[bytes]) -> tuple[int, ...]:
+def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    return tuple(read(file)[0])
+    shape, _, dtype = read(file)
+    return tuple(shape), dtype
 
 
 def _check_shapes(codes: tuple[int, ...], factors: tuple[int, ...]) -> None:
@@ -409,7 +457,7 @@ def _from_npy(source: Path, labels: Labels | None, kinds: Any, only: Iterable[st
     with _plain_data(source), source.open("rb") as file:
         start = file.read(len(np.lib.format.MAGIC_PREFIX))
         file.seek(0)
-        shape = _npy_shape(file) if start == np.lib.format.MAGIC_PREFIX else ()
+        shape = _npy_header(file)[0] if start == np.lib.format.MAGIC_PREFIX else ()
     _check_shapes(shape, _shape(labels))
     return Representation(read_npy(source), _restore_numbers(labels, kinds, None), kinds=kinds, only=only)
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
+from unbraid._base.checks import LEAST_SPREAD
 from unbraid._base.text import listing, quoted
 from unbraid.representation.factor import MAX_LEVELS, Factor, FactorKind, angle_kind, period_text
 from unbraid.representation.representation import Representation
@@ -84,13 +85,23 @@ def _run_length(factors: tuple[Factor, ...]) -> int:
 
 
 FEW_ROWS_A_VALUE = 10
+#: Probes that compare variances with their rounding error lose codes of a smaller spread beside others.
+NARROW = LEAST_SPREAD
 FEW_TURNS, MANY_TURNS = 0.25, 1.5
 
 
 def representation_notes(rep: Representation, n_bins: int = 20) -> tuple[str, ...]:
     """Notes about the representation as a whole, whose continuous numbers are cut into ``n_bins``."""
     about_rows = (*few_rows_note(rep, n_bins), *_unlabelled(rep), *_thin_factors(rep))
-    return (*rep.notes, *_swapped(rep), *_dead_codes(rep), *about_rows, *one_hot_notes(rep), *_kinds(rep))
+    return (
+        *rep.notes,
+        *_swapped(rep),
+        *_dead_codes(rep),
+        *_narrow_codes(rep),
+        *about_rows,
+        *one_hot_notes(rep),
+        *_kinds(rep),
+    )
 
 
 def _dead_codes(rep: Representation) -> list[str]:
@@ -98,6 +109,20 @@ def _dead_codes(rep: Representation) -> list[str]:
     if not dead:
         return []
     return [f"{len(dead)} of {rep.n_codes} codes are constant and encode nothing: {listing(dead)}."]
+
+
+def _narrow_codes(rep: Representation) -> list[str]:
+    """Return a note on codes that vary by so little that probes may take them for constant."""
+    spreads = np.ptp(rep.codes, axis=0)
+    narrow = [
+        f"{name} ({spread:.2g})" for name, spread in zip(rep.code_names, spreads, strict=True) if 0 < spread < NARROW
+    ]
+    if not narrow:
+        return []
+    return [
+        f"Codes that spread over less than {NARROW:g} may count as constant in some scores: {listing(narrow)}. "
+        "Multiply them by a constant if they mean something, or drop them."
+    ]
 
 
 def _unlabelled(rep: Representation) -> list[str]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.images import png
+from unbraid._base.progress import Show
 from unbraid.data.coloured import BACKGROUND_COLOURS, DIGIT_COLOURS, ColouredDigits
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def learn_codes(
     *,
     device: str = "cpu",
     seed: int,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> ColouredCodes:
     """Train a VAE, encode the training and the test set, and generate digits in the styles of the test set."""
     pictures, held_out = _pictures(train), _pictures(test)
@@ -208,9 +209,7 @@ def learn_codes(
     )
 
 
-def _trained(
-    data: ColouredDigits, settings: VaeSettings, *, device: str, seed: int, progress: bool | None
-) -> TrainedEnsemble:
+def _trained(data: ColouredDigits, settings: VaeSettings, *, device: str, seed: int, progress: Show) -> TrainedEnsemble:
     """Train the VAE of App. D: mean squared error over pixels, plus beta times the divergence summed over codes.
 
     The Gaussian likelihood of the ensembles has half the summed squared error in place of the mean. All of the loss is

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid.data.synthetic import cosine_dependence
 from unbraid.evidence.cross_prediction import CrossPredictionOptions
 from unbraid.evidence.regressors import Scaling
@@ -164,7 +164,7 @@ def dependent_cosine(
     scaling: Scaling = "range",
     predictions: Predictions = "cross_fitted",
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> CosineTables:
     """Reproduce Tables 2, 3, 4, 10 and 11 of the paper on dependent factors (arXiv:2408.07016).
 

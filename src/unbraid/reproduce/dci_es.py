@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid.comparison.result import compare
 from unbraid.data.synthetic import LabelCodes, best_noisy_predictions, mpi3d_labels
 from unbraid.panel.evaluation import evaluate
@@ -144,7 +144,7 @@ def dci_es_table1(
     n_seeds: int = 3,
     widths: tuple[int, ...] = MLPLadder().widths,
     n_trees: int = 100,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> ESTable:
     """Reproduce the rows of Table 1 of DCI-ES (arXiv:2210.00364) that need no images.
 

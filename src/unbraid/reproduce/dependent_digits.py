@@ -14,7 +14,7 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.files import write_text
 from unbraid._base.optional import require
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid.data.coloured import ColouredDigits, coloured_digits
 from unbraid.data.mnist import Digits, bundled_digits, mnist_digits
 from unbraid.metrics import dci_linear, dependent, explicitness, mig, modularity, sap, z_min_var
@@ -134,7 +134,7 @@ PUBLISHED_NUMBERS: tuple[PublishedNumber, ...] = (
 )
 
 
-def all_scores(run: ColouredCodes, *, seed: int, progress: bool | None = None) -> dict[str, float]:
+def all_scores(run: ColouredCodes, *, seed: int, progress: Show = None) -> dict[str, float]:
     """Measure everything in :data:`PUBLISHED_NUMBERS` for one trained network, by name."""
     kinds = dict.fromkeys(ColouredDigits.factor_names, "ordinal")
     rep = Representation(run.codes, run.factors, names=ColouredDigits.factor_names, kinds=kinds)
@@ -249,7 +249,7 @@ def dependent_mnist(
     n_seeds: int = 3,
     settings: VaeSettings = FULL,
     device: Device = "cpu",
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> DependentMnist:
     """Reproduce Experiment II of the paper on dependent factors (arXiv:2408.07016): coloured digits and a VAE.
 

@@ -13,6 +13,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.optional import require
+from unbraid._base.progress import Show
 from unbraid.manifold import GaussianMixture, analyze
 from unbraid.report.charts import ChartGroup, Series, line_chart, matrix_chart
 from unbraid.reproduce.agreement import Check, Part
@@ -227,7 +228,7 @@ def digits_flows(
     settings: DigitsSettings = FULL,
     device: Device = "cpu",
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> DigitsFigure:
     """Reproduce Figures 4 and 5 of the paper on manifold entropic metrics (arXiv:2410.19426): flows of digits.
 
@@ -415,7 +416,7 @@ def _train_and_measure(
     settings: DigitsSettings,
     device: str,
     seed: int,
-    progress: bool | None,
+    progress: Show,
 ) -> MeasuredFlow:
     import torch
 
@@ -458,7 +459,7 @@ def _train_and_measure(
 
 
 def _measure(
-    flow: Flow, n_samples: int, device: str, seed: int, progress: bool | None
+    flow: Flow, n_samples: int, device: str, seed: int, progress: Show
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return entropies, pairwise mutual information and total correlation per latent; over classes, their mean."""
     from unbraid.models.flows import ClassMixture

@@ -8,7 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.checks import check_at_least
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid.data.orthogonal import MappingKind, orthogonal_scheme, scheme_truth
 from unbraid.evidence.subspaces.options import Solver, SubspaceOptions, Weights
 from unbraid.evidence.subspaces.solve import factor_subspaces
@@ -216,7 +216,7 @@ def iwo_table1(
     weights: Weights = "explained",
     solver: Solver = "fast",
     dci: bool = False,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> Table1:
     """Reproduce Table 1 of Measuring Orthogonality (arXiv:2407.03728): 22 synthetic representations.
 

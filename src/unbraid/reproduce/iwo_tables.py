@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from unbraid._base.progress import Show
 from unbraid.reproduce.result import Number
 from unbraid.reproduce.studies import EngineName, Scale, StudyCorrelation, StudyTables, run_scaled
 from unbraid.study import StudyStatus, cell_correlations, mean_correlations, pivot
@@ -372,7 +373,7 @@ def iwo_study(
     workers: int | None = None,
     address: str | None = None,
     data_folder: str | Path | None = None,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> StudyTables:
     """Reproduce the study of orthogonality against downstream tasks (arXiv:2407.03728, Tables 2, 3, 4, 5 and 7).
 

@@ -13,6 +13,7 @@ import msgspec
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.files import write_text
+from unbraid._base.progress import Show
 from unbraid.reproduce.agreement import RULE, Agreement, Check, Colour, Part, R, Reproduction
 from unbraid.reproduce.result import as_json, as_text
 
@@ -76,7 +77,7 @@ def run_all(
     data: str | Path | None = None,
     device: str = "cpu",
     folder: str | Path | None = None,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> Iterator[ReproductionRun[Any]]:
     """Run reproductions one after the other, and yield each as it ends.
 
@@ -127,7 +128,7 @@ def judge(reproduction: Reproduction[R], run: ReproductionRun[R]) -> Outcome:
 
 
 def _run(
-    reproduction: Reproduction[R], *, quick: bool, data: str | Path | None, device: str, progress: bool | None
+    reproduction: Reproduction[R], *, quick: bool, data: str | Path | None, device: str, progress: Show
 ) -> ReproductionRun[R]:
     mode: Mode = "quick" if quick else "full"
     needs = reproduction.quick_needs if quick else reproduction.needs

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast, get_args
 from msgspec.structs import replace
 
 from unbraid._base.checks import check_choice
+from unbraid._base.progress import Show
 from unbraid._base.workers import usable_cores
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.result import Number, Result, Row, Table
@@ -31,7 +32,7 @@ def thesis_study(
     workers: int | None = None,
     address: str | None = None,
     data_folder: str | Path | None = None,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> StudyTables:
     """Reproduce the study of 1800 models of dSprites: how Modularity correlates with fifteen other scores.
 
@@ -171,7 +172,7 @@ def run_scaled(
     store: str | Path | None,
     yes: bool,
     workers: int | None = None,
-    progress: bool | None = None,
+    progress: Show = None,
     **engine: Any,
 ) -> StudyTables:
     """Run a study that comes with the package at some scale, and read the paper's tables off it.

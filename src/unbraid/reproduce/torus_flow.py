@@ -13,6 +13,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.optional import require
+from unbraid._base.progress import Show
 from unbraid.manifold import ManifoldComparison, analyze, compare
 from unbraid.report.charts import ChartGroup, Series, line_chart, matrix_chart
 from unbraid.reproduce.agreement import Check, Part
@@ -199,7 +200,7 @@ class TorusFigure(FigureResult):
 
 
 def torus(
-    *, settings: TorusSettings = FULL, device: Device = "cpu", seed: int = 0, progress: bool | None = None
+    *, settings: TorusSettings = FULL, device: Device = "cpu", seed: int = 0, progress: Show = None
 ) -> TorusFigure:
     """Reproduce Figure 2 of the paper on manifold entropic metrics (arXiv:2410.19426): a ten-dimensional torus.
 
@@ -282,7 +283,7 @@ def _train_and_measure(
     settings: TorusSettings,
     device: str,
     seed: int,
-    progress: bool | None,
+    progress: Show,
 ) -> TorusFlow:
     import torch
 

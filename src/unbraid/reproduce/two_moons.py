@@ -14,6 +14,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.optional import require
+from unbraid._base.progress import Show
 from unbraid.manifold import analyze
 from unbraid.report.charts import ChartGroup, PlaneChart, plane_chart
 from unbraid.reproduce.agreement import Check, Part
@@ -152,7 +153,7 @@ class MoonsFigure(FigureResult):
 
 
 def moons(
-    *, settings: MoonsSettings = FULL, device: Device = "cpu", seed: int = 0, progress: bool | None = None
+    *, settings: MoonsSettings = FULL, device: Device = "cpu", seed: int = 0, progress: Show = None
 ) -> MoonsFigure:
     """Reproduce Figure 1 of the paper on manifold entropic metrics (arXiv:2410.19426): three flows of two moons.
 
@@ -269,7 +270,7 @@ def _panel(
     settings: MoonsSettings,
     device: str,
     seed: int,
-    progress: bool | None,
+    progress: Show,
 ) -> tuple[MoonsFlow, PlaneChart]:
     """Train and measure one flow, and draw its grid."""
     import torch

@@ -14,6 +14,7 @@ import numpy as np
 from unbraid._base.arrays import ByteArray, FloatArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.optional import require, torch_device
+from unbraid._base.progress import Show
 from unbraid.manifold import ManifoldAnalysis, analyze
 from unbraid.report.charts import Chart, ChartGroup, Series, line_chart
 from unbraid.reproduce.agreement import Check, Part
@@ -235,7 +236,7 @@ def beta_vae_spectrum(
     settings: SpectrumSettings = FULL,
     device: Device = "cpu",
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> SpectrumFigure:
     """Reproduce Figures 6 and E.7 to E.9 of the paper on manifold entropic metrics (arXiv:2410.19426): beta-VAEs.
 
@@ -404,7 +405,7 @@ def n_kept(sorted_entropy: FloatArray) -> int:
 
 
 def _analyses(
-    pictures: ByteArray, n_codes: int, settings: SpectrumSettings, device: str, seed: int, progress: bool | None
+    pictures: ByteArray, n_codes: int, settings: SpectrumSettings, device: str, seed: int, progress: Show
 ) -> list[ManifoldAnalysis]:
     """Train one VAE for each beta, as one ensemble, and measure their decoders."""
     from unbraid.models import train

@@ -16,7 +16,7 @@ from unbraid._base.checks import did_you_mean
 from unbraid._base.files import write_text
 from unbraid._base.pages import notebook_view_of, page_of
 from unbraid._base.record import write_json
-from unbraid._base.text import as_cell
+from unbraid._base.text import as_csv
 from unbraid.evidence.dependence import FactorDependence
 from unbraid.results.evidence import Evidence
 from unbraid.results.finding import Finding
@@ -150,7 +150,7 @@ class Report(Mapping[str, Score]):
 
     def to_csv(self, path: str | Path) -> Path:
         """Write :meth:`table` as CSV."""
-        return write_text(path, self.table().map(as_cell).to_csv())
+        return write_text(path, as_csv(self.table(), index=True))
 
     def to_html(self, path: str | Path) -> Path:
         """Write one self-contained page that explains the scores."""

@@ -14,9 +14,9 @@ import pandas as pd
 from unbraid._base.checks import check_at_least, did_you_mean
 from unbraid._base.files import write_text
 from unbraid._base.pages import page_of
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid._base.record import JsonResult, provenance
-from unbraid._base.text import as_cell
+from unbraid._base.text import as_csv
 from unbraid.representation.representation import as_representation
 from unbraid.results.score import Score
 from unbraid.similarity.dictionaries import dictionaries
@@ -91,7 +91,7 @@ class SimilarityTable(JsonResult):
 
     def to_csv(self, path: str | Path) -> Path:
         """Write :meth:`table` as CSV."""
-        return write_text(path, self.table().map(as_cell).to_csv(index=False))
+        return write_text(path, as_csv(self.table()))
 
     def to_html(self, path: str | Path) -> Path:
         """Write one self-contained page."""
@@ -109,7 +109,7 @@ def similarities(
     untrained: Any = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> SimilarityTable:
     """Compare every two of several representations of the same rows.
 

@@ -1,15 +1,22 @@
-"""Cost of the rest of a study, estimated from measured speeds."""
+"""Cost of the rest of a study, estimated from measured speeds and sizes."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 
-from unbraid._base.text import duration
+from unbraid._base.memory import check_memory
+from unbraid._base.text import count, duration
 from unbraid._base.workers import usable_cores
 from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import check_task
 from unbraid.metrics import METRICS
+from unbraid.metrics._metric import InputSize
+from unbraid.panel.memory import panel_bytes
+from unbraid.panel.plan import plan_evidence
+from unbraid.representation.files import file_bytes
 from unbraid.study.plan import Ensemble, Measurement, Plan
 from unbraid.study.spec import Study
 from unbraid.study.state import StudyStatus
@@ -109,6 +116,72 @@ def estimate_cost(state: StudyStatus) -> StudyCost:
         core_hours=(training + measuring) / 3600,
         gigabytes=(sum(_bytes(study, one) for one in ensembles) + BYTES_PER_ROW * len(state.to_measure)) / 1e9,
     )
+
+
+#: Bytes of a worker's process with its packages loaded; torch where it trains.
+WORKER_BYTES, TORCH_BYTES = 250 * 2**20, 350 * 2**20
+#: Copies of the layers' outputs that a training step keeps, and bytes for each parameter: also its gradient.
+KEPT_COPIES, TRAINING_BYTES = 6, 20
+#: Copies of codes and factors that predictors of tasks make, and that the scores of a given file take.
+TASK_COPIES, FILE_COPIES = 30, 10
+#: Assumed number of values of a factor.
+N_LEVELS = 20
+
+
+def check_study_memory(state: StudyStatus, *, workers: int | None, memory: str | int | None) -> None:
+    """Raise where the workers of this machine together would take more memory than they may.
+
+    Raises:
+        TooMuchMemoryError: Before any job starts.
+    """
+    n_jobs = len(state.to_train) + len(state.to_measure)
+    if not n_jobs:
+        return
+    n_workers = min(workers or usable_cores(), n_jobs)
+    work = f"study {state.plan.study.name!r} on {count(n_workers, 'worker')}"
+    check_memory(work, n_workers * worker_bytes(state), memory, cure="give fewer --workers")
+
+
+def worker_bytes(state: StudyStatus) -> float:
+    """Estimate the peak memory of one worker: its process, and the largest job of the rest of a study.
+
+    Training takes more members at once where there is room, which is not counted; nor is what is on a GPU.
+    """
+    study = state.plan.study
+    trained = [training_bytes(study, one) for one in state.to_train if not study.training.device.startswith("cuda")]
+    measured = [_measuring_bytes(state)] if state.to_measure else []
+    return WORKER_BYTES + TORCH_BYTES * bool(state.to_train) + max([*trained, *measured], default=0.0)
+
+
+def training_bytes(study: Study, ensemble: Ensemble) -> float:
+    """Return the memory of one member, and of data that are read from files."""
+    how, shape = study.training, _shape(ensemble.dataset)
+    member = TRAINING_BYTES * network_parameters(how.width, shape)
+    step = 4 * KEPT_COPIES * how.batch * _layer_outputs(how.width, shape)
+    entry = DATASETS[ensemble.dataset]
+    return member + step + (math.prod(entry.sizes) * math.prod(shape) if entry.files else 0)
+
+
+def _layer_outputs(width: int, shape: tuple[int, ...]) -> float:
+    """Return the numbers that come out of all layers for one picture, encoder and decoder."""
+    channels, side, _ = shape
+    return 2 * (channels + width / 4 + width / 16 + 2 * width / 64 + 2 * width / 256) * side * side
+
+
+def _measuring_bytes(state: StudyStatus) -> float:
+    """Return the memory of all scores and tasks on one model."""
+    study = state.plan.study
+    files = {model.file for _, model, _ in state.to_measure if model.file}
+    given = FILE_COPIES * max((file_bytes(Path(file)) for file in files), default=0)
+    size = InputSize(n_rows=study.rows, n_codes=study.training.n_codes, n_factors=N_FACTORS, n_levels=N_LEVELS)
+    names = {one.name for _, _, one in state.to_measure if one.kind == SCORE}
+    if not names:
+        return max(given, TASK_COPIES * size.n_bytes)
+    asked = {*names, *(METRICS[name].family for name in names)}
+    options = {name: one for name, one in study.scores.options.items() if name in asked}
+    plans = plan_evidence([METRICS[name] for name in sorted(names)], {}, options)
+    scored = panel_bytes(size, plans, n_jobs=1, refits=study.scores.intervals or study.scores.nulls)
+    return max(given, scored, TASK_COPIES * size.n_bytes)
 
 
 def network_multiplications(width: int, shape: tuple[int, ...]) -> float:

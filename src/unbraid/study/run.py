@@ -14,6 +14,7 @@ from unbraid._base.checks import CollapsedError
 from unbraid._base.files import DiskFullError
 from unbraid._base.progress import Progress, Show, track
 from unbraid.representation.files import load
+from unbraid.study.cost import check_study_memory
 from unbraid.study.engines import EngineName, make_engine
 from unbraid.study.jobs import Engine, Finished, Job
 from unbraid.study.jobs.agreement import AgreementJob
@@ -35,6 +36,7 @@ def run_study(
     workers: int | None = None,
     address: str | None = None,
     data_folder: str | Path | None = None,
+    memory: str | int | None = None,
     progress: Show = None,
     on_start: Callable[[StudyStatus], object] | None = None,
 ) -> StudyStatus:
@@ -47,6 +49,8 @@ def run_study(
         workers: Jobs at the same time; by default as many as there are cores.
         address: Of the Ray cluster; by default one is started here.
         data_folder: Folder with files of data sets; by default ``UNBRAID_DATA`` or ``~/.cache/unbraid/data``.
+        memory: Memory that all workers on this machine may take together, such as ``"16G"``; by default what is
+            available. It is estimated before any job starts.
         progress: Show a bar on standard error, by default when that is a terminal; or ``"lines"``: now and then a line.
         on_start: Called with the status before any work, for example to estimate the cost; an error stops the run.
 
@@ -54,6 +58,7 @@ def run_study(
         The status afterwards; ``.table()`` has the values and the failures with their reasons.
 
     Raises:
+        TooMuchMemoryError: The workers would take more memory than they may; a ValueError.
         ValueError: Not a study, a store or cluster that cannot be reached, or torch, data or a GPU is missing.
     """
     plan = make_plan(study if isinstance(study, Study) else load_study(study))
@@ -71,6 +76,7 @@ def run_study(
     runner = make_engine(engine, workers=workers, address=address)
     folder = str(data_folder or "")
     if address is None:  # jobs on a cluster elsewhere fail with what their machine lacks
+        check_study_memory(before, workers=workers, memory=memory)
         check_needs(before, data_folder=folder)
     keep_study(before.plan.study, before.store)
     return run_jobs(before, runner, data_folder=folder, progress=progress)

@@ -10,7 +10,7 @@ from unbraid.models import load_models, train
 from unbraid.models.ensemble import Settings
 from unbraid.models.ensemble import memory as _groups
 from unbraid.models.ensemble import memory as _memory
-from unbraid.models.ensemble.memory import free_bytes, member_bytes, n_that_fit
+from unbraid.models.ensemble.memory import member_bytes, n_that_fit
 
 SMALL = {"n_codes": 4, "width": 4, "batch_size": 16, "learning_rate": 1e-3}
 VECTORS = Settings(
@@ -146,19 +146,6 @@ def test_a_model_that_does_not_fit_is_refused_with_one_that_does(monkeypatch, tm
     monkeypatch.setattr(_memory, "free_bytes", lambda device: 0)
     with pytest.raises(ValueError, match="free some, or give another device"):
         train("vae", Dots(), **asked)
-
-
-def test_free_memory_is_that_of_the_machine_or_its_container(monkeypatch, tmp_path):
-    monkeypatch.setattr(_memory, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(_memory, "CGROUP", tmp_path)
-    assert free_bytes("cpu") > 2**20  # from the system's count of pages
-    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:    2048 kB\n")
-    assert free_bytes("cpu") == 2048 * 1024
-    (tmp_path / "memory.current").write_text("400\n")
-    (tmp_path / "memory.max").write_text("max\n")
-    assert free_bytes("cpu") == 2048 * 1024
-    (tmp_path / "memory.max").write_text("1000\n")
-    assert free_bytes("cpu") == 600
 
 
 def test_bad_at_once():

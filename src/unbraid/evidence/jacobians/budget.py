@@ -2,34 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
-UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-
-
-def parse_memory(memory: str | int | float) -> int:
-    """Return a budget in bytes.
-
-    Args:
-        memory: Bytes, or a text such as ``"2GiB"``, ``"500 MB"`` or ``"1.5g"``; units are powers of 1024.
-
-    Raises:
-        ValueError: Not such a text, or not positive.
-
-    Example:
-        >>> parse_memory("2GiB"), parse_memory("512 k"), parse_memory(1000)
-        (2147483648, 524288, 1000)
-    """
-    match = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?)(?:i?b)?\s*", str(memory).lower())
-    try:
-        size = int(float(match[1]) * UNITS[match[2]]) if match else 0
-    except ValueError:
-        size = 0
-    if size < 1:
-        raise ValueError(f"memory must be a size such as '2GiB' or a number of bytes, got {memory!r}.")
-    return size
-
+from unbraid._base.memory import available_bytes, check_memory
 
 # Half of the budget is for one chunk of Jacobians and what is made from it, half for passes of the decoder.
 SHARE = 0.5
@@ -49,16 +24,45 @@ class Chunk(NamedTuple):
     jacobian: Any
 
 
+def sample_bytes(data_dim: int, latent_dim: int, itemsize: int) -> int:
+    """Return the bytes of one sample's Jacobian and of the matrices made from it."""
+    return itemsize * data_dim * latent_dim + (5 * itemsize + 16) * latent_dim**2
+
+
 def rows_that_fit(memory: int, data_dim: int, latent_dim: int, itemsize: int) -> int:
     """Return how many samples' Jacobians and matrices made from them fit; one at least."""
-    jacobian = itemsize * data_dim * latent_dim
-    matrices = (5 * itemsize + 16) * latent_dim**2
-    return max(1, int(SHARE * memory / (jacobian + matrices)))
+    return max(1, int(SHARE * memory / sample_bytes(data_dim, latent_dim, itemsize)))
 
 
 def rows_at_once(memory: int, row_bytes: int) -> int:
     """Return how many rows one pass of a decoder may take; one at least."""
     return max(1, min(MOST_ROWS_AT_ONCE, int(SHARE * memory / row_bytes)))
+
+
+# Latents, lengths of columns and their logarithms; matrices of pairs: sums, squares, means, errors and their copies.
+ARRAYS_OF_SAMPLES, MATRICES_OF_PAIRS = 5, 10
+
+
+def check_samples(n_samples: int, latent_dim: int, memory: int) -> None:
+    """Raise where numbers of all samples, which are kept whatever the budget, take more than budget and machine have.
+
+    Raises:
+        TooMuchMemoryError: Before any is drawn.
+    """
+    needed = 8 * (ARRAYS_OF_SAMPLES * n_samples * latent_dim + MATRICES_OF_PAIRS * latent_dim**2)
+    work = f"{n_samples:,} samples of {latent_dim:,} latents"
+    check_memory(work, needed, max(memory, available_bytes()), cure="give fewer --samples (n_samples)")
+
+
+def check_one_sample(data_dim: int, latent_dim: int, itemsize: int, row_bytes: int, memory: int) -> None:
+    """Raise where the Jacobian of one sample, the least there can be, takes more than budget and machine have.
+
+    Raises:
+        TooMuchMemoryError: Before any is computed.
+    """
+    needed = sample_bytes(data_dim, latent_dim, itemsize) + row_bytes
+    work = f"the Jacobian of one sample, {data_dim:,} outputs by {latent_dim:,} latents,"
+    check_memory(work, needed, max(memory, available_bytes()), cure="measure fewer outputs or latents")
 
 
 def check_rank(latent_dim: int, data_dim: int) -> None:

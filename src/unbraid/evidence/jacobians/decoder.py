@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,9 @@ from torch import Tensor
 
 from unbraid._base.checks import check_choice
 from unbraid._base.optional import torch_device
+from unbraid._base.text import listing
 from unbraid.evidence.jacobians import autodiff as _autodiff
-from unbraid.evidence.jacobians.budget import Chunk, check_rank, rows_at_once, rows_that_fit
+from unbraid.evidence.jacobians.budget import Chunk, check_one_sample, check_rank, rows_at_once, rows_that_fit
 from unbraid.evidence.jacobians.priors import Latents
 
 MOST_TRIED = 8
@@ -123,7 +125,7 @@ class Decoder:
         return int(torch.Size(self.output_shape).numel())
 
 
-def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: str | None) -> Decoder:
+def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: str | None, memory: int) -> Decoder:
     """Check a decoder on a few latents, and choose how to differentiate it.
 
     Args:
@@ -132,6 +134,7 @@ def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: st
         mode: ``"auto"``, ``"forward"`` or ``"reverse"``.
         dtype: ``"float32"``, ``"float64"`` or ``None`` for the module's own.
         device: Such as ``"cuda"``, or ``None`` for the module's own.
+        memory: Budget of the Jacobians in bytes.
 
     Raises:
         TypeError: Not a callable, or something other than one tensor comes out.
@@ -142,12 +145,14 @@ def prepare(decoder: Any, z: Tensor, *, mode: str, dtype: str | None, device: st
         raise TypeError(f"decoder must be a torch module or function from latents to data, got {decoder!r}.")
     check_choice("mode", mode, ("auto", "forward", "reverse"))
     _check_training(decoder)
+    _check_loaded(decoder)
     call, kind, place = _placed(decoder, dtype, device)
     rows = torch.randn(PROBE_ROWS, z.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     rows[: len(z)] = z[:PROBE_ROWS]
     rows = rows.to(place, kind)
     output = _decode(call, rows)
     shape = tuple(output.shape[1:])
+    check_one_sample(output[0].numel(), z.shape[1], kind.itemsize, FORWARD_COPIES * output[0].nbytes, memory)
     chosen = _choose(call, rows, mode, data_dim=output[0].numel())
     _check_output(call, rows, output, chosen)
     return Decoder(
@@ -228,6 +233,18 @@ def _check_training(decoder: Any) -> None:
             )
 
 
+def _check_loaded(decoder: Any) -> None:
+    """Raise where weights have a shape and no values."""
+    parts = (*decoder.named_parameters(), *decoder.named_buffers()) if _is_module(decoder) else ()
+    empty = [name for name, part in parts if part.is_meta]
+    if empty:
+        raise ValueError(
+            f"decoder must have its weights loaded, but {listing([repr(name) for name in empty], most=3)} are on "
+            "torch's meta device, without values; load them, for example with "
+            "decoder.load_state_dict(weights, assign=True)."
+        )
+
+
 def _decode(call: Any, rows: Tensor) -> Tensor:
     shape = tuple(rows.shape)
     try:
@@ -253,14 +270,34 @@ def _decode(call: Any, rows: Tensor) -> Tensor:
             f"decoder must return one tensor, got {type(output).__name__}; wrap it, for example as "
             "lambda z: decoder(z).mean for a distribution."
         )
+    if output.is_nested or output.layout != torch.strided or output.is_meta:
+        what = "on the meta device" if output.is_meta else "nested" if output.is_nested else str(output.layout)
+        raise TypeError(
+            f"decoder must return a dense tensor with values, got one that is {what}; wrap it, for example as "
+            "lambda z: decoder(z).to_dense()."
+        )
     if output.ndim == 0 or output.shape[0] != len(rows):
         raise ValueError(
             f"decoder must accept batches: latents of shape {shape} gave an output of shape {tuple(output.shape)}, "
             f"which does not start with {len(rows)}; wrap it, for example as torch.vmap(decoder)."
         )
+    if not output.numel():
+        raise ValueError(f"decoder must return numbers, got an empty output of shape {tuple(output.shape)}.")
     if not output.is_floating_point():
         raise TypeError(f"decoder must return real floating-point numbers, got {output.dtype}.")
     return output
+
+
+@contextmanager
+def _measuring() -> Iterator[None]:
+    """Say in one sentence what torch cannot do with a decoder; it has one class of errors for all, memory included."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        raise ValueError(
+            f"decoder cannot be measured: {_first_line(error)} It must map a batch of latents to dense numbers by "
+            "torch operations that can be differentiated, and one sample must fit into memory."
+        ) from error
 
 
 def _first_line(error: Exception) -> str:
@@ -357,10 +394,11 @@ class DecoderJacobians:
         """Return the Jacobians of some samples, ``(rows, data, latent)``, their columns scaled by the prior."""
         decoder, latents = self.decoder, self.latents
         z = torch.as_tensor(latents.z[rows]).to(decoder.device, decoder.dtype)
-        found = _autodiff.jacobian(
-            decoder.call, z, decoder.mode, rows_at_once=self._rows_at_once, shares_values=decoder.shares_values
-        )
-        _autodiff.check_finite(found.sum(dim=(1, 2)), "derivatives")
+        with _measuring():
+            found = _autodiff.jacobian(
+                decoder.call, z, decoder.mode, rows_at_once=self._rows_at_once, shares_values=decoder.shares_values
+            )
+            _autodiff.check_finite(found.sum(dim=(1, 2)), "derivatives")
         if latents.scale is None:
             return found
         return found * torch.as_tensor(latents.scale[rows]).to(found)[:, None, :]
@@ -370,6 +408,7 @@ def make_source(
     decoder: Any, latents: Latents, *, mode: str, dtype: str | None, device: str | None, memory: int
 ) -> DecoderJacobians:
     """Check the decoder, and return its source of Jacobians."""
-    ready = prepare(decoder, torch.as_tensor(latents.z), mode=mode, dtype=dtype, device=device)
+    with _measuring():
+        ready = prepare(decoder, torch.as_tensor(latents.z), mode=mode, dtype=dtype, device=device, memory=memory)
     check_rank(latents.z.shape[1], ready.data_dim)
     return DecoderJacobians(decoder=ready, latents=latents, memory=memory)

@@ -14,8 +14,9 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.checks import to_array
+from unbraid._base.memory import parse_memory
 from unbraid._base.optional import require
-from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY, Chunk, check_rank, parse_memory, rows_that_fit
+from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY, Chunk, check_rank, rows_that_fit
 from unbraid.evidence.jacobians.gram import gram_of
 from unbraid.evidence.jacobians.priors import Latents
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import weakref
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,14 +16,13 @@ from torch.utils._pytree import tree_leaves
 
 from unbraid._base.checks import check_at_least
 from unbraid._base.files import write_text
+from unbraid._base.memory import available_bytes, size_text
 from unbraid.models.ensemble.checkpoint import FILE_NAME, check_same
 from unbraid.models.ensemble.engine import EnsembleEngine
 from unbraid.models.ensemble.settings import Settings
 
 #: Share of the free memory that the estimate may reach; the rest is for fragmentation in the allocators.
 SHARE = {"cpu": 0.5, "cuda": 0.7}
-#: Files of Linux with the free memory, and the limit and use of a container.
-MEMINFO, CGROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 
 
 def n_that_fit(settings: Settings, *, device: str) -> int:
@@ -38,8 +36,8 @@ def n_that_fit(settings: Settings, *, device: str) -> int:
     if needed <= there:
         return int(there // needed)
     raise ValueError(
-        f"a model with batches of {settings.batch_size} and width {settings.width} takes {_gib(needed)} to train, and "
-        f"{_gib(there)} may be taken on {device!r}; {_cure(settings, there)}"
+        f"a model with batches of {settings.batch_size} and width {settings.width} takes {size_text(needed)} to train, "
+        f"and {size_text(there)} may be taken on {device!r}; {_cure(settings, there)}"
     )
 
 
@@ -62,8 +60,7 @@ def free_bytes(device: str) -> int:
     if torch.device(device).type == "cuda":
         torch.cuda.empty_cache()
         return int(torch.cuda.mem_get_info(device)[0])
-    found = [_available(), _left_in_container()]
-    return min(one for one in found if one is not None)
+    return available_bytes()
 
 
 class _NoData:
@@ -127,28 +124,6 @@ def _cure(settings: Settings, there: float) -> str:
                 return f"try {name}={size}."
             size //= 2
     return "free some, or give another device."
-
-
-def _available() -> int:
-    """Return the available memory by Linux's estimate, or else the free pages."""
-    if MEMINFO.is_file():
-        for line in MEMINFO.read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def _left_in_container() -> int | None:
-    try:
-        limit = (CGROUP / "memory.max").read_text(encoding="ascii").strip()
-        used = int((CGROUP / "memory.current").read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return None
-    return None if limit == "max" else max(0, int(limit) - used)
-
-
-def _gib(size: float) -> str:
-    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
 
 
 LAYOUT_NAME = "groups.json"

@@ -169,7 +169,34 @@ def load_ensemble(folder: str | Path, *, device: str = "cpu") -> TrainedEnsemble
         parts = [load_checkpoint(place, device=device)[1] for place in layout.folders(Path(folder), trained=True)]
     if torch.device(device).type == "cpu":
         settings = replace(settings, precision="float32")
+    _check_weights(folder, settings, parts)
     return joined(settings, parts, device=device)
+
+
+def _check_weights(folder: str | Path, settings: Settings, parts: Sequence[dict[str, Any]]) -> None:
+    """Raise unless the state of a checkpoint is that of its settings; networks of other sizes are not even made.
+
+    Raises:
+        ValueError: Weights of other names or shapes, or entries that are missing or no tensors.
+    """
+    try:
+        sizes = [len(part["diverged"]) for part in parts]
+        with torch.device("meta"):
+            first = EnsembleVAE(settings.only([0])).state_dict()
+        wanted = {name: tuple(value.shape[1:]) for name, value in first.items()}
+        fits = sum(sizes) == len(settings.seeds) and all(
+            {name: tuple(value.shape[1:]) for name, value in part["network"].items()} == wanted
+            and all(len(value) == n and value.layout == torch.strided for value in part["network"].values())
+            and part["history"].shape[1:] == (3, n)
+            and not part["diverged"].is_floating_point()
+            for part, n in zip(parts, sizes, strict=True)
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError):
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"folder {str(folder)!r} holds weights that do not fit their own settings; train again in another folder."
+        )
 
 
 def joined(settings: Settings, states: Sequence[dict[str, Any]], *, device: str) -> TrainedEnsemble:

@@ -18,7 +18,7 @@ from torch.func import jvp, vmap
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least, to_array
 from unbraid._base.optional import torch_device
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid.models.flows.flow import Flow
 
 Objective = Callable[[Flow, Tensor, Tensor | None, torch.Generator], Tensor]
@@ -167,7 +167,7 @@ def train_flow(
     noise: float = 0.0,
     device: str = "cpu",
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> TrainedFlow:
     """Train a flow on data, in place.
 
@@ -231,7 +231,7 @@ def _learn(
     batch_size: int,
     learning_rate: float,
     noise: float,
-    progress: bool | None,
+    progress: Show,
 ) -> FloatArray:
     optimiser = torch.optim.Adam(flow.parameters(), lr=learning_rate, betas=(0.9, 0.99))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _rate(step, n_steps))

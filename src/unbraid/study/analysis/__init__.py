@@ -11,8 +11,9 @@ import pandas as pd
 
 from unbraid._base.checks import check_choice
 from unbraid._base.files import write_text
-from unbraid._base.progress import track
+from unbraid._base.progress import Show, track
 from unbraid._base.stats import CORRECTIONS, Correction
+from unbraid._base.text import as_csv
 from unbraid.study.analysis.correlate import correlations
 from unbraid.study.analysis.groups import GROUPINGS, By, Grouped, cell_correlations, grouped_correlations
 from unbraid.study.analysis.matrix import METHODS, Correlations, Method
@@ -74,7 +75,7 @@ class Analysis:
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write every table into a folder that exists, a CSV file each."""
         return [
-            write_text(Path(folder) / f"{name}.csv", frame.to_csv(index=name == "models"))
+            write_text(Path(folder) / f"{name}.csv", as_csv(frame, index=name == "models"))
             for name, frame in self.frames().items()
         ]
 
@@ -102,7 +103,7 @@ def analyze(
     correct: Correction = "holm",
     level: float = 0.05,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Show = None,
 ) -> Analysis:
     """Correlate scores with each other and with tasks over the models of a study.
 

@@ -19,6 +19,7 @@ from rich.table import Table
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.files import write_text
 from unbraid._base.stats import CORRECTIONS, Correction, corrected
+from unbraid._base.text import as_csv
 
 STAR_LEGEND = "A star: significant after correction."
 
@@ -164,7 +165,7 @@ class Correlations:
 
     def to_csv(self, path: str | Path) -> Path:
         """Write :meth:`tidy` as CSV."""
-        return write_text(path, self.tidy().to_csv(index=False))
+        return write_text(path, as_csv(self.tidy()))
 
     def to_latex(self, path: str | Path | None = None, *, level: float = 0.05) -> str:
         """Return the matrix as a LaTeX table (package booktabs), and write it to ``path`` if given.

@@ -1,0 +1,131 @@
+"""Memory as it is estimated beforehand, beside the measured peak; and the share of checks in the time of scoring.
+
+    python benchmarks/limits.py          # prints, and writes benchmarks/limits.json
+
+Each kind of evidence is gathered alone, once. An estimate should lie between half and a few times the peak, never far
+below it; peaks are Linux's, which can be set back before each measurement. Checks, which look at the input and estimate
+the memory, should take no more than 2 % of the processor time of scoring.
+"""
+
+import ctypes
+import gc
+import os
+import tempfile
+import time
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from measure import keep, machine, options, parse
+from unbraid import evaluate, load
+from unbraid._base.checks import check_values
+from unbraid.metrics import METRICS
+from unbraid.panel.memory import check_panel, panel_bytes, size_of
+from unbraid.panel.plan import plan_evidence, resolve_metrics
+from unbraid.representation.files import file_bytes
+from unbraid.representation.representation import Representation
+from unbraid.representation.warnings import representation_notes
+from worlds import many_factors
+
+SHARED = {"n_bins": 20, "binning": "robust"}
+#: Evidence that takes minutes at the sizes measured here.
+DEAR = ("loss_capacity", "cross_prediction")
+MOST_SHARE = 0.02
+
+
+def by_source():
+    """Names of the metrics of each kind of evidence."""
+    found = {}
+    for name, metric in METRICS.items():
+        if metric.source.name not in DEAR:
+            found.setdefault(metric.source.name, []).append(name)
+    return found
+
+
+def score(names, codes, factors):
+    """Gather one kind of evidence once."""
+    return evaluate(codes, factors, metrics=names, intervals=False, nulls=False, n_jobs=1, progress=False)
+
+
+def peak_mib(work):
+    """Peak memory of a call beyond what was there before."""
+
+    def status(key):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(key))
+
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
+    before = status("VmRSS")
+    work()
+    return status("VmHWM") - before
+
+
+def memory_lines(sizes):
+    """Estimate and peak of each kind of evidence."""
+    lines = []
+    for n_rows, n_codes, n_factors in sizes:
+        world, few = (many_factors(rows, n_codes, n_factors) for rows in (n_rows, 200))
+        size = size_of(Representation(*world))
+        for source, names in by_source().items():
+            plans = plan_evidence(resolve_metrics(names), SHARED, {})
+            estimate = panel_bytes(size, plans, n_jobs=1, refits=False) / 2**20
+            score(names, *few)  # imports are not what is measured
+            peak = peak_mib(lambda names=names, world=world: score(names, *world))
+            line = {"rows": n_rows, "codes": n_codes, "factors": n_factors, "evidence": source}
+            lines.append(line | {"estimate_mib": round(estimate, 1), "peak_mib": round(peak, 1)})
+            print(
+                f"{n_rows:>8} x {n_codes:<4}{source:<18}estimate {estimate:8.1f} MiB   peak {peak:8.1f} MiB", flush=True
+            )
+    return lines
+
+
+def seconds_of(work, repeats=1):
+    """Processor seconds of one call, the fastest of a few."""
+    found = []
+    for _ in range(repeats):
+        started = time.process_time()
+        work()
+        found.append(time.process_time() - started)
+    return min(found)
+
+
+def check_lines(n_rows):
+    """Processor time of each check, and its share in reading and scoring one file with the default panel."""
+    codes, factors = many_factors(n_rows, 10, 5)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "codes.npz"
+        np.savez(path, codes=codes, factors=factors)
+        rep = load(path)
+        plans = plan_evidence(resolve_metrics("default"), SHARED, {})
+        checks = {
+            "memory of reading": lambda: file_bytes(path),
+            "memory of scoring": lambda: check_panel(size_of(rep), plans, n_jobs=2, refits=True, memory=None),
+            "values of codes": lambda: check_values(rep.codes, rep.code_names),
+            "notes on the input": lambda: representation_notes(rep),
+        }
+        taken = {name: seconds_of(check, repeats=5) for name, check in checks.items()}
+        evaluate(many_factors(200, 10, 5)[0], many_factors(200, 10, 5)[1], n_jobs=1, progress=False)  # imports
+        whole = seconds_of(lambda: evaluate(load(path), n_jobs=1, progress=False))
+    for name, seconds in taken.items():
+        share = seconds / whole
+        verdict = "" if share <= MOST_SHARE else "   MORE THAN 2 %"
+        print(f"{name:<24}{1e3 * seconds:8.2f} ms   {100 * share:6.3f} % of {whole:.1f} s{verdict}", flush=True)
+    return [{"check": name, "seconds": seconds, "share": seconds / whole} for name, seconds in taken.items()]
+
+
+def main(arguments=None):
+    parser = options(__doc__, __file__)
+    parser.add_argument("--sizes", default="20000x10x5,20000x40x5", help="rows, codes and factors of each world")
+    parser.add_argument("--rows", type=int, default=10_000, help="rows of the file that is scored")
+    given = parse(parser, __file__, arguments, sizes="300x4x2", rows=200)
+    sizes = [tuple(int(part) for part in one.split("x")) for one in given.sizes.split(",")]
+    checks = check_lines(given.rows)
+    keep(given.output, {"machine": machine(), "checks": checks, "memory": memory_lines(sizes)})
+
+
+if __name__ == "__main__":
+    main()
