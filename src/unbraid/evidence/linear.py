@@ -21,6 +21,7 @@ from unbraid.probes.importance import (
     r_squared,
 )
 from unbraid.probes.linear import (
+    LEAST_ROWS_A_CODE,
     MAX_NEWTON_CODES,
     auc_by_level,
     coefficients_with_errors,
@@ -36,11 +37,8 @@ from unbraid.probes.splits import folds, holdout, standardise
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
-
 #: Folds of rows whose predictions are fitted on the other folds; fewer of categories, whose fits take longer.
 N_FOLDS, N_FOLDS_OF_CATEGORIES = 5, 3
-#: Least squares has standard errors to speak of with this many rows to a code.
-LEAST_ROWS_A_CODE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +68,7 @@ def linear_importance(rep: Representation, options: LinearOptions, rng: np.rando
     return fit_importance(rep, fit, rng=rng)
 
 
-def _fit_penalised(
-    options: LinearOptions, task: ProbeTask, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+def _fit_penalised(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Lasso, or logistic regressions of categories, on 70 % of the rows: weights, and predictions of the rest."""
     factor = task.factor
     x, x_test = standardise(task.codes, task.test_codes)

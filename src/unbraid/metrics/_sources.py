@@ -112,8 +112,8 @@ FOREST = Source(
     options=ForestOptions,
     n_replicates=5,
     n_nulls=3,
-    lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
     max_replicate_rows=MANY_ROWS,
+    extrapolates=True,
     seconds=(1.1, 8.9),
 )
 BOOSTING = Source(
@@ -123,6 +123,7 @@ BOOSTING = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
+    extrapolates=True,
     seconds=(0.36, 1.1),
 )
 SUBSPACES = Source(

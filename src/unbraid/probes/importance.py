@@ -12,8 +12,8 @@ from unbraid.representation.representation import Representation
 
 N_SHUFFLES = 3
 #: A factor is predicted if predictions covary with it by more than the first, in standard errors, and absent below the
-#: second: by luck alone one factor in a thousand is predicted, one in a hundred is not absent.
-PREDICTED, ABSENT = 3.1, 2.33
+#: second: by luck alone one factor in a thousand is predicted, one in two hundred is not absent.
+PREDICTED, ABSENT = 3.1, 2.6
 MIXTURE_STEPS = 60
 
 
@@ -49,6 +49,8 @@ class ProbeFit:
         predicted: Predictions of the test rows from other rows: targets, or shares of values of a categorical factor,
             ``(n_rows, n_outputs)``.
         informativeness: Accuracy (categorical factors) or R², not below 0, on the test rows.
+        by_line: Coefficients of a linear probe over their standard errors, ``(n_codes, n_outputs)``, where trees may
+            miss a small effect that a line shows.
     """
 
     sizes: FloatArray
@@ -57,6 +59,7 @@ class ProbeFit:
     fold: IntArray
     predicted: FloatArray
     informativeness: float
+    by_line: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,19 +96,26 @@ def fit_importance(
     fits = [fit(factor, child) for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)]
     strength = np.array([covariance_in_errors(factor, one) for factor, one in zip(rep.factors, fits, strict=True)])
     predicted = strength > PREDICTED
-    ratios = [
-        np.full(one.sizes.shape, np.inf) if one.errors is None else in_errors(one.sizes, one.errors) for one in fits
-    ]
-    known = [one.errors is not None and bool(read) for one, read in zip(fits, predicted, strict=True)]
-    kept = beyond_chance(ratios, known)
-    columns = [as_shares((one.sizes * keep).sum(axis=1)) for one, keep in zip(fits, kept, strict=True)]
-    matrix = np.stack(columns, axis=1) * predicted
+    read = [one for one, yes in zip(fits, predicted, strict=True) if yes]
+    kept = {id(one): keep for one, keep in zip(read, _kept(read), strict=True)}
+    columns = [as_shares((one.sizes * kept.get(id(one), 0.0)).sum(axis=1)) for one in fits]
+    matrix = np.stack(columns, axis=1)
     return Importance(
         matrix=matrix,
         informativeness=np.array([one.informativeness for one in fits]),
         in_accuracy=np.array([float(not factor.is_numeric) for factor in rep.factors]),
         undecided=((strength > ABSENT) & (matrix.sum(axis=0) == 0)).astype(float),
     )
+
+
+def _kept(fits: Sequence[ProbeFit]) -> list[BoolArray]:
+    """Tell which importances to keep: by their own errors or by a line; all, where neither is known."""
+    own = beyond_chance([None if one.errors is None else in_errors(one.sizes, one.errors) for one in fits])
+    line = beyond_chance([one.by_line for one in fits])
+    return [
+        np.ones(one.sizes.shape, dtype=bool) if a is None else a if b is None else a | b
+        for one, a, b in zip(fits, own, line, strict=True)
+    ]
 
 
 def on_held_out_rows(
@@ -149,13 +159,13 @@ def covariance_in_errors(factor: Factor, fit: ProbeFit) -> float:
     others, each pair of rows counts twice, hence the root of two.
     """
     targets, predicted = factor.targets(fit.rows), fit.predicted
-    together = (_centred(targets, fit.fold) * _centred(predicted, fit.fold)).sum(axis=1)
+    together = (centred(targets, fit.fold) * centred(predicted, fit.fold)).sum(axis=1)
     error = float(np.sqrt((together**2).sum()))
     twice = np.sqrt(2.0) if fit.fold.any() else 1.0
     return float(together.sum()) / (error * twice) if error > 0 else 0.0
 
 
-def _centred(columns: FloatArray, fold: IntArray) -> FloatArray:
+def centred(columns: FloatArray, fold: IntArray) -> FloatArray:
     """Take the mean of its fold off each row."""
     size = np.maximum(np.bincount(fold), 1)
     means = np.stack([np.bincount(fold, weights=column) / size for column in columns.T], axis=1)
@@ -167,7 +177,7 @@ def in_errors(sizes: FloatArray, errors: FloatArray) -> FloatArray:
     return np.asarray(sizes / np.maximum(errors, max(1e-9 * float(sizes.max(initial=0.0)), 1e-300)))
 
 
-def beyond_chance(ratios: Sequence[FloatArray], known: Sequence[bool]) -> list[BoolArray]:
+def beyond_chance(ratios: Sequence[FloatArray | None]) -> list[BoolArray | None]:
     """Tell which sizes are more likely real than noise, by a mixture fitted to all of them.
 
     Ratios of sizes to their standard errors are taken for a mixture of standard normal noise and of noise beside normal
@@ -176,13 +186,12 @@ def beyond_chance(ratios: Sequence[FloatArray], known: Sequence[bool]) -> list[B
     error counts; where few do, one of three is dropped.
 
     Args:
-        ratios: Sizes over standard errors, of each factor.
-        known: Of which factors the standard errors are known and the ratios enter; all entries of others are kept.
+        ratios: Sizes over standard errors, of each factor; ``None`` where unknown, which stays ``None``.
     """
-    entries = [ratio.ravel() for ratio, enters in zip(ratios, known, strict=True) if enters]
-    if not entries:
-        return [np.ones(ratio.shape, dtype=bool) for ratio in ratios]
-    pooled = np.concatenate(entries)
+    known = [ratio.ravel() for ratio in ratios if ratio is not None]
+    if not known:
+        return [None] * len(ratios)
+    pooled = np.concatenate(known)
     largest = max(2.0, float(pooled.max()))
     variances = 1 + np.concatenate([[0.0], np.geomspace(1, largest, 2 + int(np.log2(largest))) ** 2])
     shares = np.full(len(variances), 1 / len(variances))
@@ -191,10 +200,8 @@ def beyond_chance(ratios: Sequence[FloatArray], known: Sequence[bool]) -> list[B
         found[0] += 1.0
         shares = found / found.sum()
     return [
-        _posterior(ratio.ravel(), variances, shares)[:, 0].reshape(ratio.shape) < 0.5
-        if enters
-        else np.ones(ratio.shape, dtype=bool)
-        for ratio, enters in zip(ratios, known, strict=True)
+        None if ratio is None else _posterior(ratio.ravel(), variances, shares)[:, 0].reshape(ratio.shape) < 0.5
+        for ratio in ratios
     ]
 
 

@@ -21,6 +21,8 @@ MAX_HALVINGS = 20
 NEWTON_TOLERANCE = 1e-5
 MAX_NEWTON_CODES = 64
 CHUNK_CELLS = 100_000  # so that a chunk stays in cache
+#: Least squares has standard errors to speak of with this many rows to a code.
+LEAST_ROWS_A_CODE = 10
 #: Eigenvalues of standardised codes below the first are rounding errors of equal codes; below the second, codes are
 #: nearly collinear, and coefficients of least squares very uncertain.
 EQUAL_CODES, COLLINEAR = 1e-10, 1e-2

@@ -13,9 +13,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from unbraid._base.arrays import AnyArray, FloatArray, IntArray
+from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid.probes.gains import fit_boosting_by_gains, fit_forest_by_gains, forest_targets
+from unbraid.probes.effects import fit_boosting_by_effects, fit_forest_by_effects
 from unbraid.probes.importance import (
     Importance,
     ProbeFit,
@@ -31,6 +31,7 @@ from unbraid.representation.representation import Representation
 
 ForestKind = Literal["random", "extra"]
 ImportanceKind = Literal["held_out", "impurity", "permutation"]
+ForestImportance = Literal["auto", "held_out", "impurity", "permutation"]
 MAX_ROWS_A_TREE = 20_000
 MAX_LEAVES = 2048
 #: Folds of rows that are tested by trees of the others.
@@ -46,25 +47,33 @@ class ForestOptions:
     Attributes:
         forest: ``"random"`` (bagged, best splits) or ``"extra"`` (all rows, random splits: faster, and it
             shares importance between codes that say the same).
-        importance: Gain of splits on ``"held_out"`` rows, decrease of ``"impurity"`` on training rows, or drop of
-            held-out performance under ``"permutation"``.
+        importance: Effect on predictions of ``"held_out"`` rows, decrease of ``"impurity"`` on training rows, or drop
+            of held-out performance under ``"permutation"``; ``"auto"`` for the first, or for the second where a depth
+            is given, as in published code.
         n_trees: Trees in the forest.
         max_depth: Deepest tree; 0 for no limit.
         min_leaf: Fewest rows in a leaf.
     """
 
     forest: ForestKind = "random"
-    importance: ImportanceKind = "held_out"
-    n_trees: int = 50
+    importance: ForestImportance = "auto"
+    n_trees: int = 25
     max_depth: int = 0
     min_leaf: int = 5
 
     def __post_init__(self) -> None:
         check_choice("forest", self.forest, get_args(ForestKind))
-        check_choice("importance", self.importance, get_args(ImportanceKind))
+        check_choice("importance", self.importance, get_args(ForestImportance))
         check_at_least("n_trees", self.n_trees, 1)
         check_at_least("max_depth", self.max_depth, 0)
         check_at_least("min_leaf", self.min_leaf, 1)
+
+    @property
+    def measure(self) -> ImportanceKind:
+        """The importance that is measured."""
+        if self.importance == "auto":
+            return "impurity" if self.max_depth else "held_out"
+        return self.importance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +81,8 @@ class BoostingOptions:
     """Boosted trees for each factor.
 
     Attributes:
-        importance: Gain of splits on ``"held_out"`` rows or on training rows (``"impurity"``), or drop of held-out
-            performance under ``"permutation"``.
+        importance: Effect on predictions of ``"held_out"`` rows, gain of splits on training rows (``"impurity"``), or
+            drop of held-out performance under ``"permutation"``.
         n_rounds: Boosting rounds.
         n_leaves: Leaves of each tree.
         learning_rate: Step of each round.
@@ -183,65 +192,46 @@ class FittedTrees:
 
 def forest_importance(rep: Representation, options: ForestOptions, rng: np.random.Generator) -> Importance:
     """Fit a forest for each factor."""
-    if options.importance != "held_out":
-        found = fit_importance(rep, _on_held_out_rows(fit_forest, options, rep), rng=rng)
-        in_full = options.forest == "random" and all(factor.is_numeric for factor in rep.factors)
-        capped = options.forest == "random" and not in_full and rep.n_samples * (1 - TEST_SHARE) > MAX_ROWS_A_TREE
+    if options.measure != "held_out":
+        found = fit_importance(rep, _on_held_out_rows(fit_forest, options, options.measure, rep), rng=rng)
+        bags_categories = options.forest == "random" and not all(factor.is_numeric for factor in rep.factors)
+        capped = bags_categories and rep.n_samples * (1 - TEST_SHARE) > MAX_ROWS_A_TREE
         return replace(found, rows_a_tree=MAX_ROWS_A_TREE if capped else 0)
-    splits = []
+    splits, n_trees = [], -(-options.n_trees // N_FOREST_FOLDS)
+    settings = _forest_settings(options, BAG_OF_FOLDS) | {"extra_trees": options.forest == "extra"}
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
-        train = partial(_train_forest, options, factor)
-        found, n_splits = fit_forest_by_gains(factor, rep.codes, n_folds=N_FOREST_FOLDS, train=train, rng=rng)
+        train = partial(_train, n_rounds=n_trees, objective="regression", **settings)
+        found, n_splits = fit_forest_by_effects(factor, rep.codes, n_folds=N_FOREST_FOLDS, train=train, rng=rng)
         splits.append(n_splits)
         return found
 
     found = fit_importance(rep, fit, rng=rng)
-    return replace(found, leaves_a_tree=MAX_LEAVES if max(splits) >= MAX_LEAVES else 0)
+    return replace(found, leaves_a_tree=MAX_LEAVES if max(splits) >= MAX_LEAVES - 1 else 0)
 
 
 def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.random.Generator) -> Importance:
     """Fit boosted trees for each factor."""
     if options.importance != "held_out":
-        return fit_importance(rep, _on_held_out_rows(fit_boosting, options, rep), rng=rng)
+        return fit_importance(rep, _on_held_out_rows(fit_boosting, options, options.importance, rep), rng=rng)
+
+    train = partial(_train, n_rounds=options.n_rounds, objective="regression", **_boosting_settings(options))
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
-        train = partial(_train_boosting, options, factor)
-        return fit_boosting_by_gains(factor, rep.codes, n_folds=N_BOOSTING_FOLDS, train=train, rng=rng)
+        return fit_boosting_by_effects(factor, rep.codes, n_folds=N_BOOSTING_FOLDS, train=train, rng=rng)
 
     return fit_importance(rep, fit, rng=rng)
 
 
 def _on_held_out_rows(
-    fit: Callable[[Any, ProbeTask, int], FittedTrees], options: ForestOptions | BoostingOptions, rep: Representation
+    fit: Callable[[Any, ProbeTask, int], FittedTrees], options: Any, measure: ImportanceKind, rep: Representation
 ) -> Callable[[Factor, np.random.Generator], ProbeFit]:
     def fitted(task: ProbeTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         model = fit(options, task, int(rng.integers(2**31)))
         predicted = model.predict(task.test_codes)
-        return model.weights if options.importance == "impurity" else _permutation_weights(model, task, rng), predicted
+        return model.weights if measure == "impurity" else _permutation_weights(model, task, rng), predicted
 
     return on_held_out_rows(fitted, rep)
-
-
-def _train_forest(
-    options: ForestOptions, factor: Factor, codes: FloatArray, rows: IntArray, seed: int
-) -> list[Any]:
-    """Grow a fold's share of the trees for each output."""
-    targets = forest_targets(factor, rows)
-    n_trees = -(-options.n_trees // N_FOREST_FOLDS)
-    settings = _forest_settings(options, BAG_OF_FOLDS) | {"extra_trees": options.forest == "extra"}
-    return [_train(codes, column, seed, n_trees, **settings, objective="regression") for column in targets.T]
-
-
-def _train_boosting(
-    options: BoostingOptions, factor: Factor, codes: FloatArray, rows: IntArray, seed: int
-) -> list[Any]:
-    settings = _boosting_settings(options)
-    if factor.is_numeric:
-        columns = factor.targets(rows).T
-        return [_train(codes, column, seed, options.n_rounds, **settings, objective="regression") for column in columns]
-    settings |= {"objective": "multiclass", "num_class": len(factor.levels)}
-    return [_train(codes, factor.numbers[rows], seed, options.n_rounds, **settings)]
 
 
 def _permutation_weights(model: FittedTrees, task: ProbeTask, rng: np.random.Generator) -> FloatArray:
@@ -311,7 +301,7 @@ def _boosting_settings(options: BoostingOptions) -> dict[str, Any]:
     return {"num_leaves": options.n_leaves, "learning_rate": options.learning_rate, "min_data_in_leaf": 5}
 
 
-def _train(codes: FloatArray, labels: FloatArray, seed: int, n_rounds: int, **settings: Any) -> Any:
+def _train(codes: FloatArray, labels: FloatArray, seed: int, *, n_rounds: int, **settings: Any) -> Any:
     """Train with LightGBM on one thread, so that the same seed gives the same trees anywhere."""
     import lightgbm
 
