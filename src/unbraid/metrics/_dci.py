@@ -111,7 +111,7 @@ def dci_boosting(
     *,
     importance: ImportanceKind = "held_out",
     n_rounds: int = 100,
-    n_leaves: int = 15,
+    n_leaves: int = 8,
     learning_rate: float = 0.1,
     rng: np.random.Generator | int = 0,
 ) -> DCI:

@@ -36,6 +36,8 @@ MAX_ROWS_A_TREE = 20_000
 MAX_LEAVES = 2048
 #: Folds of rows that are tested by trees of the others.
 N_FOREST_FOLDS, N_BOOSTING_FOLDS = 5, 3
+#: Fewest rows in a leaf of boosted trees whose effects are measured on other rows, but no more than one row in twenty.
+MIN_LEAF_OF_BOOSTING = 20
 #: Share of its training rows that a tree of a forest is grown on, where all rows train it and where all folds but one.
 BAG, BAG_OF_FOLDS = 0.632, 0.79
 
@@ -90,7 +92,7 @@ class BoostingOptions:
 
     importance: ImportanceKind = "held_out"
     n_rounds: int = 100
-    n_leaves: int = 15
+    n_leaves: int = 8
     learning_rate: float = 0.1
 
     def __post_init__(self) -> None:
@@ -215,7 +217,10 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
     if options.importance != "held_out":
         return fit_importance(rep, _on_held_out_rows(fit_boosting, options, options.importance, rep), rng=rng)
 
-    train = partial(_train, n_rounds=options.n_rounds, objective="regression", **_boosting_settings(options))
+    def train(codes: FloatArray, target: FloatArray, seed: int) -> Any:
+        least = min(MIN_LEAF_OF_BOOSTING, max(1, len(codes) // MIN_LEAF_OF_BOOSTING))
+        settings = _boosting_settings(options) | {"min_data_in_leaf": least}
+        return _train(codes, target, seed, n_rounds=options.n_rounds, objective="regression", **settings)
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
         return fit_boosting_by_effects(factor, rep.codes, n_folds=N_BOOSTING_FOLDS, train=train, rng=rng)
