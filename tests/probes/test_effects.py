@@ -27,14 +27,14 @@ class TestTrees:
         np.testing.assert_allclose(self.trees.value[self.leaves].sum(axis=1), self.model.predict(CODES), rtol=1e-9)
 
     def test_contributions_and_the_root_sum_to_the_prediction(self):
-        parts = self.trees.contributions(self.leaves, self.trees.value, 4, 8)
+        parts = self.trees.contributions(self.leaves, 4, 8)
         start = self.trees.value[self.trees.roots].sum()
         np.testing.assert_allclose(parts.sum(axis=1) + start, self.model.predict(CODES), rtol=1e-9)
 
     def test_contributions_in_several_steps_are_the_same(self, monkeypatch):
-        whole = self.trees.contributions(self.leaves, self.trees.value, 4, 8)
+        whole = self.trees.contributions(self.leaves, 4, 8)
         monkeypatch.setattr("unbraid.probes.effects.CELLS", 1)
-        np.testing.assert_allclose(self.trees.contributions(self.leaves, self.trees.value, 4, 8), whole, atol=1e-12)
+        np.testing.assert_allclose(self.trees.contributions(self.leaves, 4, 8), whole, atol=1e-12)
 
     def test_a_tree_cut_back_is_the_tree_grown_so_far(self):
         small = train(CODES, TARGETS, 0, n_rounds=1, num_leaves=5)

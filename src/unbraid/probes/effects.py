@@ -93,12 +93,11 @@ class Trees:
             value[self.children[late]] = value[late][:, None]
         return value
 
-    def contributions(self, leaves: IntArray, value: FloatArray, n_codes: int, n_trees: int) -> FloatArray:
+    def contributions(self, leaves: IntArray, n_codes: int, n_trees: int) -> FloatArray:
         """What splits on each code add to the predictions of rows, summed over the first trees.
 
         Args:
             leaves: Leaf of each row in each tree, ``(n_rows, n_trees)``.
-            value: Prediction of each node and leaf.
             n_codes: Number of codes.
             n_trees: Number of trees that count.
 
@@ -119,7 +118,7 @@ class Trees:
                 below = self.children[own]
                 place = np.where(below < len(self.code), below - first, below - shift)
                 added[place] = added[own - first][:, None]
-                added[place, self.code[own][:, None]] += value[below] - value[own][:, None]
+                added[place, self.code[own][:, None]] += self.value[below] - self.value[own][:, None]
             for tree in range(start, stop):
                 total += added[leaves[:, tree] - shift]
         return total
@@ -191,16 +190,7 @@ def fit_forest_by_effects(
         for part, leaves in one.leaves():
             errors += [_error_of_many_trees(one.targets[part], value[leaves]) for value in values]
     best = int(errors.argmin())
-    predicted, parts = np.zeros_like(outputs), np.zeros((len(rows), codes.shape[1], outputs.shape[1]))
-    for one in grown:
-        value, n_trees = one.trees.cut_values(sizes[best]), len(one.trees.roots)
-        for part, leaves in one.leaves():
-            own = one.rows[part]
-            predicted[own, one.output] = value[leaves].mean(axis=1)
-            parts[own, :, one.output] = (
-                one.trees.contributions(leaves, one.trees.value, codes.shape[1], n_trees) / n_trees
-            )
-    fit = _fit(factor, codes[rows], rows, fold, outputs, predicted, parts)
+    fit = _fit(factor, codes[rows], rows, fold, outputs, _measured(grown, outputs, fold, n_splits=sizes[best]))
     if factor.is_numeric:
         total = float(((outputs - outputs.mean(axis=0)) ** 2).sum())
         explained = 1 - float(errors[best]) / total if total > 0 else 0.0
@@ -228,15 +218,7 @@ def fit_boosting_by_effects(factor: Factor, codes: FloatArray, *, n_folds: int, 
             found = ((one.targets[part, None] - scores) ** 2).sum(axis=0)
             errors += np.pad(found, (0, len(errors) - len(found)), "edge")
     best = int(errors.argmin())
-    predicted, parts = np.zeros_like(outputs), np.zeros((len(rows), codes.shape[1], outputs.shape[1]))
-    for one in grown:
-        value, n_trees = one.trees.value, min(best, len(one.trees.roots))
-        for part, leaves in one.leaves():
-            own = one.rows[part]
-            before = value[leaves[:, :n_trees]].sum(axis=1)
-            predicted[own, one.output] = before if best else value[one.trees.roots[0]]
-            parts[own, :, one.output] = one.trees.contributions(leaves, value, codes.shape[1], n_trees)
-    return _fit(factor, codes[rows], rows, fold, outputs, predicted, parts)
+    return _fit(factor, codes[rows], rows, fold, outputs, _measured(grown, outputs, fold, n_rounds=best))
 
 
 def _outputs(factor: Factor, rows: IntArray) -> FloatArray:
@@ -260,28 +242,59 @@ def _grow(codes: FloatArray, outputs: FloatArray, fold: IntArray, train: Train, 
             )
 
 
+def _measured(
+    grown: list[Grown], outputs: FloatArray, fold: IntArray, *, n_splits: int = 0, n_rounds: int | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Predictions of all rows, and effects of codes on each output with their standard errors.
+
+    Args:
+        grown: Models of all folds and outputs.
+        outputs: Targets, ``(n_rows, n_outputs)``.
+        fold: Fold of each row.
+        n_splits: Splits that a tree of a forest keeps for predictions.
+        n_rounds: Rounds of boosting that count; ``None`` for a forest.
+    """
+    predicted, found = np.zeros_like(outputs), []
+    tested = fold >= 0
+    for output in range(outputs.shape[1]):
+        parts = np.zeros((len(outputs), grown[0].codes.shape[1]))
+        for one in grown:
+            if one.output != output:
+                continue
+            trees, n_trees = one.trees, len(one.trees.roots)
+            counted = n_trees if n_rounds is None else min(n_rounds, n_trees)
+            value = trees.cut_values(n_splits) if n_rounds is None else trees.value
+            for part, leaves in one.leaves():
+                own, by_tree = one.rows[part], value[leaves[:, :counted]]
+                predicted[own, output] = by_tree.sum(axis=1) if counted else value[trees.roots[0]]
+                parts[own] = trees.contributions(leaves, parts.shape[1], counted)
+                if n_rounds is None:
+                    predicted[own, output] /= n_trees
+                    parts[own] /= n_trees
+        found.append(effects(parts[tested], outputs[tested, output], fold[tested]))
+    return predicted, np.stack([size for size, _ in found], axis=1), np.stack([error for _, error in found], axis=1)
+
+
 def _fit(
     factor: Factor,
     codes: FloatArray,
     rows: IntArray,
     fold: IntArray,
     outputs: FloatArray,
-    predicted: FloatArray,
-    parts: FloatArray,
+    measured: tuple[FloatArray, FloatArray, FloatArray],
 ) -> ProbeFit:
     tested = fold >= 0
-    rows, fold = rows[tested], fold[tested]
-    sizes, errors = effects(parts[tested], outputs[tested], fold)
+    predicted, sizes, errors = measured
     if not factor.is_numeric and len(factor.levels) == 2:
         predicted = np.hstack([predicted, 1 - predicted])
     return ProbeFit(
         sizes=sizes,
         errors=errors,
         by_line=_by_line(codes, outputs),
-        rows=rows,
-        fold=fold,
+        rows=rows[tested],
+        fold=fold[tested],
         predicted=predicted[tested],
-        informativeness=performance(factor, rows, predicted[tested]),
+        informativeness=performance(factor, rows[tested], predicted[tested]),
     )
 
 
@@ -293,26 +306,20 @@ def _by_line(codes: FloatArray, outputs: FloatArray) -> FloatArray | None:
     return in_errors(np.abs(weights), errors)
 
 
-def effects(parts: FloatArray, outputs: FloatArray, fold: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Effect of each code on each output, and its standard error if there is none, ``(n_codes, n_outputs)``.
+def effects(parts: FloatArray, target: FloatArray, fold: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Effect of each code on a target, and its standard error if there is none, ``(n_codes,)``.
 
     With f the part of a prediction that splits on a code add, and e the residual of the whole prediction, on test rows,
     the effect is the covariance of f with e + f over the deviation of f: the standard deviation of what this code
     explains beside the others, whatever noise is in f.
 
     Args:
-        parts: f of each row, code and output, ``(n_rows, n_codes, n_outputs)``.
-        outputs: Targets, ``(n_rows, n_outputs)``.
-        fold: Fold of each row; where each is predicted from the others, pairs of rows count twice.
+        parts: f of each row and code, ``(n_rows, n_codes)``.
+        target: ``(n_rows,)``.
+        fold: Fold of each row. Where each fold is predicted from the others, pairs of rows count twice.
     """
-    found = [
-        _effects(centred(parts[:, :, k], fold), centred(outputs[:, k : k + 1], fold)) for k in range(outputs.shape[1])
-    ]
-    return np.stack([size for size, _ in found], axis=1), np.stack([error for _, error in found], axis=1)
-
-
-def _effects(parts: FloatArray, output: FloatArray) -> tuple[FloatArray, FloatArray]:
-    residual = output - parts.sum(axis=1, keepdims=True)
+    parts = centred(parts, fold)
+    residual = centred(target[:, None], fold) - parts.sum(axis=1, keepdims=True)
     scale = np.sqrt(np.maximum((parts**2).sum(axis=0) * len(parts), 1e-300))
     size = np.abs((parts * (residual + parts)).sum(axis=0)) / scale
     return size, np.sqrt(2 * (parts**2 * residual**2).sum(axis=0)) / scale
