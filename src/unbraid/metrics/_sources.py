@@ -114,6 +114,7 @@ FOREST = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     extrapolates=True,
+    bias_order=0.5,  # trees find small effects slowly
     seconds=(1.1, 8.9),
 )
 BOOSTING = Source(
@@ -124,6 +125,7 @@ BOOSTING = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     extrapolates=True,
+    bias_order=0.5,  # trees find small effects slowly
     seconds=(0.36, 1.1),
 )
 SUBSPACES = Source(
