@@ -36,8 +36,8 @@ MAX_ROWS_A_TREE = 20_000
 MAX_LEAVES = 2048
 #: Folds of rows that are tested by trees of the others.
 N_FOREST_FOLDS, N_BOOSTING_FOLDS = 5, 3
-#: Fewest rows in a leaf of boosted trees whose effects are measured on other rows, but no more than one row in twenty.
-MIN_LEAF_OF_BOOSTING = 20
+#: Fewest rows in a leaf of trees whose effects are measured on other rows, and of others.
+MIN_LEAF, PUBLISHED_MIN_LEAF = 20, 5
 #: Share of its training rows that a tree of a forest is grown on, where all rows train it and where all folds but one.
 BAG, BAG_OF_FOLDS = 0.632, 0.79
 
@@ -54,21 +54,22 @@ class ForestOptions:
             is given, as in published code.
         n_trees: Trees in the forest.
         max_depth: Deepest tree; 0 for no limit.
-        min_leaf: Fewest rows in a leaf.
+        min_leaf: Fewest rows in a leaf; 0 for 20, but no more than one row in twenty, where effects are measured on
+            held-out rows, and for 5 elsewhere, as in published code.
     """
 
     forest: ForestKind = "random"
     importance: ForestImportance = "auto"
     n_trees: int = 25
     max_depth: int = 0
-    min_leaf: int = 5
+    min_leaf: int = 0
 
     def __post_init__(self) -> None:
         check_choice("forest", self.forest, get_args(ForestKind))
         check_choice("importance", self.importance, get_args(ForestImportance))
         check_at_least("n_trees", self.n_trees, 1)
         check_at_least("max_depth", self.max_depth, 0)
-        check_at_least("min_leaf", self.min_leaf, 1)
+        check_at_least("min_leaf", self.min_leaf, 0)
 
     @property
     def measure(self) -> ImportanceKind:
@@ -200,10 +201,13 @@ def forest_importance(rep: Representation, options: ForestOptions, rng: np.rando
         capped = bags_categories and rep.n_samples * (1 - TEST_SHARE) > MAX_ROWS_A_TREE
         return replace(found, rows_a_tree=MAX_ROWS_A_TREE if capped else 0)
     splits, n_trees = [], -(-options.n_trees // N_FOREST_FOLDS)
-    settings = _forest_settings(options, BAG_OF_FOLDS) | {"extra_trees": options.forest == "extra"}
+
+    def train(codes: FloatArray, target: FloatArray, seed: int) -> Any:
+        settings = _forest_settings(options, BAG_OF_FOLDS) | {"extra_trees": options.forest == "extra"}
+        settings["min_data_in_leaf"] = options.min_leaf or _least_rows(len(codes))
+        return _train(codes, target, seed, n_rounds=n_trees, objective="regression", **settings)
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
-        train = partial(_train, n_rounds=n_trees, objective="regression", **settings)
         found, n_splits = fit_forest_by_effects(factor, rep.codes, n_folds=N_FOREST_FOLDS, train=train, rng=rng)
         splits.append(n_splits)
         return found
@@ -218,14 +222,18 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
         return fit_importance(rep, _on_held_out_rows(fit_boosting, options, options.importance, rep), rng=rng)
 
     def train(codes: FloatArray, target: FloatArray, seed: int) -> Any:
-        least = min(MIN_LEAF_OF_BOOSTING, max(1, len(codes) // MIN_LEAF_OF_BOOSTING))
-        settings = _boosting_settings(options) | {"min_data_in_leaf": least}
+        settings = _boosting_settings(options) | {"min_data_in_leaf": _least_rows(len(codes))}
         return _train(codes, target, seed, n_rounds=options.n_rounds, objective="regression", **settings)
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
         return fit_boosting_by_effects(factor, rep.codes, n_folds=N_BOOSTING_FOLDS, train=train, rng=rng)
 
     return fit_importance(rep, fit, rng=rng)
+
+
+def _least_rows(n_rows: int) -> int:
+    """Fewest rows in a leaf, no more than one row in twenty."""
+    return min(MIN_LEAF, max(1, n_rows // 20))
 
 
 def _on_held_out_rows(
@@ -265,14 +273,14 @@ def _forest_settings(options: ForestOptions, bag: float) -> dict[str, Any]:
         "bagging_freq": 1,
         "num_leaves": 2**depth if 0 < depth < 11 else MAX_LEAVES,
         "max_depth": depth,
-        "min_data_in_leaf": options.min_leaf,
+        "min_data_in_leaf": options.min_leaf or PUBLISHED_MIN_LEAF,
     }
 
 
 def _grown_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
     """Grow trees from the same draws as the forests of scikit-learn."""
-    is_extra, n_rows = options.forest == "extra", len(task.train)
-    sizes = {"max_depth": options.max_depth or None, "min_samples_leaf": options.min_leaf, "max_features": 1.0}
+    is_extra, n_rows, min_leaf = options.forest == "extra", len(task.train), options.min_leaf or PUBLISHED_MIN_LEAF
+    sizes = {"max_depth": options.max_depth or None, "min_samples_leaf": min_leaf, "max_features": 1.0}
     n_drawn = min(n_rows, int(MAX_ROWS_A_TREE / n_rows * n_rows))
     present, targets = _classes_and_targets(task)
     inputs, rng = as_tree_input(task.codes), np.random.RandomState(seed)
@@ -303,7 +311,11 @@ def fit_boosting(options: BoostingOptions, task: ProbeTask, seed: int) -> Fitted
 
 
 def _boosting_settings(options: BoostingOptions) -> dict[str, Any]:
-    return {"num_leaves": options.n_leaves, "learning_rate": options.learning_rate, "min_data_in_leaf": 5}
+    return {
+        "num_leaves": options.n_leaves,
+        "learning_rate": options.learning_rate,
+        "min_data_in_leaf": PUBLISHED_MIN_LEAF,
+    }
 
 
 def _train(codes: FloatArray, labels: FloatArray, seed: int, *, n_rounds: int, **settings: Any) -> Any:
