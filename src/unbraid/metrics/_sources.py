@@ -125,7 +125,6 @@ BOOSTING = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     extrapolates=True,
-    bias_order=0.5,  # trees find small effects slowly
     seconds=(0.36, 1.1),
 )
 SUBSPACES = Source(

@@ -331,12 +331,12 @@ def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: in
     train = partial(_train, task.codes, seed=seed, n_rounds=n_rounds, **settings)
     present, targets = _classes_and_targets(task)
     if present is None:
-        models = [train(column, objective="regression") for column in targets.T]
+        models = [train(labels=column, objective="regression") for column in targets.T]
         return FittedTrees(
             weights=np.sum([model.feature_importance("gain") for model in models], axis=0),
             predict=lambda new: np.stack([model.predict(new, num_threads=1) for model in models], axis=1),
         )
-    model = train(targets.astype(float), objective="multiclass", num_class=len(present))
+    model = train(labels=targets.astype(float), objective="multiclass", num_class=len(present))
     return FittedTrees(
         weights=model.feature_importance("gain"),
         predict=lambda new: present[model.predict(new, num_threads=1).argmax(axis=1)],
