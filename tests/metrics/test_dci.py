@@ -1,15 +1,26 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from helpers.worlds import random_factors, standardised
-from unbraid import Representation
+from unbraid import Representation, evaluate
 from unbraid.metrics import completeness, dci_boosting, dci_forest, dci_linear, disentanglement, informativeness
 from unbraid.metrics._dci import normalised_entropy
 from unbraid.probes.importance import Importance
+from unbraid.results.note import NoteKind
 
 every_probe = pytest.mark.parametrize("dci", [dci_linear, dci_forest, dci_boosting])
 FACTORS = random_factors(5, 4, 6, n_samples=2000)
 LEVELS = standardised(FACTORS.astype(float))
+
+
+def rotated(signal: float, *, n_rows: int = 2000, n_factors: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of ten values, turned by a fixed rotation and buried in noise."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 10, (n_rows, n_factors))
+    turn = np.linalg.qr(np.random.default_rng(7).normal(size=(n_factors, n_factors)))[0]
+    return signal * (factors - 4.5) / 2.87 @ turn + rng.normal(size=(n_rows, n_factors)), factors
 
 
 def importance(matrix: list[list[float]], values: list[float] | None = None) -> Importance:
@@ -52,8 +63,29 @@ class TestPureScores:
     def test_nothing_predicted_is_zero_with_a_note(self):
         nothing = importance([[0, 0], [0, 0]])
         assert float(disentanglement(nothing)) == 0.0
-        assert disentanglement(nothing).notes == ("No code helps to predict any factor.",)
+        assert "No code helps to predict any factor." in disentanglement(nothing).notes
         assert float(completeness(nothing)) == 0.0
+
+    def test_a_factor_that_is_not_predicted_is_left_out_of_the_base_too(self):
+        mixed = disentanglement(importance([[1, 1, 0], [1, 1, 0]]))
+        assert float(mixed) == pytest.approx(0.0)
+        assert [note.kind for note in mixed.notes] == [NoteKind.LEFT_OUT]
+        assert float(disentanglement(importance([[1, 0, 0], [0, 1, 0]]))) == 1.0
+
+    def test_a_factor_that_is_undecided_counts_nought(self):
+        found = replace(importance([[1, 0, 0], [0, 1, 0]]), undecided=np.array([0.0, 0, 1]))
+        assert float(disentanglement(found)) == pytest.approx(2 / 3)
+        assert [note.values for note in disentanglement(found).notes] == [("1", "3")]
+
+    def test_one_factor_alone_says_nothing(self):
+        alone = disentanglement(importance([[1, 0, 0], [0, 0, 0]]))
+        assert float(alone) == 0.0
+        assert NoteKind.LEFT_OUT in [getattr(note, "kind", None) for note in alone.notes]
+
+    def test_limits_of_trees_are_said(self):
+        found = replace(importance([[1, 0], [0, 1]]), leaves_a_tree=2048, rows_a_tree=20_000)
+        for score in (disentanglement(found), completeness(found)):
+            assert [note.values for note in score.notes] == [("20000",), ("2048",)]
 
     def test_informativeness_is_the_mean_over_factors(self):
         assert float(informativeness(importance([[1, 0], [0, 1]], [0.25, 0.75]))) == 0.5
@@ -112,6 +144,60 @@ class TestEveryProbe:
         assert float(dci(Representation(LEVELS, {"s": shapes, "n": FACTORS[:, 1]})).informativeness) > 0.8
 
 
+class TestFadingSignal:
+    def test_linear_disentanglement_does_not_rise(self):
+        found = [float(dci_linear(*rotated(signal)).disentanglement) for signal in (3, 1, 0.5, 0.3, 0.2, 0.1)]
+        assert max(found) < 0.35
+        assert found[-1] <= found[0]
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("dci", [dci_forest, dci_boosting])
+    def test_disentanglement_of_trees_does_not_rise(self, dci):
+        strong, weak, gone = (float(dci(*rotated(signal)).disentanglement) for signal in (1, 0.2, 0.1))
+        assert max(strong, weak) < 0.4
+        assert weak < min(0.35, strong + 0.1)
+        assert gone < 0.1
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_noise_has_no_disentanglement(self, seed):
+        rng = np.random.default_rng(seed)
+        assert float(dci_linear(rng.normal(size=(2000, 5)), rng.integers(0, 6, (2000, 10))).disentanglement) <= 0.1
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("dci", [dci_forest, dci_boosting])
+    def test_noise_has_no_disentanglement_by_trees(self, dci):
+        rng = np.random.default_rng(0)
+        assert float(dci(rng.normal(size=(1000, 4)), rng.integers(0, 6, (1000, 6))).disentanglement) <= 0.1
+
+    def test_one_factor_above_the_noise_is_not_better_than_chance(self):
+        """Of ten factors one is in the codes: nothing is known of codes that share factors."""
+        rng = np.random.default_rng(0)
+        factors = rng.integers(0, 6, (1000, 10))
+        codes = rng.normal(size=(1000, 4))
+        codes[:, 0] += factors[:, 0]
+        score = evaluate(codes, factors, metrics="dci_linear", n_jobs=1)["dci_linear.disentanglement"]
+        assert score.value == 0.0
+        assert score.beats_chance is False
+        assert NoteKind.LEFT_OUT in [note.kind for note in score.notes]
+
+
+def test_linear_scores_hardly_depend_on_the_number_of_rows():
+    def draw(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        hidden = rng.normal(size=(n_rows, 3))
+        mixed = hidden @ np.array([[1, 0.3, 0, 0.5, 0], [0, 1, 0.2, 0.5, 0], [0.2, 0, 1, 0, 0]])
+        return mixed + 0.3 * rng.normal(size=mixed.shape), hidden
+
+    few = [[float(score) for score in dci_linear(*draw(2000, seed))] for seed in range(10)]
+    many = [float(score) for score in dci_linear(*draw(50_000, 99))]
+    np.testing.assert_allclose(np.mean(few, axis=0), many, atol=0.015)
+
+
+def test_a_dropped_factor_leaves_the_others_perfect():
+    codes = np.column_stack([LEVELS[:, :2], np.random.default_rng(0).normal(size=2000)])
+    assert float(dci_linear(codes, FACTORS).disentanglement) == pytest.approx(1.0, abs=1e-6)
+
+
 def test_permutation_importance_finds_the_same_codes():
     found = dci_forest(LEVELS, FACTORS, importance="permutation", n_trees=10)
     assert float(found.disentanglement) > 0.97
@@ -134,7 +220,7 @@ def test_linear_probe_sees_nothing_in_noise_rather_than_amplifying_it():
     [
         ({"forest": "tropical"}, "forest must be one of random, extra, got 'tropical'"),
         ({"n_trees": 0}, "n_trees must be"),
-        ({"importance": "shap"}, "importance must be one of impurity, permutation"),
+        ({"importance": "shap"}, "importance must be one of auto, held_out, impurity, permutation"),
     ],
 )
 def test_bad_options_are_named(options, message):

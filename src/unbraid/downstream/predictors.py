@@ -53,12 +53,12 @@ def predict_linearly(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
 
 def predict_by_forest(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
     """Average of trees on bootstrapped rows."""
-    return fit_forest(ForestOptions(), task, int(rng.integers(2**31))).predict(task.test_codes)
+    return fit_forest(ForestOptions(n_trees=50), task, int(rng.integers(2**31))).predict(task.test_codes)
 
 
 def predict_by_boosting(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
     """Sum of small trees, each fitted to the residual of those before."""
-    return fit_boosting(BoostingOptions(), task, int(rng.integers(2**31))).predict(task.test_codes)
+    return fit_boosting(BoostingOptions(n_leaves=15), task, int(rng.integers(2**31))).predict(task.test_codes)
 
 
 def predict_by_network(task: ProbeTask, rng: np.random.Generator) -> FloatArray:

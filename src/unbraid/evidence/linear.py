@@ -11,11 +11,34 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid.evidence.association import NoOptions
 from unbraid.evidence.information import Binning, check_binning, factor_labels
-from unbraid.probes.importance import Importance, ProbeFit, ProbeTask, fit_importance, r_squared
-from unbraid.probes.linear import auc_by_level, decision, lasso_weights, least_squares, multinomial, one_vs_rest
-from unbraid.probes.splits import holdout, standardise
+from unbraid.probes.importance import (
+    Importance,
+    ProbeFit,
+    ProbeTask,
+    fit_importance,
+    on_held_out_rows,
+    performance,
+    r_squared,
+)
+from unbraid.probes.linear import (
+    LEAST_ROWS_A_CODE,
+    MAX_NEWTON_CODES,
+    auc_by_level,
+    coefficients_with_errors,
+    decision,
+    lasso_weights,
+    least_squares,
+    multinomial,
+    one_vs_rest,
+    one_vs_rest_errors,
+    pseudo_inverse,
+)
+from unbraid.probes.splits import folds, holdout, standardise
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
+
+#: Folds of rows whose predictions are fitted on the other folds; fewer of categories, whose fits take longer.
+N_FOLDS, N_FOLDS_OF_CATEGORIES = 5, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +46,7 @@ class LinearOptions:
     """A linear probe for each factor.
 
     Attributes:
-        strength: Strength of the Lasso on standardised codes and targets; 0 chooses it on rows kept aside.
+        strength: Strength of a Lasso on standardised codes and targets, as published code uses it; 0 for least squares.
     """
 
     strength: float = 0.0
@@ -34,22 +57,74 @@ class LinearOptions:
 
 def linear_importance(rep: Representation, options: LinearOptions, rng: np.random.Generator) -> Importance:
     """Importances are absolute coefficients on standardised codes."""
-    return fit_importance(rep, partial(_fit, options), rng=rng)
+
+    def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
+        n_rows, n_codes = int(factor.labelled.sum()), rep.codes.shape[1]
+        few_codes = n_rows >= LEAST_ROWS_A_CODE * n_codes and (factor.is_numeric or n_codes <= MAX_NEWTON_CODES)
+        if options.strength > 0 or not few_codes:
+            return on_held_out_rows(partial(_fit_penalised, options), rep)(factor, rng)
+        return _regress(rep, factor, rng) if factor.is_numeric else _classify(rep, factor, rng)
+
+    return fit_importance(rep, fit, rng=rng)
 
 
-def _fit(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> ProbeFit:
+def _fit_penalised(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Lasso, or logistic regressions of categories, on 70 % of the rows: weights, and predictions of the rest."""
     factor = task.factor
     x, x_test = standardise(task.codes, task.test_codes)
     if not factor.is_numeric:
         assert factor.labels is not None
         coefficients = one_vs_rest(x, factor.labels[task.train], len(factor.levels))
         predicted = decision(x_test, coefficients).argmax(axis=1)
-        return ProbeFit(weights=np.abs(coefficients[:, :-1]).sum(axis=0), predicted=predicted.astype(float))
+        return np.abs(coefficients[:, :-1]).sum(axis=0), predicted.astype(float)
     targets = factor.targets(task.train)
     centre, spread = targets.mean(axis=0), targets.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     weights = lasso_weights(x, (targets - centre) / spread, rng=rng, strength=options.strength)
-    return ProbeFit(weights=np.abs(weights).sum(axis=1), predicted=x_test @ weights * spread + centre)
+    return np.abs(weights).sum(axis=1), x_test @ weights * spread + centre
+
+
+def _regress(rep: Representation, factor: Factor, rng: np.random.Generator) -> ProbeFit:
+    """Least squares: coefficients on all rows, and predictions of each fold by the rows of the others."""
+    rows, fold = folds(factor, N_FOLDS, rng=rng)
+    x, targets = standardise(rep.codes[rows])[0], factor.targets(rows)
+    y = standardise(targets)[0]
+    weights, errors = coefficients_with_errors(x, y)
+    design, tested = np.hstack([x, np.ones((len(x), 1))]), fold >= 0
+    gram, moment, predicted = design.T @ design, design.T @ targets, np.zeros_like(targets)
+    for k in range(N_FOLDS):
+        own = design[fold == k]
+        inverse = pseudo_inverse(gram - own.T @ own)
+        predicted[fold == k] = own @ (inverse @ (moment - own.T @ targets[fold == k]))
+    return ProbeFit(
+        sizes=np.abs(weights),
+        errors=errors,
+        rows=rows[tested],
+        fold=fold[tested],
+        predicted=predicted[tested],
+        informativeness=performance(factor, rows[tested], predicted[tested]),
+    )
+
+
+def _classify(rep: Representation, factor: Factor, rng: np.random.Generator) -> ProbeFit:
+    """Logistic regressions: coefficients on all rows, and predictions of each fold by the rows of the others."""
+    assert factor.labels is not None
+    rows, fold = folds(factor, N_FOLDS_OF_CATEGORIES, rng=rng)
+    x, labels, n_levels = standardise(rep.codes[rows])[0], factor.labels[rows], len(factor.levels)
+    coefficients = one_vs_rest(x, labels, n_levels)
+    errors = one_vs_rest_errors(x, labels, coefficients)
+    shares, tested = np.zeros((len(rows), n_levels)), fold >= 0
+    for k in range(N_FOLDS_OF_CATEGORIES):
+        own = one_vs_rest(x[fold != k], labels[fold != k], n_levels)
+        shares[fold == k] = scipy.special.expit(decision(x[fold == k], own))
+    return ProbeFit(
+        sizes=np.abs(coefficients[:, :-1]).T,
+        errors=errors.T,
+        rows=rows[tested],
+        fold=fold[tested],
+        predicted=shares[tested],
+        informativeness=performance(factor, rows[tested], shares[tested]),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -13,6 +13,7 @@ from unbraid.metrics._weaknesses import OUTLIERS
 from unbraid.probes.importance import Importance
 from unbraid.probes.trees import (
     BoostingOptions,
+    ForestImportance,
     ForestKind,
     ForestOptions,
     ImportanceKind,
@@ -38,15 +39,15 @@ class DCI(NamedTuple):
 def dci_linear(codes: Any, factors: Any = None, *, strength: float = 0.0, rng: np.random.Generator | int = 0) -> DCI:
     r"""Score disentanglement, completeness and informativeness with linear probes.
 
-    Importances are absolute coefficients on standardised codes: of a Lasso for ordinal, continuous and circular
-    factors, its strength chosen on rows kept aside; of logistic regressions, summed over values, for categorical ones.
+    Importances are absolute coefficients on standardised codes: of least squares for ordinal, continuous and circular
+    factors; of logistic regressions, summed over values, for categorical ones. Coefficients that chance can explain are
+    0. With fewer than ten rows to a code, a Lasso takes the place of least squares.
     See :func:`disentanglement`, :func:`completeness` and :func:`informativeness` for the scores.
 
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, at least two.
-        strength: Strength of the Lasso on standardised codes and targets; 0 chooses, on rows kept aside, the
-            strongest whose error is within one standard error of the smallest.
+        strength: Strength of a Lasso on standardised codes and targets, as in published code; 0 for least squares.
         rng: Chooses the held-out rows, or its seed.
 
     References:
@@ -68,10 +69,10 @@ def dci_forest(
     factors: Any = None,
     *,
     forest: ForestKind = "random",
-    importance: ImportanceKind = "impurity",
-    n_trees: int = 50,
+    importance: ForestImportance = "auto",
+    n_trees: int = 25,
     max_depth: int = 0,
-    min_leaf: int = 5,
+    min_leaf: int = 0,
     rng: np.random.Generator | int = 0,
 ) -> DCI:
     r"""Score disentanglement, completeness and informativeness with forests.
@@ -80,10 +81,13 @@ def dci_forest(
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, at least two.
         forest: ``"random"``, or ``"extra"`` for extremely randomised trees.
-        importance: ``"impurity"``, or ``"permutation"`` on held-out rows.
+        importance: ``"held_out"``: standard deviation of what splits on a code explain of rows that did not grow the
+            trees; ``"impurity"`` or ``"permutation"``, as published; ``"auto"``: the first, or impurity where
+            ``max_depth`` is given.
         n_trees: Trees for each factor.
         max_depth: Deepest tree; 0 for no limit.
-        min_leaf: Fewest rows in a leaf.
+        min_leaf: Fewest rows in a leaf; 0 for 20, but no more than one row in twenty, and for 5 with the importances of
+            published code.
         rng: Source of chance, or its seed.
 
     References:
@@ -106,9 +110,9 @@ def dci_boosting(
     codes: Any,
     factors: Any = None,
     *,
-    importance: ImportanceKind = "impurity",
+    importance: ImportanceKind = "held_out",
     n_rounds: int = 100,
-    n_leaves: int = 15,
+    n_leaves: int = 8,
     learning_rate: float = 0.1,
     rng: np.random.Generator | int = 0,
 ) -> DCI:
@@ -117,7 +121,8 @@ def dci_boosting(
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, at least two.
-        importance: ``"impurity"`` (total gain, never the number of splits), or ``"permutation"`` on held-out rows.
+        importance: ``"held_out"``: standard deviation of what splits on a code explain of rows that did not grow the
+            trees; ``"impurity"`` (total gain, never the number of splits) or ``"permutation"``, as published.
         n_rounds: Boosting rounds.
         n_leaves: Leaves of each tree.
         learning_rate: Step of each round.
@@ -148,18 +153,23 @@ def disentanglement(importance: Importance) -> Score:
     .. math:: D = \sum_j \rho_j \bigl(1 - H_K(p_{j\cdot})\bigr), \quad
         p_{jk} = \frac{r_{jk}}{\sum_{k'} r_{jk'}}, \quad \rho_j = \frac{\sum_k r_{jk}}{\sum_{j'k} r_{j'k}}
 
-    with the entropy in base K. A code that matters for nothing has weight 0, wherever it stands, and so has a factor
-    whose probe does not beat a blind guess on held-out rows.
+    with the entropy in base K. A code that matters for nothing has weight 0, wherever it stands. A factor that the
+    probe does not predict is left out, of K too; one that is predicted too weakly to tell by which codes counts as if
+    its codes scored 0. Nothing can be said with fewer than two factors left, and the score is 0.
     """
-    matrix = importance.matrix
-    per_code = 1 - normalised_entropy(matrix)
-    weights = matrix.sum(axis=1)
-    if weights.sum() == 0:
-        return Score(value=0.0, notes=(NOTHING_USED,), evidence={"importance": matrix})
+    matrix, notes = importance.matrix, _left_out_notes(importance)
+    left = matrix[:, matrix.sum(axis=0) > 0]
+    if left.shape[1] < 2:
+        note = NOTHING_USED if left.shape[1] == 0 else ONE_FACTOR_LEFT
+        return Score(value=0.0, notes=(note, *notes), evidence={"importance": matrix})
+    per_code = 1 - normalised_entropy(left)
+    weights = left.sum(axis=1)
+    decided = left.shape[1] / (left.shape[1] + importance.undecided.sum())
     return Score(
-        value=float(np.average(np.where(weights > 0, per_code, 0.0), weights=weights)),
+        value=float(decided * np.average(np.where(weights > 0, per_code, 0.0), weights=weights)),
         per_code=np.where(weights > 0, per_code, np.nan),
         evidence={"importance": matrix},
+        notes=notes,
     )
 
 
@@ -176,7 +186,12 @@ def completeness(importance: Importance) -> Score:
     per_factor = np.where(used, 1 - normalised_entropy(matrix.T), 0.0)
     lost = int((~used).sum())
     notes = (Note.of(NoteKind.METRIC, "{} factor(s) that this probe cannot predict score 0.", lost),) if lost else ()
-    return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence={"importance": matrix}, notes=notes)
+    return Score(
+        value=float(per_factor.mean()),
+        per_factor=per_factor,
+        evidence={"importance": matrix},
+        notes=(*notes, *_cap_notes(importance)),
+    )
 
 
 def informativeness(importance: Importance) -> Score:
@@ -204,6 +219,32 @@ def normalised_entropy(rows: FloatArray) -> FloatArray:
 
 
 NOTHING_USED = "No code helps to predict any factor."
+ONE_FACTOR_LEFT = "The probe predicts one factor alone, with which nothing can be said about codes that share factors."
+
+
+def _left_out_notes(importance: Importance) -> tuple[Note, ...]:
+    """Return notes on the factors that disentanglement and its interval leave out, and on those that count 0."""
+    n_factors, undecided = importance.matrix.shape[1], int(importance.undecided.sum())
+    absent = int((importance.matrix.sum(axis=0) == 0).sum()) - undecided
+    notes = []
+    if absent:
+        words = "Neither the score nor its interval covers {} of {} factors, which the probe does not predict."
+        notes.append(Note.of(NoteKind.LEFT_OUT, words, absent, n_factors))
+    if undecided:
+        words = "{} of {} factors are predicted too weakly to tell by which codes, and count 0."
+        notes.append(Note.of(NoteKind.LEFT_OUT, words, undecided, n_factors))
+    return (*notes, *_cap_notes(importance))
+
+
+def _cap_notes(importance: Importance) -> tuple[Note, ...]:
+    """Return notes on limits to the size of trees that were reached."""
+    notes = []
+    if importance.rows_a_tree:
+        notes.append(Note.of(NoteKind.METRIC, "Each tree is grown on {} of the rows.", importance.rows_a_tree))
+    if importance.leaves_a_tree:
+        words = "Trees stop growing at {} leaves, and larger trees may predict better."
+        notes.append(Note.of(NoteKind.METRIC, words, importance.leaves_a_tree))
+    return tuple(notes)
 
 
 #: Of every score made of importances, those of DCI-ES too.

@@ -100,6 +100,7 @@ class Source:
         max_replicate_rows: Replicates and nulls use at most this many rows.
         extrapolates: Scores depend on the number of rows, with a bias that falls as one over their number: the panel
             extrapolates the score to many rows, from the score of all rows and the mean of its replicates on halves.
+        bias_order: Where the score is extrapolated, the power of one over the number of rows with which its bias falls.
         label_free: Computed from the codes only; its null shuffles each code instead of the factors.
         seconds: CPU seconds at 2 000 and at 20 000 rows, for codes of ten columns and the factors of dSprites; studies
             estimate their cost from it, and ``benchmarks/study.py`` measures it.
@@ -120,6 +121,7 @@ class Source:
     lighten: Callable[[Any], Any] | None = None
     max_replicate_rows: int | None = None
     extrapolates: bool = False
+    bias_order: float = 1.0
     label_free: bool = False
     uses_workers: bool = False
 

@@ -366,8 +366,10 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
             beats_chance = bool(gain > half_width and _beyond(score.value, nulls, gain))
         if metric.source.extrapolates and found.plan.refits:
-            score = _extrapolated(found, metric, score, scale)
-            half_width *= float(np.sqrt(1 + 1 / len(values)))  # the mean over halves has an error of its own
+            step = 1 / ((1 + 1 / scale**2) ** metric.source.bias_order - 1)
+            score = _extrapolated(found, metric, score, step)
+            # The mean over parts of the rows has an error of its own.
+            half_width *= float(np.sqrt(1 + (step / scale) ** 2 / len(values)))
         ends = score.value - half_width, score.value + half_width
         low, high = (float(np.clip(end, *metric.bounds)) for end in ends)
     null = float(nulls.mean()) if len(nulls) else None
@@ -377,18 +379,18 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
     return replace(finished, notes=(*map(as_note, score.notes), *added))
 
 
-def _extrapolated(found: Gathered, metric: Metric, score: Score, scale: float) -> Score:
-    """Return the score of infinitely many rows, where the bias of the score of n rows is proportional to 1/n.
+def _extrapolated(found: Gathered, metric: Metric, score: Score, step: float) -> Score:
+    """Return the score of infinitely many rows, where the bias of the score of n rows falls as a power of 1/n.
 
     With s(N) the score of all rows and s(n) the mean over parts of n rows, the bias of s(N) is
-    (s(n) - s(N)) n / (N - n); the square of ``scale`` is n / (N - n).
+    (s(n) - s(N)) ``step``, and ``step`` is 1 / ((N / n) ** power - 1): n / (N - n) for a bias that falls as 1/n.
     """
     draws = [draw.scores[metric.name] for draw in found.replicates if metric.name in draw.scores]
 
     def limit(full: Any, parts: list[Any]) -> Any:
         if full is None or any(part is None or np.shape(part) != np.shape(full) for part in parts):
             return full
-        return np.clip(full - scale**2 * (np.mean(parts, axis=0) - full), *metric.bounds)
+        return np.clip(full - step * (np.mean(parts, axis=0) - full), *metric.bounds)
 
     return replace(
         score,

@@ -21,6 +21,11 @@ MAX_HALVINGS = 20
 NEWTON_TOLERANCE = 1e-5
 MAX_NEWTON_CODES = 64
 CHUNK_CELLS = 100_000  # so that a chunk stays in cache
+#: Least squares has standard errors to speak of with this many rows to a code.
+LEAST_ROWS_A_CODE = 10
+#: Eigenvalues of standardised codes below the first are rounding errors of equal codes; below the second, codes are
+#: nearly collinear, and coefficients of least squares very uncertain.
+EQUAL_CODES, COLLINEAR = 1e-10, 1e-2
 #: More rows and codes than this are decomposed by a random sketch.
 EXACT_UP_TO = 2000
 #: Principal axes with less than this share of the largest variance are taken to be rounding error.
@@ -30,10 +35,9 @@ LEAST_VARIANCE = 1e-9
 def lasso_weights(
     codes: FloatArray, targets: FloatArray, *, rng: np.random.Generator, strength: float = 0.0
 ) -> FloatArray:
-    """Fit one Lasso for each target column, all with one regularisation strength, by default chosen on validation rows.
+    """Fit one Lasso for each target column, all with one regularisation strength.
 
-    It is the strongest whose error is within one standard error of the smallest, which keeps codes that
-    hardly help at exactly zero.
+    By default it is the strength with the smallest error on a fifth of the rows, kept aside.
 
     Args:
         codes: Standardised, ``(n_samples, n_codes)``.
@@ -52,9 +56,7 @@ def lasso_weights(
     path = _path(codes[~aside], targets[~aside], strengths)
     errors = np.stack([((targets[aside] - codes[aside] @ weights) ** 2).sum(axis=1) for weights in path])
     best = int(errors.mean(axis=1).argmin())
-    allowed = errors[best].mean() + errors[best].std() / np.sqrt(aside.sum())
-    chosen = int(np.flatnonzero(errors.mean(axis=1) <= allowed)[0])
-    return _path(codes, targets, strengths[: chosen + 1])[-1]
+    return _path(codes, targets, strengths[: best + 1])[-1]
 
 
 def lasso_on_gram(gram: FloatArray, moment: FloatArray, *, strength: float) -> FloatArray:
@@ -297,6 +299,78 @@ def least_squares(codes: FloatArray, targets: FloatArray, *, ridge: float = RIDG
     x, y = codes - middle, targets - centre
     weights = ridge_solver(x.T @ x, ridge * len(x))(x.T @ y) if ridge else np.linalg.lstsq(x, y, rcond=None)[0]
     return np.vstack([weights, centre - middle @ weights])
+
+
+def coefficients_with_errors(codes: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Regress targets on codes by least squares, with standard errors that hold if the errors vary from row to row.
+
+    Codes that are equal share their coefficient. Where codes are nearly collinear, the code whose coefficient is least
+    certain is left out, again and again, until each coefficient exceeds twice its standard error.
+
+    Args:
+        codes: Standardised, ``(n_samples, n_codes)``.
+        targets: Centred, ``(n_samples, n_targets)``.
+
+    Returns:
+        Coefficients and standard errors, ``(n_codes, n_targets)``; those of a code left out are 0 and 1.
+    """
+    gram, moment = codes.T @ codes, codes.T @ targets
+    eigenvalues = np.linalg.eigvalsh(gram) / len(codes)
+    if not ((eigenvalues > EQUAL_CODES) & (eigenvalues < COLLINEAR)).any():
+        return _with_errors(codes, targets, gram, moment)
+    weights, errors = np.zeros_like(moment), np.ones_like(moment)
+    for k in range(targets.shape[1]):
+        own = slice(k, k + 1)
+        active = _least_certain_left_out(gram, moment[:, k], float((targets[:, k] ** 2).sum()), len(codes))
+        weights[active, own], errors[active, own] = _with_errors(
+            codes[:, active], targets[:, own], gram[np.ix_(active, active)], moment[active, own]
+        )
+    return weights, errors
+
+
+def _with_errors(
+    codes: FloatArray, targets: FloatArray, gram: FloatArray, moment: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    inverse = pseudo_inverse(gram)
+    weights = inverse @ moment
+    residuals = targets - codes @ weights
+    return weights, np.sqrt(((codes @ inverse) ** 2).T @ residuals**2)
+
+
+def _least_certain_left_out(gram: FloatArray, moment: FloatArray, total: float, n_rows: int) -> IntArray:
+    """Return the codes that backward elimination keeps for one target; of many codes, one in twenty goes at a time."""
+    active = np.arange(len(gram))
+    while len(active):
+        inverse = pseudo_inverse(gram[np.ix_(active, active)])
+        weights = inverse @ moment[active]
+        variance = max(total - float(weights @ moment[active]), 0.0) / max(n_rows - len(active), 1)
+        errors = np.sqrt(variance * np.maximum(np.diagonal(inverse), 0.0))
+        uncertain = np.flatnonzero(np.abs(weights) < 2 * errors)
+        if not len(uncertain):
+            break
+        order = uncertain[np.argsort(np.abs(weights[uncertain]) / errors[uncertain])]
+        active = np.delete(active, order[: max(1, len(active) // 20)])
+    return active
+
+
+def pseudo_inverse(gram: FloatArray) -> FloatArray:
+    """Invert a Gram matrix on the space that its columns span."""
+    values, vectors = np.linalg.eigh(gram)
+    keep = values > EQUAL_CODES * max(float(values[-1]), 1e-300)
+    return np.asarray((vectors[:, keep] / values[keep]) @ vectors[:, keep].T)
+
+
+def one_vs_rest_errors(
+    codes: FloatArray, labels: IntArray, coefficients: FloatArray, *, penalty: float = 1.0
+) -> FloatArray:
+    """Standard errors of the coefficients of :func:`one_vs_rest` but for the intercepts, ``(n_levels, n_codes)``."""
+    design = np.hstack([codes, np.ones((len(codes), 1))])
+    ridge, errors = np.diag(_ridge(design.shape[1], penalty)), []
+    for level, own in enumerate(coefficients):
+        p = scipy.special.expit(design @ own)
+        inverse = np.linalg.inv((design * (p * (1 - p))[:, None]).T @ design + ridge)
+        errors.append(np.sqrt(((design @ inverse) ** 2).T @ (p - (labels == level)) ** 2)[:-1])
+    return np.stack(errors)
 
 
 def fit_linear(codes: FloatArray, factor: Factor, rows: IntArray) -> FloatArray:

@@ -92,6 +92,28 @@ def holdout(factor: Factor, *, rng: np.random.Generator, test_share: float = TES
     return Split(train=np.sort(order[~tested]), test=np.sort(order[tested]))
 
 
+def folds(factor: Factor, n_folds: int, *, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Divide the labelled rows of a factor into folds, its values in proportion in each.
+
+    Returns:
+        The rows, in increasing order, and the fold of each; -1 for a value seen once, which is never tested.
+
+    Raises:
+        ValueError: Fewer than ten labelled rows.
+    """
+    check_enough_labels(factor)
+    rows = rng.permutation(np.flatnonzero(factor.labelled))
+    keys = factor.numbers[rows] if factor.labels is None else factor.labels[rows]
+    order = rows[np.argsort(keys, kind="stable")]
+    turns = -(-len(order) // n_folds)
+    fold = rng.permuted(np.tile(np.arange(n_folds), (turns, 1)), axis=1).ravel()[: len(order)]
+    if factor.labels is not None:
+        counts = np.bincount(factor.labels[rows], minlength=len(factor.levels))
+        fold = np.where(counts[factor.labels[order]] > 1, fold, -1)
+    back = np.argsort(order)
+    return order[back], fold[back]
+
+
 def check_enough_labels(factor: Factor) -> None:
     """Raise unless a factor has ten labelled rows."""
     n_labelled = int(factor.labelled.sum())

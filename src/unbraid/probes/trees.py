@@ -7,7 +7,7 @@ side they warn at random. Here its trees are grown one by one, nothing is shared
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -15,19 +15,31 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.checks import check_at_least, check_choice
+from unbraid.probes.effects import fit_boosting_by_effects, fit_forest_by_effects
 from unbraid.probes.importance import (
     Importance,
     ProbeFit,
     ProbeTask,
     fit_importance,
     held_out_performance,
+    on_held_out_rows,
     permutation_changes,
 )
+from unbraid.probes.splits import TEST_SHARE
+from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
 ForestKind = Literal["random", "extra"]
-ImportanceKind = Literal["impurity", "permutation"]
+ImportanceKind = Literal["held_out", "impurity", "permutation"]
+ForestImportance = Literal["auto", "held_out", "impurity", "permutation"]
 MAX_ROWS_A_TREE = 20_000
+MAX_LEAVES = 2048
+#: Folds of rows that are tested by trees of the others.
+N_FOREST_FOLDS, N_BOOSTING_FOLDS = 5, 3
+#: Fewest rows in a leaf of trees whose effects are measured on other rows, and of others.
+MIN_LEAF, PUBLISHED_MIN_LEAF = 20, 5
+#: Share of its training rows that a tree of a forest is grown on, where all rows train it and where all folds but one.
+BAG, BAG_OF_FOLDS = 0.632, 0.79
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,24 +49,34 @@ class ForestOptions:
     Attributes:
         forest: ``"random"`` (bagged, best splits) or ``"extra"`` (all rows, random splits: faster, and it
             shares importance between codes that say the same).
-        importance: ``"impurity"`` decrease, or drop of held-out performance under ``"permutation"``.
+        importance: Effect on predictions of ``"held_out"`` rows, decrease of ``"impurity"`` on training rows, or drop
+            of held-out performance under ``"permutation"``; ``"auto"`` for the first, or for the second where a depth
+            is given, as in published code.
         n_trees: Trees in the forest.
         max_depth: Deepest tree; 0 for no limit.
-        min_leaf: Fewest rows in a leaf.
+        min_leaf: Fewest rows in a leaf; 0 for 20, but no more than one row in twenty, where effects are measured on
+            held-out rows, and for 5 elsewhere, as in published code.
     """
 
     forest: ForestKind = "random"
-    importance: ImportanceKind = "impurity"
-    n_trees: int = 50
+    importance: ForestImportance = "auto"
+    n_trees: int = 25
     max_depth: int = 0
-    min_leaf: int = 5
+    min_leaf: int = 0
 
     def __post_init__(self) -> None:
         check_choice("forest", self.forest, get_args(ForestKind))
-        check_choice("importance", self.importance, get_args(ImportanceKind))
+        check_choice("importance", self.importance, get_args(ForestImportance))
         check_at_least("n_trees", self.n_trees, 1)
         check_at_least("max_depth", self.max_depth, 0)
-        check_at_least("min_leaf", self.min_leaf, 1)
+        check_at_least("min_leaf", self.min_leaf, 0)
+
+    @property
+    def measure(self) -> ImportanceKind:
+        """The importance that is measured."""
+        if self.importance == "auto":
+            return "impurity" if self.max_depth else "held_out"
+        return self.importance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +84,16 @@ class BoostingOptions:
     """Boosted trees for each factor.
 
     Attributes:
-        importance: ``"impurity"`` (total gain of splits), or drop of held-out performance under ``"permutation"``.
+        importance: Effect on predictions of ``"held_out"`` rows, gain of splits on training rows (``"impurity"``), or
+            drop of held-out performance under ``"permutation"``.
         n_rounds: Boosting rounds.
         n_leaves: Leaves of each tree.
         learning_rate: Step of each round.
     """
 
-    importance: ImportanceKind = "impurity"
+    importance: ImportanceKind = "held_out"
     n_rounds: int = 100
-    n_leaves: int = 15
+    n_leaves: int = 8
     learning_rate: float = 0.1
 
     def __post_init__(self) -> None:
@@ -172,21 +195,56 @@ class FittedTrees:
 
 def forest_importance(rep: Representation, options: ForestOptions, rng: np.random.Generator) -> Importance:
     """Fit a forest for each factor."""
-    return fit_importance(rep, partial(_fit, partial(fit_forest, options), options.importance), rng=rng)
+    if options.measure != "held_out":
+        found = fit_importance(rep, _on_held_out_rows(fit_forest, options, options.measure, rep), rng=rng)
+        bags_categories = options.forest == "random" and not all(factor.is_numeric for factor in rep.factors)
+        capped = bags_categories and rep.n_samples * (1 - TEST_SHARE) > MAX_ROWS_A_TREE
+        return replace(found, rows_a_tree=MAX_ROWS_A_TREE if capped else 0)
+    splits, n_trees = [], -(-options.n_trees // N_FOREST_FOLDS)
+
+    def train(codes: FloatArray, target: FloatArray, seed: int) -> Any:
+        settings = _forest_settings(options, BAG_OF_FOLDS) | {"extra_trees": options.forest == "extra"}
+        settings["min_data_in_leaf"] = options.min_leaf or _least_rows(len(codes))
+        return _train(codes, target, seed, n_rounds=n_trees, objective="regression", **settings)
+
+    def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
+        found, n_splits = fit_forest_by_effects(factor, rep.codes, n_folds=N_FOREST_FOLDS, train=train, rng=rng)
+        splits.append(n_splits)
+        return found
+
+    found = fit_importance(rep, fit, rng=rng)
+    return replace(found, leaves_a_tree=MAX_LEAVES if max(splits) >= MAX_LEAVES - 1 else 0)
 
 
 def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.random.Generator) -> Importance:
     """Fit boosted trees for each factor."""
-    return fit_importance(rep, partial(_fit, partial(fit_boosting, options), options.importance), rng=rng)
+    if options.importance != "held_out":
+        return fit_importance(rep, _on_held_out_rows(fit_boosting, options, options.importance, rep), rng=rng)
+
+    def train(codes: FloatArray, target: FloatArray, seed: int) -> Any:
+        settings = _boosting_settings(options) | {"min_data_in_leaf": _least_rows(len(codes))}
+        return _train(codes, target, seed, n_rounds=options.n_rounds, objective="regression", **settings)
+
+    def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
+        return fit_boosting_by_effects(factor, rep.codes, n_folds=N_BOOSTING_FOLDS, train=train, rng=rng)
+
+    return fit_importance(rep, fit, rng=rng)
 
 
-def _fit(
-    fit: Callable[[ProbeTask, int], FittedTrees], importance: ImportanceKind, task: ProbeTask, rng: np.random.Generator
-) -> ProbeFit:
-    model = fit(task, int(rng.integers(2**31)))
-    predicted = model.predict(task.test_codes)
-    weights = model.weights if importance == "impurity" else _permutation_weights(model, task, rng)
-    return ProbeFit(weights=weights, predicted=predicted)
+def _least_rows(n_rows: int) -> int:
+    """Fewest rows in a leaf, no more than one row in twenty."""
+    return min(MIN_LEAF, max(1, n_rows // 20))
+
+
+def _on_held_out_rows(
+    fit: Callable[[Any, ProbeTask, int], FittedTrees], options: Any, measure: ImportanceKind, rep: Representation
+) -> Callable[[Factor, np.random.Generator], ProbeFit]:
+    def fitted(task: ProbeTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        model = fit(options, task, int(rng.integers(2**31)))
+        predicted = model.predict(task.test_codes)
+        return model.weights if measure == "impurity" else _permutation_weights(model, task, rng), predicted
+
+    return on_held_out_rows(fitted, rep)
 
 
 def _permutation_weights(model: FittedTrees, task: ProbeTask, rng: np.random.Generator) -> FloatArray:
@@ -202,23 +260,27 @@ def _permutation_weights(model: FittedTrees, task: ProbeTask, rng: np.random.Gen
 def fit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
     """Grow a forest for one factor."""
     if options.forest == "random" and task.factor.is_numeric:
-        depth = options.max_depth or -1
-        settings = {
-            "boosting": "rf",
-            "bagging_fraction": 0.632,
-            "bagging_freq": 1,
-            "num_leaves": 2**depth if 0 < depth < 11 else 2048,
-            "max_depth": depth,
-            "min_data_in_leaf": options.min_leaf,
-        }
+        settings = _forest_settings(options, BAG)
         return _lightgbm(task, seed, settings, options.n_trees)
     return _grown_forest(options, task, seed)
 
 
+def _forest_settings(options: ForestOptions, bag: float) -> dict[str, Any]:
+    depth = options.max_depth or -1
+    return {
+        "boosting": "rf",
+        "bagging_fraction": bag,
+        "bagging_freq": 1,
+        "num_leaves": 2**depth if 0 < depth < 11 else MAX_LEAVES,
+        "max_depth": depth,
+        "min_data_in_leaf": options.min_leaf or PUBLISHED_MIN_LEAF,
+    }
+
+
 def _grown_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
     """Grow trees from the same draws as the forests of scikit-learn."""
-    is_extra, n_rows = options.forest == "extra", len(task.train)
-    sizes = {"max_depth": options.max_depth or None, "min_samples_leaf": options.min_leaf, "max_features": 1.0}
+    is_extra, n_rows, min_leaf = options.forest == "extra", len(task.train), options.min_leaf or PUBLISHED_MIN_LEAF
+    sizes = {"max_depth": options.max_depth or None, "min_samples_leaf": min_leaf, "max_features": 1.0}
     n_drawn = min(n_rows, int(MAX_ROWS_A_TREE / n_rows * n_rows))
     present, targets = _classes_and_targets(task)
     inputs, rng = as_tree_input(task.codes), np.random.RandomState(seed)
@@ -245,28 +307,36 @@ def _classes_and_targets(task: ProbeTask) -> tuple[FloatArray | None, AnyArray]:
 
 def fit_boosting(options: BoostingOptions, task: ProbeTask, seed: int) -> FittedTrees:
     """Boost trees for one factor."""
-    settings = {"num_leaves": options.n_leaves, "learning_rate": options.learning_rate, "min_data_in_leaf": 5}
-    return _lightgbm(task, seed, settings, options.n_rounds)
+    return _lightgbm(task, seed, _boosting_settings(options), options.n_rounds)
 
 
-def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: int) -> FittedTrees:
+def _boosting_settings(options: BoostingOptions) -> dict[str, Any]:
+    return {
+        "num_leaves": options.n_leaves,
+        "learning_rate": options.learning_rate,
+        "min_data_in_leaf": PUBLISHED_MIN_LEAF,
+    }
+
+
+def _train(codes: FloatArray, labels: FloatArray, seed: int, *, n_rounds: int, **settings: Any) -> Any:
     """Train with LightGBM on one thread, so that the same seed gives the same trees anywhere."""
     import lightgbm
 
     fixed = {"verbose": -1, "num_threads": 1, "deterministic": True, "force_row_wise": True, "seed": seed}
+    data = lightgbm.Dataset(codes, labels, params={"verbose": -1, "num_threads": 1, "max_bin": 255})
+    return lightgbm.train({**fixed, **settings}, data, num_boost_round=n_rounds)
 
-    def train(labels: FloatArray, **objective: Any) -> Any:
-        data = lightgbm.Dataset(task.codes, labels, params={"verbose": -1, "num_threads": 1, "max_bin": 255})
-        return lightgbm.train({**fixed, **settings, **objective}, data, num_boost_round=n_rounds)
 
+def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: int) -> FittedTrees:
+    train = partial(_train, task.codes, seed=seed, n_rounds=n_rounds, **settings)
     present, targets = _classes_and_targets(task)
     if present is None:
-        models = [train(column, objective="regression") for column in targets.T]
+        models = [train(labels=column, objective="regression") for column in targets.T]
         return FittedTrees(
             weights=np.sum([model.feature_importance("gain") for model in models], axis=0),
             predict=lambda new: np.stack([model.predict(new, num_threads=1) for model in models], axis=1),
         )
-    model = train(targets.astype(float), objective="multiclass", num_class=len(present))
+    model = train(labels=targets.astype(float), objective="multiclass", num_class=len(present))
     return FittedTrees(
         weights=model.feature_importance("gain"),
         predict=lambda new: present[model.predict(new, num_threads=1).argmax(axis=1)],
