@@ -8,6 +8,7 @@ from unbraid.evidence.information import InformationOptions, code_information, i
 from unbraid.evidence.interventions import (
     ConditionalOptions,
     GroupOptions,
+    RowGroupOptions,
     conditional_spread,
     group_differences,
     group_variances,
@@ -50,7 +51,7 @@ DIFFERENCES = Source(
     seconds=(0.13, 0.48),
 )
 VARIANCES = Source(
-    name="variances", gather=group_variances, options=GroupOptions, n_replicates=10, n_nulls=3, seconds=(0.11, 0.42)
+    name="variances", gather=group_variances, options=RowGroupOptions, n_replicates=10, n_nulls=3, seconds=(0.11, 0.42)
 )
 CONDITIONAL = Source(
     name="conditional",
@@ -66,6 +67,7 @@ PREDICTABILITY = Source(
     options=NoOptions,
     n_replicates=10,
     n_nulls=5,
+    extrapolates=True,
     seconds=(0.098, 0.44),
 )
 CORRELATION = Source(
@@ -74,10 +76,17 @@ CORRELATION = Source(
     options=CorrelationOptions,
     n_replicates=10,
     n_nulls=5,
+    extrapolates=True,
     seconds=(0.091, 0.44),
 )
 REGRESSION = Source(
-    name="regression", gather=linear_fit, options=NoOptions, n_replicates=10, n_nulls=5, seconds=(0.094, 0.42)
+    name="regression",
+    gather=linear_fit,
+    options=NoOptions,
+    n_replicates=10,
+    n_nulls=5,
+    extrapolates=True,
+    seconds=(0.094, 0.42),
 )
 SEPARATION = Source(
     name="separation",
@@ -86,6 +95,7 @@ SEPARATION = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
+    extrapolates=True,
     seconds=(0.12, 0.81),
 )
 PREDICTIVE = Source(
@@ -95,6 +105,7 @@ PREDICTIVE = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
+    extrapolates=True,
     seconds=(0.15, 1.0),
 )
 LINEAR = Source(
@@ -181,6 +192,7 @@ COVARIANCE = Source(
     n_replicates=10,
     n_nulls=5,
     label_free=True,
+    extrapolates=True,
     seconds=(0.084, 0.39),
 )
 CODE_INFORMATION = Source(

@@ -92,6 +92,25 @@ def holdout(factor: Factor, *, rng: np.random.Generator, test_share: float = TES
     return Split(train=np.sort(order[~tested]), test=np.sort(order[tested]))
 
 
+def cross_fit_factor(factor: Factor, *, n_folds: int, rng: np.random.Generator) -> list[Split]:
+    """Split the labelled rows of a factor so that every row is tested once, by a fit to the other folds.
+
+    Values are in proportion in every fold. A value seen once is always fitted on, and never tested.
+
+    Raises:
+        ValueError: Fewer than ten labelled rows.
+    """
+    check_enough_labels(factor)
+    rows = rng.permutation(np.flatnonzero(factor.labelled))
+    keys = factor.numbers[rows] if factor.labels is None else factor.labels[rows]
+    order = rows[np.argsort(keys, kind="stable")]
+    fold = (np.arange(len(order)) + rng.integers(n_folds)) % n_folds
+    if factor.labels is not None:
+        labels = factor.labels[order]
+        fold = np.where(np.bincount(labels, minlength=len(factor.levels))[labels] > 1, fold, -1)
+    return [Split(train=np.sort(order[fold != k]), test=np.sort(order[fold == k])) for k in range(n_folds)]
+
+
 def check_enough_labels(factor: Factor) -> None:
     """Raise unless a factor has ten labelled rows."""
     n_labelled = int(factor.labelled.sum())
@@ -224,5 +243,5 @@ def standardise_by(codes: FloatArray, rows: IntArray) -> FloatArray:
 def mean_and_scale(train: Any) -> tuple[Any, Any]:
     """Mean of each column, and one over its deviation: 0 for a column that is constant."""
     mean, deviation = train.mean(axis=0), train.std(axis=0)
-    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-12 * (1 + np.abs(mean)))
+    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-12 * np.abs(mean))
     return mean, scale

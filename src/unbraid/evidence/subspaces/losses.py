@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 
 from unbraid._base.arrays import FloatArray, IntArray
-from unbraid.evidence.subspaces.axes import Basis, cross_fitted, make_basis, ridge_fit
+from unbraid.evidence.subspaces.axes import Basis, additive_turn, cross_fitted, make_basis, ridge_fit
 from unbraid.probes.linear import decision, multinomial
 from unbraid.representation.factor import Factor, FactorKind
 
@@ -59,11 +59,14 @@ def _head_basis(n_axes: int, n_rows: int) -> Basis:
 def _attainable_loss(w: FloatArray, targets: FloatArray) -> float:
     """Estimate the loss of the best possible prediction from ``w``, which no fixed family of functions may reach.
 
-    A polynomial is fitted to a transformation of the target that makes it fit best (alternating
+    Axes are turned so that terms of single axes, which reach the highest degree, explain most. A polynomial is fitted to a transformation of the target that makes it fit best (alternating
     conditional expectations), and read back through the mean target at each fitted value. What that leaves is compared
     between nearest rows: half the mean squared difference is the part that does not depend on ``w``.
     """
-    terms = _head_basis(w.shape[1], len(w)).values(w)
+    basis = _head_basis(w.shape[1], len(w))
+    if w.shape[1] > 1:
+        w = w @ additive_turn(w, targets, basis)
+    terms = basis.values(w)
     if targets.shape[1] == 1:
         target = targets[:, 0]
         transformed, fit = target, ridge_fit(terms, LINK_RIDGE)
