@@ -138,8 +138,9 @@ class GroupOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowGroupOptions(GroupOptions):
-    """Options for groups of rows with one value, which must be far fewer than the rows that have the value."""
+    """Options for groups of rows with one value: smaller groups, fewer than the rows of a value, and more of them."""
 
+    n_votes: int = 2000
     group_size: int = 50
 
 

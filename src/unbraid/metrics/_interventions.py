@@ -1,5 +1,6 @@
 """Metrics that hold a factor fixed: z_diff, z_min_var, z1 and z2."""
 
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -105,7 +106,7 @@ def z_min_var(
     codes: Any,
     factors: Any = None,
     *,
-    n_votes: int = 800,
+    n_votes: int = 2000,
     group_size: int = 50,
     n_bins: int = 20,
     binning: Binning = "robust",
@@ -147,11 +148,12 @@ def z_min_var(
     """
     rep = as_labelled(codes, factors, metric="z_min_var", min_factors=2)
     options = RowGroupOptions(n_votes=n_votes, group_size=group_size, n_bins=n_bins, binning=binning, sampler=sampler)
-    return z_min_var_score(group_variances(rep, options, np.random.default_rng(rng)))
+    score = z_min_var_score(group_variances(rep, options, np.random.default_rng(rng)))
+    return replace(score, value=max(0.0, score.value))
 
 
 def z_min_var_score(groups: Groups) -> Score:
-    """Z-min variance of groups summarised by variances."""
+    """Z-min variance of groups summarised by variances; by chance below 0, so that the scatter of replicates is known."""
     half = len(groups.fixed_factor) // 2
     vote, truth = groups.summary.argmin(axis=1), groups.fixed_factor
     first, second = slice(half), slice(half, None)
@@ -160,7 +162,9 @@ def z_min_var_score(groups: Groups) -> Score:
         table = np.zeros((groups.summary.shape[1], groups.n_factors))
         np.add.at(table, (vote[learned], truth[learned]), 1)
         guess[judged] = table.argmax(axis=1)[vote[judged]]
-    return score_of_votes(guess == truth, truth, groups.n_factors)
+    score = score_of_votes(guess == truth, truth, groups.n_factors)
+    accuracy, chance = float(score.evidence["overall_accuracy"][0]), 1 / groups.n_factors
+    return replace(score, value=(accuracy - chance) / (1 - chance))
 
 
 Variant = Literal["pooled", "thesis"]

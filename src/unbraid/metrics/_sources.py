@@ -51,7 +51,13 @@ DIFFERENCES = Source(
     seconds=(0.13, 0.48),
 )
 VARIANCES = Source(
-    name="variances", gather=group_variances, options=RowGroupOptions, n_replicates=10, n_nulls=3, seconds=(0.11, 0.42)
+    name="variances",
+    gather=group_variances,
+    options=RowGroupOptions,
+    n_replicates=10,
+    n_nulls=3,
+    extrapolates=True,
+    seconds=(0.11, 0.42),
 )
 CONDITIONAL = Source(
     name="conditional",

@@ -7,10 +7,12 @@ import scipy
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid.evidence.subspaces.axes import Basis, additive_turn, cross_fitted, make_basis, ridge_fit
+from unbraid.evidence.subspaces.options import USUAL_RANK
 from unbraid.probes.linear import decision, multinomial
 from unbraid.representation.factor import Factor, FactorKind
 
 MAX_TERMS = 500
+MANY_AXES_TERMS = 200
 ROWS_A_TERM = 15
 ALONE_DEGREE = 8
 N_FOLDS = 5
@@ -52,8 +54,9 @@ def nested_losses(
 
 
 def _head_basis(n_axes: int, n_rows: int) -> Basis:
-    """Basis of a head, with as many terms as the number of rows allows."""
-    return make_basis(n_axes, min(MAX_TERMS, n_rows // ROWS_A_TERM), alone_degree=ALONE_DEGREE)
+    """Basis of a head, with as many terms as the number of rows allows, and fewer where there are many heads."""
+    most = MAX_TERMS if n_axes <= USUAL_RANK else MANY_AXES_TERMS
+    return make_basis(n_axes, min(most, n_rows // ROWS_A_TERM), alone_degree=ALONE_DEGREE)
 
 
 def _attainable_loss(w: FloatArray, targets: FloatArray) -> float:
