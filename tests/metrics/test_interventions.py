@@ -145,7 +145,7 @@ class TestIrs:
         assert float(irs(CODES, FACTORS, variant="thesis")) == pytest.approx(1.0)
 
     def test_difference_of_two_binary_factors_follows_by_hand(self):
-        """z = v1 - v2 in {-1, 0, 1}: with v1 fixed, distance 1/2 from its mean; largest distance 1, mean distance 1/2."""
+        """z = v1 - v2 in {-1, 0, 1}: with v1 fixed, distance 1/2 from its mean; largest distance 1, mean 1/2."""
         factors = full_grid(2, 2)
         codes = np.column_stack([factors[:, 0] - factors[:, 1], factors[:, 0]])
         score = irs(codes, factors, variant="thesis")

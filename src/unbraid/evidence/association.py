@@ -80,7 +80,7 @@ def _explained(codes: FloatArray, factor: Factor, correlation: Correlation) -> F
     if correlation == "spearman":
         x = average_ranks(x)
         targets = average_ranks(targets) if targets.shape[1] == 1 else targets
-    # Columns in units of their largest value: squares neither overflow nor vanish, and the size of a code does not matter.
+    # In units of the largest value of a column, squares neither overflow nor vanish.
     largest = np.abs(x).max(axis=0)
     x = x / np.where(largest > 0, largest, 1.0)
     centred = x - x.mean(axis=0)

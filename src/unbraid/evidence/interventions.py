@@ -260,9 +260,7 @@ def _groups(
     return Groups(summary=np.concatenate(parts)[order], fixed_factor=fixed[order], n_factors=rep.n_factors)
 
 
-def _pair_drawer(
-    rep: Representation, k: int, options: GroupOptions
-) -> Callable[[int, np.random.Generator], IntArray]:
+def _pair_drawer(rep: Representation, k: int, options: GroupOptions) -> Callable[[int, np.random.Generator], IntArray]:
     """Return a function that draws pairs of rows with one value of factor ``k``: a gather on rows sorted by value."""
     labels, n_levels = factor_labels(rep.factors[k], options.n_bins, options.binning)
     order, _, _ = sort_by_label(labels)

@@ -153,7 +153,7 @@ def z_min_var(
 
 
 def z_min_var_score(groups: Groups) -> Score:
-    """Z-min variance of groups summarised by variances; by chance below 0, so that the scatter of replicates is known."""
+    """Z-min variance of groups summarised by variances; by chance below 0, as the scatter of replicates shows."""
     half = len(groups.fixed_factor) // 2
     vote, truth = groups.summary.argmin(axis=1), groups.fixed_factor
     first, second = slice(half), slice(half, None)

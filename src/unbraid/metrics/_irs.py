@@ -39,8 +39,8 @@ def irs(
         factors: :math:`v`, shape ``(n_samples, n_factors)``; all factors of the data should be there.
         quantile: Take this quantile of the distances at a value, as published: 1 for the largest; 0.99 is the published
             software's guard against noise. By default 1 for the variants ``"authors"`` and ``"thesis"``.
-        variant: ``"mean"``: mean distances, values count by frequency. ``"authors"``: largest distances, every row is an
-            intervention, values count equally, codes weigh as their largest distance, as in the authors' code.
+        variant: ``"mean"``: mean distances, values count by frequency. ``"authors"``: largest distances, every row is
+            an intervention, values count equally, codes weigh as their largest distance, as in the authors' code.
             ``"thesis"``: largest distances, rows equal in all factors are averaged first, values count by frequency,
             codes count equally (Algorithm 3). ``"auto"``: ``"authors"`` where a quantile is given, else ``"mean"``.
         n_bins: Bins for factors that are continuous.

@@ -146,7 +146,7 @@ SUBSPACES = Source(
     name="subspaces",
     gather=factor_subspaces,
     options=SubspaceOptions,
-    n_replicates=5,
+    n_replicates=10,
     n_nulls=3,
     lighten=lambda options: replace(options, solver="fast"),
     max_replicate_rows=5_000,

@@ -33,8 +33,8 @@ def nested_subspaces(rep: Representation, options: SubspaceOptions, rng: np.rand
         rng: Source of chance: splits, starting values and batches. On the CPU the same seed gives the same result.
 
     Returns:
-        One subspace for each factor, with ``min(max_rank, rank of the codes)`` axes (10 by default). Losses are those of a held-out
-        15 % of the labelled rows: squared error in the factor's units (cosine and sine for a circular one), or for a
+        One subspace for each factor, with ``min(max_rank, rank of the codes)`` axes (10 by default). Losses are
+        those of a held-out 15 % of the labelled rows: squared error in the factor's units (cosine and sine for a circular one), or for a
         categorical one cross-entropy in nats or the share of errors.
 
     Raises:
