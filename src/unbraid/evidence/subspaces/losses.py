@@ -63,8 +63,9 @@ def _attainable_loss(w: FloatArray, targets: FloatArray) -> float:
     """Estimate the loss of the best possible prediction from ``w``, which no fixed family of functions may reach.
 
     Axes are turned so that terms of single axes, which reach the highest degree, explain most. A polynomial is fitted
-    to a transformation of the target that makes it fit best (alternating conditional expectations), and read back through the mean target at each fitted value. What that leaves is compared
-    between nearest rows: half the mean squared difference is the part that does not depend on ``w``.
+    to a transformation of the target that makes it fit best (alternating conditional expectations), and read back
+    through the mean target at each fitted value. What that leaves is compared between nearest rows: half the mean
+    squared difference is the part that does not depend on ``w``.
     """
     basis = _head_basis(w.shape[1], len(w))
     if w.shape[1] > 1:

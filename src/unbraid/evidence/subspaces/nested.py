@@ -34,8 +34,8 @@ def nested_subspaces(rep: Representation, options: SubspaceOptions, rng: np.rand
 
     Returns:
         One subspace for each factor, with ``min(max_rank, rank of the codes)`` axes (10 by default). Losses are
-        those of a held-out 15 % of the labelled rows: squared error in the factor's units (cosine and sine for a circular one), or for a
-        categorical one cross-entropy in nats or the share of errors.
+        those of a held-out 15 % of the labelled rows: squared error in the factor's units (cosine and sine for a
+        circular one), or for a categorical one cross-entropy in nats or the share of errors.
 
     Raises:
         ValueError: A factor with fewer than ten labelled rows, or a GPU asked for where there is none.
