@@ -23,7 +23,14 @@ from unbraid.evidence.interventions import (
 )
 from unbraid.metrics._metric import AXES, Cost, KnownFailure, Metric, Property, dead_code_notes
 from unbraid.metrics._sources import CONDITIONAL, DIFFERENCES, VARIANCES
-from unbraid.metrics._weaknesses import ONE_PAIR_AT_A_TIME, OUTLIERS, SEPLIARSKAIA, SUBSTITUTE_CODE, ZAIDI
+from unbraid.metrics._weaknesses import (
+    MIXES_DEPENDENT_FACTORS,
+    ONE_PAIR_AT_A_TIME,
+    OUTLIERS,
+    SEPLIARSKAIA,
+    SUBSTITUTE_CODE,
+    ZAIDI,
+)
 from unbraid.probes.linear import decision, multinomial
 from unbraid.probes.splits import standardise
 from unbraid.representation.representation import as_labelled
@@ -301,11 +308,6 @@ PATTERN_SUFFICES = KnownFailure(
     "pattern of variation over codes differs from factor to factor.",
     source=f"{SEPLIARSKAIA}; {ZAIDI}",
 )
-FEW_ROWS_FOR_A_VALUE = KnownFailure(
-    cases=("few_rows/*", "many_values/*", "continuous/*", "*/cosines"),
-    sentence="Variances estimated from few rows for each value scatter, and it uses the smallest of the variances.",
-)
-
 ROWS = (
     Metric(
         name="z_diff",
@@ -362,7 +364,7 @@ ROWS = (
         summary="Is some code constant while a factor is held fixed?",
         reference="The importance of disentanglement (thesis), sec. 5.2.1",
         misled_by_dependence=SUBSTITUTE_CODE,
-        known_failures=(OUTLIERS, FEW_ROWS_FOR_A_VALUE),
+        known_failures=(OUTLIERS, MIXES_DEPENDENT_FACTORS),
     ),
     Metric(
         name="z2",
@@ -378,7 +380,6 @@ ROWS = (
         known_failures=(
             ONE_PAIR_AT_A_TIME,
             OUTLIERS,
-            FEW_ROWS_FOR_A_VALUE,
             KnownFailure(
                 cases=("correlated/*", "composed/*", "tied_angles/*"),
                 sentence="It penalises a code for every factor that affects it; where factors depend on each other, a "

@@ -10,7 +10,7 @@ from unbraid.evidence.information import Binning
 from unbraid.evidence.interventions import ConditionalOptions, ConditionalSpread, conditional_spread, sort_by_label
 from unbraid.metrics._metric import Invariance, KnownFailure, Metric, Property, dead_code_notes
 from unbraid.metrics._sources import CONDITIONAL
-from unbraid.metrics._weaknesses import COUNTS_UNUSED_CODES, MISSES_LOST_FACTORS, OUTLIERS
+from unbraid.metrics._weaknesses import COUNTS_UNUSED_CODES, MISSES_LOST_FACTORS, MIXES_DEPENDENT_FACTORS, OUTLIERS
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -167,10 +167,11 @@ ROWS = (
             COUNTS_UNUSED_CODES,
             OUTLIERS,
             KnownFailure(
-                cases=("*/jitter", "continuous/*", "*/noise_*"),
+                cases=("*/jitter",),
                 sentence="It measures how far a code moves while its factor is held fixed: noise moves it as well.",
             ),
             MISSES_LOST_FACTORS,
+            MIXES_DEPENDENT_FACTORS,
         ),
     ),
 )
