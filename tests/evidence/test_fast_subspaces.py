@@ -276,3 +276,15 @@ class TestManyAxes:
         assert [found.stopped for found in subspaces.subspaces] == [True, False]
         (note,) = iwo_score(subspaces).notes
         assert "“length” still falls with the last of 4 axes" in note
+
+
+@pytest.mark.parametrize("seed", [8, 16])
+def test_a_tilted_first_axis_is_set_straight_before_a_second_one_counts(seed):
+    """The factor is read along one direction; a square of another factor had tilted it, and a second axis made up."""
+    rng = np.random.default_rng(1000 + seed)
+    g, noise = rng.normal(size=(2000, 3)), rng.normal(size=(2000, 3))
+    square = 0.3 * g[:, 2] ** 2 + 0.2 * noise[:, 1]
+    codes = np.column_stack([g[:, 0] + 0.3 * noise[:, 0], np.tanh(g[:, 1]) + 0.3 * g[:, 0], square, noise[:, 2]])
+    found = find_subspace(codes, make_factor(g[:, 1], name="v"), OPTIONS, np.random.default_rng(seed).spawn(3)[1])
+    assert found.basis.shape[1] == 1
+    assert np.abs(found.basis[2, 0]) < 0.1

@@ -53,7 +53,7 @@ N_SLICES = 10
 N_STEPS = 6
 SMALL_GAIN = 2e-3
 SMALL_REST = 0.02
-SMALL_WEIGHT = 0.02
+SMALL_WEIGHT = 0.1
 NEGLIGIBLE = 3e-4
 CHANCE_SHARE = 12.0  # by chance, the best axis of L codes explains up to about 7 L / N of an independent factor
 NEARLY_ALL = 0.9
@@ -121,7 +121,7 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     if 0 < rank < axes.shape[1]:
         axes, losses, rank, floor = evaluated(refine(x, targets, axes[:, :rank])[0])
     # A last axis that explains little may only compensate for a tilt of the others.
-    while rank > 1 and losses[rank - 1] - losses[rank] < SMALL_WEIGHT * losses[0]:
+    while rank > 1 and losses[rank - 1] - losses[rank] < min(SMALL_WEIGHT, 0.5 / rank) * losses[0]:
         fewer = evaluated(refine(x, targets, axes[:, : rank - 1])[0])
         if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + NEGLIGIBLE * losses[0]:
             break

@@ -48,8 +48,10 @@ def nested_losses(
         by_row.append(_errors(predicted, factor, rows, loss))
     rank = _significant_rank(by_row)
     losses = np.array([errors.mean() for errors in by_row])
-    if rank and factor.is_numeric:
-        losses[rank] = min(losses[rank], _attainable_loss(w[:, :rank], targets))
+    if factor.is_numeric:
+        # With one axis fewer as well: what no polynomial reaches is not to the credit of the last axis.
+        for n_axes in range(max(1, rank - 1), rank + 1):
+            losses[n_axes] = min(losses[n_axes], _attainable_loss(w[:, :n_axes], targets))
     return losses, rank, rounding_floor(factor, rows)
 
 
