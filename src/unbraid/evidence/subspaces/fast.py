@@ -55,6 +55,7 @@ SMALL_GAIN = 2e-3
 SMALL_REST = 0.02
 SMALL_WEIGHT = 0.1
 NEGLIGIBLE = 3e-4
+LUCKY_ROWS = 10  # an axis chosen on N rows may lower the loss by about this over N, by luck
 CHANCE_SHARE = 12.0  # by chance, the best axis of L codes explains up to about 7 L / N of an independent factor
 NEARLY_ALL = 0.9
 MAX_ROWS = 30_000
@@ -120,10 +121,11 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     stopped = rank == limit < x.shape[1]
     if 0 < rank < axes.shape[1]:
         axes, losses, rank, floor = evaluated(refine(x, targets, axes[:, :rank])[0])
+    negligible = max(NEGLIGIBLE, LUCKY_ROWS / len(x))
     # A last axis that explains little may only compensate for a tilt of the others.
     while rank > 1 and losses[rank - 1] - losses[rank] < min(SMALL_WEIGHT, 0.5 / rank) * losses[0]:
         fewer = evaluated(refine(x, targets, axes[:, : rank - 1])[0])
-        if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + NEGLIGIBLE * losses[0]:
+        if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + negligible * losses[0]:
             break
         axes, losses, rank, floor = fewer
     doubtful = 1 - losses[rank] / losses[0] < CHANCE_SHARE * x.shape[1] / len(x)
