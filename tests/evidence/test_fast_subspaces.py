@@ -4,7 +4,7 @@ import pytest
 from helpers.worlds import random_rotation
 from unbraid import Representation
 from unbraid.evidence.subspaces import fast as fast_subspaces
-from unbraid.evidence.subspaces.axes import cross_fitted, make_basis, order_axes, ridge_fit
+from unbraid.evidence.subspaces.axes import additive_turn, cross_fitted, make_basis, order_axes, ridge_fit
 from unbraid.evidence.subspaces.fast import directional_regression, find_subspace, refine, whiten
 from unbraid.evidence.subspaces.losses import rounding_floor
 from unbraid.evidence.subspaces.options import SubspaceOptions, importance_weights
@@ -130,6 +130,14 @@ class TestAxes:
         assert abs(axes[0, 0]) > 0.97
         assert abs(axes[1, 1]) > 0.97
 
+    def test_a_sum_of_curves_is_turned_back_onto_its_own_axes(self):
+        """Cosines have no part of degree 3; degree 2 of equal ones is the same in all directions."""
+        w = normal(5, n_samples=4000)
+        turn = random_rotation(5, np.random.default_rng(1))
+        found = additive_turn(w @ turn, np.cos(w).sum(axis=1, keepdims=True), make_basis(5, 260))
+        np.testing.assert_allclose(found.T @ found, np.eye(5), atol=1e-12)
+        assert np.abs(turn @ found).max(axis=1).min() > 0.99
+
     def test_gauss_newton_improves_a_poor_start(self):
         codes = normal(6)
         target = np.tanh(codes[:, :1])
@@ -250,3 +258,33 @@ def test_a_weak_factor_among_many_codes_is_found():
     found = solve(codes, codes[:, 0] + 2 * normal(1, 5, 3000)[:, 0])  # a fifth of it can be known
     assert smallest_cosine(found.basis, np.eye(50)[:, :1]) > 0.9
     assert found.losses[-1] / found.losses[0] == pytest.approx(0.8, abs=0.05)
+
+
+class TestManyAxes:
+    CODES = normal(13, n_samples=2500)
+    LENGTH = np.sqrt((CODES[:, :12] ** 2).mean(axis=1))
+
+    def test_more_than_ten_axes_are_found_where_they_are(self):
+        found = solve(self.CODES, self.LENGTH)
+        assert found.basis.shape == (13, 12)
+        assert not found.stopped
+        assert np.abs(found.basis[12]).max() < 0.2
+
+    def test_a_limit_is_kept_and_said(self):
+        rep = Representation(self.CODES, np.column_stack([self.LENGTH, self.CODES[:, 12]]), names=["length", "last"])
+        subspaces = factor_subspaces(rep, SubspaceOptions(max_rank=4), np.random.default_rng(0))
+        assert [found.stopped for found in subspaces.subspaces] == [True, False]
+        (note,) = iwo_score(subspaces).notes
+        assert "“length” still falls with the last of 4 axes" in note
+
+
+@pytest.mark.parametrize("seed", [8, 16])
+def test_a_tilted_first_axis_is_set_straight_before_a_second_one_counts(seed):
+    """The factor is read along one direction; a square of another factor had tilted it, and a second axis made up."""
+    rng = np.random.default_rng(1000 + seed)
+    g, noise = rng.normal(size=(2000, 3)), rng.normal(size=(2000, 3))
+    square = 0.3 * g[:, 2] ** 2 + 0.2 * noise[:, 1]
+    codes = np.column_stack([g[:, 0] + 0.3 * noise[:, 0], np.tanh(g[:, 1]) + 0.3 * g[:, 0], square, noise[:, 2]])
+    found = find_subspace(codes, make_factor(g[:, 1], name="v"), OPTIONS, np.random.default_rng(seed).spawn(3)[1])
+    assert found.basis.shape[1] == 1
+    assert np.abs(found.basis[2, 0]) < 0.1

@@ -12,6 +12,7 @@ from unbraid.metrics import loss_capacity
 from unbraid.probes import network as network
 from unbraid.probes.capacity import CapacityTask, MLPLadder
 from unbraid.probes.capacity.linear import whitening_axes
+from unbraid.probes.capacity.mlp import linear_start
 from unbraid.probes.linear import fit_linear, predict_linear
 from unbraid.probes.splits import capacity_split, standardise
 
@@ -226,3 +227,35 @@ def test_device_that_is_not_there(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match="cuda"):
         loss_capacity(*xor_world(), ladder=MLPLadder(widths=(2,), n_steps=2, device="cuda"))
+
+
+class TestMoreCodesThanRows:
+    """A few directions of large variance hold the factor, and hundreds of codes hold noise."""
+
+    def world(self, *, named):
+        rng = np.random.default_rng(0)
+        hidden = rng.standard_normal((400, 3))
+        codes = hidden @ rng.standard_normal((3, 500)) + rng.standard_normal((400, 500))
+        values = hidden[:, 0] + 0.5 * rng.standard_normal(400)
+        task = task_of(codes, {"v": np.where(values > 0, "high", "low")} if named else {"v": values})
+        axes = whitening_axes(task.codes[task.split.train], 500)
+        return replace(task, codes=task.codes @ axes), axes
+
+    def errors(self, task, fit):
+        (factor,), test = task.factors, task.split.test
+        predicted = predict_linear(task.codes[test], fit, factor)
+        if not factor.is_numeric:
+            return float((predicted.argmax(axis=1) != factor.labels[test]).mean())
+        return float(((predicted - factor.targets(test)) ** 2).mean() / factor.targets(test).var())
+
+    @pytest.mark.parametrize(("named", "limit"), [(False, 0.35), (True, 0.25)])
+    def test_the_linear_probe_does_not_learn_the_rows_by_heart(self, named, limit):
+        task, axes = self.world(named=named)
+        penalised = linear_start(task, task.factors[0], np.linalg.norm(axes, axis=0))
+        (plain,) = starts_of(task)
+        assert self.errors(task, penalised) < limit < self.errors(task, plain)
+
+    def test_with_many_rows_nothing_is_chosen(self):
+        axes = np.ones(XOR.codes.shape[1])
+        for factor, start in zip(XOR.factors, starts_of(XOR), strict=True):
+            np.testing.assert_array_equal(linear_start(XOR, factor, axes), start)

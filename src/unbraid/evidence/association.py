@@ -13,6 +13,8 @@ from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
 
 Correlation = Literal["pearson", "spearman"]
+#: Share of the squares of a column below which what is left beside the mean is taken to be rounding error.
+ROUNDING = 1e-18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ def correlations(rep: Representation, options: CorrelationOptions, rng: np.rando
     For an angle it is the multiple correlation with cosine and sine, for a category the correlation
     ratio: each is the absolute correlation with the best function of the factor of its kind.
     """
-    columns = [np.sqrt(_explained(rep.codes, factor, options.correlation)) for factor in rep.factors]
+    columns = [np.sqrt(_explained(rep.codes, factor, options.correlation)) * rep.active for factor in rep.factors]
     angles = tuple(factor.name for factor in rep.factors if factor.kind is FactorKind.CIRCULAR)
     return Association(matrix=np.stack(columns, axis=1), active=rep.active, angles=angles)
 
@@ -78,12 +80,15 @@ def _explained(codes: FloatArray, factor: Factor, correlation: Correlation) -> F
     if correlation == "spearman":
         x = average_ranks(x)
         targets = average_ranks(targets) if targets.shape[1] == 1 else targets
-    x = x - x.mean(axis=0)
+    # In units of the largest value of a column, squares neither overflow nor vanish.
+    largest = np.abs(x).max(axis=0)
+    x = x / np.where(largest > 0, largest, 1.0)
+    centred = x - x.mean(axis=0)
     left, values, _ = np.linalg.svd(targets - targets.mean(axis=0), full_matrices=False)
     left = left[:, values > 1e-9 * values[0]]
-    total = (x**2).sum(axis=0)
-    kept = ((left.T @ x) ** 2).sum(axis=0)
-    share = np.divide(kept, total, out=np.zeros_like(total), where=total > 1e-18 * (1 + (codes[rows] ** 2).sum(axis=0)))
+    total = (centred**2).sum(axis=0)
+    kept = ((left.T @ centred) ** 2).sum(axis=0)
+    share = np.divide(kept, total, out=np.zeros_like(total), where=total > ROUNDING * (x**2).sum(axis=0))
     clipped: FloatArray = np.clip(share, 0.0, 1.0)
     return clipped
 

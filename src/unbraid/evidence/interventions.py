@@ -71,6 +71,17 @@ def relative_variances(spread: ConditionalSpread) -> list[tuple[FloatArray, Floa
     return found
 
 
+def remaining_variance(spread: ConditionalSpread) -> FloatArray:
+    """Share of the variance of each code that remains while a factor is held fixed, ``(n_active, n_factors)``.
+
+    It is the mean over values, by their frequency, of the variance at a value, over the variance in the data: one minus
+    the squared correlation ratio. Variances are unbiased, so that the share hardly depends on the number of rows; by
+    chance it may exceed 1.
+    """
+    columns = [shares @ relative for relative, shares in relative_variances(spread)]
+    return np.stack(columns, axis=1)
+
+
 def variance_by_label(codes: FloatArray, labels: IntArray, n_levels: int) -> tuple[FloatArray, IntArray]:
     """Unbiased variance of centred codes at each label (0 for a label of one row), and rows of each label."""
     order, starts, present = sort_by_label(labels)
@@ -125,13 +136,22 @@ class GroupOptions:
         check_binning(self.n_bins, self.binning)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowGroupOptions(GroupOptions):
+    """Options for groups of rows with one value: smaller groups, fewer than the rows of a value, and more of them."""
+
+    n_votes: int = 2000
+    group_size: int = 50
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Groups:
     """One summary of the codes for each group.
 
     Attributes:
         summary: Variances or mean absolute differences, relative to those of the data, ``(n_groups, n_active)``.
-        fixed_factor: The factor that is fixed in each group, ``(n_groups,)``.
+        fixed_factor: The factor that is fixed in each group, ``(n_groups,)``. The groups of the first half and the
+            groups of the second half were drawn independently; groups of rows with one value share no rows.
         n_factors: Number of factors there are to guess from.
     """
 
@@ -141,9 +161,59 @@ class Groups:
 
 
 def group_variances(rep: Representation, options: GroupOptions, rng: np.random.Generator) -> Groups:
-    """Variance of each active code within groups, over its variance in the data."""
-    scale = rep.codes[:, rep.active].var(axis=0, ddof=1)
-    return _groups(rep, options, lambda codes: codes.var(axis=1, ddof=1) / scale, rows_a_member=1, rng=rng)
+    """Variance of each active code within groups, over its variance in the data.
+
+    Rows of a group are drawn without replacement, so that its variance scatters as that of as many new observations.
+    Rows that groups of the first half are drawn from are in no group of the second half.
+    """
+    active = rep.codes[:, rep.active]
+    scale = active.var(axis=0, ddof=1)
+    if options.sampler is not None:
+        return _groups(rep, options, lambda codes: codes.var(axis=1, ddof=1) / scale, rows_a_member=1, rng=rng)
+    halves = [_level_rows(rep, k, options, rng) for k in range(rep.n_factors)]
+    summary = np.empty((2 * options.n_votes, active.shape[1]))
+    fixed = rng.integers(rep.n_factors, size=2 * options.n_votes)
+    for half, votes in enumerate(np.array_split(np.arange(2 * options.n_votes), 2)):
+        for k, levels in enumerate(halves):
+            chosen = votes[fixed[votes] == k]
+            shares = np.array([len(parts[0]) + len(parts[1]) for parts in levels], dtype=float)
+            level = rng.choice(len(levels), size=len(chosen), p=shares / shares.sum())
+            for value in np.unique(level):
+                members = chosen[level == value]
+                summary[members] = _drawn_variances(active, levels[value][half], len(members), options.group_size, rng)
+    return Groups(summary=summary / scale, fixed_factor=fixed, n_factors=rep.n_factors)
+
+
+def _level_rows(
+    rep: Representation, k: int, options: GroupOptions, rng: np.random.Generator
+) -> list[tuple[IntArray, IntArray]]:
+    """Rows of each value of factor ``k``, in two halves; where no value has four rows, the same rows twice."""
+    labels, _ = factor_labels(rep.factors[k], options.n_bins, options.binning)
+    shuffled = rng.permutation(len(labels))
+    order, starts, _ = sort_by_label(labels[shuffled])
+    by_level = [part for part in np.split(shuffled[order], starts[1:]) if len(part) >= 2]
+    if not by_level:
+        raise ValueError(_no_shared_value(rep, k))
+    halves = [(part[0::2], part[1::2]) for part in by_level if len(part) >= 4]
+    return halves or [(part, part) for part in by_level]
+
+
+def _drawn_variances(
+    codes: FloatArray, rows: IntArray, n_groups: int, group_size: int, rng: np.random.Generator
+) -> FloatArray:
+    """Variances of groups drawn from rows without replacement, ``(n_groups, n_codes)``."""
+    size = min(group_size, len(rows))
+    a_shuffle = len(rows) // size
+    n_shuffles = -(-n_groups // a_shuffle)
+    places = rng.random((n_shuffles, len(rows))).argsort(axis=1)[:, : a_shuffle * size]
+    groups = rows[places.reshape(-1, size)[:n_groups]]
+    step = max(1, CHUNK_CELLS // (size * codes.shape[1]))
+    found = [codes[groups[start : start + step]].var(axis=1, ddof=1) for start in range(0, n_groups, step)]
+    return np.concatenate(found)
+
+
+def _no_shared_value(rep: Representation, k: int) -> str:
+    return f"factor {rep.factors[k].name!r} has no value shared by two rows; use fewer bins or more rows."
 
 
 def group_differences(rep: Representation, options: GroupOptions, rng: np.random.Generator) -> Groups:
@@ -169,7 +239,7 @@ def _groups(
     rows_a_member: int,
     rng: np.random.Generator,
 ) -> Groups:
-    """Draw twice ``n_votes`` groups and summarise them, a chunk at a time."""
+    """Draw twice ``n_votes`` groups, pairs of rows or fresh observations, and summarise them, a chunk at a time."""
     fixed = np.sort(rng.integers(rep.n_factors, size=2 * options.n_votes))
     width = options.group_size * rows_a_member
     size = max(1, CHUNK_CELLS // (width * rep.n_codes))
@@ -178,7 +248,7 @@ def _groups(
     for k in range(rep.n_factors):
         count = int((fixed == k).sum())
         if options.sampler is None:
-            draw = _row_drawer(rep, k, options, rows_a_member)
+            draw = _pair_drawer(rep, k, options)
         for start in range(0, count, size):
             n_groups = min(size, count - start)
             if options.sampler is None:
@@ -190,26 +260,17 @@ def _groups(
     return Groups(summary=np.concatenate(parts)[order], fixed_factor=fixed[order], n_factors=rep.n_factors)
 
 
-def _row_drawer(
-    rep: Representation, k: int, options: GroupOptions, rows_a_member: int
-) -> Callable[[int, np.random.Generator], IntArray]:
-    """Return a function that draws rows sharing a value of factor ``k``: a gather on rows sorted by value."""
+def _pair_drawer(rep: Representation, k: int, options: GroupOptions) -> Callable[[int, np.random.Generator], IntArray]:
+    """Return a function that draws pairs of rows with one value of factor ``k``: a gather on rows sorted by value."""
     labels, n_levels = factor_labels(rep.factors[k], options.n_bins, options.binning)
     order, _, _ = sort_by_label(labels)
     counts = np.bincount(labels[order], minlength=n_levels)
     starts = np.cumsum(counts) - counts
     usable = np.flatnonzero(counts >= 2)
     if not len(usable):
-        raise ValueError(
-            f"factor {rep.factors[k].name!r} has no value shared by two rows; use fewer bins or more rows."
-        )
+        raise ValueError(_no_shared_value(rep, k))
 
     def draw(n_groups: int, rng: np.random.Generator) -> IntArray:
-        if rows_a_member == 1:
-            level = rng.choice(usable, size=(n_groups, 1))
-            place = (rng.random((n_groups, options.group_size)) * counts[level]).astype(np.intp)
-            rows: IntArray = order[starts[level] + place]
-            return rows
         level = rng.choice(usable, size=(n_groups, options.group_size))
         first = (rng.random(level.shape) * counts[level]).astype(np.intp)
         other = (first + 1 + (rng.random(level.shape) * (counts[level] - 1)).astype(np.intp)) % counts[level]

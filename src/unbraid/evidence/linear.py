@@ -23,6 +23,7 @@ from unbraid.probes.importance import (
 from unbraid.probes.linear import (
     LEAST_ROWS_A_CODE,
     MAX_NEWTON_CODES,
+    RIDGE,
     auc_by_level,
     coefficients_with_errors,
     decision,
@@ -33,12 +34,12 @@ from unbraid.probes.linear import (
     one_vs_rest_errors,
     pseudo_inverse,
 )
-from unbraid.probes.splits import folds, holdout, standardise
+from unbraid.probes.splits import Split, cross_fit_factor, folds, holdout, standardise
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
 #: Folds of rows whose predictions are fitted on the other folds; fewer of categories, whose fits take longer.
-N_FOLDS, N_FOLDS_OF_CATEGORIES = 5, 3
+N_FOLDS_OF_NUMBERS, N_FOLDS_OF_CATEGORIES = 5, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +87,13 @@ def _fit_penalised(options: LinearOptions, task: ProbeTask, rng: np.random.Gener
 
 def _regress(rep: Representation, factor: Factor, rng: np.random.Generator) -> ProbeFit:
     """Least squares: coefficients on all rows, and predictions of each fold by the rows of the others."""
-    rows, fold = folds(factor, N_FOLDS, rng=rng)
+    rows, fold = folds(factor, N_FOLDS_OF_NUMBERS, rng=rng)
     x, targets = standardise(rep.codes[rows])[0], factor.targets(rows)
     y = standardise(targets)[0]
     weights, errors = coefficients_with_errors(x, y)
     design, tested = np.hstack([x, np.ones((len(x), 1))]), fold >= 0
     gram, moment, predicted = design.T @ design, design.T @ targets, np.zeros_like(targets)
-    for k in range(N_FOLDS):
+    for k in range(N_FOLDS_OF_NUMBERS):
         own = design[fold == k]
         inverse = pseudo_inverse(gram - own.T @ own)
         predicted[fold == k] = own @ (inverse @ (moment - own.T @ targets[fold == k]))
@@ -135,18 +136,44 @@ class LinearFit:
 
 
 def linear_fit(rep: Representation, options: NoOptions, rng: np.random.Generator) -> LinearFit:
-    """Regress numbers on the codes, angles as cosine and sine, categories as their indicators."""
+    """Regress numbers on the codes, angles as cosine and sine, categories as their indicators; cross-fitted."""
     shares = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        split = holdout(factor, rng=child)
-        x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
-        coefficients = least_squares(x, factor.targets(split.train))
-        shares.append(r_squared(factor.targets(split.test), x_test @ coefficients[:-1] + coefficients[-1]))
+        parts = [
+            (factor.targets(split.test), _regressed(rep, factor, split))
+            for split in cross_fit_factor(factor, n_folds=N_FOLDS, rng=child)
+        ]
+        shares.append(_pooled_r_squared(parts))
     return LinearFit(r2=np.array(shares))
+
+
+def _regressed(rep: Representation, factor: Factor, split: Split, *, ridge: float = RIDGE) -> FloatArray:
+    """Targets of the test rows, predicted by least squares on the training rows."""
+    x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
+    coefficients = least_squares(x, factor.targets(split.train), ridge=ridge)
+    predicted: FloatArray = x_test @ coefficients[:-1] + coefficients[-1]
+    return predicted
+
+
+def _pooled_r_squared(parts: list[tuple[FloatArray, FloatArray]]) -> float:
+    """R² of the targets and predictions of all folds together."""
+    targets, predicted = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return r_squared(targets, predicted)
 
 
 Classifier = Literal["one_vs_rest", "multinomial"]
 EvaluateOn = Literal["held_out", "fitted"]
+#: Every row is tested once, by a probe fitted to the other folds: a single hold-out set would add to the error of a
+#: score the luck of which rows are held out.
+N_FOLDS = 3
+
+
+def _splits(factor: Factor, evaluate_on: EvaluateOn, rng: np.random.Generator) -> list[Split]:
+    """Folds to test on, or one training set that is its own test set."""
+    if evaluate_on == "held_out":
+        return cross_fit_factor(factor, n_folds=N_FOLDS, rng=rng)
+    train = holdout(factor, rng=rng).train
+    return [Split(train=train, test=train)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +184,7 @@ class ClassifierOptions:
         classifier: ``"one_vs_rest"``: a logistic regression for each value; ``"multinomial"``: one for all.
         evaluate_on: ``"held_out"`` rows, or the ``"fitted"`` ones as some published code does.
         n_bins: Bins for factors that are continuous.
-        binning: Binning method.
+        binning: Binning method; ``"robust"`` cuts at quantiles here.
     """
 
     classifier: Classifier = "one_vs_rest"
@@ -196,42 +223,65 @@ class PredictiveInformation:
 
 
 def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.random.Generator) -> Separation:
-    """Fit a linear classifier for the values of each factor and take the AUC of each value."""
+    """Fit a linear classifier for the values of each factor and take the AUC of each value, averaged over folds."""
     areas = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
-        split = holdout(factor, rng=child)
-        tested = split.test if options.evaluate_on == "held_out" else split.train
-        x, x_tested = standardise(rep.codes[split.train], rep.codes[tested])
-        fit = one_vs_rest if options.classifier == "one_vs_rest" else multinomial
-        scores = decision(x_tested, fit(x, labels[split.train], n_levels))
-        if options.classifier == "multinomial":
-            scores = scipy.special.log_softmax(scores, axis=1)
-        areas.append(float(np.nanmean(auc_by_level(scores, labels[tested]))))
+        # Equally many rows in each bin: the AUC of a bin of few rows, at the end of the range, is mostly chance.
+        binning = "quantile" if options.binning == "robust" else options.binning
+        labels, n_levels = factor_labels(factor, options.n_bins, binning)
+        found = [
+            _areas(rep, labels, n_levels, split, options.classifier)
+            for split in _splits(factor, options.evaluate_on, child)
+        ]
+        areas.append(_mean_of_known(found))
     return Separation(auc=np.array(areas))
+
+
+def _areas(rep: Representation, labels: IntArray, n_levels: int, split: Split, classifier: Classifier) -> FloatArray:
+    """AUC of each value on the test rows, NaN where they lack it."""
+    x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
+    fit = one_vs_rest if classifier == "one_vs_rest" else multinomial
+    scores = decision(x_test, fit(x, labels[split.train], n_levels))
+    if classifier == "multinomial":
+        scores = scipy.special.log_softmax(scores, axis=1)
+    return auc_by_level(scores, labels[split.test])
+
+
+def _mean_of_known(areas: list[FloatArray]) -> float:
+    """Mean over values of the mean over folds, each over those that are known."""
+    stacked = np.stack(areas)
+    known = np.isfinite(stacked)
+    seen = known.any(axis=0)
+    by_value = np.where(known, stacked, 0.0).sum(axis=0)[seen] / known.sum(axis=0)[seen]
+    return float(by_value.mean())
 
 
 def predictive_information(
     rep: Representation, options: PredictiveOptions, rng: np.random.Generator
 ) -> PredictiveInformation:
     """Compare a linear probe of each factor with the best guess without codes."""
-    shares = []
-    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        split = holdout(factor, rng=child)
-        tested = split.test if options.evaluate_on == "held_out" else split.train
-        x, x_tested = standardise(rep.codes[split.train], rep.codes[tested])
-        shares.append(_removed_share(factor, x, split.train, x_tested, tested))
+    shares = [
+        _removed_share(rep, factor, _splits(factor, options.evaluate_on, child))
+        for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
+    ]
     return PredictiveInformation(share=np.clip(shares, 0.0, 1.0))
 
 
-def _removed_share(factor: Factor, x: FloatArray, train: IntArray, x_tested: FloatArray, tested: IntArray) -> float:
+def _removed_share(rep: Representation, factor: Factor, splits: list[Split]) -> float:
+    """Share of the variance, or of the entropy, that the probe removes on all test rows together."""
     if factor.labels is None:
-        coefficients = least_squares(x, factor.targets(train), ridge=0.0)
-        return r_squared(factor.targets(tested), x_tested @ coefficients[:-1] + coefficients[-1])
-    n_levels = len(factor.levels)
-    seen = np.bincount(factor.labels[train], minlength=n_levels)
+        return _pooled_r_squared(
+            [(factor.targets(split.test), _regressed(rep, factor, split, ridge=0.0)) for split in splits]
+        )
+    removed, blind = np.sum([_surprise(rep, factor.labels, len(factor.levels), split) for split in splits], axis=0)
+    return 1 - float(removed / blind)
+
+
+def _surprise(rep: Representation, labels: IntArray, n_levels: int, split: Split) -> tuple[float, float]:
+    """Sum over test rows of the surprise of the probe, and of a guess by the frequencies of the training rows."""
+    x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
+    seen = np.bincount(labels[split.train], minlength=n_levels)
     log_prior = np.log(np.maximum(seen, 1e-9) / seen.sum())
-    log_p = scipy.special.log_softmax(decision(x_tested, multinomial(x, factor.labels[train], n_levels)), axis=1)
-    truth = factor.labels[tested]
-    blind = -float(log_prior[truth].mean())
-    return 1 + float(log_p[np.arange(len(truth)), truth].mean()) / blind
+    log_p = scipy.special.log_softmax(decision(x_test, multinomial(x, labels[split.train], n_levels)), axis=1)
+    truth = labels[split.test]
+    return -float(log_p[np.arange(len(truth)), truth].sum()), -float(log_prior[truth].sum())

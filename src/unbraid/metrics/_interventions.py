@@ -1,25 +1,36 @@
 """Metrics that hold a factor fixed: z_diff, z_min_var, z1 and z2."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
+from unbraid._base.checks import check_choice
 from unbraid.evidence.information import Binning
 from unbraid.evidence.interventions import (
     ConditionalOptions,
     ConditionalSpread,
     GroupOptions,
     Groups,
+    RowGroupOptions,
     Sampler,
     conditional_spread,
     group_differences,
     group_variances,
     relative_variances,
+    remaining_variance,
 )
 from unbraid.metrics._metric import AXES, Cost, KnownFailure, Metric, Property, dead_code_notes
 from unbraid.metrics._sources import CONDITIONAL, DIFFERENCES, VARIANCES
-from unbraid.metrics._weaknesses import ONE_PAIR_AT_A_TIME, OUTLIERS, SEPLIARSKAIA, SUBSTITUTE_CODE, ZAIDI
+from unbraid.metrics._weaknesses import (
+    MIXES_DEPENDENT_FACTORS,
+    ONE_PAIR_AT_A_TIME,
+    OUTLIERS,
+    SEPLIARSKAIA,
+    SUBSTITUTE_CODE,
+    ZAIDI,
+)
 from unbraid.probes.linear import decision, multinomial
 from unbraid.probes.splits import standardise
 from unbraid.representation.representation import as_labelled
@@ -102,8 +113,8 @@ def z_min_var(
     codes: Any,
     factors: Any = None,
     *,
-    n_votes: int = 800,
-    group_size: int = 200,
+    n_votes: int = 2000,
+    group_size: int = 50,
     n_bins: int = 20,
     binning: Binning = "robust",
     sampler: Sampler | None = None,
@@ -113,13 +124,17 @@ def z_min_var(
 
     Each group of rows shares one value of one factor and votes with the code whose variance, over its
     variance in the data, is smallest. A majority vote from code to factor is learned on ``n_votes`` groups
-    and tested on as many others; accuracy is rescaled so that guessing is 0.
+    and judged on as many others, made of other rows, and the other way round; accuracy is rescaled so that
+    guessing is 0. Rows of a group are drawn without replacement, values by their frequency: a group then
+    scatters as one of new observations, and the score does not depend on the number of rows, as long as
+    values have more than twice ``group_size`` rows.
 
     Args:
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
         n_votes: Groups to fit on, and as many to judge on.
-        group_size: Rows in a group.
+        group_size: Rows in a group, or half the rows of the value where these are fewer. The paper draws 200 new
+            observations for each group.
         n_bins: Bins for factors that are continuous.
         binning: Binning method.
         sampler: Draws groups of fresh observations in place of rows; see
@@ -139,36 +154,50 @@ def z_min_var(
         1.0
     """
     rep = as_labelled(codes, factors, metric="z_min_var", min_factors=2)
-    options = GroupOptions(n_votes=n_votes, group_size=group_size, n_bins=n_bins, binning=binning, sampler=sampler)
-    return z_min_var_score(group_variances(rep, options, np.random.default_rng(rng)))
+    options = RowGroupOptions(n_votes=n_votes, group_size=group_size, n_bins=n_bins, binning=binning, sampler=sampler)
+    score = z_min_var_score(group_variances(rep, options, np.random.default_rng(rng)))
+    return replace(score, value=max(0.0, score.value))
 
 
 def z_min_var_score(groups: Groups) -> Score:
-    """Z-min variance of groups summarised by variances."""
+    """Z-min variance of groups summarised by variances; by chance below 0, as the scatter of replicates shows."""
     half = len(groups.fixed_factor) // 2
-    vote = groups.summary.argmin(axis=1)
-    table = np.zeros((groups.summary.shape[1], groups.n_factors))
-    np.add.at(table, (vote[:half], groups.fixed_factor[:half]), 1)
-    guess, truth = table.argmax(axis=1)[vote[half:]], groups.fixed_factor[half:]
-    return score_of_votes(guess == truth, truth, groups.n_factors)
+    vote, truth = groups.summary.argmin(axis=1), groups.fixed_factor
+    first, second = slice(half), slice(half, None)
+    guess = np.empty_like(truth)
+    for learned, judged in ((first, second), (second, first)):
+        table = np.zeros((groups.summary.shape[1], groups.n_factors))
+        np.add.at(table, (vote[learned], truth[learned]), 1)
+        guess[judged] = table.argmax(axis=1)[vote[judged]]
+    score = score_of_votes(guess == truth, truth, groups.n_factors)
+    accuracy, chance = float(score.evidence["overall_accuracy"][0]), 1 / groups.n_factors
+    return replace(score, value=(accuracy - chance) / (1 - chance))
 
 
-def z1(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = "robust") -> Score:
+Variant = Literal["pooled", "thesis"]
+
+
+def z1(
+    codes: Any, factors: Any = None, *, variant: Variant = "pooled", n_bins: int = 20, binning: Binning = "robust"
+) -> Score:
     r"""Score whether, for each factor, some code is constant while the factor is held fixed.
 
-    With :math:`c_j` the variance of code j among rows that share a value of the factor, over its variance
-    in the data and clipped to [0, 1], the score is :math:`1 - \mathbb{E}[\min_j c_j]`, averaged over the
-    rows of each factor and then over factors.
+    With :math:`c_j` the mean variance of code j among rows that share a value of the factor, over its variance in
+    the data, the score is :math:`1 - \min_j c_j`, averaged over factors.
 
     Args:
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``; one is enough.
+        variant: ``"pooled"``: one code for each factor, by its mean over values; ``"thesis"``: the code of smallest
+            variance at each value, each clipped to [0, 1], as published. Of variances estimated from few rows the
+            smallest is too small, and the score of few rows too high.
         n_bins: Bins for factors that are continuous.
         binning: Binning method.
 
     Returns:
-        A score in [0, 1], higher is better. Where the published algorithm samples rows of a value, this
-        uses all of them: no chance is involved.
+        A score in [0, 1], higher is better; ``evidence["remaining_variance"]`` is the matrix of :math:`c_j`, for
+        active codes. Where the published algorithm samples rows of a value, this uses all of them: no chance is
+        involved.
 
     References:
         The importance of disentanglement when learning representations (thesis), sec. 5.2.1.
@@ -180,12 +209,13 @@ def z1(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = 
         1.0
     """
     rep = as_labelled(codes, factors, metric="z1")
-    return z1_score(
-        conditional_spread(rep, ConditionalOptions(n_bins=n_bins, binning=binning), np.random.default_rng(0))
-    )
+    options = ConditionalOptions(n_bins=n_bins, binning=binning)
+    return z1_score(conditional_spread(rep, options, np.random.default_rng(0)), variant=variant)
 
 
-def z2(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = "robust") -> Score:
+def z2(
+    codes: Any, factors: Any = None, *, variant: Variant = "pooled", n_bins: int = 20, binning: Binning = "robust"
+) -> Score:
     r"""Score whether each code is either constant while a factor is held fixed, or unaffected by the factor.
 
     Adds to :func:`z1` a penalty on the other codes, whose :math:`c_j` should be 0 or 1:
@@ -196,11 +226,13 @@ def z2(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = 
     Args:
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``; one is enough.
+        variant: As for :func:`z1`. At each value by itself, few rows make :math:`c_j` noisy, the clip at 1 turns noise
+            into penalty, and the score of few rows is too low.
         n_bins: Bins for factors that are continuous.
         binning: Binning method.
 
     Returns:
-        A score in [0, 1], higher is better. Few rows for a value make :math:`c_j` noisy and the score lower.
+        A score in [0, 1], higher is better; ``evidence["remaining_variance"]`` is as for :func:`z1`.
 
     References:
         The importance of disentanglement when learning representations (thesis), Algorithm 10.
@@ -212,39 +244,57 @@ def z2(codes: Any, factors: Any = None, *, n_bins: int = 20, binning: Binning = 
         1.0
     """
     rep = as_labelled(codes, factors, metric="z2")
-    return z2_score(
-        conditional_spread(rep, ConditionalOptions(n_bins=n_bins, binning=binning), np.random.default_rng(0))
-    )
+    options = ConditionalOptions(n_bins=n_bins, binning=binning)
+    return z2_score(conditional_spread(rep, options, np.random.default_rng(0)), variant=variant)
 
 
-def z1_score(spread: ConditionalSpread) -> Score:
+def z1_score(spread: ConditionalSpread, *, variant: Variant = "pooled") -> Score:
     """Z (1) of conditional variances."""
-    smallest = np.array([share @ smallest_variance(c) for c, share in relative_variances(spread)])
+    smallest, _, evidence = _smallest_and_undecided(spread, variant)
     return Score(
-        value=float(1 - smallest.mean()), per_factor=1 - smallest, notes=dead_code_notes(int((~spread.active).sum()))
+        value=float(1 - smallest.mean()),
+        per_factor=1 - smallest,
+        evidence=evidence,
+        notes=dead_code_notes(int((~spread.active).sum())),
     )
 
 
-def z2_score(spread: ConditionalSpread) -> Score:
+def z2_score(spread: ConditionalSpread, *, variant: Variant = "pooled") -> Score:
     """Z (2) of conditional variances."""
-    pairs = relative_variances(spread)
-    smallest = np.array([share @ smallest_variance(c) for c, share in pairs])
-    undecided = np.array([share @ indecision_of_others(c) for c, share in pairs])
+    smallest, undecided, evidence = _smallest_and_undecided(spread, variant)
     per_factor = 1 - (smallest + 4 * undecided * (1 - smallest))
     value = 1 - (smallest.mean() + 4 * undecided.mean() * (1 - smallest.mean()))
-    return Score(value=float(value), per_factor=per_factor, notes=dead_code_notes(int((~spread.active).sum())))
+    return Score(
+        value=float(value),
+        per_factor=per_factor,
+        evidence=evidence,
+        notes=dead_code_notes(int((~spread.active).sum())),
+    )
 
 
-def smallest_variance(c: FloatArray) -> FloatArray:
-    """Smallest relative variance over codes, clipped to [0, 1], for each value."""
-    smallest: FloatArray = np.clip(c, 0.0, 1.0).min(axis=1)
-    return smallest
+def _smallest_and_undecided(
+    spread: ConditionalSpread, variant: Variant
+) -> tuple[FloatArray, FloatArray, dict[str, FloatArray]]:
+    """For each factor, the smallest share of variance that remains, and the indecision of the other codes."""
+    check_choice("variant", variant, get_args(Variant))
+    matrix = np.minimum(remaining_variance(spread), 1.0)
+    evidence = {"remaining_variance": matrix}
+    if variant == "pooled":
+        return matrix.min(axis=0), indecision_of_others(matrix.T), evidence
+    pairs = [(np.clip(relative, 0.0, 1.0), shares) for relative, shares in relative_variances(spread)]
+    smallest = np.array([shares @ clipped.min(axis=1) for clipped, shares in pairs])
+    undecided = np.array([shares @ indecision_of_others(clipped) for clipped, shares in pairs])
+    return smallest, undecided, evidence
 
 
 def indecision_of_others(c: FloatArray) -> FloatArray:
-    """Mean of c (1 - c) over all codes but the one with the smallest variance; 0 for a single code."""
-    clipped = np.sort(np.clip(c, 0.0, 1.0), axis=1)[:, 1:]
-    indecision: FloatArray = (clipped * (1 - clipped)).sum(axis=1) / max(1, clipped.shape[1])
+    """Mean of c (1 - c) over all codes but the one with the smallest variance; 0 for a single code.
+
+    Args:
+        c: Share of the variance of each code, ``(n_cases, n_codes)``.
+    """
+    others = np.sort(c, axis=1)[:, 1:]
+    indecision: FloatArray = (others * (1 - others)).sum(axis=1) / max(1, others.shape[1])
     return indecision
 
 
@@ -258,11 +308,6 @@ PATTERN_SUFFICES = KnownFailure(
     "pattern of variation over codes differs from factor to factor.",
     source=f"{SEPLIARSKAIA}; {ZAIDI}",
 )
-FEW_ROWS_FOR_A_VALUE = KnownFailure(
-    cases=("few_rows/*", "many_values/*", "continuous/*", "*/cosines"),
-    sentence="Variances estimated from few rows for each value scatter, and it uses the smallest of the variances.",
-)
-
 ROWS = (
     Metric(
         name="z_diff",
@@ -319,7 +364,7 @@ ROWS = (
         summary="Is some code constant while a factor is held fixed?",
         reference="The importance of disentanglement (thesis), sec. 5.2.1",
         misled_by_dependence=SUBSTITUTE_CODE,
-        known_failures=(OUTLIERS, FEW_ROWS_FOR_A_VALUE),
+        known_failures=(OUTLIERS, MIXES_DEPENDENT_FACTORS),
     ),
     Metric(
         name="z2",
@@ -335,7 +380,6 @@ ROWS = (
         known_failures=(
             ONE_PAIR_AT_A_TIME,
             OUTLIERS,
-            FEW_ROWS_FOR_A_VALUE,
             KnownFailure(
                 cases=("correlated/*", "composed/*", "tied_angles/*"),
                 sentence="It penalises a code for every factor that affects it; where factors depend on each other, a "

@@ -26,7 +26,7 @@ def iwo(
     solver: Solver = "fast",
     weights: Weights = "explained",
     loss: Loss = "likelihood",
-    max_rank: int = 10,
+    max_rank: int | None = None,
     device: Device = "cpu",
     rng: np.random.Generator | int = 0,
 ) -> Score:
@@ -46,7 +46,7 @@ def iwo(
         solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
         weights: ``"explained"`` (Eq. 2) or ``"spread"`` (Eq. 3).
         loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
-        max_rank: Largest subspace to look for.
+        max_rank: Largest subspace to look for; by default 10, and more where the loss still falls (fast solver).
         device: Where the nested solver trains.
         rng: Source of chance, or its seed.
 
@@ -81,7 +81,7 @@ def iwr(
     solver: Solver = "fast",
     weights: Weights = "explained",
     loss: Loss = "likelihood",
-    max_rank: int = 10,
+    max_rank: int | None = None,
     device: Device = "cpu",
     rng: np.random.Generator | int = 0,
 ) -> Score:
@@ -95,7 +95,7 @@ def iwr(
         solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
         weights: ``"explained"`` (Eq. 2) or ``"spread"`` (Eq. 3).
         loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
-        max_rank: Largest subspace to look for.
+        max_rank: Largest subspace to look for; by default 10, and more where the loss still falls (fast solver).
         device: Where the nested solver trains.
         rng: Source of chance, or its seed.
 
@@ -124,7 +124,7 @@ def orthogonality(
     *,
     solver: Solver = "fast",
     loss: Loss = "likelihood",
-    max_rank: int = 10,
+    max_rank: int | None = None,
     device: Device = "cpu",
     rng: np.random.Generator | int = 0,
 ) -> Score:
@@ -137,7 +137,7 @@ def orthogonality(
         factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
         solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
         loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
-        max_rank: Largest subspace to look for.
+        max_rank: Largest subspace to look for; by default 10, and more where the loss still falls (fast solver).
         device: Where the nested solver trains.
         rng: Source of chance, or its seed.
 
@@ -257,18 +257,22 @@ def _curves(found: Subspaces) -> dict[str, FloatArray]:
 
 def _notes(found: Subspaces) -> tuple[str, ...]:
     names = found.factor_names or tuple(f"factor_{k}" for k in range(len(found.subspaces)))
-    silent = [
-        name
-        for name, subspace in zip(names, found.subspaces, strict=True)
-        if subspace.losses[0] <= subspace.losses.min()
-    ]
-    if not silent:
-        return ()
-    whose = "its weight is" if len(silent) == 1 else "their weights are"
-    return (
-        f"The fit of subspaces predicts nothing of {quoted(silent)}, though other probes may: "
-        f"{whose} spread evenly over all axes.",
-    )
+    by_name = list(zip(names, found.subspaces, strict=True))
+    notes = []
+    silent = [name for name, subspace in by_name if subspace.losses[0] <= subspace.losses.min()]
+    if silent:
+        whose = "its weight is" if len(silent) == 1 else "their weights are"
+        notes.append(
+            f"The fit of subspaces predicts nothing of {quoted(silent)}, though other probes may: "
+            f"{whose} spread evenly over all axes."
+        )
+    stopped = {name: len(subspace.losses) - 1 for name, subspace in by_name if subspace.stopped}
+    if stopped:
+        notes.append(
+            f"The loss of {quoted(list(stopped))} still falls with the last of {max(stopped.values())} axes, the most "
+            "that were allowed: the subspaces are larger than measured here; raise max_rank."
+        )
+    return tuple(notes)
 
 
 REFERENCE = "Geyer et al. (2024), arXiv:2407.03728"

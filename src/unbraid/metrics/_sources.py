@@ -16,6 +16,7 @@ from unbraid.evidence.information import (
 from unbraid.evidence.interventions import (
     ConditionalOptions,
     GroupOptions,
+    RowGroupOptions,
     conditional_spread,
     group_differences,
     group_variances,
@@ -34,7 +35,14 @@ from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics._metric import InputSize, Source
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
-from unbraid.probes.trees import MAX_ROWS_A_TREE, BoostingOptions, ForestOptions, boosting_importance, forest_importance
+from unbraid.probes.trees import (
+    MAX_ROWS_A_TREE,
+    PUBLISHED_MIN_LEAF,
+    BoostingOptions,
+    ForestOptions,
+    boosting_importance,
+    forest_importance,
+)
 
 #: Bytes of a node of a tree, without and for each class; of a bin of a histogram that a leaf keeps while trees grow.
 NODE_BYTES, CLASS_BYTES, BIN_BYTES = 64, 16, 20
@@ -68,7 +76,7 @@ def _table_bytes(size: InputSize, options: InformationOptions) -> float:
 
 def _tree_bytes(size: InputSize, n_trees: int, min_leaf: int) -> float:
     """Trees that are kept until they have predicted, and the histograms of one that grows."""
-    n_leaves = min(size.n_rows, MAX_ROWS_A_TREE) / min_leaf
+    n_leaves = min(size.n_rows, MAX_ROWS_A_TREE) / (min_leaf or PUBLISHED_MIN_LEAF)
     kept = 2 * n_leaves * (NODE_BYTES + CLASS_BYTES * max(size.n_levels, 1))
     histograms = min(n_leaves, MOST_LEAVES) * TREE_BINS * size.n_codes * BIN_BYTES
     return 6 * size.n_bytes + n_trees * kept + histograms
@@ -92,7 +100,7 @@ def _boosting_bytes(size: InputSize, options: BoostingOptions) -> float:
 
 
 def _ladder_bytes(size: InputSize, options: LossCapacityOptions) -> float:
-    """Models and predictions of every rung, for all factors."""
+    """Models and predictions of every level, for all factors."""
     ladder = as_ladder(options.ladder)
     needed = 20.0 * size.n_bytes
     if isinstance(ladder, ForestLadder):
@@ -128,9 +136,10 @@ DIFFERENCES = Source(
 VARIANCES = Source(
     name="variances",
     gather=group_variances,
-    options=GroupOptions,
+    options=RowGroupOptions,
     n_replicates=10,
     n_nulls=3,
+    extrapolates=True,
     seconds=(0.11, 0.42),
     memory=_group_bytes,
 )
@@ -149,6 +158,7 @@ PREDICTABILITY = Source(
     options=NoOptions,
     n_replicates=10,
     n_nulls=5,
+    extrapolates=True,
     seconds=(0.098, 0.44),
     memory=_copies(4),
 )
@@ -158,6 +168,7 @@ CORRELATION = Source(
     options=CorrelationOptions,
     n_replicates=10,
     n_nulls=5,
+    extrapolates=True,
     seconds=(0.091, 0.44),
     memory=_copies(4),
 )
@@ -167,6 +178,7 @@ REGRESSION = Source(
     options=NoOptions,
     n_replicates=10,
     n_nulls=5,
+    extrapolates=True,
     seconds=(0.094, 0.42),
     memory=_copies(5),
 )
@@ -177,6 +189,7 @@ SEPARATION = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
+    extrapolates=True,
     seconds=(0.12, 0.81),
     memory=_copies_and_products(5),
 )
@@ -187,6 +200,7 @@ PREDICTIVE = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
+    extrapolates=True,
     seconds=(0.15, 1.0),
     memory=_copies(6),
 )
@@ -227,7 +241,7 @@ SUBSPACES = Source(
     name="subspaces",
     gather=factor_subspaces,
     options=SubspaceOptions,
-    n_replicates=5,
+    n_replicates=10,
     n_nulls=3,
     lighten=lambda options: replace(options, solver="fast"),
     max_replicate_rows=5_000,
@@ -282,6 +296,7 @@ COVARIANCE = Source(
     n_replicates=10,
     n_nulls=5,
     label_free=True,
+    extrapolates=True,
     seconds=(0.084, 0.39),
     memory=_copies(4),
 )

@@ -35,6 +35,10 @@ LINEAR_RELATIONS_ONLY = KnownFailure(
     sentence="It detects linear relations only, so it misses the second copy of a factor when the copy is bent.",
     source=SEPLIARSKAIA,
 )
+MIXES_DEPENDENT_FACTORS = KnownFailure(
+    cases=("tied_angles/cosines_pair*",),
+    sentence="A code that mixes factors which depend on each other hardly moves while either of them is held fixed.",
+)
 OUTLIERS = KnownFailure(
     cases=("*/outlier",),
     sentence="It depends on squared deviations or on the largest deviation, in which one distant row outweighs all "

@@ -372,8 +372,11 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
             half_width *= float(np.sqrt(1 + (step / scale) ** 2 / len(values)))
         ends = score.value - half_width, score.value + half_width
         low, high = (float(np.clip(end, *metric.bounds)) for end in ends)
-    null = float(nulls.mean()) if len(nulls) else None
-    finished = replace(score, low=low, high=high, null=null, beats_chance=beats_chance, replicates=replicates)
+    null = float(np.clip(nulls.mean(), *metric.bounds)) if len(nulls) else None
+    value = float(np.clip(score.value, *metric.bounds))
+    finished = replace(
+        score, value=value, low=low, high=high, null=null, beats_chance=beats_chance, replicates=replicates
+    )
     misled = (as_note(note, NoteKind.DEPENDENT_FACTORS) for note in dependence_note(metric, dependence))
     added = (*score_notes(metric, finished, found.draw_error(name)), *misled)
     return replace(finished, notes=(*map(as_note, score.notes), *added))

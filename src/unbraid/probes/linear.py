@@ -252,14 +252,15 @@ def auc_by_level(scores: FloatArray, labels: IntArray) -> FloatArray:
     return np.where(pairs > 0, area, np.nan)
 
 
-def multinomial(codes: FloatArray, labels: IntArray, n_levels: int) -> FloatArray:
+def multinomial(codes: FloatArray, labels: IntArray, n_levels: int, *, penalty: float = 1.0) -> FloatArray:
     """Fit one softmax regression; coefficients with the intercept last, ``(n_levels, n_codes + 1)``.
 
-    A level without a row gets an intercept that no row will choose.
+    A level without a row gets an intercept that no row will choose. The penalty is the weight of half the squared norm
+    of the coefficients.
     """
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(max_iter=5000, tol=1e-3).fit(codes, labels)
+    model = LogisticRegression(C=1 / penalty, max_iter=5000, tol=1e-3).fit(codes, labels)
     weights, intercept = model.coef_, model.intercept_
     if len(model.classes_) == 2:
         weights, intercept = np.vstack([-weights, weights]) / 2, np.concatenate([-intercept, intercept]) / 2

@@ -114,6 +114,18 @@ def folds(factor: Factor, n_folds: int, *, rng: np.random.Generator) -> tuple[In
     return order[back], fold[back]
 
 
+def cross_fit_factor(factor: Factor, *, n_folds: int, rng: np.random.Generator) -> list[Split]:
+    """Split the labelled rows of a factor so that every row is tested once, by a fit to the other folds.
+
+    Values are in proportion in every fold. A value seen once is always fitted on, and never tested.
+
+    Raises:
+        ValueError: Fewer than ten labelled rows.
+    """
+    rows, fold = folds(factor, n_folds, rng=rng)
+    return [Split(train=rows[fold != k], test=rows[fold == k]) for k in range(n_folds)]
+
+
 def check_enough_labels(factor: Factor) -> None:
     """Raise unless a factor has ten labelled rows."""
     n_labelled = int(factor.labelled.sum())
@@ -246,5 +258,5 @@ def standardise_by(codes: FloatArray, rows: IntArray) -> FloatArray:
 def mean_and_scale(train: Any) -> tuple[Any, Any]:
     """Mean of each column, and one over its deviation: 0 for a column that is constant."""
     mean, deviation = train.mean(axis=0), train.std(axis=0)
-    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-12 * (1 + np.abs(mean)))
+    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-12 * np.abs(mean))
     return mean, scale

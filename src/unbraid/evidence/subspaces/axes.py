@@ -148,9 +148,13 @@ def _solver(gram: FloatArray, penalty: float) -> Solve:
 ORDER_TERMS = 200
 ROWS_A_TERM = 25
 ORDER_RIDGE = 1e-4
-TENSOR_DEGREE = 4
+TENSOR_DEGREES = ((10, 4), (20, 3))  # up to so many axes, derivatives up to this degree, which cost size**degree
+LEAST_TENSOR_DEGREE = 2
 N_ANGLES = 12
 N_SWEEPS = 2
+N_FINE_ANGLES = 30
+N_ADDITIVE_SWEEPS = 4
+LEAST_ADDITIVE_GAIN = 1e-6
 
 
 def order_axes(x: FloatArray, targets: FloatArray, axes: FloatArray) -> FloatArray:
@@ -169,6 +173,52 @@ def order_axes(x: FloatArray, targets: FloatArray, axes: FloatArray) -> FloatArr
     return axes @ start @ _turn_planes([_rotate(tensor, start) for tensor in tensors])
 
 
+def additive_turn(w: FloatArray, targets: FloatArray, basis: Basis) -> FloatArray:
+    """Turn of uncorrelated variables after which functions of single variables explain most, ``(n_axes, n_axes)``.
+
+    Terms of high degree are affordable only for single variables. A sum of functions of single variables is no such sum
+    after a turn, and what lies beyond the affordable degree would seem unpredictable.
+
+    Args:
+        w: Uncorrelated variables of unit variance, ``(n_rows, n_axes)``.
+        targets: ``(n_rows, n_targets)``.
+        basis: Terms to fit; even functions, such as cosines, need those of degree 4.
+    """
+    size = w.shape[1]
+    tensors = _tensors(basis, ridge_fit(basis.values(w), ORDER_RIDGE)(targets))
+    angles = np.linspace(0, np.pi / 2, N_FINE_ANGLES, endpoint=False)
+    turned = np.eye(size)
+    for _ in range(N_ADDITIVE_SWEEPS):
+        moved = False
+        for i, j in combinations(range(size), 2):
+            plane = _additive_plane(tensors, i, j, angles)
+            if plane is not None:
+                turned, moved = turned @ plane, True
+                tensors = [_rotate(tensor, plane) for tensor in tensors]
+        if not moved:
+            break
+    return turned
+
+
+def _additive_plane(tensors: list[FloatArray], i: int, j: int, angles: FloatArray) -> FloatArray | None:
+    """Turn in the plane of two variables at which functions of either alone explain most; ``None`` for no gain."""
+    corners = [tensor[np.ix_(*[(i, j)] * (tensor.ndim - 1))] for tensor in tensors]
+    values = [_explained_alone([_rotate(corner, _plane(2, 0, 1, angle)) for corner in corners]) for angle in angles]
+    best = int(np.argmax(values))
+    if values[best] <= values[0] * (1 + LEAST_ADDITIVE_GAIN):
+        return None
+    return _plane(len(tensors[0]), i, j, float(angles[best]))
+
+
+def _explained_alone(tensors: list[FloatArray]) -> float:
+    """Variance explained by terms of single variables."""
+    total = 0.0
+    for degree, tensor in enumerate(tensors, start=1):
+        for place in range(len(tensor)):
+            total += float((tensor[(place,) * degree] ** 2).sum()) / factorial(degree)
+    return total
+
+
 def _steepest_first(tensors: list[FloatArray]) -> FloatArray:
     """Axes by mean squared slope, which for a normal is a sum over derivatives of each degree."""
     size = tensors[0].shape[0]
@@ -182,10 +232,11 @@ def _steepest_first(tensors: list[FloatArray]) -> FloatArray:
 def _tensors(basis: Basis, coefficients: FloatArray) -> list[FloatArray]:
     """Symmetric tensors of mean derivatives of each degree, the last axis over functions."""
     size, n_functions = basis.powers.shape[1], coefficients.shape[1]
-    tensors = [np.zeros((size,) * degree + (n_functions,)) for degree in range(1, TENSOR_DEGREE + 1)]
+    highest = next((degree for most, degree in TENSOR_DEGREES if size <= most), LEAST_TENSOR_DEGREE)
+    tensors = [np.zeros((size,) * degree + (n_functions,)) for degree in range(1, highest + 1)]
     for powers, values in zip(basis.powers, coefficients, strict=True):
         degree = int(powers.sum())
-        if 1 <= degree <= TENSOR_DEGREE:
+        if 1 <= degree <= highest:
             scale = np.sqrt(float(np.prod([factorial(int(power)) for power in powers])))
             for place in set(permutations(np.repeat(np.arange(size), powers))):
                 tensors[degree - 1][place] = values * scale

@@ -13,7 +13,7 @@ from unbraid._base.workers import Workers
 from unbraid.evidence.information import factor_labels
 from unbraid.evidence.subspaces.axes import Basis, make_basis, order_axes, ridge_fit
 from unbraid.evidence.subspaces.losses import nested_losses
-from unbraid.evidence.subspaces.options import Subspace, SubspaceOptions
+from unbraid.evidence.subspaces.options import USUAL_RANK, Subspace, SubspaceOptions
 from unbraid.probes.linear import whitening_axes
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
@@ -53,8 +53,9 @@ N_SLICES = 10
 N_STEPS = 6
 SMALL_GAIN = 2e-3
 SMALL_REST = 0.02
-SMALL_WEIGHT = 0.02
+SMALL_WEIGHT = 0.1
 NEGLIGIBLE = 3e-4
+LUCKY_ROWS = 10  # an axis chosen on N rows may lower the loss by about this over N, by luck
 CHANCE_SHARE = 12.0  # by chance, the best axis of L codes explains up to about 7 L / N of an independent factor
 NEARLY_ALL = 0.9
 MAX_ROWS = 30_000
@@ -66,6 +67,7 @@ N_SHUFFLES = 5
 MANY_ROWS = 6000
 ROWS_AN_UNKNOWN = 6
 FUNCTION_RIDGE = 1e-5
+MAX_UNKNOWNS = 1000  # numbers that axes consist of, above which refining more axes together costs too much
 
 
 def fast_subspaces(
@@ -87,6 +89,7 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     weighed by the cross-fitted loss with the first, the first two, and so on. At most 30 000 rows are used, and a
     code space of over 250 dimensions is first cut down to the most telling ones. Where they
     explain no more than luck may among so many codes, axes must also predict rows that they were not chosen on.
+    Where no largest rank is given and ten axes are found, up to twice as many are looked for, and so on.
     """
     rows = np.flatnonzero(factor.labelled)
     if len(rows) <= 2 * codes.shape[1]:
@@ -103,25 +106,33 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     targets = scaled_targets(factor, rows)
     single_codes = np.linalg.pinv(unwhiten)
     single_codes = single_codes / np.maximum(np.linalg.norm(single_codes, axis=0), 1e-12)
-    axes = _find_axes(x, targets, slices, single_codes, options.max_rank, rng)
 
     def evaluated(axes: FloatArray) -> tuple[FloatArray, FloatArray, int, float]:
         ordered = order_axes(x, targets, axes)
         return ordered, *nested_losses(x @ ordered, factor, rows, options.loss, rng)
 
+    limit = min(options.max_rank or USUAL_RANK, x.shape[1])
+    largest = limit if options.max_rank else min(max(limit, MAX_UNKNOWNS // x.shape[1]), x.shape[1])
+    axes = _find_axes(x, targets, slices, single_codes, limit, rng)
+    while axes.shape[1] == limit < largest:
+        limit = min(2 * limit, largest)
+        axes = _find_axes(x, targets, slices, single_codes, limit, rng)
     axes, losses, rank, floor = evaluated(axes)
+    stopped = rank == limit < x.shape[1]
     if 0 < rank < axes.shape[1]:
         axes, losses, rank, floor = evaluated(refine(x, targets, axes[:, :rank])[0])
+    negligible = max(NEGLIGIBLE, LUCKY_ROWS / len(x))
     # A last axis that explains little may only compensate for a tilt of the others.
-    while rank > 1 and losses[rank - 1] - losses[rank] < SMALL_WEIGHT * losses[0]:
+    while rank > 1 and losses[rank - 1] - losses[rank] < min(SMALL_WEIGHT, 0.5 / rank) * losses[0]:
         fewer = evaluated(refine(x, targets, axes[:, : rank - 1])[0])
-        if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + NEGLIGIBLE * losses[0]:
+        if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + negligible * losses[0]:
             break
         axes, losses, rank, floor = fewer
     doubtful = 1 - losses[rank] / losses[0] < CHANCE_SHARE * x.shape[1] / len(x)
-    if rank and doubtful and not _holds_on_other_rows(x, factor, rows, slices, single_codes, options, rng):
+    if rank and doubtful and not _holds_on_other_rows(x, factor, rows, slices, single_codes, limit, options.loss, rng):
         rank = 0
-    return Subspace(basis=np.linalg.qr(unwhiten @ axes)[0][:, :rank], losses=losses[: rank + 1], floor=floor)
+    basis = np.linalg.qr(unwhiten @ axes)[0][:, :rank]
+    return Subspace(basis=basis, losses=losses[: rank + 1], floor=floor, stopped=stopped and rank == limit)
 
 
 def _holds_on_other_rows(
@@ -130,7 +141,8 @@ def _holds_on_other_rows(
     rows: IntArray,
     slices: IntArray,
     single_codes: FloatArray,
-    options: SubspaceOptions,
+    max_rank: int,
+    loss: str,
     rng: np.random.Generator,
 ) -> bool:
     """Return whether axes found on one half of the rows predict the factor on the other half, in both directions.
@@ -139,9 +151,9 @@ def _holds_on_other_rows(
     """
     targets = scaled_targets(factor, rows)
     for part, other in itertools.permutations(np.array_split(rng.permutation(len(x)), 2)):
-        axes = _find_axes(x[part], targets[part], slices[part], single_codes, options.max_rank, rng)
+        axes = _find_axes(x[part], targets[part], slices[part], single_codes, max_rank, rng)
         ordered = order_axes(x[part], targets[part], axes)
-        if nested_losses(x[other] @ ordered, factor, rows[other], options.loss, rng)[1]:
+        if nested_losses(x[other] @ ordered, factor, rows[other], loss, rng)[1]:
             return True
     return False
 

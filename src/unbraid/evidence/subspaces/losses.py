@@ -6,11 +6,13 @@ import numpy as np
 import scipy
 
 from unbraid._base.arrays import FloatArray, IntArray
-from unbraid.evidence.subspaces.axes import Basis, cross_fitted, make_basis, ridge_fit
+from unbraid.evidence.subspaces.axes import Basis, additive_turn, cross_fitted, make_basis, ridge_fit
+from unbraid.evidence.subspaces.options import USUAL_RANK
 from unbraid.probes.linear import decision, multinomial
 from unbraid.representation.factor import Factor, FactorKind
 
 MAX_TERMS = 500
+MANY_AXES_TERMS = 200
 ROWS_A_TERM = 15
 ALONE_DEGREE = 8
 N_FOLDS = 5
@@ -46,24 +48,31 @@ def nested_losses(
         by_row.append(_errors(predicted, factor, rows, loss))
     rank = _significant_rank(by_row)
     losses = np.array([errors.mean() for errors in by_row])
-    if rank and factor.is_numeric:
-        losses[rank] = min(losses[rank], _attainable_loss(w[:, :rank], targets))
+    if factor.is_numeric:
+        # With one axis fewer as well: what no polynomial reaches is not to the credit of the last axis.
+        for n_axes in range(max(1, rank - 1), rank + 1):
+            losses[n_axes] = min(losses[n_axes], _attainable_loss(w[:, :n_axes], targets))
     return losses, rank, rounding_floor(factor, rows)
 
 
 def _head_basis(n_axes: int, n_rows: int) -> Basis:
-    """Basis of a head, with as many terms as the number of rows allows."""
-    return make_basis(n_axes, min(MAX_TERMS, n_rows // ROWS_A_TERM), alone_degree=ALONE_DEGREE)
+    """Basis of a head, with as many terms as the number of rows allows, and fewer where there are many heads."""
+    most = MAX_TERMS if n_axes <= USUAL_RANK else MANY_AXES_TERMS
+    return make_basis(n_axes, min(most, n_rows // ROWS_A_TERM), alone_degree=ALONE_DEGREE)
 
 
 def _attainable_loss(w: FloatArray, targets: FloatArray) -> float:
     """Estimate the loss of the best possible prediction from ``w``, which no fixed family of functions may reach.
 
-    A polynomial is fitted to a transformation of the target that makes it fit best (alternating
-    conditional expectations), and read back through the mean target at each fitted value. What that leaves is compared
-    between nearest rows: half the mean squared difference is the part that does not depend on ``w``.
+    Axes are turned so that terms of single axes, which reach the highest degree, explain most. A polynomial is fitted
+    to a transformation of the target that makes it fit best (alternating conditional expectations), and read back
+    through the mean target at each fitted value. What that leaves is compared between nearest rows: half the mean
+    squared difference is the part that does not depend on ``w``.
     """
-    terms = _head_basis(w.shape[1], len(w)).values(w)
+    basis = _head_basis(w.shape[1], len(w))
+    if w.shape[1] > 1:
+        w = w @ additive_turn(w, targets, basis)
+    terms = basis.values(w)
     if targets.shape[1] == 1:
         target = targets[:, 0]
         transformed, fit = target, ridge_fit(terms, LINK_RIDGE)

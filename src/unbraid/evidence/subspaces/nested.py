@@ -18,7 +18,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid.evidence.subspaces.geometry import HeadTarget, settled_losses
 from unbraid.evidence.subspaces.losses import rounding_floor
 from unbraid.evidence.subspaces.network import NestedFit, NestedTraining, fit_nested
-from unbraid.evidence.subspaces.options import Subspace, SubspaceOptions
+from unbraid.evidence.subspaces.options import USUAL_RANK, Subspace, SubspaceOptions
 from unbraid.probes.splits import check_enough_labels
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
@@ -33,9 +33,9 @@ def nested_subspaces(rep: Representation, options: SubspaceOptions, rng: np.rand
         rng: Source of chance: splits, starting values and batches. On the CPU the same seed gives the same result.
 
     Returns:
-        One subspace for each factor, with ``min(max_rank, rank of the codes)`` axes. Losses are those of a held-out
-        15 % of the labelled rows: squared error in the factor's units (cosine and sine for a circular one), or for a
-        categorical one cross-entropy in nats or the share of errors.
+        One subspace for each factor, with ``min(max_rank, rank of the codes)`` axes (10 by default). Losses are
+        those of a held-out 15 % of the labelled rows: squared error in the factor's units (cosine and sine for a
+        circular one), or for a categorical one cross-entropy in nats or the share of errors.
 
     Raises:
         ValueError: A factor with fewer than ten labelled rows, or a GPU asked for where there is none.
@@ -73,7 +73,7 @@ def nested_subspaces_many(
     fits = fit_nested(
         array,
         [_target(factor) for factor in factors],
-        max_rank=options.max_rank,
+        max_rank=options.max_rank or USUAL_RANK,
         zero_one=options.loss == "zero_one",
         device=options.device,
         rng=rng,
@@ -102,4 +102,10 @@ def _target(factor: Factor) -> HeadTarget:
 
 def _subspace(fit: NestedFit, factor: Factor) -> Subspace:
     rows = np.flatnonzero(factor.labelled)
-    return Subspace(basis=fit.basis, losses=settled_losses(fit.losses), floor=rounding_floor(factor, rows))
+    losses = settled_losses(fit.losses)
+    return Subspace(
+        basis=fit.basis,
+        losses=losses,
+        floor=rounding_floor(factor, rows),
+        stopped=bool(fit.basis.shape[1] < len(fit.basis) and losses[-1] < losses[-2]),
+    )

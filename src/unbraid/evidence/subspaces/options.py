@@ -13,6 +13,8 @@ from unbraid._base.checks import check_at_least, check_choice
 Solver = Literal["fast", "nested"]
 Weights = Literal["explained", "spread"]
 Loss = Literal["likelihood", "zero_one"]
+#: Largest rank looked for at first, where no largest rank is given.
+USUAL_RANK = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,21 +28,22 @@ class SubspaceOptions:
             cannot be explained, is spread evenly over all axes (Eq. 3).
         loss: For categorical factors, ``"likelihood"`` (cross-entropy) or ``"zero_one"`` (share of errors); other
             factors always have the squared error.
-        max_rank: Largest subspace to look for.
+        max_rank: Largest subspace to look for; by default 10, and with the fast solver more where the loss still falls.
         device: Where the nested solver trains: ``"cpu"`` or ``"cuda"``.
     """
 
     solver: Solver = "fast"
     weights: Weights = "explained"
     loss: Loss = "likelihood"
-    max_rank: int = 10
+    max_rank: int | None = None
     device: str = "cpu"
 
     def __post_init__(self) -> None:
         check_choice("solver", self.solver, get_args(Solver))
         check_choice("weights", self.weights, get_args(Weights))
         check_choice("loss", self.loss, get_args(Loss))
-        check_at_least("max_rank", self.max_rank, 1)
+        if self.max_rank is not None:
+            check_at_least("max_rank", self.max_rank, 1)
         check_choice("device", self.device, ("cpu", "cuda"))
 
 
@@ -52,11 +55,13 @@ class Subspace:
         basis: Orthonormal columns, most important first, ``(n_codes, n_axes)``; it may span less than code space.
         losses: Held-out loss with no axis, the first, the first two, ..., never increasing, ``(n_axes + 1,)``.
         floor: Loss that no representation could remove: rounding of the factor, say.
+        stopped: Whether the loss still fell with the last axis that was allowed, and more axes were not tried.
     """
 
     basis: FloatArray
     losses: FloatArray
     floor: float = 0.0
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

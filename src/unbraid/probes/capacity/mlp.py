@@ -9,7 +9,8 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.optional import require
 from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Probe, check_sizes
-from unbraid.probes.linear import EXACT_UP_TO, fit_linear, whitening_axes
+from unbraid.probes.linear import EXACT_UP_TO, fit_linear, multinomial, predict_linear, whitening_axes
+from unbraid.representation.factor import Factor
 
 MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 Networks = Literal["shared", "separate"]
@@ -22,7 +23,9 @@ class MLPLadder:
 
     Each level contains the one below: the network is added to the linear probe, and a wider network starts as the
     narrower one, fitted, with new units whose outputs begin at 0. So no level has to learn again what the one
-    before it knew. Training stops when the validation loss does, and keeps the best weights.
+    before it knew. Training stops when the validation loss does, and keeps the best weights. Where there are fewer
+    than ten training rows for each code, the linear probe is a ridge regression whose penalty the validation rows
+    choose: without a penalty it would fit the training rows by heart, and leave nothing to learn from.
 
     Attributes:
         widths: Units in each hidden layer, in multiples of the number of factors, increasing.
@@ -73,10 +76,7 @@ class MLPLadder:
 
         axes = self._axes(task, rng)
         white = replace(task, codes=task.codes @ axes)
-        starts = [
-            fit_linear(white.codes[rows := task.labelled(factor, task.split.train)], factor, rows)
-            for factor in task.factors
-        ]
+        starts = [linear_start(white, factor, np.linalg.norm(axes, axis=0)) for factor in task.factors]
         predict = fit_networks(self, white, starts, rng)
         levels = range(len(self.widths) + 1)
 
@@ -108,3 +108,64 @@ class MLPLadder:
             linear = (n_codes + 1) * outputs
             columns.append(np.log(1 + excess) if self.capacity == "excess" else np.log(linear + excess))
         return np.stack(columns)
+
+
+#: With fewer training rows for each code, the penalty of the linear probe is chosen.
+ROWS_A_CODE = 10
+#: Penalties tried, in units of the mean variance of the principal axes.
+PENALTIES = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
+#: Penalties tried for the classifiers of a category, which take longer to fit.
+CLASSIFIER_PENALTIES = (1.0, 10.0, 100.0, 1000.0)
+
+
+def linear_start(task: CapacityTask, factor: Factor, inverse_scale: FloatArray) -> FloatArray:
+    """Fit the linear probe of one factor; where rows are few, with the penalty that predicts validation rows best.
+
+    Args:
+        task: Codes along uncorrelated axes of unit variance, and rows.
+        factor: Factor to predict.
+        inverse_scale: One over the deviation of the codes along each axis, ``(n_axes,)``: a penalty is one of
+            coefficients in the units of the codes, so that axes along which codes hardly vary count little.
+
+    Returns:
+        Coefficients with the intercept last, ``(n_axes + 1, n_outputs)``.
+    """
+    rows, validation = (task.labelled(factor, part) for part in (task.split.train, task.split.validation))
+    if len(rows) >= ROWS_A_CODE * task.codes.shape[1]:
+        return fit_linear(task.codes[rows], factor, rows)
+    scale = np.sqrt(np.mean(1 / inverse_scale**2)) * inverse_scale
+    fits = _ridge_path(task.codes[rows], factor, rows, scale)
+    losses = [_validation_loss(task.codes[validation], fit, factor, validation) for fit in fits]
+    return fits[int(np.argmin(losses))]
+
+
+def _ridge_path(codes: FloatArray, factor: Factor, rows: IntArray, scale: FloatArray) -> list[FloatArray]:
+    """Coefficients for each penalty, fitted to codes divided by ``scale``."""
+    scaled = codes / scale
+    if not factor.is_numeric:
+        assert factor.labels is not None
+        labels, n_levels = factor.labels[rows], len(factor.levels)
+        if len(np.unique(labels)) == 1:
+            return [fit_linear(codes, factor, rows)]
+        fits = [multinomial(scaled, labels, n_levels, penalty=penalty).T for penalty in CLASSIFIER_PENALTIES]
+    else:
+        targets = factor.targets(rows)
+        centre, middle = targets.mean(axis=0), scaled.mean(axis=0)
+        left, values, right = np.linalg.svd(scaled - middle, full_matrices=False)
+        moment = left.T @ (targets - centre)
+        fits = []
+        for penalty in PENALTIES:
+            weights = right.T @ ((values / (values**2 + penalty * len(rows)))[:, None] * moment)
+            fits.append(np.vstack([weights, centre - middle @ weights]))
+    for fit in fits:
+        fit[:-1] /= scale[:, None]
+    return fits
+
+
+def _validation_loss(codes: FloatArray, fit: FloatArray, factor: Factor, rows: IntArray) -> float:
+    """Squared error, or cross-entropy."""
+    predicted = predict_linear(codes, fit, factor)
+    if factor.is_numeric:
+        return float(((factor.targets(rows) - predicted) ** 2).sum())
+    assert factor.labels is not None
+    return float(-np.log(np.maximum(predicted[np.arange(len(rows)), factor.labels[rows]], 1e-12)).sum())

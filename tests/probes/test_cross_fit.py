@@ -1,0 +1,40 @@
+"""Folds of the rows of one factor."""
+
+import numpy as np
+import pytest
+
+from unbraid.probes.splits import cross_fit_factor
+from unbraid.representation.factor import make_factor
+
+
+def folds_of(values, n_folds=3):
+    return cross_fit_factor(make_factor(values, name="x"), n_folds=n_folds, rng=np.random.default_rng(0))
+
+
+def test_every_labelled_row_is_tested_once_and_never_fitted_on_meanwhile():
+    values = np.random.default_rng(1).standard_normal(100)
+    values[7] = np.nan
+    folds = folds_of(values)
+    tested = np.concatenate([fold.test for fold in folds])
+    np.testing.assert_array_equal(np.sort(tested), np.delete(np.arange(100), 7))
+    for fold in folds:
+        assert not set(fold.train) & set(fold.test)
+        assert len(fold.train) + len(fold.test) == 99
+
+
+def test_values_are_in_proportion():
+    labels = np.repeat(["a", "b", "c"], [60, 30, 9])
+    for fold in folds_of(labels):
+        assert [(labels[fold.test] == label).sum() for label in "abc"] == [20, 10, 3]
+
+
+def test_a_value_seen_once_is_always_fitted_on():
+    labels = np.array(["a"] * 20 + ["b"] * 20 + ["once"])
+    for fold in folds_of(labels):
+        assert 40 in fold.train
+        assert 40 not in fold.test
+
+
+def test_ten_labelled_rows_are_needed():
+    with pytest.raises(ValueError, match="'x' has 6 labelled rows"):
+        folds_of(np.array([0, 1, 2] * 2))
