@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -13,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from unbraid._base.arrays import AnyArray
+from unbraid._base.arrays import UNREADABLE, AnyArray, parsing_headers
 from unbraid._base.checks import did_you_mean, did_you_mean_file
 from unbraid._base.files import write_atomically
 from unbraid._base.text import listing
@@ -109,6 +108,8 @@ def _are_numbers(names: Sequence[str]) -> bool:
 
 
 CODE_COLUMNS, FACTOR_COLUMNS = "code_*", f"{PREFIX}*"
+#: The last character of Unicode; those between 0xD800 and 0xDFFF are halves of others.
+LAST_LETTER = 0x10FFFF
 NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names")
 
 
@@ -223,7 +224,7 @@ def _from_npz(source: Path, labels: AnyArray | None, kinds: Any, only: Iterable[
     _check_shapes(shapes.get("codes", ()), shapes.get("factors", ()) if labels is None else labels.shape)
     with _plain_data(source), source.open("rb") as file:
         archive = np.load(file, allow_pickle=False)
-        arrays = {key: archive[key] for key in NPZ_KEYS if key in found}
+        arrays = {key: _checked_text(archive[key]) for key in NPZ_KEYS if key in found}
     if "codes" not in arrays:
         raise ValueError(
             f"path {str(source)!r} must hold an array 'codes' (and 'factors'), "
@@ -262,7 +263,16 @@ def _check_shapes(codes: tuple[int, ...], factors: tuple[int, ...]) -> None:
 
 
 def _texts(array: AnyArray | None) -> list[str] | None:
-    return None if array is None else [str(item) for item in np.ravel(array).astype(str)]
+    return None if array is None else [str(item) for item in _as_text(np.ravel(array))]
+
+
+def _as_text(array: AnyArray) -> AnyArray:
+    """Return text, or anything else, as Python's text."""
+    try:
+        return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array.astype(str)
+    except UnicodeDecodeError as error:
+        got = f"byte {error.object[error.start]:#x}"
+        raise ValueError(f"names and labels must be text in UTF-8, got {got}; save them with .astype(str).") from error
 
 
 def _kinds_over(stored: list[str] | None, given: Any, names: list[str] | None) -> Any:
@@ -289,7 +299,7 @@ def _restore_numbers(factors: AnyArray | None, kinds: Any, names: list[str] | No
     known = _default_names(factors.shape[1])
     wanted = kinds_of(kinds, names if names and len(names) == len(known) else known)
     for k, column in enumerate(factors.T):
-        text = pd.Series(column.astype(str), dtype=object)
+        text = pd.Series(_as_text(column), dtype=object)
         text = text.where(~text.isin(["", "nan"]), None)
         numbers = pd.to_numeric(text, errors="coerce")
         is_text = wanted[k] == "categorical" or (numbers.isna() & text.notna()).any()
@@ -321,8 +331,17 @@ def read_npy(source: Path) -> AnyArray:
     """Return the array of an ``.npy`` file that exists; never a pickle."""
     with _plain_data(source), source.open("rb") as file:
         array = np.load(file, allow_pickle=False)
-    if not isinstance(array, np.ndarray):
-        raise ValueError(f"path {str(source)!r} must hold one array, got an archive; name it .npz.")
+        if isinstance(array, np.ndarray):
+            return _checked_text(array)
+    raise ValueError(f"path {str(source)!r} must hold one array, got an archive; name it .npz.")
+
+
+def _checked_text(array: AnyArray) -> AnyArray:
+    """Return an array; raise where it holds text that is none, which only a damaged file does."""
+    if array.dtype.kind == "U" and array.size:
+        letters = np.ravel(array.astype(array.dtype.newbyteorder("="))).view(np.uint32)
+        if ((letters > LAST_LETTER) | ((letters >= 0xD800) & (letters < 0xE000))).any():
+            raise ValueError("it holds characters that do not exist")
     return array
 
 
@@ -330,10 +349,11 @@ def read_npy(source: Path) -> AnyArray:
 def _plain_data(source: Path) -> Iterator[None]:
     """Return in one sentence why NumPy could not read a file as plain data."""
     try:
-        yield
+        with parsing_headers():
+            yield
     except MemoryError as error:
         raise ValueError(f"path {str(source)!r} does not fit into memory: {first_line(error)}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
+    except (*UNREADABLE, OSError, ValueError, RuntimeError) as error:
         if "pickle" in str(error):
             raise ValueError(
                 f"path {str(source)!r} is not a NumPy file of plain numbers or text; "

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import os
 import warnings
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum
@@ -21,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unbraid._base.arrays import AnyArray, FloatArray, IntArray
+from unbraid._base.arrays import UNREADABLE, AnyArray, FloatArray, IntArray, parsing_headers
 from unbraid._base.files import naming_full_disks, write_atomically
 from unbraid.data import load_dataset
 from unbraid.models.encoding import drawn_rows
@@ -232,9 +230,9 @@ class Store:
         """
         content = self.read(name)
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            with parsing_headers(), np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 return {key: arrays[key] for key in needed or arrays.files}
-        except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+        except (*UNREADABLE, ValueError, OSError, KeyError, RuntimeError) as error:
             raise DamagedFileError(f"{name!r} in store {self.url!r} is damaged.") from error
 
     def add_rows(self, rows: list[dict[str, Any]]) -> None:

@@ -169,7 +169,12 @@ def load_ensemble(folder: str | Path, *, device: str = "cpu") -> TrainedEnsemble
         parts = [load_checkpoint(place, device=device)[1] for place in layout.folders(Path(folder), trained=True)]
     if torch.device(device).type == "cpu":
         settings = replace(settings, precision="float32")
-    return joined(settings, parts, device=device)
+    try:
+        return joined(settings, parts, device=device)
+    except (RuntimeError, LookupError, TypeError, ValueError, AttributeError, NotImplementedError) as error:
+        raise ValueError(
+            f"folder {str(folder)!r} holds a checkpoint whose weights are not those of its settings; train again."
+        ) from error
 
 
 def joined(settings: Settings, states: Sequence[dict[str, Any]], *, device: str) -> TrainedEnsemble:
