@@ -46,7 +46,7 @@ def _at(tree: Any, path: tuple[Any, ...]) -> Any:
 def _pruned(draw: DrawFn, text: str) -> Any:
     """Return a tree, read from JSON, after one to three changes of its parts."""
     tree = json.loads(text)
-    for _ in range(draw(st.integers(1, 3))):
+    for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3]))):
         paths = list(_parts(tree))
         if not paths:
             return tree
@@ -159,6 +159,17 @@ TWISTS = (
 )
 
 
+#: Values that a study can have.
+SOUND: dict[str, st.SearchStrategy[Any]] = {
+    "name": st.sampled_from(["tiny", "a.b", "ü 1", "x" * 200]),
+    "about": st.text(max_size=20),
+    "rows": st.integers(400, 10**6),
+    "seeds": st.integers(1, 50) | st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5, unique=True),
+    "data": st.sampled_from([["sprites_mini"], ["sprites_mini", "sprites"]]),
+    "seed": st.integers(0, 2**32 - 1),
+}
+
+
 @cache
 def _studies() -> tuple[str, ...]:
     return (SMALL, GIVEN, *(study_text(name) for name in ready_studies()))
@@ -180,8 +191,10 @@ def _twisted(draw: DrawFn, text: str) -> str:
 @st.composite
 def _study_inputs(draw: DrawFn) -> Input:
     base = draw(st.sampled_from(_studies()))
-    how = draw(st.integers(0, 3))
-    if how == 0:
+    how = draw(st.integers(0, 4))
+    if how == 4:
+        content = yaml.safe_dump({**yaml.safe_load(SMALL), **draw(st.fixed_dictionaries(SOUND))}).encode()
+    elif how == 0:
         content = draw(mutated(base.encode(), [one.encode() for one in _studies()]))
     elif how == 1:
         content = draw(_twisted(base)).encode()

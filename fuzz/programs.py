@@ -172,14 +172,21 @@ def _command_inputs(draw: DrawFn) -> Input:
     first, options = COMMANDS[name]
     words = [*name]
     strange = st.sampled_from(ODD) | st.sampled_from(PATHS) | st.sampled_from(ODD_PATHS)
-    for _ in range(draw(st.integers(0, 3)) if not first else draw(st.integers(1, 2))):
-        words.append(draw(st.sampled_from(first) if first and draw(st.integers(0, 5)) else strange))
+    least = 2 if name == ("compare",) else 1
+    for number in range(least + draw(st.integers(0, 9)) // 9 if first else draw(st.integers(0, 9)) // 8):
+        words.append(first[number % len(first)] if first and draw(st.integers(0, 9)) else draw(strange))
     for _ in range(draw(st.integers(0, 3))):
-        option = draw(st.sampled_from(options or tuple(VALUES)) if draw(st.integers(0, 9)) else st.sampled_from(tuple(VALUES)))
-        value = draw(st.sampled_from(VALUES[option]) if draw(st.integers(0, 4)) else strange)
-        words += draw(st.sampled_from([[option, value], [option, value], [f"{option}={value}"], [option]]))
-    if draw(st.integers(0, 4)) == 0:
+        known = options if options and draw(st.integers(0, 19)) else tuple(VALUES)
+        option = draw(st.sampled_from(known))
+        usual = VALUES[option][0] if draw(st.booleans()) else draw(st.sampled_from(VALUES[option]))
+        value = usual if draw(st.integers(0, 9)) else draw(strange)
+        words += draw(st.sampled_from([[option, value]] * 8 + [[f"{option}={value}"], [option]]))
+    if draw(st.integers(0, 9)) == 0:
         words.insert(draw(st.integers(0, len(words))), draw(st.sampled_from(FLAGS)))
+    if name == ("manifold",) and "--latent-dim" not in words:
+        words += ["--latent-dim", "3"]
+    if name[:1] == ("study",) and "--store" in options and "--store" not in words:
+        words += ["--store", "dir"]
     if name == ("score",):
         words += ["--no-intervals", "--no-nulls"] + ([] if "--metrics" in " ".join(words) else ["--metrics", "mig"])
     outputs = ("o.json", "o.csv", "o.html", "report.html")

@@ -148,7 +148,8 @@ def _cell(value: Any, decimal: str) -> str:
     return str(value)
 
 
-def _csv(columns: dict[str, Any], how: Dialect) -> bytes:
+def csv_bytes(columns: dict[str, Any], how: Dialect) -> bytes:
+    """Return a table as text."""
     text = io.StringIO()
     quoting: Any = csv.QUOTE_ALL if how.quote_all else csv.QUOTE_MINIMAL
     writer = csv.writer(text, delimiter=how.separator, lineterminator=how.line_end, quoting=quoting)
@@ -159,7 +160,8 @@ def _csv(columns: dict[str, Any], how: Dialect) -> bytes:
     return (how.start + text.getvalue()).encode()
 
 
-def _scored(name: str, files: dict[str, bytes], arrays: Arrays | None, *more: str) -> Input:
+def scored(name: str, files: dict[str, bytes], arrays: Arrays | None, *more: str) -> Input:
+    """Return the command that scores a file, with its files and the same arrays."""
     return Input(
         files=files, command=("score", name, *more, *QUICK, "--json", RESULT), outputs=(RESULT,), arrays=arrays
     )
@@ -177,11 +179,11 @@ def _csv_inputs(draw: DrawFn) -> Input:
     codes, factors = draw(_worlds())
     how = draw(_dialects())
     columns = {**codes, **factors}
-    content = _csv(columns, how)
+    content = csv_bytes(columns, how)
     arrays = _same(codes, factors) if _is_certain(columns, how) else None
     if draw(st.booleans()):
         content, arrays = draw(mutated(content)), None
-    return _scored("table.csv", {"table.csv": content}, arrays)
+    return scored("table.csv", {"table.csv": content}, arrays)
 
 
 #: Types of Parquet columns that NumPy has no name for: no number is expected of them.
@@ -227,7 +229,7 @@ def _parquet_inputs(draw: DrawFn) -> Input:
     content = _parquet(columns, compression=draw(st.sampled_from(["none", "snappy", "zstd", "gzip"])))
     if draw(st.booleans()):
         content, arrays = draw(mutated(content)), None
-    return _scored("table.parquet", {"table.parquet": content}, arrays)
+    return scored("table.parquet", {"table.parquet": content}, arrays)
 
 
 TYPES = (
@@ -278,7 +280,7 @@ def _npy_inputs(draw: DrawFn) -> Input:
     if draw(st.booleans()):
         chosen = draw(st.sampled_from(sorted(files)))
         files[chosen], arrays = draw(mutated(files[chosen], list(files.values()))), None
-    return _scored("codes.npy", files, arrays, "--factors", "labels.npy")
+    return scored("codes.npy", files, arrays, "--factors", "labels.npy")
 
 
 KINDS = ("", "", "", "categorical", "ordinal", "continuous", "circular:4", "circular", "circular:0", "odd")
@@ -304,7 +306,7 @@ def _npz_inputs(draw: DrawFn) -> Input:
     known = arrays if content["codes"] is codes and "code_names" not in content and _is_plain(codes, factors) else None
     if draw(st.booleans()):
         file, known = draw(mutated(file) | mutated_within(file)), None
-    return _scored("codes.npz", {"codes.npz": file}, known)
+    return scored("codes.npz", {"codes.npz": file}, known)
 
 
 def _same_numbers(one: Input, outcome: Outcome, place: Path) -> None:

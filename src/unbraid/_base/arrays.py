@@ -17,7 +17,10 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 AnyArray: TypeAlias = NDArray[Any]
 ByteArray: TypeAlias = NDArray[np.uint8]
 #: What NumPy raises for a damaged file beside usual errors; headers are Python, which NumPy parses.
-UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, SyntaxError, tokenize.TokenError, NotImplementedError)
+UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, EOFError),
+    *(SyntaxError, tokenize.TokenError, NotImplementedError, OverflowError),
+)
 
 
 @contextmanager

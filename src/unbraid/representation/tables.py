@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -60,7 +61,7 @@ def read_table(source: Path) -> pd.DataFrame:
             f"path {str(source)!r} cannot be read as {suffix}: byte {error.object[error.start]:#x} is not UTF-8; save "
             "it as UTF-8, as with iconv -f latin1 -t utf-8."
         ) from error
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, csv.Error) as error:
         raise ValueError(f"path {str(source)!r} cannot be read as {suffix}: {first_line(error)}") from error
     frame.columns = pd.Index([str(name) for name in frame.columns])
     return frame
@@ -79,7 +80,7 @@ def _read_csv(source: Path) -> pd.DataFrame:
     sep, decimal = table_format(source)
     frame = pd.read_csv(source, low_memory=False, sep=sep, decimal=decimal)
     # Where rows are longer than the line of names, pandas takes their first fields for the names of rows.
-    if isinstance(frame.index, pd.RangeIndex):
+    if not _n_unnamed(source, sep, frame.shape[1]):
         return frame
     if frame.index.nlevels == 1 and any(frame.index.equals(pd.RangeIndex(k, len(frame) + k)) for k in (0, 1)):
         frame.attrs[UNNAMED] = 1
@@ -93,6 +94,14 @@ def _read_csv(source: Path) -> pd.DataFrame:
         f"{listing(list(map(str, frame.columns)), most=3)}; give every column a name, and put fields that hold "
         f"{sep!r} in quotes."
     )
+
+
+def _n_unnamed(source: Path, sep: str, n_names: int) -> int:
+    """Return how many fields the first row has more than there are names."""
+    with source.open(encoding="utf-8-sig", newline="") as file:
+        rows = (row for row in csv.reader(file, delimiter=sep) if row)
+        next(rows, None)
+        return max(0, len(next(rows, ())) - n_names)
 
 
 def labels_of(
