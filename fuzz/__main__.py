@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
+from hypothesis.errors import Flaky
 
-from fuzz.contract import GOOD, Format, Input, Outcome, Violation, run
+from fuzz.contract import GOOD, ContractError, Format, Input, Outcome, run
 from fuzz.formats import FORMATS
 
 #: Inputs of one run of Hypothesis, which remembers what it tried; a violation ends the run, and the next one begins.
@@ -51,9 +52,7 @@ class Tally:
 HEADINGS = ["format", "inputs", "accepted", "refused", "violations", "seconds"]
 
 
-def fuzz(
-    kind: Format, *, n_inputs: int, start: int = 0, place: Path, n_real: int = 0, shrink: bool = True
-) -> Tally:
+def fuzz(kind: Format, *, n_inputs: int, start: int = 0, place: Path, n_real: int = 0, shrink: bool = True) -> Tally:
     """Run inputs of one format.
 
     Args:
@@ -88,7 +87,7 @@ def _batch(kind: Format, n_inputs: int, start: int, place: Path, tally: Tally, e
     def check(one: Input) -> None:
         try:
             outcome = run(one, kind, place)
-        except Violation as error:
+        except ContractError as error:
             error.add_note(repr(one))
             raise
         tally.outcomes[outcome.code] += 1
@@ -97,7 +96,7 @@ def _batch(kind: Format, n_inputs: int, start: int, place: Path, tally: Tally, e
 
     try:
         check()
-    except Violation as error:
+    except (ContractError, Flaky) as error:  # flaky: it broke the contract once, and not again
         notes = "\n".join(getattr(error, "__notes__", ()))
         tally.violations.append(f"{kind.name}, seed {start}: {error}\n{notes[:MOST_SHOWN]}")
         print(tally.violations[-1], file=sys.stderr, flush=True)
@@ -106,13 +105,20 @@ def _batch(kind: Format, n_inputs: int, start: int, place: Path, tally: Tally, e
 def _check_same(here: Outcome, apart: Outcome) -> None:
     """Raise unless a process of its own ends as the same command does in this process."""
     if (here.code, here.sentence) != (apart.code, apart.sentence):
-        raise Violation(f"alone it ended with {apart.code}, {apart.sentence!r}; here with {here.code}, {here.sentence!r}")
+        raise ContractError(
+            f"alone it ended with {apart.code}, {apart.sentence!r}; here with {here.code}, {here.sentence!r}"
+        )
 
 
 def _table(tallies: Sequence[Tally]) -> str:
     rows = [HEADINGS, *(tally.row() for tally in tallies)]
     widths = [max(len(row[k]) for row in rows) for k in range(len(HEADINGS))]
-    lines = ["  ".join(cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))) for row in rows]
+    lines = [
+        "  ".join(
+            cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""``python -m fuzz.chaos``: a study that is killed, starved, damaged and run twice at once must end in the same table."""
+"""``python -m fuzz.chaos``: a study that is killed, starved and damaged must come to the same table."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ DISKS = ("60k", "120k", "200k", "300k")
 APART = ("unshare", "--map-root-user", "--mount")
 
 
-class Violation(AssertionError):
+class ChaosError(AssertionError):
     """A study that did not come to the same end."""
 
 
@@ -132,12 +132,12 @@ def _end(driver: Driver, *codes: int) -> None:
     try:
         code = driver.process.wait(MOST_SECONDS)
     except subprocess.TimeoutExpired as error:
-        raise Violation(f"a run hangs:\n{driver.log.read_text()}") from error
+        raise ChaosError(f"a run hangs:\n{driver.log.read_text()}") from error
     text = driver.log.read_text(errors="replace")
     if code not in codes:
-        raise Violation(f"a run ended with exit code {code}:\n{text}")
+        raise ChaosError(f"a run ended with exit code {code}:\n{text}")
     if "Traceback" in text:
-        raise Violation(f"a run printed a traceback:\n{text}")
+        raise ChaosError(f"a run printed a traceback:\n{text}")
 
 
 def _wait(scene: Scene, driver: Driver) -> None:
@@ -171,7 +171,7 @@ def kill_driver(scene: Scene) -> None:
         end = time.monotonic() + MOST_ORPHANED
         while any(Path(f"/proc/{pid}").exists() for pid in orphans):
             if time.monotonic() > end:
-                raise Violation("workers outlive their driver")
+                raise ChaosError("workers outlive their driver")
             time.sleep(0.05)
     scene.done.append(f"killed the driver at {scene.n_files()} files")
 
@@ -214,10 +214,12 @@ def full_disk(scene: Scene) -> None:
 
 
 def _script(scene: Scene, size: str, disk: Path) -> str:
+    """Return the commands that mount a small disk, run the study on a copy of its store, and copy the store back."""
     words = " ".join(f"'{word}'" for word in scene.command(disk / "store"))
     return (
-        f"mount -t tmpfs -o size={size} tmpfs '{disk}'; mkdir '{disk}/store'; cp -r '{scene.store}/.' '{disk}/store' || "
-        f"exit 0; {words}; ended=$?; cp -r '{disk}/store/.' '{scene.store}'; exit $ended"
+        f"mount -t tmpfs -o size={size} tmpfs '{disk}'; mkdir '{disk}/store'; "
+        f"cp -r '{scene.store}/.' '{disk}/store' || exit 0; "
+        f"{words}; ended=$?; cp -r '{disk}/store/.' '{scene.store}'; exit $ended"
     )
 
 
@@ -302,7 +304,7 @@ def play(folder: Path, study: Path, rng: random.Random, whole: pd.DataFrame, *, 
         apart: Whether a small disk can be mounted.
 
     Raises:
-        Violation: A run hangs, prints a traceback or ends as it should not; or the table is another.
+        ChaosError: A run hangs, prints a traceback or ends as it should not; or the table is another.
     """
     scene = Scene(folder=folder, study=study, rng=rng)
     folder.mkdir(parents=True)
@@ -316,7 +318,7 @@ def play(folder: Path, study: Path, rng: random.Random, whole: pd.DataFrame, *, 
         for name in chosen:
             DISTURBANCES[name](scene)
         settle(scene, whole)
-    except Violation as error:
+    except ChaosError as error:
         error.add_note("; ".join(scene.done))
         raise
     return scene
@@ -335,9 +337,9 @@ def compare_tables(scene: Scene, whole: pd.DataFrame) -> None:
     try:
         pd.testing.assert_frame_equal(table, whole, check_exact=True)
     except AssertionError as error:
-        raise Violation(f"the table is another: {error}") from error
+        raise ChaosError(f"the table is another: {error}") from error
     if damaged := Store(scene.store).damaged():
-        raise Violation(f"shards are damaged: {damaged}")
+        raise ChaosError(f"shards are damaged: {damaged}")
 
 
 def make_studies(root: Path) -> dict[str, Path]:
@@ -361,7 +363,7 @@ def undisturbed(study: Path, folder: Path) -> pd.DataFrame:
     """Return the table of a study without disturbances."""
     state = run_study(study, folder, workers=1, progress=False)
     if not state.is_complete:
-        raise Violation(f"the study cannot be completed: {state.summary()}")
+        raise ChaosError(f"the study cannot be completed: {state.summary()}")
     return state.table().drop(columns="seconds")
 
 
@@ -369,7 +371,9 @@ def can_mount(folder: Path) -> bool:
     """Tell whether this machine lets a user have a file system of their own."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [*APART, "mount", "-t", "tmpfs", "tmpfs", str(folder)]
-    return shutil.which(APART[0]) is not None and not subprocess.run(command, capture_output=True, check=False).returncode
+    return (
+        shutil.which(APART[0]) is not None and not subprocess.run(command, capture_output=True, check=False).returncode
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -400,7 +404,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 place = Path(root) / str(number)
                 scene = play(place, studies[name], rng, whole[name], on_ray=on_ray, apart=apart)
                 told, ended = "; ".join(scene.done), "same table"
-            except Violation as error:
+            except ChaosError as error:
                 told, ended = " ".join(getattr(error, "__notes__", [])), f"VIOLATION: {error}"
             counts["violations"] += ended != "same table"
             counts.update(word.split(" at ")[0].split(" of ")[0] for word in told.split("; ") if word)

@@ -29,7 +29,7 @@ from unbraid.cli import main
 
 GOOD, REFUSED = 0, 2
 #: Limits on one input: seconds of the processor, seconds on the clock (machines may be busy), bytes of memory.
-MOST_SECONDS, MOST_WAIT, MOST_BYTES = 10.0, 60.0, 512 * 2**20
+MOST_SECONDS, MOST_WAIT, MOST_BYTES = 10.0, 300.0, 512 * 2**20
 #: Warnings that Python itself does not show by default.
 UNSEEN = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 MARK = "unbraid: "
@@ -77,7 +77,7 @@ class Outcome:
         return last if self.code == REFUSED else ""
 
 
-#: Checks that go beyond the contract, such as that a number is right; raises :class:`Violation`.
+#: Checks that go beyond the contract, such as that a number is right; raises :class:`ContractError`.
 Check = Callable[[Input, Outcome, Path], None]
 
 
@@ -98,7 +98,7 @@ class Format:
     call: Callable[[Input, Path], object] | None = None
 
 
-class Violation(AssertionError):
+class ContractError(AssertionError):
     """An input that breaks the contract."""
 
 
@@ -116,7 +116,7 @@ def run(one: Input, kind: Format, place: Path, *, in_process: bool = True) -> Ou
         in_process: Run it here, which is quick, and not in a process of its own.
 
     Raises:
-        Violation: The contract is broken.
+        ContractError: The contract is broken.
     """
     _fill(place, one.files)
     before = _content(place)
@@ -132,12 +132,12 @@ def run(one: Input, kind: Format, place: Path, *, in_process: bool = True) -> Ou
         _check_words(one, outcome)
         _check_files(one, outcome, before, _content(place))
         if seconds > MOST_SECONDS:
-            raise Violation(f"took {seconds:.0f} seconds of the processor")
+            raise ContractError(f"took {seconds:.0f} seconds of the processor")
         if grown > MOST_BYTES:
-            raise Violation(f"took {grown / 2**20:.0f} MiB of memory")
+            raise ContractError(f"took {grown / 2**20:.0f} MiB of memory")
         if kind.check is not None:
             kind.check(one, outcome, place)
-    except Violation as error:
+    except ContractError as error:
         error.add_note(f"exit code {outcome.code}\n{outcome.out[-1000:]}{outcome.err[-1000:]}")
         raise
     return outcome
@@ -174,7 +174,7 @@ def _clock() -> Iterator[None]:
     try:
         yield
     except _TooLongError as error:
-        raise Violation(f"took more than {MOST_WAIT:.0f} seconds") from error
+        raise ContractError(f"took more than {MOST_WAIT:.0f} seconds") from error
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -195,12 +195,12 @@ def _here(one: Input, call: Callable[[Input, Path], object] | None) -> Outcome:
         except BaseException as error:
             at = traceback.extract_tb(error.__traceback__)[-1]
             why = f"raised {type(error).__name__}, {at.filename}:{at.lineno}: {error}"
-            raise Violation(why) from error
+            raise ContractError(why) from error
     shown = [one for one in told if not issubclass(one.category, UNSEEN)]
     if shown:
-        raise Violation(f"warned, {shown[0].filename}:{shown[0].lineno}: {shown[0].message}")
+        raise ContractError(f"warned, {shown[0].filename}:{shown[0].lineno}: {shown[0].message}")
     if not isinstance(code, int):
-        raise Violation(f"ended with {code!r}")
+        raise ContractError(f"ended with {code!r}")
     texts = [stream.buffer.getvalue().decode("utf-8") for stream in (out, err)]  # type: ignore[attr-defined]
     return Outcome(code=code, out=texts[0], err=texts[1])
 
@@ -221,25 +221,25 @@ def _in_a_process(one: Input, place: Path) -> Outcome:
     try:
         done = subprocess.run(command, env=environment, capture_output=True, timeout=MOST_WAIT, check=False)
     except subprocess.TimeoutExpired as error:
-        raise Violation(f"took more than {MOST_WAIT:.0f} seconds") from error
+        raise ContractError(f"took more than {MOST_WAIT:.0f} seconds") from error
     return Outcome(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
 
 
 def _check_words(one: Input, outcome: Outcome) -> None:
     if outcome.code not in (GOOD, REFUSED):
-        raise Violation(f"ended with exit code {outcome.code}")
+        raise ContractError(f"ended with exit code {outcome.code}")
     for text in (outcome.out, outcome.err):
         if "Traceback (most recent call last)" in text:
-            raise Violation("printed a traceback")
+            raise ContractError("printed a traceback")
         if not one.prints and not all(map(_is_shown, text)):
-            raise Violation("printed control characters")
+            raise ContractError("printed control characters")
     sentences = [line for line in outcome.err.splitlines() if line.startswith(MARK)]
     if len(sentences) != (outcome.code == REFUSED):
-        raise Violation(f"said {len(sentences)} sentences, with exit code {outcome.code}")
+        raise ContractError(f"said {len(sentences)} sentences, with exit code {outcome.code}")
     if outcome.code == REFUSED and not (outcome.sentence.startswith(MARK) and outcome.sentence.endswith((".", "?"))):
-        raise Violation("did not end with a sentence")
+        raise ContractError("did not end with a sentence")
     if outcome.code == REFUSED and outcome.out:
-        raise Violation("printed results and refused the input")
+        raise ContractError("printed results and refused the input")
 
 
 def _is_shown(letter: str) -> bool:
@@ -250,18 +250,18 @@ def _is_shown(letter: str) -> bool:
 def _check_files(one: Input, outcome: Outcome, before: dict[str, bytes], after: dict[str, bytes]) -> None:
     kept = {name: content for name, content in after.items() if name in before and name not in one.outputs}
     if any(before[name] != content for name, content in kept.items()) or set(before) - set(after):
-        raise Violation("changed its input")
+        raise ContractError("changed its input")
     new = set(after) - set(before)
     if outcome.code == REFUSED and new:
-        raise Violation(f"refused the input and wrote {sorted(new)}")
+        raise ContractError(f"refused the input and wrote {sorted(new)}")
     strange = [name for name in new if name not in one.outputs and "__pycache__" not in name]
     if strange:
-        raise Violation(f"left {strange}")
+        raise ContractError(f"left {strange}")
     for name in new & set(one.outputs):
         if name.endswith(".json"):
             json.loads(after[name])
         elif name.endswith(".html") and not after[name].rstrip().endswith(b"</html>"):
-            raise Violation(f"wrote half of {name}")
+            raise ContractError(f"wrote half of {name}")
 
 
 def _largest() -> int:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from helpers import official
-from helpers.idx import random_digits, write_part
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from fuzz.contract import Format, Input, Violation
+from fuzz.contract import ContractError, Format, Input
 from fuzz.mutate import mutated, mutated_within
+from helpers import official
+from helpers.idx import random_digits, write_part
 from unbraid.data import load_dataset
 from unbraid.data.official import PARTS, read_mpi3d
 from unbraid.models import load_models, train
@@ -77,7 +77,7 @@ def _read(one: Input, folder: Path) -> None:
         data = load_dataset(name, folder)
     rows = np.array([0, len(data) - 1])
     if len(data.observations(rows)) != 2 or data.factors(rows).shape != (2, len(data.factor_names)):
-        raise Violation("has no rows to look at")
+        raise ContractError("has no rows to look at")
 
 
 @cache
@@ -144,7 +144,7 @@ def _encode(one: Input, folder: Path) -> None:
         codes = models[member].encode(np.zeros((2, *models.settings.shape), dtype=np.uint8))
         models[member].decode(codes)
         if codes.shape != (1, 2, models.settings.n_codes):
-            raise Violation(f"codes have shape {codes.shape}")
+            raise ContractError(f"codes have shape {codes.shape}")
 
 
 FORMATS = (

@@ -14,7 +14,7 @@ import yaml
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from fuzz.contract import GOOD, Format, Input, Outcome, Violation
+from fuzz.contract import GOOD, ContractError, Format, Input, Outcome
 from fuzz.mutate import mutated
 from unbraid import compare, evaluate
 from unbraid.study import ready_studies, study_text
@@ -103,9 +103,7 @@ def _report_inputs(draw: DrawFn) -> Input:
         content = json.dumps(draw(_pruned(base))).encode()
     files = {"a.json": content, "b.json": reports()[0].encode()}
     page = ("--report", PAGE) if draw(st.integers(0, 7)) == 0 else ()
-    return Input(
-        files=files, command=("compare", "a.json", "b.json", "--json", RESULT, *page), outputs=(RESULT, PAGE)
-    )
+    return Input(files=files, command=("compare", "a.json", "b.json", "--json", RESULT, *page), outputs=(RESULT, PAGE))
 
 
 def _same_scores(one: Input, outcome: Outcome, place: Path) -> None:
@@ -113,12 +111,13 @@ def _same_scores(one: Input, outcome: Outcome, place: Path) -> None:
     if outcome.code != GOOD:
         return
     given, found = json.loads(one.files["a.json"]), json.loads((place / RESULT).read_text())["reports"]
-    wanted = given["reports"] if "reports" in given else {"a": given}
+    wanted = given.get("reports", {"a": given})
     for name, report in wanted.items():
         for metric, score in report["scores"].items():
             value = found[name if name in found else "a"]["scores"][metric]["value"]
-            if value != score["value"] and not (value is None and not math.isfinite(score["value"])):
-                raise Violation(f"{metric} of {name} was {score['value']} and is {value}")
+            read = math.nan if score["value"] is None else float(score["value"])
+            if value != read and not (value is None and not math.isfinite(read)):
+                raise ContractError(f"{metric} of {name} was {score['value']} and is {value}")
 
 
 SMALL = """

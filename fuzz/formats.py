@@ -5,4 +5,6 @@ from __future__ import annotations
 from fuzz import datafiles, documents, programs, tables
 from fuzz.contract import Format
 
-FORMATS: dict[str, Format] = {one.name: one for module in (tables, documents, programs, datafiles) for one in module.FORMATS}
+FORMATS: dict[str, Format] = {
+    one.name: one for module in (tables, documents, programs, datafiles) for one in module.FORMATS
+}

@@ -59,7 +59,11 @@ def _changed(draw: DrawFn, content: bytes, others: Sequence[bytes]) -> bytes:
     if change is Change.CUT:
         return content[:at]
     if change is Change.TURN:
-        return content[:at] + bytes(byte ^ (1 << draw(st.integers(0, 7))) for byte in content[at : at + 1]) + content[at + 1 :]
+        return (
+            content[:at]
+            + bytes(byte ^ (1 << draw(st.integers(0, 7))) for byte in content[at : at + 1])
+            + content[at + 1 :]
+        )
     if change is Change.OVERWRITE:
         new = draw(st.sampled_from(LITTLE))
         return content[:at] + new + content[at + len(new) :]
@@ -79,9 +83,7 @@ def _changed(draw: DrawFn, content: bytes, others: Sequence[bytes]) -> bytes:
 def _places(n_bytes: int) -> SearchStrategy[int]:
     """Any place, and often one where headers or footers are."""
     return (
-        st.integers(0, n_bytes)
-        | st.integers(0, min(n_bytes, HEADER))
-        | st.integers(max(0, n_bytes - HEADER), n_bytes)
+        st.integers(0, n_bytes) | st.integers(0, min(n_bytes, HEADER)) | st.integers(max(0, n_bytes - HEADER), n_bytes)
     )
 
 

@@ -22,7 +22,13 @@ RETURNS = (
     *("z @ W.double()", "z @ W[:2]", "torch.zeros(7, 5)", "z.to_sparse()", "z.to('meta')", "z - z.mean(0)"),
     *("z.unsqueeze(-1).expand(-1, -1, 4)", "torch.where(z[:, :1] > 0, z @ W, float('nan'))", "z @ W + torch.rand(1)"),
     *("z.mul_(2)", "z.requires_grad_(False)", "torch.round(z)", "torch.linalg.inv(z @ z.T)", "1 / 0", "undefined"),
-    *("z.reshape(3, -1)", "iter(z)", "z.view(-1)", "numpy.asarray(z.detach()) * 2.0", "(lambda f: f(f))(lambda f: f(f))"),
+    *(
+        "z.reshape(3, -1)",
+        "iter(z)",
+        "z.view(-1)",
+        "numpy.asarray(z.detach()) * 2.0",
+        "(lambda f: f(f))(lambda f: f(f))",
+    ),
     *("exit()", "exec('raise KeyboardInterrupt')", "print('x') or z @ W", "(_ for _ in ()).throw(MemoryError('no'))"),
     *("torch.stack([z, z.flip(0)])", "z @ W * 1e38 * 1e38", "(z @ W).reshape(-1, 1, 5, 1)", "W.expand(len(z), 3, 5)"),
 )
@@ -38,7 +44,6 @@ OFFERS = (
     "def decoder(z, y):\n    return {body}\n",
     "def decoder(*z):\n    return {body}\n",
     "def decoder(z):\n    yield {body}\n",
-    "async def decoder(z):\n    return {body}\n",
     "z = torch.zeros(2, 3)\ndecoder = {body}\n",
     "import nowhere\ndecoder = None\n",
     "class D:\n    __call__ = property(lambda self: 1 / 0)\ndecoder = D()\n",
@@ -60,7 +65,10 @@ def _decoder_inputs(draw: DrawFn) -> Input:
     width = draw(st.sampled_from([("--latent-dim", "3")] * 5 + [("--latent-dim", "2"), ("--latent-dim", "0"), ()]))
     files = {"model.py": source}
     if draw(st.integers(0, 5)) == 0:
-        files["prior.npy"] = draw(mutated(_npy(np.zeros((4, 3)))) | st.just(_npy(np.ones((4, 3), draw(st.sampled_from(["f4", "i8", "c8", "U1"]))))))
+        files["prior.npy"] = draw(
+            mutated(_npy(np.zeros((4, 3))))
+            | st.just(_npy(np.ones((4, 3), draw(st.sampled_from(["f4", "i8", "c8", "U1"])))))
+        )
         width = ("--prior", "prior.npy")
     page = ("--report", "result.html") if draw(st.integers(0, 9)) == 0 else ()
     return Input(
@@ -101,7 +109,18 @@ def _files() -> dict[str, bytes]:
 
 PATHS = ("a.npz", "b.npz", "c.npy", "l.npy", "t.csv", "r.json", "s.json", "m.py", "s.yaml", "dir", "dir/a.npz")
 ODD = ("", " ", "-", "--", "-1", "0", "1", "2", "5", "x", ",", "=", "a=b", "nan", "1e9", "99999999999999999999", "none")
-ODD_PATHS = ("missing.npz", "/", "..", "~", "a.npz/x", "\udcff.npz", "a\nb.npz", "x" * 300, "/dev/null", "http://x/a.npz")
+ODD_PATHS = (
+    "missing.npz",
+    "/",
+    "..",
+    "~",
+    "a.npz/x",
+    "\udcff.npz",
+    "a\nb.npz",
+    "x" * 300,
+    "/dev/null",
+    "http://x/a.npz",
+)
 #: Values of options, by what they are for; each option also gets values that are meant for others.
 VALUES: dict[str, tuple[str, ...]] = {
     "--metrics": ("mig", "sap", "r2", "mig,sap", "mig,mig", "total_correlation", "mig,", "migg", "udr"),
@@ -137,7 +156,17 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--family": ("mig", "dci"),
     "--nosuch": ("1",),
 }
-FLAGS = ("--no-intervals", "--no-nulls", "--pivot", "--wide", "--help", "--version", "--intervals=maybe", "-h", "--yes=x")
+FLAGS = (
+    "--no-intervals",
+    "--no-nulls",
+    "--pivot",
+    "--wide",
+    "--help",
+    "--version",
+    "--intervals=maybe",
+    "-h",
+    "--yes=x",
+)
 #: Commands, what they are given first, and their options; none of them trains or fetches for long.
 COMMANDS: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {
     ("score",): (
@@ -147,7 +176,12 @@ COMMANDS: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {
     ("compare",): (("r.json", "s.json"), ("--against", "--json", "--csv", "--report")),
     ("manifold",): (
         ("m.py:decoder", "m.py:decoder", "m.py:W", "m.py:nosuch", "m.py", "a.npz:decoder", ":decoder", "m.py:"),
-        (*tuple(VALUES)[tuple(VALUES).index("--latent-dim") : tuple(VALUES).index("--store")], "--seed", "--json", "--report"),
+        (
+            *tuple(VALUES)[tuple(VALUES).index("--latent-dim") : tuple(VALUES).index("--store")],
+            "--seed",
+            "--json",
+            "--report",
+        ),
     ),
     ("metrics",): (("mig", "dci", "migg"), ("--family", "--json")),
     ("data", "list"): ((), ("--folder",)),

@@ -1,4 +1,4 @@
-"""Codes and factors with odd content, as ``.csv``, ``.parquet``, ``.npy`` and ``.npz``, and the same arrays in Python."""
+"""Codes and factors with odd content, as ``.csv``, ``.parquet``, ``.npy`` and ``.npz``, and as arrays in Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from fuzz.contract import GOOD, Format, Input, Outcome, Violation
+from fuzz.contract import GOOD, ContractError, Format, Input, Outcome
 from fuzz.mutate import mutated, mutated_within
 from unbraid import evaluate, load
 
@@ -324,22 +324,24 @@ def _same_numbers(one: Input, outcome: Outcome, place: Path) -> None:
         )
     except (ValueError, TypeError) as error:
         if outcome.code == GOOD:
-            raise Violation(f"the file is scored, and its arrays are refused: {error}") from error
+            raise ContractError(f"the file is scored, and its arrays are refused: {error}") from error
         return
     if not report.scores:
         if outcome.code == GOOD:
-            raise Violation("the file is scored, and its arrays have no score")
+            raise ContractError("the file is scored, and its arrays have no score")
         return
     if outcome.code != GOOD:
-        raise Violation("the file is refused, and its arrays are scored")
+        raise ContractError("the file is refused, and its arrays are scored")
     wanted, found = json.loads(report.to_json()), json.loads((place / RESULT).read_text())
     for key in ("value", "per_factor"):
         if wanted["scores"]["mig"][key] != found["scores"]["mig"][key]:
-            raise Violation(f"{key} of the file is {found['scores']['mig'][key]}, of the arrays {wanted['scores']['mig'][key]}")
+            raise ContractError(
+                f"{key} of the file is {found['scores']['mig'][key]}, of the arrays {wanted['scores']['mig'][key]}"
+            )
     if wanted["meta"]["rows_key"] != found["meta"]["rows_key"]:
-        raise Violation("factors of the file are not those of the arrays")
+        raise ContractError("factors of the file are not those of the arrays")
     if one.command[1].endswith(".csv") and not np.array_equal(load(place / one.command[1]).codes, given.codes):
-        raise Violation("codes of the file are not those of the arrays")
+        raise ContractError("codes of the file are not those of the arrays")
 
 
 def _format(name: str, inputs: SearchStrategy[Input]) -> Format:

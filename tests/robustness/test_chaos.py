@@ -27,7 +27,7 @@ def test_a_table_with_another_digit_is_noticed(tmp_path):
     scene = chaos.Scene(folder=tmp_path / "run", study=studies["given"], rng=random.Random(0))
     chaos.compare_tables(scene, whole)
     other = whole.assign(value=whole["value"].where(whole.index > 0, whole["value"] * (1 + 1e-15)))
-    with pytest.raises(chaos.Violation, match="the table is another"):
+    with pytest.raises(chaos.ChaosError, match="the table is another"):
         chaos.compare_tables(scene, other)
-    with pytest.raises(chaos.Violation, match="the table is another"):
+    with pytest.raises(chaos.ChaosError, match="the table is another"):
         chaos.compare_tables(scene, pd.concat([whole, whole.head(1)], ignore_index=True))

@@ -1,16 +1,20 @@
 """What fuzzing found, each as the smallest file that showed it."""
 
 import io
+import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.small import run_cli, small_world
-from unbraid import Representation, load
+from unbraid import Representation, compare, evaluate, load, read_reports
+from unbraid.comparison.differences import Comparability
 from unbraid.data.npz import open_member
 from unbraid.representation.files import read_npy
+from unbraid.study import parse_study
 
 CODES, FACTORS = small_world(24)
 WORDS = np.array(["red", "green", "blue"])[FACTORS[:, 0]]
@@ -74,7 +78,7 @@ def test_a_damaged_header_is_called_that(tmp_path, change):
 def test_a_damaged_header_in_a_data_set_is_called_that(tmp_path):
     with zipfile.ZipFile(tmp_path / "images.npz", "w") as archive:
         archive.writestr("images.npy", npy(CODES).replace(b"), }", b"(, }"))
-    with pytest.raises(ValueError, match="is damaged, cut short or not an .npz archive"):
+    with pytest.raises(ValueError, match=r"is damaged, cut short or not an \.npz archive"):
         open_member(tmp_path / "images.npz", "images")
 
 
@@ -89,7 +93,7 @@ def test_text_that_is_none_is_called_damaged(tmp_path, letter):
     letters = np.full((24, 1), 65, dtype=np.uint32)
     letters[3] = letter
     np.save(tmp_path / "labels.npy", letters.view("U1"))
-    with pytest.raises(ValueError, match="labels.npy' is damaged or not a NumPy file: it holds characters"):
+    with pytest.raises(ValueError, match=r"labels\.npy' is damaged or not a NumPy file: it holds characters"):
         read_npy(tmp_path / "labels.npy")
 
 
@@ -103,6 +107,31 @@ def test_names_in_bytes_that_are_not_utf_8_are_refused(tmp_path):
 def test_factors_of_no_type_are_refused(dtype):
     with pytest.raises(ValueError, match="a factor must hold numbers or text, got"):
         Representation(CODES, np.zeros((24, 2), dtype))
+
+
+def test_a_study_with_half_a_character_is_refused():
+    with pytest.raises(ValueError, match=r"study, line 2: text must be characters, got '\\ud800'"):
+        parse_study('name: a\nabout: "\\ud800"\n')
+
+
+def test_a_report_with_an_integer_too_large_for_its_evidence_is_called_damaged(tmp_path):
+    report = json.loads(evaluate(CODES, FACTORS, metrics="mig", intervals=False, nulls=False, n_jobs=1).to_json())
+    counts = report["evidence"][0]["data"]
+    key = next(key for key, value in counts.items() if isinstance(value, list) and isinstance(value[0], int))
+    counts[key][0] = 10**30
+    (tmp_path / "a.json").write_text(json.dumps(report))
+    with pytest.raises(ValueError, match=r"a\.json is a damaged report"):
+        read_reports(tmp_path / "a.json")
+
+
+def test_reports_with_other_numbers_of_replicates_are_compared_unpaired():
+    first, second = (evaluate(CODES, FACTORS, metrics="mig", nulls=False, n_jobs=1, name=name) for name in "ab")
+    score = second["mig"]
+    cut = replace(second, scores={"mig": replace(score, replicates=score.replicates[:-1])})
+    (difference,) = compare({"a": first, "b": cut}).differences
+    assert difference.status is Comparability.OTHER_VERSIONS
+    (paired,) = compare({"a": first, "b": second}).differences
+    assert paired.status is Comparability.PAIRED
 
 
 DECODERS = {

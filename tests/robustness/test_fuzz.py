@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fuzz.__main__ import fuzz
 from fuzz.__main__ import main as run_harness
-from fuzz.contract import Format, Input, Violation, run
+from fuzz.contract import ContractError, Format, Input, run
 from fuzz.formats import FORMATS
 from fuzz.tables import RESULT
 
@@ -87,7 +87,7 @@ BROKEN = {
 @pytest.mark.parametrize("call", BROKEN, ids=lambda call: call.__name__)
 def test_what_breaks_the_contract_is_noticed(call, tmp_path):
     one = Input(files={"a.txt": b"x"}, command=(), outputs=("result.json",))
-    with pytest.raises(Violation, match=BROKEN[call]):
+    with pytest.raises(ContractError, match=BROKEN[call]):
         run(one, Format(name="broken", inputs=st.just(one), call=call), tmp_path / "input")
 
 
@@ -111,5 +111,5 @@ def test_another_number_than_that_of_the_arrays_is_noticed(tmp_path, monkeypatch
     wrong = json.loads(path.read_text())
     wrong["scores"]["mig"]["value"] += 1e-12
     path.write_text(json.dumps(wrong))
-    with pytest.raises(Violation, match="value of the file is"):
+    with pytest.raises(ContractError, match="value of the file is"):
         kind.check(one, outcome, Path(tmp_path / "input"))

@@ -206,7 +206,10 @@ def _pairing(metric: str, one: Report, other: Report) -> Comparability:
         return Comparability.OTHER_OPTIONS
     if a.seed != b.seed:
         return Comparability.OTHER_SEEDS
-    draws = [(report.setup.unbraid, report.interval_methods.get(metric)) for report in (one, other)]
+    draws = [
+        (report.setup.unbraid, report.interval_methods.get(metric), np.size(report[metric].replicates))
+        for report in (one, other)
+    ]
     return Comparability.PAIRED if draws[0] == draws[1] else Comparability.OTHER_VERSIONS
 
 
