@@ -87,12 +87,12 @@ def _batch(kind: Format, n_inputs: int, start: int, place: Path, tally: Tally, e
     def check(one: Input) -> None:
         try:
             outcome = run(one, kind, place)
+            tally.outcomes[outcome.code] += 1
+            if every and tally.outcomes.total() % every == 0:
+                _check_same(outcome, run(one, kind, place, in_process=False))
         except ContractError as error:
             error.add_note(repr(one))
             raise
-        tally.outcomes[outcome.code] += 1
-        if every and tally.outcomes.total() % every == 0:
-            _check_same(outcome, run(one, kind, place, in_process=False))
 
     try:
         check()
@@ -131,7 +131,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--real", type=int, default=3, help="inputs of each format that are run again as real commands")
     parser.add_argument("--no-shrink", action="store_true", help="show violations as they are found, not made smaller")
     options = parser.parse_args(arguments)
-    _guard_memory()
     tallies = []
     with tempfile.TemporaryDirectory(prefix="unbraid-fuzz-") as place:
         for name in options.format or FORMATS:
@@ -150,4 +149,5 @@ def _guard_memory() -> None:
 
 
 if __name__ == "__main__":
+    _guard_memory()
     sys.exit(main())

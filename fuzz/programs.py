@@ -29,7 +29,7 @@ RETURNS = (
         "numpy.asarray(z.detach()) * 2.0",
         "(lambda f: f(f))(lambda f: f(f))",
     ),
-    *("exit()", "exec('raise KeyboardInterrupt')", "print('x') or z @ W", "(_ for _ in ()).throw(MemoryError('no'))"),
+    *("exit()", "print('x') or z @ W", "(_ for _ in ()).throw(MemoryError('no'))"),
     *("torch.stack([z, z.flip(0)])", "z @ W * 1e38 * 1e38", "(z @ W).reshape(-1, 1, 5, 1)", "W.expand(len(z), 3, 5)"),
 )
 #: How a file offers a decoder of some body.
