@@ -201,7 +201,7 @@ def _here(one: Input, call: Callable[[Input, Path], object] | None) -> Outcome:
         raise ContractError(f"warned, {shown[0].filename}:{shown[0].lineno}: {shown[0].message}")
     if not isinstance(code, int):
         raise ContractError(f"ended with {code!r}")
-    texts = [stream.buffer.getvalue().decode("utf-8") for stream in (out, err)]  # type: ignore[attr-defined]
+    texts = [stream.buffer.getvalue().decode("utf-8") for stream in (out, err)]
     return Outcome(code=code, out=texts[0], err=texts[1])
 
 
