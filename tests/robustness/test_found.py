@@ -160,15 +160,41 @@ def test_a_prior_of_complex_numbers_is_refused(tmp_path, capsys):
     assert "prior must be real numbers, got complex128." in err
 
 
-@pytest.mark.slow
-def test_a_checkpoint_without_one_of_its_weights_is_refused(tmp_path):
-    torch = pytest.importorskip("torch")
-    from unbraid.models import load_models, train
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    """A small checkpoint, as bytes."""
+    pytest.importorskip("torch")
+    from unbraid.models import train
 
+    folder = tmp_path_factory.mktemp("checkpoint")
     pictures = np.zeros((4, 1, 8, 8), dtype=np.uint8)
-    train("vae", pictures, n_steps=1, n_codes=2, width=1, batch_size=2, out=tmp_path, progress=False)
-    content = torch.load(tmp_path / "ensemble.pt", weights_only=True)
+    train("vae", pictures, n_steps=1, n_codes=2, width=1, batch_size=2, out=folder, progress=False)
+    return (folder / "ensemble.pt").read_bytes()
+
+
+@pytest.mark.slow
+def test_a_checkpoint_without_one_of_its_weights_is_refused(checkpoint, tmp_path):
+    import torch
+
+    from unbraid.models import load_models
+
+    content = torch.load(io.BytesIO(checkpoint), weights_only=True)
     del content["network"][next(iter(content["network"]))]
     torch.save(content, tmp_path / "ensemble.pt")
     with pytest.raises(ValueError, match="holds a checkpoint whose weights are not those of its settings"):
+        load_models(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_with_one_bit_changed_is_called_damaged(checkpoint, tmp_path):
+    """Torch does not look at checksums: weights were silently others."""
+    from unbraid.models import load_models
+
+    with zipfile.ZipFile(io.BytesIO(checkpoint)) as archive:
+        weights = archive.read(next(name for name in archive.namelist() if "/data/" in name))
+    at = checkpoint.index(weights)
+    changed = bytearray(checkpoint)
+    changed[at] ^= 64
+    (tmp_path / "ensemble.pt").write_bytes(changed)
+    with pytest.raises(ValueError, match="is not a checkpoint, or is damaged"):
         load_models(tmp_path)
