@@ -262,7 +262,7 @@ def kill_node(scene: Scene) -> None:
     from ray.cluster_utils import Cluster
 
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    cluster = Cluster()
+    cluster: Any = Cluster()
     try:
         nodes: list[Any] = [cluster.add_node(num_cpus=1, include_dashboard=False), cluster.add_node(num_cpus=1)]
         scene.address = str(cluster.address)

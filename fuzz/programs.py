@@ -207,10 +207,12 @@ def _command_inputs(draw: DrawFn) -> Input:
     words = [*name]
     strange = st.sampled_from(ODD) | st.sampled_from(PATHS) | st.sampled_from(ODD_PATHS)
     least = 2 if name == ("compare",) else 1
-    for number in range(least + draw(st.integers(0, 9)) // 9 if first else draw(st.integers(0, 9)) // 8):
+    chance = draw(st.integers(0, 9))
+    for number in range(least + chance // 9 if first else chance // 8):
         words.append(first[number % len(first)] if first and draw(st.integers(0, 9)) else draw(strange))
     for _ in range(draw(st.integers(0, 3))):
-        known = options if options and draw(st.integers(0, 19)) else tuple(VALUES)
+        is_usual = draw(st.integers(0, 19)) > 0
+        known = options if options and is_usual else tuple(VALUES)
         option = draw(st.sampled_from(known))
         usual = VALUES[option][0] if draw(st.booleans()) else draw(st.sampled_from(VALUES[option]))
         value = usual if draw(st.integers(0, 9)) else draw(strange)

@@ -320,7 +320,11 @@ def _same_numbers(one: Input, outcome: Outcome, place: Path) -> None:
             given.factors,
             names=given.names,
             kinds=None if given.kinds is None else [kind or None for kind in given.kinds],
-            **{"metrics": "mig", "intervals": False, "nulls": False, "n_jobs": 1, "progress": False},
+            metrics="mig",
+            intervals=False,
+            nulls=False,
+            n_jobs=1,
+            progress=False,
         )
     except (ValueError, TypeError) as error:
         if outcome.code == GOOD:

@@ -207,10 +207,14 @@ def _pairing(metric: str, one: Report, other: Report) -> Comparability:
     if a.seed != b.seed:
         return Comparability.OTHER_SEEDS
     draws = [
-        (report.setup.unbraid, report.interval_methods.get(metric), np.size(report[metric].replicates))
+        (report.setup.unbraid, report.interval_methods.get(metric), _n_replicates(report[metric]))
         for report in (one, other)
     ]
     return Comparability.PAIRED if draws[0] == draws[1] else Comparability.OTHER_VERSIONS
+
+
+def _n_replicates(score: Score) -> int:
+    return 0 if score.replicates is None else len(score.replicates)
 
 
 def _paired_error(a: Score, b: Score) -> tuple[float, float]:
