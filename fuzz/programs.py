@@ -209,7 +209,8 @@ def _command_inputs(draw: DrawFn) -> Input:
     least = 2 if name == ("compare",) else 1
     chance = draw(st.integers(0, 9))
     for number in range(least + chance // 9 if first else chance // 8):
-        words.append(first[number % len(first)] if first and draw(st.integers(0, 9)) else draw(strange))
+        is_usual = draw(st.integers(0, 9)) > 0
+        words.append(first[number % len(first)] if first and is_usual else draw(strange))
     for _ in range(draw(st.integers(0, 3))):
         is_usual = draw(st.integers(0, 19)) > 0
         known = options if options and is_usual else tuple(VALUES)
