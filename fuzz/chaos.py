@@ -257,6 +257,17 @@ CHANGES: dict[str, Callable[[bytes, random.Random], bytes | None]] = {
 }
 
 
+def _add_node(cluster: Any, **options: Any) -> Any:
+    """Start a node; on a busy machine it may take longer than the half minute that Ray waits, so try again."""
+    for left in reversed(range(4)):
+        try:
+            return cluster.add_node(num_cpus=1, **options)
+        except Exception as error:  # Ray raises nothing narrower
+            if not left or "timed out during startup" not in str(error):
+                raise
+    return None
+
+
 def kill_node(scene: Scene) -> None:
     """Run the study on a Ray cluster of two nodes on the loopback, and kill one of them, or a worker."""
     from ray.cluster_utils import Cluster
@@ -264,7 +275,7 @@ def kill_node(scene: Scene) -> None:
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     cluster: Any = Cluster()
     try:
-        nodes: list[Any] = [cluster.add_node(num_cpus=1, include_dashboard=False), cluster.add_node(num_cpus=1)]
+        nodes = [_add_node(cluster, include_dashboard=False), _add_node(cluster)]
         scene.address = str(cluster.address)
         with _driver(scene) as driver:
             _wait(scene, driver)

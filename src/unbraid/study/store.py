@@ -425,6 +425,9 @@ def write_factors(store: Store, name: str, dataset: Any, rows: IntArray) -> None
 
 def write_codes(store: Store, model: Model, codes: AnyArray, rates: FloatArray) -> None:
     """Write the codes of a model, in single precision, and the information that each carries, in nats."""
+    if store.has(model.codes):
+        with suppress(DamagedFileError):  # damaged ones are set aside, not replaced
+            read_codes(store, model)
     store.write_arrays(model.codes, codes=np.asarray(codes, dtype=np.float32), rates=rates)
 
 
