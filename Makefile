@@ -1,6 +1,8 @@
 # make demo        score the embedded example and write report.html
 # make check       lint, types and the fast tests, for daily work (under two minutes)
 # make test        lint, types, documentation, all tests; everything CI runs
+# make fuzz        odd and damaged input of every format, some minutes
+# make chaos       studies that are killed, starved and damaged, some minutes
 # make docs        build the documentation site into site/
 # make benchmarks  measure again what the documentation says of speed (an hour or more)
 # make help        print this
@@ -14,7 +16,7 @@ export OMP_WAIT_POLICY = PASSIVE
 # Tests start dozens of processes; without kept bytecode each would compile again what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo check test lint types docs benchmarks clean
+.PHONY: help demo check test lint types docs fuzz chaos benchmarks clean
 
 demo: $(VENV)/installed
 	$(BIN)/unbraid demo --report report.html
@@ -39,6 +41,12 @@ types: $(VENV)/installed-dev
 docs: $(VENV)/installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo "Open site/index.html"
+
+fuzz: $(VENV)/installed-dev
+	$(BIN)/python -m fuzz
+
+chaos: $(VENV)/installed-dev
+	$(BIN)/python -m fuzz.chaos
 
 benchmarks: $(VENV)/installed-dev
 	$(BIN)/python benchmarks/sprites.py

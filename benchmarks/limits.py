@@ -24,7 +24,7 @@ from unbraid._base.checks import check_values
 from unbraid.metrics import METRICS
 from unbraid.panel.memory import check_panel, panel_bytes, size_of
 from unbraid.panel.plan import plan_evidence, resolve_metrics
-from unbraid.representation.files import file_bytes
+from unbraid.representation.formats.headers import file_bytes
 from unbraid.representation.representation import Representation
 from unbraid.representation.warnings import representation_notes
 from worlds import many_factors

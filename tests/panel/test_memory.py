@@ -13,7 +13,7 @@ from unbraid._base.memory import TooMuchMemoryError
 from unbraid.metrics import METRICS
 from unbraid.panel.memory import panel_bytes, size_of
 from unbraid.panel.plan import plan_evidence, resolve_metrics
-from unbraid.representation.files import file_bytes
+from unbraid.representation.formats.headers import file_bytes
 
 RNG = np.random.default_rng(0)
 FACTORS = RNG.integers(0, 5, (300, 3))

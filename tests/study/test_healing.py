@@ -156,9 +156,7 @@ def test_damaged_codes_are_encoded_again_when_their_results_are_gone(undamaged, 
     assert state.is_complete
     assert [job.kind for job in engine.ran].count("train") == 1
     assert (tmp_path / "store" / SET_ASIDE / state.plan.models[0].codes).is_file()
-    scores = undamaged[undamaged["kind"] != "model"]
-    found = values(state).query("kind != 'model'")
-    pd.testing.assert_frame_equal(found.reset_index(drop=True), scores.reset_index(drop=True))
+    pd.testing.assert_frame_equal(values(state), undamaged)
 
 
 @pytest.mark.parametrize("damage", [cut, os.remove])
@@ -167,11 +165,9 @@ def test_factors_that_are_damaged_or_gone_are_made_again(undamaged, tmp_path, da
     run(TRAINED, store)
     damage(first(tmp_path / "store" / "factors", "*.npz"))
     store.delete(RESULTS)
-    state, engine = run(TRAINED, store)
+    state, _ = run(TRAINED, store)
     assert state.is_complete
-    assert "train" not in [job.kind for job in engine.ran]
-    scores = undamaged.query("kind == 'score'").reset_index(drop=True)
-    pd.testing.assert_frame_equal(values(state).query("kind == 'score'").reset_index(drop=True), scores)
+    pd.testing.assert_frame_equal(values(state), undamaged)
 
 
 def test_a_damaged_checkpoint_is_set_aside_and_its_models_trained_again(undamaged, tmp_path):
@@ -182,6 +178,18 @@ def test_a_damaged_checkpoint_is_set_aside_and_its_models_trained_again(undamage
     state, _ = run(TRAINED, store)
     assert state.is_complete
     assert first(tmp_path / "store" / SET_ASIDE, "ensemble.pt").is_file()
+    pd.testing.assert_frame_equal(values(state), undamaged)
+
+
+def test_losses_that_are_gone_are_there_again_without_a_step(undamaged, tmp_path):
+    store = Store(tmp_path / "store")
+    run(TRAINED, store)
+    checkpoint = first(tmp_path / "store" / "models", "ensemble.pt")
+    before = checkpoint.read_bytes()
+    store.delete(RESULTS)
+    state, engine = run(TRAINED, store)
+    assert [job.kind for job in engine.ran].count("train") == 1
+    assert checkpoint.read_bytes() == before
     pd.testing.assert_frame_equal(values(state), undamaged)
 
 

@@ -206,8 +206,15 @@ def _pairing(metric: str, one: Report, other: Report) -> Comparability:
         return Comparability.OTHER_OPTIONS
     if a.seed != b.seed:
         return Comparability.OTHER_SEEDS
-    draws = [(report.setup.unbraid, report.interval_methods.get(metric)) for report in (one, other)]
+    draws = [
+        (report.setup.unbraid, report.interval_methods.get(metric), _n_replicates(report[metric]))
+        for report in (one, other)
+    ]
     return Comparability.PAIRED if draws[0] == draws[1] else Comparability.OTHER_VERSIONS
+
+
+def _n_replicates(score: Score) -> int:
+    return 0 if score.replicates is None else len(score.replicates)
 
 
 def _paired_error(a: Score, b: Score) -> tuple[float, float]:

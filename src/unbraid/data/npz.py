@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from unbraid._base.arrays import AnyArray
+from unbraid._base.arrays import UNREADABLE, AnyArray, parsing_headers
 from unbraid._base.progress import track
 from unbraid.data.limits import check_n_bytes
 
@@ -120,8 +119,9 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     try:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran_order, dtype = read(file)
-    except ValueError as error:
+        with parsing_headers():
+            shape, fortran_order, dtype = read(file)
+    except (*UNREADABLE, ValueError) as error:
         raise EOFError from error  # as any other damage
     return tuple(shape), bool(fortran_order), dtype
 
@@ -131,7 +131,7 @@ def _reading(path: Path) -> Iterator[None]:
     """Turn errors of a damaged archive into one sentence."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+    except (*UNREADABLE, RuntimeError) as error:
         raise ValueError(f"file {str(path)!r} is damaged, cut short or not an .npz archive; fetch it again.") from error
     except OSError as error:
         raise ValueError(f"file {str(path)!r} cannot be read: {error.strerror or error}.") from error

@@ -141,7 +141,7 @@ def _report(data: Any, where: str) -> Report:
         saved = msgspec.convert(data, _SavedReport)
         scores = {name: _score(name, score, saved.meta) for name, score in saved.scores.items()}
         evidence = tuple(map(_evidence, saved.evidence))
-    except (msgspec.ValidationError, ValueError, LookupError, TypeError) as error:
+    except (msgspec.ValidationError, ValueError, LookupError, TypeError, OverflowError) as error:
         raise ValueError(f"{where} is a damaged report: {error}.") from error
     return Report(
         scores=scores,

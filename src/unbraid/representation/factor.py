@@ -253,6 +253,8 @@ def _as_series(values: Any) -> pd.Series[Any]:
     array = to_array(values)
     if array.ndim != 1:
         raise ValueError(f"a factor must have shape (n_samples,), got {array.shape}.")
+    if array.dtype.kind == "V":
+        raise ValueError(f"a factor must hold numbers or text, got {array.dtype}; give one column for each field.")
     return pd.Series(array)
 
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from unbraid._base.arrays import AnyArray
+from unbraid._base.arrays import UNREADABLE, AnyArray, parsing_headers
 from unbraid._base.checks import did_you_mean, did_you_mean_file
 from unbraid._base.files import write_atomically
 from unbraid._base.memory import check_memory
 from unbraid._base.text import listing
 from unbraid.representation.formats.h5ad import OBS, read_h5ad
+from unbraid.representation.formats.headers import NPZ_KEYS, file_bytes, npy_header
 from unbraid.representation.formats.parts import Parts, stacked
 from unbraid.representation.formats.shards import TABLES, read_shards, shard_files
 from unbraid.representation.formats.tensors import SPARSE_KEYS, read_safetensors, read_sparse_npz, read_torch, read_zarr
@@ -119,7 +118,8 @@ CODE_COLUMNS, FACTOR_COLUMNS = "code_*", f"{PREFIX}*"
 NAMED_ARRAYS = (".h5ad", ".safetensors", ".pt", ".zarr")
 #: Labels from a file of their own: a matrix, or columns by name.
 Labels = AnyArray | dict[str, Any]
-NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names")
+#: The last character of Unicode; those between 0xD800 and 0xDFFF are halves of others.
+LAST_LETTER = 0x10FFFF
 
 
 def load(
@@ -189,45 +189,6 @@ def load_codes(path: str | Path, *, code_columns: str | Sequence[str] = CODE_COL
     frame = read_shards(shards or [source])
     codes, names = _numeric(frame, pick_columns(frame, source, codes=code_columns, factors=None)[0], source)
     return Representation(codes, code_names=names)
-
-
-#: Copies of a table or array while it becomes a representation: as read, as floats, and as columns of factors.
-COPIES = 3
-#: Copies of a text table beside its own bytes while it is read.
-CSV_COPIES = 6
-
-
-def file_bytes(source: Path) -> int:
-    """Estimate the memory of reading a file from its header; 0 where there is none, which reading it tells better."""
-    suffix = source.suffix.lower()
-    if not source.is_file():
-        return 0
-    if suffix == ".csv":
-        return CSV_COPIES * source.stat().st_size
-    try:
-        if suffix == ".parquet":
-            import pyarrow.parquet as parquet
-
-            about = parquet.read_metadata(source)
-            return COPIES * 8 * int(about.num_rows * about.num_columns)
-        return COPIES * _array_bytes(source)
-    except (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
-        return 0
-
-
-def _array_bytes(source: Path) -> int:
-    """Return the bytes that the headers of NumPy's arrays state, eight at least for each number."""
-    with source.open("rb") as file:
-        if source.suffix.lower() == ".npy":
-            return _stated_bytes(file)
-        with zipfile.ZipFile(file) as archive:
-            wanted = [name for name in archive.namelist() if name.removesuffix(".npy") in NPZ_KEYS]
-            return sum(_stated_bytes(archive.open(name)) for name in wanted)
-
-
-def _stated_bytes(file: IO[bytes]) -> int:
-    shape, dtype = _npy_header(file)
-    return math.prod(shape) * max(8, dtype.itemsize)
 
 
 def _read(
@@ -374,7 +335,7 @@ def _npz_arrays(source: Path, keys: Iterable[str]) -> tuple[dict[str, AnyArray],
     with _plain_data(source), source.open("rb") as file:
         archive = np.load(file, allow_pickle=False)
         found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
-        return {key: archive[key] for key in keys if key in found}, found
+        return {key: _checked_text(archive[key]) for key in keys if key in found}, found
 
 
 def _codes_of(arrays: Mapping[str, AnyArray], found: Sequence[str], source: Path) -> AnyArray:
@@ -389,14 +350,7 @@ def _codes_of(arrays: Mapping[str, AnyArray], found: Sequence[str], source: Path
 def _npz_shape(archive: zipfile.ZipFile, key: str) -> tuple[int, ...]:
     """Return the shape of an array as its header has it, before the array is unpacked."""
     with archive.open(f"{key}.npy" if f"{key}.npy" in archive.namelist() else key) as file:
-        return _npy_header(file)[0]
-
-
-def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
-    return tuple(shape), dtype
+        return npy_header(file)[0]
 
 
 def _check_shapes(codes: tuple[int, ...], factors: tuple[int, ...]) -> None:
@@ -413,7 +367,16 @@ def _shape(labels: Labels | None) -> tuple[int, ...]:
 
 
 def _texts(array: AnyArray | None) -> list[str] | None:
-    return None if array is None else [str(item) for item in np.ravel(array).astype(str)]
+    return None if array is None else [str(item) for item in _as_text(np.ravel(array))]
+
+
+def _as_text(array: AnyArray) -> AnyArray:
+    """Return text, or anything else, as Python's text."""
+    try:
+        return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array.astype(str)
+    except UnicodeDecodeError as error:
+        got = f"byte {error.object[error.start]:#x}"
+        raise ValueError(f"names and labels must be text in UTF-8, got {got}; save them with .astype(str).") from error
 
 
 def _kinds_over(stored: list[str] | None, given: Any, names: list[str] | None) -> Any:
@@ -440,7 +403,7 @@ def _restore_numbers(factors: AnyArray | Mapping[str, Any] | None, kinds: Any, n
     known = _default_names(factors.shape[1])
     wanted = kinds_of(kinds, names if names and len(names) == len(known) else known)
     for k, column in enumerate(factors.T):
-        text = pd.Series(column.astype(str), dtype=object)
+        text = pd.Series(_as_text(column), dtype=object)
         text = text.where(~text.isin(["", "nan"]), None)
         numbers = pd.to_numeric(text, errors="coerce")
         is_text = wanted[k] == "categorical" or (numbers.isna() & text.notna()).any()
@@ -457,7 +420,7 @@ def _from_npy(source: Path, labels: Labels | None, kinds: Any, only: Iterable[st
     with _plain_data(source), source.open("rb") as file:
         start = file.read(len(np.lib.format.MAGIC_PREFIX))
         file.seek(0)
-        shape = _npy_header(file)[0] if start == np.lib.format.MAGIC_PREFIX else ()
+        shape = npy_header(file)[0] if start == np.lib.format.MAGIC_PREFIX else ()
     _check_shapes(shape, _shape(labels))
     return Representation(read_npy(source), _restore_numbers(labels, kinds, None), kinds=kinds, only=only)
 
@@ -482,8 +445,17 @@ def read_npy(source: Path) -> AnyArray:
     """Return the array of an ``.npy`` file that exists; never a pickle."""
     with _plain_data(source), source.open("rb") as file:
         array = np.load(file, allow_pickle=False)
-    if not isinstance(array, np.ndarray):
-        raise ValueError(f"path {str(source)!r} must hold one array, got an archive; name it .npz.")
+        if isinstance(array, np.ndarray):
+            return _checked_text(array)
+    raise ValueError(f"path {str(source)!r} must hold one array, got an archive; name it .npz.")
+
+
+def _checked_text(array: AnyArray) -> AnyArray:
+    """Return an array; raise where it holds text that is none, which only a damaged file does."""
+    if array.dtype.kind == "U" and array.size:
+        letters = np.ravel(array.astype(array.dtype.newbyteorder("="))).view(np.uint32)
+        if ((letters > LAST_LETTER) | ((letters >= 0xD800) & (letters < 0xE000))).any():
+            raise ValueError("it holds characters that do not exist")
     return array
 
 
@@ -491,10 +463,11 @@ def read_npy(source: Path) -> AnyArray:
 def _plain_data(source: Path) -> Iterator[None]:
     """Return in one sentence why NumPy could not read a file as plain data."""
     try:
-        yield
+        with parsing_headers():
+            yield
     except MemoryError as error:
         raise ValueError(f"path {str(source)!r} does not fit into memory: {first_line(error)}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
+    except (*UNREADABLE, OSError, ValueError, RuntimeError) as error:
         if "pickle" in str(error):
             raise ValueError(
                 f"path {str(source)!r} is not a NumPy file of plain numbers or text; "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -15,10 +16,12 @@ from unbraid._base.text import listing
 from unbraid.representation.factor import EXACT_UP_TO
 
 LOOKED_AT = 65_536
-DECIMAL_COMMA = re.compile(r"(?:^|;)\s*-?\d+,\d+(?:[eE][-+]?\d+)?\s*(?=;|$)", re.MULTILINE)
+DECIMAL_COMMA = re.compile(r"(?:^|;)\s*\"?-?\d+,\d+(?:[eE][-+]?\d+)?\"?\s*(?=;|$)", re.MULTILINE)
 WHOLE_NUMBER = re.compile(r"\s*[-+]?\d+\s*")
 #: What an empty cell holds in a column of text; other words for "nothing" may be names there, such as NA for Namibia.
 EMPTY = ["", "nan", "NaN"]
+#: Attribute of a table: how many fields of each row, its number, stand before the first that has a name.
+UNNAMED = "unnamed"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -58,7 +61,7 @@ def read_table(source: Path) -> pd.DataFrame:
             f"path {str(source)!r} cannot be read as {suffix}: byte {error.object[error.start]:#x} is not UTF-8; save "
             "it as UTF-8, as with iconv -f latin1 -t utf-8."
         ) from error
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, csv.Error) as error:
         raise ValueError(f"path {str(source)!r} cannot be read as {suffix}: {first_line(error)}") from error
     frame.columns = pd.Index([str(name) for name in frame.columns])
     return frame
@@ -77,17 +80,28 @@ def _read_csv(source: Path) -> pd.DataFrame:
     sep, decimal = table_format(source)
     frame = pd.read_csv(source, low_memory=False, sep=sep, decimal=decimal)
     # Where rows are longer than the line of names, pandas takes their first fields for the names of rows.
+    if not _n_unnamed(source, sep, frame.shape[1]):
+        return frame
+    if frame.index.nlevels == 1 and any(frame.index.equals(pd.RangeIndex(k, len(frame) + k)) for k in (0, 1)):
+        frame.attrs[UNNAMED] = 1
+        return frame.reset_index(drop=True)
     if frame.iloc[:, -frame.index.nlevels :].isna().all(axis=None):  # rows may end in separators
         columns = range(frame.shape[1])
         return pd.read_csv(source, low_memory=False, sep=sep, decimal=decimal, index_col=False, usecols=columns)
-    if frame.index.nlevels == 1 and any(frame.index.equals(pd.RangeIndex(k, len(frame) + k)) for k in (0, 1)):
-        return frame.reset_index(drop=True)
     n_names = frame.shape[1]
     raise ValueError(
         f"rows have {n_names + frame.index.nlevels} fields and the first line {n_names} names, "
         f"{listing(list(map(str, frame.columns)), most=3)}; give every column a name, and put fields that hold "
         f"{sep!r} in quotes."
     )
+
+
+def _n_unnamed(source: Path, sep: str, n_names: int) -> int:
+    """Return how many fields the first row has more than there are names."""
+    with source.open(encoding="utf-8-sig", newline="") as file:
+        rows = (row for row in csv.reader(file, delimiter=sep) if row)
+        next(rows, None)
+        return max(0, len(next(rows, ())) - n_names)
 
 
 def labels_of(
@@ -111,11 +125,14 @@ def labels_of(
     doubtful = [name for name in frame.columns if name in found and (name in declared or _may_be_misread(frame[name]))]
     if not doubtful:
         return found, ()
+    n_before = frame.attrs.get(UNNAMED, 0)
     text = pd.read_csv(
         source,
         sep=table_format(source)[0],
+        header=0,
+        names=range(n_before + frame.shape[1]),
         index_col=False,
-        usecols=[list(frame.columns).index(name) for name in doubtful],
+        usecols=[n_before + list(frame.columns).index(name) for name in doubtful],
         dtype=str,
         keep_default_na=False,
         na_values=EMPTY,

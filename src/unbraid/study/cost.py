@@ -16,7 +16,7 @@ from unbraid.metrics import METRICS
 from unbraid.metrics._metric import InputSize
 from unbraid.panel.memory import panel_bytes
 from unbraid.panel.plan import plan_evidence
-from unbraid.representation.files import file_bytes
+from unbraid.representation.formats.headers import file_bytes
 from unbraid.study.plan import Ensemble, Measurement, Plan
 from unbraid.study.spec import Study
 from unbraid.study.state import StudyStatus

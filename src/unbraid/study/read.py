@@ -370,6 +370,7 @@ def _check_size(tree: yaml.Node, source: str) -> None:
         if len(above) > MOST_DEPTH:
             raise RecursionError
         if id(node) not in sizes:
+            _check_letters(node, source)
             parts = node.value if isinstance(node, yaml.CollectionNode) else ()
             inner = [one for part in parts for one in (part if isinstance(part, tuple) else (part,))]
             sizes[id(node)] = 1 + sum(size(one, (*above, id(node))) for one in inner)
@@ -381,6 +382,17 @@ def _check_size(tree: yaml.Node, source: str) -> None:
         return sizes[id(node)]
 
     size(tree, ())
+
+
+def _check_letters(node: yaml.Node, source: str) -> None:
+    """Raise on halves of characters, which YAML can write and no file can hold."""
+    try:
+        node.value.encode() if isinstance(node, yaml.ScalarNode) else None
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{_place(source, node.start_mark)}: text must be characters, got {error.object[error.start]!a}; write "
+            "the character itself."
+        ) from error
 
 
 def _check_twice(node: yaml.Node | None, source: str) -> None:

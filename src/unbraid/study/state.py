@@ -60,9 +60,20 @@ class StudyStatus:
 
     @cached_property
     def to_train(self) -> list[Ensemble]:
-        """Ensembles that the next run trains: those with a model that has no codes and did not diverge."""
+        """Ensembles that the next run trains: those with a model that has no codes or no loss, and did not diverge.
+
+        A loss may have been in a shard that was damaged; from a checkpoint it is there again without a step.
+        """
         settled = self.encoded | self.lost
-        return [one for one in self.plan.ensembles if any(model.key not in settled for model in one.members)]
+        return [
+            one
+            for one in self.plan.ensembles
+            if any(model.key not in settled or self._has_no_row(model) for model in one.members)
+        ]
+
+    def _has_no_row(self, model: Model) -> bool:
+        key = model_row_key(model)
+        return key not in self.done and key not in self.failures
 
     @property
     def is_complete(self) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import os
 import warnings
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum
@@ -21,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unbraid._base.arrays import AnyArray, FloatArray, IntArray
+from unbraid._base.arrays import UNREADABLE, AnyArray, FloatArray, IntArray, parsing_headers
 from unbraid._base.files import naming_full_disks, write_atomically
 from unbraid.data import load_dataset
 from unbraid.models.encoding import drawn_rows
@@ -233,9 +231,9 @@ class Store:
         """
         content = self.read(name)
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            with parsing_headers(), np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 return {key: arrays[key] for key in needed or arrays.files}
-        except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+        except (*UNREADABLE, ValueError, OSError, KeyError, RuntimeError) as error:
             raise DamagedFileError(f"{name!r} in store {self.url!r} is damaged.") from error
 
     def add_rows(self, rows: list[dict[str, Any]]) -> None:
@@ -428,6 +426,9 @@ def write_factors(store: Store, name: str, dataset: Any, rows: IntArray) -> None
 
 def write_codes(store: Store, model: Model, codes: AnyArray, rates: FloatArray) -> None:
     """Write the codes of a model, in single precision, and the information that each carries, in nats."""
+    if store.has(model.codes):
+        with suppress(DamagedFileError):  # damaged ones are set aside, not replaced
+            read_codes(store, model)
     store.write_arrays(model.codes, codes=np.asarray(codes, dtype=np.float32), rates=rates)
 
 

@@ -111,8 +111,11 @@ def _check_width(width: int, latent_dim: int | None, argument: str) -> None:
 
 
 def _finite_matrix(argument: str, values: Any) -> FloatArray:
+    given = to_array(values)
+    if np.iscomplexobj(given):
+        raise ValueError(f"{argument} must be real numbers, got {given.dtype}.")
     try:
-        array: FloatArray = np.asarray(to_array(values), dtype=np.float64)
+        array: FloatArray = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{argument} must be a matrix of numbers: {error}.") from error
     if array.ndim != 2 or not array.size:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,19 @@ def load_checkpoint(folder: str | Path, *, device: str = "cpu") -> tuple[Setting
     if not path.is_file():
         raise ValueError(f"folder {str(folder)!r} holds no trained models: there is no {FILE_NAME} in it.")
     try:
+        _check_sums(path)
         content = torch.load(path, map_location=device, weights_only=True)
         content["network"] = {_renamed(name): value for name, value in content["network"].items()}
         return Settings.from_json(content.pop("settings")), content
     except Exception as error:
         raise ValueError(f"{str(path)!r} is not a checkpoint, or is damaged; delete it and train again.") from error
+
+
+def _check_sums(path: Path) -> None:
+    """Raise if bytes of a checkpoint have changed: torch reads the archive without its checksums."""
+    with zipfile.ZipFile(path) as archive:
+        if (member := archive.testzip()) is not None:
+            raise ValueError(f"{member} is not as it was written")
 
 
 def _renamed(parameter: str) -> str:

@@ -1,0 +1,10 @@
+"""Every input format of the harness, by name."""
+
+from __future__ import annotations
+
+from fuzz import datafiles, documents, programs, tables
+from fuzz.contract import Format
+
+FORMATS: dict[str, Format] = {
+    one.name: one for module in (tables, documents, programs, datafiles) for one in module.FORMATS
+}
