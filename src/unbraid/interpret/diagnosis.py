@@ -41,9 +41,12 @@ PREDICTED_WELL, RIGHT_ANGLES = 0.9, 0.9
 LEAST_WEIGHT = 0.05
 #: Copies: the best code alone predicts this share of what all codes do; the other copies have these shares of its
 #: mutual information and of its prediction.
-ALONE, TELLS_AS_MUCH, PREDICTS_AS_MUCH = 0.8, 0.75, 0.5
+ALONE, TELLS_AS_MUCH, PREDICTS_AS_MUCH = 0.8, 0.75, 0.7
 #: A code with no larger importance than this for any probe, and no information alone, is empty.
 UNUSED = 0.05
+#: Dependence between factors from which faithful codes may look shared: a probe may read one factor from the code of the
+#: other (0.1 is a correlation of about 0.6), or the code of the other looks like a copy.
+SHARES_CODES, LOOKS_LIKE_A_COPY = 0.1, 0.3
 MOST_NAMES = 6
 
 
@@ -99,7 +102,8 @@ def _joined(structure: Structure) -> list[Group]:
 def _describe(report: Report, structure: Structure, group: Group) -> list[Finding]:
     if len(group.factors) == 1:
         return _one_factor(report, structure, group) if len(group.codes) > 1 else []
-    return [] if depend(report, _names(report, group)[0]) else [_several_factors(report, structure, group)]
+    tied = depend(report, _names(report, group)[0], at_least=SHARES_CODES)
+    return [] if tied else [_several_factors(report, structure, group)]
 
 
 def _one_factor(report: Report, structure: Structure, group: Group) -> list[Finding]:
@@ -145,7 +149,7 @@ def _mixed(report: Report, structure: Structure, group: Group, who: str) -> Find
     factors, codes = _names(report, group)
     where = quoted(codes, MOST_NAMES)
     turned, shares = _is_turned(report, structure, group), factor_shares(report, structure, group.factors)
-    if shares is None and not turned:
+    if shares is None:  # too few rows for the contents of codes, and for angles
         sentence = f"The probes that predict {who} share codes, among {where}."
         return Finding(kind=FindingKind.MIXED, sentence=sentence, factors=factors, codes=codes)
     if shares is not None and any(len(factors_of(shares, j, group.factors)) < 2 for j in group.codes):
@@ -210,7 +214,9 @@ def _copies(report: Report, structure: Structure) -> list[Finding]:
     found = []
     for k, name in enumerate(report.setup.factor_names):
         # How well one code predicts an angle is not known: the R² is that of predicting the code from the angle.
-        if not structure.main_codes[k] or report.setup.factor_kinds[k] is FactorKind.CIRCULAR or depend(report, {name}):
+        if not structure.main_codes[k] or report.setup.factor_kinds[k] is FactorKind.CIRCULAR:
+            continue
+        if depend(report, {name}, at_least=LOOKS_LIKE_A_COPY):
             continue
         alone = _alone(report, structure, k)
         alike = (structure.share[:, k] >= TELLS_AS_MUCH) & (alone >= PREDICTS_AS_MUCH * alone.max())

@@ -21,6 +21,8 @@ from unbraid.results.report import Report
 
 #: Factors of the table of dependence.
 MAX_FACTORS = 20
+#: Triples of factors in its sentence.
+MOST_TRIPLES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +47,7 @@ class DependenceView:
 def dependence_view(report: Report) -> DependenceView | None:
     """Return the section, or ``None`` where no factors depend on each other or that was not tested."""
     found = report.dependence
-    if found is None or not found.dependent_pairs:
+    if found is None or not found.found:
         return None
     reasons: dict[str, list[str]] = {}
     doubted = distrusted(report.scores, found)
@@ -66,10 +68,12 @@ def dependence_view(report: Report) -> DependenceView | None:
 
 def _sentence(found: FactorDependence) -> str:
     n_tied, n_pairs = len(found.dependent_pairs), len(found.pairs)
+    triples = [f"{listing(triple.names)} ({triple.strength:.2f})" for triple in found.triples[:MOST_TRIPLES]]
+    beyond = f" Together, but not in pairs, depend: {'; '.join(triples)}." if triples else ""
     return (
         f"{n_tied} of {count(n_pairs, 'pair')} of factors depend on each other by a permutation test with "
         f"{found.n_shuffles} shuffles; were all factors independent, the chance of any such finding would be at most "
-        f"{100 * found.level:g} %."
+        f"{100 * found.level:g} %.{beyond}"
     )
 
 
