@@ -100,14 +100,12 @@ def summary(condition, results):
     sure = Counter(name for r in results for name in (*r["first"], *r["second"]))
     share = sum(sure.values()) / max(1, sum(tested.values()))
     print(
-        f"{condition:<12}{n:5} comparisons; any sure difference {either / n:.3f}, for the first {first / n:.3f}, for the "
-        f"second {second / n:.3f}; of single scores sure {share:.3f}"
+        f"{condition:<12}{n:5} comparisons; any sure difference {either / n:.3f}, for the first {first / n:.3f}, for "
+        f"the second {second / n:.3f}; of single scores sure {share:.3f}"
     )
-    for name in tested:
-        print(
-            f"    {name:<32} sure {sure[name] / tested[name]:.3f}   95 % interval without 0 {outside[name] / tested[name]:.3f}"
-        )
     by_score = {name: {"sure": sure[name] / tested[name], "outside": outside[name] / tested[name]} for name in tested}
+    for name, of in by_score.items():
+        print(f"    {name:<32} sure {of['sure']:.3f}   95 % interval without 0 {of['outside']:.3f}")
     return {"comparisons": n, "any": either / n, "first": first / n, "second": second / n, "by_score": by_score}
 
 

@@ -106,9 +106,7 @@ def show(counts):
 
 def main(arguments=None):
     parser = options(__doc__, __file__)
-    parser.add_argument(
-        "--first-seed", type=int, default=1000, help="seeds below 150 served to choose rules and limits"
-    )
+    parser.add_argument("--first-seed", type=int, default=1000, help="seeds below 150 served to choose limits")
     parser.add_argument("--worlds", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--store", type=Path, help="file of claims by seed, to go on with a run that was broken off")

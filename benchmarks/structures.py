@@ -1,9 +1,9 @@
 """Random representations whose structure is known, with the findings that are true of each.
 
 A representation is put together from blocks: a block draws one to three factors and the codes that encode the factors,
-all else in the world being independent of both. ``make(seed)`` picks blocks, the number of rows, codes of noise and dead
-codes, shuffles columns, and returns codes and factors with the claims that a diagnosis must make, may make, and every
-other claim being false.
+all else in the world being independent of both. ``make(seed)`` picks blocks, the number of rows, codes of noise and
+dead codes, shuffles columns, and returns codes and factors with the claims that a diagnosis must make and may make;
+every other claim is false.
 
 The truth of a claim is that of the mechanism, not of the rows drawn:
 
@@ -537,7 +537,7 @@ def mixed_category(rng: np.random.Generator) -> Block:
         z = np.stack([2 * level + v, 2 * level - v]) + 0.05 * rng.standard_normal((2, rows))
         return {"a": level, "b": v}, {"x": z[0], "y": z[1]}
 
-    # The category needs the sum of the codes; the number, their difference: a line predicts both if the category is even.
+    # The category needs the sum of the codes; the number, their difference.
     may = (
         claim(Kind.MIXED, "a b", "x y"),
         claim(Kind.ROTATED, "a b", "x y"),

@@ -1,4 +1,4 @@
-"""Dependence between factors: mutual information of pairs, and of triples beyond their pairs, with permutation tests."""
+"""Dependence between factors: mutual information of pairs, and of triples beyond pairs, with permutation tests."""
 
 from __future__ import annotations
 

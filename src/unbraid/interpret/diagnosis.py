@@ -44,8 +44,8 @@ LEAST_WEIGHT = 0.05
 ALONE, TELLS_AS_MUCH, PREDICTS_AS_MUCH = 0.8, 0.75, 0.7
 #: A code with no larger importance than this for any probe, and no information alone, is empty.
 UNUSED = 0.05
-#: Dependence between factors from which faithful codes may look shared: a probe may read one factor from the code of the
-#: other (0.1 is a correlation of about 0.6), or the code of the other looks like a copy.
+#: Dependence between factors from which faithful codes may look shared: a probe may read one factor from the code of
+#: the other (0.1 is a correlation of about 0.6), or the code of the other looks like a copy.
 SHARES_CODES, LOOKS_LIKE_A_COPY = 0.1, 0.3
 MOST_NAMES = 6
 

@@ -52,8 +52,8 @@ class Structure:
         predicted: How well the best probe predicts each factor: accuracy from guessing (0) to 1, or R²,
             ``(n_factors,)``.
         predicted_linearly: The same of the linear probe; NaN where it was not run, ``(n_factors,)``.
-        margin: How far ``predicted`` may be off, two standard errors on the held-out rows; 1 without confidence intervals,
-            ``(n_factors,)``.
+        margin: How far ``predicted`` may be off, two standard errors on the held-out rows; 1 without confidence
+            intervals, ``(n_factors,)``.
         lost: For which factors no probe beats the baseline that ignores the codes, ``(n_factors,)``.
         main_codes: For each factor, the codes that its probe uses; empty where the evidence does not show them.
         partial_codes: For each factor that is predicted, but not well enough to show its main codes, the codes that a

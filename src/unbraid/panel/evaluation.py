@@ -39,7 +39,7 @@ REPLICATE_DECIMALS = 9
 #: With this many shuffles, a score at chance exceeds all of them with probability 1/20.
 ENOUGH_NULLS = 19
 POINT, REPLICATE, NULL = range(3)
-#: Trees of the scores that are added for dependent factors, and the most rows times regressions that they are fitted on.
+#: Trees of the scores that are added for dependent factors, and the most rows times regressions of their fits.
 ADDED_TREES, MOST_ADDED, FEWEST_ADDED_ROWS = 10, 100_000, 500
 
 
@@ -68,7 +68,8 @@ def evaluate(
     repeated on random halves of the rows) and a null: what the same codes score once the factors are shuffled
     (for label-free metrics: once every code is shuffled on its own). A metric that fails leaves a
     reason and does not stop the others. Factors are tested for dependence; scores that it moves materially say so, and
-    where it moves most of them, the default panel adds the scores that stay valid. ``findings`` say in sentences how the codes encode the factors, as far as the evidence shows it.
+    where it moves most of them, the default panel adds the scores that stay valid. ``findings`` say in sentences how
+    the codes encode the factors, as far as the evidence shows it.
 
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
