@@ -485,8 +485,10 @@ def rotated_and_copied(rng: np.random.Generator) -> Block:
     """Two factors turned into two codes, one of which has a copy."""
     turned = _random_until(lambda: np.linalg.qr(rng.standard_normal((2, 2)))[0], lambda q: np.abs(q).min() > 0.35)
     mix = np.vstack([turned, rng.choice([-1, 1]) * turned[:1]])
-    may = (claim(Kind.MIXED, "a b", "x y z"), claim(Kind.ROTATED, "a b", "x y"), claim(Kind.ROTATED, "a b", "y z"))
-    return _matrix("rotated and copied", rng, mix, (), may)
+    may = [claim(Kind.MIXED, "a b", "x y z"), claim(Kind.ROTATED, "a b", "x y"), claim(Kind.ROTATED, "a b", "y z")]
+    # Two codes alone predict a factor that makes up most of both.
+    may += [claim(Kind.COPIED, name, "x z") for name, entry in zip("ab", turned[0], strict=True) if entry**2 > 0.7]
+    return _matrix("rotated and copied", rng, mix, (), tuple(may))
 
 
 def own_and_folded(rng: np.random.Generator) -> Block:

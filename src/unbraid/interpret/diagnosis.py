@@ -37,10 +37,12 @@ from unbraid.results.report import Report
 
 #: How well a factor must be predicted, and how near to right angles two must be, to speak of a rotation.
 PREDICTED_WELL, RIGHT_ANGLES = 0.9, 0.9
+#: How far the R² of single codes may be from a sum of 1 that a rotation has.
+NEARLY_ONE = 0.15
 #: An axis with less weight is not counted.
 LEAST_WEIGHT = 0.05
-#: Copies: the best code alone predicts this share of what all codes do; the other copies have these shares of its
-#: mutual information and of its prediction.
+#: Copies: the best code alone predicts this share of what all codes do, and no less than the last number; the other
+#: copies have these shares of its mutual information and of its prediction.
 ALONE, TELLS_AS_MUCH, PREDICTS_AS_MUCH = 0.8, 0.75, 0.7
 #: A code with no larger importance than this for any probe, and no information alone, is empty.
 UNUSED = 0.05
@@ -103,7 +105,9 @@ def _describe(report: Report, structure: Structure, group: Group) -> list[Findin
     if len(group.factors) == 1:
         return _one_factor(report, structure, group) if len(group.codes) > 1 else []
     tied = depend(report, _names(report, group)[0], at_least=SHARES_CODES)
-    return [] if tied else [_several_factors(report, structure, group)]
+    if tied or _angles_in_doubt(report, structure, group) or _sharing_in_doubt(report, structure, group):
+        return []
+    return [_several_factors(report, structure, group)]
 
 
 def _one_factor(report: Report, structure: Structure, group: Group) -> list[Finding]:
@@ -171,6 +175,27 @@ def _is_rotated(report: Report, structure: Structure, group: Group) -> bool:
     return angles is not None and angles >= RIGHT_ANGLES
 
 
+def _angles_in_doubt(report: Report, structure: Structure, group: Group) -> bool:
+    """Tell whether single codes explain factors as a rotation would have it, though subspaces are not orthogonal.
+
+    Squared entries of an orthogonal matrix sum to 1 over codes, and are the R² of single codes with factors that are
+    independent; one of the two measurements is then wrong.
+    """
+    if structure.by_single_code is None or not _is_turned(report, structure, group):
+        return False
+    over_codes = linear_r2(report, structure.by_single_code)[np.ix_(group.codes, group.factors)].sum(axis=0)
+    as_rotated = bool((np.abs(over_codes - 1) < NEARLY_ONE).all())
+    return as_rotated and not _is_rotated(report, structure, group)
+
+
+def _sharing_in_doubt(report: Report, structure: Structure, group: Group) -> bool:
+    """Tell whether, with too few rows for the contents of codes, no code explains two of the factors beyond luck."""
+    if structure.by_single_code is None or factor_shares(report, structure, group.factors) is not None:
+        return False
+    explained = linear_r2(report, structure.by_single_code)[np.ix_(group.codes, group.factors)]
+    return len(group.codes) > 1 and not bool(((explained > 0).sum(axis=1) > 1).any())
+
+
 def _is_turned(report: Report, structure: Structure, group: Group) -> bool:
     """Tell whether a linear probe predicts every factor of a group from as many codes as it has axes, all mixed."""
     readable = bool((structure.predicted_linearly[list(group.factors)] >= PREDICTED_WELL).all())
@@ -220,7 +245,7 @@ def _copies(report: Report, structure: Structure) -> list[Finding]:
             continue
         alone = _alone(report, structure, k)
         alike = (structure.share[:, k] >= TELLS_AS_MUCH) & (alone >= PREDICTS_AS_MUCH * alone.max())
-        if alone.max() < ALONE * structure.predicted[k]:
+        if alone.max() < max(ALONE * structure.predicted[k], PREDICTS_AS_MUCH):
             continue
         codes = tuple(report.setup.code_names[j] for j in np.flatnonzero(alike))
         if len(codes) > 1:

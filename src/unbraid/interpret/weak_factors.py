@@ -137,6 +137,8 @@ def _in_part(report: Report, structure: Structure, told: set[str]) -> list[Findi
     """Say which factors no probe predicts well, how well, and from which codes."""
     clear = structure.predicted > structure.margin
     weak = clear & (structure.predicted + structure.margin < IN_PART) & ~structure.lost
+    # Where trees are far ahead of a line, they may be short of rows rather than the codes of the factor.
+    weak &= ~(structure.predicted - structure.predicted_linearly >= CURVE)
     names, codes = report.setup.factor_names, report.setup.code_names
     here = [int(k) for k in np.flatnonzero(weak) if names[k] not in told]
     if not here:
