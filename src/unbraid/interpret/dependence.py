@@ -15,6 +15,7 @@ from unbraid.metrics import METRICS, Metric
 MOST_PAIRS, MOST_NAMES = 5, 40
 #: A dependence that moves a score by less than this is not material: a few thousand rows leave as much uncertain.
 MATERIAL = 0.02
+MOVES_NOTHING = f"Dependence this weak moves no score by {MATERIAL:g} or more."
 #: From this median move on, over the misled scores between 0 and 1, the default panel adds the scores to read instead.
 LARGE = 0.05
 
@@ -81,7 +82,7 @@ def dependence_notes(dependence: FactorDependence | None, names: Sequence[str]) 
     doubted = list(distrusted(names, dependence))
     notes = [f"Factors depend on each other ({_listed(dependence)}; 0: independent, 1: one is a function of others)."]
     if not doubted:
-        notes.append(f"Dependence this weak moves no score by {MATERIAL:g} or more.")
+        notes.append(MOVES_NOTHING)
         return tuple(notes)
     better = read_instead(doubted)
     advice = f" Read {', '.join(better)} instead" if better else ""

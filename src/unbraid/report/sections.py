@@ -11,7 +11,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.text import clip, count, listing, number, short
 from unbraid.evidence.dependence import FactorDependence
 from unbraid.evidence.subspaces.options import Subspaces
-from unbraid.interpret.dependence import distrusted, metrics_to_ask_for, read_instead
+from unbraid.interpret.dependence import MOVES_NOTHING, distrusted, expected_move, metrics_to_ask_for, read_instead
 from unbraid.interpret.summary import Doubt
 from unbraid.metrics import METRICS
 from unbraid.metrics._orthogonality import loss_curves, padded_columns
@@ -52,11 +52,13 @@ def dependence_view(report: Report) -> DependenceView | None:
     reasons: dict[str, list[str]] = {}
     doubted = distrusted(report.scores, found)
     for name, reason in doubted.items():
-        reasons.setdefault(reason, []).append(METRICS[name].title)
+        move = expected_move(METRICS[name], found)
+        by = "" if move is None else f" (by about {move:+.2f})"
+        reasons.setdefault(reason, []).append(f"{METRICS[name].title}{by}")
     better = read_instead(doubted)
     asked = metrics_to_ask_for(better, report.scores)
     return DependenceView(
-        sentence=_sentence(found),
+        sentence=_sentence(found) + ("" if doubted else f" {MOVES_NOTHING}"),
         grid=_grid(report, found),
         doubts=tuple(
             Doubt(text=reason[0].upper() + reason[1:], about=tuple(titles)) for reason, titles in reasons.items()
