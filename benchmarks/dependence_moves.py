@@ -17,11 +17,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from measure import keep, options, parse
+from measure import fill_in, keep, options, parse
 from unbraid import METRICS, Representation, evaluate
 from unbraid.evidence.dependence import factor_dependence
 
-CORRELATIONS = (0.0, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)
+CORRELATIONS = (0.0, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9, 0.97, 0.995)
 TABLE = Path(__file__).resolve().parents[1] / "src" / "unbraid" / "metrics" / "dependence_moves.json"
 TURN = np.deg2rad(25)
 
@@ -69,10 +69,24 @@ def strength(correlation):
     return float(np.mean([pair.strength for pair in found.pairs[:2]])) if correlation else 0.0
 
 
+def as_markdown(strengths, table, beyond):
+    """Return the table for a page."""
+    lines = [
+        f"| Strength | {' | '.join(f'{one:.3f}' for one in strengths[1:])} | exclusive or |",
+        f"| --- |{' ---: |' * len(strengths)}",
+        f"| *correlation* | {' | '.join(f'{one:g}' for one in CORRELATIONS[1:])} | |",
+    ]
+    for name, moves in table.items():
+        cells = " | ".join(f"{move:+.2f}" for move in (*moves[1:], beyond[name]))
+        lines.append(f"| `{name}` | {cells} |")
+    return "\n".join(lines)
+
+
 def main(arguments=None):
     parser = options(__doc__, __file__)
     parser.add_argument("--rows", type=int, default=3000)
     parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--page", type=Path, help="a page whose marked block is written anew")
     parser.add_argument("--metrics", help="names apart by commas; by default those of the panel that are misled")
     given = parse(parser, __file__, arguments, rows=200, draws=1, metrics="mig,sap")
     if given.output == Path(__file__).with_suffix(".json"):
@@ -95,6 +109,7 @@ def main(arguments=None):
         table[name] = [round(float(found[kind, place]), 3) for place, kind in enumerate(larger)]
         print(name.ljust(34) + "".join(f"{move:8.3f}" for move in (*table[name], beyond[name])))
     beyond = {name: round(float(move), 3) for name, move in beyond.items()}
+    fill_in(given.page, "moves", as_markdown(strengths, table, beyond))
     keep(given.output, {"strengths": strengths, "moves": table, "beyond_pairs": beyond})
 
 

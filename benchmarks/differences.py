@@ -18,12 +18,13 @@ import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from measure import keep, machine, options, parse
+from measure import fill_in, keep, machine, options, parse
 from unbraid import Representation, compare, evaluate
 
 #: The default panel without DCI and subspaces, whose five refits leave four degrees of freedom.
@@ -109,6 +110,20 @@ def summary(condition, results):
     return {"comparisons": n, "any": either / n, "first": first / n, "second": second / n, "by_score": by_score}
 
 
+def as_markdown(found):
+    """Return a table by condition for a page."""
+    lines = [
+        "| Condition | Comparisons | Any sure difference | For the first | For the second | Scores sure | "
+        "95 % intervals without 0 |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for condition, of in found.items():
+        sure, outside = (np.mean([row[key] for row in of["by_score"].values()]) for key in ("sure", "outside"))
+        shares = " | ".join(f"{100 * share:.1f} %" for share in (of["any"], of["first"], of["second"], sure, outside))
+        lines.append(f"| {condition} | {of['comparisons']} | {shares} |")
+    return "\n".join(lines)
+
+
 def main(arguments=None):
     parser = options(__doc__, __file__)
     parser.add_argument("--first-seed", type=int, default=1000, help="seeds below 1000 served to choose rules")
@@ -116,6 +131,7 @@ def main(arguments=None):
     parser.add_argument("--metrics", default=QUICK)
     parser.add_argument("--conditions", default=",".join(CONDITIONS))
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--page", type=Path, help="a page whose marked block is written anew")
     given = parse(parser, __file__, arguments, comparisons=2, metrics="mig,sap,r2")
     started, found = time.perf_counter(), {}
     seeds = range(given.first_seed, given.first_seed + given.comparisons)
@@ -129,6 +145,7 @@ def main(arguments=None):
         found[condition] = summary(condition, results)
     seconds = time.perf_counter() - started
     print(f"{seconds:.0f} s")
+    fill_in(given.page, "differences", as_markdown(found))
     keep(given.output, {"machine": machine(), "seconds": seconds, **found})
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from measure import keep, machine, options, parse
+from measure import fill_in, keep, machine, options, parse
 from structures import Claim, Kind, claims_of, make
 from unbraid import evaluate
 
@@ -104,12 +104,24 @@ def show(counts):
     return [dict(zip(("name", *columns), row, strict=True)) for row in rows]
 
 
+def as_markdown(rows):
+    """Return a table by kind of finding for a page, all kinds first."""
+    lines = ["| Kind | Claims made | False | Claims expected | Missed |", "| --- | ---: | ---: | ---: | ---: |"]
+    for row in (rows[-1], *rows[:-1]):
+        made, false, expected, missed = (row[what] for what in ("made", "false", "expected", "missed"))
+        shares = 100 * false / max(made, 1), 100 * missed / max(expected, 1)
+        name = "all" if row["name"] == "all" else f"`{row['name']}`"
+        lines.append(f"| {name} | {made} | {false} ({shares[0]:.1f} %) | {expected} | {missed} ({shares[1]:.1f} %) |")
+    return "\n".join(lines)
+
+
 def main(arguments=None):
     parser = options(__doc__, __file__)
     parser.add_argument("--first-seed", type=int, default=1000, help="seeds below 150 served to choose limits")
     parser.add_argument("--worlds", type=int, default=500)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--store", type=Path, help="file of claims by seed, to go on with a run that was broken off")
+    parser.add_argument("--page", type=Path, help="a page whose marked block is written anew")
     parser.add_argument("--verbose", action="store_true", help="name every false and every missed claim")
     given = parse(parser, __file__, arguments, worlds=4)
     started = time.perf_counter()
@@ -121,6 +133,7 @@ def main(arguments=None):
         print(f"\nBy {by}, {given.worlds} representations:")
         tables[f"by_{by}"] = show(of)
     print(f"\n{seconds:.0f} s")
+    fill_in(given.page, "findings", as_markdown(tables["by_kind"]))
     keep(given.output, {"machine": machine(), "seconds": seconds, "first_seed": given.first_seed, **tables})
 
 
