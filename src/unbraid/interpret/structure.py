@@ -424,4 +424,5 @@ def _maybe_more(report: Report, by_single_code: FloatArray | None) -> BoolArray:
         return np.zeros((setup.n_codes, setup.n_factors), dtype=bool)
     numeric = np.array([kind is not FactorKind.CATEGORICAL for kind in setup.factor_kinds])
     upper = np.sqrt(np.maximum(by_single_code, 0.0)) + ONE_SIDED / np.sqrt(setup.n_samples)
-    return numeric & (upper**2 > LEAK)
+    maybe: BoolArray = numeric & (upper**2 > LEAK)
+    return maybe

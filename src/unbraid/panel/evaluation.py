@@ -40,7 +40,7 @@ REPLICATE_DECIMALS = 9
 ENOUGH_NULLS = 19
 POINT, REPLICATE, NULL = range(3)
 #: Trees of the scores that are added for dependent factors, and the most rows times regressions of their fits.
-ADDED_TREES, MOST_ADDED, FEWEST_ADDED_ROWS = 10, 100_000, 500
+ADDED_TREES, MOST_ADDED, FEWEST_ADDED_ROWS = 10, 200_000, 500
 
 
 def evaluate(
@@ -117,7 +117,9 @@ def evaluate(
     started = time.perf_counter()
     tests = partial(factor_dependence, rep, np.random.default_rng([seed, zlib.crc32(b"dependence")]))
 
-    def gather(plans: list[EvidencePlan], *first: Callable[[], Any]) -> tuple[list[Any], list[Gathered]]:
+    def gather(
+        plans: list[EvidencePlan], *first: Callable[[], Any], intervals: bool = intervals, nulls: bool = nulls
+    ) -> tuple[list[Any], list[Gathered]]:
         tasks = [(plan, task) for plan in plans for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
         with threadpool_limits(1), track(len(first) + len(tasks), progress, doing=f"scoring {name}") as bar:
             outcomes = _run([*first, *(task for _, task in tasks)], workers, bar)
@@ -127,16 +129,18 @@ def evaluate(
         ]
 
     (dependence,), found = gather(plans, tests)
+    methods = {name: one.plan.source.interval_method for one in found for name in one.point.scores} if intervals else {}
     if metrics == "default" and moves_much((metric.name for metric in chosen), dependence):
         added, light = _for_dependence(chosen, rep)
-        found += gather(plan_evidence(added, shared, light))[1]
+        found += gather(plan_evidence(added, shared, light), intervals=False, nulls=False)[1]
         chosen = resolve_metrics([metric.name for metric in (*chosen, *added)])
+        sentence = f"Added for dependent factors, without intervals: {', '.join(metric.name for metric in added)}."
+        notes = (*notes, Note.of(NoteKind.DEPENDENT_FACTORS, sentence))
     seconds = time.perf_counter() - started
     for one in found:
         failures |= one.point.errors
     order = [metric.name for metric in chosen]
     scores = {name: _finish(one, name, rep, dependence) for name in order for one in found if name in one.point.scores}
-    methods = {name: one.plan.source.interval_method for one in found for name in one.point.scores} if intervals else {}
     report = Report(
         scores=scores,
         failures={name: failures[name] for name in order if name in failures},
