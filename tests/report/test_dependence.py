@@ -3,6 +3,7 @@ from dataclasses import replace
 from unbraid import METRICS, Score
 from unbraid._base.text import MISSING
 from unbraid.evidence.dependence import FactorDependence, FactorPair, FactorTriple
+from unbraid.interpret.dependence import expected_move
 from unbraid.report.scores import render_page
 from unbraid.report.sections import dependence_view
 
@@ -15,9 +16,10 @@ def with_pair(report, pair):
 
 def test_names_what_to_distrust_and_what_to_read(make_report):
     scores = {"mig": Score(value=0.5), "r2": Score(value=0.5), "dependent.compactness": Score(value=0.25)}
-    view = dependence_view(with_pair(make_report(scores), TIED))
+    report = with_pair(make_report(scores), TIED)
+    view, move = dependence_view(report), expected_move(METRICS["mig"], report.dependence)
     assert view.sentence.startswith("1 of 1 pair of factors depend on each other")
-    assert [doubt.about for doubt in view.doubts] == [(f"{METRICS['mig'].title} (by about -0.28)",)]
+    assert [doubt.about for doubt in view.doubts] == [(f"{METRICS['mig'].title} (by about {move:+.2f})",)]
     assert ("Compactness, dependent factors", "dependent.compactness", "0.250") in view.better
     assert ("Sufficiency, dependent factors", "dependent.sufficiency", "") in view.better
     assert "dependent.modularity" not in [name for _, name, _ in view.better]  # nothing here asks about modularity
