@@ -123,7 +123,7 @@ def main(arguments=None):
     parser.add_argument("--store", type=Path, help="file of claims by seed, to go on with a run that was broken off")
     parser.add_argument("--page", type=Path, help="a page whose marked block is written anew")
     parser.add_argument("--verbose", action="store_true", help="name every false and every missed claim")
-    given = parse(parser, __file__, arguments, worlds=4)
+    given = parse(parser, __file__, arguments, worlds=2)
     started = time.perf_counter()
     rows = gather(range(given.first_seed, given.first_seed + given.worlds), given.jobs, given.store)
     seconds = time.perf_counter() - started
