@@ -21,7 +21,7 @@ copied         each of exactly these codes alone has the factor
 curved         the factor is a function of the codes, of which a line follows less than 0.7
 folded         the code is a function of the factor that loses the sign
 partly         codes have between 0 and 0.75 of the factor (R², or accuracy beyond guessing); expected from 0.25 to
-               0.55; the codes named are some of the factor's
+               0.55; the codes named, where one factor is, are some of the factor's
 lost           codes have at most 0.05 of the factor; expected where they have nothing
 empty code     the code has at most 0.05 of any factor; expected where it has nothing and some factor is read well
 dead code      the code is constant
@@ -81,7 +81,8 @@ def claims_of(findings: tuple[Finding, ...]) -> list[Claim]:
         elif item.kind in (Kind.EMPTY, Kind.DEAD):
             claims += [claim(item.kind, "", code) for code in item.codes]
         elif item.kind in (Kind.PARTLY, Kind.LOST):
-            claims += [claim(item.kind, factor) for factor in item.factors]
+            codes = item.codes if len(item.factors) == 1 else ()  # of several factors, codes are listed together
+            claims += [claim(item.kind, factor, " ".join(codes)) for factor in item.factors]
         else:
             claims.append(Claim(kind=item.kind, factors=frozenset(item.factors), codes=frozenset(item.codes)))
     return claims
