@@ -138,7 +138,7 @@ def find_structure(report: Report) -> Structure | None:
         lost=np.all([probe.importance.sum(axis=0) == 0 for probe in probes], axis=0),
         main_codes=main,
         partial_codes=tuple(
-            () if codes or not best[k] > margin[k] else _partial_codes(k, probes, clearly)
+            () if codes or not best[k] > margin[k] else _partial_codes(k, probes, clearly, margin[k])
             for k, codes in enumerate(main)
         ),
         candidate_codes=tuple(() if codes else _candidate_codes(k, probes, clearly) for k, codes in enumerate(main)),
@@ -226,15 +226,17 @@ def main_codes(k: int, probes: Sequence[ProbeEvidence]) -> tuple[int, ...]:
     return fewest(best.importance[:, k]) if not best.is_linear and best.predicted[k] >= BY_TREES else ()
 
 
-def _linear_where_good(k: int, probes: Sequence[ProbeEvidence]) -> ProbeEvidence | None:
-    """Return the linear probe where it predicts a factor about as well as the best probe."""
+def _linear_where_good(k: int, probes: Sequence[ProbeEvidence], margin: float = 0.0) -> ProbeEvidence | None:
+    """Return the linear probe where it predicts a factor about as well as the best probe, on other held-out rows."""
     linear, best = _linear(probes), max(probe.predicted[k] for probe in probes)
-    return linear if linear is not None and linear.predicted[k] >= best - AS_GOOD else None
+    return linear if linear is not None and linear.predicted[k] >= best - max(AS_GOOD, margin) else None
 
 
-def _partial_codes(k: int, probes: Sequence[ProbeEvidence], clearly_above_chance: BoolArray | None) -> tuple[int, ...]:
+def _partial_codes(
+    k: int, probes: Sequence[ProbeEvidence], clearly_above_chance: BoolArray | None, margin: float
+) -> tuple[int, ...]:
     """Return the codes of a factor predicted in part, where a linear probe shows them and each is informative alone."""
-    linear = _linear_where_good(k, probes)
+    linear = _linear_where_good(k, probes, margin)
     if clearly_above_chance is None or linear is None:
         return ()
     codes = fewest(linear.importance[:, k])
