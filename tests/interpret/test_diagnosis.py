@@ -435,3 +435,10 @@ def test_few_rows_with_a_small_leak_are_not_called_mixed(seed):
     codes[:, 1] += 0.12 * factors[:, 0]
     report = judge(codes, factors, seed=seed)
     assert "mixed" not in [kind for kind, *_ in found(report)]
+
+
+def test_a_rotation_is_seen_beside_codes_of_a_much_smaller_scale():
+    rng, factors = world(700)
+    codes = np.column_stack([factors[:, :2] @ turn(40), 1e-3 * factors[:, 2], 1e-3 * rng.standard_normal(700)])
+    report = judge(codes, factors, noise=0.0)
+    assert ("rotated", "01", "01") in found(report)

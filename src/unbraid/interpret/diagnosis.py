@@ -9,6 +9,7 @@ codes but depend on each other in the data give no finding.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -30,15 +31,13 @@ from unbraid.interpret.structure import (
     split_by_factor,
 )
 from unbraid.interpret.weak_factors import no_factor_predicted, weak_factors
-from unbraid.metrics._orthogonality import weighted_pairs
+from unbraid.metrics._orthogonality import weighted_orthogonality
 from unbraid.representation.factor import FactorKind
 from unbraid.results.finding import Finding, FindingKind
 from unbraid.results.report import Report
 
 #: How well a factor must be predicted, and how near to right angles two must be, to speak of a rotation.
 PREDICTED_WELL, RIGHT_ANGLES = 0.9, 0.9
-#: How far the R² of single codes may be from a sum of 1 that a rotation has.
-NEARLY_ONE = 0.15
 #: An axis with less weight is not counted.
 LEAST_WEIGHT = 0.05
 #: Copies: the best code alone predicts this share of what all codes do, and no less than the last number; the other
@@ -105,9 +104,8 @@ def _describe(report: Report, structure: Structure, group: Group) -> list[Findin
     if len(group.factors) == 1:
         return _one_factor(report, structure, group) if len(group.codes) > 1 else []
     tied = depend(report, _names(report, group)[0], at_least=SHARES_CODES)
-    if tied or _angles_in_doubt(report, structure, group) or _sharing_in_doubt(report, structure, group):
-        return []
-    return [_several_factors(report, structure, group)]
+    in_doubt = tied or _sharing_in_doubt(report, structure, group)
+    return [] if in_doubt else [_several_factors(report, structure, group)]
 
 
 def _one_factor(report: Report, structure: Structure, group: Group) -> list[Finding]:
@@ -161,7 +159,7 @@ def _mixed(report: Report, structure: Structure, group: Group, who: str) -> Find
         names = tuple(report.setup.code_names[j] for j in mixing)
         return Finding(kind=FindingKind.MIXED, sentence=f"{told}.", factors=factors, codes=names)
     sentence = f"{_capital(who)} are mixed in {len(codes)} codes, {where}"
-    angles = _angles(report, group.factors) if turned else None
+    angles = _angles(report, group) if turned else None
     if angles is not None:
         sentence += (
             f", along directions that are not orthogonal (importance-weighted orthogonality {angles:.2f}), so that no "
@@ -171,21 +169,8 @@ def _mixed(report: Report, structure: Structure, group: Group, who: str) -> Find
 
 
 def _is_rotated(report: Report, structure: Structure, group: Group) -> bool:
-    angles = _angles(report, group.factors) if _is_turned(report, structure, group) else None
+    angles = _angles(report, group) if _is_turned(report, structure, group) else None
     return angles is not None and angles >= RIGHT_ANGLES
-
-
-def _angles_in_doubt(report: Report, structure: Structure, group: Group) -> bool:
-    """Tell whether single codes explain factors as a rotation would have it, though subspaces are not orthogonal.
-
-    Squared entries of an orthogonal matrix sum to 1 over codes, and are the R² of single codes with factors that are
-    independent; one of the two measurements is then wrong.
-    """
-    if structure.by_single_code is None or not _is_turned(report, structure, group):
-        return False
-    over_codes = linear_r2(report, structure.by_single_code)[np.ix_(group.codes, group.factors)].sum(axis=0)
-    as_rotated = bool((np.abs(over_codes - 1) < NEARLY_ONE).all())
-    return as_rotated and not _is_rotated(report, structure, group)
 
 
 def _sharing_in_doubt(report: Report, structure: Structure, group: Group) -> bool:
@@ -216,12 +201,29 @@ def _n_axes(report: Report, group: Group) -> int | None:
     return sum(int((found.data.weights[k] >= LEAST_WEIGHT).sum()) for k in group.factors)
 
 
-def _angles(report: Report, factors: Sequence[int]) -> float | None:
-    """Return the importance-weighted orthogonality of the two factors that have least of it."""
+def _angles(report: Report, group: Group) -> float | None:
+    """Return the importance-weighted orthogonality of the two factors that have least of it, within the group's codes.
+
+    Codes of a much smaller scale that the factors do not use have noise for coefficients, the larger the smaller their
+    scale, which would turn every two directions towards each other.
+    """
     found = next(iter(report.evidence_of(Subspaces)), None)
     if found is None:
         return None
-    return float(weighted_pairs(found.data).matrix[np.ix_(factors, factors)][np.triu_indices(len(factors), 1)].min())
+    axes = {name: place for place, name in enumerate(_names_of_axes(report, found.data.n_codes))}
+    rows = [axes[report.setup.code_names[j]] for j in group.codes]
+    bases = [found.data.bases[k][rows] for k in group.factors]
+    units = [basis / np.maximum(np.linalg.norm(basis, axis=0), 1e-12) for basis in bases]
+    weights = [found.data.weights[k] for k in group.factors]
+    return min(
+        weighted_orthogonality(units[i], units[j], weights[i], weights[j])
+        for i, j in combinations(range(len(group.factors)), 2)
+    )
+
+
+def _names_of_axes(report: Report, n_codes: int) -> Sequence[str]:
+    """Return the names of the codes that subspaces were looked for in: all, or those that are not dead."""
+    return report.setup.code_names if n_codes == report.setup.n_codes else report.setup.active_codes
 
 
 def _alone(report: Report, structure: Structure, k: int) -> FloatArray:
