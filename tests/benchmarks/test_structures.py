@@ -14,11 +14,13 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 @pytest.fixture
 def structures(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
-    monkeypatch.delitem(sys.modules, "structures", raising=False)
+    for name in ("blocks", "structures"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     import structures
 
     yield structures
-    sys.modules.pop("structures", None)
+    for name in ("blocks", "structures"):
+        sys.modules.pop(name, None)
 
 
 def test_findings_are_taken_apart_into_claims(structures):
