@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import platform
+import re
 import resource
 import sys
 import time
@@ -80,6 +81,18 @@ def keep(output: Path | None, found: dict[str, Any], *, beside_others: bool = Fa
         return
     kept = json.loads(output.read_text(encoding="utf-8")) if beside_others and output.exists() else {}
     output.write_text(json.dumps({**kept, **found}, indent=1) + "\n", encoding="utf-8")
+
+
+def fill_in(page: Path | None, name: str, text: str) -> None:
+    """Write text between the marks of that name in a page, if there is one."""
+    if page is None:
+        return
+    begin, end = rf"(<!-- {name}: [^\n]*-->\n)", rf"(<!-- end of {name} -->)"
+    old = page.read_text(encoding="utf-8")
+    new, n = re.subn(f"{begin}.*?{end}", lambda found: f"{found[1]}\n{text}\n\n{found[2]}", old, flags=re.DOTALL)
+    if n != 1:
+        raise ValueError(f"page must have the marks of {name!r} once, got {n} in {page}.")
+    page.write_text(new, encoding="utf-8")
 
 
 def leave_out_the_rest() -> None:

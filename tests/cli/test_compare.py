@@ -18,7 +18,7 @@ def folder(tmp_path_factory):
     noise = np.random.default_rng(1).standard_normal(codes.shape)
     from unbraid import evaluate
 
-    for name, z in (("sharp", codes), ("blurred", codes + 0.8 * noise), ("again", codes)):
+    for name, z in (("sharp", codes), ("blurred", codes + 1.3 * noise), ("again", codes)):
         evaluate(z, factors, metrics="mig,sap,r2", nulls=False, n_jobs=1, name=name).to_json(place / f"{name}.json")
     evaluate(codes[:100], factors[:100], metrics="mig", nulls=False, n_jobs=1).to_json(place / "short.json")
     return place

@@ -60,16 +60,52 @@ def test_a_slightly_noisier_copy_is_surely_worse_when_paired_and_not_otherwise(p
         assert far.status is Comparability.OTHER_ROWS
 
 
+def about(each, value):
+    """The scatter of replicates about a value: about their mean, and of the mean from the value."""
+    return np.hypot(each.std(ddof=1), each.mean() - value)
+
+
 def test_paired_error_is_the_spread_of_the_differences_of_replicates(pair):
     from scipy.stats import t
 
     each = pair[0]["mig"].replicates - pair[1]["mig"].replicates
     item = find_differences({"one": pair[0], "other": pair[1]})[0]
     freedom = ub.METRICS["mig"].source.n_replicates - 1
-    half_width = t.ppf(0.975, freedom) * each.std(ddof=1)
+    half_width = t.ppf(0.975, freedom) * about(each, item.value)
     assert len(each) == freedom + 1
     assert (item.low, item.high) == pytest.approx((item.value - half_width, item.value + half_width))
-    assert item.p_value == pytest.approx(2 * t.sf(item.value / each.std(ddof=1), freedom))
+    assert item.p_value == pytest.approx(2 * t.sf(item.value / about(each, item.value), freedom))
+
+
+def scored(value, replicates, **more):
+    score = ub.Score(value=value, low=0, high=1, replicates=np.array(replicates), **more)
+    return build_report({"mig": score}, rows_key="same rows")
+
+
+def test_replicates_at_their_bound_do_not_make_a_small_difference_sure():
+    """All replicates score 1, so that they do not scatter; the values differ in the third digit."""
+    one, other = scored(1.0, [1.0] * 10), scored(0.998, [1.0] * 10)
+    (item,) = find_differences({"one": one, "other": other})
+    assert item.p_value > 0.3
+    assert not item.sure
+
+
+def test_replicates_to_one_side_of_the_value_count_their_distance():
+    rng = np.random.default_rng(0)
+    drawn = 0.01 * rng.standard_normal((2, 100))
+    one, other = scored(0.5, 0.5 + drawn[0]), scored(0.45, 0.5 + drawn[1])
+    (item,) = find_differences({"one": one, "other": other})
+    assert not item.sure  # by the scatter alone, 0.05 would be more than three standard errors
+
+
+def test_an_extrapolated_score_has_the_error_of_the_mean_of_its_replicates_too():
+    from scipy.stats import t
+
+    drawn = 0.01 * np.random.default_rng(0).standard_normal((2, 5))
+    one, other = scored(0.6, 0.5 + drawn[0], plain=0.55), scored(0.3, 0.4 + drawn[1], plain=0.35)
+    (item,) = find_differences({"one": one, "other": other})
+    error = (drawn[0] - drawn[1]).std(ddof=1) * np.sqrt(1 + 1 / 5)
+    assert item.p_value == pytest.approx(2 * t.sf(0.3 / error, 4))
 
 
 def test_unpaired_error_adds_in_quadrature_with_welch_freedom(pair):
@@ -79,7 +115,7 @@ def test_unpaired_error_adds_in_quadrature_with_welch_freedom(pair):
     item = next(item for item in unpaired(*pair) if item.metric == "r2")
     # Welch's test of means of n values divides by n; replicates already scatter as the score does.
     n = len(a.replicates)
-    spread = [score.replicates.std(ddof=1) * np.sqrt(n) for score in (a, b)]
+    spread = [about(score.replicates, score.value) * np.sqrt(n) for score in (a, b)]
     expected = ttest_ind_from_stats(a.value, spread[0], n, b.value, spread[1], n, equal_var=False)
     assert item.p_value == pytest.approx(expected.pvalue)
 
@@ -185,7 +221,7 @@ def test_a_replicate_that_failed_is_left_out_of_both(pair):
     from scipy.stats import t
 
     each = (a.replicates - b.replicates)[10:]
-    assert item.p_value == pytest.approx(2 * t.sf(item.value / each.std(ddof=1), len(each) - 1))
+    assert item.p_value == pytest.approx(2 * t.sf(item.value / about(each, item.value), len(each) - 1))
 
 
 def test_holm_agrees_with_the_textbook():

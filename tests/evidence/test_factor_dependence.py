@@ -1,19 +1,12 @@
-from itertools import combinations
+import re
+import time
 
 import numpy as np
 import pytest
-from sklearn.metrics import mutual_info_score
 
 from helpers.worlds import full_grid
 from unbraid import METRICS, Representation, evaluate
-from unbraid.evidence.dependence import (
-    LEVEL,
-    MAX_LEVELS,
-    N_SHUFFLES,
-    coarse_labels,
-    factor_dependence,
-    pairwise_information,
-)
+from unbraid.evidence.dependence import LEVEL, MAX_LEVELS, coarse_labels, factor_dependence
 from unbraid.representation.factor import make_factor
 
 
@@ -92,6 +85,59 @@ def test_fewer_than_two_factors_are_not_diagnose():
     assert factor_dependence(Representation(np.eye(4)[:, :2], [0, 0, 1, 1]), np.random.default_rng(0)) is None
 
 
+def test_one_factor_that_is_the_exclusive_or_of_two_others_is_noticed():
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(2, size=(2, 400))
+    found = diagnose({"a": a, "b": b, "both": a ^ b, "apart": rng.integers(3, size=400)})
+    assert found.dependent_pairs == ()
+    assert [triple.names for triple in found.triples] == [("a", "b", "both")]
+    assert found.triples[0].strength == pytest.approx(1, abs=0.02)
+    assert found.found
+
+
+def test_three_numbers_with_signs_that_belong_together_are_noticed():
+    rng = np.random.default_rng(5)
+    a, b, c = rng.standard_normal((3, 1000))
+    found = diagnose(np.column_stack([a, b, np.sign(a * b) * np.abs(c)]))
+    assert found.dependent_pairs == ()
+    assert len(found.triples) == 1
+
+
+def test_a_sum_is_noticed_by_its_pairs():
+    rng = np.random.default_rng(6)
+    a, b = rng.standard_normal((2, 600))
+    found = diagnose({"a": a, "b": b, "sum": a + b})
+    assert {(pair.first, pair.second) for pair in found.dependent_pairs} == {("a", "sum"), ("b", "sum")}
+    assert found.triples == ()  # its pairs tell it already
+
+
+@pytest.mark.slow
+def test_independent_factors_are_no_dependent_triples():
+    alarms = sum(bool(diagnose(np.random.default_rng(seed).integers(4, size=(80, 4))).triples) for seed in range(60))
+    assert alarms <= 4  # at 1 %, five or more of sixty once in 3000 runs
+
+
+@pytest.mark.slow
+def test_two_hundred_factors_take_seconds():
+    factors = np.random.default_rng(7).standard_normal((300, 200))
+    factors[:, 1] += factors[:, 0]
+    started = time.process_time()
+    found = diagnose(factors)
+    assert time.process_time() - started < 20
+    assert [(pair.first, pair.second) for pair in found.dependent_pairs] == [("factor_0", "factor_1")]
+
+
+def test_unlabelled_rows_give_what_the_labelled_ones_alone_give():
+    rng = np.random.default_rng(8)
+    a = rng.integers(4, size=500).astype(float)
+    b, c = np.where(rng.random(500) < 0.7, a, rng.integers(4, size=500)), rng.integers(3, size=500).astype(float)
+    whole = diagnose({"a": a[:400], "b": b[:400], "c": c[:400]})
+    a[400:], c[450:] = np.nan, np.nan
+    holed = diagnose({"a": a, "b": b, "c": c})
+    assert (holed.pairs[0].first, holed.pairs[0].second) == ("a", "b")
+    assert holed.pairs[0].strength == pytest.approx(whole.pairs[0].strength, abs=0.01)
+
+
 class TestInThePanel:
     RNG = np.random.default_rng(3)
     A = RNG.integers(6, size=500)
@@ -101,11 +147,16 @@ class TestInThePanel:
     def test_scores_that_dependence_misleads_say_why_and_others_do_not(self):
         report = evaluate(self.CODES, self.FACTORS, metrics="mig,r2", intervals=False, nulls=False, n_jobs=1)
         assert [(p.first, p.second) for p in report.dependence.dependent_pairs] == [("factor_0", "factor_1")]
-        assert f"Factors depend on each other: {METRICS['mig'].misled_by_dependence}" in report["mig"].notes
+        assert any(
+            note.startswith(f"Factors depend on each other: {METRICS['mig'].misled_by_dependence}")
+            for note in report["mig"].notes
+        )
         assert not any("depend on each other" in note for note in report["r2"].notes)
         told = " ".join(report.notes)
         assert "factor_0 and factor_1 0." in told
-        assert "misleads mig. Read dependent.compactness, dependent.explicitness, dependent.sufficiency instead" in told
+        assert re.search(
+            r"misleads mig \(by about -0\.\d\d\)\. Read dependent.compactness, dependent.explicitness", told
+        )
         assert 'ask for --metrics default,dependent (in Python, metrics="default,dependent")' in told
 
     def test_independent_factors_raise_no_doubt(self):
@@ -120,6 +171,7 @@ class TestInThePanel:
         assert found["level"] == 0.01
         assert found["pairs"][0]["depends"] is True
         assert set(found["pairs"][0]) == {"first", "second", "strength", "p_value", "depends"}
+        assert found["triples"] == ()
 
     def test_same_seed_same_test_whatever_else_is_scored(self):
         one, two = (
@@ -127,28 +179,3 @@ class TestInThePanel:
             for names, jobs in (("mig", 1), ("mig,sap,r2", 2))
         )
         assert one.dependence == two.dependence
-
-
-@pytest.mark.parametrize("share_missing", [0.0, 0.3])
-def test_information_is_what_one_pair_alone_has(share_missing):
-    rng = np.random.default_rng(3)
-    sizes = [2, 5, 3]
-    labels = [rng.integers(size, size=200) for size in sizes]
-    labels[2] = labels[1] // 2  # a function of another factor
-    labels = [np.where(rng.random(200) < share_missing, -1, column) for column in labels]
-    whole = np.arange(201)
-    found, ceiling = pairwise_information(labels, sizes, whole * np.log(np.maximum(whole, 1)))
-    for place, (first, second) in enumerate(combinations(labels, 2)):
-        both = (first >= 0) & (second >= 0)
-        assert found[place] == pytest.approx(mutual_info_score(first[both], second[both]), abs=1e-12)
-        entropies = [mutual_info_score(one[both], one[both]) for one in (first, second)]
-        assert ceiling[place] == pytest.approx(min(entropies), abs=1e-12)
-
-
-def test_counting_is_done_once_a_factor_not_once_a_pair(monkeypatch):
-    """So that hundreds of factors take seconds."""
-    calls = []
-    count = np.bincount
-    monkeypatch.setattr(np, "bincount", lambda *given, **named: calls.append(1) or count(*given, **named))
-    diagnose(np.random.default_rng(4).integers(3, size=(40, 30)))
-    assert len(calls) <= 30 * (N_SHUFFLES + 1)

@@ -369,3 +369,76 @@ def test_names_are_those_of_the_user():
     report = judge(codes, {"x": factors[:, 0], "y": factors[:, 1]}, code_names=["a", "b"])
     assert (report.findings[0].factors, report.findings[0].codes) == (("x", "y"), ("a", "b"))
     assert replace(report, findings=()).findings == ()
+
+
+def test_a_factor_keeps_its_code_though_trees_use_it_a_little_for_a_half_read_category():
+    rng = np.random.default_rng(2)
+    own, shape = rng.uniform(-1, 1, 500), rng.integers(3, size=500)
+    shown = np.where(rng.random(500) < 0.45, shape, rng.integers(3, size=500))
+    codes = np.column_stack([own, shown + 0.08 * rng.standard_normal(500)])
+    report = judge(codes, np.column_stack([own, shape]), kinds=["continuous", "categorical"])
+    assert ("own code", "0", "0") in found(report)
+    assert ("partly", "1") in [(kind, factors) for kind, factors, _ in found(report)]
+
+
+def test_factors_rotated_under_noise_are_read_in_part():
+    rng = np.random.default_rng(3)
+    factors = rng.standard_normal((600, 3))
+    codes = factors.copy()
+    codes[:, :2] = factors[:, :2] @ turn(40) + 1.2 * rng.standard_normal((600, 2))
+    report = judge(codes, factors)
+    assert [(kind, about) for kind, about, _ in found(report)] == [("own code", "2"), ("partly", "01")]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_weak_code_in_few_rows_is_neither_empty_nor_its_factor_lost(seed):
+    rng = np.random.default_rng(seed)
+    factors = rng.standard_normal((120, 2))
+    codes = np.column_stack([factors[:, 0], 0.3 * factors[:, 1] + rng.standard_normal(120)])
+    kinds = {kind for kind, *_ in found(judge(codes, factors, seed=seed))}
+    assert kinds.isdisjoint({"lost", "empty code"})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noisy_codes_of_one_factor_are_no_copies(seed):
+    rng = np.random.default_rng(seed)
+    factors = rng.standard_normal((150, 2))
+    noisy = factors[:, :1] + 0.85 * rng.standard_normal((150, 3))
+    report = judge(np.column_stack([noisy, factors[:, 1]]), factors, seed=seed)
+    assert "copied" not in [kind for kind, *_ in found(report)]
+
+
+def test_factors_that_hardly_depend_are_still_said_to_be_rotated():
+    rng = np.random.default_rng(0)
+    factors = rng.standard_normal((900, 2))
+    factors[:, 1] = 0.35 * factors[:, 0] + np.sqrt(1 - 0.35**2) * factors[:, 1]
+    report = judge(factors @ turn(40), factors)
+    assert report.dependence.dependent_pairs
+    assert found(report) == [("rotated", "01", "01")]
+
+
+def test_trees_short_of_rows_do_not_say_that_codes_have_only_a_part():
+    rng = np.random.default_rng(1)
+    factors = rng.standard_normal((200, 2))
+    codes = np.column_stack([factors[:, 0] * np.sign(factors[:, 1]), factors[:, 1], rng.standard_normal((200, 4))])
+    report = judge(codes, factors)
+    structure = find_structure(report)
+    assert structure.predicted[0] - structure.predicted_linearly[0] > 0.3
+    assert "partly" not in [kind for kind, *_ in found(report)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_rows_with_a_small_leak_are_not_called_mixed(seed):
+    rng = np.random.default_rng(seed)
+    factors = rng.standard_normal((170, 2))
+    codes = factors.copy()
+    codes[:, 1] += 0.12 * factors[:, 0]
+    report = judge(codes, factors, seed=seed)
+    assert "mixed" not in [kind for kind, *_ in found(report)]
+
+
+def test_a_rotation_is_seen_beside_codes_of_a_much_smaller_scale():
+    rng, factors = world(700)
+    codes = np.column_stack([factors[:, :2] @ turn(40), 1e-3 * factors[:, 2], 1e-3 * rng.standard_normal(700)])
+    report = judge(codes, factors, noise=0.0)
+    assert ("rotated", "01", "01") in found(report)

@@ -171,7 +171,7 @@ def _difference(metric: str, one: tuple[str, Report], other: tuple[str, Report])
         return replace(plain, better=None, status=Comparability.CHANCE_DIFFERS, chance=chance)
     status = _pairing(metric, report, second_report)
     paired = status is Comparability.PAIRED
-    error, freedom = _paired_error(a, b) if paired else _unpaired_error(a.replicates, b.replicates)
+    error, freedom = _paired_error(a, b) if paired else _unpaired_error(a, b)
     if freedom < FEWEST_REPLICATES - 1:
         return replace(plain, status=Comparability.TOO_FEW_REPLICATES)
     p = 1.0 if same else 0.0 if error == 0 else float(student_two_sided(size / error, freedom))
@@ -221,18 +221,41 @@ def _paired_error(a: Score, b: Score) -> tuple[float, float]:
     """Standard error of the difference and degrees of freedom, from replicates on the same rows."""
     assert a.replicates is not None
     assert b.replicates is not None
-    each = a.replicates - b.replicates
-    return _error(each[np.isfinite(each)])
+    return _error(a.replicates - b.replicates, _plain(a) - _plain(b), extrapolated=_is_extrapolated(a, b))
 
 
-def _unpaired_error(a: FloatArray, b: FloatArray) -> tuple[float, float]:
+def _unpaired_error(a: Score, b: Score) -> tuple[float, float]:
     """Standard error and Welch's degrees of freedom, from independent replicates."""
-    (error_a, freedom_a), (error_b, freedom_b) = _error(a[np.isfinite(a)]), _error(b[np.isfinite(b)])
+    assert a.replicates is not None
+    assert b.replicates is not None
+    error_a, freedom_a = _error(a.replicates, _plain(a), extrapolated=_is_extrapolated(a))
+    error_b, freedom_b = _error(b.replicates, _plain(b), extrapolated=_is_extrapolated(b))
     error = float(np.hypot(error_a, error_b))
     if min(freedom_a, freedom_b) < 1 or error == 0:
         return error, min(freedom_a, freedom_b)
     return error, error**4 / (error_a**4 / freedom_a + error_b**4 / freedom_b)
 
 
-def _error(values: FloatArray) -> tuple[float, float]:
-    return (float(values.std(ddof=1)) if len(values) > 1 else 0.0), len(values) - 1
+def _error(replicates: FloatArray, middle: float, *, extrapolated: bool) -> tuple[float, float]:
+    """Return the standard error that replicates show, and its degrees of freedom.
+
+    Replicates scatter about the value itself: where they lie to one side of it, as replicates of counts in thin tables
+    and of scores at their bound do, their distance is an error that their scatter about their own mean does not show.
+    An extrapolated value is the value less that distance, known with the error of the mean of the replicates.
+    """
+    known = replicates[np.isfinite(replicates)]
+    n = len(known)
+    if n < 2:
+        return 0.0, n - 1
+    scatter = float(known.std(ddof=1))
+    if extrapolated and scatter > 0:
+        return scatter * math.sqrt(1 + 1 / n), n - 1
+    return math.hypot(scatter, float(known.mean()) - middle), n - 1
+
+
+def _plain(score: Score) -> float:
+    return score.value if score.plain is None else score.plain
+
+
+def _is_extrapolated(*scores: Score) -> bool:
+    return any(score.plain is not None for score in scores)

@@ -9,6 +9,7 @@ codes but depend on each other in the data give no finding.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from unbraid.interpret.structure import (
     split_by_factor,
 )
 from unbraid.interpret.weak_factors import no_factor_predicted, weak_factors
-from unbraid.metrics._orthogonality import weighted_pairs
+from unbraid.metrics._orthogonality import weighted_orthogonality
 from unbraid.representation.factor import FactorKind
 from unbraid.results.finding import Finding, FindingKind
 from unbraid.results.report import Report
@@ -39,11 +40,14 @@ from unbraid.results.report import Report
 PREDICTED_WELL, RIGHT_ANGLES = 0.9, 0.9
 #: An axis with less weight is not counted.
 LEAST_WEIGHT = 0.05
-#: Copies: the best code alone predicts this share of what all codes do; the other copies have these shares of its
-#: mutual information and of its prediction.
-ALONE, TELLS_AS_MUCH, PREDICTS_AS_MUCH = 0.8, 0.75, 0.5
+#: Copies: the best code alone predicts this share of what all codes do, and no less than the last number; the other
+#: copies have these shares of its mutual information and of its prediction.
+ALONE, TELLS_AS_MUCH, PREDICTS_AS_MUCH = 0.8, 0.75, 0.7
 #: A code with no larger importance than this for any probe, and no information alone, is empty.
 UNUSED = 0.05
+#: Dependence between factors from which faithful codes may look shared: a probe may read one factor from the code of
+#: the other (0.1 is a correlation of about 0.6), or the code of the other looks like a copy.
+SHARES_CODES, LOOKS_LIKE_A_COPY = 0.1, 0.3
 MOST_NAMES = 6
 
 
@@ -99,7 +103,9 @@ def _joined(structure: Structure) -> list[Group]:
 def _describe(report: Report, structure: Structure, group: Group) -> list[Finding]:
     if len(group.factors) == 1:
         return _one_factor(report, structure, group) if len(group.codes) > 1 else []
-    return [] if depend(report, _names(report, group)[0]) else [_several_factors(report, structure, group)]
+    tied = depend(report, _names(report, group)[0], at_least=SHARES_CODES)
+    in_doubt = tied or _sharing_in_doubt(report, structure, group)
+    return [] if in_doubt else [_several_factors(report, structure, group)]
 
 
 def _one_factor(report: Report, structure: Structure, group: Group) -> list[Finding]:
@@ -145,7 +151,7 @@ def _mixed(report: Report, structure: Structure, group: Group, who: str) -> Find
     factors, codes = _names(report, group)
     where = quoted(codes, MOST_NAMES)
     turned, shares = _is_turned(report, structure, group), factor_shares(report, structure, group.factors)
-    if shares is None and not turned:
+    if shares is None:  # too few rows for the contents of codes, and for angles
         sentence = f"The probes that predict {who} share codes, among {where}."
         return Finding(kind=FindingKind.MIXED, sentence=sentence, factors=factors, codes=codes)
     if shares is not None and any(len(factors_of(shares, j, group.factors)) < 2 for j in group.codes):
@@ -153,7 +159,7 @@ def _mixed(report: Report, structure: Structure, group: Group, who: str) -> Find
         names = tuple(report.setup.code_names[j] for j in mixing)
         return Finding(kind=FindingKind.MIXED, sentence=f"{told}.", factors=factors, codes=names)
     sentence = f"{_capital(who)} are mixed in {len(codes)} codes, {where}"
-    angles = _angles(report, group.factors) if turned else None
+    angles = _angles(report, group) if turned else None
     if angles is not None:
         sentence += (
             f", along directions that are not orthogonal (importance-weighted orthogonality {angles:.2f}), so that no "
@@ -163,8 +169,16 @@ def _mixed(report: Report, structure: Structure, group: Group, who: str) -> Find
 
 
 def _is_rotated(report: Report, structure: Structure, group: Group) -> bool:
-    angles = _angles(report, group.factors) if _is_turned(report, structure, group) else None
+    angles = _angles(report, group) if _is_turned(report, structure, group) else None
     return angles is not None and angles >= RIGHT_ANGLES
+
+
+def _sharing_in_doubt(report: Report, structure: Structure, group: Group) -> bool:
+    """Tell whether, with too few rows for the contents of codes, no code explains two of the factors beyond luck."""
+    if structure.by_single_code is None or factor_shares(report, structure, group.factors) is not None:
+        return False
+    explained = linear_r2(report, structure.by_single_code)[np.ix_(group.codes, group.factors)]
+    return len(group.codes) > 1 and not bool(((explained > 0).sum(axis=1) > 1).any())
 
 
 def _is_turned(report: Report, structure: Structure, group: Group) -> bool:
@@ -187,12 +201,29 @@ def _n_axes(report: Report, group: Group) -> int | None:
     return sum(int((found.data.weights[k] >= LEAST_WEIGHT).sum()) for k in group.factors)
 
 
-def _angles(report: Report, factors: Sequence[int]) -> float | None:
-    """Return the importance-weighted orthogonality of the two factors that have least of it."""
+def _angles(report: Report, group: Group) -> float | None:
+    """Return the importance-weighted orthogonality of the two factors that have least of it, within the group's codes.
+
+    Codes of a much smaller scale that the factors do not use have noise for coefficients, the larger the smaller their
+    scale, which would turn every two directions towards each other.
+    """
     found = next(iter(report.evidence_of(Subspaces)), None)
     if found is None:
         return None
-    return float(weighted_pairs(found.data).matrix[np.ix_(factors, factors)][np.triu_indices(len(factors), 1)].min())
+    axes = {name: place for place, name in enumerate(_names_of_axes(report, found.data.n_codes))}
+    rows = [axes[report.setup.code_names[j]] for j in group.codes]
+    bases = [found.data.bases[k][rows] for k in group.factors]
+    units = [basis / np.maximum(np.linalg.norm(basis, axis=0), 1e-12) for basis in bases]
+    weights = [found.data.weights[k] for k in group.factors]
+    return min(
+        weighted_orthogonality(units[i], units[j], weights[i], weights[j])
+        for i, j in combinations(range(len(group.factors)), 2)
+    )
+
+
+def _names_of_axes(report: Report, n_codes: int) -> Sequence[str]:
+    """Return the names of the codes that subspaces were looked for in: all, or those that are not dead."""
+    return report.setup.code_names if n_codes == report.setup.n_codes else report.setup.active_codes
 
 
 def _alone(report: Report, structure: Structure, k: int) -> FloatArray:
@@ -210,11 +241,13 @@ def _copies(report: Report, structure: Structure) -> list[Finding]:
     found = []
     for k, name in enumerate(report.setup.factor_names):
         # How well one code predicts an angle is not known: the R² is that of predicting the code from the angle.
-        if not structure.main_codes[k] or report.setup.factor_kinds[k] is FactorKind.CIRCULAR or depend(report, {name}):
+        if not structure.main_codes[k] or report.setup.factor_kinds[k] is FactorKind.CIRCULAR:
+            continue
+        if depend(report, {name}, at_least=LOOKS_LIKE_A_COPY):
             continue
         alone = _alone(report, structure, k)
         alike = (structure.share[:, k] >= TELLS_AS_MUCH) & (alone >= PREDICTS_AS_MUCH * alone.max())
-        if alone.max() < ALONE * structure.predicted[k]:
+        if alone.max() < max(ALONE * structure.predicted[k], PREDICTS_AS_MUCH):
             continue
         codes = tuple(report.setup.code_names[j] for j in np.flatnonzero(alike))
         if len(codes) > 1:

@@ -15,6 +15,7 @@ from unbraid.metrics import METRICS
 from unbraid.metrics._metric import Property
 from unbraid.metrics._sources import BOOSTING, FOREST, LINEAR, LOSS_CAPACITY, PREDICTABILITY
 from unbraid.probes.importance import Importance
+from unbraid.probes.splits import TEST_SHARE
 from unbraid.representation.factor import FactorKind
 from unbraid.results.evidence import Evidence
 from unbraid.results.report import Report
@@ -25,6 +26,8 @@ MOST_OF_IT, BESIDE_THE_FIRST = 0.9, 0.1
 #: A linear probe is preferred where it does about as well as the best, and shows the main codes of a factor from here
 #: on; trees use any code a little, and show the main codes only where they predict nearly everything.
 AS_GOOD, BY_LINE, BY_TREES = 0.05, 0.7, 0.9
+#: A code that is not informative alone is needed for a factor where its importance is this share of the largest.
+NEARLY_AS_MUCH = 0.5
 #: How many standard deviations above what independence gives a count must lie.
 BEYOND_LUCK = 4.0
 #: Sources of probes that predict each factor from all codes.
@@ -49,7 +52,8 @@ class Structure:
         predicted: How well the best probe predicts each factor: accuracy from guessing (0) to 1, or R²,
             ``(n_factors,)``.
         predicted_linearly: The same of the linear probe; NaN where it was not run, ``(n_factors,)``.
-        margin: How far ``predicted`` may be off for one factor, by the confidence interval of the mean over factors.
+        margin: How far ``predicted`` may be off, two standard errors on the held-out rows; 1 without confidence
+            intervals, ``(n_factors,)``.
         lost: For which factors no probe beats the baseline that ignores the codes, ``(n_factors,)``.
         main_codes: For each factor, the codes that its probe uses; empty where the evidence does not show them.
         partial_codes: For each factor that is predicted, but not well enough to show its main codes, the codes that a
@@ -67,12 +71,14 @@ class Structure:
             counted, ``(n_codes, n_factors)``.
         by_single_code: How well each code alone predicts each factor along a line or by thresholds; ``None`` where
             unknown.
+        maybe_more: Which codes may have more of which factor than a leak, by the upper end of the R² of a line; none
+            where that was not computed, ``(n_codes, n_factors)``.
         beats_chance: Whether some probe does better than with shuffled factors, where that was tried.
     """
 
     predicted: FloatArray
     predicted_linearly: FloatArray
-    margin: float
+    margin: FloatArray
     lost: BoolArray
     main_codes: tuple[tuple[int, ...], ...]
     partial_codes: tuple[tuple[int, ...], ...]
@@ -85,6 +91,7 @@ class Structure:
     entropy: FloatArray
     share: FloatArray | None
     by_single_code: FloatArray | None
+    maybe_more: BoolArray
     beats_chance: bool
 
     @property
@@ -94,10 +101,10 @@ class Structure:
 
     @property
     def uninformative(self) -> BoolArray:
-        """Which codes are no more informative than chance; none where that was not counted, ``(n_codes,)``."""
+        """Which codes surely have little or nothing of any factor; none where not counted, ``(n_codes,)``."""
         if self.above_chance is None:
             return np.zeros(len(self.largest), dtype=bool)
-        quiet: BoolArray = np.logical_not(self.above_chance.any(axis=1))
+        quiet: BoolArray = np.logical_not((self.above_chance | self.maybe_more).any(axis=1))
         return quiet
 
     def codes_of(self, k: int) -> tuple[int, ...]:
@@ -123,7 +130,7 @@ def find_structure(report: Report) -> Structure | None:
         along_lines = linear_r2(report, by_single_code) > 0
         excess = np.maximum(mi - _clear_information(report, counted), 0.0)
         above, clearly = along_lines | (mi > _chance_information(report, counted)), along_lines | (excess > 0)
-    margin = _margin([probe.score for probe in probes], len(best))
+    margin = _margin(report, [probe.score for probe in probes], best)
     return Structure(
         predicted=best,
         predicted_linearly=np.full(len(best), np.nan) if linear is None else linear.predicted,
@@ -131,9 +138,10 @@ def find_structure(report: Report) -> Structure | None:
         lost=np.all([probe.importance.sum(axis=0) == 0 for probe in probes], axis=0),
         main_codes=main,
         partial_codes=tuple(
-            () if codes or not best[k] > margin else _partial_codes(k, probes, clearly) for k, codes in enumerate(main)
+            () if codes or not best[k] > margin[k] else _partial_codes(k, probes, clearly, margin[k])
+            for k, codes in enumerate(main)
         ),
-        candidate_codes=tuple(() if codes else _candidate_codes(k, probes) for k, codes in enumerate(main)),
+        candidate_codes=tuple(() if codes else _candidate_codes(k, probes, clearly) for k, codes in enumerate(main)),
         largest=np.max([probe.importance[:, known].max(axis=1) for probe in probes], axis=0)
         if known
         else np.zeros(report.setup.n_codes),
@@ -144,6 +152,7 @@ def find_structure(report: Report) -> Structure | None:
         entropy=np.full(len(best), np.nan) if counted is None else counted.data.factor_entropy,
         share=None if mi is None else mi / np.maximum(mi.max(axis=0), 1e-12),
         by_single_code=by_single_code,
+        maybe_more=_maybe_more(report, by_single_code),
         beats_chance=any(probe.score.beats_chance is not False for probe in probes),
     )
 
@@ -217,31 +226,51 @@ def main_codes(k: int, probes: Sequence[ProbeEvidence]) -> tuple[int, ...]:
     return fewest(best.importance[:, k]) if not best.is_linear and best.predicted[k] >= BY_TREES else ()
 
 
-def _linear_where_good(k: int, probes: Sequence[ProbeEvidence]) -> ProbeEvidence | None:
-    """Return the linear probe where it predicts a factor about as well as the best probe."""
+def _linear_where_good(k: int, probes: Sequence[ProbeEvidence], margin: float = 0.0) -> ProbeEvidence | None:
+    """Return the linear probe where it predicts a factor about as well as the best probe, on other held-out rows."""
     linear, best = _linear(probes), max(probe.predicted[k] for probe in probes)
-    return linear if linear is not None and linear.predicted[k] >= best - AS_GOOD else None
+    return linear if linear is not None and linear.predicted[k] >= best - max(AS_GOOD, margin) else None
 
 
-def _partial_codes(k: int, probes: Sequence[ProbeEvidence], clearly_above_chance: BoolArray | None) -> tuple[int, ...]:
+def _partial_codes(
+    k: int, probes: Sequence[ProbeEvidence], clearly_above_chance: BoolArray | None, margin: float
+) -> tuple[int, ...]:
     """Return the codes of a factor predicted in part, where a linear probe shows them and each is informative alone."""
-    linear = _linear_where_good(k, probes)
+    linear = _linear_where_good(k, probes, margin)
     if clearly_above_chance is None or linear is None:
         return ()
     codes = fewest(linear.importance[:, k])
     return codes if all(clearly_above_chance[j, k] for j in codes) else ()
 
 
-def _candidate_codes(k: int, probes: Sequence[ProbeEvidence]) -> tuple[int, ...]:
-    """Return the codes used for a factor without main codes; trees use any code, so a good linear probe comes first."""
+def _candidate_codes(
+    k: int, probes: Sequence[ProbeEvidence], clearly_above_chance: BoolArray | None
+) -> tuple[int, ...]:
+    """Return the codes used for a factor without main codes; trees use any code, so a good linear probe comes first.
+
+    A code that alone is not informative about the factor counts only where the probe uses it nearly as much as any.
+    """
     probe = _linear_where_good(k, probes) or max(probes, key=lambda probe: probe.predicted[k])
-    return fewest(probe.importance[:, k])
+    used = probe.importance[:, k]
+    informative = np.zeros(len(used), dtype=bool) if clearly_above_chance is None else clearly_above_chance[:, k]
+    return tuple(j for j in fewest(used) if informative[j] or used[j] >= NEARLY_AS_MUCH * used.max())
 
 
-def _margin(scores: Sequence[Score], n_factors: int) -> float:
-    """Return the half-width for one factor from that of the mean over factors, as if factors erred on their own."""
-    known = [half_width for score in scores if (half_width := score.half_width) is not None]
-    return max(known) * float(np.sqrt(n_factors)) if len(known) == len(scores) else 1.0
+def _margin(report: Report, scores: Sequence[Score], predicted: FloatArray) -> FloatArray:
+    """Return two standard errors of how well each factor is predicted, by the number of held-out rows.
+
+    An R² has the large-sample variance 4 R² (1 - R²)² / n, an accuracy a (1 - a) / n; the term 2 / n² stands for the
+    scatter that is left where nothing is predicted.
+    """
+    if any(score.half_width is None for score in scores):
+        return np.ones(len(predicted))
+    n = max(report.setup.n_samples * TEST_SHARE, 2.0)
+    guess = np.array([guessing(report, k) for k in range(len(predicted))])
+    accuracy = np.minimum(guess + (1 - guess) * predicted, 1.0)
+    by_r2 = 4 * predicted * (1 - np.minimum(predicted, 1.0)) ** 2 / n
+    by_accuracy = accuracy * (1 - accuracy) / n / np.maximum(1 - guess, 1e-12) ** 2
+    margin: FloatArray = 2 * np.sqrt(np.where(guess > 0, by_accuracy, by_r2) + 2 / n**2)
+    return margin
 
 
 def _chance_information(report: Report, counted: Evidence[InformationTable]) -> FloatArray:
@@ -294,6 +323,8 @@ def _table_sizes(report: Report, counted: Evidence[InformationTable]) -> tuple[i
 
 #: A factor with a smaller share of what a code encodes is a leak, and one below the second limit is not mentioned.
 LEAK, SPOKEN_OF = 0.05, 0.01
+#: Standard deviations of a one-sided 95 % limit.
+ONE_SIDED = 1.645
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,11 +392,20 @@ def leaks(report: Report, structure: Structure, pairs: Sequence[tuple[int, int]]
     ]
 
 
-def depend(report: Report, names: Collection[str]) -> bool:
-    """Tell whether one factor depends on any other in the data, or several on each other: sharing is then no fault."""
-    pairs = () if report.dependence is None else report.dependence.dependent_pairs
+def depend(report: Report, names: Collection[str], *, at_least: float = 0.0) -> bool:
+    """Tell whether one factor depends on any other in the data, or several on each other: sharing is then no fault.
+
+    Args:
+        report: With the test of dependence.
+        names: Of the factors.
+        at_least: Weaker dependence is passed over.
+    """
+    if report.dependence is None:
+        return False
+    found = [({pair.first, pair.second}, pair.strength) for pair in report.dependence.dependent_pairs]
+    found += [(set(triple.names), triple.strength) for triple in report.dependence.triples]
     least = 1 if len(names) == 1 else 2
-    return any(len({pair.first, pair.second} & set(names)) >= least for pair in pairs)
+    return any(len(one & set(names)) >= least for one, strength in found if strength >= at_least)
 
 
 def linear_r2(report: Report, by_single_code: FloatArray | None) -> FloatArray:
@@ -377,3 +417,14 @@ def linear_r2(report: Report, by_single_code: FloatArray | None) -> FloatArray:
     clear = numeric & (by_single_code > BEYOND_LUCK**2 / setup.n_samples)
     r2: FloatArray = np.where(clear, by_single_code, 0.0)
     return r2
+
+
+def _maybe_more(report: Report, by_single_code: FloatArray | None) -> BoolArray:
+    """Return where the upper end of the R² of a line, one-sided at 95 %, exceeds a leak; never for categories."""
+    setup = report.setup
+    if by_single_code is None:
+        return np.zeros((setup.n_codes, setup.n_factors), dtype=bool)
+    numeric = np.array([kind is not FactorKind.CATEGORICAL for kind in setup.factor_kinds])
+    upper = np.sqrt(np.maximum(by_single_code, 0.0)) + ONE_SIDED / np.sqrt(setup.n_samples)
+    maybe: BoolArray = numeric & (upper**2 > LEAK)
+    return maybe

@@ -11,7 +11,7 @@ from unbraid._base.arrays import IntArray
 from unbraid._base.text import count, listing, number, quoted, spoken
 from unbraid.evidence.information import CodeInformation
 from unbraid.interpret.chance import AgainstChance, against_chance
-from unbraid.interpret.dependence import distrusted
+from unbraid.interpret.dependence import depending, distrusted
 from unbraid.interpret.disagreement import Disagreement, disagreements, explain
 from unbraid.interpret.structure import best_prediction
 from unbraid.interpret.verdict import (
@@ -123,7 +123,7 @@ def _independence(report: Report) -> list[str]:
         if where is AgainstChance.WORSE
     ]
     if worse:
-        like = ", as some factors do" if report.dependence is not None and report.dependence.dependent_pairs else ""
+        like = ", as some factors do" if report.dependence is not None and report.dependence.found else ""
         return [f"The codes depend on each other{like}: {worse[0]}{_closest(report)}."]
     if any(where is not AgainstChance.UNKNOWN for *_, where in found):
         return ["The codes cannot be distinguished from independent codes."]
@@ -169,9 +169,11 @@ def _dependence(report: Report) -> list[str]:
     misled = distrusted(report.scores, report.dependence)
     if not misled or report.dependence is None:
         return []
-    pairs = report.dependence.dependent_pairs
-    who = quoted([pairs[0].first, pairs[0].second]) if len(pairs) == 1 else f"{len(pairs)} pairs of factors"
-    verb = "depend on each other" if len(pairs) == 1 else "depend"
+    sets = depending(report.dependence)
+    who = quoted(sets[0]) if len(sets) == 1 else f"{len(sets)} pairs of factors"
+    if report.dependence.triples and len(sets) > 1:
+        who = f"{len(sets)} sets of two or three factors"
+    verb = "depend on each other" if len(sets) == 1 else "depend"
     return [
         f"{who} {verb}, which misleads {len(misled)} of the {count(len(report.scores), 'score')} behind this verdict."
     ]

@@ -43,7 +43,8 @@ def no_factor_predicted(report: Report, structure: Structure) -> list[Finding]:
     """Say that no code encodes any factor, where every probe was tried on shuffled factors and none does better."""
     tried = [*prediction_scores(report).values(), *_classifier_scores(report)]
     as_noise = _ran_trees(report) and all(score.beats_chance is False for score in tried)
-    quiet = structure.clearly_above_chance is not None and not structure.clearly_above_chance.any()
+    clear = structure.clearly_above_chance
+    quiet = clear is not None and not (clear | structure.maybe_more).any()
     hardly = bool((structure.predicted + structure.margin < HARDLY).all())
     if not (as_noise and quiet and hardly) or any(_leaves_a_trace(report, k) for k in range(len(structure.predicted))):
         return []
@@ -59,7 +60,7 @@ def _curved(report: Report, structure: Structure) -> list[Finding]:
     found = []
     for k, name in enumerate(report.setup.factor_names):
         gap = structure.predicted[k] - structure.predicted_linearly[k]
-        if gap >= CURVE + structure.margin and structure.predicted[k] >= IN_PART:
+        if gap >= CURVE + structure.margin[k] and structure.predicted[k] >= IN_PART:
             own = structure.main_codes[k]
             codes = tuple(report.setup.code_names[j] for j in own)
             kind = None if structure.main_codes.count(own) > 1 else report.setup.factor_kinds[k]
@@ -92,7 +93,7 @@ def _folded(report: Report, structure: Structure) -> list[Finding]:
     for k, name in enumerate(report.setup.factor_names):
         numbers = report.setup.factor_kinds[k] in (FactorKind.ORDINAL, FactorKind.CONTINUOUS)
         predicted = structure.predicted[k]
-        if not numbers or predicted + structure.margin >= HARDLY or as_r2[k] < predicted + FOLD:
+        if not numbers or predicted + structure.margin[k] >= HARDLY or as_r2[k] < predicted + FOLD:
             continue
         j = int(structure.information[:, k].argmax())
         found.append(_fold(report, structure, name, k, j))
@@ -136,6 +137,8 @@ def _in_part(report: Report, structure: Structure, told: set[str]) -> list[Findi
     """Say which factors no probe predicts well, how well, and from which codes."""
     clear = structure.predicted > structure.margin
     weak = clear & (structure.predicted + structure.margin < IN_PART) & ~structure.lost
+    # Where trees are far ahead of a line, they may be short of rows rather than the codes of the factor.
+    weak &= ~(structure.predicted - structure.predicted_linearly >= CURVE)
     names, codes = report.setup.factor_names, report.setup.code_names
     here = [int(k) for k in np.flatnonzero(weak) if names[k] not in told]
     if not here:
@@ -167,7 +170,7 @@ def _lost(report: Report, structure: Structure, told: set[str]) -> list[Finding]
     gone = structure.lost & (structure.predicted + structure.margin < HARDLY)
     names = report.setup.factor_names
     if structure.clearly_above_chance is not None:
-        gone = gone & ~structure.clearly_above_chance.any(axis=0)
+        gone = gone & ~(structure.clearly_above_chance | structure.maybe_more).any(axis=0)
     lost = tuple(n for k, n in enumerate(names) if gone[k] and n not in told and not _leaves_a_trace(report, k))
     if not lost:
         return []

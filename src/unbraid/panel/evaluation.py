@@ -22,7 +22,7 @@ from unbraid._version import __version__
 from unbraid.evidence.dependence import FactorDependence, factor_dependence
 from unbraid.evidence.information import Binning
 from unbraid.interpret.chance import score_notes
-from unbraid.interpret.dependence import dependence_note, dependence_notes
+from unbraid.interpret.dependence import dependence_note, dependence_notes, moves_much, read_instead
 from unbraid.interpret.diagnosis import diagnose
 from unbraid.metrics import Metric
 from unbraid.panel.memory import check_panel, size_of
@@ -40,6 +40,8 @@ REPLICATE_DECIMALS = 9
 #: With this many shuffles, a score at chance exceeds all of them with probability 1/20.
 ENOUGH_NULLS = 19
 POINT, REPLICATE, NULL = range(3)
+#: Trees of the scores that are added for dependent factors, and the most rows times regressions of their fits.
+ADDED_TREES, MOST_ADDED, FEWEST_ADDED_ROWS = 10, 200_000, 500
 
 
 def evaluate(
@@ -67,8 +69,9 @@ def evaluate(
     Metrics that need the same evidence share it. Every score gets a 95 % interval (counts and fits are
     repeated on random halves of the rows) and a null: what the same codes score once the factors are shuffled
     (for label-free metrics: once every code is shuffled on its own). A metric that fails leaves a
-    reason and does not stop the others. Every two factors are tested for dependence, and scores that it misleads
-    say so. ``findings`` say in sentences how the codes encode the factors, as far as the evidence shows it.
+    reason and does not stop the others. Factors are tested for dependence; scores that it moves materially say so, and
+    where it moves most of them, the default panel adds the scores that stay valid. ``findings`` say in sentences how
+    the codes encode the factors, as far as the evidence shows it.
 
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
@@ -120,17 +123,31 @@ def evaluate(
     check_panel(size_of(rep), plans, n_jobs=workers.n, refits=intervals or nulls, memory=memory)
     started = time.perf_counter()
     tests = partial(factor_dependence, rep, np.random.default_rng([seed, zlib.crc32(b"dependence")]))
-    tasks = [(plan, task) for plan in plans for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
-    with threadpool_limits(1), track(1 + len(tasks), progress, doing=f"scoring {name}") as bar:
-        dependence, *outcomes = _run([tests, *(task for _, task in tasks)], workers, bar)
-    by_plan = list(zip((plan for plan, _ in tasks), outcomes, strict=True))
-    found = [_gathered(plan, [outcome for owner, outcome in by_plan if owner is plan]) for plan in plans]
+
+    def gather(
+        plans: list[EvidencePlan], *first: Callable[[], Any], intervals: bool = intervals, nulls: bool = nulls
+    ) -> tuple[list[Any], list[Gathered]]:
+        tasks = [(plan, task) for plan in plans for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
+        with threadpool_limits(1), track(len(first) + len(tasks), progress, doing=f"scoring {name}") as bar:
+            outcomes = _run([*first, *(task for _, task in tasks)], workers, bar)
+        by_plan = list(zip((plan for plan, _ in tasks), outcomes[len(first) :], strict=True))
+        return outcomes[: len(first)], [
+            _gathered(plan, [outcome for owner, outcome in by_plan if owner is plan]) for plan in plans
+        ]
+
+    (dependence,), found = gather(plans, tests)
+    methods = {name: one.plan.source.interval_method for one in found for name in one.point.scores} if intervals else {}
+    if metrics == "default" and moves_much((metric.name for metric in chosen), dependence):
+        added, light = _for_dependence(chosen, rep)
+        found += gather(plan_evidence(added, shared, light), intervals=False, nulls=False)[1]
+        chosen = resolve_metrics([metric.name for metric in (*chosen, *added)])
+        sentence = f"Added for dependent factors, without intervals: {', '.join(metric.name for metric in added)}."
+        notes = (*notes, Note.of(NoteKind.DEPENDENT_FACTORS, sentence))
     seconds = time.perf_counter() - started
     for one in found:
         failures |= one.point.errors
     order = [metric.name for metric in chosen]
     scores = {name: _finish(one, name, rep, dependence) for name in order for one in found if name in one.point.scores}
-    methods = {name: one.plan.source.interval_method for one in found for name in one.point.scores} if intervals else {}
     report = Report(
         scores=scores,
         failures={name: failures[name] for name in order if name in failures},
@@ -157,6 +174,22 @@ def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Met
         return chosen, ()
     sentence = f"Left out, for want of labelled factors ({rep.n_factors} given): {', '.join(left_out)}."
     return [metric for metric in chosen if metric.name not in left_out], (Note.of(NoteKind.LEFT_OUT, sentence),)
+
+
+def _for_dependence(chosen: list[Metric], rep: Representation) -> tuple[list[Metric], dict[str, dict[str, int]]]:
+    """Return the scores to read where factors depend on each other, with options that keep them cheap.
+
+    They fit a regression for every code and factor, so that many codes leave fewer rows to each.
+    """
+    names = read_instead(metric.name for metric in chosen if metric.misled_by_dependence)
+    added = [metric for metric in resolve_metrics(names) if metric not in chosen]
+    n_rows = max(FEWEST_ADDED_ROWS, MOST_ADDED // (2 * (rep.n_codes + 1) * (rep.n_factors + 1)))
+    light = {"n_trees": ADDED_TREES, "max_rows": n_rows}
+    families = {metric.family: metric for metric in added}
+    return added, {
+        family: {key: value for key, value in light.items() if key in metric.option_names}
+        for family, metric in families.items()
+    }
 
 
 def _unsupported(metric: Metric, rep: Representation) -> str | None:

@@ -11,7 +11,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.text import clip, count, listing, number, short
 from unbraid.evidence.dependence import FactorDependence
 from unbraid.evidence.subspaces.options import Subspaces
-from unbraid.interpret.dependence import distrusted, metrics_to_ask_for, read_instead
+from unbraid.interpret.dependence import MOVES_NOTHING, distrusted, expected_move, metrics_to_ask_for, read_instead
 from unbraid.interpret.summary import Doubt
 from unbraid.metrics import METRICS
 from unbraid.metrics._orthogonality import loss_curves, padded_columns
@@ -21,6 +21,8 @@ from unbraid.results.report import Report
 
 #: Factors of the table of dependence.
 MAX_FACTORS = 20
+#: Triples of factors in its sentence.
+MOST_TRIPLES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +47,18 @@ class DependenceView:
 def dependence_view(report: Report) -> DependenceView | None:
     """Return the section, or ``None`` where no factors depend on each other or that was not tested."""
     found = report.dependence
-    if found is None or not found.dependent_pairs:
+    if found is None or not found.found:
         return None
     reasons: dict[str, list[str]] = {}
     doubted = distrusted(report.scores, found)
     for name, reason in doubted.items():
-        reasons.setdefault(reason, []).append(METRICS[name].title)
+        move = expected_move(METRICS[name], found)
+        by = "" if move is None else f" (by about {move:+.2f})"
+        reasons.setdefault(reason, []).append(f"{METRICS[name].title}{by}")
     better = read_instead(doubted)
     asked = metrics_to_ask_for(better, report.scores)
     return DependenceView(
-        sentence=_sentence(found),
+        sentence=_sentence(found) + ("" if doubted else f" {MOVES_NOTHING}"),
         grid=_grid(report, found),
         doubts=tuple(
             Doubt(text=reason[0].upper() + reason[1:], about=tuple(titles)) for reason, titles in reasons.items()
@@ -66,10 +70,12 @@ def dependence_view(report: Report) -> DependenceView | None:
 
 def _sentence(found: FactorDependence) -> str:
     n_tied, n_pairs = len(found.dependent_pairs), len(found.pairs)
+    triples = [f"{listing(triple.names)} ({triple.strength:.2f})" for triple in found.triples[:MOST_TRIPLES]]
+    beyond = f" Together, but not in pairs, depend: {'; '.join(triples)}." if triples else ""
     return (
         f"{n_tied} of {count(n_pairs, 'pair')} of factors depend on each other by a permutation test with "
         f"{found.n_shuffles} shuffles; were all factors independent, the chance of any such finding would be at most "
-        f"{100 * found.level:g} %."
+        f"{100 * found.level:g} %.{beyond}"
     )
 
 
