@@ -98,6 +98,7 @@ class Source:
             is measured again on other draws of the held-out rows.
         lighten: Options to use for replicates and nulls, where a lighter fit estimates the spread as well.
         max_replicate_rows: Replicates and nulls use at most this many rows.
+        max_null_rows: Nulls use at most this many rows, where the chance level hardly depends on their number.
         extrapolates: Scores depend on the number of rows, with a bias that falls as one over their number: the panel
             extrapolates the score to many rows, from the score of all rows and the mean of its replicates on halves.
         bias_order: Where the score is extrapolated, the power of one over the number of rows with which its bias falls.
@@ -120,6 +121,7 @@ class Source:
     redraw: Callable[..., list[Any]] | None = None
     lighten: Callable[[Any], Any] | None = None
     max_replicate_rows: int | None = None
+    max_null_rows: int | None = None
     extrapolates: bool = False
     bias_order: float = 1.0
     label_free: bool = False

@@ -348,10 +348,11 @@ def _replicate_rows(plan: EvidencePlan, rep: Representation) -> int:
 
 def _null(plan: EvidencePlan, rep: Representation, rng: np.random.Generator, workers: Workers) -> tuple[Draw, ...]:
     """Gather on shuffled factors, or shuffled codes for evidence without labels."""
-    limit = plan.source.max_replicate_rows
-    if limit is not None and rep.n_samples > limit:
+    source = plan.source
+    limit = min((limit for limit in (source.max_replicate_rows, source.max_null_rows) if limit), default=rep.n_samples)
+    if rep.n_samples > limit:
         rep = rep.take(np.sort(rng.permutation(rep.n_samples)[:limit]))
-    shuffled = rep.with_shuffled_codes(rng) if plan.source.label_free else rep.with_shuffled_factors(rng)
+    shuffled = rep.with_shuffled_codes(rng) if source.label_free else rep.with_shuffled_factors(rng)
     return _draws(plan, lambda: [_gather(plan, shuffled, rng, workers, light=True)])
 
 
