@@ -38,6 +38,18 @@ ALLOWED = {
         "audit",
         "study",
     },
+    "explorer": {
+        "_base",
+        "representation",
+        "data",
+        "models",
+        "evidence",
+        "results",
+        "interpret",
+        "panel",
+        "manifold",
+        "study",
+    },
     "reproduce": {
         "_base",
         "representation",
@@ -70,6 +82,7 @@ ALLOWED = {
         "audit",
         "study",
         "report",
+        "explorer",
         "reproduce",
     },
 }

@@ -99,3 +99,16 @@ def json_file(json: str | None) -> Path | None:
     if json.startswith("-"):
         raise ValueError(f"json must be a file or -, got {json!r}.")
     return Path(json)
+
+
+def read_pairs(argument: str, text: str | None) -> dict[str, str] | None:
+    """Read ``a=b,c=d``, or nothing where nothing was given."""
+    if text is None:
+        return None
+    pairs = {}
+    for part in text.split(","):
+        name, equals, value = part.strip().partition("=")
+        if not equals:
+            raise ValueError(f"{argument} must be name=value separated by commas, got {part.strip()!r}.")
+        pairs[name] = value
+    return pairs

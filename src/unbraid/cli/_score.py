@@ -8,7 +8,15 @@ from cyclopts import Parameter
 
 from unbraid._base.checks import check_at_least
 from unbraid._base.text import printable
-from unbraid.cli._io import check_outputs, check_pair, check_writable, distinct_names, json_file, read_all
+from unbraid.cli._io import (
+    check_outputs,
+    check_pair,
+    check_writable,
+    distinct_names,
+    json_file,
+    read_all,
+    read_pairs,
+)
 from unbraid.cli._table import print_comparison, print_report
 from unbraid.comparison.result import Comparison, compare
 from unbraid.data import example
@@ -102,7 +110,7 @@ def score(
     files = [file, *others]
     check_outputs([*files, *([factors] if factors else [])], json, csv, report)
     resolve_metrics(metrics)
-    names, given = distinct_names(files), _pairs("kinds", kinds)
+    names, given = distinct_names(files), read_pairs("kinds", kinds)
     check_pair(files, factors)
     kept = None if only is None else [part.strip() for part in only.split(",")]
 
@@ -159,19 +167,6 @@ def _notes(result: Report | Comparison) -> list[str]:
         for note in report.notes:
             about.setdefault(note, []).append(name)
     return [note if len(names) == len(result) else f"{', '.join(names)}: {note}" for note, names in about.items()]
-
-
-def _pairs(argument: str, text: str | None) -> dict[str, str] | None:
-    """Read ``a=b,c=d``."""
-    if text is None:
-        return None
-    pairs = {}
-    for part in text.split(","):
-        name, equals, value = part.strip().partition("=")
-        if not equals:
-            raise ValueError(f"{argument} must be name=value separated by commas, got {part.strip()!r}.")
-        pairs[name] = value
-    return pairs
 
 
 def _options(entries: tuple[str, ...]) -> dict[str, dict[str, Any]]:

@@ -11,6 +11,7 @@ from unbraid import data as sets
 from unbraid._base.files import write_atomically, write_text
 from unbraid._base.optional import require
 from unbraid._base.progress import bar_or_lines
+from unbraid._base.record import write_json
 from unbraid.representation.files import save
 
 #: What ``--preset tiny`` asks for, unless told otherwise.
@@ -67,7 +68,7 @@ def train(
     One model is one member of an ensemble. The output folder gets `ensemble.pt`, a checkpoint from which the same
     command continues (`group_N/ensemble.pt` where not all members fit in memory at once); for each member `N`, its
     codes and factors, `codes_N.npz`, for `unbraid score`, and images along each code, `traversals_N.png`; and
-    `decoder.py` for `unbraid manifold`.
+    `decoder.py` for `unbraid manifold`. `data.json` names the data set, for `unbraid explore`.
 
     Models and their hyperparameters: `vae`; `beta_vae` (beta); `annealed_vae` (gamma, capacity, capacity_steps);
     `factor_vae` (gamma); `beta_tcvae` (beta); `dip_vae_i` and `dip_vae_ii` (off_diagonal, diagonal);
@@ -160,6 +161,7 @@ def train(
     decoders = "\n".join(f"member_{m} = ensemble[{m}].decoder" for m in trained)
     text = DECODER_FILE.format(n_codes=sizes["n_codes"], first=trained[0], members=decoders)
     write_text(out / "decoder.py", text)
+    write_json({"data": data, "n_rows": len(dataset)}, out / "data.json")
     if before:
         print(f"note: {_went_on(out, before, sizes['n_steps'])}", file=sys.stderr)
     print(f"wrote {out}; next: unbraid score {out / f'codes_{trained[0]}.npz'}", file=sys.stderr)
@@ -172,6 +174,7 @@ def _check_not_theirs(out: Path, n_members: int, *, has_run: bool) -> None:
         ValueError: With the first such file.
     """
     numbered = [out / name for m in range(n_members) for name in (f"codes_{m}.npz", f"traversals_{m}.png")]
+    numbered.append(out / "data.json")
     theirs = [] if has_run else [path for path in numbered if path.exists()]
     if (out / "decoder.py").exists() and not (has_run and _is_written_here(out / "decoder.py")):
         theirs.insert(0, out / "decoder.py")

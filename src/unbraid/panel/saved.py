@@ -99,6 +99,15 @@ def read_reports(path: str | Path) -> dict[str, Report]:
         raise ValueError(f"{path} is not a report: it does not hold JSON{_not_json(file, error)}.") from error
     except RecursionError as error:
         raise ValueError(f"{path} is not a report: its JSON is nested too deeply.") from error
+    return reports_in(data, path)
+
+
+def reports_in(data: Any, path: str | Path) -> dict[str, Report]:
+    """Return the reports in decoded JSON; ``path`` is where it is from, for messages.
+
+    Raises:
+        ValueError: Not a report, or one of another layout.
+    """
     several = isinstance(data, dict) and isinstance(data.get("reports"), dict)
     parts = list(data["reports"].items()) if several else [("", data)]
     if not parts:

@@ -1,0 +1,97 @@
+// The shell: which model, which view, which theme.
+import { ask } from "app/net";
+import { make, options } from "app/dom";
+import { Decoder } from "app/decoder";
+import { Look } from "app/look";
+
+const content = document.getElementById("content");
+const tabs = document.getElementById("tabs");
+const model = document.getElementById("model");
+const notes = document.getElementById("notes");
+const theme = document.getElementById("theme");
+const state = { session: null, subject: null, view: "", open: null, row: null };
+
+const VIEWS = {
+  look: { title: "Codes and factors", there: () => state.subject?.n_rows > 0 },
+  decoder: { title: "Decoder", there: () => Boolean(state.subject?.decoder) },
+};
+
+function fail(error) {
+  notes.hidden = false;
+  notes.textContent = error.message;
+}
+
+function tell(sentences) {
+  notes.hidden = !sentences.length;
+  notes.textContent = sentences.join(" ");
+}
+
+async function openSubject(id, view) {
+  state.subject = id ? await ask("subject", { id }) : null;
+  if (id) model.value = id;
+  tell(state.subject?.notes || []);
+  const possible = Object.keys(VIEWS).filter((name) => VIEWS[name].there());
+  show(possible.includes(view) ? view : possible.includes(state.view) ? state.view : possible[0]);
+}
+
+async function show(view) {
+  state.view = view;
+  tabs.replaceChildren(
+    ...Object.entries(VIEWS)
+      .filter(([, one]) => one.there())
+      .map(([name, one]) =>
+        make("button", { type: "button", text: one.title, "aria-current": name === view ? "page" : null, onclick: () => show(name) }),
+      ),
+  );
+  tabs.hidden = tabs.children.length < 2;
+  state.open?.stop?.();
+  state.open = null;
+  content.replaceChildren();
+  document.documentElement.dataset.view = view || "";
+  if (!view) return;
+  try {
+    const made = await VIEWS[view].make();
+    state.open = made;
+    content.replaceChildren(made.root);
+    await made.start();
+  } catch (error) {
+    fail(error);
+  }
+}
+
+VIEWS.look.make = () =>
+  new Look(state.subject, {
+    onDecode: (row) => {
+      state.row = row;
+      show("decoder");
+    },
+  });
+
+VIEWS.decoder.make = () => new Decoder(state.subject, { row: state.row });
+
+function setTheme(dark, kept = true) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  theme.textContent = dark ? "Light theme" : "Dark theme";
+  if (kept) sessionStorage.setItem("theme", dark ? "dark" : "light");
+  state.open?.recolour?.();
+}
+
+const system = matchMedia("(prefers-color-scheme: dark)");
+setTheme(sessionStorage.getItem("theme") ? sessionStorage.getItem("theme") === "dark" : system.matches, false);
+system.addEventListener("change", () => {
+  if (!sessionStorage.getItem("theme")) setTheme(system.matches, false);
+});
+theme.addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
+model.addEventListener("change", () => openSubject(model.value, state.view).catch(fail));
+
+async function start() {
+  state.session = await ask("session");
+  const { title, subjects } = state.session;
+  document.getElementById("title").textContent = title;
+  document.title = `${title} – Unbraid explorer`;
+  options(model, subjects.map(({ id, label }) => ({ value: id, label })), "m0");
+  document.getElementById("picker").hidden = subjects.length < 2;
+  await openSubject(subjects[0]?.id, "look");
+}
+
+start().catch(fail);
