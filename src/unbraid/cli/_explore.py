@@ -2,11 +2,14 @@
 
 import sys
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from unbraid.cli._io import read_pairs
 from unbraid.explorer.opening import OpeningOptions, open_session
 from unbraid.explorer.server import ExplorerServer
+from unbraid.explorer.session import Session
 
 
 def explore(
@@ -87,6 +90,16 @@ def serve(server: ExplorerServer, *, browser: bool) -> None:
         server.run(announce)
     except KeyboardInterrupt:  # the usual end of a server
         print("stopped", file=sys.stderr)
+
+
+@contextmanager
+def watching(session: Session, *, browser: bool) -> Iterator[None]:
+    """Serve a session while work goes on; the address goes to standard error, as results go to standard output."""
+    with ExplorerServer(session) as server:
+        print(f"watch at {server.address}", file=sys.stderr, flush=True)
+        if browser:
+            webbrowser.open(server.address)
+        yield
 
 
 def _shape(text: str) -> tuple[int, ...]:

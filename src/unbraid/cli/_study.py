@@ -6,7 +6,7 @@ import json as jsons
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -82,6 +82,8 @@ def run(
     address: str | None = None,
     data: Path | None = None,
     yes: Flag = False,
+    watch: Flag = False,
+    browser: bool = True,
 ) -> None:
     """Run a study, or what is missing of it in its store.
 
@@ -109,6 +111,10 @@ def run(
         Folder with the files of official data sets.
     yes
         Start even if the estimated cost is large.
+    watch
+        Open `unbraid explore` on the store while the study runs: jobs, failures, and models as they come.
+    browser
+        Open a browser to watch; with `--no-browser`, only print the address.
     """
     from unbraid.study import estimate_cost, load_study, run_study
     from unbraid.study.state import check_torch
@@ -120,10 +126,12 @@ def run(
         print(cost.sentence(workers), file=sys.stderr)
         if cost.is_large and not yes:
             raise ValueError(f"study {study!r} is large; give --yes to start it all the same.")
+        if watch:
+            stack.enter_context(_watching(before, browser=browser))
 
     with _notes_on_stderr():
         spec = load_study(study)
-    with _notes_on_stderr():
+    with _notes_on_stderr(), ExitStack() as stack:
         state = run_study(
             spec,
             store,
@@ -139,6 +147,16 @@ def run(
     print(f"next: unbraid study report {named} --out report.html; unbraid study table {named}", file=sys.stderr)
     if not state.is_complete:
         sys.exit(SOME_FAILED)
+
+
+def _watching(before: StudyStatus, *, browser: bool) -> AbstractContextManager[None]:
+    from unbraid.cli._explore import watching
+    from unbraid.explorer.session import Session
+    from unbraid.explorer.studies import StudyView
+    from unbraid.study import Store
+
+    view = StudyView(Store(before.store.url), before.plan)
+    return watching(Session(view.title, view.entries, study=view, watching=True), browser=browser)
 
 
 def status(

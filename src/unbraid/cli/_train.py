@@ -2,6 +2,7 @@
 
 import re
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,6 +30,8 @@ PUBLISHED: dict[str, Any] = {
     "batch_size": 64,
     "learning_rate": 1e-4,
 }
+#: Checkpoints of a run that is watched, at least.
+N_WATCHED = 20
 #: Rows that are encoded for ``codes_N.npz``.
 N_ENCODED = 10_000
 DECODER_FILE = '''"""The trained decoders, for `unbraid manifold decoder.py:member_{first} --latent-dim {n_codes}`."""
@@ -62,6 +65,8 @@ def train(
     device: str = "cpu",
     at_once: int | None = None,
     overwrite: bool = False,
+    watch: Annotated[bool, Parameter(negative=())] = False,
+    browser: bool = True,
 ) -> None:
     """Train VAEs on data with known factors: one, or many at once.
 
@@ -120,6 +125,11 @@ def train(
         Members to train in parallel; the others follow in groups. As many as fit in memory by default.
     overwrite
         Replace files of these names in the folder that an earlier run did not write.
+    watch
+        Open `unbraid explore` on the run while it trains: losses, reconstructions and traversals of each checkpoint,
+        of which there are at least twenty.
+    browser
+        Open a browser to watch; with `--no-browser`, only print the address.
     """
     require("training", "torch", extra="train")
     from unbraid.models import encode_all
@@ -136,19 +146,21 @@ def train(
         n_members = max(len(members), *(len(value) for value in values.values()), 1)
         _check_not_theirs(out, n_members, has_run=bool(before))
     dataset = sets.load_dataset(data, folder)
-    ensemble = train_ensemble(
-        model,
-        dataset,
-        seeds=members,
-        out=out,
-        checkpoint_every=checkpoint_every,
-        tensorboard=tensorboard,
-        device=device,
-        at_once=at_once,
-        progress=bar_or_lines(),
-        **sizes,
-        **values,
-    )
+    often = max(1, sizes["n_steps"] // N_WATCHED)
+    with _watching(out, dataset, browser=browser) if watch else nullcontext():
+        ensemble = train_ensemble(
+            model,
+            dataset,
+            seeds=members,
+            out=out,
+            checkpoint_every=min(checkpoint_every, often) if watch else checkpoint_every,
+            tensorboard=tensorboard,
+            device=device,
+            at_once=at_once,
+            progress=bar_or_lines(),
+            **sizes,
+            **values,
+        )
     total, distortion, rate = ensemble.history[-1].tolist()
     trained = [m for m, step in enumerate(ensemble.diverged) if step is None]
     reps = encode_all(ensemble.only(trained or [0]), dataset, n=min(N_ENCODED, len(dataset)))
@@ -164,7 +176,16 @@ def train(
     write_json({"data": data, "n_rows": len(dataset)}, out / "data.json")
     if before:
         print(f"note: {_went_on(out, before, sizes['n_steps'])}", file=sys.stderr)
-    print(f"wrote {out}; next: unbraid score {out / f'codes_{trained[0]}.npz'}", file=sys.stderr)
+    print(f"wrote {out}; next: unbraid score {out / f'codes_{trained[0]}.npz'}, unbraid explore {out}", file=sys.stderr)
+
+
+def _watching(out: Path, dataset: Any, *, browser: bool) -> AbstractContextManager[None]:
+    from unbraid.cli._explore import watching
+    from unbraid.explorer.runs import RunView
+    from unbraid.explorer.session import Session
+
+    view = RunView(out, dataset)
+    return watching(Session(f"training in {out.name}", view.entries, run=view, watching=True), browser=browser)
 
 
 def _check_not_theirs(out: Path, n_members: int, *, has_run: bool) -> None:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from unbraid._base.arrays import FloatArray
+from unbraid._base.arrays import ByteArray, FloatArray
 from unbraid._base.gif import gif
 from unbraid._base.images import png
 from unbraid._base.record import finite
@@ -63,6 +63,7 @@ class Answers:
             Route("/api/column", _guarded(self._column)),
             Route("/api/picture", _guarded(self._picture)),
             Route("/api/portrait", _guarded(self._portrait)),
+            Route("/api/reconstructions", _guarded(self._reconstructions)),
             Route("/api/decode", self._posted(self._decode), methods=["POST"]),
             Route("/api/export", self._posted(self._export), methods=["POST"]),
         ]
@@ -106,7 +107,10 @@ class Answers:
         return Response(png(self._subject(request).picture(_whole(request, "row"))), media_type="image/png")
 
     def _portrait(self, request: Request) -> Response:
-        return Response(png(self._subject(request).portrait()), media_type="image/png")
+        return _picture_or_none(self._subject(request).portrait)
+
+    def _reconstructions(self, request: Request) -> Response:
+        return _picture_or_none(self._subject(request).reconstructions)
 
     def _posted(self, answer: Callable[[dict[str, Any]], Response]) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
@@ -147,6 +151,14 @@ class Answers:
         if decoder is None:
             raise ValueError("this model has no decoder.")
         return decoder
+
+
+def _picture_or_none(draw: Callable[[], ByteArray]) -> Response:
+    """Return a picture, or an empty answer for a model that has none."""
+    try:
+        return Response(png(draw()), media_type="image/png")
+    except ValueError:
+        return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
 def _codes(given: dict[str, Any]) -> FloatArray:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.arrays import ByteArray, FloatArray, IntArray
+from unbraid.data import FactorDataset
 from unbraid.data.catalogue import DATASETS, load_dataset
 from unbraid.explorer.decoding import PictureDecoder, make_decoder
 from unbraid.explorer.session import SubjectEntry
 from unbraid.explorer.subject import PictureOrigin, RowPictures, Subject
-from unbraid.models.encoding import drawn_rows
+from unbraid.models.encoding import drawn_rows, encode
 from unbraid.representation.files import load
 
 CHECKPOINT = "ensemble.pt"
@@ -23,6 +24,8 @@ CHECKPOINT = "ensemble.pt"
 ABOUT_DATA = "data.json"
 #: Losses of each member in a history, and steps between two entries, as training keeps them.
 PARTS, HISTORY_EVERY = ("loss", "distortion", "rate"), 50
+#: Rows that are encoded with a model that still trains.
+LIVE_ROWS = 1000
 #: Points of a loss curve.
 MOST_POINTS = 400
 
@@ -32,9 +35,13 @@ def dataset_pictures(name: str, rows: IntArray) -> RowPictures | None:
     if name not in DATASETS:
         return None
     try:
-        opened = load_dataset(name)
+        return pictures_of(load_dataset(name), rows)
     except ValueError:
         return None
+
+
+def pictures_of(opened: FactorDataset, rows: IntArray) -> RowPictures | None:
+    """Return the pictures of rows of a data set, or ``None`` where they are not grey or coloured."""
     channels, height, width = opened.observation_shape
     if channels not in (1, 3):
         return None
@@ -52,12 +59,13 @@ class RunMembers:
     Args:
         folder: Where checkpoints are.
         stamp: When they were written.
+        dataset: Data of the run, where they are known.
     """
 
-    def __init__(self, folder: Path, stamp: tuple[float, ...]) -> None:
+    def __init__(self, folder: Path, stamp: tuple[float, ...], dataset: FactorDataset | None) -> None:
         from unbraid.models import load_models
 
-        self.folder, self.stamp = folder, stamp
+        self.folder, self.stamp, self.dataset = folder, stamp, dataset
         self.ensemble: Any = None
         self.trouble = ""
         try:
@@ -81,12 +89,21 @@ class RunMembers:
         """Return a member with its codes, where these are written, and the pictures of its data."""
         file = self.folder / f"codes_{member}.npz"
         if not file.is_file():
-            note = "The codes of this model are written when training ends."
-            return Subject(key, label, decoder=self._decoder(member), notes=(note,))
+            return self._as_it_trains(member, label, key)
         rep = load(file)
         about = _about_data(self.folder)
         rows = drawn_rows(about["n_rows"], rep.n_samples, 0) if about["n_rows"] >= rep.n_samples else None
         pictures = None if rows is None else dataset_pictures(about["data"], rows)
+        return Subject(key, label, rep=rep, decoder=self._decoder(member, rep.codes), pictures=pictures)
+
+    def _as_it_trains(self, member: int, label: str, key: str) -> Subject:
+        """Return a member as of its last checkpoint, with some rows encoded where the data are known."""
+        if self.dataset is None:
+            note = "The codes of this model are written when training ends."
+            return Subject(key, label, decoder=self._decoder(member), notes=(note,))
+        n_rows = min(LIVE_ROWS, len(self.dataset))
+        rep = encode(self.ensemble[member], self.dataset, n=n_rows)
+        pictures = pictures_of(self.dataset, drawn_rows(len(self.dataset), n_rows, 0))
         return Subject(key, label, rep=rep, decoder=self._decoder(member, rep.codes), pictures=pictures)
 
     def _decoder(self, member: int, codes: FloatArray | None = None) -> PictureDecoder:
@@ -108,10 +125,11 @@ class RunView:
 
     Args:
         folder: Where its checkpoints are.
+        dataset: Its data, to encode rows with as it trains.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, dataset: FactorDataset | None = None) -> None:
+        self.folder, self.dataset = folder, dataset
         self._lock = threading.Lock()
         self._members: RunMembers | None = None
 
@@ -121,20 +139,20 @@ class RunView:
         stamp = tuple(file.stat().st_mtime for file in files)
         with self._lock:
             if self._members is None or self._members.stamp != stamp:
-                self._members = RunMembers(self.folder, stamp)
+                self._members = RunMembers(self.folder, stamp, self.dataset)
             return self._members
 
     def entries(self) -> list[SubjectEntry]:
         """Return an entry for each member that did not diverge."""
+        members = self.members()
+        version = max(members.stamp, default=0.0)
         return [
-            SubjectEntry(label=label, load=partial(self._subject, m, label)) for m, label in self.members().labels()
+            SubjectEntry(label=label, load=partial(members.subject, m, label), version=version)
+            for m, label in members.labels()
         ]
 
-    def _subject(self, member: int, label: str, key: str) -> Subject:
-        return self.members().subject(member, label, key)
-
     def about(self) -> dict[str, Any]:
-        """Return losses of all members, reconstructions and traversals are decoded by the page."""
+        """Return the losses of all members, and which of them can be shown."""
         members = self.members()
         if members.ensemble is None:
             return {"state": "waiting", "note": members.trouble, "members": []}

@@ -23,10 +23,12 @@ class SubjectEntry:
     Attributes:
         label: Its name on the page.
         load: Makes the subject, given its key.
+        version: Changes when the subject has to be made anew, such as after a checkpoint.
     """
 
     label: str
     load: Callable[[str], Subject]
+    version: float = 0.0
 
 
 class Live(Protocol):
@@ -58,7 +60,7 @@ class Session:
     ) -> None:
         self.title, self.study, self.run, self.watching = title, study, run, watching
         self._entries = entries
-        self._kept: OrderedDict[str, tuple[Subject, FindingsJob]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[float, Subject, FindingsJob]] = OrderedDict()
         self._lock = threading.RLock()
 
     @property
@@ -84,21 +86,22 @@ class Session:
             KeyError: No such subject.
             ValueError: It cannot be read.
         """
-        return self._opened(key)[0]
+        return self._opened(key)[1]
 
     def findings(self, key: str) -> FindingsJob:
         """Return the findings of a subject by its key."""
-        return self._opened(key)[1]
+        return self._opened(key)[2]
 
-    def _opened(self, key: str) -> tuple[Subject, FindingsJob]:
+    def _opened(self, key: str) -> tuple[float, Subject, FindingsJob]:
         with self._lock:
-            if key not in self._kept:
-                entries = self.entries
-                number = int(key[1:]) if key[:1] == "m" and key[1:].isascii() and key[1:].isdigit() else -1
-                if not 0 <= number < len(entries):
-                    raise KeyError(key)
+            entries = self.entries
+            number = int(key[1:]) if key[:1] == "m" and key[1:].isascii() and key[1:].isdigit() else -1
+            if not 0 <= number < len(entries):
+                raise KeyError(key)
+            version = entries[number].version
+            if key not in self._kept or self._kept[key][0] != version:
                 subject = entries[number].load(key)
-                self._kept[key] = (subject, FindingsJob(subject))
+                self._kept[key] = (version, subject, FindingsJob(subject))
                 while len(self._kept) > MOST_KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(key)

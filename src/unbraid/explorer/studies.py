@@ -17,7 +17,7 @@ from unbraid.explorer.session import SubjectEntry
 from unbraid.explorer.subject import Subject
 from unbraid.representation.files import load
 from unbraid.representation.representation import Representation
-from unbraid.study.plan import Model
+from unbraid.study.plan import Model, Plan
 from unbraid.study.state import StudyStatus, status
 from unbraid.study.store import Store, factors_name
 from unbraid.study.table import pivot
@@ -28,13 +28,13 @@ class StudyView:
 
     Args:
         store: Its store.
-        study: Its name, where the store has several.
+        study: Its name, where the store has several, or its plan, where nothing is there yet.
 
     Raises:
         ValueError: No study in the store, or several and none is named.
     """
 
-    def __init__(self, store: Store, study: str | None = None) -> None:
+    def __init__(self, store: Store, study: str | Plan | None = None) -> None:
         self.store = store
         self.plan = status(store, study).plan
         self.title = f"study {self.plan.study.name}"

@@ -222,6 +222,14 @@ class Subject:
             moved[place, :, j] = np.linspace(low[j], high[j], n_steps)
         return sheet(self.decoder.pictures(moved.reshape(-1, len(start))), n_steps)
 
+    def reconstructions(self, n_rows: int = 8) -> ByteArray:
+        """Return a sheet of rows of the data, and below them what the decoder makes of their codes."""
+        if self.decoder is None or self.pictures is None or self.pictures.origin is not PictureOrigin.DATA:
+            raise ValueError(f"{self.label} has no pictures of data, or no decoder.")
+        rows = self.rows[np.linspace(0, len(self.rows) - 1, n_rows).astype(int)]
+        decoded = self.decoder.pictures(self._rep().codes[rows])
+        return sheet(np.concatenate([self.pictures.of(rows), decoded]), n_rows)
+
     def sliders(self) -> dict[str, Any]:
         """Return the range of each code, and where to start."""
         if self.rep is None:
@@ -252,11 +260,10 @@ class Subject:
         moves = np.linalg.pinv(axes, rcond=LEAST_APART)
         places = codes @ axes
         low, high = np.quantile(places, [0.01, 0.99], axis=0)
-        counts = {k: sum(one == k for one, _ in listed) for k, _ in listed}
         return [
             {
                 "factor": k,
-                "label": self.rep.factor_names[k] + (f", axis {a + 1}" if counts[k] > 1 else ""),
+                "label": self.rep.factor_names[k] + (f", axis {_nth(listed, i)}" if a else ""),
                 "weight": float(found.weights[k][a]),
                 "axis": axes[:, i].tolist(),
                 "move": moves[i].tolist(),
@@ -297,6 +304,11 @@ def _listed_axes(found: Subspaces) -> list[tuple[int, int]]:
         if np.linalg.norm(rest) > 0.5:
             listed.append((k, a))
     return sorted(listed)
+
+
+def _nth(listed: list[tuple[int, int]], place: int) -> int:
+    """Return the number of an axis among the listed axes of its factor, from 1."""
+    return 1 + sum(k == listed[place][0] for k, _ in listed[:place])
 
 
 def _about_factor(factor: Factor) -> dict[str, Any]:

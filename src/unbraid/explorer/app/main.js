@@ -1,8 +1,11 @@
 // The shell: which model, which view, which theme.
 import { ask } from "app/net";
 import { make, options } from "app/dom";
+import { Compare } from "app/compare";
 import { Decoder } from "app/decoder";
 import { Look } from "app/look";
+import { Run } from "app/run";
+import { Study } from "app/study";
 
 const content = document.getElementById("content");
 const tabs = document.getElementById("tabs");
@@ -12,8 +15,11 @@ const theme = document.getElementById("theme");
 const state = { session: null, subject: null, view: "", open: null, row: null };
 
 const VIEWS = {
+  study: { title: "Study", there: () => state.session.has_study },
+  run: { title: "Training", there: () => state.session.has_run },
   look: { title: "Codes and factors", there: () => state.subject?.n_rows > 0 },
   decoder: { title: "Decoder", there: () => Boolean(state.subject?.decoder) },
+  compare: { title: "Compare", there: () => state.session.subjects.length > 1 },
 };
 
 function fail(error) {
@@ -31,7 +37,7 @@ async function openSubject(id, view) {
   if (id) model.value = id;
   tell(state.subject?.notes || []);
   const possible = Object.keys(VIEWS).filter((name) => VIEWS[name].there());
-  show(possible.includes(view) ? view : possible.includes(state.view) ? state.view : possible[0]);
+  await show(possible.includes(view) ? view : possible.includes(state.view) ? state.view : possible[0]);
 }
 
 async function show(view) {
@@ -69,6 +75,16 @@ VIEWS.look.make = () =>
 
 VIEWS.decoder.make = () => new Decoder(state.subject, { row: state.row });
 
+VIEWS.study.make = () => new Study({ watching: state.session.watching, onOpen: (id) => openSubject(id, "look").catch(fail) });
+VIEWS.run.make = () => new Run({ watching: state.session.watching, onOpen: (id) => openRun(id).catch(fail) });
+VIEWS.compare.make = () => new Compare(state.session.subjects, state.subject?.id ?? state.session.subjects[0].id);
+
+// Members of a run that is going on may have come since the page was opened.
+async function openRun(id) {
+  await readSession(id);
+  await openSubject(id, "decoder");
+}
+
 function setTheme(dark, kept = true) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   theme.textContent = dark ? "Light theme" : "Dark theme";
@@ -84,13 +100,22 @@ system.addEventListener("change", () => {
 theme.addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
 model.addEventListener("change", () => openSubject(model.value, state.view).catch(fail));
 
-async function start() {
+async function readSession(chosen) {
   state.session = await ask("session");
   const { title, subjects } = state.session;
   document.getElementById("title").textContent = title;
   document.title = `${title} – Unbraid explorer`;
-  options(model, subjects.map(({ id, label }) => ({ value: id, label })), "m0");
+  options(model, subjects.map(({ id, label }) => ({ value: id, label })), chosen);
   document.getElementById("picker").hidden = subjects.length < 2;
+}
+
+async function start() {
+  await readSession("m0");
+  const { subjects, has_study: hasStudy, has_run: hasRun, watching } = state.session;
+  if (hasStudy || (hasRun && watching)) {
+    show(hasStudy ? "study" : "run");
+    return;
+  }
   await openSubject(subjects[0]?.id, "look");
 }
 
