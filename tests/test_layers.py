@@ -27,6 +27,7 @@ ALLOWED = {
     "study": {"_base", "representation", "data", "models", "probes", "results", "metrics", "panel", "downstream"},
     "report": {
         "_base",
+        "representation",
         "probes",
         "evidence",
         "results",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from unbraid.cli._io import read_pairs
+from unbraid.cli._io import read_pairs, read_shape
 from unbraid.explorer.opening import OpeningOptions, open_session
 from unbraid.explorer.server import ExplorerServer
 from unbraid.explorer.session import Session
@@ -65,7 +65,7 @@ def explore(
     browser
         Open a browser at the address; with `--no-browser`, only print it.
     """
-    shape = None if image is None else _shape(image)
+    shape = None if image is None else read_shape(image)
     options = OpeningOptions(
         factors=factors,
         kinds=read_pairs("kinds", kinds),
@@ -100,10 +100,3 @@ def watching(session: Session, *, browser: bool) -> Iterator[None]:
         if browser:
             webbrowser.open(server.address)
         yield
-
-
-def _shape(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.lower().split("x"))
-    except ValueError as error:
-        raise ValueError(f"image must be a shape such as 28x28 or 3x64x64, got {text!r}.") from error

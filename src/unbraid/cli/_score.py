@@ -1,6 +1,7 @@
 """``unbraid score`` and ``unbraid demo``."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from unbraid.cli._io import (
     json_file,
     read_all,
     read_pairs,
+    read_shape,
 )
 from unbraid.cli._table import print_comparison, print_report
 from unbraid.comparison.result import Comparison, compare
@@ -26,6 +28,7 @@ from unbraid.panel.plan import resolve_metrics
 from unbraid.representation.files import load
 from unbraid.representation.representation import Representation
 from unbraid.results.report import Report
+from unbraid.results.strips import FactorStrips
 
 
 def score(
@@ -45,6 +48,8 @@ def score(
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     csv: Path | None = None,
     report: Path | None = None,
+    decoder: str | None = None,
+    image: str | None = None,
     code_columns: str = "code_*",
     factor_columns: str = "factor_*",
 ) -> None:
@@ -67,6 +72,8 @@ def score(
         unbraid score codes.npy --factors labels.npy --option dci_forest.n_trees=100
 
         unbraid score vae.npz flow.npz --metrics dci_es --report compared.html
+
+        unbraid score codes.npz --decoder model.py:decoder --report report.html
 
     Parameters
     ----------
@@ -102,6 +109,10 @@ def score(
         Write the table as CSV.
     report
         Write a self-contained HTML page.
+    decoder
+        Decoder of the codes, as `FILE.py:NAME`, which is run: the page then shows what it draws along each factor.
+    image
+        Shape of an image, such as `28x28` or `3x64x64`, where outputs of the decoder are flat.
     code_columns
         Columns of a table that are codes: names and patterns, separated by commas.
     factor_columns
@@ -113,10 +124,14 @@ def score(
     names, given = distinct_names(files), read_pairs("kinds", kinds)
     check_pair(files, factors)
     kept = None if only is None else [part.strip() for part in only.split(",")]
+    if decoder is not None and (others or report is None):
+        raise ValueError("decoder must go with one file and --report, on which its pictures are shown.")
 
     def read(path: Path) -> Representation:
         return load(path, factors, code_columns=code_columns, factor_columns=factor_columns, kinds=given, only=kept)
 
+    reps = read_all(files, read)
+    shown = None if decoder is None else _decoder(decoder, reps[0], image)
     results = {
         name: evaluate(
             rep,
@@ -130,14 +145,32 @@ def score(
             nulls=nulls,
             name=name,
         )
-        for name, rep in zip(names, read_all(files, read), strict=True)
+        for name, rep in zip(names, reps, strict=True)
     }
     if not any(result.scores for result in results.values()):
         raise ValueError(next(reason for result in results.values() for reason in result.failures.values()))
-    _write(compare(results) if others else results[names[0]], json, csv, report)
+    strips = None if shown is None else shown(results[names[0]])
+    _write(compare(results) if others else results[names[0]], json, csv, report, strips)
 
 
-def _write(result: Report | Comparison, json: str | None, csv: Path | None, report: Path | None) -> None:
+def _decoder(address: str, rep: Representation, image: str | None) -> Callable[[Report], FactorStrips]:
+    """Try the decoder at once, and return what makes its strips once the axes of the factors are known."""
+    from unbraid.explorer.opening import named_decoder
+    from unbraid.explorer.strips import factor_strips
+
+    ready = named_decoder(address, rep, image=None if image is None else read_shape(image))
+    if ready.layout is None:
+        raise ValueError("decoder must return pictures; give --image, such as 28x28, where its outputs are flat.")
+    return lambda result: factor_strips(rep, result, ready)
+
+
+def _write(
+    result: Report | Comparison,
+    json: str | None,
+    csv: Path | None,
+    report: Path | None,
+    strips: FactorStrips | None = None,
+) -> None:
     if json == "-":
         print(result.to_json())
     elif isinstance(result, Comparison):
@@ -153,7 +186,7 @@ def _write(result: Report | Comparison, json: str | None, csv: Path | None, repo
     if csv is not None:
         written.append(str(result.to_csv(csv)))
     if report is not None:
-        written.append(str(result.to_html(report)))
+        written.append(str(result.to_html(report, strips=strips) if strips else result.to_html(report)))
     for name in written:
         print(f"wrote {printable(name)}", file=sys.stderr)
 

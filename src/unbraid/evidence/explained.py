@@ -10,6 +10,8 @@ from unbraid.representation.representation import Representation
 
 #: Groups that a factor of many values is cut into.
 N_GROUPS = 24
+#: Codes that are looked at together.
+AT_ONCE = 256
 #: Rows that are enough for two digits.
 ENOUGH_ROWS = 20_000
 
@@ -48,16 +50,20 @@ def factor_groups(factor: Factor, n_groups: int = N_GROUPS) -> IntArray:
 
 def _of_factor(codes: FloatArray, factor: Factor) -> FloatArray:
     groups = factor_groups(factor)
-    known = groups >= 0
-    z, labels = codes[known], groups[known]
-    _, labels, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    n_rows, n_groups = len(z), len(counts)
-    if n_rows <= n_groups or n_groups < 2:
+    rows = np.argsort(groups, kind="stable")[int((groups < 0).sum()) :]
+    counts = np.unique(groups[rows], return_counts=True)[1]
+    if len(rows) <= len(counts) or len(counts) < 2:
         return np.zeros(codes.shape[1])
-    z = z - z.mean(axis=0)
-    order = np.argsort(labels, kind="stable")
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    sums = np.add.reduceat(z[order], starts, axis=0)
+    parts = [_of_codes(codes[rows, j : j + AT_ONCE], starts, counts) for j in range(0, codes.shape[1], AT_ONCE)]
+    return np.concatenate(parts)
+
+
+def _of_codes(z: FloatArray, starts: IntArray, counts: IntArray) -> FloatArray:
+    """Return the share of some codes, whose rows are sorted by group."""
+    n_rows, n_groups = len(z), len(counts)
+    z = z - z.mean(axis=0)
+    sums = np.add.reduceat(z, starts, axis=0)
     total = (z**2).sum(axis=0)
     between = (sums**2 / counts[:, None]).sum(axis=0)
     scale = np.where(total > 0, total, 1.0)

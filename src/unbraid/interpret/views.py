@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -99,7 +99,7 @@ def finding_views(rep: Representation, report: Report) -> tuple[FindingView, ...
         rep: Codes and factors that were scored, or other rows of them.
         report: With findings, and with the axes of factors where these were found.
     """
-    if not rep.factors or rep.n_codes < 1:
+    if not rep.factors or not report.findings:
         return ()
     found = next(iter(report.evidence_of(Subspaces)), None)
     fits = found is not None and found.data.n_codes == rep.n_codes and len(found.data.bases) == rep.n_factors
@@ -131,7 +131,20 @@ def stills(rep: Representation, report: Report, *, n_rows: int = STILL_ROWS) -> 
     if len(rows) > n_rows:
         rows = np.sort(np.random.default_rng(0).choice(rep.n_samples, n_rows, replace=False))
     taken = rep.take(rows)
-    return tuple(Still(view=view, points=_points(taken, view), n_rows=rep.n_samples) for view in first.values())
+    return tuple(
+        Still(view=_rounded(view), points=_round(_points(taken, view)), n_rows=rep.n_samples) for view in first.values()
+    )
+
+
+def _round(points: FloatArray) -> FloatArray:
+    """Round each column to a ten-thousandth of its span, more than a drawing can show."""
+    span = np.nanmax(points, axis=0, initial=0.0) - np.nanmin(points, axis=0, initial=0.0)
+    digits = [4 - int(np.floor(np.log10(one))) if np.isfinite(one) and one > 0 else 4 for one in span]
+    return np.stack([np.round(column, one) for column, one in zip(points.T, digits, strict=True)], axis=1)
+
+
+def _rounded(view: FindingView) -> FindingView:
+    return replace(view, lines=tuple(replace(line, points=_round(line.points)) for line in view.lines))
 
 
 def column_values(rep: Representation, column: ViewColumn) -> FloatArray:

@@ -18,6 +18,7 @@ from unbraid.results.note import Note, NoteKind, as_note
 from unbraid.results.report import LAYOUT, Report
 from unbraid.results.score import Score
 from unbraid.results.setup import Setup
+from unbraid.results.view import Still
 
 Numbers = dict[str, float | None] | None
 #: The layout before evidence, kinds of notes and infinite numbers were written.
@@ -62,6 +63,7 @@ class _SavedReport(msgspec.Struct, kw_only=True):
     note_parts: list[_SavedNote] | None = None
     findings: tuple[Finding, ...] = ()
     evidence: list[_SavedEvidence] = []
+    stills: list[dict[str, Any]] = []
 
 
 def read_reports(path: str | Path) -> dict[str, Report]:
@@ -146,6 +148,7 @@ def _report(data: Any, where: str) -> Report:
         saved = msgspec.convert(data, _SavedReport)
         scores = {name: _score(name, score, saved.meta) for name, score in saved.scores.items()}
         evidence = tuple(map(_evidence, saved.evidence))
+        stills = tuple(msgspec.convert(one, Still, dec_hook=_array) for one in saved.stills)
     except (msgspec.ValidationError, ValueError, LookupError, TypeError) as error:
         raise ValueError(f"{where} is a damaged report: {error}.") from error
     return Report(
@@ -156,6 +159,7 @@ def _report(data: Any, where: str) -> Report:
         evidence=evidence,
         dependence=saved.dependence,
         findings=saved.findings,
+        stills=stills,
         setup=saved.meta,
     )
 

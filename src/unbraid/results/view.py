@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 from unbraid._base.arrays import FloatArray
 
@@ -89,3 +90,15 @@ class Still:
     view: FindingView
     points: FloatArray
     n_rows: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, arrays as lists."""
+        lines = [{"role": str(one.role), "label": one.label, "points": one.points.tolist()} for one in self.view.lines]
+        columns = {name: getattr(self.view, name) for name in ("x", "y", "colour")}
+        view = {
+            "finding": self.view.finding,
+            "caption": self.view.caption,
+            **{name: None if one is None else asdict(one) for name, one in columns.items()},
+            "lines": lines,
+        }
+        return {"view": view, "points": self.points.tolist(), "n_rows": self.n_rows}
