@@ -168,6 +168,13 @@ def test_dark_mode_is_dark_and_the_button_changes_it(explore, server):
     assert pixels(page, POINTS) != before
 
 
+def test_a_report_without_codes_shows_its_sentences_and_scores(explore, serve, example_report):
+    page = explore(serve(example_report))
+    page.wait_for_selector(".runs tbody tr")
+    assert page.locator(".finding").count() == len(example_report.findings)
+    assert page.locator(".runs tbody tr").count() == len(example_report.scores)
+
+
 def test_names_are_text_and_no_markup(explore, serve):
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 3, (200, 2))

@@ -186,7 +186,8 @@ def _write(
     if csv is not None:
         written.append(str(result.to_csv(csv)))
     if report is not None:
-        written.append(str(result.to_html(report, strips=strips) if strips else result.to_html(report)))
+        page = result.to_html(report, strips=strips) if isinstance(result, Report) else result.to_html(report)
+        written.append(str(page))
     for name in written:
         print(f"wrote {printable(name)}", file=sys.stderr)
 

@@ -110,7 +110,8 @@ def _entries(pair: tuple[Any, Any], options: OpeningOptions) -> list[SubjectEntr
     if _is_report(one):
         return [_ready(name, report=found) for name, found in _reports(one).items()]
     if isinstance(one, Representation):
-        return [_ready("a representation", rep=one, report=report, options=options)]
+        label = "a representation" if report is None else report.setup.name
+        return [_ready(label, rep=one, report=report, options=options)]
     if not isinstance(one, str | Path):
         decoder = make_decoder(one, n_codes=options.latent_dim, image=options.image)
         return [_ready(type(one).__name__, decoder=decoder)]

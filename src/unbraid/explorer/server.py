@@ -60,6 +60,7 @@ class ExplorerServer:
             access_log=False,
             log_level="critical",
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=GRACE,
             lifespan="off",
             ws="none",

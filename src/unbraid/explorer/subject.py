@@ -256,7 +256,7 @@ class Subject:
             return []
         codes = self.rep.codes[self.rows]
         listed = _listed_axes(found)
-        axes = np.stack([found.bases[k][:, a] for k, a in listed], axis=1)
+        axes = np.stack([self._upwards(k, found.bases[k][:, a], codes) for k, a in listed], axis=1)
         moves = np.linalg.pinv(axes, rcond=LEAST_APART)
         places = codes @ axes
         low, high = np.quantile(places, [0.01, 0.99], axis=0)
@@ -272,6 +272,13 @@ class Subject:
             }
             for i, (k, a) in enumerate(listed)
         ]
+
+    def _upwards(self, k: int, axis: FloatArray, codes: FloatArray) -> FloatArray:
+        """Return an axis with the sign that makes its factor grow along it."""
+        numbers = self._rep().factors[k].numbers[self.rows]
+        known = ~np.isnan(numbers)
+        falls = float(np.cov(codes[known] @ axis, numbers[known])[0, 1]) < 0
+        return -axis if falls else axis
 
     def _row(self, place: int) -> int:
         if not 0 <= place < len(self.rows):

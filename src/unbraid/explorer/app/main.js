@@ -5,6 +5,7 @@ import { Compare } from "app/compare";
 import { Decoder } from "app/decoder";
 import { Look } from "app/look";
 import { Run } from "app/run";
+import { Saved } from "app/saved";
 import { Study } from "app/study";
 
 const content = document.getElementById("content");
@@ -18,6 +19,7 @@ const VIEWS = {
   study: { title: "Study", there: () => state.session.has_study },
   run: { title: "Training", there: () => state.session.has_run },
   look: { title: "Codes and factors", there: () => state.subject?.n_rows > 0 },
+  saved: { title: "Report", there: () => state.subject?.has_report && !state.subject.n_rows },
   decoder: { title: "Decoder", there: () => Boolean(state.subject?.decoder) },
   compare: { title: "Compare", there: () => state.session.subjects.length > 1 },
 };
@@ -73,6 +75,7 @@ VIEWS.look.make = () =>
     },
   });
 
+VIEWS.saved.make = () => new Saved(state.subject);
 VIEWS.decoder.make = () => new Decoder(state.subject, { row: state.row });
 
 VIEWS.study.make = () => new Study({ watching: state.session.watching, onOpen: (id) => openSubject(id, "look").catch(fail) });
@@ -88,14 +91,31 @@ async function openRun(id) {
 function setTheme(dark, kept = true) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   theme.textContent = dark ? "Light theme" : "Dark theme";
-  if (kept) sessionStorage.setItem("theme", dark ? "dark" : "light");
+  if (kept) remember(dark ? "dark" : "light");
   state.open?.recolour?.();
 }
 
+// In the frame of a notebook, a browser may refuse to keep anything.
+function remember(name) {
+  try {
+    sessionStorage.setItem("theme", name);
+  } catch {
+    // the system's theme is taken again next time
+  }
+}
+
+function remembered() {
+  try {
+    return sessionStorage.getItem("theme");
+  } catch {
+    return null;
+  }
+}
+
 const system = matchMedia("(prefers-color-scheme: dark)");
-setTheme(sessionStorage.getItem("theme") ? sessionStorage.getItem("theme") === "dark" : system.matches, false);
+setTheme(remembered() ? remembered() === "dark" : system.matches, false);
 system.addEventListener("change", () => {
-  if (!sessionStorage.getItem("theme")) setTheme(system.matches, false);
+  if (!remembered()) setTheme(system.matches, false);
 });
 theme.addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
 model.addEventListener("change", () => openSubject(model.value, state.view).catch(fail));
