@@ -193,13 +193,14 @@ class Subject:
         return {"x": ["code", x], "y": ["code", y], "colour": ["factor", int(self.explained[x].argmax())]}
 
     def row(self, place: int) -> dict[str, Any]:
-        """Return the labels and codes of one of the rows that are drawn."""
+        """Return the labels of one of the rows that are drawn, and its codes where they are few or can be decoded."""
         rep = self._rep()
         row = self._row(place)
+        needed = self.decoder is not None or rep.n_codes <= MOST_CODES
         return {
             "row": row,
             "factors": [_text(factor, row) for factor in rep.factors],
-            "codes": [float(value) for value in rep.codes[row]],
+            "codes": [float(value) for value in rep.codes[row]] if needed else [],
         }
 
     def picture(self, place: int) -> ByteArray:

@@ -23,7 +23,8 @@ export class Compare {
   }
 
   side(id, label) {
-    const one = { id, axes: {} };
+    const one = { id, own: new Selection() };
+    one.own.listen(() => one.scatter.onSelection());
     one.model = make("select", { "aria-label": label, onchange: () => this.open(one, one.model.value).catch((error) => (this.note.textContent = error.message)) });
     options(one.model, this.entries.map((entry) => ({ value: entry.id, label: entry.label })), id);
     one.scatter = new Scatter({ label, selection: this.selection, marginals: false });
@@ -87,7 +88,8 @@ export class Compare {
     const [a, b] = this.sides;
     if (!a.subject || !b.subject) return;
     const linked = a.subject.n_shown === b.subject.n_shown && a.subject.n_rows === b.subject.n_rows;
-    this.selection.listeners = (linked ? [a, b] : []).map(({ scatter }) => () => scatter.draw());
+    this.selection.listeners = (linked ? [a, b] : []).map(({ scatter }) => () => scatter.onSelection());
+    for (const one of this.sides) one.scatter.selection = linked ? this.selection : one.own;
     this.note.textContent = !a.subject.n_rows || !b.subject.n_rows
       ? ""
       : linked

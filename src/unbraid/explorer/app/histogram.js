@@ -145,7 +145,7 @@ export class Histogram {
     const mask = new Uint8Array(this.rows.length);
     for (let i = 0; i < mask.length; i++) mask[i] = this.rows[i] >= low && this.rows[i] <= high ? 1 : 0;
     this.selection.owner = this;
-    this.selection.set(mask, this.factor.name);
+    this.selection.set(mask);
     this.selection.owner = null;
     const words = low === high ? this.middle(low) : `${this.middle(low)} to ${this.middle(high)}`;
     say(`${this.factor.name} ${words}: ${this.selection.size} rows selected.`);

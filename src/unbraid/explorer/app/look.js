@@ -97,7 +97,6 @@ export class Look {
     this.selection.listen(({ mask, size }) => {
       this.clear.disabled = !mask;
       this.chosen.textContent = mask ? `${count(size, "row")} selected, ${((100 * size) / mask.length).toFixed(1)} %` : "Drag over the points to select rows everywhere.";
-      if (!mask) this.scatter.brush = null;
     });
     this.chosen.textContent = "Drag over the points to select rows everywhere.";
     this.emptyRow();
@@ -240,7 +239,7 @@ export class Look {
 
   recolour() {
     this.scatter.recolour();
-    this.selection.set(this.selection.mask, this.selection.about);
+    this.selection.set(this.selection.mask);
     this.drawLegend(this.scatter.data?.colour);
   }
 }

@@ -33,7 +33,13 @@ export class Scatter {
     this.data = null;
     this.listen();
     new ResizeObserver(() => this.layout()).observe(this.root);
-    selection.listen(() => this.draw());
+    selection.listen(() => this.onSelection());
+  }
+
+  // A selection that was made elsewhere, or cleared, leaves no rectangle here.
+  onSelection() {
+    if (this.selection.owner !== this) this.brush = null;
+    this.draw();
   }
 
   // Columns with their names, values and marks; the colour's factor and values.
@@ -444,7 +450,9 @@ export class Scatter {
     const mask = new Uint8Array(this.px.length);
     for (let i = 0; i < mask.length; i++)
       mask[i] = this.px[i] >= left && this.px[i] <= right && this.py[i] >= top && this.py[i] <= bottom ? 1 : 0;
-    this.selection.set(mask, `${this.data.x.name} and ${this.data.y.name}`);
+    this.selection.owner = this;
+    this.selection.set(mask);
+    this.selection.owner = null;
   }
 
   nearest(x, y, reach = 14) {

@@ -3,7 +3,7 @@ export class Selection {
   constructor() {
     this.mask = null;
     this.size = 0;
-    this.about = "";
+    this.owner = null; // the view that is selecting
     this.listeners = [];
   }
 
@@ -11,11 +11,10 @@ export class Selection {
     this.listeners.push(listener);
   }
 
-  set(mask, about = "") {
+  set(mask) {
     this.mask = mask;
     this.size = 0;
     if (mask) for (let i = 0; i < mask.length; i++) this.size += mask[i];
-    this.about = about;
     for (const listener of this.listeners) listener(this);
   }
 
