@@ -68,11 +68,19 @@ def main():
     report = unbraid.evaluate(rep, metrics=METRICS, name="the example")
     with unbraid.explore(rep, report, decoder=decoder) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        _photograph(Camera(browser), server, report)
+        _photograph(Camera(browser), server, report, _large_heart(rep))
         browser.close()
 
 
-def _photograph(camera, server, report):
+def _large_heart(rep):
+    """Return a row to decode: a large heart near the middle."""
+    shape, size, _, x, y = rep.factors
+    hearts = shape.numbers == shape.levels.index("heart")
+    near = (abs(x.numbers) < 0.15) & (abs(y.numbers) < 0.15)
+    return int((hearts & near & (size.numbers >= 4)).argmax())
+
+
+def _photograph(camera, server, report, row):
     page = camera.visit(server, viewport={"width": 1360, "height": 860}, color_scheme="light")
     _brush(page)
     camera.take("explore.webp", page.screenshot())
@@ -84,7 +92,9 @@ def _photograph(camera, server, report):
         camera.take(f"explore_{kind.partition(' ')[0]}.webp", page.locator(".stage").screenshot())
     page.get_by_role("button", name="Decoder", exact=True).click()
     page.wait_for_selector(".slider.factor")
-    page.wait_for_timeout(2500)
+    page.get_by_label("Row to start from").fill(str(row))
+    page.get_by_role("button", name="Reset to row").click()
+    page.wait_for_timeout(4000)
     camera.take("explore_decoder.webp", page.screenshot())
     page.close()
     phone = camera.visit(server, viewport={"width": 390, "height": 800}, color_scheme="dark", device_scale_factor=1)

@@ -148,8 +148,7 @@ class _Placement:
     def __call__(self, points: FloatArray) -> FloatArray:
         moved = (points - self.low) * self.scale
         x, y = moved[..., 0] + LEFT + EDGE, HEIGHT - BOTTOM - EDGE - moved[..., 1]
-        places: FloatArray = np.round(np.stack([x, y], axis=-1), 1)
-        return places
+        return np.asarray(np.round(np.stack([x, y], axis=-1), 1), dtype=np.float64)
 
 
 def _spread(report: Report, column: ViewColumn, values: FloatArray) -> FloatArray:
@@ -181,10 +180,9 @@ def _styles(report: Report, colour: ViewColumn | None, values: FloatArray) -> Se
 
 def _paths(styles: Sequence[str], place: _Placement, xs: FloatArray, ys: FloatArray) -> tuple[DotPath, ...]:
     places = place(np.stack([xs, ys], axis=1))
-    seen = np.isfinite(places).all(axis=1).tolist()
     by_style: dict[str, list[str]] = {}
-    for style, (x, y), ok in zip(styles, places.tolist(), seen, strict=True):
-        if ok:
+    for style, (x, y) in zip(styles, places.tolist(), strict=True):
+        if np.isfinite(x + y):
             by_style.setdefault(style, []).append(f"M{x:g} {y:g}h0")
     return tuple(DotPath(style=style, d="".join(parts)) for style, parts in sorted(by_style.items()))
 
