@@ -123,7 +123,7 @@ export class Compare {
         one.draw();
       }
     });
-    return make("label", { class: `slider ${kind}` }, make("span", { text: label }), input, make("output"));
+    return make("label", { class: `slider ${kind}` }, make("span", { text: label }), input);
   }
 
   reset() {
