@@ -3,9 +3,11 @@
 import http.client
 import json
 import socket
+import urllib.request
 
 import pytest
 
+import unbraid as ub
 from unbraid.explorer.guard import has_dots
 
 
@@ -101,6 +103,15 @@ def test_every_answer_forbids_content_from_elsewhere(ask):
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Cache-Control"] == "no-store"
         assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+def test_a_notebook_on_this_machine_may_frame_the_page_and_no_other_place(example):
+    with ub.explore(example) as server:
+        shown = server._repr_html_()
+        assert f'<iframe src="{server.address}"' in shown
+        with urllib.request.urlopen(server.address) as answer:
+            policy = answer.headers["Content-Security-Policy"]
+    assert policy.endswith("frame-ancestors http://127.0.0.1:* http://localhost:*")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -43,19 +44,22 @@ CAPTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Scene:
     """A representation, and what is known of it.
 
     Attributes:
         rep: Codes and factors.
-        explained: Share of each code's variance by each factor, ``(n_codes, n_factors)``.
         subspaces: Axes of the factors, where they were found.
     """
 
     rep: Representation
-    explained: FloatArray
     subspaces: Subspaces | None
+
+    @cached_property
+    def explained(self) -> FloatArray:
+        """Share of each code's variance by each factor, ``(n_codes, n_factors)``; few kinds of findings need it."""
+        return explained_variance(self.rep)
 
     def codes(self, finding: Finding) -> list[int]:
         """Return the places of the codes of a finding."""
@@ -103,9 +107,7 @@ def finding_views(rep: Representation, report: Report) -> tuple[FindingView, ...
         return ()
     found = next(iter(report.evidence_of(Subspaces)), None)
     fits = found is not None and found.data.n_codes == rep.n_codes and len(found.data.bases) == rep.n_factors
-    scene = _Scene(
-        rep=rep, explained=explained_variance(rep), subspaces=found.data if found is not None and fits else None
-    )
+    scene = _Scene(rep=rep, subspaces=found.data if found is not None and fits else None)
     views = []
     for place, finding in enumerate(report.findings):
         for choice in list(_choices(scene, finding))[:MOST_VIEWS]:
