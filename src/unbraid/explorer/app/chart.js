@@ -27,7 +27,7 @@ function frame(context, box, xs, ys, xName, yName, width, height) {
   }
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const at of ticks(...ys, Math.max(2, Math.floor((box.bottom - box.top) / 45)))) {
+  for (const at of ticks(...ys, Math.max(2, Math.floor((box.bottom - box.top) / 34)))) {
     context.beginPath();
     context.moveTo(box.left, toY(at));
     context.lineTo(box.right, toY(at));

@@ -8,7 +8,7 @@ const BOTTOM = 44;
 const SIDE = 54;
 const GAP = 8;
 const N_BINS = 60;
-const CELLS = 96;
+const [LEAST_CELLS, MOST_CELLS] = [24, 96];
 const FEW = 8000;
 const TRUE_ANGLES = ["factor axis", "circle"];
 const GREY = { light: [196, 203, 211], dark: [66, 75, 86] };
@@ -225,16 +225,17 @@ export class Scatter {
   }
 
   drawDensity(context) {
+    const cells = Math.round(Math.min(MOST_CELLS, Math.max(LEAST_CELLS, 0.8 * Math.sqrt(this.px.length))));
     const { left, right, top, bottom } = this.box;
-    const all = new Float32Array(CELLS * CELLS);
-    const chosen = new Float32Array(CELLS * CELLS);
-    const sums = new Float32Array(3 * CELLS * CELLS);
+    const all = new Float32Array(cells * cells);
+    const chosen = new Float32Array(cells * cells);
+    const sums = new Float32Array(3 * cells * cells);
     const { mask } = this.selection;
-    const [ax, ay] = [CELLS / (right - left), CELLS / (bottom - top)];
+    const [ax, ay] = [cells / (right - left), cells / (bottom - top)];
     for (let i = 0; i < this.px.length; i++) {
-      const cx = Math.min(CELLS - 1, ((this.px[i] - left) * ax) | 0);
-      const cy = Math.min(CELLS - 1, ((this.py[i] - top) * ay) | 0);
-      const at = cy * CELLS + cx;
+      const cx = Math.min(cells - 1, ((this.px[i] - left) * ax) | 0);
+      const cy = Math.min(cells - 1, ((this.py[i] - top) * ay) | 0);
+      const at = cy * cells + cx;
       all[at]++;
       if (mask && !mask[i]) continue;
       chosen[at]++;
@@ -242,7 +243,7 @@ export class Scatter {
       for (let c = 0; c < 3; c++) sums[3 * at + c] += colour[c];
     }
     const most = Math.log1p(all.reduce((a, b) => Math.max(a, b), 1));
-    const image = new ImageData(CELLS, CELLS);
+    const image = new ImageData(cells, cells);
     const grey = this.colourOf(NONE);
     for (let at = 0; at < all.length; at++) {
       if (!all[at]) continue;
@@ -250,7 +251,7 @@ export class Scatter {
       image.data.set(colour, 4 * at);
       image.data[4 * at + 3] = 255 * (0.15 + (0.85 * Math.log1p(chosen[at] || all[at] * 0.3)) / most);
     }
-    const small = new OffscreenCanvas(CELLS, CELLS);
+    const small = new OffscreenCanvas(cells, cells);
     small.getContext("2d").putImageData(image, 0, 0);
     context.imageSmoothingEnabled = false;
     context.drawImage(small, left, top, right - left, bottom - top);
