@@ -15,6 +15,7 @@ SAYS = {
     "compare_models.py": ("sharp is surely better than blurred at", "wrote compared.html"),
     "train_and_score.py": ("modularity", "wrote codes.npz"),
     "own_metric.py": ("passed 4 of 5 cases", "independent/duplicated: should get worse"),
+    "explore_shapes.py": ("wrote codes.npz; next: unbraid explore codes.npz --decoder",),
     "analyse_decoder.py": ("latents by importance: [0, 1, 2]", "active: [True, True, False]"),
 }
 

@@ -28,6 +28,7 @@ ALLOWED = {
     "study": {"_base", "representation", "data", "models", "probes", "results", "metrics", "panel", "downstream"},
     "report": {
         "_base",
+        "representation",
         "probes",
         "evidence",
         "results",
@@ -38,6 +39,18 @@ ALLOWED = {
         "similarity",
         "manifold",
         "audit",
+        "study",
+    },
+    "explorer": {
+        "_base",
+        "representation",
+        "data",
+        "models",
+        "evidence",
+        "results",
+        "interpret",
+        "panel",
+        "manifold",
         "study",
     },
     "reproduce": {
@@ -73,6 +86,7 @@ ALLOWED = {
         "audit",
         "study",
         "report",
+        "explorer",
         "reproduce",
     },
 }

@@ -32,7 +32,9 @@ def main() -> None:
         )
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            page = browser.new_page(viewport={"width": 1000, "height": 1080}, color_scheme="light")
+            page = browser.new_page(
+                viewport={"width": 1000, "height": 1240}, color_scheme="light", device_scale_factor=0.8
+            )
             page.goto(path.as_uri())
             page.screenshot(path=TARGET)
             browser.close()

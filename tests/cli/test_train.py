@@ -120,7 +120,7 @@ def test_members_that_diverge_are_named_and_the_others_kept(capsys, tmp_path):
     ]
     made = sorted(path.name for path in (tmp_path / "run").iterdir())
     assert made == [
-        *("codes_1.npz", "codes_2.npz", "decoder.py", "group_0", "group_1", "groups.json"),
+        *("codes_1.npz", "codes_2.npz", "data.json", "decoder.py", "group_0", "group_1", "groups.json"),
         *("traversals_1.png", "traversals_2.png"),
     ]
     assert "codes_1.npz" in err

@@ -79,6 +79,7 @@ def test_json_has_one_layout():
         "findings",
         "dependence",
         "evidence",
+        "stills",
         "meta",
         "infinite",
     ]

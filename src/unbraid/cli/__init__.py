@@ -65,6 +65,7 @@ app = App(
 COMMANDS = {
     "demo": "_score",
     "score": "_score",
+    "explore": "_explore",
     "compare": "_compare",
     "metrics": "_metrics",
     "audit": "_audit",

@@ -106,3 +106,24 @@ def json_file(json: str | None) -> Path | None:
     if json.startswith("-"):
         raise ValueError(f"json must be a file or -, got {json!r}.")
     return Path(json)
+
+
+def read_pairs(argument: str, text: str | None) -> dict[str, str] | None:
+    """Read ``a=b,c=d``, or nothing where nothing was given."""
+    if text is None:
+        return None
+    pairs = {}
+    for part in text.split(","):
+        name, equals, value = part.strip().partition("=")
+        if not equals:
+            raise ValueError(f"{argument} must be name=value separated by commas, got {part.strip()!r}.")
+        pairs[name] = value
+    return pairs
+
+
+def read_shape(text: str) -> tuple[int, ...]:
+    """Read the shape of an image, such as ``28x28``."""
+    try:
+        return tuple(int(part) for part in text.lower().split("x"))
+    except ValueError as error:
+        raise ValueError(f"image must be a shape such as 28x28 or 3x64x64, got {text!r}.") from error

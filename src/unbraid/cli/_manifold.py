@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from unbraid import manifold as measure
 from unbraid._base.progress import bar_or_lines
 from unbraid._base.user_code import kept_apart, load_object
-from unbraid.cli._io import check_outputs, json_file, say
+from unbraid.cli._io import check_outputs, json_file, read_shape, say
 from unbraid.cli._table import print_rows
 from unbraid.manifold import ManifoldAnalysis
 from unbraid.representation.files import read_npy
@@ -90,7 +90,7 @@ def manifold(
         Write a self-contained HTML page: spectrum, pairs, and pictures of image decoders.
     """
     check_outputs((), json, report=report)
-    shape = None if image is None else _image_shape(image)
+    shape = None if image is None else read_shape(image)
     latents = None if prior is None else _read_prior(prior)
     known = latent_dim if latents is None else latents.shape[-1] if latents.ndim else None
     sets = None if partition is None else _sets(partition, MOST_LATENTS if known is None else known)
@@ -163,13 +163,6 @@ def _read_prior(path: Path) -> Any:
     if not path.is_file():
         raise ValueError(f"prior must be a .npy file, but there is no file {str(path)!r}.")
     return read_npy(path)
-
-
-def _image_shape(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.lower().split("x"))
-    except ValueError as error:
-        raise ValueError(f"image must be a shape such as 28x28 or 3x64x64, got {text!r}.") from error
 
 
 def _sets(text: str, n_latents: int) -> dict[str, list[int]]:

@@ -1,5 +1,6 @@
 """``unbraid score`` and ``unbraid demo``."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,7 +8,17 @@ from cyclopts import Parameter
 
 from unbraid._base.checks import check_at_least
 from unbraid._base.progress import bar_or_lines
-from unbraid.cli._io import check_outputs, check_pair, check_writable, distinct_names, json_file, read_all, say
+from unbraid.cli._io import (
+    check_outputs,
+    check_pair,
+    check_writable,
+    distinct_names,
+    json_file,
+    read_all,
+    read_pairs,
+    read_shape,
+    say,
+)
 from unbraid.cli._table import print_comparison, print_report
 from unbraid.comparison.result import Comparison, compare
 from unbraid.data import example
@@ -18,6 +29,7 @@ from unbraid.representation.files import load
 from unbraid.representation.formats.h5ad import OBS
 from unbraid.representation.representation import Representation
 from unbraid.results.report import Report
+from unbraid.results.strips import FactorStrips
 
 
 def score(
@@ -39,6 +51,8 @@ def score(
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     csv: Path | None = None,
     report: Path | None = None,
+    decoder: str | None = None,
+    image: str | None = None,
     code_columns: str = "code_*",
     factor_columns: str = "factor_*",
 ) -> None:
@@ -66,6 +80,8 @@ def score(
         unbraid score cells.h5ad --codes obsm:X_scVI --factors obs:cell_type,batch
 
         unbraid score 'shards/*.parquet' --code-columns embedding --factor-columns label
+
+        unbraid score codes.npz --decoder model.py:decoder --report report.html
 
     Parameters
     ----------
@@ -108,6 +124,10 @@ def score(
         Write the table as CSV.
     report
         Write a self-contained HTML page.
+    decoder
+        Decoder of the codes, as `FILE.py:NAME`, which is run: the page then shows what it draws along each factor.
+    image
+        Shape of an image, such as `28x28` or `3x64x64`, where outputs of the decoder are flat.
     code_columns
         Columns of a table that are codes: names and patterns, separated by commas.
     factor_columns
@@ -117,9 +137,11 @@ def score(
     labels = [Path(factors)] if factors and not factors.startswith(OBS) else []
     check_outputs([*files, *labels], json, csv, report)
     resolve_metrics(metrics)
-    names, given = distinct_names(files), _pairs("kinds", kinds)
+    names, given = distinct_names(files), read_pairs("kinds", kinds)
     check_pair(files, factors)
     kept = None if only is None else [part.strip() for part in only.split(",")]
+    if decoder is not None and (others or report is None):
+        raise ValueError("decoder must go with one file and --report, on which its pictures are shown.")
 
     def read(path: Path) -> Representation:
         return load(
@@ -133,6 +155,8 @@ def score(
             memory=memory,
         )
 
+    reps = read_all(files, read)
+    shown = None if decoder is None else _decoder(decoder, reps[0], image)
     results = {
         name: evaluate(
             rep,
@@ -148,14 +172,32 @@ def score(
             progress=bar_or_lines(),
             name=name,
         )
-        for name, rep in zip(names, read_all(files, read), strict=True)
+        for name, rep in zip(names, reps, strict=True)
     }
     if not any(result.scores for result in results.values()):
         raise ValueError(next(reason for result in results.values() for reason in result.failures.values()))
-    _write(compare(results) if others else results[names[0]], json, csv, report)
+    strips = None if shown is None else shown(results[names[0]])
+    _write(compare(results) if others else results[names[0]], json, csv, report, strips)
 
 
-def _write(result: Report | Comparison, json: str | None, csv: Path | None, report: Path | None) -> None:
+def _decoder(address: str, rep: Representation, image: str | None) -> Callable[[Report], FactorStrips]:
+    """Try the decoder at once, and return what makes its strips once the axes of the factors are known."""
+    from unbraid.explorer.opening import named_decoder
+    from unbraid.explorer.strips import factor_strips
+
+    ready = named_decoder(address, rep, image=None if image is None else read_shape(image))
+    if ready.layout is None:
+        raise ValueError("decoder must return pictures; give --image, such as 28x28, where its outputs are flat.")
+    return lambda result: factor_strips(rep, result, ready)
+
+
+def _write(
+    result: Report | Comparison,
+    json: str | None,
+    csv: Path | None,
+    report: Path | None,
+    strips: FactorStrips | None = None,
+) -> None:
     if json == "-":
         print(result.to_json())
     elif isinstance(result, Comparison):
@@ -171,7 +213,8 @@ def _write(result: Report | Comparison, json: str | None, csv: Path | None, repo
     if csv is not None:
         written.append(str(result.to_csv(csv)))
     if report is not None:
-        written.append(str(result.to_html(report)))
+        page = result.to_html(report, strips=strips) if isinstance(result, Report) else result.to_html(report)
+        written.append(str(page))
     for name in written:
         say(f"wrote {name}")
 
@@ -185,19 +228,6 @@ def _notes(result: Report | Comparison) -> list[str]:
         for note in report.notes:
             about.setdefault(note, []).append(name)
     return [note if len(names) == len(result) else f"{', '.join(names)}: {note}" for note, names in about.items()]
-
-
-def _pairs(argument: str, text: str | None) -> dict[str, str] | None:
-    """Read ``a=b,c=d``."""
-    if text is None:
-        return None
-    pairs = {}
-    for part in text.split(","):
-        name, equals, value = part.strip().partition("=")
-        if not equals:
-            raise ValueError(f"{argument} must be name=value separated by commas, got {part.strip()!r}.")
-        pairs[name] = value
-    return pairs
 
 
 def _options(entries: tuple[str, ...]) -> dict[str, dict[str, Any]]:

@@ -6,7 +6,7 @@ import json as jsons
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -84,6 +84,8 @@ def run(
     data: Path | None = None,
     memory: str | None = None,
     yes: Flag = False,
+    watch: Flag = False,
+    browser: bool = True,
 ) -> None:
     """Run a study, or what is missing of it in its store.
 
@@ -114,6 +116,10 @@ def run(
         is refused; by default what is available.
     yes
         Start even if the estimated cost is large.
+    watch
+        Open `unbraid explore` on the store while the study runs: jobs, failures, and models as they come.
+    browser
+        Open a browser to watch; with `--no-browser`, only print the address.
     """
     from unbraid.study import estimate_cost, load_study, run_study
     from unbraid.study.state import check_torch
@@ -125,10 +131,12 @@ def run(
         say(cost.sentence(workers))
         if cost.is_large and not yes:
             raise ValueError(f"study {study!r} is large; give --yes to start it all the same.")
+        if watch:
+            stack.enter_context(_watching(before, browser=browser))
 
     with _notes_on_stderr():
         spec = load_study(study)
-    with _notes_on_stderr():
+    with _notes_on_stderr(), ExitStack() as stack:
         state = run_study(
             spec,
             store,
@@ -145,6 +153,16 @@ def run(
     say(f"next: unbraid study report {named} --out report.html; unbraid study table {named}")
     if not state.is_complete:
         sys.exit(SOME_FAILED)
+
+
+def _watching(before: StudyStatus, *, browser: bool) -> AbstractContextManager[None]:
+    from unbraid.cli._explore import watching
+    from unbraid.explorer.session import Session
+    from unbraid.explorer.studies import StudyView
+    from unbraid.study import Store
+
+    view = StudyView(Store(before.store.url), before.plan)
+    return watching(Session(view.title, view.entries, study=view, watching=True), browser=browser)
 
 
 def status(

@@ -1,6 +1,7 @@
 """``unbraid train``."""
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +11,7 @@ from unbraid import data as sets
 from unbraid._base.files import write_atomically, write_text
 from unbraid._base.optional import require
 from unbraid._base.progress import bar_or_lines
+from unbraid._base.record import write_json
 from unbraid.cli._io import say
 from unbraid.representation.files import save
 
@@ -28,6 +30,8 @@ PUBLISHED: dict[str, Any] = {
     "batch_size": 64,
     "learning_rate": 1e-4,
 }
+#: Checkpoints of a run that is watched, at least.
+N_WATCHED = 20
 #: Rows that are encoded for ``codes_N.npz``.
 N_ENCODED = 10_000
 DECODER_FILE = '''"""The trained decoders, for `unbraid manifold decoder.py:member_{first} --latent-dim {n_codes}`."""
@@ -62,13 +66,15 @@ def train(
     device: str = "cpu",
     at_once: int | None = None,
     overwrite: bool = False,
+    watch: Annotated[bool, Parameter(negative=())] = False,
+    browser: bool = True,
 ) -> None:
     """Train VAEs on data with known factors: one, or many at once.
 
     One model is one member of an ensemble. The output folder gets `ensemble.pt`, a checkpoint from which the same
     command continues (`group_N/ensemble.pt` where not all members fit in memory at once); for each member `N`, its
     codes and factors, `codes_N.npz`, for `unbraid score`, and images along each code, `traversals_N.png`; and
-    `decoder.py` for `unbraid manifold`.
+    `decoder.py` for `unbraid manifold`. `data.json` names the data set, for `unbraid explore`.
 
     Models and their hyperparameters: `vae`; `beta_vae` (beta); `annealed_vae` (gamma, capacity, capacity_steps);
     `factor_vae` (gamma); `beta_tcvae` (beta); `dip_vae_i` and `dip_vae_ii` (off_diagonal, diagonal);
@@ -120,6 +126,11 @@ def train(
         Members to train in parallel; the others follow in groups. As many as fit in memory by default.
     overwrite
         Replace files of these names in the folder that an earlier run did not write.
+    watch
+        Open `unbraid explore` on the run while it trains: losses, reconstructions and traversals of each checkpoint,
+        of which there are at least twenty.
+    browser
+        Open a browser to watch; with `--no-browser`, only print the address.
     """
     require("training", "torch", extra="train")
     from unbraid.models import encode_all
@@ -136,19 +147,21 @@ def train(
         n_members = max(len(members), *(len(value) for value in values.values()), 1)
         _check_not_theirs(out, n_members, has_run=bool(before))
     dataset = sets.load_dataset(data, folder)
-    ensemble = train_ensemble(
-        model,
-        dataset,
-        seeds=members,
-        out=out,
-        checkpoint_every=checkpoint_every,
-        tensorboard=tensorboard,
-        device=device,
-        at_once=at_once,
-        progress=bar_or_lines(),
-        **sizes,
-        **values,
-    )
+    often = max(1, sizes["n_steps"] // N_WATCHED)
+    with _watching(out, dataset, browser=browser) if watch else nullcontext():
+        ensemble = train_ensemble(
+            model,
+            dataset,
+            seeds=members,
+            out=out,
+            checkpoint_every=min(checkpoint_every, often) if watch else checkpoint_every,
+            tensorboard=tensorboard,
+            device=device,
+            at_once=at_once,
+            progress=bar_or_lines(),
+            **sizes,
+            **values,
+        )
     total, distortion, rate = ensemble.history[-1].tolist()
     trained = [m for m, step in enumerate(ensemble.diverged) if step is None]
     reps = encode_all(ensemble.only(trained or [0]), dataset, n=min(N_ENCODED, len(dataset)))
@@ -161,9 +174,19 @@ def train(
     decoders = "\n".join(f"member_{m} = ensemble[{m}].decoder" for m in trained)
     text = DECODER_FILE.format(n_codes=sizes["n_codes"], first=trained[0], members=decoders)
     write_text(out / "decoder.py", text)
+    write_json({"data": data, "n_rows": len(dataset)}, out / "data.json")
     if before:
         say(f"note: {_went_on(out, before, sizes['n_steps'])}")
-    say(f"wrote {out}; next: unbraid score {out / f'codes_{trained[0]}.npz'}")
+    say(f"wrote {out}; next: unbraid score {out / f'codes_{trained[0]}.npz'}, unbraid explore {out}")
+
+
+def _watching(out: Path, dataset: Any, *, browser: bool) -> AbstractContextManager[None]:
+    from unbraid.cli._explore import watching
+    from unbraid.explorer.runs import RunView
+    from unbraid.explorer.session import Session
+
+    view = RunView(out, dataset)
+    return watching(Session(f"training in {out.name}", view.entries, run=view, watching=True), browser=browser)
 
 
 def _check_not_theirs(out: Path, n_members: int, *, has_run: bool) -> None:
@@ -173,6 +196,7 @@ def _check_not_theirs(out: Path, n_members: int, *, has_run: bool) -> None:
         ValueError: With the first such file.
     """
     numbered = [out / name for m in range(n_members) for name in (f"codes_{m}.npz", f"traversals_{m}.png")]
+    numbered.append(out / "data.json")
     theirs = [] if has_run else [path for path in numbered if path.exists()]
     if (out / "decoder.py").exists() and not (has_run and _is_written_here(out / "decoder.py")):
         theirs.insert(0, out / "decoder.py")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY
 from unbraid.evidence.jacobians.priors import Latents, draw_latents
@@ -57,7 +57,7 @@ def draw(
     check_at_least("n_latents", n_latents, 1)
     check_at_least("n_steps", n_steps, 2)
     latents = analysis.order[: min(n_latents, analysis.n_active)]
-    shape = _image_shape(analysis.output_shape, image_shape)
+    shape = image_layout(analysis.output_shape, image_shape)
     drawn = draw_latents(prior, min(n_samples, analysis.n_samples), analysis.latent_dim, np.random.default_rng(seed))
     source = decoder_jacobians(decoder, drawn, dtype=dtype, device=device, memory=memory)
     steps = np.linspace(-reach, reach, n_steps)
@@ -66,7 +66,7 @@ def draw(
     decode = _Decode(source)
     return DecoderPictures(
         latents=latents,
-        mean_jacobian=None if shape is None else _as_images(_mean_jacobian(source, latents), shape),
+        mean_jacobian=None if shape is None else as_images(_mean_jacobian(source, latents), shape),
         traversals=None if shape is None else _traversals(decode, latents, centre, spread, steps, shape),
         steps=steps,
         contours=_contours(decode, centre, spread) if planar else None,
@@ -88,7 +88,7 @@ class _Decode:
         return flat
 
 
-def _image_shape(output_shape: tuple[int, ...], given: tuple[int, ...] | None) -> tuple[int, int, int, bool] | None:
+def image_layout(output_shape: tuple[int, ...], given: tuple[int, ...] | None) -> tuple[int, int, int, bool] | None:
     """Return height, width, channels and whether channels come first; ``None`` where outputs are not images."""
     shape = output_shape if given is None else tuple(given)
     if given is not None and int(np.prod(shape)) != int(np.prod(output_shape)):
@@ -104,7 +104,8 @@ def _image_shape(output_shape: tuple[int, ...], given: tuple[int, ...] | None) -
     return None
 
 
-def _as_images(rows: FloatArray, shape: tuple[int, int, int, bool]) -> FloatArray:
+def as_images(rows: AnyArray, shape: tuple[int, int, int, bool]) -> AnyArray:
+    """Return rows of numbers as images, ``(n, height, width, channels)``."""
     height, width, channels, first = shape
     if first:
         return rows.reshape(-1, channels, height, width).transpose(0, 2, 3, 1)
@@ -138,7 +139,7 @@ def _traversals(
     z = np.tile(centre, (len(latents), len(steps), 1))
     for row, latent in enumerate(latents):
         z[row, :, latent] += steps * spread[latent]
-    images = _as_images(decode(z.reshape(-1, len(centre))), shape)
+    images = as_images(decode(z.reshape(-1, len(centre))), shape)
     return images.reshape(len(latents), len(steps), *images.shape[1:])
 
 

@@ -24,6 +24,7 @@ from unbraid.evidence.information import Binning
 from unbraid.interpret.chance import score_notes
 from unbraid.interpret.dependence import dependence_note, dependence_notes, moves_much, read_instead
 from unbraid.interpret.diagnosis import diagnose
+from unbraid.interpret.views import stills
 from unbraid.metrics import Metric
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
@@ -161,7 +162,8 @@ def evaluate(
         dependence=dependence,
         setup=_setup(name, rep, found, seed, seconds),
     )
-    return replace(report, findings=diagnose(report))
+    report = replace(report, findings=diagnose(report))
+    return replace(report, stills=stills(rep, report))
 
 
 def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[Note, ...]]:

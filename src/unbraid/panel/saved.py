@@ -18,6 +18,7 @@ from unbraid.results.note import Note, NoteKind, as_note
 from unbraid.results.report import LAYOUT, Report
 from unbraid.results.score import Score
 from unbraid.results.setup import Setup
+from unbraid.results.view import Still
 
 Numbers = dict[str, float | None] | None
 #: The layout before evidence, kinds of notes and infinite numbers were written.
@@ -63,6 +64,7 @@ class _SavedReport(msgspec.Struct, kw_only=True):
     note_parts: list[_SavedNote] | None = None
     findings: tuple[Finding, ...] = ()
     evidence: list[_SavedEvidence] = []
+    stills: list[dict[str, Any]] = []
 
 
 def read_reports(path: str | Path) -> dict[str, Report]:
@@ -100,6 +102,15 @@ def read_reports(path: str | Path) -> dict[str, Report]:
         raise ValueError(f"{path} is not a report: it does not hold JSON{_not_json(file, error)}.") from error
     except RecursionError as error:
         raise ValueError(f"{path} is not a report: its JSON is nested too deeply.") from error
+    return reports_in(data, path)
+
+
+def reports_in(data: Any, path: str | Path) -> dict[str, Report]:
+    """Return the reports in decoded JSON; ``path`` is where it is from, for messages.
+
+    Raises:
+        ValueError: Not a report, or one of another layout.
+    """
     several = isinstance(data, dict) and isinstance(data.get("reports"), dict)
     parts = list(data["reports"].items()) if several else [("", data)]
     if not parts:
@@ -141,6 +152,7 @@ def _report(data: Any, where: str) -> Report:
         saved = msgspec.convert(data, _SavedReport)
         scores = {name: _score(name, score, saved.meta) for name, score in saved.scores.items()}
         evidence = tuple(map(_evidence, saved.evidence))
+        stills = tuple(msgspec.convert(one, Still, dec_hook=_array) for one in saved.stills)
     except (msgspec.ValidationError, ValueError, LookupError, TypeError, OverflowError) as error:
         raise ValueError(f"{where} is a damaged report: {error}.") from error
     return Report(
@@ -151,6 +163,7 @@ def _report(data: Any, where: str) -> Report:
         evidence=evidence,
         dependence=saved.dependence,
         findings=saved.findings,
+        stills=stills,
         setup=saved.meta,
     )
 

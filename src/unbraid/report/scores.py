@@ -25,8 +25,10 @@ from unbraid.report.grids import code_code_map, code_factor_maps, code_grid, fac
 from unbraid.report.loss_curves import draw_losses, loss_tables
 from unbraid.report.sections import dependence_view, loss_grid, make_curves, weight_grid
 from unbraid.report.shell import carried, fill
+from unbraid.report.stills import draw_stills, draw_strips
 from unbraid.results.report import Report
 from unbraid.results.score import Score
+from unbraid.results.strips import FactorStrips
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,18 +266,20 @@ def _by_family(own: dict[str, dict[str, Any]], names: list[str]) -> dict[str, di
     return short
 
 
-def render_page(report: Report) -> str:
+def render_page(report: Report, *, strips: FactorStrips | None = None) -> str:
     """Return the report as one HTML page that needs nothing else: no network, no other file.
 
     Names and notes come from the user's data, so the template escapes everything; only the style sheet and the
     script, which are ours, go in as they are. The page's policy allows that one script and nothing from elsewhere.
     """
-    return fill("page.html", page_context(report))
+    return fill("page.html", page_context(report, strips), "stills.css")
 
 
-def page_context(report: Report) -> dict[str, Any]:
+def page_context(report: Report, strips: FactorStrips | None = None) -> dict[str, Any]:
     """Return everything the template shows, as plain data."""
     return {
+        "stills": draw_stills(report),
+        "strips": None if strips is None else draw_strips(strips),
         "setup": report.setup,
         "heading": heading(report),
         "facts": facts(report),

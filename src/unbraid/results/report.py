@@ -23,6 +23,8 @@ from unbraid.results.finding import Finding
 from unbraid.results.note import as_note
 from unbraid.results.score import Score
 from unbraid.results.setup import Setup
+from unbraid.results.strips import FactorStrips
+from unbraid.results.view import Still
 
 #: Incremented when the layout of :meth:`Report.to_json` changes.
 LAYOUT = 3
@@ -45,6 +47,7 @@ class Report(Mapping[str, Score]):
         evidence: Typed records of evidence, each with the names of the scores computed from it.
         dependence: Tests of dependence between factors; ``None`` where not tested.
         findings: How the codes encode the factors, as far as the evidence shows: rotated, spread, copied, lost, ...
+        stills: For each finding that can be drawn, the two columns behind it on some of the rows.
     """
 
     scores: Mapping[str, Score]
@@ -55,6 +58,7 @@ class Report(Mapping[str, Score]):
     evidence: tuple[Evidence[Any], ...] = ()
     dependence: FactorDependence | None = None
     findings: tuple[Finding, ...] = ()
+    stills: tuple[Still, ...] = ()
 
     def __getitem__(self, name: str) -> Score:
         if name in self.failures:
@@ -132,6 +136,7 @@ class Report(Mapping[str, Score]):
             "findings": [asdict(finding) for finding in self.findings],
             "dependence": None if self.dependence is None else asdict(self.dependence),
             "evidence": [record.to_dict() for record in self.evidence] if evidence else [],
+            "stills": [still.to_dict() for still in self.stills] if evidence else [],
             "meta": _meta(self.setup),
         }
         return {**data, "infinite": _infinite(data)}
@@ -141,8 +146,8 @@ class Report(Mapping[str, Score]):
 
         Args:
             path: Where to write.
-            evidence: Whether to write the matrices and curves behind the scores; without them the text is shorter, and
-                a page made from it has no maps and curves.
+            evidence: Whether to write the matrices, curves and points behind scores and findings; without them the text
+                is shorter, and a page made from it has no maps, curves and scatters.
 
         A number that is not finite becomes null; ``infinite`` lists those that are not NaN.
         """
@@ -152,9 +157,14 @@ class Report(Mapping[str, Score]):
         """Write :meth:`table` as CSV."""
         return write_text(path, as_csv(self.table(), index=True))
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write one self-contained page that explains the scores."""
-        return write_text(path, page_of(self))
+    def to_html(self, path: str | Path, *, strips: FactorStrips | None = None) -> Path:
+        """Write one self-contained page that explains the scores.
+
+        Args:
+            path: Where to write.
+            strips: Traversals of a decoder along the axes of the factors, to show on the page.
+        """
+        return write_text(path, page_of(self, strips=strips))
 
     def __repr__(self) -> str:
         """Return the scores as a table, then the findings, the sentences and the notes."""

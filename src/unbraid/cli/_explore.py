@@ -1,0 +1,102 @@
+"""``unbraid explore``."""
+
+import sys
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from unbraid.cli._io import read_pairs, read_shape
+from unbraid.explorer.opening import OpeningOptions, open_session
+from unbraid.explorer.server import ExplorerServer
+from unbraid.explorer.session import Session
+
+
+def explore(
+    what: str,
+    *others: str,
+    decoder: str | None = None,
+    factors: Path | None = None,
+    kinds: str | None = None,
+    latent_dim: int | None = None,
+    image: str | None = None,
+    study: str | None = None,
+    port: int = 0,
+    browser: bool = True,
+) -> None:
+    """Look at codes, decoders and studies in a browser: a web app on this machine.
+
+    WHAT is a file of codes as `unbraid score` takes it, a saved report (`.json` or `.html`), a run folder or checkpoint
+    of `unbraid train`, a study's store, or a decoder, `FILE.py:NAME`. Give two or more to compare them, or codes and
+    their report to skip the scoring. The pictures of rows are shown where an `.npz` holds them as `pictures`.
+
+    Prints the address of the page and serves until interrupted (Ctrl-C). Only this machine can reach the page, and only
+    with the token in the address. Nothing is written; FILE.py is run.
+
+    Examples:
+        unbraid explore codes.npz
+
+        unbraid explore codes.npz --decoder model.py:decoder
+
+        unbraid explore vae.npz flow.npz
+
+        unbraid explore mini --no-browser --port 8123
+
+    Parameters
+    ----------
+    what
+        What to look at.
+    others
+        More of the same, to compare.
+    decoder
+        Decoder of the codes, as `FILE.py:NAME`: a torch module, a function, or a function that makes one.
+    factors
+        Labels as `.npy`, when WHAT is `.npy`.
+    kinds
+        Factor kinds, as `name=kind` separated by commas.
+    latent_dim
+        Number of latents of a decoder without codes; tried out by default.
+    image
+        Shape of an image, such as `28x28` or `3x64x64`, where outputs are flat.
+    study
+        Name of the study, where a store has several.
+    port
+        Port to listen on; 0 for any that is free.
+    browser
+        Open a browser at the address; with `--no-browser`, only print it.
+    """
+    shape = None if image is None else read_shape(image)
+    options = OpeningOptions(
+        factors=factors,
+        kinds=read_pairs("kinds", kinds),
+        decoder=decoder,
+        latent_dim=latent_dim,
+        image=shape,
+        study=study,
+    )
+    serve(ExplorerServer(open_session([what, *others], options), port=port), browser=browser)
+
+
+def serve(server: ExplorerServer, *, browser: bool) -> None:
+    """Print the address, open a browser there if wanted, and serve until interrupted."""
+
+    def announce() -> None:
+        print(server.address, flush=True)
+        print(f"exploring {server.session.title}; Ctrl-C stops", file=sys.stderr, flush=True)
+        if browser:
+            webbrowser.open(server.address)
+
+    try:
+        server.run(announce)
+    except KeyboardInterrupt:  # the usual end of a server
+        print("stopped", file=sys.stderr)
+
+
+@contextmanager
+def watching(session: Session, *, browser: bool) -> Iterator[None]:
+    """Serve a session while work goes on; the address goes to standard error, as results go to standard output."""
+    with ExplorerServer(session) as server:
+        print(f"watch at {server.address}", file=sys.stderr, flush=True)
+        if browser:
+            webbrowser.open(server.address)
+        yield

@@ -1,0 +1,1 @@
+"""Explorer: a local web app that shows codes, decoders and studies."""

@@ -1,0 +1,77 @@
+// Findings: each sentence leads to the view that shows it.
+import { ask } from "app/net";
+import { make, say } from "app/dom";
+
+const WAIT = 1000;
+// What to open first: what is hardest to believe from a sentence.
+const TELLING = ["rotated", "folded", "circle", "copied", "mixed", "curved", "packed", "spread"];
+
+export class Findings {
+  constructor({ subject, onShow, onFirst }) {
+    Object.assign(this, { subject, onShow, onFirst });
+    this.list = make("ol", { class: "findings" });
+    this.state = make("p", { class: "aside", role: "status" });
+    this.root = make("section", { class: "panel", "aria-label": "Findings" }, make("h2", { text: "Findings" }), this.state, this.list);
+    this.load();
+  }
+
+  async load() {
+    try {
+      const found = await ask("findings", { id: this.subject.id });
+      if (!this.root.isConnected && this.was) return;
+      this.was = true;
+      if (found.state === "running") {
+        this.state.textContent = `Scoring the codes in the background, ${Math.round(found.seconds)} s …`;
+        this.state.classList.add("busy");
+        setTimeout(() => this.load(), WAIT);
+        return;
+      }
+      this.state.classList.remove("busy");
+      this.state.textContent = found.note || (found.findings?.length ? "Each sentence leads to the view that shows it." : "The rules found nothing to say.");
+      this.show(found.findings || []);
+    } catch (error) {
+      this.state.textContent = error.message;
+    }
+  }
+
+  show(findings) {
+    this.list.replaceChildren(
+      ...findings.map((finding, at) => {
+        const views = finding.views || [];
+        const button = make(
+          "button",
+          { type: "button", class: "finding", disabled: !views.length, onclick: () => this.open(finding, at, 0) },
+          make("span", { class: `kind k-${finding.kind.replace(/ .*/, "")}`, text: finding.kind }),
+          make("span", { text: finding.sentence }),
+        );
+        const others = views.slice(1).map((view, n) =>
+          make("button", { type: "button", class: "chip", text: `${view.y_name} / ${view.x_name}`, onclick: () => this.open(finding, at, n + 1) }),
+        );
+        const first = views.length > 1 ? [make("button", { type: "button", class: "chip", text: `${views[0].y_name} / ${views[0].x_name}`, onclick: () => this.open(finding, at, 0) })] : [];
+        return make("li", {}, button, others.length ? make("div", { class: "chips" }, ...first, ...others) : null);
+      }),
+    );
+    if (findings.length) say(`${findings.length} findings.`);
+    const rank = (finding) => (TELLING.indexOf(finding.kind) + TELLING.length + 1) % (TELLING.length + 1);
+    const shown = [...findings.keys()].filter((at) => findings[at].views?.length);
+    const first = shown.sort((a, b) => rank(findings[a]) - rank(findings[b]) || a - b)[0] ?? -1;
+    if (first >= 0) this.onFirst(() => this.open(findings[first], first, 0));
+  }
+
+  open(finding, at, which) {
+    [...this.list.children].forEach((item, place) => {
+      const button = item.firstElementChild;
+      if (place === at) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
+      item.querySelectorAll(".chip").forEach((chip, n) => chip.setAttribute("aria-pressed", String(place === at && n === which)));
+    });
+    this.onShow(finding.views[which], finding);
+  }
+
+  unmark() {
+    for (const item of this.list.children) {
+      item.firstElementChild.removeAttribute("aria-current");
+      item.querySelectorAll(".chip").forEach((chip) => chip.setAttribute("aria-pressed", "false"));
+    }
+  }
+}

@@ -1,0 +1,108 @@
+"""What was opened: subjects by key, loaded when they are first asked for, and the study or the run they belong to."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from unbraid._version import __version__
+from unbraid.explorer.findings import FindingsJob
+from unbraid.explorer.subject import Subject
+
+#: Subjects that are kept in memory; a study may have thousands.
+MOST_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectEntry:
+    """One subject that can be opened.
+
+    Attributes:
+        label: Its name on the page.
+        load: Makes the subject, given its key.
+        version: Changes when the subject has to be made anew, such as after a checkpoint.
+    """
+
+    label: str
+    load: Callable[[str], Subject]
+    version: float = 0.0
+
+
+class Live(Protocol):
+    """A study or a training run that may still be going on."""
+
+    def about(self) -> dict[str, Any]:
+        """Return what the page shows of it now."""
+
+
+class Session:
+    """What was opened.
+
+    Args:
+        title: Name on the page.
+        entries: Subjects; the key of the first is ``m0``. A function where they may become more.
+        study: The study they belong to.
+        run: The training run they belong to.
+        watching: Whether work goes on that the page should follow.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        entries: Sequence[SubjectEntry] | Callable[[], Sequence[SubjectEntry]],
+        *,
+        study: Live | None = None,
+        run: Live | None = None,
+        watching: bool = False,
+    ) -> None:
+        self.title, self.study, self.run, self.watching = title, study, run, watching
+        self._entries = entries
+        self._kept: OrderedDict[str, tuple[float, Subject, FindingsJob]] = OrderedDict()
+        self._lock = threading.RLock()
+
+    @property
+    def entries(self) -> Sequence[SubjectEntry]:
+        """Subjects that can be opened."""
+        return self._entries() if callable(self._entries) else self._entries
+
+    def about(self) -> dict[str, Any]:
+        """Return names of all subjects, and which views there are."""
+        return {
+            "title": self.title,
+            "version": __version__,
+            "subjects": [{"id": f"m{n}", "label": entry.label} for n, entry in enumerate(self.entries)],
+            "has_study": self.study is not None,
+            "has_run": self.run is not None,
+            "watching": self.watching,
+        }
+
+    def subject(self, key: str) -> Subject:
+        """Return a subject by its key.
+
+        Raises:
+            KeyError: No such subject.
+            ValueError: It cannot be read.
+        """
+        return self._opened(key)[1]
+
+    def findings(self, key: str) -> FindingsJob:
+        """Return the findings of a subject by its key."""
+        return self._opened(key)[2]
+
+    def _opened(self, key: str) -> tuple[float, Subject, FindingsJob]:
+        with self._lock:
+            entries = self.entries
+            number = int(key[1:]) if key[:1] == "m" and key[1:].isascii() and key[1:].isdigit() else -1
+            if not 0 <= number < len(entries):
+                raise KeyError(key)
+            version = entries[number].version
+            if key not in self._kept or self._kept[key][0] != version:
+                subject = entries[number].load(key)
+                self._kept[key] = (version, subject, FindingsJob(subject))
+                while len(self._kept) > MOST_KEPT:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+            return self._kept[key]

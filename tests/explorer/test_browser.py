@@ -1,0 +1,225 @@
+"""The page in headless Chromium: what it draws, what links its views, keys, sizes and speed."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import unbraid as ub
+from helpers.exploring import durations, pixels
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+log = logging.getLogger(__name__)
+
+SCATTER = ".stage .scatter canvas[tabindex]"
+POINTS = ".stage .scatter canvas:nth-of-type(2)"
+HISTOGRAMS = ".histogram canvas"
+
+
+@pytest.fixture(scope="module")
+def server(serve, example, example_report):
+    return serve(example, example_report)
+
+
+def ready(page):
+    page.wait_for_selector(".finding[aria-current]")
+    page.wait_for_selector(".histogram:nth-child(5) canvas")
+    page.wait_for_timeout(200)
+    return page
+
+
+def drag(page, start=(0.35, 0.35), end=(0.55, 0.6)):
+    box = page.locator(SCATTER).bounding_box()
+    places = [(box["x"] + a * box["width"], box["y"] + b * box["height"]) for a, b in (start, end)]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    page.mouse.move(*places[1], steps=4)
+    page.mouse.up()
+    page.wait_for_timeout(150)
+
+
+def test_a_brush_in_one_view_marks_the_others(explore, server):
+    page = ready(explore(server))
+    before = [pixels(page, HISTOGRAMS, k) for k in range(5)]
+    drag(page)
+    after = [pixels(page, HISTOGRAMS, k) for k in range(5)]
+    assert all(a != b for a, b in zip(before, after, strict=True))
+    assert "selected" in page.inner_text(".stage")
+    page.get_by_role("button", name="Clear selection").click()
+    assert [pixels(page, HISTOGRAMS, k) for k in range(5)] == before
+
+
+def test_a_brush_in_a_histogram_marks_the_scatter(explore, server):
+    page = ready(explore(server))
+    before = pixels(page, POINTS)
+    page.locator(HISTOGRAMS).first.click(position={"x": 10, "y": 30})
+    assert pixels(page, POINTS) != before
+    page.locator(HISTOGRAMS).nth(2).click(position={"x": 80, "y": 48})  # the angle, on its circle
+    assert "rows selected" in page.inner_text(".stage")
+
+
+def test_each_finding_leads_to_its_view(explore, server, example_report):
+    page = ready(explore(server))
+    seen = {}
+    for at, finding in enumerate(example_report.findings):
+        page.locator(".finding").nth(at).click()
+        page.wait_for_timeout(200)
+        seen[str(finding.kind)] = (
+            page.locator(SCATTER).get_attribute("aria-label"),
+            page.inner_text(".caption"),
+            pixels(page, SCATTER),
+        )
+        assert page.locator(".finding").nth(at).get_attribute("aria-current") == "true"
+    assert len({label for label, _, _ in seen.values()}) == len(seen)
+    assert "place_b against place_a" in seen["rotated"][0]
+    assert "angle_sin against angle_cos" in seen["circle"][0]
+    assert all(caption for _, caption, _ in seen.values())
+
+
+def test_a_cell_of_the_map_leads_to_its_scatter(explore, server):
+    page = ready(explore(server))
+    page.get_by_role("button", name="size explains 0.99 of size: draw").click()
+    page.wait_for_timeout(200)
+    assert "size against size" in page.locator(SCATTER).get_attribute("aria-label")
+
+
+def test_hovering_shows_the_row(explore, server):
+    page = ready(explore(server))
+    box = page.locator(SCATTER).bounding_box()
+    for share in (0.4, 0.45, 0.5, 0.55):
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + share * box["height"])
+    page.wait_for_selector(".row dd")
+    assert page.locator(".row dt").all_inner_texts() == ["shape", "size", "angle", "x", "y"]
+
+
+def test_the_keyboard_alone_suffices(explore, server):
+    page = ready(explore(server))
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(
+            page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.textContent")
+        )
+    named = " | ".join(reached)
+    for part in (
+        "Dark theme",
+        "Horizontal axis",
+        "Vertical axis",
+        "Colour",
+        "Density",
+        "Search codes",
+        "rotated",
+        "Scatter",
+        "angle, circular",
+    ):
+        assert part in named
+    page.locator(SCATTER).focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    for key in ("Shift+ArrowRight", "Shift+ArrowDown") * 8:
+        page.keyboard.press(key)
+    assert "selected" in page.inner_text(".stage")
+    page.keyboard.press("Escape")
+    assert page.get_by_role("button", name="Clear selection").is_disabled()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".row dd")
+    page.locator(".finding").nth(1).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(150)
+    assert "angle_sin" in page.locator(SCATTER).get_attribute("aria-label")
+    page.locator(HISTOGRAMS).first.focus()
+    page.keyboard.press("Enter")
+    assert "selected" in page.inner_text(".stage")
+    page.locator(".map button[tabindex='0']").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(150)
+    assert "against shape" in page.locator(SCATTER).get_attribute("aria-label")
+
+
+def test_everything_that_can_be_reached_has_a_name(explore, server):
+    page = ready(explore(server))
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("button, select, input, canvas[tabindex], a[href], img, table")]
+            .filter((one) => !["aria-label", "alt"].some((name) => one.getAttribute(name)))
+            .filter((one) => !(one.textContent.trim() || one.labels?.length))
+            .map((one) => one.outerHTML)"""
+    )
+    assert nameless == []
+    assert page.evaluate("document.documentElement.lang") == "en"
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_the_page_never_scrolls_sideways(explore, server, width):
+    page = ready(explore(server, viewport={"width": width, "height": 800}))
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_dark_mode_is_dark_and_the_button_changes_it(explore, server):
+    page = ready(explore(server, color_scheme="dark"))
+    brightness = (
+        "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
+    )
+    assert page.evaluate(brightness) < 150
+    before = pixels(page, POINTS)
+    page.click("#theme")
+    assert page.evaluate(brightness) > 700
+    assert pixels(page, POINTS) != before
+
+
+def test_a_report_without_codes_shows_its_sentences_and_scores(explore, serve, example_report):
+    page = explore(serve(example_report))
+    page.wait_for_selector(".runs tbody tr")
+    assert page.locator(".finding").count() == len(example_report.findings)
+    assert page.locator(".runs tbody tr").count() == len(example_report.scores)
+
+
+def test_names_are_text_and_no_markup(explore, serve):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (200, 2))
+    names = ["<img src=x onerror=alert(1)>", "<b>size</b>"]
+    rep = ub.Representation(
+        factors + 0.1 * rng.standard_normal((200, 2)), factors, names=names, code_names=["<i>a</i>", "b"]
+    )
+    page = explore(serve(rep))
+    page.wait_for_selector(".histogram canvas")
+    assert page.locator("main b b, main i i, main img").count() == 0
+    assert "<b>size</b>" in page.inner_text(".map")
+
+
+def test_a_hundred_thousand_rows_are_drawn_and_brushed_in_time(explore, serve, wide):
+    server = serve(wide)
+    times = []
+    for _ in range(3):  # the quickest visit is the one that other programs on the machine slow down least
+        page = explore(server)
+        page.wait_for_selector(".histogram:nth-child(2) canvas")
+        times += durations(page, "unbraid:first-view")
+        if times[-1] < 2000:
+            break
+    drag(page)
+    drag(page, (0.3, 0.3), (0.7, 0.7))
+    brushes = sorted(durations(page, "unbraid:brush"))
+    log.warning(
+        "100 000 rows x 64 codes: first view %s ms, brushes %s ms",
+        [round(one) for one in times],
+        [round(one) for one in brushes],
+    )
+    assert min(times) < 2000
+    assert len(brushes) >= 4
+    assert brushes[len(brushes) // 2] < 200
+
+
+def test_one_of_ten_thousand_codes_is_found_in_time(explore, serve):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 4, (300, 2))
+    page = explore(serve(ub.Representation(rng.standard_normal((300, 10_000)), factors)))
+    page.wait_for_selector(".map tbody tr")
+    page.locator("input[type=search]").fill("code_9876")
+    assert page.locator(".map tbody tr").count() == 1
+    took = durations(page, "unbraid:search")[-1]
+    log.warning("10 000 codes: search %.1f ms", took)
+    assert took < 100
+    page.get_by_role("button", name="code_9876", exact=True).click()
+    page.wait_for_timeout(300)
+    assert "code_9876" in page.locator(SCATTER).get_attribute("aria-label")

@@ -1,0 +1,89 @@
+"""The decoder in headless Chromium: sliders, sheets and exports."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from helpers.blobs import write_blobs
+from helpers.exploring import durations, pixels
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+log = logging.getLogger(__name__)
+
+
+@pytest.fixture(scope="module")
+def server(serve, tmp_path_factory):
+    model, codes = write_blobs(tmp_path_factory.mktemp("blobs"))
+    return serve(codes, decoder=f"{model}:decoder")
+
+
+@pytest.fixture
+def page(explore, server):
+    page = explore(server)
+    page.get_by_role("button", name="Decoder", exact=True).click()
+    page.wait_for_selector(".slider.factor")
+    page.wait_for_timeout(500)
+    return page
+
+
+@pytest.mark.parametrize("kind", ["factor", "code"])
+def test_a_slider_changes_pixels_within_a_tenth_of_a_second(page, kind):
+    before = pixels(page, ".large")
+    page.locator(f".slider.{kind} input").first.focus()
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(60)
+    page.wait_for_timeout(400)
+    assert pixels(page, ".large") != before
+    took = sorted(durations(page, "unbraid:decode"))
+    log.warning("decoder: picture after %s ms", [round(one) for one in took])
+    assert took[len(took) // 4] < 100  # the slower ones are those that other programs on the machine slow down
+
+
+def test_moving_a_factor_moves_the_sliders_of_its_codes(page):
+    before = page.locator(".slider.code output").all_inner_texts()
+    page.locator(".slider.factor input").first.focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    after = page.locator(".slider.code output").all_inner_texts()
+    assert before[0] != after[0]
+    assert before[3] == after[3]  # noise
+
+
+def test_reset_goes_back_and_a_row_can_be_the_start(page):
+    before = pixels(page, ".large")
+    page.get_by_label("Row to start from").fill("17")
+    page.get_by_role("button", name="Reset to row").click()
+    page.wait_for_timeout(400)
+    assert pixels(page, ".large") != before
+    page.get_by_role("button", name="Reset", exact=True).click()
+    page.wait_for_timeout(400)
+    assert pixels(page, ".large") == before
+
+
+@pytest.mark.parametrize(("sheet", "kind"), [("Traversals", "gif"), ("Interpolation", "gif"), ("Swap codes", "png")])
+def test_sheets_are_drawn_and_saved(page, sheet, kind):
+    page.get_by_role("button", name=sheet, exact=True).click()
+    page.wait_for_timeout(500)
+    if sheet == "Swap codes":
+        before = pixels(page, ".sheet canvas")
+        page.get_by_role("checkbox", name="code_0").check()
+        page.wait_for_timeout(400)
+        assert pixels(page, ".sheet canvas") != before
+    with page.expect_download() as download:
+        page.locator(".sheet").get_by_role("button", name=f"Save as {kind.upper()}").click()
+    start = {"gif": b"GIF89a", "png": b"\x89PNG"}[kind]
+    assert Path(download.value.path()).read_bytes().startswith(start)
+    assert download.value.suggested_filename.endswith(f".{kind}")
+
+
+def test_a_row_of_the_scatter_is_decoded(page):
+    page.get_by_role("button", name="Codes and factors").click()
+    page.wait_for_selector(".histogram canvas")
+    page.locator(".stage .scatter canvas[tabindex]").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".row img.picture")
+    page.get_by_role("button", name="Decode from this row").click()
+    page.wait_for_selector(".strip-row canvas")
+    assert page.get_by_label("Row to start from").input_value() != ""

@@ -1,0 +1,51 @@
+"""Visits to the explorer in a browser, and pixels of its canvases."""
+
+
+class Visits:
+    """Pages that were opened, and what went wrong on them."""
+
+    def __init__(self, browser):
+        self.browser, self.pages, self.trouble, self.elsewhere = browser, [], [], []
+
+    def open(self, server, **options):
+        options.setdefault("viewport", {"width": 1280, "height": 900})
+        page = self.browser.new_page(**options)
+        self.pages.append(page)
+        page.set_default_timeout(30_000)
+        own = f"http://127.0.0.1:{server.port}/"
+        page.on("console", lambda message: self.trouble.append(message.text))
+        page.on("pageerror", lambda error: self.trouble.append(str(error)))
+        page.on("request", lambda request: self._look(request.url, own))
+        page.goto(server.address)
+        return page
+
+    def _look(self, url, own):
+        if not url.startswith((own, "data:", "blob:")):
+            self.elsewhere.append(url)
+
+    def close(self):
+        for page in self.pages:
+            page.close()
+
+
+def pixels(page, selector, which=0):
+    """A number that changes with the pixels of a canvas."""
+    return page.eval_on_selector_all(
+        selector,
+        """(found, which) => {
+            const canvas = found[which];
+            const { width, height } = canvas;
+            const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+            copy.drawImage(canvas, 0, 0);
+            const data = copy.getImageData(0, 0, width, height).data;
+            let sum = 0;
+            for (let i = 0; i < data.length; i++) sum = (sum * 31 + data[i]) % 1000000007;
+            return sum;
+        }""",
+        which,
+    )
+
+
+def durations(page, name):
+    """The measures of one name that the page took, in milliseconds."""
+    return page.evaluate("name => performance.getEntriesByName(name).map((one) => one.duration)", name)
