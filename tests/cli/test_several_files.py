@@ -40,7 +40,7 @@ def test_prints_a_column_of_values_and_intervals_for_each_file(files, capsys):
     assert [row.split()[0] for row in rows] == ["mig", "sap"]
     data = json.loads(run_cli(capsys, "score", *files, *QUICK, "--json", "-")[1])["reports"]
     cells = [data[name]["scores"]["mig"] for name in ("plain.npz", "mixed.npz")]
-    expected = " ".join(f"{s['value']:.3f} [{s['low']:.3f}, {s['high']:.3f}] {s['null']:.3f}" for s in cells)
+    expected = " ".join(f"{s['value']:.3f} [{s['low']:.3f}, {s['high']:.3f}] {s['chance']:.3f}" for s in cells)
     assert " ".join(rows[0].split()[1:]) == expected
     assert err.count("note: Factors were read as") == 1
 

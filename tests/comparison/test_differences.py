@@ -65,6 +65,13 @@ def about(each, value):
     return np.hypot(each.std(ddof=1), each.mean() - value)
 
 
+def error_of(score):
+    """The standard error of a score: that of an extrapolated one counts the mean of its replicates too."""
+    if score.plain is None:
+        return about(score.replicates, score.value)
+    return score.replicates.std(ddof=1) * np.sqrt(1 + 1 / len(score.replicates))
+
+
 def test_paired_error_is_the_spread_of_the_differences_of_replicates(pair):
     from scipy.stats import t
 
@@ -115,7 +122,7 @@ def test_unpaired_error_adds_in_quadrature_with_welch_freedom(pair):
     item = next(item for item in unpaired(*pair) if item.metric == "r2")
     # Welch's test of means of n values divides by n; replicates already scatter as the score does.
     n = len(a.replicates)
-    spread = [about(score.replicates, score.value) * np.sqrt(n) for score in (a, b)]
+    spread = [error_of(score) * np.sqrt(n) for score in (a, b)]
     expected = ttest_ind_from_stats(a.value, spread[0], n, b.value, spread[1], n, equal_var=False)
     assert item.p_value == pytest.approx(expected.pvalue)
 
@@ -125,7 +132,8 @@ def test_replicates_scatter_as_the_interval_says(pair):
 
     for name in METRICS.split(","):
         score = pair[0][name]
-        half_width = t.ppf(0.975, len(score.replicates) - 1) * score.replicates.std(ddof=1)
+        widened = 1.0 if score.plain is None else np.sqrt(1 + 1 / len(score.replicates))  # the value is extrapolated
+        half_width = t.ppf(0.975, len(score.replicates) - 1) * score.replicates.std(ddof=1) * widened
         assert score.high == pytest.approx(min(1.0, score.value + half_width), abs=1e-7)
 
 
@@ -136,7 +144,7 @@ def test_replicates_on_less_than_half_the_rows_are_moved_together():
     found = score(factors + 2 * noise, factors, metrics="mcc")["mcc"]
     from scipy.stats import t
 
-    half_width = t.ppf(0.975, 9) * found.replicates.std(ddof=1)
+    half_width = t.ppf(0.975, 9) * found.replicates.std(ddof=1) * np.sqrt(1 + 5 / 6 / 10)
     assert found.low > 0
     assert found.low == pytest.approx(found.value - half_width, abs=1e-7)
 
@@ -278,12 +286,24 @@ def label_free(n_codes, *, rows=500, nulls=True, mix=0.0):
 def test_independent_codes_are_not_worse_for_being_many():
     few, many = label_free(3), label_free(30)
     found = find_differences({"few": few, "many": many})
-    assert [(item.p_value, item.better, item.equal, item.sure) for item in found] == [(None, None, False, False)] * 2
-    assert {item.status for item in found} == {Comparability.CHANCE_DIFFERS}
-    assert found[0].note.startswith("not tested: chance alone scores 0.0")
-    assert found[0].note.endswith("with 3 and 30 codes")
-    said = ub.compare({"few": few, "many": many}).verdict
-    assert said[1].startswith("Not tested between few and many: total_correlation, wasserstein_correlation, as")
+    assert not any(item.better or item.sure for item in found)
+    assert all(item.equal for item in found)  # extrapolated to many rows, both are 0
+
+
+def test_scores_whose_chance_levels_differ_are_not_tested():
+    few, many = label_free(3), label_free(30)
+    (plain,) = find_differences(
+        {
+            name: replace(one, scores={"total_correlation": replace(score, value=score.plain, plain=None)})
+            for name, one in (("few", few), ("many", many))
+            for score in (one["total_correlation"],)
+        }
+    )
+    assert plain.status is Comparability.CHANCE_DIFFERS
+    assert plain.p_value is None
+    assert plain.better is None
+    assert plain.note.startswith("not tested: chance alone scores 0.0")
+    assert plain.note.endswith("with 3 and 30 codes")
 
 
 def test_codes_that_depend_are_worse_whatever_their_number():
@@ -307,7 +327,8 @@ def test_equal_to_the_digits_shown_is_equal(pair, nudge, jitter, word):
     one = pair[0]
     score = one["r2"]
     drawn = score.replicates + nudge + jitter * np.linspace(-1, 1, len(score.replicates))
-    other = replace(one, scores={"r2": replace(score, value=score.value + nudge, replicates=drawn)})
+    moved = replace(score, value=score.value + nudge, plain=score.plain + nudge, replicates=drawn)
+    other = replace(one, scores={"r2": moved})
     (item,) = find_differences({"a": replace(one, scores={"r2": score}), "b": other})
     assert difference_word(item) == word
     assert item.equal is (item.better is None) is (word == "equal")

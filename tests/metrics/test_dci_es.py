@@ -179,7 +179,7 @@ class TestScoresOfCurves:
     def test_a_factor_nobody_predicts_has_a_column_of_zeros(self):
         curves = curves_of([[0.1] * 3, [1.0] * 3], [[1.0, 0.5], [0.0, 0.5]], beats_baseline=np.array([True, False]))
         np.testing.assert_array_equal(curves.matrix, [[1, 0], [0, 0]])
-        assert es_disentanglement(curves).value == 1.0
+        assert es_disentanglement(curves).value == 0.0  # one column says nothing about sharing
         completeness = es_completeness(curves)
         assert completeness.value == 0.5
         assert "1 factor(s) that this probe cannot predict score 0." in completeness.notes

@@ -21,6 +21,7 @@ from unbraid.metrics._catalogue import ceiling
 from unbraid.metrics._listing import describe_metric, list_metrics, meant
 from unbraid.probes.capacity import LADDERS
 from unbraid.report import render
+from unbraid.similarity.measures import Distance, Kernel
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "unbraid"
@@ -37,6 +38,7 @@ VOCABULARIES = {
     "evidence/": set(get_args(RegressorName)),
     "probes/capacity/": set(LADDERS),
     "probes/trees.py": {"boosting", "regression"},
+    "similarity/": {*get_args(Kernel), *get_args(Distance)},
     "report/comparison.py": {field.name for field in fields(Comparison)},
 }
 

@@ -325,7 +325,7 @@ def test_an_array_too_large_for_memory_is_refused(tmp_path):
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**40, 2**10)})
     with zipfile.ZipFile(tmp_path / "codes.npz", "w") as archive:
         archive.writestr("codes.npy", header.getvalue())
-    with pytest.raises(ValueError, match=r"codes\.npz' does not fit into memory: "):
+    with pytest.raises(ValueError, match=r"codes\.npz' would take about .* of memory"):
         load(tmp_path / "codes.npz")
 
 

@@ -1,6 +1,6 @@
 """Disentanglement, completeness and informativeness, from any matrix of importances."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -285,9 +285,13 @@ def _rows(
     first: tuple[KnownFailure, ...] = (),
     last: tuple[KnownFailure, ...] = (),
     informativeness_only: tuple[KnownFailure, ...] = (),
+    of_informativeness: Mapping[str, Any] | None = None,
     **shared: Any,
 ) -> tuple[Metric, ...]:
-    """Return the three rows of one probe; failures that all three share come ``first`` or ``last``."""
+    """Return the three rows of one probe; failures that all three share come ``first`` or ``last``.
+
+    ``of_informativeness`` has fields of the third row in place of the shared ones.
+    """
     shared |= {"function": function, "source": source, "reference": "Eastwood & Williams (2018), openreview By-7dz-AZ"}
     return (
         Metric(
@@ -318,7 +322,7 @@ def _rows(
             measures=(Property.EXPLICITNESS,),
             summary="Can the factors be predicted from the codes at all?",
             known_failures=(*informativeness_only, *first, *last),
-            **shared,
+            **{**shared, **(of_informativeness or {})},
         ),
     )
 
@@ -337,6 +341,7 @@ ROWS = (
         probe="linear",
         first=(BENT_CODES,),
         last=(OUTLIERS,),
+        of_informativeness={"invariant_to": AXES | {Invariance.ROTATION}, "tolerance": 1e-3},
         invariant_to=AXES,
         tolerance=1e-6,
         cost=Cost.QUICK,

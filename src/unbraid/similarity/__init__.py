@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from unbraid.similarity.dictionaries import dictionaries as dictionaries
+    from unbraid.similarity.matching import dictionaries as dictionaries
     from unbraid.similarity.measures import cca as cca
     from unbraid.similarity.measures import cka as cka
     from unbraid.similarity.measures import procrustes as procrustes

@@ -19,7 +19,7 @@ from unbraid._base.record import JsonResult, provenance
 from unbraid._base.text import as_csv
 from unbraid.representation.representation import as_representation
 from unbraid.results.score import Score
-from unbraid.similarity.dictionaries import dictionaries
+from unbraid.similarity.matching import dictionaries
 from unbraid.similarity.measures import cca, cka, procrustes, rsa
 
 #: By name, every similarity of two representations.

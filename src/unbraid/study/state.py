@@ -60,20 +60,23 @@ class StudyStatus:
 
     @cached_property
     def to_train(self) -> list[Ensemble]:
-        """Ensembles that the next run trains: those with a model that has no codes or no loss, and did not diverge.
+        """Ensembles that the next run trains: those with a model that has no codes, and did not diverge.
 
-        A loss may have been in a shard that was damaged; from a checkpoint it is there again without a step.
+        A loss may have been in a shard that was damaged; where the checkpoint is there, the loss is made again from it
+        without a step.
         """
         settled = self.encoded | self.lost
         return [
             one
             for one in self.plan.ensembles
-            if any(model.key not in settled or self._has_no_row(model) for model in one.members)
+            if any(model.key not in settled for model in one.members) or self._has_lost_losses(one)
         ]
 
-    def _has_no_row(self, model: Model) -> bool:
-        key = model_row_key(model)
-        return key not in self.done and key not in self.failures
+    def _has_lost_losses(self, ensemble: Ensemble) -> bool:
+        """Return whether a model has no loss, and a checkpoint that gives it again."""
+        rows = {model_row_key(model) for model in ensemble.members}
+        lost = rows - self.done - set(self.failures)
+        return bool(lost) and bool(self.store.names(f"models/{ensemble.key}"))
 
     @property
     def is_complete(self) -> bool:
