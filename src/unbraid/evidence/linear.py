@@ -42,18 +42,31 @@ from unbraid.representation.representation import Representation
 N_FOLDS_OF_NUMBERS, N_FOLDS_OF_CATEGORIES = 5, 3
 
 
+ChosenStrength = Literal["cross_validated"]
+Strength = float | ChosenStrength
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearOptions:
     """A linear probe for each factor.
 
     Attributes:
-        strength: Strength of a Lasso on standardised codes and targets, as published code uses it; 0 for least squares.
+        strength: Strength of a Lasso on standardised codes and targets, as published code uses it; 0 for least squares,
+            ``"cross_validated"`` for a Lasso whose strength is chosen on rows kept aside.
     """
 
-    strength: float = 0.0
+    strength: Strength = 0.0
 
     def __post_init__(self) -> None:
-        check_at_least("strength", self.strength, 0)
+        if isinstance(self.strength, str):
+            check_choice("strength", self.strength, get_args(ChosenStrength))
+        else:
+            check_at_least("strength", self.strength, 0)
+
+    @property
+    def given_strength(self) -> float:
+        """Strength of the Lasso; 0 where it is chosen."""
+        return 0.0 if isinstance(self.strength, str) else self.strength
 
 
 def linear_importance(rep: Representation, options: LinearOptions, rng: np.random.Generator) -> Importance:
@@ -62,7 +75,7 @@ def linear_importance(rep: Representation, options: LinearOptions, rng: np.rando
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
         n_rows, n_codes = int(factor.labelled.sum()), rep.codes.shape[1]
         few_codes = n_rows >= LEAST_ROWS_A_CODE * n_codes and (factor.is_numeric or n_codes <= MAX_NEWTON_CODES)
-        if options.strength > 0 or not few_codes:
+        if options.strength == "cross_validated" or options.given_strength > 0 or not few_codes:
             return on_held_out_rows(partial(_fit_penalised, options), rep)(factor, rng)
         return _regress(rep, factor, rng) if factor.is_numeric else _classify(rep, factor, rng)
 
@@ -81,7 +94,7 @@ def _fit_penalised(options: LinearOptions, task: ProbeTask, rng: np.random.Gener
     targets = factor.targets(task.train)
     centre, spread = targets.mean(axis=0), targets.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    weights = lasso_weights(x, (targets - centre) / spread, rng=rng, strength=options.strength)
+    weights = lasso_weights(x, (targets - centre) / spread, rng=rng, strength=options.given_strength)
     return np.abs(weights).sum(axis=1), x_test @ weights * spread + centre
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid.evidence.linear import LinearOptions, linear_importance
+from unbraid.evidence.linear import LinearOptions, Strength, linear_importance
 from unbraid.metrics._metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, Source, not_one_number
 from unbraid.metrics._sources import BOOSTING, FOREST, LINEAR
 from unbraid.metrics._weaknesses import OUTLIERS
@@ -36,7 +36,7 @@ class DCI(NamedTuple):
         raise not_one_number(type(self).__name__, self._fields)
 
 
-def dci_linear(codes: Any, factors: Any = None, *, strength: float = 0.0, rng: np.random.Generator | int = 0) -> DCI:
+def dci_linear(codes: Any, factors: Any = None, *, strength: Strength = 0.0, rng: np.random.Generator | int = 0) -> DCI:
     r"""Score disentanglement, completeness and informativeness with linear probes.
 
     Importances are absolute coefficients on standardised codes: of least squares for ordinal, continuous and circular
@@ -47,7 +47,8 @@ def dci_linear(codes: Any, factors: Any = None, *, strength: float = 0.0, rng: n
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, at least two.
-        strength: Strength of a Lasso on standardised codes and targets, as in published code; 0 for least squares.
+        strength: Strength of a Lasso on standardised codes and targets, as in published code; 0 for least squares,
+            ``"cross_validated"`` for a Lasso whose strength is chosen on rows kept aside.
         rng: Chooses the held-out rows, or its seed.
 
     References:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -227,9 +227,15 @@ def _scores(
     for name in sorted(names):
         source = METRICS[name].source
         if source.name not in evidence:
-            chosen = options if is_own(name) else source.options()
+            chosen = options if is_own(name) else _published_options(source.options)
             evidence[source.name] = source.gather(rep, chosen, np.random.default_rng(seed))
         yield name, METRICS[name].score(evidence[source.name])
+
+
+def _published_options(kind: type[Any]) -> Any:
+    """Return the options of a score from elsewhere, as published code has them in place of our defaults."""
+    published = {"binning": "uniform", "strength": "cross_validated", "n_votes": 800, "group_size": 200}
+    return kind(**{field.name: published[field.name] for field in fields(kind) if field.name in published})
 
 
 def _value(line: PublishedScores, score: Any) -> float:
