@@ -43,7 +43,7 @@ def test_what_the_higher_score_is_blind_to_is_named_where_it_was_found(make_repo
     low, high = METRICS["dci_linear.completeness"], METRICS["dci_forest.completeness"]
     assert set(high.invariant_to - low.invariant_to) == {"warping"}
     assert "notice" not in why(make_report({low.name: scored(0.1), high.name: scored(0.9)}))
-    low, high = METRICS["dci_linear.informativeness"], METRICS["r2"]
+    low, high = METRICS["dci_forest.informativeness"], METRICS["r2"]
     assert set(high.invariant_to - low.invariant_to) == {"rotation"}
     report = make_report({low.name: scored(0.1), high.name: scored(0.9)})
     turned = Finding(kind=FindingKind.ROTATED, sentence="They are.", factors=("shape",), codes=("z0", "z1"))

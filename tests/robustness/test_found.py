@@ -181,7 +181,7 @@ def test_a_checkpoint_without_one_of_its_weights_is_refused(checkpoint, tmp_path
     content = torch.load(io.BytesIO(checkpoint), weights_only=True)
     del content["network"][next(iter(content["network"]))]
     torch.save(content, tmp_path / "ensemble.pt")
-    with pytest.raises(ValueError, match="holds a checkpoint whose weights are not those of its settings"):
+    with pytest.raises(ValueError, match="holds weights that do not fit their own settings"):
         load_models(tmp_path)
 
 

@@ -8,7 +8,7 @@ codes but depend on each other in the data give no finding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -288,7 +288,7 @@ def _own(report: Report, structure: Structure, groups: Sequence[Group], faults: 
     names, codes = report.setup.factor_names, report.setup.code_names
     troubled = {name for finding in faults for name in finding.factors}
     pairs = [(*group.factors, *group.codes) for group in groups if len(group.factors) == len(group.codes) == 1]
-    pairs = [(k, j) for k, j in pairs if names[k] not in troubled and _is_its_own(report, structure, k, j)]
+    pairs = [(k, j) for k, j in pairs if names[k] not in troubled and _is_its_own(report, structure, k, j, troubled)]
     if not pairs:
         return []
     placed = listing([f"“{names[k]}” in “{codes[j]}”" for k, j in pairs], MOST_NAMES)
@@ -299,12 +299,13 @@ def _own(report: Report, structure: Structure, groups: Sequence[Group], faults: 
     return [Finding(kind=FindingKind.OWN, sentence=f"{sentence}.", **about)]
 
 
-def _is_its_own(report: Report, structure: Structure, k: int, j: int) -> bool:
-    """Tell whether a code encodes one factor only, by counts and R², and no factor without main codes needs it."""
+def _is_its_own(report: Report, structure: Structure, k: int, j: int, troubled: Collection[str]) -> bool:
+    """Tell whether a code encodes one factor only, by counts and R², and no troubled factor needs it."""
     names = report.setup.factor_names
     others = [i for i in range(len(names)) if i == k or not depend(report, {names[k], names[i]})]
     shares = factor_shares(report, structure, others)
     needed = any(j in structure.candidate_codes[i] for i in others)
+    needed |= any(j in structure.codes_of(i) for i in others if names[i] in troubled)
     leak = max((linear_r2(report, structure.by_single_code)[j, i] for i in others if i != k), default=0.0)
     return not needed and leak < LEAK and (shares is None or factors_of(shares, j, others) == (k,))
 

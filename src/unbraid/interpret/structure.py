@@ -102,9 +102,9 @@ class Structure:
     @property
     def uninformative(self) -> BoolArray:
         """Which codes surely have little or nothing of any factor; none where not counted, ``(n_codes,)``."""
-        if self.above_chance is None:
+        if self.clearly_above_chance is None:
             return np.zeros(len(self.largest), dtype=bool)
-        quiet: BoolArray = np.logical_not((self.above_chance | self.maybe_more).any(axis=1))
+        quiet: BoolArray = np.logical_not((self.clearly_above_chance | self.maybe_more).any(axis=1))
         return quiet
 
     def codes_of(self, k: int) -> tuple[int, ...]:

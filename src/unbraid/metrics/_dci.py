@@ -41,7 +41,7 @@ def dci_linear(codes: Any, factors: Any = None, *, strength: Strength = 0.0, rng
 
     Importances are absolute coefficients on standardised codes: of least squares for ordinal, continuous and circular
     factors; of logistic regressions, summed over values, for categorical ones. Coefficients that chance can explain are
-    0. With fewer than ten rows to a code, a Lasso takes the place of least squares.
+    set to 0. With fewer than ten rows to a code, a Lasso takes the place of least squares.
     See :func:`disentanglement`, :func:`completeness` and :func:`informativeness` for the scores.
 
     Args:
@@ -331,7 +331,7 @@ def _rows(
 TREES: Any = {
     "first": (TIED_SPLITS,),
     "invariant_to": AXES | {Invariance.WARPING},
-    "tolerance": 0.01,
+    "tolerance": 0.03,  # folds and bins of codes move effects on held-out rows
     "cost": Cost.SECONDS,
 }
 ROWS = (

@@ -356,6 +356,8 @@ def _least_certain_left_out(gram: FloatArray, moment: FloatArray, total: float, 
 
 def pseudo_inverse(gram: FloatArray) -> FloatArray:
     """Invert a Gram matrix on the space that its columns span."""
+    if not len(gram):
+        return gram
     values, vectors = np.linalg.eigh(gram)
     keep = values > EQUAL_CODES * max(float(values[-1]), 1e-300)
     return np.asarray((vectors[:, keep] / values[keep]) @ vectors[:, keep].T)
