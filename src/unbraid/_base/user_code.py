@@ -70,7 +70,12 @@ def _run(path: Path) -> Any:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses and pickle look there
-    spec.loader.exec_module(module)
+    written = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # nothing is written beside a file of the user
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = written
     return module
 
 
