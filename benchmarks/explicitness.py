@@ -20,7 +20,7 @@ import numpy as np
 from measure import keep, machine, measure, options, parse
 from unbraid.data import mpi3d_labels
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves
-from unbraid.metrics._dci_es import es_explicitness, es_informativeness
+from unbraid.metrics.prediction.dci_es import es_explicitness, es_informativeness
 from unbraid.probes.capacity import CapacityTask, MLPLadder
 from unbraid.probes.splits import capacity_split
 from unbraid.representation.representation import Representation

@@ -67,7 +67,7 @@ def run_solver(solver, n_rows, n_codes, n_factors, rank, steps):
     import unbraid as ub
     from unbraid.evidence.subspaces.options import SubspaceOptions, weigh
     from unbraid.evidence.subspaces.solve import factor_subspaces
-    from unbraid.metrics._orthogonality import iwo_score, iwr_score
+    from unbraid.metrics.geometry.orthogonality import iwo_score, iwr_score
 
     codes, factors, axes = known_world(n_rows, n_codes, n_factors, rank, seed=0)
     rep = ub.Representation(turned(codes, 1), factors)

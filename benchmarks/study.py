@@ -6,7 +6,7 @@
     python benchmarks/study.py --part status    # of a store of 10 000 models
     python benchmarks/study.py --part mini      # the mini study, trained, scored, correlated and drawn
 
-`src/unbraid/metrics/_sources.py` and `src/unbraid/study/cost.py` hold the speeds in round numbers; a test compares.
+`metrics/table/sources.py` and `study/cost.py` hold the speeds in round numbers; a test compares.
 """
 
 import json

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from unbraid.comparison.result import compare as compare
     from unbraid.explorer.exploring import explore as explore
     from unbraid.metrics import METRICS as METRICS
-    from unbraid.metrics._listing import list_metrics as list_metrics
+    from unbraid.metrics.table.listing import list_metrics as list_metrics
     from unbraid.models import encode as encode
     from unbraid.panel.evaluation import evaluate as evaluate
     from unbraid.panel.saved import read_reports as read_reports

@@ -10,7 +10,7 @@ from helpers import wrong_metrics as plugins
 from unbraid import METRICS, audit, metrics
 from unbraid.audit import CaseVerdict, Should
 from unbraid.audit.result import known_reasons, reason
-from unbraid.metrics._weaknesses import ONE_PAIR_AT_A_TIME
+from unbraid.metrics.table.weaknesses import ONE_PAIR_AT_A_TIME
 
 PASS, FAIL, OPEN = CaseVerdict
 SMALL = {"n_seeds": 3, "n_rows": 400, "n_jobs": 1, "progress": False}

@@ -4,7 +4,7 @@ import pytest
 
 from helpers.small import run_cli
 from unbraid import METRICS
-from unbraid.metrics._catalogue import BESIDE_THE_PANEL
+from unbraid.metrics.table.catalogue import BESIDE_THE_PANEL
 
 KEYS = {"metric", "title", "measures", "needs", "direction", "cost", "panel", "question"}
 

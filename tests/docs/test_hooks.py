@@ -53,7 +53,7 @@ def test_marks_of_sphinx_become_markdown():
         "Args:\n    y: An :class:`~unbraid.results.score.Score`.\n\n        .. math::\n\n            c\n\n"
         "Note:\n    Mind this\n    well.\n\n"
         "Example:\n    >>> 1\n    1\n",
-        "unbraid.metrics._information_gaps.mig",
+        "unbraid.metrics.information.gaps.mig",
     )
     assert "Score $x$." in text
     assert "\n$$\na\n+ b\n$$\n" in text
@@ -65,7 +65,7 @@ def test_marks_of_sphinx_become_markdown():
 @pytest.mark.parametrize(
     ("role", "path", "target"),
     [
-        (":func:`iwo`", "unbraid.metrics._orthogonality.iwr", "unbraid.metrics.iwo"),
+        (":func:`iwo`", "unbraid.metrics.geometry.orthogonality.iwr", "unbraid.metrics.iwo"),
         (":meth:`to_json`", "unbraid.audit.result.Audit.to_dict", "unbraid.audit.Audit.to_json"),
         (":meth:`to_json`", "unbraid.results.report.Report.from_json", "unbraid.Report.to_json"),
         (":class:`unbraid.Representation`", "unbraid.data.dataset.FactorDataset", "unbraid.Representation"),

@@ -10,7 +10,7 @@ import pytest
 
 from unbraid import METRICS, evaluate
 from unbraid.data import example
-from unbraid.metrics._metric import Property
+from unbraid.metrics.table.metric import Property
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from unbraid.evidence.subspaces.fast import directional_regression, find_subspac
 from unbraid.evidence.subspaces.losses import rounding_floor
 from unbraid.evidence.subspaces.options import SubspaceOptions, importance_weights
 from unbraid.evidence.subspaces.solve import factor_subspaces
-from unbraid.metrics._orthogonality import iwo_score, iwr_score
+from unbraid.metrics.geometry.orthogonality import iwo_score, iwr_score
 from unbraid.representation.factor import Factor, make_factor
 
 N = 3000

@@ -9,7 +9,7 @@ from unbraid import METRICS, Score
 from unbraid.evidence.information import CodeInformation
 from unbraid.interpret.summary import opening
 from unbraid.interpret.verdict import MEANING, verdicts
-from unbraid.metrics._metric import Property
+from unbraid.metrics.table.metric import Property
 from unbraid.results.finding import Finding, FindingKind
 
 

@@ -10,7 +10,7 @@ from unbraid import Score, evaluate
 from unbraid.evidence.dependence import FactorDependence, FactorPair
 from unbraid.interpret.summary import opening
 from unbraid.interpret.verdict import MEANING, Level, verdicts
-from unbraid.metrics._metric import Property
+from unbraid.metrics.table.metric import Property
 from unbraid.results.finding import Finding, FindingKind
 
 FOUR = ("a", "b", "c", "d")

@@ -5,7 +5,7 @@ import pytest
 
 import unbraid as ub
 from helpers.reports import build_setup
-from unbraid.metrics._catalogue import ceiling
+from unbraid.metrics.table.catalogue import ceiling
 
 
 def perfect_codes(levels, kinds, *, noise=0.01):

@@ -6,7 +6,7 @@ import pytest
 from helpers.worlds import random_factors, standardised
 from unbraid import Representation, evaluate
 from unbraid.metrics import completeness, dci_boosting, dci_forest, dci_linear, disentanglement, informativeness
-from unbraid.metrics._dci import normalised_entropy
+from unbraid.metrics.prediction.dci import normalised_entropy
 from unbraid.probes.importance import Importance
 from unbraid.results.note import NoteKind
 

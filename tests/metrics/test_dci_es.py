@@ -21,7 +21,13 @@ from unbraid.evidence.loss_capacity import (
     row_losses,
 )
 from unbraid.metrics import area_under_curve, dci_es, explicitness_of_curve, loss_capacity, task_explicitness
-from unbraid.metrics._dci_es import es_completeness, es_disentanglement, es_explicitness, es_informativeness, es_size
+from unbraid.metrics.prediction.dci_es import (
+    es_completeness,
+    es_disentanglement,
+    es_explicitness,
+    es_informativeness,
+    es_size,
+)
 from unbraid.probes.black_box import BlackBoxImportance
 from unbraid.probes.capacity import (
     CapacityLevel,

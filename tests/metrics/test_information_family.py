@@ -5,8 +5,8 @@ import pytest
 
 from helpers.worlds import full_grid, random_factors
 from unbraid.metrics import dcimig, infomec, jemmig, mig_sup, modularity
-from unbraid.metrics._infomec import rescaled_largest_share
-from unbraid.metrics._information_gaps import deviation_from_one_factor, gaps_by_best_factor
+from unbraid.metrics.information.gaps import deviation_from_one_factor, gaps_by_best_factor
+from unbraid.metrics.information.infomec import rescaled_largest_share
 
 GRID = full_grid(4, 3, 2)
 IN_ORDER = GRID[:, [1, 2, 0]]

@@ -4,7 +4,7 @@ from sklearn.metrics import mutual_info_score
 
 from helpers.worlds import DSPRITES_SIZES, full_grid, random_factors
 from unbraid.metrics import mig
-from unbraid.metrics._information_gaps import information_gaps
+from unbraid.metrics.information.gaps import information_gaps
 
 
 def binary_entropy(p: float) -> float:

@@ -8,12 +8,12 @@ import pytest
 import unbraid as ub
 from unbraid._base.checks import did_you_mean
 from unbraid.metrics import METRICS
-from unbraid.metrics._catalogue import BESIDE_THE_PANEL
-from unbraid.metrics._dci import DCI
-from unbraid.metrics._dci_es import DCIES
-from unbraid.metrics._dependent import Dependent
-from unbraid.metrics._infomec import InfoMEC
-from unbraid.metrics._listing import meant, unknown_metric
+from unbraid.metrics.information.infomec import InfoMEC
+from unbraid.metrics.prediction.dci import DCI
+from unbraid.metrics.prediction.dci_es import DCIES
+from unbraid.metrics.prediction.dependent import Dependent
+from unbraid.metrics.table.catalogue import BESIDE_THE_PANEL
+from unbraid.metrics.table.listing import meant, unknown_metric
 from unbraid.panel.plan import resolve_metrics
 from unbraid.results.score import Score
 

@@ -17,8 +17,8 @@ from unbraid.comparison.result import Comparison
 from unbraid.downstream import PREDICTORS
 from unbraid.evidence.regressors import RegressorName
 from unbraid.metrics import METRICS
-from unbraid.metrics._catalogue import ceiling
-from unbraid.metrics._listing import describe_metric, list_metrics, meant
+from unbraid.metrics.table.catalogue import ceiling
+from unbraid.metrics.table.listing import describe_metric, list_metrics, meant
 from unbraid.probes.capacity import LADDERS
 from unbraid.report import render
 from unbraid.similarity.measures import Distance, Kernel
@@ -95,8 +95,8 @@ def test_the_search_finds_names_and_passes_over_other_words(text, found):
 
 
 def modules():
-    names = [found.name for found in pkgutil.iter_modules(metrics.__path__)]
-    return [importlib.import_module(f"unbraid.metrics.{name}") for name in names]
+    names = [found.name for found in pkgutil.walk_packages(metrics.__path__, "unbraid.metrics.")]
+    return [importlib.import_module(name) for name in names]
 
 
 def test_every_row_of_every_file_is_in_the_table_and_its_function_is_public():
@@ -114,9 +114,8 @@ def statements(text: str, module: str) -> int:
 
 @pytest.mark.parametrize("module", [module.__name__ for module in modules() if hasattr(module, "ROWS")])
 def test_a_file_of_metrics_is_registered_by_one_statement(module):
-    short = module.rpartition(".")[2]
-    lists = [(SOURCE / "metrics" / name).read_text(encoding="utf-8") for name in ("__init__.py", "_catalogue.py")]
-    assert [statements(text, short) for text in lists] == [1, 0]
+    lists = [(SOURCE / "metrics" / name).read_text(encoding="utf-8") for name in ("__init__.py", "table/catalogue.py")]
+    assert [statements(text, re.escape(module)) for text in lists] == [1, 0]
 
 
 def test_a_metric_stands_on_one_line_outside_its_own_file():
@@ -124,11 +123,11 @@ def test_a_metric_stands_on_one_line_outside_its_own_file():
     lines = [
         f"{path.name}: {line}"
         for path in SOURCE.rglob("*.py")
-        if path.name != "_mcc.py"
+        if path.name != "mcc.py"
         for line in path.read_text(encoding="utf-8").splitlines()
         if re.search(r"\b_?mcc\b", line)
     ]
-    assert lines == ["__init__.py: from unbraid.metrics._mcc import mcc as mcc"]
+    assert lines == ["__init__.py: from unbraid.metrics.identification.mcc import mcc as mcc"]
 
 
 def blocks(section: str) -> list[str]:
@@ -142,9 +141,9 @@ def blocks(section: str) -> list[str]:
 def row(tmp_path, monkeypatch):
     """Write the one file that the documentation shows, import it, and put its row into the table."""
     [source] = blocks("The file")
-    path = tmp_path / "_capture.py"
+    path = tmp_path / "capture.py"
     path.write_text(source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("_capture", path)
+    spec = importlib.util.spec_from_file_location("capture", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     [row] = module.ROWS

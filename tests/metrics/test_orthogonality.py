@@ -14,7 +14,7 @@ from unbraid.evidence.subspaces.options import (
     importance_weights,
     weigh,
 )
-from unbraid.metrics._orthogonality import (
+from unbraid.metrics.geometry.orthogonality import (
     iwo_score,
     iwr_score,
     loss_shares,

@@ -8,7 +8,7 @@ from helpers.worlds import random_rotation, standardised
 from unbraid import Representation
 from unbraid.evidence.agreement import AgreementOptions, ModelSimilarity, agreement, explained_by_one
 from unbraid.metrics import udr
-from unbraid.metrics._udr import agreement_of_pairs
+from unbraid.metrics.identification.udr import agreement_of_pairs
 
 ROOT = np.sqrt(0.5)
 QUARTER = np.array([[ROOT, -ROOT], [ROOT, ROOT]])

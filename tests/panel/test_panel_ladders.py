@@ -7,7 +7,7 @@ import pytest
 
 import unbraid as ub
 from unbraid.metrics import METRICS
-from unbraid.metrics._sources import LOSS_CAPACITY
+from unbraid.metrics.table.sources import LOSS_CAPACITY
 from unbraid.probes.capacity import CapacityLevel, EstimatorLadder, ForestLadder, MLPLadder
 from unbraid.probes.sage import SageOptions
 

@@ -9,8 +9,8 @@ from cyclopts import Parameter
 
 from unbraid._base.record import finite
 from unbraid.cli._table import print_rows
-from unbraid.metrics._catalogue import BESIDE_THE_PANEL
-from unbraid.metrics._listing import BY_NAME, describe_metric, list_metrics
+from unbraid.metrics.table.catalogue import BESIDE_THE_PANEL
+from unbraid.metrics.table.listing import BY_NAME, describe_metric, list_metrics
 from unbraid.panel.plan import resolve_metrics
 
 WIDTH, INDENT = 100, 18

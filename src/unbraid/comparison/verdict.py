@@ -12,7 +12,7 @@ from unbraid._base.text import listing
 from unbraid.comparison.differences import LEVEL, UNPAIRED, UNTESTED, Comparability, Difference
 from unbraid.interpret.chance import AgainstChance, against_chance, no_better, progress
 from unbraid.metrics import METRICS
-from unbraid.metrics._metric import Property
+from unbraid.metrics.table.metric import Property
 from unbraid.results.finding import FindingKind
 from unbraid.results.report import Report
 

@@ -31,7 +31,7 @@ from unbraid.interpret.structure import (
     split_by_factor,
 )
 from unbraid.interpret.weak_factors import no_factor_predicted, weak_factors
-from unbraid.metrics._orthogonality import weighted_orthogonality
+from unbraid.metrics.geometry.orthogonality import weighted_orthogonality
 from unbraid.representation.factor import FactorKind
 from unbraid.results.finding import Finding, FindingKind
 from unbraid.results.report import Report

@@ -15,9 +15,9 @@ from unbraid.interpret.chance import progress, progress_range
 from unbraid.interpret.dependence import distrusted
 from unbraid.interpret.verdict import MEANING, Verdict, scores_of
 from unbraid.metrics import METRICS, Invariance, Metric, Trait
-from unbraid.metrics._catalogue import ceiling
-from unbraid.metrics._metric import Property
-from unbraid.metrics._sources import INFORMATION
+from unbraid.metrics.table.catalogue import ceiling
+from unbraid.metrics.table.metric import Property
+from unbraid.metrics.table.sources import INFORMATION
 from unbraid.results.finding import Finding, FindingKind
 from unbraid.results.report import Report
 from unbraid.results.score import Score

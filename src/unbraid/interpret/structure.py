@@ -12,8 +12,8 @@ from unbraid._base.text import quoted
 from unbraid.evidence.association import Association
 from unbraid.evidence.information import InformationTable
 from unbraid.metrics import METRICS
-from unbraid.metrics._metric import Property
-from unbraid.metrics._sources import BOOSTING, FOREST, LINEAR, LOSS_CAPACITY, PREDICTABILITY
+from unbraid.metrics.table.metric import Property
+from unbraid.metrics.table.sources import BOOSTING, FOREST, LINEAR, LOSS_CAPACITY, PREDICTABILITY
 from unbraid.probes.importance import Importance
 from unbraid.probes.splits import TEST_SHARE
 from unbraid.representation.factor import FactorKind

@@ -25,8 +25,8 @@ from unbraid.interpret.verdict import (
     verdicts,
 )
 from unbraid.metrics import METRICS
-from unbraid.metrics._catalogue import ceiling
-from unbraid.metrics._metric import Property
+from unbraid.metrics.table.catalogue import ceiling
+from unbraid.metrics.table.metric import Property
 from unbraid.results.note import Note, NoteKind, as_note
 from unbraid.results.report import Report
 from unbraid.results.score import Score

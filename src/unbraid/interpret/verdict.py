@@ -15,8 +15,8 @@ from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.interpret.chance import NO_BETTER, AgainstChance, against_chance, progress
 from unbraid.interpret.structure import best_prediction
 from unbraid.metrics import METRICS, Metric
-from unbraid.metrics._metric import Property
-from unbraid.metrics._orthogonality import weighted_pairs
+from unbraid.metrics.geometry.orthogonality import weighted_pairs
+from unbraid.metrics.table.metric import Property
 from unbraid.results.finding import FindingKind
 from unbraid.results.report import Report
 from unbraid.results.score import Score

@@ -7,7 +7,7 @@ import numpy as np
 from unbraid._base.text import listing, quoted
 from unbraid.interpret.structure import Structure, depend, factor_shares, factors_of, prediction_scores
 from unbraid.metrics import METRICS
-from unbraid.metrics._sources import LINEAR, PREDICTIVE, SEPARATION
+from unbraid.metrics.table.sources import LINEAR, PREDICTIVE, SEPARATION
 from unbraid.probes.importance import Importance
 from unbraid.representation.factor import FactorKind
 from unbraid.results.finding import Finding, FindingKind

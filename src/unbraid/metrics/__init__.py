@@ -7,19 +7,19 @@ from unbraid._base.lazy import public_names
 # One statement for each file of metrics, in the order of every listing: the public names of the file, and by the order
 # of the files the place of their rows in METRICS. No other place names the file.
 # isort: off
-from unbraid.metrics._interventions import z1 as z1, z2 as z2, z_diff as z_diff, z_min_var as z_min_var
-from unbraid.metrics._irs import irs as irs
-from unbraid.metrics._information_gaps import (
+from unbraid.metrics.interventions.z_scores import z1 as z1, z2 as z2, z_diff as z_diff, z_min_var as z_min_var
+from unbraid.metrics.interventions.irs import irs as irs
+from unbraid.metrics.information.gaps import (
     mig as mig,
     mig_sup as mig_sup,
     dcimig as dcimig,
     jemmig as jemmig,
     modularity as modularity,
 )
-from unbraid.metrics._infomec import InfoMEC as InfoMEC, infomec as infomec
-from unbraid.metrics._sap import sap as sap
-from unbraid.metrics._explicitness import explicitness as explicitness
-from unbraid.metrics._dci import (
+from unbraid.metrics.information.infomec import InfoMEC as InfoMEC, infomec as infomec
+from unbraid.metrics.prediction.sap import sap as sap
+from unbraid.metrics.prediction.explicitness import explicitness as explicitness
+from unbraid.metrics.prediction.dci import (
     DCI as DCI,
     dci_linear as dci_linear,
     dci_forest as dci_forest,
@@ -28,12 +28,12 @@ from unbraid.metrics._dci import (
     completeness as completeness,
     informativeness as informativeness,
 )
-from unbraid.metrics._mcc import mcc as mcc
-from unbraid.metrics._r2 import r2 as r2
-from unbraid.metrics._orthogonality import iwo as iwo, iwr as iwr, orthogonality as orthogonality
-from unbraid.metrics._dependent import Dependent as Dependent, dependent as dependent
-from unbraid.metrics._udr import UDR as UDR, udr as udr
-from unbraid.metrics._dci_es import (
+from unbraid.metrics.identification.mcc import mcc as mcc
+from unbraid.metrics.prediction.r2 import r2 as r2
+from unbraid.metrics.geometry.orthogonality import iwo as iwo, iwr as iwr, orthogonality as orthogonality
+from unbraid.metrics.prediction.dependent import Dependent as Dependent, dependent as dependent
+from unbraid.metrics.identification.udr import UDR as UDR, udr as udr
+from unbraid.metrics.prediction.dci_es import (
     DCIES as DCIES,
     dci_es as dci_es,
     area_under_curve as area_under_curve,
@@ -41,31 +41,31 @@ from unbraid.metrics._dci_es import (
     loss_capacity as loss_capacity,
     task_explicitness as task_explicitness,
 )
-from unbraid.metrics._identifiability import (
+from unbraid.metrics.identification.identifiability import (
     Identifiability as Identifiability,
     Identified as Identified,
     identifiability as identifiability,
 )
-from unbraid.metrics._label_free import (
+from unbraid.metrics.label_free.codes import (
     code_mutual_information as code_mutual_information,
     total_correlation as total_correlation,
     wasserstein_correlation as wasserstein_correlation,
 )
-from unbraid.metrics._information_bottleneck import (
+from unbraid.metrics.information.bottleneck import (
     information_minimality as information_minimality,
     information_sufficiency as information_sufficiency,
 )
 
 # isort: on
-from unbraid.metrics._catalogue import METRICS as METRICS
-from unbraid.metrics._metric import CeilingRule as CeilingRule
-from unbraid.metrics._metric import Cost as Cost
-from unbraid.metrics._metric import Invariance as Invariance
-from unbraid.metrics._metric import KnownFailure as KnownFailure
-from unbraid.metrics._metric import Metric as Metric
-from unbraid.metrics._metric import Property as Property
-from unbraid.metrics._metric import Source as Source
-from unbraid.metrics._metric import Trait as Trait
+from unbraid.metrics.table.catalogue import METRICS as METRICS
+from unbraid.metrics.table.metric import CeilingRule as CeilingRule
+from unbraid.metrics.table.metric import Cost as Cost
+from unbraid.metrics.table.metric import Invariance as Invariance
+from unbraid.metrics.table.metric import KnownFailure as KnownFailure
+from unbraid.metrics.table.metric import Metric as Metric
+from unbraid.metrics.table.metric import Property as Property
+from unbraid.metrics.table.metric import Source as Source
+from unbraid.metrics.table.metric import Trait as Trait
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and is told of no other name
     __getattr__, __dir__, __all__ = public_names(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from unbraid._base.memory import check_memory
 from unbraid._base.text import count, listing
-from unbraid.metrics._metric import InputSize
+from unbraid.metrics.table.metric import InputSize
 from unbraid.panel.plan import EvidencePlan
 from unbraid.representation.representation import Representation
 

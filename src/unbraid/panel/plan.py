@@ -9,7 +9,7 @@ from typing import Any
 from unbraid._base.checks import did_you_mean
 from unbraid.evidence.information import Binning
 from unbraid.metrics import METRICS, Metric, Source
-from unbraid.metrics._listing import families, unknown_metric
+from unbraid.metrics.table.listing import families, unknown_metric
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -14,7 +14,7 @@ from unbraid.comparison.verdict import caveat
 from unbraid.interpret.summary import Doubt, failure_doubts, general_doubts, opening
 from unbraid.interpret.verdict import MEANING
 from unbraid.metrics import METRICS
-from unbraid.metrics._metric import Property
+from unbraid.metrics.table.metric import Property
 from unbraid.report.charts import Strip, make_strip
 from unbraid.report.loss_curves import draw_losses, loss_tables
 from unbraid.report.scores import interval_text, references_of, score_tip

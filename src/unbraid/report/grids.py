@@ -14,7 +14,7 @@ from unbraid.evidence.information import InformationTable
 from unbraid.evidence.loss_capacity import CapacityCurves
 from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.metrics import METRICS
-from unbraid.metrics._orthogonality import PAIRS
+from unbraid.metrics.geometry.orthogonality import PAIRS
 from unbraid.probes.importance import Importance
 from unbraid.results.finding import FindingKind
 from unbraid.results.report import Report

@@ -11,7 +11,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid._base.text import EN_DASH, clip, listing, number, short
 from unbraid.evidence.loss_capacity import CapacityCurves
-from unbraid.metrics._dci_es import curve_explicitness, curve_informativeness
+from unbraid.metrics.prediction.dci_es import curve_explicitness, curve_informativeness
 from unbraid.report.charts import MOST_CHARTS, TOP, Chart, Scale, Series, line_chart
 from unbraid.report.grids import Cell, Grid, GridRow
 from unbraid.results.report import Report

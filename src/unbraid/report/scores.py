@@ -17,8 +17,8 @@ from unbraid.interpret.structure import MOST_OF_IT
 from unbraid.interpret.summary import failure_doubts, general_doubts, opening, score_doubts
 from unbraid.interpret.verdict import LEVELS, MEANING, verdicts
 from unbraid.metrics import METRICS
-from unbraid.metrics._catalogue import ceiling
-from unbraid.metrics._metric import Property
+from unbraid.metrics.table.catalogue import ceiling
+from unbraid.metrics.table.metric import Property
 from unbraid.panel.plan import plain_options
 from unbraid.report.charts import Strip, make_strip
 from unbraid.report.grids import code_code_map, code_factor_maps, code_grid, factor_factor_maps, factor_grid

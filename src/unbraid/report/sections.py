@@ -14,7 +14,7 @@ from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.interpret.dependence import MOVES_NOTHING, distrusted, expected_move, metrics_to_ask_for, read_instead
 from unbraid.interpret.summary import Doubt
 from unbraid.metrics import METRICS
-from unbraid.metrics._orthogonality import loss_curves, padded_columns
+from unbraid.metrics.geometry.orthogonality import loss_curves, padded_columns
 from unbraid.report.charts import MOST_CHARTS, TOP, Bar, Chart, ChartGroup, Scale, Series, line_chart
 from unbraid.report.grids import Grid, make_rows
 from unbraid.results.report import Report

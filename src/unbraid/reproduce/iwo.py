@@ -12,8 +12,8 @@ from unbraid._base.progress import Show, track
 from unbraid.data.orthogonal import MappingKind, orthogonal_scheme, scheme_truth
 from unbraid.evidence.subspaces.options import Solver, SubspaceOptions, Weights
 from unbraid.evidence.subspaces.solve import factor_subspaces
-from unbraid.metrics._dci import dci_boosting
-from unbraid.metrics._orthogonality import iwo_score, iwr_score
+from unbraid.metrics.geometry.orthogonality import iwo_score, iwr_score
+from unbraid.metrics.prediction.dci import dci_boosting
 from unbraid.representation.representation import Representation
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.result import Number, Result, Row, Table

@@ -13,7 +13,7 @@ from unbraid._base.workers import usable_cores
 from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import check_task
 from unbraid.metrics import METRICS
-from unbraid.metrics._metric import InputSize
+from unbraid.metrics.table.metric import InputSize
 from unbraid.panel.memory import panel_bytes
 from unbraid.panel.plan import plan_evidence
 from unbraid.representation.formats.headers import file_bytes

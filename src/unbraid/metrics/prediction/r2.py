@@ -6,9 +6,9 @@ import numpy as np
 
 from unbraid.evidence.association import NoOptions
 from unbraid.evidence.linear import LinearFit, linear_fit
-from unbraid.metrics._metric import AXES, CeilingRule, Invariance, Metric, OneFactor, Property
-from unbraid.metrics._sources import REGRESSION
-from unbraid.metrics._weaknesses import OUTLIERS
+from unbraid.metrics.table.metric import AXES, CeilingRule, Invariance, Metric, OneFactor, Property
+from unbraid.metrics.table.sources import REGRESSION
+from unbraid.metrics.table.weaknesses import OUTLIERS
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 

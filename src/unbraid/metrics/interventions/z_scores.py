@@ -21,9 +21,9 @@ from unbraid.evidence.interventions import (
     relative_variances,
     remaining_variance,
 )
-from unbraid.metrics._metric import AXES, Cost, KnownFailure, Metric, Property, dead_code_notes
-from unbraid.metrics._sources import CONDITIONAL, DIFFERENCES, VARIANCES
-from unbraid.metrics._weaknesses import (
+from unbraid.metrics.table.metric import AXES, Cost, KnownFailure, Metric, Property, dead_code_notes
+from unbraid.metrics.table.sources import CONDITIONAL, DIFFERENCES, VARIANCES
+from unbraid.metrics.table.weaknesses import (
     MIXES_DEPENDENT_FACTORS,
     ONE_PAIR_AT_A_TIME,
     OUTLIERS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from unbraid._base.checks import check_at_least
-from unbraid.metrics._metric import BesideThePanel
+from unbraid.metrics.table.metric import BesideThePanel
 from unbraid.probes.black_box import NECESSARY
 
 TOLERANCE = 0.05

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from unbraid._base.lazy import listed_modules
-from unbraid.metrics._metric import BesideThePanel, Metric, OneFactor
+from unbraid.metrics.table.metric import BesideThePanel, Metric, OneFactor
 from unbraid.results.setup import Setup
 
 #: The modules of the package in the order in which its ``__init__.py`` imports public names from them.

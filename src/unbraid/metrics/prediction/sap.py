@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from unbraid.evidence.association import Association, NoOptions, predictability
-from unbraid.metrics._information_gaps import information_gaps
-from unbraid.metrics._metric import AXES, CeilingRule, Metric, OneFactor, Property
-from unbraid.metrics._sources import PREDICTABILITY
-from unbraid.metrics._weaknesses import INDIRECT_INFORMATION, LINEAR_RELATIONS_ONLY, ONE_PAIR_AT_A_TIME, OUTLIERS
+from unbraid.metrics.information.gaps import information_gaps
+from unbraid.metrics.table.metric import AXES, CeilingRule, Metric, OneFactor, Property
+from unbraid.metrics.table.sources import PREDICTABILITY
+from unbraid.metrics.table.weaknesses import INDIRECT_INFORMATION, LINEAR_RELATIONS_ONLY, ONE_PAIR_AT_A_TIME, OUTLIERS
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 

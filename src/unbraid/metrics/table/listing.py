@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pandas as pd
 
 from unbraid._base.checks import did_you_mean
-from unbraid.metrics._catalogue import BESIDE_THE_PANEL, METRICS
-from unbraid.metrics._metric import Invariance, Metric
+from unbraid.metrics.table.catalogue import BESIDE_THE_PANEL, METRICS
+from unbraid.metrics.table.metric import Invariance, Metric
 
 DEFAULT, BY_NAME = "default", "by name"
 

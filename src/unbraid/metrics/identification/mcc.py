@@ -7,9 +7,9 @@ import scipy
 
 from unbraid._base.text import quoted
 from unbraid.evidence.association import Association, Correlation, CorrelationOptions, correlations
-from unbraid.metrics._metric import AXES, KnownFailure, Metric, Property
-from unbraid.metrics._sources import CORRELATION
-from unbraid.metrics._weaknesses import LINEAR_RELATIONS_ONLY, OUTLIERS, SUBSTITUTE_CODE
+from unbraid.metrics.table.metric import AXES, KnownFailure, Metric, Property
+from unbraid.metrics.table.sources import CORRELATION
+from unbraid.metrics.table.weaknesses import LINEAR_RELATIONS_ONLY, OUTLIERS, SUBSTITUTE_CODE
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 

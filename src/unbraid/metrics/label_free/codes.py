@@ -9,9 +9,9 @@ from unbraid._base.arrays import FloatArray
 from unbraid.evidence.association import CodeCovariance, NoOptions, code_covariance
 from unbraid.evidence.counting import BiasCorrection
 from unbraid.evidence.information import Binning, CodeInformation, InformationOptions, code_information
-from unbraid.metrics._metric import AXES, Invariance, KnownFailure, Metric, Property, dead_code_notes
-from unbraid.metrics._sources import CODE_INFORMATION, COVARIANCE
-from unbraid.metrics._weaknesses import BIN_EDGES, OUTLIERS, TOO_FEW_BINS
+from unbraid.metrics.table.metric import AXES, Invariance, KnownFailure, Metric, Property, dead_code_notes
+from unbraid.metrics.table.sources import CODE_INFORMATION, COVARIANCE
+from unbraid.metrics.table.weaknesses import BIN_EDGES, OUTLIERS, TOO_FEW_BINS
 from unbraid.representation.representation import as_representation
 from unbraid.results.score import Score
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from unbraid.evidence.information import Binning
 from unbraid.evidence.linear import Classifier, ClassifierOptions, EvaluateOn, Separation, linear_separation
-from unbraid.metrics._metric import AXES, CeilingRule, Cost, Invariance, KnownFailure, Metric, OneFactor, Property
-from unbraid.metrics._sources import SEPARATION
+from unbraid.metrics.table.metric import AXES, CeilingRule, Cost, Invariance, KnownFailure, Metric, OneFactor, Property
+from unbraid.metrics.table.sources import SEPARATION
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 

@@ -8,9 +8,9 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_choice
 from unbraid.evidence.information import Binning
 from unbraid.evidence.interventions import ConditionalOptions, ConditionalSpread, conditional_spread, sort_by_label
-from unbraid.metrics._metric import Invariance, KnownFailure, Metric, Property, dead_code_notes
-from unbraid.metrics._sources import CONDITIONAL
-from unbraid.metrics._weaknesses import COUNTS_UNUSED_CODES, MISSES_LOST_FACTORS, MIXES_DEPENDENT_FACTORS, OUTLIERS
+from unbraid.metrics.table.metric import Invariance, KnownFailure, Metric, Property, dead_code_notes
+from unbraid.metrics.table.sources import CONDITIONAL
+from unbraid.metrics.table.weaknesses import COUNTS_UNUSED_CODES, MISSES_LOST_FACTORS, MIXES_DEPENDENT_FACTORS, OUTLIERS
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 

@@ -19,9 +19,15 @@ from unbraid.evidence.loss_capacity import (
     WhichProbe,
     loss_capacity_curves,
 )
-from unbraid.metrics._dci import ONE_COPY_SUFFICES, SPLIT_IMPORTANCE, UNUSED_CODES_UNSEEN, completeness, disentanglement
-from unbraid.metrics._identifiability import identifiability
-from unbraid.metrics._metric import (
+from unbraid.metrics.identification.identifiability import identifiability
+from unbraid.metrics.prediction.dci import (
+    ONE_COPY_SUFFICES,
+    SPLIT_IMPORTANCE,
+    UNUSED_CODES_UNSEEN,
+    completeness,
+    disentanglement,
+)
+from unbraid.metrics.table.metric import (
     AXES,
     BesideThePanel,
     Cost,
@@ -31,7 +37,7 @@ from unbraid.metrics._metric import (
     Property,
     not_one_number,
 )
-from unbraid.metrics._sources import LOSS_CAPACITY
+from unbraid.metrics.table.sources import LOSS_CAPACITY
 from unbraid.probes.capacity import Ladder
 from unbraid.probes.capacity.base import check_increasing
 from unbraid.probes.importance import Importance

@@ -8,9 +8,9 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid.evidence.cross_prediction import CrossPrediction, CrossPredictionOptions, cross_prediction
 from unbraid.evidence.regressors import ErrorKind, RegressorName, Scaling, check_groups
-from unbraid.metrics._metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, not_one_number
-from unbraid.metrics._sources import CROSS_PREDICTION
-from unbraid.metrics._weaknesses import ALMUDEVAR
+from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, not_one_number
+from unbraid.metrics.table.sources import CROSS_PREDICTION
+from unbraid.metrics.table.weaknesses import ALMUDEVAR
 from unbraid.probes.splits import Predictions
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score

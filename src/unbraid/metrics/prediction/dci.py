@@ -7,9 +7,9 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid.evidence.linear import LinearOptions, Strength, linear_importance
-from unbraid.metrics._metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, Source, not_one_number
-from unbraid.metrics._sources import BOOSTING, FOREST, LINEAR
-from unbraid.metrics._weaknesses import OUTLIERS
+from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, Source, not_one_number
+from unbraid.metrics.table.sources import BOOSTING, FOREST, LINEAR
+from unbraid.metrics.table.weaknesses import OUTLIERS
 from unbraid.probes.importance import Importance
 from unbraid.probes.trees import (
     BoostingOptions,

@@ -1,6 +1,6 @@
 """Weaknesses that unrelated metrics share; a weakness of one metric or family stands beside its row."""
 
-from unbraid.metrics._metric import KnownFailure
+from unbraid.metrics.table.metric import KnownFailure
 
 SEPLIARSKAIA = "Sepliarskaia et al. (2019), arXiv:1910.05587"
 ZAIDI = "Zaidi et al. (2021), arXiv:2012.09276"

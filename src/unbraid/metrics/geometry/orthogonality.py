@@ -10,9 +10,9 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.text import quoted
 from unbraid.evidence.subspaces.options import Loss, Solver, SubspaceOptions, Subspaces, Weights, weigh
 from unbraid.evidence.subspaces.solve import factor_subspaces
-from unbraid.metrics._label_free import off_diagonal_mean
-from unbraid.metrics._metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, Trait
-from unbraid.metrics._sources import SUBSPACES
+from unbraid.metrics.label_free.codes import off_diagonal_mean
+from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, Trait
+from unbraid.metrics.table.sources import SUBSPACES
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 

@@ -9,7 +9,7 @@ from unbraid._base.arrays import BoolArray, FloatArray
 from unbraid._base.checks import check_choice
 from unbraid.evidence.counting import BiasCorrection
 from unbraid.evidence.information import Binning, InformationOptions, InformationTable, information_table
-from unbraid.metrics._metric import (
+from unbraid.metrics.table.metric import (
     AXES,
     CeilingRule,
     KnownFailure,
@@ -19,8 +19,8 @@ from unbraid.metrics._metric import (
     binning_notes,
     dead_code_notes,
 )
-from unbraid.metrics._sources import INFORMATION
-from unbraid.metrics._weaknesses import (
+from unbraid.metrics.table.sources import INFORMATION
+from unbraid.metrics.table.weaknesses import (
     BIN_EDGES,
     COUNTS_UNUSED_CODES,
     INDIRECT_INFORMATION,

@@ -11,7 +11,7 @@ import numpy as np
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice, check_codes
 from unbraid.evidence.agreement import AgreementOptions, Method, ModelSimilarity, agreement
-from unbraid.metrics._metric import BesideThePanel
+from unbraid.metrics.table.metric import BesideThePanel
 from unbraid.representation.representation import Representation
 
 Variant = Literal["published", "thesis"]

@@ -10,8 +10,8 @@ from unbraid._base.arrays import FloatArray
 from unbraid.evidence.counting import BiasCorrection
 from unbraid.evidence.information import Binning, InformationOptions, InformationTable, information_table
 from unbraid.evidence.linear import EvaluateOn, PredictiveInformation, PredictiveOptions, predictive_information
-from unbraid.metrics._information_gaps import BINNED, information_weights, mean_over_codes, share_of
-from unbraid.metrics._metric import (
+from unbraid.metrics.information.gaps import BINNED, information_weights, mean_over_codes, share_of
+from unbraid.metrics.table.metric import (
     AXES,
     CeilingRule,
     Cost,
@@ -25,8 +25,8 @@ from unbraid.metrics._metric import (
     dead_code_notes,
     not_one_number,
 )
-from unbraid.metrics._sources import INFORMATION, PREDICTIVE
-from unbraid.metrics._weaknesses import INDIRECT_INFORMATION, OUTLIERS
+from unbraid.metrics.table.sources import INFORMATION, PREDICTIVE
+from unbraid.metrics.table.weaknesses import INDIRECT_INFORMATION, OUTLIERS
 from unbraid.probes.splits import TEST_SHARE
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score

@@ -33,7 +33,7 @@ from unbraid.evidence.linear import (
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
-from unbraid.metrics._metric import InputSize, Source
+from unbraid.metrics.table.metric import InputSize, Source
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
 from unbraid.probes.trees import (
     MAX_ROWS_A_TREE,

@@ -1,0 +1,1 @@
+"""Metrics of directions and subspaces of the codes."""

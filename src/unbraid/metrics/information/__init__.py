@@ -1,0 +1,1 @@
+"""Metrics of information: entropies and mutual information of codes and factors."""

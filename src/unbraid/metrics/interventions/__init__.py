@@ -1,0 +1,1 @@
+"""Metrics that hold one factor fixed, or vary it alone."""

@@ -1,0 +1,1 @@
+"""Metrics of codes alone, without factors."""

@@ -1,0 +1,1 @@
+"""Metrics of predictors fitted from codes to factors."""

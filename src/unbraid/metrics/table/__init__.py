@@ -1,0 +1,1 @@
+"""The table of metrics: what a row says, the evidence behind it, listings."""
