@@ -13,18 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from unbraid._base.arrays import FloatArray, IntArray
-from unbraid.probes.importance import ProbeFit, centred, in_errors, performance
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
+from unbraid.probes.bins import most_telling
+from unbraid.probes.importance import ProbeFit, in_errors, performance
 from unbraid.probes.linear import LEAST_ROWS_A_CODE, coefficients_with_errors
 from unbraid.probes.splits import folds, standardise
 from unbraid.representation.factor import Factor
 
 #: Numbers that one step holds in memory.
 CELLS = 4_000_000
+#: Codes of which least squares is fitted beside trees, at most.
+MOST_BY_LINE = 128
 
 Rng = np.random.Generator
-#: From codes, one target for each row, and a seed to a LightGBM model.
-Train = Callable[[FloatArray, FloatArray, int], Any]
+#: From codes or their bins, one target for each row, and a seed to a LightGBM model.
+Train = Callable[[AnyArray, FloatArray, int], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -144,44 +147,64 @@ class Grown:
     """One LightGBM model for one output, grown on the rows of the other folds, and the test rows of its fold.
 
     Attributes:
-        model: The model.
-        trees: Its trees.
+        trees: Trees of the model, which know its codes by their place in ``tried``.
         output: Number of the output.
+        tried: Codes of the model, ``(n_tried,)``.
         rows: Test rows, as positions in the labelled rows.
-        codes: Codes of the test rows.
         targets: Output of the test rows, ``(n_rows,)``.
+        model: The model, where the leaves of all test rows are too many to keep.
+        codes: Codes of the test rows that the model knows, where there is a model.
+        kept: Leaf of each test row in each tree, counted from the first leaf of the tree, where there is no model.
     """
 
-    model: Any
     trees: Trees
     output: int
+    tried: IntArray
     rows: IntArray
-    codes: FloatArray
     targets: FloatArray
+    model: Any
+    codes: AnyArray
+    kept: AnyArray
 
     def leaves(self) -> Iterator[tuple[slice, IntArray]]:
         """Leaf of each test row in each tree, ``(n_rows, n_trees)``, for parts of the rows that fit into memory."""
+        if self.model is None:
+            yield slice(0, len(self.rows)), self.kept + self.trees.first_leaf
+            return
         size = max(1, CELLS // max(len(self.trees.roots), self.codes.shape[1]))
         for start in range(0, len(self.rows), size):
             part = slice(start, start + size)
-            found = np.asarray(self.model.predict(self.codes[part], pred_leaf=True, num_threads=1), dtype=np.intp)
-            yield part, found.reshape(len(found), -1) + self.trees.first_leaf
+            yield part, _leaves(self.model, self.codes[part]) + self.trees.first_leaf
+
+
+def _leaves(model: Any, codes: AnyArray) -> AnyArray:
+    """Leaf of each row in each tree, counted from the first leaf of the tree."""
+    found = np.asarray(model.predict(codes, pred_leaf=True, num_threads=1), dtype=np.uint16)
+    return found.reshape(len(found), -1)
 
 
 def fit_forest_by_effects(
-    factor: Factor, codes: FloatArray, *, n_folds: int, train: Train, rng: Rng
+    factor: Factor, codes: FloatArray, *, n_folds: int, train: Train, rng: Rng, bins: AnyArray | None = None
 ) -> tuple[ProbeFit, int]:
     """Grow a forest for each fold on the rows of the others, and cut its trees back to the size that predicts best.
 
     Errors are those of a forest of infinitely many trees: the variance of the mean over trees is taken off. Effects are
     those of the whole trees, in which codes of small effect have splits too.
 
+    Args:
+        factor: Factor to predict.
+        codes: ``(n_samples, n_codes)``.
+        n_folds: Number of folds.
+        train: Grows the trees of one output.
+        rng: Source of chance.
+        bins: Bins of the codes, which ``train`` is given in their place, ``(n_samples, n_codes)``.
+
     Returns:
         The fit, and how many splits a tree keeps at most.
     """
     rows, fold = folds(factor, n_folds, rng=rng)
     outputs = _outputs(factor, rows)
-    grown = list(_grow(codes[rows], outputs, fold, train, rng))
+    grown = list(_grow((codes if bins is None else bins)[rows], outputs, fold, train, rng))
     largest = max(int(one.trees.order.max(initial=0)) + 1 for one in grown)
     sizes = [0, *(2**power for power in range(int(np.ceil(np.log2(largest))) + 1))]
     errors = np.zeros(len(sizes))
@@ -190,7 +213,9 @@ def fit_forest_by_effects(
         for part, leaves in one.leaves():
             errors += [_error_of_many_trees(one.targets[part], value[leaves]) for value in values]
     best = int(errors.argmin())
-    fit = _fit(factor, codes[rows], rows, fold, outputs, _measured(grown, outputs, fold, n_splits=sizes[best]))
+    fit = _fit(
+        factor, codes[rows], rows, fold, outputs, _measured(grown, outputs, codes.shape[1], n_splits=sizes[best])
+    )
     if factor.is_numeric:
         total = float(((outputs - outputs.mean(axis=0)) ** 2).sum())
         explained = 1 - float(errors[best]) / total if total > 0 else 0.0
@@ -205,11 +230,16 @@ def _error_of_many_trees(truth: FloatArray, by_tree: FloatArray) -> float:
     return error - float(by_tree.var(axis=1, ddof=1).sum()) / n_trees if n_trees > 1 else error
 
 
-def fit_boosting_by_effects(factor: Factor, codes: FloatArray, *, n_folds: int, train: Train, rng: Rng) -> ProbeFit:
-    """Boost trees for each fold on the rows of the others, for as many rounds as predict best."""
+def fit_boosting_by_effects(
+    factor: Factor, codes: FloatArray, *, n_folds: int, train: Train, rng: Rng, bins: AnyArray | None = None
+) -> ProbeFit:
+    """Boost trees for each fold on the rows of the others, for as many rounds as predict best.
+
+    ``bins`` is as for :func:`fit_forest_by_effects`.
+    """
     rows, fold = folds(factor, n_folds, rng=rng)
     outputs = _outputs(factor, rows)
-    grown = list(_grow(codes[rows], outputs, fold, train, rng))
+    grown = list(_grow((codes if bins is None else bins)[rows], outputs, fold, train, rng))
     errors = np.zeros(1 + max(len(one.trees.roots) for one in grown))
     for one in grown:
         start = one.trees.value[one.trees.roots[0]]
@@ -218,7 +248,7 @@ def fit_boosting_by_effects(factor: Factor, codes: FloatArray, *, n_folds: int, 
             found = ((one.targets[part, None] - scores) ** 2).sum(axis=0)
             errors += np.pad(found, (0, len(errors) - len(found)), "edge")
     best = int(errors.argmin())
-    return _fit(factor, codes[rows], rows, fold, outputs, _measured(grown, outputs, fold, n_rounds=best))
+    return _fit(factor, codes[rows], rows, fold, outputs, _measured(grown, outputs, codes.shape[1], n_rounds=best))
 
 
 def _outputs(factor: Factor, rows: IntArray) -> FloatArray:
@@ -227,51 +257,61 @@ def _outputs(factor: Factor, rows: IntArray) -> FloatArray:
     return targets[:, :1] if not factor.is_numeric and targets.shape[1] == 2 else targets
 
 
-def _grow(codes: FloatArray, outputs: FloatArray, fold: IntArray, train: Train, rng: Rng) -> Iterator[Grown]:
-    for k in range(int(fold.max()) + 1):
+def _grow(codes: AnyArray, outputs: FloatArray, fold: IntArray, train: Train, rng: Rng) -> Iterator[Grown]:
+    """Train a model for each fold and output; of very many codes, on those that tell most in the other folds."""
+    n_folds, n_codes = int(fold.max()) + 1, codes.shape[1]
+    chosen = most_telling(codes, outputs, fold) if codes.dtype == np.uint8 else None
+    for k in range(n_folds):
         others, tested = fold != k, np.flatnonzero(fold == k)
         for output, targets in enumerate(outputs.T):
-            model = train(codes[others], targets[others], int(rng.integers(2**31)))
+            tried = np.arange(n_codes) if chosen is None else chosen[k][output]
+            own = codes if chosen is None else codes[:, tried]
+            model = train(own[others], targets[others], int(rng.integers(2**31)))
+            trees, test_codes = Trees.of(model), own[tested]
+            few = len(tested) * len(trees.roots) <= CELLS
             yield Grown(
-                model=model,
-                trees=Trees.of(model),
+                trees=trees,
                 output=output,
+                tried=tried,
                 rows=tested,
-                codes=codes[tested],
                 targets=targets[tested],
+                model=None if few else model,
+                codes=test_codes[:0] if few else test_codes,
+                kept=_leaves(model, test_codes if few else test_codes[:1]),
             )
 
 
 def _measured(
-    grown: list[Grown], outputs: FloatArray, fold: IntArray, *, n_splits: int = 0, n_rounds: int | None = None
+    grown: list[Grown], outputs: FloatArray, n_codes: int, *, n_splits: int = 0, n_rounds: int | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Predictions of all rows, and effects of codes on each output with their standard errors.
 
     Args:
         grown: Models of all folds and outputs.
         outputs: Targets, ``(n_rows, n_outputs)``.
-        fold: Fold of each row.
+        n_codes: Number of codes.
         n_splits: Splits that a tree of a forest keeps for predictions.
         n_rounds: Rounds of boosting that count; ``None`` for a forest.
     """
     predicted, found = np.zeros_like(outputs), []
-    tested = fold >= 0
     for output in range(outputs.shape[1]):
-        parts = np.zeros((len(outputs), grown[0].codes.shape[1]))
+        effects = Effects.none(n_codes)
         for one in grown:
             if one.output != output:
                 continue
             trees, n_trees = one.trees, len(one.trees.roots)
             counted = n_trees if n_rounds is None else min(n_rounds, n_trees)
             value = trees.cut_values(n_splits) if n_rounds is None else trees.value
+            parts = np.empty((len(one.rows), len(one.tried)))
             for part, leaves in one.leaves():
                 own, by_tree = one.rows[part], value[leaves[:, :counted]]
                 predicted[own, output] = by_tree.sum(axis=1) if counted else value[trees.roots[0]]
-                parts[own] = trees.contributions(leaves, parts.shape[1], counted)
+                parts[part] = trees.contributions(leaves, len(one.tried), counted)
                 if n_rounds is None:
                     predicted[own, output] /= n_trees
-                    parts[own] /= n_trees
-        found.append(effects(parts[tested], outputs[tested, output], fold[tested]))
+                    parts[part] /= n_trees
+            effects.add(parts, one.targets, one.tried)
+        found.append(effects.sizes_and_errors())
     return predicted, np.stack([size for size, _ in found], axis=1), np.stack([error for _, error in found], axis=1)
 
 
@@ -299,27 +339,58 @@ def _fit(
 
 
 def _by_line(codes: FloatArray, outputs: FloatArray) -> FloatArray | None:
-    """Coefficients of least squares over their standard errors; ``None`` where rows are too few."""
-    if len(codes) < LEAST_ROWS_A_CODE * codes.shape[1]:
+    """Coefficients of least squares over their standard errors; ``None`` where rows are too few, or codes very many."""
+    if len(codes) < LEAST_ROWS_A_CODE * codes.shape[1] or codes.shape[1] > MOST_BY_LINE:
         return None
     weights, errors = coefficients_with_errors(standardise(codes)[0], standardise(outputs)[0])
     return in_errors(np.abs(weights), errors)
 
 
-def effects(parts: FloatArray, target: FloatArray, fold: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Effect of each code on a target, and its standard error if there is none, ``(n_codes,)``.
+@dataclass(slots=True, kw_only=True, eq=False)
+class Effects:
+    """Effect of each code on a target, fold by fold.
 
     With f the part of a prediction that splits on a code add, and e the residual of the whole prediction, on test rows,
     the effect is the covariance of f with e + f over the deviation of f: the standard deviation of what this code
-    explains beside the others, whatever noise is in f.
+    explains beside the others, whatever noise is in f. Means are taken off in each fold.
 
-    Args:
-        parts: f of each row and code, ``(n_rows, n_codes)``.
-        target: ``(n_rows,)``.
-        fold: Fold of each row. Where each fold is predicted from the others, pairs of rows count twice.
+    Attributes:
+        covariance: Sum of f (e + f) over rows, ``(n_codes,)``.
+        variance: Sum of the squares of f, ``(n_codes,)``.
+        noise: Sum of the squares of f e, ``(n_codes,)``.
+        n_rows: Number of rows.
     """
-    parts = centred(parts, fold)
-    residual = centred(target[:, None], fold) - parts.sum(axis=1, keepdims=True)
-    scale = np.sqrt(np.maximum((parts**2).sum(axis=0) * len(parts), 1e-300))
-    size = np.abs((parts * (residual + parts)).sum(axis=0)) / scale
-    return size, np.sqrt(2 * (parts**2 * residual**2).sum(axis=0)) / scale
+
+    covariance: FloatArray
+    variance: FloatArray
+    noise: FloatArray
+    n_rows: int = 0
+
+    @classmethod
+    def none(cls, n_codes: int) -> Effects:
+        """Return the sums over no rows."""
+        return cls(covariance=np.zeros(n_codes), variance=np.zeros(n_codes), noise=np.zeros(n_codes))
+
+    def add(self, parts: FloatArray, target: FloatArray, tried: IntArray) -> None:
+        """Add the rows of one fold.
+
+        Args:
+            parts: f of each row and of the codes that were tried, ``(n_rows, n_tried)``; centred in place.
+            target: ``(n_rows,)``.
+            tried: Numbers of these codes; f of all others is 0.
+        """
+        if not len(target):
+            return
+        parts -= parts.mean(axis=0)
+        residual = target - target.mean() - parts.sum(axis=1)
+        squares = parts**2
+        variance = squares.sum(axis=0)
+        self.covariance[tried] += residual @ parts + variance
+        self.variance[tried] += variance
+        self.noise[tried] += residual**2 @ squares
+        self.n_rows += len(target)
+
+    def sizes_and_errors(self) -> tuple[FloatArray, FloatArray]:
+        """Effects and their standard errors if there is none, ``(n_codes,)``; pairs of rows count twice."""
+        scale = np.sqrt(np.maximum(self.variance * self.n_rows, 1e-300))
+        return np.abs(self.covariance) / scale, np.sqrt(2 * self.noise) / scale

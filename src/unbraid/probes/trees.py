@@ -15,6 +15,7 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.checks import check_at_least, check_choice
+from unbraid.probes.bins import as_training_data, shared_bins
 from unbraid.probes.effects import fit_boosting_by_effects, fit_forest_by_effects
 from unbraid.probes.importance import (
     Importance,
@@ -38,6 +39,8 @@ MAX_LEAVES = 2048
 N_FOREST_FOLDS, N_BOOSTING_FOLDS = 5, 3
 #: Fewest rows in a leaf of trees whose effects are measured on other rows, and of others.
 MIN_LEAF, PUBLISHED_MIN_LEAF = 20, 5
+#: Rows times trees above which a model is kept without the rows that it was trained on.
+LARGE_MODEL = 1_000_000
 #: Share of its training rows that a tree of a forest is grown on, where all rows train it and where all folds but one.
 BAG, BAG_OF_FOLDS = 0.632, 0.79
 
@@ -202,13 +205,15 @@ def forest_importance(rep: Representation, options: ForestOptions, rng: np.rando
         return replace(found, rows_a_tree=MAX_ROWS_A_TREE if capped else 0)
     splits, n_trees = [], -(-options.n_trees // N_FOREST_FOLDS)
 
-    def train(codes: FloatArray, target: FloatArray, seed: int) -> Any:
-        settings = _forest_settings(options, BAG_OF_FOLDS) | {"extra_trees": options.forest == "extra"}
-        settings["min_data_in_leaf"] = options.min_leaf or _least_rows(len(codes))
+    def train(codes: AnyArray, target: FloatArray, seed: int) -> Any:
+        min_leaf = options.min_leaf or _least_rows(len(codes))
+        settings = _forest_settings(options, BAG_OF_FOLDS, min_leaf) | {"extra_trees": options.forest == "extra"}
         return _train(codes, target, seed, n_rounds=n_trees, objective="regression", **settings)
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
-        found, n_splits = fit_forest_by_effects(factor, rep.codes, n_folds=N_FOREST_FOLDS, train=train, rng=rng)
+        found, n_splits = fit_forest_by_effects(
+            factor, rep.codes, n_folds=N_FOREST_FOLDS, train=train, rng=rng, bins=shared_bins(rep)
+        )
         splits.append(n_splits)
         return found
 
@@ -221,12 +226,14 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
     if options.importance != "held_out":
         return fit_importance(rep, _on_held_out_rows(fit_boosting, options, options.importance, rep), rng=rng)
 
-    def train(codes: FloatArray, target: FloatArray, seed: int) -> Any:
+    def train(codes: AnyArray, target: FloatArray, seed: int) -> Any:
         settings = _boosting_settings(options) | {"min_data_in_leaf": _least_rows(len(codes))}
         return _train(codes, target, seed, n_rounds=options.n_rounds, objective="regression", **settings)
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
-        return fit_boosting_by_effects(factor, rep.codes, n_folds=N_BOOSTING_FOLDS, train=train, rng=rng)
+        return fit_boosting_by_effects(
+            factor, rep.codes, n_folds=N_BOOSTING_FOLDS, train=train, rng=rng, bins=shared_bins(rep)
+        )
 
     return fit_importance(rep, fit, rng=rng)
 
@@ -260,12 +267,12 @@ def _permutation_weights(model: FittedTrees, task: ProbeTask, rng: np.random.Gen
 def fit_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedTrees:
     """Grow a forest for one factor."""
     if options.forest == "random" and task.factor.is_numeric:
-        settings = _forest_settings(options, BAG)
+        settings = _forest_settings(options, BAG, options.min_leaf or PUBLISHED_MIN_LEAF)
         return _lightgbm(task, seed, settings, options.n_trees)
     return _grown_forest(options, task, seed)
 
 
-def _forest_settings(options: ForestOptions, bag: float) -> dict[str, Any]:
+def _forest_settings(options: ForestOptions, bag: float, min_leaf: int) -> dict[str, Any]:
     depth = options.max_depth or -1
     return {
         "boosting": "rf",
@@ -273,7 +280,7 @@ def _forest_settings(options: ForestOptions, bag: float) -> dict[str, Any]:
         "bagging_freq": 1,
         "num_leaves": 2**depth if 0 < depth < 11 else MAX_LEAVES,
         "max_depth": depth,
-        "min_data_in_leaf": options.min_leaf or PUBLISHED_MIN_LEAF,
+        "min_data_in_leaf": min_leaf,
     }
 
 
@@ -318,13 +325,25 @@ def _boosting_settings(options: BoostingOptions) -> dict[str, Any]:
     }
 
 
-def _train(codes: FloatArray, labels: FloatArray, seed: int, *, n_rounds: int, **settings: Any) -> Any:
-    """Train with LightGBM on one thread, so that the same seed gives the same trees anywhere."""
+def _train(codes: AnyArray, labels: FloatArray, seed: int, *, n_rounds: int, **settings: Any) -> Any:
+    """Train with LightGBM on one thread, so that the same seed gives the same trees anywhere.
+
+    Memory for as many leaves as there may be is set aside at the start; rows allow fewer than the limit.
+    """
     import lightgbm
 
     fixed = {"verbose": -1, "num_threads": 1, "deterministic": True, "force_row_wise": True, "seed": seed}
-    data = lightgbm.Dataset(codes, labels, params={"verbose": -1, "num_threads": 1, "max_bin": 255})
-    return lightgbm.train({**fixed, **settings}, data, num_boost_round=n_rounds)
+    most = len(codes) // settings["min_data_in_leaf"]
+    settings["num_leaves"] = max(2, min(settings["num_leaves"], most))
+    if codes.dtype == np.uint8:
+        data = as_training_data(codes, labels, fixed)
+    else:
+        data = lightgbm.Dataset(codes, labels, params={"verbose": -1, "num_threads": 1, "max_bin": 255})
+    model = lightgbm.Booster({**fixed, **settings}, data)
+    for _ in range(n_rounds):
+        if model.update():
+            break
+    return lightgbm.Booster(model_str=model.model_to_string()) if len(codes) * n_rounds > LARGE_MODEL else model
 
 
 def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: int) -> FittedTrees:
