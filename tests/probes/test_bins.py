@@ -77,7 +77,7 @@ def spread_over_codes(n_rows: int, n_codes: int, n_factors: int) -> tuple[np.nda
 @pytest.mark.parametrize("world", [known_among_noise, spread_over_codes])
 @pytest.mark.parametrize("function", [dci_forest, dci_boosting])
 def test_scores_of_128_codes_are_those_of_exact_trees(monkeypatch, world, function):
-    codes, factors = world(1500, 128, 2)
+    codes, factors = world(4000, 128, 2)
     fast = function(codes, factors)
     monkeypatch.setattr(subject, "MOST_EXACT", 128)
     tolerance = METRICS[f"{function.__name__}.disentanglement"].tolerance

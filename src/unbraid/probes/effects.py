@@ -25,9 +25,38 @@ CELLS = 4_000_000
 #: Codes of which least squares is fitted beside trees, at most.
 MOST_BY_LINE = 128
 
+#: Share of the variance of a part of the prediction that is left, at least, when what few trees add is taken off.
+LEAST_VARIANCE = 0.25
+
 Rng = np.random.Generator
 #: From codes or their bins, one target for each row, and a seed to a LightGBM model.
 Train = Callable[[AnyArray, FloatArray, int], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ByTree:
+    """Sums over the trees of a forest and over rows, with f the part of the prediction of one tree.
+
+    Attributes:
+        squares: Of the squares of f, ``(n_codes,)``.
+        products: Of f times the sum of f over codes, ``(n_codes,)``.
+        n_trees: Number of trees.
+    """
+
+    squares: FloatArray
+    products: FloatArray
+    n_trees: int
+
+    def excess(self, total: FloatArray, of_means: FloatArray) -> FloatArray:
+        """What chance in few trees adds to a sum of products of means over trees, in expectation.
+
+        Args:
+            total: Sum over trees and rows of the products of one tree.
+            of_means: Sum over rows of the products of means over trees.
+        """
+        if self.n_trees < 2:
+            return np.zeros_like(total)
+        return (total / self.n_trees - of_means) / (self.n_trees - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,6 +137,29 @@ class Trees:
             ``(n_rows, n_codes)``.
         """
         total = np.zeros((len(leaves), n_codes))
+        for tree, added, shift in self._by_leaf(n_codes, n_trees):
+            total += added[leaves[:, tree] - shift]
+        return total
+
+    def sums_by_tree(self, n_rows: IntArray, n_codes: int) -> ByTree:
+        """Sums over trees and rows of products of what splits add to the prediction of one tree, means taken off.
+
+        Args:
+            n_rows: Number of rows in each leaf, ``(n_nodes + n_leaves,)``.
+            n_codes: Number of codes.
+        """
+        squares, products = np.zeros(n_codes), np.zeros(n_codes)
+        ends = np.append(self.first_leaf, len(self.value))
+        for tree, added, shift in self._by_leaf(n_codes, len(self.roots)):
+            weight = n_rows[ends[tree] : ends[tree + 1]].astype(float)
+            centred = added[ends[tree] - shift : ends[tree + 1] - shift]
+            centred = centred - weight @ centred / max(weight.sum(), 1.0)
+            squares += weight @ centred**2
+            products += (weight * centred.sum(axis=1)) @ centred
+        return ByTree(squares=squares, products=products, n_trees=len(self.roots))
+
+    def _by_leaf(self, n_codes: int, n_trees: int) -> Iterator[tuple[int, FloatArray, int]]:
+        """Yield each tree with what splits on each code add up to in its leaves, and the position of the first row."""
         ends = np.append(self.first_leaf, len(self.value))
         widest = 2 * int(np.diff(ends).max())
         at_once = max(1, CELLS // (widest * n_codes))
@@ -123,8 +175,7 @@ class Trees:
                 added[place] = added[own - first][:, None]
                 added[place, self.code[own][:, None]] += self.value[below] - self.value[own][:, None]
             for tree in range(start, stop):
-                total += added[leaves[:, tree] - shift]
-        return total
+                yield tree, added, shift
 
 
 def _fields(part: str) -> dict[str, FloatArray]:
@@ -302,15 +353,17 @@ def _measured(
             trees, n_trees = one.trees, len(one.trees.roots)
             counted = n_trees if n_rounds is None else min(n_rounds, n_trees)
             value = trees.cut_values(n_splits) if n_rounds is None else trees.value
-            parts = np.empty((len(one.rows), len(one.tried)))
+            parts, n_rows = np.empty((len(one.rows), len(one.tried))), np.zeros(len(trees.value), dtype=np.intp)
             for part, leaves in one.leaves():
-                own, by_tree = one.rows[part], value[leaves[:, :counted]]
-                predicted[own, output] = by_tree.sum(axis=1) if counted else value[trees.roots[0]]
+                own, terms = one.rows[part], value[leaves[:, :counted]]
+                predicted[own, output] = terms.sum(axis=1) if counted else value[trees.roots[0]]
                 parts[part] = trees.contributions(leaves, len(one.tried), counted)
                 if n_rounds is None:
                     predicted[own, output] /= n_trees
                     parts[part] /= n_trees
-            effects.add(parts, one.targets, one.tried)
+                    n_rows += np.bincount(leaves.ravel(), minlength=len(n_rows))
+            by_tree = trees.sums_by_tree(n_rows, len(one.tried)) if n_rounds is None else None
+            effects.add(parts, one.targets, one.tried, by_tree)
         found.append(effects.sizes_and_errors())
     return predicted, np.stack([size for size, _ in found], axis=1), np.stack([error for _, error in found], axis=1)
 
@@ -352,45 +405,57 @@ class Effects:
 
     With f the part of a prediction that splits on a code add, and e the residual of the whole prediction, on test rows,
     the effect is the covariance of f with e + f over the deviation of f: the standard deviation of what this code
-    explains beside the others, whatever noise is in f. Means are taken off in each fold.
+    explains beside the others, whatever noise is in f. Means are taken off in each fold. Of a forest, f is that of
+    infinitely many trees: what chance in few trees adds to both sums is taken off.
 
     Attributes:
         covariance: Sum of f (e + f) over rows, ``(n_codes,)``.
         variance: Sum of the squares of f, ``(n_codes,)``.
+        excess: What few trees add to the variance, ``(n_codes,)``.
         noise: Sum of the squares of f e, ``(n_codes,)``.
         n_rows: Number of rows.
     """
 
     covariance: FloatArray
     variance: FloatArray
+    excess: FloatArray
     noise: FloatArray
     n_rows: int = 0
 
     @classmethod
     def none(cls, n_codes: int) -> Effects:
         """Return the sums over no rows."""
-        return cls(covariance=np.zeros(n_codes), variance=np.zeros(n_codes), noise=np.zeros(n_codes))
+        sums = (np.zeros(n_codes) for _ in range(4))
+        return cls(**dict(zip(("covariance", "variance", "excess", "noise"), sums, strict=True)))
 
-    def add(self, parts: FloatArray, target: FloatArray, tried: IntArray) -> None:
+    def add(self, parts: FloatArray, target: FloatArray, tried: IntArray, by_tree: ByTree | None = None) -> None:
         """Add the rows of one fold.
 
         Args:
             parts: f of each row and of the codes that were tried, ``(n_rows, n_tried)``; centred in place.
             target: ``(n_rows,)``.
             tried: Numbers of these codes; f of all others is 0.
+            by_tree: Sums of single trees, where f is the mean over the trees of a forest.
         """
         if not len(target):
             return
         parts -= parts.mean(axis=0)
-        residual = target - target.mean() - parts.sum(axis=1)
+        whole = parts.sum(axis=1)
+        residual = target - target.mean() - whole
         squares = parts**2
         variance = squares.sum(axis=0)
         self.covariance[tried] += residual @ parts + variance
         self.variance[tried] += variance
+        if by_tree is not None:
+            excess = by_tree.excess(by_tree.squares, variance)
+            self.excess[tried] += excess
+            self.covariance[tried] += by_tree.excess(by_tree.products, whole @ parts) - excess
         self.noise[tried] += residual**2 @ squares
         self.n_rows += len(target)
 
     def sizes_and_errors(self) -> tuple[FloatArray, FloatArray]:
         """Effects and their standard errors if there is none, ``(n_codes,)``; pairs of rows count twice."""
-        scale = np.sqrt(np.maximum(self.variance * self.n_rows, 1e-300))
+        # The effect of a code of which few trees know is not known that well.
+        variance = np.maximum(self.variance - self.excess, LEAST_VARIANCE * self.variance)
+        scale = np.sqrt(np.maximum(variance * self.n_rows, 1e-300))
         return np.abs(self.covariance) / scale, np.sqrt(2 * self.noise) / scale

@@ -41,6 +41,9 @@ N_FOREST_FOLDS, N_BOOSTING_FOLDS = 5, 3
 MIN_LEAF, PUBLISHED_MIN_LEAF = 20, 5
 #: Rows times trees above which a model is kept without the rows that it was trained on.
 LARGE_MODEL = 1_000_000
+#: Rows of each tree whose effects are measured on other rows: what such a forest converges to with many rows, and how
+#: soon, depends on how many rows a tree sees, so the number is fixed.
+ROWS_A_TREE = 600
 #: Share of its training rows that a tree of a forest is grown on, where all rows train it and where all folds but one.
 BAG, BAG_OF_FOLDS = 0.632, 0.79
 
@@ -59,13 +62,16 @@ class ForestOptions:
         max_depth: Deepest tree; 0 for no limit.
         min_leaf: Fewest rows in a leaf; 0 for 20, but no more than one row in twenty, where effects are measured on
             held-out rows, and for 5 elsewhere, as in published code.
+        rows_a_tree: Most rows that a tree is grown on; 0 for 600 where effects are measured on held-out rows, so that
+            scores do not drift with the number of rows, and for 20 000 elsewhere.
     """
 
     forest: ForestKind = "random"
     importance: ForestImportance = "auto"
-    n_trees: int = 25
+    n_trees: int = 100
     max_depth: int = 0
     min_leaf: int = 0
+    rows_a_tree: int = 0
 
     def __post_init__(self) -> None:
         check_choice("forest", self.forest, get_args(ForestKind))
@@ -73,6 +79,7 @@ class ForestOptions:
         check_at_least("n_trees", self.n_trees, 1)
         check_at_least("max_depth", self.max_depth, 0)
         check_at_least("min_leaf", self.min_leaf, 0)
+        check_at_least("rows_a_tree", self.rows_a_tree, 0)
 
     @property
     def measure(self) -> ImportanceKind:
@@ -201,13 +208,15 @@ def forest_importance(rep: Representation, options: ForestOptions, rng: np.rando
     if options.measure != "held_out":
         found = fit_importance(rep, _on_held_out_rows(fit_forest, options, options.measure, rep), rng=rng)
         bags_categories = options.forest == "random" and not all(factor.is_numeric for factor in rep.factors)
-        capped = bags_categories and rep.n_samples * (1 - TEST_SHARE) > MAX_ROWS_A_TREE
-        return replace(found, rows_a_tree=MAX_ROWS_A_TREE if capped else 0)
-    splits, n_trees = [], -(-options.n_trees // N_FOREST_FOLDS)
+        most = options.rows_a_tree or MAX_ROWS_A_TREE
+        capped = bags_categories and rep.n_samples * (1 - TEST_SHARE) > most
+        return replace(found, rows_a_tree=most if capped else 0)
+    splits: list[int] = []
+    n_trees, rows_a_tree = -(-options.n_trees // N_FOREST_FOLDS), options.rows_a_tree or ROWS_A_TREE
 
     def train(codes: AnyArray, target: FloatArray, seed: int) -> Any:
-        min_leaf = options.min_leaf or _least_rows(len(codes))
-        settings = _forest_settings(options, BAG_OF_FOLDS, min_leaf) | {"extra_trees": options.forest == "extra"}
+        share, min_leaf = min(BAG_OF_FOLDS, rows_a_tree / len(codes)), options.min_leaf or _least_rows(len(codes))
+        settings = _forest_settings(options, share, min_leaf) | {"extra_trees": options.forest == "extra"}
         return _train(codes, target, seed, n_rounds=n_trees, objective="regression", **settings)
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
@@ -288,7 +297,7 @@ def _grown_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedT
     """Grow trees from the same draws as the forests of scikit-learn."""
     is_extra, n_rows, min_leaf = options.forest == "extra", len(task.train), options.min_leaf or PUBLISHED_MIN_LEAF
     sizes = {"max_depth": options.max_depth or None, "min_samples_leaf": min_leaf, "max_features": 1.0}
-    n_drawn = min(n_rows, int(MAX_ROWS_A_TREE / n_rows * n_rows))
+    n_drawn = min(n_rows, int((options.rows_a_tree or MAX_ROWS_A_TREE) / n_rows * n_rows))
     present, targets = _classes_and_targets(task)
     inputs, rng = as_tree_input(task.codes), np.random.RandomState(seed)
     n_classes = 0 if present is None else len(present)
