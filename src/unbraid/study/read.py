@@ -103,13 +103,17 @@ def _check_family(family: Family) -> None:
 
 def _check_train(study: Study, size: float) -> None:
     """Raise unless a task can be trained on so many rows; the number of rows in files is not known yet."""
-    if size <= 0 or (size > 1 and size != int(size)):
-        raise ValueError(f"train must be whole numbers of rows or shares up to 1, got {size:g}.")
+    _check_sample_size("train", size)
     most = study.rows - round(TEST_SHARE * study.rows)
     if size > most and size > 1 and study.representations is None:
         raise ValueError(
             f"train must be at most {most}, the rows outside the test set of {study.rows} rows, got {size:g}."
         )
+
+
+def _check_sample_size(name: str, size: float) -> None:
+    if size <= 0 or (size > 1 and size != int(size)):
+        raise ValueError(f"{name} must be whole numbers of rows or shares up to 1, got {size:g}.")
 
 
 def _check_factors(study: Study, group: Tasks) -> None:
@@ -144,9 +148,10 @@ def _check_numbers(study: Study, at: At) -> None:
     if not study.seed_list or len(set(study.seed_list)) < len(study.seed_list) or min(study.seed_list) < 0:
         raise ValueError(f"{at('.seeds')}: seeds must be a number above 0, or different numbers, got {study.seeds!r}.")
     for size in study.scores.rows:
-        _at_least("scores.rows", size, MIN_ROWS, at, ".scores.rows")
+        _within(at, ".scores.rows", partial(_check_sample_size, "scores.rows", size))
+        _at_least("scores.rows", size if size > 1 else size * study.rows, MIN_ROWS, at, ".scores.rows")
         if study.representations is None and size > study.rows:
-            raise ValueError(f"{at('.scores.rows')}: scores.rows must be at most rows, {study.rows}, got {size}.")
+            raise ValueError(f"{at('.scores.rows')}: scores.rows must be at most rows, {study.rows}, got {size:g}.")
 
 
 def _positive(name: str, value: float, at: At, path: str) -> None:

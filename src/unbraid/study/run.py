@@ -258,6 +258,8 @@ class _Run:
             if name in self.compared or any(model.key in self.training for model in group):
                 continue
             self.compared.add(name)
+            if any(model.key in self.before.measured for model in group):
+                continue  # their agreement is there
             present = tuple(model for model in group if model.key in self.encoded)
             if len(present) < 2:
                 continue
