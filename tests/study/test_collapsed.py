@@ -9,8 +9,8 @@ from helpers.study_tables import study_with_collapsed_models
 from unbraid.metrics import udr
 from unbraid.report import study_page
 from unbraid.study import Store, analyze, estimate_cost, make_plan, parse_study, pivot, status
-from unbraid.study.run import run_jobs
 from unbraid.study.plan import scored_rows
+from unbraid.study.run import run_jobs
 from unbraid.study.table import NOTHING_TO_MEASURE, FailureKind
 
 N_ROWS = 120

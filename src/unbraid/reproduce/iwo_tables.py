@@ -383,7 +383,8 @@ def iwo_study(
     averages the correlations over data sets (a) or families (b).
 
     Args:
-        scale: ``mini``: small models of small sprites, two seeds; ``full``: the published study.
+        scale: ``mini``: small models of small sprites, two seeds; ``gpu``: 216 published networks of drawn sprites,
+            about ten minutes of one GPU; ``full``: the published study.
         store: Where results go, and are found again by the next run; in small, a temporary folder by default.
         yes: Start even if it is going to be long.
         engine: ``local``: processes on this machine; ``ray``: a Ray cluster.
@@ -393,7 +394,7 @@ def iwo_study(
         progress: Show a bar; by default when standard error is a terminal.
 
     Raises:
-        ValueError: A full study without a store or without ``yes``.
+        ValueError: A study at another scale than ``mini`` without a store, or a long one without ``yes``.
     """
     how: dict[str, Any] = {"engine": engine, "address": address, "data_folder": data_folder}
     return run_scaled("iwo", scale, iwo_tables, store=store, yes=yes, workers=workers, progress=progress, **how)

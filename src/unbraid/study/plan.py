@@ -255,7 +255,7 @@ def _model(
 
 
 def scored_rows(study: Study, n_samples: int, size: float) -> IntArray:
-    """Return the rows of a sample to score, in order; the same for every model, each smaller sample within a larger one.
+    """Return the rows of a sample to score, in order; the same for every model, a smaller sample within a larger one.
 
     Where a study has tasks, they are the rows that predictors are trained on at that size, so that no row of the test
     set is scored.

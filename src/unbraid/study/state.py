@@ -81,7 +81,9 @@ class StudyStatus:
     @cached_property
     def measured(self) -> frozenset[str]:
         """Keys of models without codes, whose loss and every measurement are there, so that codes are not needed."""
-        trained = {one.key for one in self.plan.models if one.key not in self.encoded and model_row_key(one) in self.done}
+        trained = {
+            one.key for one in self.plan.models if one.key not in self.encoded and model_row_key(one) in self.done
+        }
         if not trained:
             return frozenset()
         return frozenset(trained - {model.key for _, model, _ in self.to_measure})

@@ -24,6 +24,8 @@ from unbraid.study.store import Store, factors_name, write_codes, write_factors
 from unbraid.study.table import MODEL, NO_FAILURE, Failure, FailureKind
 
 CHECKPOINT = "ensemble.pt"
+#: Steps between two checkpoints, at least, and as a share of all: those of large ensembles are gigabytes.
+CHECKPOINT_STEPS, CHECKPOINT_SHARE = 1000, 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +100,7 @@ class TrainJob:
                 batch_size=how.batch,
                 learning_rate=how.learning_rate,
                 out=folder,
+                checkpoint_every=max(CHECKPOINT_STEPS, round(CHECKPOINT_SHARE * how.n_steps)),
                 device=how.device,
                 progress=False,
                 **self.ensemble.hyperparameters,
@@ -145,6 +148,7 @@ def _members(ensemble: Ensemble) -> bytes:
 
 def _encoded(trained: Any, dataset: Any, rows: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the codes of every member, ``(n_models, n, n_codes)``, and their rates, ``(n_models, n_codes)``."""
+    trained = trained.in_float32()
     codes = np.empty((len(trained), len(rows), trained.settings.n_codes), dtype=np.float32)
     rates = np.zeros((len(trained), trained.settings.n_codes))
     for start in range(0, len(rows), CHUNK):
