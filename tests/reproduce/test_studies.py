@@ -1,6 +1,7 @@
 """Published studies: their tables as data, and the way from a study's rows to them."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -62,6 +63,7 @@ class FakeState:
 
     def __init__(self, rows):
         self.rows, self.failed_models, self.missing = rows, {}, []
+        self.plan = SimpleNamespace(study=SimpleNamespace(data=("sprites_mini",)))
 
     def table(self):
         return pd.DataFrame(self.rows)
@@ -188,7 +190,8 @@ def test_capacities_rise_over_the_same_share_of_the_steps(name, scale):
 
 
 def test_numbers_of_models():
-    n_models = {key: len(make_plan(scaled(load_study(key[0]), key[1])).models) for key in REDUCED}
+    plans = {key: make_plan(scaled(load_study(key[0]), key[1])) for key in REDUCED}
+    n_models = {key: sum(len(one.members) for one in plan.ensembles) for key, plan in plans.items()}
     assert n_models == {("thesis", "mini"): 72, ("iwo", "mini"): 72, ("thesis", "gpu"): 180, ("iwo", "gpu"): 216}
     for key in (("thesis", "gpu"), ("iwo", "gpu")):
         training = scaled(load_study(key[0]), "gpu").training

@@ -142,6 +142,7 @@ class Reduced:
     Attributes:
         about: Beginning of the description of the study.
         data: Data sets that can be drawn, in place of the published ones.
+        also: Data sets that are encoded too.
         rows: Rows of each data set that are encoded.
         seeds: Models of each setting.
         training: Sizes and optimiser settings that differ from the published ones, by name.
@@ -153,6 +154,7 @@ class Reduced:
     rows: int
     seeds: int
     training: Mapping[str, Any]
+    also: tuple[str, ...] = ()
     whole_only: bool = False
 
 
@@ -181,6 +183,7 @@ REDUCED = {
         data=("sprites",),
         rows=10_000,
         seeds=5,
+        also=("sprites_square",),
         training={"n_steps": 50_000, "ensemble_size": 30, "gpus": 0.5},
     ),
     # A larger learning rate for a thirtieth of the steps.
@@ -208,7 +211,7 @@ def scaled(study: Study, scale: Scale) -> Study:
         return study
     size = REDUCED[study.name, scale]
     training = replace(study.training, **size.training)
-    groups = [(group, tuple(name for name in group.only if name in size.data)) for group in study.tasks]
+    groups = [(group, tuple(name for name in group.only if name in (*size.data, *size.also))) for group in study.tasks]
     tasks = tuple(
         replace(group, train=_sizes(group.train, size), only=kept) for group, kept in groups if kept or not group.only
     )
@@ -217,6 +220,7 @@ def scaled(study: Study, scale: Scale) -> Study:
         name=f"{study.name}-{scale}",
         about=f"{size.about} {study.about}",
         data=size.data,
+        also=size.also,
         rows=size.rows,
         models=tuple(_annealed_by(family, training.n_steps / study.training.n_steps) for family in study.models),
         seeds=size.seeds,
@@ -339,7 +343,8 @@ FIGURE_E1: dict[str, tuple[float, float]] = {
 
 def thesis_tables(state: StudyStatus, scale: Scale) -> StudyTables:
     """Return the correlations of Modularity with every other score over the models of a study."""
-    models = pivot(state.table())
+    table = state.table()
+    models = pivot(table, datasets=[name for name in state.plan.study.data if name in set(table["dataset"])])
     rows = []
     for number, method in enumerate(("pearson", "spearman")):
         found = correlations(models, ["modularity"], list(FIGURE_E1), method=method, n_bootstrap=0).r  # type: ignore[arg-type]

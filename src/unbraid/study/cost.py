@@ -216,7 +216,7 @@ def _multiplications(study: Study, ensemble: Ensemble) -> float:
 def _bytes(study: Study, ensemble: Ensemble) -> float:
     how = study.training
     model = BYTES_PER_PARAMETER * network_parameters(how.width, _shape(ensemble.dataset))
-    return len(ensemble.members) * (model + 4 * study.rows * how.n_codes)
+    return len(ensemble.members) * model + len(ensemble.models) * 4 * study.rows * how.n_codes
 
 
 def _shape(dataset: str) -> tuple[int, ...]:

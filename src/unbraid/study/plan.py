@@ -6,7 +6,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,8 @@ class Ensemble:
         family: Family of all members.
         hyperparameters: By name, one number for each member.
         members: The models, with their seeds.
+        elsewhere: The same models with the codes of data sets that they are not trained on: all members on the first
+            data set, then on the next.
     """
 
     key: str
@@ -99,6 +101,12 @@ class Ensemble:
     family: str
     hyperparameters: dict[str, tuple[float, ...]]
     members: tuple[Model, ...]
+    elsewhere: tuple[Model, ...] = ()
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """Everything that is measured: the members, on all data sets."""
+        return (*self.members, *self.elsewhere)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +222,7 @@ def make_plan(study: Study) -> Plan:
     ensembles = tuple(
         ensemble for dataset in study.data for family in study.models for ensemble in _ensembles(study, dataset, family)
     )
-    return Plan(study, ensembles, tuple(model for ensemble in ensembles for model in ensemble.members))
+    return Plan(study, ensembles, tuple(model for ensemble in ensembles for model in ensemble.models))
 
 
 def _ensembles(study: Study, dataset: str, family: Family) -> Iterator[Ensemble]:
@@ -230,7 +238,15 @@ def _ensembles(study: Study, dataset: str, family: Family) -> Iterator[Ensemble]
         models = tuple(
             _model(study, key, number, dataset, family, setting, seed) for number, (setting, seed) in enumerate(members)
         )
-        yield Ensemble(key=key, dataset=dataset, family=family.family, hyperparameters=hyperparameters, members=models)
+        elsewhere = tuple(_elsewhere(model, key, other) for other in study.also for model in models)
+        yield Ensemble(
+            key=key,
+            dataset=dataset,
+            family=family.family,
+            hyperparameters=hyperparameters,
+            members=models,
+            elsewhere=elsewhere,
+        )
 
 
 def _training_key(study: Study) -> dict[str, Any]:
@@ -252,6 +268,12 @@ def _model(
         seed=seed,
         codes=f"codes/{ensemble}/{key}.npz",
     )
+
+
+def _elsewhere(model: Model, ensemble: str, dataset: str) -> Model:
+    """Return a model with the codes of another data set; of models of two data sets each has its own."""
+    key = content_key(model.key, dataset)
+    return replace(model, key=key, dataset=dataset, codes=f"codes/{ensemble}/{key}.npz")
 
 
 def scored_rows(study: Study, n_samples: int, size: float) -> IntArray:
@@ -285,7 +307,9 @@ def _scores(study: Study) -> Iterator[Measurement]:
             codes = [spec.classes, spec.standardise]
             how = [name, options, rows, codes, spec.intervals, spec.nulls, study.seed, __version__]
             n_rows = n_scored(study, study.rows, size)
-            yield Measurement(key=content_key(SCORE, how), kind=SCORE, name=name, n_rows=n_rows, size=size)
+            key = content_key(SCORE, how)
+            only = study.data if study.also else ()
+            yield Measurement(key=key, kind=SCORE, name=name, n_rows=n_rows, size=size, only=only)
 
 
 def _tasks(study: Study) -> Iterator[Measurement]:
@@ -300,7 +324,7 @@ def _tasks(study: Study) -> Iterator[Measurement]:
                         name=name,
                         predictor=predictor,
                         size=float(size),
-                        only=group.only,
+                        only=group.only or (study.data if study.also else ()),
                     )
 
 

@@ -47,6 +47,8 @@ def check_study(study: Study, at: At) -> None:
     _check_source(study, at)
     for number, name in enumerate(study.data):
         _within(at, f".data[{number}]", partial(check_choice, "data", name, DATASETS))
+    for number, name in enumerate(study.also):
+        _within(at, f".also[{number}]", partial(_check_also, study, name))
     for number, family in enumerate(study.models):
         _within(at, f".models[{number}]", partial(_check_family, family))
     _check_numbers(study, at)
@@ -61,7 +63,7 @@ def check_study(study: Study, at: At) -> None:
         for size in group.train:
             _within(at, f".tasks[{number}].train", partial(_check_train, study, size))
         for name in group.only if study.data else ():
-            _within(at, f".tasks[{number}].only", partial(check_choice, "only", name, study.data))
+            _within(at, f".tasks[{number}].only", partial(check_choice, "only", name, (*study.data, *study.also)))
         _within(at, f".tasks[{number}].tasks", partial(_check_factors, study, group))
     if study.agreement is not None:
         for name in study.agreement.methods:
@@ -84,6 +86,22 @@ def _check_source(study: Study, at: At) -> None:
         twice = [one for number, one in enumerate(value) if one in value[:number]]
         if twice:
             raise ValueError(f"{at(f'.{key}')}: {key} has the same entry twice; keep one.")
+
+
+def _check_also(study: Study, name: str) -> None:
+    """Raise on a data set whose pictures have another shape than those that models are trained on."""
+    check_choice("also", name, DATASETS)
+    if len(study.data) != 1:
+        raise ValueError(f"also needs models that are trained on one data set, got {len(study.data)}.")
+    if name in study.data or study.also.count(name) > 1:
+        raise ValueError(f"also must name data sets once, and none of data, got {name!r} again.")
+    shapes = {one: load_dataset(one).observation_shape for one in (name, *study.data) if not DATASETS[one].files}
+    for one, shape in shapes.items():
+        if name in shapes and shape != shapes[name]:
+            raise ValueError(
+                f"also must have pictures of the shape that models are trained on: {name} has {shapes[name]}, and "
+                f"{one} has {shape}."
+            )
 
 
 def _check_family(family: Family) -> None:

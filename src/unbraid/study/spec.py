@@ -157,6 +157,8 @@ class Study(_Part, frozen=True, kw_only=True):
         name: Name of the study in the store and in the report.
         about: The question of the study, for readers.
         data: Data sets by name.
+        also: Data sets that no model is trained on, and that all models encode too; they are not scored, and tasks that
+            name them (``only``) are solved on them.
         rows: Rows of each data set that are encoded.
         models: Families to train on each data set.
         seeds: Number of models for each setting, with seeds from 0 on; or the seeds themselves.
@@ -171,6 +173,7 @@ class Study(_Part, frozen=True, kw_only=True):
     name: str
     about: str = ""
     data: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     rows: int = N_ROWS
     models: tuple[Family, ...] = ()
     seeds: int | tuple[int, ...] = 1

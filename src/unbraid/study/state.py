@@ -69,12 +69,12 @@ class StudyStatus:
         return [
             one
             for one in self.plan.ensembles
-            if any(model.key not in settled for model in one.members) or self._has_lost_losses(one)
+            if any(model.key not in settled for model in one.models) or self._has_lost_losses(one)
         ]
 
     def _has_lost_losses(self, ensemble: Ensemble) -> bool:
         """Return whether a model has no loss, and a checkpoint that gives it again."""
-        rows = {model_row_key(model) for model in ensemble.members}
+        rows = {model_row_key(model) for model in ensemble.models}
         lost = rows - self.done - set(self.failures)
         return bool(lost) and bool(self.store.names(f"models/{ensemble.key}"))
 

@@ -66,23 +66,32 @@ class TrainJob:
         """Train, encode, and write models, codes and factors."""
         require("training the models of a study", "torch", extra="train")
         started = time.perf_counter()
-        study, members = self.plan.study, self.ensemble.members
-        dataset = load_dataset(self.ensemble.dataset, self.data_folder or None)
-        rows = drawn_rows(len(dataset), min(study.rows, len(dataset)), study.seed)
-        write_factors(self.store, factors_name(self.plan, self.ensemble.dataset), dataset, rows)
-        trained = self._trained(dataset)
+        members = self.ensemble.members
+        trained = self._trained(load_dataset(self.ensemble.dataset, self.data_folder or None))
         whole = [number for number, step in enumerate(trained.diverged) if step is None]
-        codes, rates = _encoded(trained.only(whole), dataset, rows) if whole else ((), ())
-        for number, one, rate in zip(whole, codes, rates, strict=True):
-            write_codes(self.store, members[number], one, rate)
+        for name in dict.fromkeys(model.dataset for model in self.ensemble.models):
+            models = [model for model in self.ensemble.models if model.dataset == name]
+            self._encode(trained.only(whole) if whole else None, name, [models[number] for number in whole])
         losses = trained.history[-1, 0].tolist()
         seconds = (time.perf_counter() - started) / len(members)
+        n_times = len(self.ensemble.models) // len(members)
         self.store.add_rows(
             [
-                model_row(model, loss, _failure(step), seconds)
-                for model, loss, step in zip(members, losses, trained.diverged, strict=True)
+                model_row(model, loss, _failure(step), seconds if number < len(members) else 0.0)
+                for number, (model, loss, step) in enumerate(
+                    zip(self.ensemble.models, losses * n_times, trained.diverged * n_times, strict=True)
+                )
             ]
         )
+
+    def _encode(self, trained: Any, name: str, models: list[Model]) -> None:
+        """Write the factors of some rows of a data set, and their codes by models that did not diverge."""
+        study, dataset = self.plan.study, load_dataset(name, self.data_folder or None)
+        rows = drawn_rows(len(dataset), min(study.rows, len(dataset)), study.seed)
+        write_factors(self.store, factors_name(self.plan, name), dataset, rows)
+        codes, rates = ((), ()) if trained is None else _encoded(trained, dataset, rows)
+        for model, one, rate in zip(models, codes, rates, strict=True):
+            write_codes(self.store, model, one, rate)
 
     def _trained(self, dataset: Any) -> Any:
         from unbraid.models import train
