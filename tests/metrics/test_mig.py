@@ -116,3 +116,33 @@ def test_gap_is_best_minus_second():
 def test_bad_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         mig(full_grid(3, 3), full_grid(3, 3), **options)
+
+
+def test_variances_of_posteriors_give_the_information_of_drawn_codes():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 5, (1500, 2))
+    means = np.column_stack([factors[:, 0] + 0.5 * factors[:, 1], factors[:, 1], rng.normal(size=1500)]) * 1.0
+    variances = np.tile([0.25, 0.5, 1.0], (1500, 1))
+    found = mig(means, factors, code_variances=variances)
+    # By Monte Carlo: log-densities of drawn codes under the mixtures of posteriors of all rows and of rows alike.
+    rows = rng.integers(1500, size=1500)
+    drawn = means[rows] + np.sqrt(variances[rows]) * rng.normal(size=(1500, 3))
+    distance = (drawn[:, None] - means[None]) ** 2 / variances[None]
+    kernel = np.exp(-distance / 2) / np.sqrt(variances[None])
+    shares = []
+    for column in factors.T:
+        alike = column[rows][:, None] == column[None]
+        within = np.einsum("nmc,nm->nc", kernel, alike) / alike.sum(axis=1, keepdims=True)
+        p = np.bincount(column) / len(column)
+        shares.append(np.sort(np.log(within / kernel.mean(axis=1)).mean(axis=0) / -(p * np.log(p)).sum())[::-1])
+    expected = np.array([share[0] - share[1] for share in shares])
+    np.testing.assert_allclose(found.per_factor, expected, atol=0.04)
+    assert abs(found.value - mig(means, factors).value) > 0.1
+
+
+def test_variances_of_posteriors_exclude_entropies_of_codes():
+    codes, factors = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50) % 2
+    with pytest.raises(ValueError, match="normalise_by must be 'factor' with code_variances"):
+        mig(codes, factors, code_variances=np.ones((50, 2)), normalise_by="code")
+    with pytest.raises(ValueError, match="code_variances must have the shape of codes"):
+        mig(codes, factors, code_variances=np.ones(50))

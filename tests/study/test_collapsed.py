@@ -9,8 +9,8 @@ from helpers.study_tables import study_with_collapsed_models
 from unbraid.metrics import udr
 from unbraid.report import study_page
 from unbraid.study import Store, analyze, estimate_cost, make_plan, parse_study, pivot, status
+from unbraid.study.plan import scored_rows
 from unbraid.study.run import run_jobs
-from unbraid.study.store import sample_rows
 from unbraid.study.table import NOTHING_TO_MEASURE, FailureKind
 
 N_ROWS = 120
@@ -64,7 +64,7 @@ def test_a_collapsed_model_has_reasons_for_numbers_and_is_not_tried_again(plan, 
 def test_it_agrees_with_no_other_model_and_costs_the_others_nothing_but_that(plan, folder):
     table = run_jobs(status(Store(folder / "store"), plan), InlineEngine()).table().query("kind == 'agreement'")
     codes = [np.load(folder / f"m{seed}.npz")["codes"] for seed in range(3)]
-    rows = sample_rows(N_ROWS, N_ROWS, 0)
+    rows = scored_rows(plan.study, N_ROWS, N_ROWS)
     expected = udr([one[rows] for one in codes], method="spearman").per_model
     assert expected[1] == 0 < expected[0]
     np.testing.assert_array_equal(table.sort_values("seed")["value"], expected)

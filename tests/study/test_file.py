@@ -40,7 +40,8 @@ def test_numbers_that_yaml_takes_for_text_are_numbers():
 )
 def test_ready_studies_have_the_published_sizes(name, n_models, n_scores, n_tasks):
     plan = make_plan(load_study(name))
-    assert len(plan.models) == len({model.key for model in plan.models}) == n_models
+    trained = [model for ensemble in plan.ensembles for model in ensemble.members]
+    assert len(trained) == len({model.key for model in trained}) == n_models
     scores = {one.name for one in plan.measurements if one.kind == "score"}
     solved = {(one.name, one.predictor) for one in plan.measurements_of(plan.models[0]) if one.kind == "task"}
     assert (len(scores), len(solved)) == (n_scores, n_tasks)

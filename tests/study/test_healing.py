@@ -174,6 +174,7 @@ def test_a_damaged_checkpoint_is_set_aside_and_its_models_trained_again(undamage
     store = Store(tmp_path / "store")
     run(TRAINED, store)
     store.delete("codes")
+    store.delete(RESULTS)
     cut(first(tmp_path / "store" / "models", "ensemble.pt"))
     state, _ = run(TRAINED, store)
     assert state.is_complete
@@ -197,9 +198,26 @@ def test_training_that_fails_now_is_counted_though_it_worked_before(tmp_path):
     store = Store(tmp_path / "store")
     run(TRAINED, store)
     store.delete("codes")
-    state, _ = run(TRAINED, store, fail=lambda job: "no room." if job.kind == "train" else None)
+    more = TRAINED.replace("[mig]", "[mig, sap]")
+    state, _ = run(more, store, fail=lambda job: "no room." if job.kind == "train" else None)
     assert state.summary()["parts"]["models"] == {"wanted": 2, "done": 0, "failed": 2, "missing": 0}
     assert not state.is_complete
+
+
+def test_codes_are_made_again_only_if_something_is_to_be_measured(undamaged, tmp_path):
+    store = Store(tmp_path / "store")
+    run(TRAINED, store)
+    store.delete("codes")
+    store.delete("models")
+    state, engine = run(TRAINED, store)
+    assert engine.ran == []
+    assert state.is_complete
+    assert state.summary()["parts"]["models"] == {"wanted": 2, "done": 2, "failed": 0, "missing": 0}
+    pd.testing.assert_frame_equal(values(state), undamaged)
+    state, engine = run(TRAINED.replace("[mig]", "[mig, sap]"), store)
+    assert [job.kind for job in engine.ran].count("train") == 1
+    assert state.is_complete
+    pd.testing.assert_frame_equal(values(state).query("name != 'sap'").reset_index(drop=True), undamaged)
 
 
 def test_a_damaged_file_among_those_given_costs_itself_only(given, tmp_path):

@@ -12,6 +12,7 @@ from unbraid._base.checks import check_at_least, check_choice
 from unbraid.evidence.association import NoOptions
 from unbraid.evidence.information import Binning, check_binning, factor_labels
 from unbraid.probes.importance import (
+    Columns,
     Importance,
     ProbeFit,
     ProbeTask,
@@ -53,11 +54,14 @@ class LinearOptions:
     Attributes:
         strength: Strength of a Lasso on standardised codes and targets, as published code uses it; 0 for least squares,
             ``"cross_validated"`` for a Lasso whose strength is chosen on rows kept aside.
+        columns: Importances for a factor as ``"shares"`` of their sum, or ``"raw"``.
     """
 
     strength: Strength = 0.0
+    columns: Columns = "shares"
 
     def __post_init__(self) -> None:
+        check_choice("columns", self.columns, get_args(Columns))
         if isinstance(self.strength, str):
             check_choice("strength", self.strength, get_args(ChosenStrength))
         else:
@@ -79,7 +83,7 @@ def linear_importance(rep: Representation, options: LinearOptions, rng: np.rando
             return on_held_out_rows(partial(_fit_penalised, options), rep)(factor, rng)
         return _regress(rep, factor, rng) if factor.is_numeric else _classify(rep, factor, rng)
 
-    return fit_importance(rep, fit, rng=rng)
+    return fit_importance(rep, fit, rng=rng, columns=options.columns)
 
 
 def _fit_penalised(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray
+from unbraid._base.checks import to_array
 from unbraid.evidence.counting import entropy
 from unbraid.evidence.information import Binning, factor_labels
 from unbraid.representation.representation import Representation
@@ -31,6 +33,23 @@ class PosteriorInformation:
     with_factors: FloatArray
     factor_entropy: FloatArray
     saturated: BoolArray
+
+
+def check_code_variances(variances: Any, rep: Representation) -> FloatArray:
+    """Return variances of the posteriors of all codes, checked.
+
+    Raises:
+        ValueError: Another shape than the codes, or variances that are not finite and above 0.
+    """
+    array = np.asarray(to_array(variances), dtype=np.float64)
+    if array.shape != rep.codes.shape:
+        raise ValueError(f"code_variances must have the shape of codes, {rep.codes.shape}, got {array.shape}.")
+    if not (np.isfinite(array).all() and (array > 0).all()):
+        raise ValueError(
+            "code_variances must be finite and above 0, got others; give variances, not their logarithms, "
+            "and use dependent.minimality for an encoder without noise."
+        )
+    return array
 
 
 def posterior_information(

@@ -110,7 +110,7 @@ class StudyView:
         if not is_installed("torch"):
             return None, ("Decoders need torch, which is not installed.",)
         ensemble, member = next(
-            (one, number) for one in self.plan.ensembles for number, other in enumerate(one.members) if other is model
+            (one, number) for one in self.plan.ensembles for number, other in enumerate(one.models) if other is model
         )
         from unbraid.models import load_models
 
@@ -122,7 +122,7 @@ class StudyView:
                 else:
                     folder = self.store.folder / "models" / ensemble.key
                 trained = load_models(folder)
-            return make_decoder(trained[member].decoder, n_codes=rep.n_codes, codes=rep.codes), ()
+            return make_decoder(trained[member % len(trained)].decoder, n_codes=rep.n_codes, codes=rep.codes), ()
         except (ValueError, OSError) as error:
             return None, (f"The decoder cannot be read: {error}",)
 

@@ -1,8 +1,8 @@
 """Bins of wide codes that all trees of a representation share, and the codes on which splits are tried.
 
-With many codes, most of the time of a tree is the search over thresholds of codes that carry nothing. Wide codes are cut
-into few bins once, for all factors, folds and shuffles; and a tree tries those codes that tell most about its target, by
-the rows that grow it.
+With many codes, most of the time of a tree is the search over thresholds of codes that carry nothing. Wide codes are
+cut into few bins once, for all factors, folds and shuffles; and a tree tries those codes that tell most about its
+target, by the rows that grow it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def _edges(values: FloatArray) -> FloatArray:
     light = rest[np.arange(1, n_left) * len(rest) // n_left]
     around = np.concatenate([levels[own], levels[np.minimum(own + 1, len(levels) - 1)]])
     found = np.unique(np.concatenate([light, around]))
-    return found[found > levels[0]][: N_BINS - 1]
+    kept: FloatArray = found[found > levels[0]][: N_BINS - 1]
+    return kept
 
 
 def as_training_data(bins: AnyArray, targets: FloatArray, settings: dict[str, Any]) -> Any:

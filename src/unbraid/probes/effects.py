@@ -425,8 +425,8 @@ class Effects:
     @classmethod
     def none(cls, n_codes: int) -> Effects:
         """Return the sums over no rows."""
-        sums = (np.zeros(n_codes) for _ in range(4))
-        return cls(**dict(zip(("covariance", "variance", "excess", "noise"), sums, strict=True)))
+        zero = np.zeros(n_codes)
+        return cls(covariance=zero.copy(), variance=zero.copy(), excess=zero.copy(), noise=zero)
 
     def add(self, parts: FloatArray, target: FloatArray, tried: IntArray, by_tree: ByTree | None = None) -> None:
         """Add the rows of one fold.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from unbraid.probes.splits import holdout
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
+#: Importances for a factor as shares of their sum, or as the probe gives them.
+Columns = Literal["shares", "raw"]
 N_SHUFFLES = 3
 #: A factor is predicted if predictions covary with it by more than the first, in standard errors, and absent below the
 #: second: by luck alone one factor in a thousand is predicted, one in two hundred is not absent.
@@ -67,8 +70,8 @@ class Importance:
     """Importances and performances of the probes of all factors, from which DCI is computed.
 
     Attributes:
-        matrix: Importance of codes for factors, ``(n_codes, n_factors)``. Columns sum to 1; that of a factor that the
-            probe does not predict, or predicts by codes that cannot be told, is 0.
+        matrix: Importance of codes for factors, ``(n_codes, n_factors)``. Columns sum to 1 unless they are raw; the
+            column of a factor that the probe does not predict, or predicts by codes that cannot be told, is 0.
         informativeness: Held-out accuracy (categorical factors) or R², floored at 0 (others), ``(n_factors,)``.
         in_accuracy: Which factors report accuracy rather than R², ``(n_factors,)``.
         undecided: For which factors the predictions are better than chance, but not clearly, or by codes that cannot be
@@ -86,7 +89,11 @@ class Importance:
 
 
 def fit_importance(
-    rep: Representation, fit: Callable[[Factor, np.random.Generator], ProbeFit], *, rng: np.random.Generator
+    rep: Representation,
+    fit: Callable[[Factor, np.random.Generator], ProbeFit],
+    *,
+    rng: np.random.Generator,
+    columns: Columns = "shares",
 ) -> Importance:
     """Fit one probe for each factor, and keep the importances that cannot be due to chance.
 
@@ -98,8 +105,8 @@ def fit_importance(
     predicted = strength > PREDICTED
     read = [one for one, yes in zip(fits, predicted, strict=True) if yes]
     kept = {id(one): keep for one, keep in zip(read, _kept(read), strict=True)}
-    columns = [as_shares((one.sizes * kept.get(id(one), 0.0)).sum(axis=1)) for one in fits]
-    matrix = np.stack(columns, axis=1)
+    sizes = [(one.sizes * kept.get(id(one), 0.0)).sum(axis=1) for one in fits]
+    matrix = np.stack([as_shares(one) if columns == "shares" else one for one in sizes], axis=1)
     return Importance(
         matrix=matrix,
         informativeness=np.array([one.informativeness for one in fits]),

@@ -18,6 +18,7 @@ from unbraid._base.checks import check_at_least, check_choice
 from unbraid.probes.bins import as_training_data, shared_bins
 from unbraid.probes.effects import fit_boosting_by_effects, fit_forest_by_effects
 from unbraid.probes.importance import (
+    Columns,
     Importance,
     ProbeFit,
     ProbeTask,
@@ -31,8 +32,8 @@ from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
 ForestKind = Literal["random", "extra"]
-ImportanceKind = Literal["held_out", "impurity", "permutation"]
-ForestImportance = Literal["auto", "held_out", "impurity", "permutation"]
+ImportanceKind = Literal["held_out", "impurity", "permutation", "permutation_in_sample"]
+ForestImportance = Literal["auto", "held_out", "impurity", "permutation", "permutation_in_sample"]
 MAX_ROWS_A_TREE = 20_000
 MAX_LEAVES = 2048
 #: Folds of rows that are tested by trees of the others.
@@ -56,30 +57,41 @@ class ForestOptions:
         forest: ``"random"`` (bagged, best splits) or ``"extra"`` (all rows, random splits: faster, and it
             shares importance between codes that say the same).
         importance: Effect on predictions of ``"held_out"`` rows, decrease of ``"impurity"`` on training rows, or drop
-            of held-out performance under ``"permutation"``; ``"auto"`` for the first, or for the second where a depth
-            is given, as in published code.
+            of performance under ``"permutation"`` on held-out rows or, ``"permutation_in_sample"``, on as many
+            training rows; ``"auto"`` for the first, or for the second where a depth is given, as in published code.
+        columns: Importances for a factor as ``"shares"`` of their sum, or ``"raw"``.
         n_trees: Trees in the forest.
         max_depth: Deepest tree; 0 for no limit.
         min_leaf: Fewest rows in a leaf; 0 for 20, but no more than one row in twenty, where effects are measured on
             held-out rows, and for 5 elsewhere, as in published code.
-        rows_a_tree: Most rows that a tree is grown on; 0 for 600 where effects are measured on held-out rows, so that
-            scores do not drift with the number of rows, and for 20 000 elsewhere.
+        rows_a_tree: Most rows that a tree is grown on, with published importances a bagged tree of a categorical
+            factor; 0 for as many as there are. By default 600 where effects are measured on held-out rows, so that
+            scores do not drift with the number of rows, and 20 000 elsewhere.
     """
 
     forest: ForestKind = "random"
     importance: ForestImportance = "auto"
+    columns: Columns = "shares"
     n_trees: int = 100
     max_depth: int = 0
     min_leaf: int = 0
-    rows_a_tree: int = 0
+    rows_a_tree: int | None = None
 
     def __post_init__(self) -> None:
         check_choice("forest", self.forest, get_args(ForestKind))
         check_choice("importance", self.importance, get_args(ForestImportance))
+        check_choice("columns", self.columns, get_args(Columns))
         check_at_least("n_trees", self.n_trees, 1)
         check_at_least("max_depth", self.max_depth, 0)
         check_at_least("min_leaf", self.min_leaf, 0)
-        check_at_least("rows_a_tree", self.rows_a_tree, 0)
+        check_at_least("rows_a_tree", self.most_rows, 0)
+
+    @property
+    def most_rows(self) -> int:
+        """Most rows that a tree is grown on; 0 for as many as there are."""
+        if self.rows_a_tree is not None:
+            return self.rows_a_tree
+        return ROWS_A_TREE if self.measure == "held_out" else MAX_ROWS_A_TREE
 
     @property
     def measure(self) -> ImportanceKind:
@@ -95,19 +107,23 @@ class BoostingOptions:
 
     Attributes:
         importance: Effect on predictions of ``"held_out"`` rows, gain of splits on training rows (``"impurity"``), or
-            drop of held-out performance under ``"permutation"``.
+            drop of performance under ``"permutation"`` on held-out rows or, ``"permutation_in_sample"``, on as many
+            training rows.
+        columns: Importances for a factor as ``"shares"`` of their sum, or ``"raw"``.
         n_rounds: Boosting rounds.
         n_leaves: Leaves of each tree.
         learning_rate: Step of each round.
     """
 
     importance: ImportanceKind = "held_out"
+    columns: Columns = "shares"
     n_rounds: int = 100
     n_leaves: int = 8
     learning_rate: float = 0.1
 
     def __post_init__(self) -> None:
         check_choice("importance", self.importance, get_args(ImportanceKind))
+        check_choice("columns", self.columns, get_args(Columns))
         check_at_least("n_rounds", self.n_rounds, 1)
         check_at_least("n_leaves", self.n_leaves, 2)
         if not 0 < self.learning_rate <= 1:
@@ -206,16 +222,18 @@ class FittedTrees:
 def forest_importance(rep: Representation, options: ForestOptions, rng: np.random.Generator) -> Importance:
     """Fit a forest for each factor."""
     if options.measure != "held_out":
-        found = fit_importance(rep, _on_held_out_rows(fit_forest, options, options.measure, rep), rng=rng)
+        fitted = _on_held_out_rows(fit_forest, options, options.measure, rep)
+        found = fit_importance(rep, fitted, rng=rng, columns=options.columns)
         bags_categories = options.forest == "random" and not all(factor.is_numeric for factor in rep.factors)
-        most = options.rows_a_tree or MAX_ROWS_A_TREE
-        capped = bags_categories and rep.n_samples * (1 - TEST_SHARE) > most
+        most = options.most_rows
+        capped = bags_categories and 0 < most < rep.n_samples * (1 - TEST_SHARE)
         return replace(found, rows_a_tree=most if capped else 0)
     splits: list[int] = []
-    n_trees, rows_a_tree = -(-options.n_trees // N_FOREST_FOLDS), options.rows_a_tree or ROWS_A_TREE
+    n_trees = -(-options.n_trees // N_FOREST_FOLDS)
 
     def train(codes: AnyArray, target: FloatArray, seed: int) -> Any:
-        share, min_leaf = min(BAG_OF_FOLDS, rows_a_tree / len(codes)), options.min_leaf or _least_rows(len(codes))
+        share = min(BAG_OF_FOLDS, (options.most_rows or len(codes)) / len(codes))
+        min_leaf = options.min_leaf or _least_rows(len(codes))
         settings = _forest_settings(options, share, min_leaf) | {"extra_trees": options.forest == "extra"}
         return _train(codes, target, seed, n_rounds=n_trees, objective="regression", **settings)
 
@@ -226,14 +244,15 @@ def forest_importance(rep: Representation, options: ForestOptions, rng: np.rando
         splits.append(n_splits)
         return found
 
-    found = fit_importance(rep, fit, rng=rng)
+    found = fit_importance(rep, fit, rng=rng, columns=options.columns)
     return replace(found, leaves_a_tree=MAX_LEAVES if max(splits) >= MAX_LEAVES - 1 else 0)
 
 
 def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.random.Generator) -> Importance:
     """Fit boosted trees for each factor."""
     if options.importance != "held_out":
-        return fit_importance(rep, _on_held_out_rows(fit_boosting, options, options.importance, rep), rng=rng)
+        fitted = _on_held_out_rows(fit_boosting, options, options.importance, rep)
+        return fit_importance(rep, fitted, rng=rng, columns=options.columns)
 
     def train(codes: AnyArray, target: FloatArray, seed: int) -> Any:
         settings = _boosting_settings(options) | {"min_data_in_leaf": _least_rows(len(codes))}
@@ -244,7 +263,7 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
             factor, rep.codes, n_folds=N_BOOSTING_FOLDS, train=train, rng=rng, bins=shared_bins(rep)
         )
 
-    return fit_importance(rep, fit, rng=rng)
+    return fit_importance(rep, fit, rng=rng, columns=options.columns)
 
 
 def _least_rows(n_rows: int) -> int:
@@ -258,18 +277,26 @@ def _on_held_out_rows(
     def fitted(task: ProbeTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         model = fit(options, task, int(rng.integers(2**31)))
         predicted = model.predict(task.test_codes)
-        return model.weights if measure == "impurity" else _permutation_weights(model, task, rng), predicted
+        if measure == "impurity":
+            return model.weights, predicted
+        return _permutation_weights(model, task, rng, in_sample=measure == "permutation_in_sample"), predicted
 
     return on_held_out_rows(fitted, rep)
 
 
-def _permutation_weights(model: FittedTrees, task: ProbeTask, rng: np.random.Generator) -> FloatArray:
-    """Decrease of held-out performance when one code is shuffled, not below 0."""
+def _permutation_weights(
+    model: FittedTrees, task: ProbeTask, rng: np.random.Generator, *, in_sample: bool
+) -> FloatArray:
+    """Decrease of performance on held-out rows, or on as many training rows, when one code is shuffled; not below 0."""
+    rows, tested = task.test, task.test_codes
+    if in_sample:
+        drawn = rng.permutation(len(task.train))[: len(task.test)]
+        rows, tested = task.train[drawn], task.codes[drawn]
 
     def performance(codes: FloatArray) -> FloatArray:
-        return np.array(held_out_performance(task.factor, task.test, model.predict(codes)))
+        return np.array(held_out_performance(task.factor, rows, model.predict(codes)))
 
-    changes = np.array(list(permutation_changes(performance, task.test_codes, rng=rng)))
+    changes = np.array(list(permutation_changes(performance, tested, rng=rng)))
     return np.asarray(np.maximum(-changes, 0.0))
 
 
@@ -297,7 +324,8 @@ def _grown_forest(options: ForestOptions, task: ProbeTask, seed: int) -> FittedT
     """Grow trees from the same draws as the forests of scikit-learn."""
     is_extra, n_rows, min_leaf = options.forest == "extra", len(task.train), options.min_leaf or PUBLISHED_MIN_LEAF
     sizes = {"max_depth": options.max_depth or None, "min_samples_leaf": min_leaf, "max_features": 1.0}
-    n_drawn = min(n_rows, int((options.rows_a_tree or MAX_ROWS_A_TREE) / n_rows * n_rows))
+    most = options.most_rows or n_rows
+    n_drawn = min(n_rows, int(most / n_rows * n_rows))
     present, targets = _classes_and_targets(task)
     inputs, rng = as_tree_input(task.codes), np.random.RandomState(seed)
     n_classes = 0 if present is None else len(present)

@@ -145,6 +145,12 @@ class Representation:
         """Return the same codes with every factor's values as classes, whatever its kind."""
         return self._with(self.codes, tuple(factor.as_classes() for factor in self.factors))
 
+    def with_codes(self, codes: FloatArray) -> Representation:
+        """Return other codes of the same rows, as many as before, with the same factors."""
+        if codes.shape != self.codes.shape:
+            raise ValueError(f"codes must have the shape {self.codes.shape} of those they replace, got {codes.shape}.")
+        return self._with(codes, self.factors)
+
     def _with(self, codes: FloatArray, factors: tuple[Factor, ...]) -> Representation:
         """Build without checking again: rows and columns come from a checked representation."""
         other = Representation.__new__(Representation)

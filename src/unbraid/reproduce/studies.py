@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +14,13 @@ from msgspec.structs import replace
 from unbraid._base.checks import check_choice
 from unbraid._base.progress import Show
 from unbraid._base.workers import usable_cores
+from unbraid.probes.splits import TEST_SHARE
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.result import Number, Result, Row, Table
 from unbraid.study import Study, StudyStatus, correlations, estimate_cost, load_study, pivot, run_study, status
-from unbraid.study.spec import Training
+from unbraid.study.spec import Family
 
-Scale = Literal["mini", "full"]
+Scale = Literal["mini", "gpu", "full"]
 EngineName = Literal["local", "ray"]
 
 
@@ -41,7 +42,8 @@ def thesis_study(
     `unbraid study report` draws ours.
 
     Args:
-        scale: ``mini``: small models of small sprites, two seeds; ``full``: the published study.
+        scale: ``mini``: small models of small sprites, two seeds; ``gpu``: 180 published networks of drawn sprites,
+            less than half an hour of one GPU; ``full``: the published study.
         store: Where results go, and are found again by the next run; in small, a temporary folder by default.
         yes: Start even if it is going to be long.
         engine: ``local``: processes on this machine; ``ray``: a Ray cluster.
@@ -51,7 +53,7 @@ def thesis_study(
         progress: Show a bar; by default when standard error is a terminal.
 
     Raises:
-        ValueError: A full study without a store or without ``yes``.
+        ValueError: A study at another scale than ``mini`` without a store, or a long one without ``yes``.
     """
     how: dict[str, Any] = {"engine": engine, "address": address, "data_folder": data_folder}
     return run_scaled("thesis", scale, thesis_tables, store=store, yes=yes, workers=workers, progress=progress, **how)
@@ -82,7 +84,7 @@ class StudyTables(Result):
 
     Attributes:
         study: Its name.
-        scale: ``"mini"`` or ``"full"``.
+        scale: ``"mini"``, ``"gpu"`` or ``"full"``.
         n_models: Models measured.
         n_failed: Models and numbers that failed.
         correlations: Published correlations, and ours.
@@ -97,7 +99,7 @@ class StudyTables(Result):
     @property
     def notes(self) -> Sequence[str]:
         """Scale of the study, and failures."""
-        small = () if self.scale == "full" else (NOT_THE_PUBLISHED,)
+        small = [NOT_THE_PUBLISHED[self.scale]] if self.scale in NOT_THE_PUBLISHED else []
         failed = f"{self.n_failed} models or numbers failed; `unbraid study status` gives the reasons."
         return (*small, *([failed] if self.n_failed else ()))
 
@@ -123,45 +125,125 @@ def _table(name: str, title: str, correlations: Sequence[StudyCorrelation]) -> T
 
 #: Scores beyond which each has a row of a table instead of a column.
 MOST_COLUMNS = 6
-NOT_THE_PUBLISHED = (
-    "Models and data are small ones of our own, so these correlations are not those published, and need not agree with "
-    "them; --scale full runs the published study."
+NOT_THE_PUBLISHED = {
+    "mini": "Models and data are small ones of our own, so these correlations are not those published, and need not "
+    "agree with them; --scale full runs the published study.",
+    "gpu": "Networks are the published ones, trained for fewer steps on sprites that are drawn; --scale full runs the "
+    "published study.",
+}
+#: Hyperparameter of the steps after which the capacity no longer rises.
+CAPACITY_STEPS = "capacity_steps"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reduced:
+    """Size of a published study that is run smaller: every family, hyperparameter, score and task, of other data.
+
+    Attributes:
+        about: Beginning of the description of the study.
+        data: Data sets that can be drawn, in place of the published ones.
+        also: Data sets that are encoded too.
+        rows: Rows of each data set that are encoded.
+        seeds: Models of each setting.
+        training: Sizes and optimiser settings that differ from the published ones, by name.
+        whole_only: Whether smaller samples are left out.
+    """
+
+    about: str
+    data: tuple[str, ...]
+    rows: int
+    seeds: int
+    training: Mapping[str, Any]
+    also: tuple[str, ...] = ()
+    whole_only: bool = False
+
+
+MINI = Reduced(
+    about="In small, with small models of small sprites, two seeds each:",
+    data=("sprites_mini",),
+    rows=3000,
+    seeds=2,
+    training={
+        "n_steps": 1200,
+        "n_codes": 6,
+        "width": 8,
+        "discriminator_width": 64,
+        "batch": 32,
+        "learning_rate": 2e-3,
+        "ensemble_size": 12,
+        "device": "cpu",
+    },
 )
-SMALL = "In small, with small models of small sprites, two seeds each:"
-MINI_DATA, MINI_ROWS, MINI_SEEDS = "sprites_mini", 3000, 2
-#: Of 3000 rows, so that the smallest sample still has 300.
-LEAST_SHARE = 0.1
-MINI_TRAINING = Training(
-    n_steps=1200, n_codes=6, width=8, discriminator_width=64, batch=32, learning_rate=2e-3, ensemble_size=12
-)
+REDUCED = {
+    ("thesis", "mini"): MINI,
+    ("iwo", "mini"): MINI,
+    # Two ensembles share a GPU: one trains while the other is compiled, or writes a checkpoint.
+    ("thesis", "gpu"): Reduced(
+        about="For one GPU, with published networks of drawn sprites, five seeds each, 50 000 steps:",
+        data=("sprites",),
+        rows=10_000,
+        seeds=5,
+        also=("sprites_square",),
+        training={"n_steps": 50_000, "ensemble_size": 30, "gpus": 0.5},
+    ),
+    # A larger learning rate for a thirtieth of the steps.
+    ("iwo", "gpu"): Reduced(
+        about="For one GPU, with published networks of drawn sprites, two seeds each, 10 000 steps:",
+        data=("sprites", "sprites_colour", "sprites_scream"),
+        rows=10_000,
+        seeds=2,
+        training={"n_steps": 10_000, "learning_rate": 5e-4, "ensemble_size": 12, "gpus": 0.25},
+        whole_only=True,  # Table 4, of smaller samples, is of smallNORB
+    ),
+}
+#: A sample of a number of rows is at most this share of the largest sample.
+LARGEST_SHARE = 0.2
 
 
 def scaled(study: Study, scale: Scale) -> Study:
-    """Return a published study, or its reduced version with small models of small sprites.
+    """Return a published study, or a smaller one with drawn data.
 
-    In small, every family has its published hyperparameters, two seeds each; tasks that need other data are left out.
+    Smaller, every family has its published hyperparameters; capacities rise over the same share of the steps; tasks
+    that need other data are left out.
     """
     check_choice("scale", scale, get_args(Scale))
     if scale == "full":
         return study
-    tasks = tuple(replace(group, train=_shares(group.train)) for group in study.tasks if not group.only)
-    rows = tuple(round(MINI_ROWS * share) for share in _shares(study.score_rows))
+    size = REDUCED[study.name, scale]
+    training = replace(study.training, **size.training)
+    groups = [(group, tuple(name for name in group.only if name in (*size.data, *size.also))) for group in study.tasks]
+    tasks = tuple(
+        replace(group, train=_sizes(group.train, size), only=kept) for group, kept in groups if kept or not group.only
+    )
     return replace(
         study,
-        name=f"{study.name}-mini",
-        about=f"{SMALL} {study.about}",
-        data=(MINI_DATA,),
-        rows=MINI_ROWS,
-        seeds=MINI_SEEDS,
-        training=MINI_TRAINING,
-        scores=replace(study.scores, rows=rows),
+        name=f"{study.name}-{scale}",
+        about=f"{size.about} {study.about}",
+        data=size.data,
+        also=size.also,
+        rows=size.rows,
+        models=tuple(_annealed_by(family, training.n_steps / study.training.n_steps) for family in study.models),
+        seeds=size.seeds,
+        training=training,
+        scores=replace(study.scores, rows=_sizes(study.score_rows, size)),
         tasks=tasks,
     )
 
 
-def _shares(sizes: tuple[float, ...]) -> tuple[float, ...]:
-    """Return sizes as shares of the largest, none too small to train on."""
-    return tuple(max(LEAST_SHARE, size / max(sizes)) for size in sizes)
+def _annealed_by(family: Family, share: float) -> Family:
+    """Return a family whose capacity reaches its highest value after a share of the steps that it took before."""
+    steps = family.hyperparameters.get(CAPACITY_STEPS)
+    if not isinstance(steps, float | int):
+        return family
+    return replace(family, hyperparameters={**family.hyperparameters, CAPACITY_STEPS: float(round(steps * share))})
+
+
+def _sizes(sizes: tuple[float, ...], to: Reduced) -> tuple[float, ...]:
+    """Return sample sizes for fewer rows: the largest is all, shares stay, other numbers are a fifth at most."""
+    if to.whole_only:
+        return (1.0,)
+    most = int(LARGEST_SHARE * (to.rows - round(TEST_SHARE * to.rows)))
+    return tuple(1.0 if size == max(sizes) else size if size <= 1 else float(min(size, most)) for size in sizes)
 
 
 def run_scaled(
@@ -179,7 +261,7 @@ def run_scaled(
 
     Args:
         name: Which.
-        scale: ``"mini"`` or ``"full"``.
+        scale: ``"mini"``, ``"gpu"`` or ``"full"``.
         tables: Reads them off.
         store: Where results go; in small, a temporary folder by default.
         yes: Start even if it is going to be long.
@@ -188,11 +270,11 @@ def run_scaled(
         engine: ``engine``, ``address`` and ``data_folder``, as for :func:`unbraid.study.run_study`.
 
     Raises:
-        ValueError: A full study without a store, or a long one without ``yes``.
+        ValueError: A study at another scale than ``mini`` without a store, or a long one without ``yes``.
     """
     study = scaled(load_study(name), scale)
-    if store is None and scale == "full":
-        raise ValueError(f"store is needed for the full {name} study; give a folder or a URL to keep it in.")
+    if store is None and scale != "mini":
+        raise ValueError(f"store is needed for the {scale} {name} study; give a folder or a URL to keep it in.")
     place: AbstractContextManager[str] = tempfile.TemporaryDirectory() if store is None else nullcontext(str(store))
     with place as folder:
         cost = estimate_cost(status(folder, study))
@@ -222,7 +304,7 @@ def iwo_study_checks(result: StudyTables) -> Sequence[Part]:
 
 
 def _parts(result: StudyTables, tolerance: float) -> Sequence[Part]:
-    if result.scale != "full":
+    if result.scale == "mini":
         return ()
     known = [one for one in result.correlations if one.number.ours is not None]
     return [
@@ -261,7 +343,8 @@ FIGURE_E1: dict[str, tuple[float, float]] = {
 
 def thesis_tables(state: StudyStatus, scale: Scale) -> StudyTables:
     """Return the correlations of Modularity with every other score over the models of a study."""
-    models = pivot(state.table())
+    table = state.table()
+    models = pivot(table, datasets=[name for name in state.plan.study.data if name in set(table["dataset"])])
     rows = []
     for number, method in enumerate(("pearson", "spearman")):
         found = correlations(models, ["modularity"], list(FIGURE_E1), method=method, n_bootstrap=0).r  # type: ignore[arg-type]

@@ -216,7 +216,7 @@ def _multiplications(study: Study, ensemble: Ensemble) -> float:
 def _bytes(study: Study, ensemble: Ensemble) -> float:
     how = study.training
     model = BYTES_PER_PARAMETER * network_parameters(how.width, _shape(ensemble.dataset))
-    return len(ensemble.members) * (model + 4 * study.rows * how.n_codes)
+    return len(ensemble.members) * model + len(ensemble.models) * 4 * study.rows * how.n_codes
 
 
 def _shape(dataset: str) -> tuple[int, ...]:
@@ -234,7 +234,7 @@ def _seconds(plan: Plan, one: Measurement) -> float:
         sharing = sum(METRICS[name].source is source for name in beside)
         times = 1 + study.scores.intervals * source.n_replicates / 2 + study.scores.nulls * source.n_nulls
         return _at(source.seconds, one.n_rows) * times / sharing
-    n_train = one.train if one.train > 1 else one.train * study.rows
+    n_train = one.size if one.size > 1 else one.size * study.rows
     n_parts = len(check_task(one.name).parts) or N_FACTORS
     return n_parts * _at(TASK_SECONDS[one.predictor], n_train)
 

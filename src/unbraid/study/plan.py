@@ -6,16 +6,19 @@ import hashlib
 import json
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from msgspec import to_builtins
 
+from unbraid._base.arrays import IntArray
 from unbraid._version import __version__
 from unbraid.panel.plan import metric_options
+from unbraid.probes.splits import TEST_SHARE, split_rows
 from unbraid.study.spec import RENAMED, Family, Study
 from unbraid.study.table import AGREEMENT, MODEL, SCORE, TASK
 
@@ -36,6 +39,8 @@ def content_key(*parts: Any) -> str:
 
 #: Raised when training the same settings gives other models than before.
 TRAINING = 1
+#: Raised when the same settings score other rows than before.
+SCORED_ROWS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +92,8 @@ class Ensemble:
         family: Family of all members.
         hyperparameters: By name, one number for each member.
         members: The models, with their seeds.
+        elsewhere: The same models with the codes of data sets that they are not trained on: all members on the first
+            data set, then on the next.
     """
 
     key: str
@@ -94,6 +101,12 @@ class Ensemble:
     family: str
     hyperparameters: dict[str, tuple[float, ...]]
     members: tuple[Model, ...]
+    elsewhere: tuple[Model, ...] = ()
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """Everything that is measured: the members, on all data sets."""
+        return (*self.members, *self.elsewhere)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +117,9 @@ class Measurement:
         key: Hash of the measurement and its options.
         kind: ``"score"`` or ``"task"`` or ``"agreement"``.
         name: Of the metric, task or method.
-        n_rows: Rows to score; of tasks, see ``train``.
+        n_rows: Rows to score, if the data set has as many rows as the study asks for; of tasks, see ``size``.
         predictor: Predictor that solves a task.
-        train: Size of a task's training set, as the study has it.
+        size: Size of the scored sample or of a task's training set, as the study has it: a number of rows, or a share.
         only: Data sets it is computed on; all if empty.
     """
 
@@ -115,7 +128,7 @@ class Measurement:
     name: str
     n_rows: int = 0
     predictor: str = ""
-    train: float = 0.0
+    size: float = 0.0
     only: tuple[str, ...] = ()
 
     def on(self, model: Model) -> str:
@@ -159,9 +172,10 @@ class Plan:
         spec = self.study.agreement
         assert spec is not None
         members = [model.key for model in group]
+        rows = [SCORED_ROWS, spec.rows, bool(self.study.tasks)]
         return tuple(
             Measurement(
-                key=content_key(AGREEMENT, members, method, spec.variant, spec.rows, self.study.seed, __version__),
+                key=content_key(AGREEMENT, members, method, spec.variant, rows, self.study.seed, __version__),
                 kind=AGREEMENT,
                 name=f"udr_{method}",
                 n_rows=spec.rows,
@@ -208,7 +222,7 @@ def make_plan(study: Study) -> Plan:
     ensembles = tuple(
         ensemble for dataset in study.data for family in study.models for ensemble in _ensembles(study, dataset, family)
     )
-    return Plan(study, ensembles, tuple(model for ensemble in ensembles for model in ensemble.members))
+    return Plan(study, ensembles, tuple(model for ensemble in ensembles for model in ensemble.models))
 
 
 def _ensembles(study: Study, dataset: str, family: Family) -> Iterator[Ensemble]:
@@ -224,7 +238,15 @@ def _ensembles(study: Study, dataset: str, family: Family) -> Iterator[Ensemble]
         models = tuple(
             _model(study, key, number, dataset, family, setting, seed) for number, (setting, seed) in enumerate(members)
         )
-        yield Ensemble(key=key, dataset=dataset, family=family.family, hyperparameters=hyperparameters, members=models)
+        elsewhere = tuple(_elsewhere(model, key, other) for other in study.also for model in models)
+        yield Ensemble(
+            key=key,
+            dataset=dataset,
+            family=family.family,
+            hyperparameters=hyperparameters,
+            members=models,
+            elsewhere=elsewhere,
+        )
 
 
 def _training_key(study: Study) -> dict[str, Any]:
@@ -248,12 +270,46 @@ def _model(
     )
 
 
+def _elsewhere(model: Model, ensemble: str, dataset: str) -> Model:
+    """Return a model with the codes of another data set; of models of two data sets each has its own."""
+    key = content_key(model.key, dataset)
+    return replace(model, key=key, dataset=dataset, codes=f"codes/{ensemble}/{key}.npz")
+
+
+def scored_rows(study: Study, n_samples: int, size: float) -> IntArray:
+    """Return the rows of a sample to score, in order; the same for every model, a smaller sample within a larger one.
+
+    Where a study has tasks, they are the rows that predictors are trained on at that size, so that no row of the test
+    set is scored.
+
+    Args:
+        study: Has the seed, and tasks or none.
+        n_samples: Rows that are encoded.
+        size: A number of rows, or a share of all; more than there are means all.
+    """
+    n = n_scored(study, n_samples, size)
+    if study.tasks:
+        return np.sort(split_rows(n_samples, seed=study.seed).train[:n])
+    return np.sort(np.random.default_rng([study.seed, n_samples]).permutation(n_samples)[:n])
+
+
+def n_scored(study: Study, n_samples: int, size: float) -> int:
+    """Return the number of rows of a sample to score."""
+    most = n_samples - round(TEST_SHARE * n_samples) if study.tasks else n_samples
+    return round(size * most) if size <= 1 else min(int(size), most)
+
+
 def _scores(study: Study) -> Iterator[Measurement]:
     spec = study.scores
     for name, options in metric_options(spec.metrics, options=spec.options).items():
-        for n_rows in study.score_rows:
-            how = [name, options, n_rows, spec.classes, spec.intervals, spec.nulls, study.seed, __version__]
-            yield Measurement(key=content_key(SCORE, how), kind=SCORE, name=name, n_rows=n_rows)
+        for size in study.score_rows:
+            rows = [SCORED_ROWS, size, bool(study.tasks)]
+            codes = [spec.classes, spec.standardise]
+            how = [name, options, rows, codes, spec.intervals, spec.nulls, study.seed, __version__]
+            n_rows = n_scored(study, study.rows, size)
+            key = content_key(SCORE, how)
+            only = study.data if study.also else ()
+            yield Measurement(key=key, kind=SCORE, name=name, n_rows=n_rows, size=size, only=only)
 
 
 def _tasks(study: Study) -> Iterator[Measurement]:
@@ -267,8 +323,8 @@ def _tasks(study: Study) -> Iterator[Measurement]:
                         kind=TASK,
                         name=name,
                         predictor=predictor,
-                        train=float(size),
-                        only=group.only,
+                        size=float(size),
+                        only=group.only or (study.data if study.also else ()),
                     )
 
 

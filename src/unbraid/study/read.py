@@ -47,6 +47,8 @@ def check_study(study: Study, at: At) -> None:
     _check_source(study, at)
     for number, name in enumerate(study.data):
         _within(at, f".data[{number}]", partial(check_choice, "data", name, DATASETS))
+    for number, name in enumerate(study.also):
+        _within(at, f".also[{number}]", partial(_check_also, study, name))
     for number, family in enumerate(study.models):
         _within(at, f".models[{number}]", partial(_check_family, family))
     _check_numbers(study, at)
@@ -61,7 +63,7 @@ def check_study(study: Study, at: At) -> None:
         for size in group.train:
             _within(at, f".tasks[{number}].train", partial(_check_train, study, size))
         for name in group.only if study.data else ():
-            _within(at, f".tasks[{number}].only", partial(check_choice, "only", name, study.data))
+            _within(at, f".tasks[{number}].only", partial(check_choice, "only", name, (*study.data, *study.also)))
         _within(at, f".tasks[{number}].tasks", partial(_check_factors, study, group))
     if study.agreement is not None:
         for name in study.agreement.methods:
@@ -86,6 +88,22 @@ def _check_source(study: Study, at: At) -> None:
             raise ValueError(f"{at(f'.{key}')}: {key} has the same entry twice; keep one.")
 
 
+def _check_also(study: Study, name: str) -> None:
+    """Raise on a data set whose pictures have another shape than those that models are trained on."""
+    check_choice("also", name, DATASETS)
+    if len(study.data) != 1:
+        raise ValueError(f"also needs models that are trained on one data set, got {len(study.data)}.")
+    if name in study.data or study.also.count(name) > 1:
+        raise ValueError(f"also must name data sets once, and none of data, got {name!r} again.")
+    shapes = {one: load_dataset(one).observation_shape for one in (name, *study.data) if not DATASETS[one].files}
+    for one, shape in shapes.items():
+        if name in shapes and shape != shapes[name]:
+            raise ValueError(
+                f"also must have pictures of the shape that models are trained on: {name} has {shapes[name]}, and "
+                f"{one} has {shape}."
+            )
+
+
 def _check_family(family: Family) -> None:
     check_choice("family", family.family, HYPERPARAMETERS)
     known = HYPERPARAMETERS[family.family]
@@ -103,13 +121,17 @@ def _check_family(family: Family) -> None:
 
 def _check_train(study: Study, size: float) -> None:
     """Raise unless a task can be trained on so many rows; the number of rows in files is not known yet."""
-    if size <= 0 or (size > 1 and size != int(size)):
-        raise ValueError(f"train must be whole numbers of rows or shares up to 1, got {size:g}.")
+    _check_sample_size("train", size)
     most = study.rows - round(TEST_SHARE * study.rows)
     if size > most and size > 1 and study.representations is None:
         raise ValueError(
             f"train must be at most {most}, the rows outside the test set of {study.rows} rows, got {size:g}."
         )
+
+
+def _check_sample_size(name: str, size: float) -> None:
+    if size <= 0 or (size > 1 and size != int(size)):
+        raise ValueError(f"{name} must be whole numbers of rows or shares up to 1, got {size:g}.")
 
 
 def _check_factors(study: Study, group: Tasks) -> None:
@@ -144,9 +166,10 @@ def _check_numbers(study: Study, at: At) -> None:
     if not study.seed_list or len(set(study.seed_list)) < len(study.seed_list) or min(study.seed_list) < 0:
         raise ValueError(f"{at('.seeds')}: seeds must be a number above 0, or different numbers, got {study.seeds!r}.")
     for size in study.scores.rows:
-        _at_least("scores.rows", size, MIN_ROWS, at, ".scores.rows")
+        _within(at, ".scores.rows", partial(_check_sample_size, "scores.rows", size))
+        _at_least("scores.rows", size if size > 1 else size * study.rows, MIN_ROWS, at, ".scores.rows")
         if study.representations is None and size > study.rows:
-            raise ValueError(f"{at('.scores.rows')}: scores.rows must be at most rows, {study.rows}, got {size}.")
+            raise ValueError(f"{at('.scores.rows')}: scores.rows must be at most rows, {study.rows}, got {size:g}.")
 
 
 def _positive(name: str, value: float, at: At, path: str) -> None:

@@ -161,7 +161,7 @@ class _Run:
         if self.before.missing or self.before.failed_models:
             self._check_given()
         trains = self.before.to_train
-        self.training = {model.key for ensemble in trains for model in ensemble.members}
+        self.training = {model.key for ensemble in trains for model in ensemble.models}
         ready = [model for model in self.plan.models if model.key not in self.training]
         return [*(self._train(one) for one in trains), *self._measure(ready), *self._compare()]
 
@@ -213,20 +213,20 @@ class _Run:
         again = [
             one
             for one in self.plan.ensembles
-            if one.key not in self.trained_again and any(model.key in lost - self.training for model in one.members)
+            if one.key not in self.trained_again and any(model.key in lost - self.training for model in one.models)
         ]
         self.trained_again |= {one.key for one in again}
-        self.training |= {model.key for one in again for model in one.members}
+        self.training |= {model.key for one in again for model in one.models}
         return [self._train(one) for one in again]
 
     def _after_training(self, ensemble: Ensemble, error: str | None) -> list[Job]:
-        made = [model for model in ensemble.members if self.store.has(model.codes)]
+        made = [model for model in ensemble.models if self.store.has(model.codes)]
         if error is not None:
-            lost = [model for model in ensemble.members if model not in made]
+            lost = [model for model in ensemble.models if model not in made]
             failure = Failure(FailureKind.FAILED, error)
             self.store.add_rows([model_row(model, None, failure) for model in lost])
             self.untrained |= {model_row_key(model): failure for model in lost}
-        self.training -= {model.key for model in ensemble.members}
+        self.training -= {model.key for model in ensemble.models}
         self.encoded |= {model.key for model in made}
         return [*self._measure(made), *self._compare()]
 
@@ -258,6 +258,8 @@ class _Run:
             if name in self.compared or any(model.key in self.training for model in group):
                 continue
             self.compared.add(name)
+            if any(model.key in self.before.measured for model in group):
+                continue  # their agreement is there
             present = tuple(model for model in group if model.key in self.encoded)
             if len(present) < 2:
                 continue
@@ -326,7 +328,7 @@ def _wanted(store: Store) -> tuple[set[str], set[str]]:
         state = status(store, study)
         plan = state.plan
         files |= {model.codes for model in plan.models if model.codes}
-        files |= {factors_name(plan, dataset) for dataset in plan.study.data}
+        files |= {factors_name(plan, dataset) for dataset in (*plan.study.data, *plan.study.also)}
         files |= {f"models/{ensemble.key}/" for ensemble in plan.ensembles}
         keys |= set(state.table()["key"])
     return files, keys

@@ -101,17 +101,21 @@ class Scores(_Part, frozen=True, kw_only=True):
 
     Attributes:
         metrics: Names or families, as ``unbraid metrics`` lists them; or ``default``.
-        rows: Sample sizes; each smaller sample is a subset of the larger ones.
+        rows: Sample sizes: whole numbers of rows, or shares of all. Each smaller sample is a subset of the larger ones.
+            Where a study has tasks, samples are the rows that predictors are trained on, and no row of the test set is
+            scored.
         options: For each metric or family, keyword arguments of its function.
         classes: Whether factors of every kind are treated as categorical.
+        standardise: Whether codes are scaled to mean 0 and deviation 1 on the scored rows first.
         intervals: Whether to compute confidence intervals.
         nulls: Whether to compute the score that chance alone gives.
     """
 
     metrics: tuple[str, ...] = ("default",)
-    rows: tuple[int, ...] = ()
+    rows: tuple[float, ...] = ()
     options: dict[str, dict[str, Any]] = {}
     classes: bool = False
+    standardise: bool = False
     intervals: bool = False
     nulls: bool = False
 
@@ -153,6 +157,8 @@ class Study(_Part, frozen=True, kw_only=True):
         name: Name of the study in the store and in the report.
         about: The question of the study, for readers.
         data: Data sets by name.
+        also: Data sets that no model is trained on, and that all models encode too; they are not scored, and tasks that
+            name them (``only``) are solved on them.
         rows: Rows of each data set that are encoded.
         models: Families to train on each data set.
         seeds: Number of models for each setting, with seeds from 0 on; or the seeds themselves.
@@ -167,6 +173,7 @@ class Study(_Part, frozen=True, kw_only=True):
     name: str
     about: str = ""
     data: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     rows: int = N_ROWS
     models: tuple[Family, ...] = ()
     seeds: int | tuple[int, ...] = 1
@@ -183,9 +190,9 @@ class Study(_Part, frozen=True, kw_only=True):
         return tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
 
     @property
-    def score_rows(self) -> tuple[int, ...]:
+    def score_rows(self) -> tuple[float, ...]:
         """Sample sizes to score at."""
-        return self.scores.rows or (self.rows,)
+        return self.scores.rows or (float(self.rows),)
 
     @property
     def folder(self) -> Path:

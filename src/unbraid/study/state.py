@@ -60,23 +60,33 @@ class StudyStatus:
 
     @cached_property
     def to_train(self) -> list[Ensemble]:
-        """Ensembles that the next run trains: those with a model that has no codes, and did not diverge.
+        """Ensembles that the next run trains: those with a model that is still to be measured, and has no codes.
 
-        A loss may have been in a shard that was damaged; where the checkpoint is there, the loss is made again from it
-        without a step.
+        A model that diverged is not trained again. A loss may have been in a shard that was damaged; where the
+        checkpoint is there, the loss is made again from it without a step.
         """
-        settled = self.encoded | self.lost
+        settled = self.encoded | self.lost | self.measured
         return [
             one
             for one in self.plan.ensembles
-            if any(model.key not in settled for model in one.members) or self._has_lost_losses(one)
+            if any(model.key not in settled for model in one.models) or self._has_lost_losses(one)
         ]
 
     def _has_lost_losses(self, ensemble: Ensemble) -> bool:
         """Return whether a model has no loss, and a checkpoint that gives it again."""
-        rows = {model_row_key(model) for model in ensemble.members}
+        rows = {model_row_key(model) for model in ensemble.models}
         lost = rows - self.done - set(self.failures)
         return bool(lost) and bool(self.store.names(f"models/{ensemble.key}"))
+
+    @cached_property
+    def measured(self) -> frozenset[str]:
+        """Keys of models without codes, whose loss and every measurement are there, so that codes are not needed."""
+        trained = {
+            one.key for one in self.plan.models if one.key not in self.encoded and model_row_key(one) in self.done
+        }
+        if not trained:
+            return frozenset()
+        return frozenset(trained - {model.key for _, model, _ in self.to_measure})
 
     @property
     def is_complete(self) -> bool:
@@ -141,7 +151,9 @@ class StudyStatus:
         wanted -= Counter(kind for kind, why, _ in without_value if why.kind is FailureKind.COLLAPSED)
         failures = [one for one in without_value if one[1].kind is not FailureKind.COLLAPSED]
         failed = Counter(kind for kind, _, _ in failures)
-        parts = {"models": _counts(len(self.plan.models), len(self.encoded), len(self.failed_models))}
+        n_losses = sum(tally.get((MODEL, dataset), 0) for dataset in of_dataset)
+        n_ready = len(self.encoded) if n_losses <= len(self.encoded) else len(self.encoded | self.measured)
+        parts = {"models": _counts(len(self.plan.models), n_ready, len(self.failed_models))}
         parts |= {TITLES[kind]: _counts(n, done[kind], failed[kind]) for kind, n in wanted.items() if n}
         collapsed = {"count": len(self.collapsed), "example": self.collapsed[0].label if self.collapsed else ""}
         return {

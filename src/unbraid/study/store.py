@@ -470,9 +470,3 @@ def read_codes(store: Store, model: Model) -> tuple[AnyArray, AnyArray | None]:
     except FileNotFoundError as error:
         raise ValueError(f"the codes of {model.label} are gone; run the study again.") from error
     return arrays["codes"].astype(np.float64), arrays["rates"]
-
-
-def sample_rows(n_rows: int, n: int, seed: int) -> IntArray:
-    """Return ``n`` rows in order, or all; the same for every model, and each smaller sample within the larger ones."""
-    drawn = np.random.default_rng([seed, n_rows]).permutation(n_rows)[:n]
-    return np.sort(drawn)

@@ -294,8 +294,8 @@ def column_names(rows: pd.DataFrame) -> pd.Series[str]:
 
 
 def _sizes(rows: pd.DataFrame) -> pd.Series[str]:
-    """Write sizes that all data sets share as numbers, others as shares of the data set's largest."""
-    n_datasets = rows["dataset"].nunique()
+    """Write sizes that all data sets of a task share as numbers, others as shares of the data set's largest."""
+    n_datasets = rows.groupby(["kind", "name"])["dataset"].transform("nunique")
     shared = rows.groupby(["kind", "name", "n_rows"])["dataset"].transform("nunique") == n_datasets
     share = 100 * rows["n_rows"] / rows.groupby(["kind", "name", "dataset"])["n_rows"].transform("max")
     return rows["n_rows"].astype(str).where(shared, share.map(lambda part: f"{part:.2g}%" if part < 100 else "100%"))

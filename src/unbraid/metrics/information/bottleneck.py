@@ -5,10 +5,13 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid._base.checks import to_array
 from unbraid.evidence.information import Binning, check_binning
-from unbraid.evidence.posterior_information import PosteriorInformation, posterior_information
-from unbraid.representation.representation import Representation, as_labelled
+from unbraid.evidence.posterior_information import (
+    PosteriorInformation,
+    check_code_variances,
+    posterior_information,
+)
+from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
 
@@ -116,19 +119,7 @@ def _gather(
 ) -> PosteriorInformation:
     rep = as_labelled(codes, factors, metric=metric)
     check_binning(n_bins, binning)
-    return posterior_information(rep, _check_variances(variances, rep), n_bins=n_bins, binning=binning)
-
-
-def _check_variances(variances: Any, rep: Representation) -> FloatArray:
-    array = np.asarray(to_array(variances), dtype=np.float64)
-    if array.shape != rep.codes.shape:
-        raise ValueError(f"code_variances must have the shape of codes, {rep.codes.shape}, got {array.shape}.")
-    if not (np.isfinite(array).all() and (array > 0).all()):
-        raise ValueError(
-            "code_variances must be finite and above 0, got others; give variances, not their logarithms, "
-            "and use dependent.minimality for an encoder without noise."
-        )
-    return array
+    return posterior_information(rep, check_code_variances(variances, rep), n_bins=n_bins, binning=binning)
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:

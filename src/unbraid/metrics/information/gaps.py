@@ -9,6 +9,7 @@ from unbraid._base.arrays import BoolArray, FloatArray
 from unbraid._base.checks import check_choice
 from unbraid.evidence.counting import BiasCorrection
 from unbraid.evidence.information import Binning, InformationOptions, InformationTable, information_table
+from unbraid.evidence.posterior_information import check_code_variances, posterior_information
 from unbraid.metrics.table.metric import (
     AXES,
     CeilingRule,
@@ -29,7 +30,7 @@ from unbraid.metrics.table.weaknesses import (
     TOO_FEW_BINS,
     ZAIDI,
 )
-from unbraid.representation.representation import as_labelled
+from unbraid.representation.representation import Representation, as_labelled
 from unbraid.results.note import Note, NoteKind
 from unbraid.results.score import Score
 
@@ -47,6 +48,7 @@ def mig(
     binning: Binning = "robust",
     bias_correction: BiasCorrection = "auto",
     normalise_by: NormaliseBy = "factor",
+    code_variances: Any = None,
 ) -> Score:
     r"""Score how far one code alone encodes each factor.
 
@@ -69,6 +71,8 @@ def mig(
             ``"none"`` for uniform bins, as published, and ``"schurmann"`` for others.
         normalise_by: ``"factor"`` as in the paper; ``"code"`` divides each mutual information
             by the entropy of its code, as one published library does.
+        code_variances: Variances of the encoder's posteriors, whose means are the codes, shaped like the codes: the
+            mutual information is then that of codes drawn from the posteriors, without bins, as the paper defines it.
 
     Returns:
         A score in [0, 1], higher is better. ``evidence["mutual_information"]``
@@ -88,9 +92,26 @@ def mig(
         >>> float(mig(factors, factors))
         1.0
     """
+    rep = as_labelled(codes, factors, metric="mig")
     options = InformationOptions(n_bins=n_bins, binning=binning, bias_correction=bias_correction)
-    table = information_table(as_labelled(codes, factors, metric="mig"), options)
-    return mig_score(table, normalise_by=normalise_by)
+    if code_variances is not None:
+        return _posterior_mig(rep, code_variances, options, normalise_by)
+    return mig_score(information_table(rep, options), normalise_by=normalise_by)
+
+
+def _posterior_mig(
+    rep: Representation, code_variances: Any, options: InformationOptions, normalise_by: NormaliseBy
+) -> Score:
+    """MIG of codes that are drawn from Gaussian posteriors."""
+    if normalise_by != "factor":
+        raise ValueError(
+            f"normalise_by must be 'factor' with code_variances, as entropies of continuous codes are no bound, "
+            f"got {normalise_by!r}."
+        )
+    variances = check_code_variances(code_variances, rep)
+    found = posterior_information(rep, variances, n_bins=options.n_bins, binning=options.binning)
+    gaps = information_gaps(share_of(found.with_factors, found.factor_entropy))
+    return Score(value=float(gaps.mean()), per_factor=gaps, evidence={"mutual_information": found.with_factors})
 
 
 def mig_score(table: InformationTable, *, normalise_by: NormaliseBy = "factor") -> Score:

@@ -10,7 +10,7 @@ from unbraid.evidence.linear import LinearOptions, Strength, linear_importance
 from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, Source, not_one_number
 from unbraid.metrics.table.sources import BOOSTING, FOREST, LINEAR
 from unbraid.metrics.table.weaknesses import OUTLIERS
-from unbraid.probes.importance import Importance
+from unbraid.probes.importance import Columns, Importance
 from unbraid.probes.trees import (
     BoostingOptions,
     ForestImportance,
@@ -36,7 +36,14 @@ class DCI(NamedTuple):
         raise not_one_number(type(self).__name__, self._fields)
 
 
-def dci_linear(codes: Any, factors: Any = None, *, strength: Strength = 0.0, rng: np.random.Generator | int = 0) -> DCI:
+def dci_linear(
+    codes: Any,
+    factors: Any = None,
+    *,
+    strength: Strength = 0.0,
+    columns: Columns = "shares",
+    rng: np.random.Generator | int = 0,
+) -> DCI:
     r"""Score disentanglement, completeness and informativeness with linear probes.
 
     Importances are absolute coefficients on standardised codes: of least squares for ordinal, continuous and circular
@@ -48,7 +55,10 @@ def dci_linear(codes: Any, factors: Any = None, *, strength: Strength = 0.0, rng
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, at least two.
         strength: Strength of a Lasso on standardised codes and targets, as in published code; 0 for least squares,
-            ``"cross_validated"`` for a Lasso whose strength is chosen on rows kept aside.
+            ``"cross_validated"`` for a Lasso whose strength is chosen on rows kept aside. With a Lasso, logistic
+            regressions are fitted to 70 % of the rows, and all their coefficients count, as in published code.
+        columns: Importances for a factor as ``"shares"`` of their sum, so that every factor counts alike in the mean
+            over codes, or ``"raw"``, as published.
         rng: Chooses the held-out rows, or its seed.
 
     References:
@@ -62,7 +72,9 @@ def dci_linear(codes: Any, factors: Any = None, *, strength: Strength = 0.0, rng
         1.0
     """
     rep = as_labelled(codes, factors, metric="dci_linear", min_factors=2)
-    return _scores(linear_importance(rep, LinearOptions(strength=strength), np.random.default_rng(rng)))
+    return _scores(
+        linear_importance(rep, LinearOptions(strength=strength, columns=columns), np.random.default_rng(rng))
+    )
 
 
 def dci_forest(
@@ -71,9 +83,11 @@ def dci_forest(
     *,
     forest: ForestKind = "random",
     importance: ForestImportance = "auto",
-    n_trees: int = 25,
+    columns: Columns = "shares",
+    n_trees: int = 100,
     max_depth: int = 0,
     min_leaf: int = 0,
+    rows_a_tree: int | None = None,
     rng: np.random.Generator | int = 0,
 ) -> DCI:
     r"""Score disentanglement, completeness and informativeness with forests.
@@ -83,12 +97,17 @@ def dci_forest(
         factors: ``(n_samples, n_factors)``, at least two.
         forest: ``"random"``, or ``"extra"`` for extremely randomised trees.
         importance: ``"held_out"``: standard deviation of what splits on a code explain of rows that did not grow the
-            trees; ``"impurity"`` or ``"permutation"``, as published; ``"auto"``: the first, or impurity where
-            ``max_depth`` is given.
+            trees; ``"impurity"`` or ``"permutation"``, as published, the latter also on training rows,
+            ``"permutation_in_sample"``; ``"auto"``: the first, or impurity where ``max_depth`` is given.
+        columns: Importances for a factor as ``"shares"`` of their sum, so that every factor counts alike in the mean
+            over codes, or ``"raw"``, as published.
         n_trees: Trees for each factor.
         max_depth: Deepest tree; 0 for no limit.
         min_leaf: Fewest rows in a leaf; 0 for 20, but no more than one row in twenty, and for 5 with the importances of
             published code.
+        rows_a_tree: Most rows that a tree is grown on, with published importances a tree of a categorical factor; 0 for
+            as many as there are. By default 600 for ``"held_out"``, so that scores do not drift with the number of
+            rows, and 20 000 for the others.
         rng: Source of chance, or its seed.
 
     References:
@@ -102,7 +121,13 @@ def dci_forest(
     """
     rep = as_labelled(codes, factors, metric="dci_forest", min_factors=2)
     options = ForestOptions(
-        forest=forest, importance=importance, n_trees=n_trees, max_depth=max_depth, min_leaf=min_leaf
+        forest=forest,
+        importance=importance,
+        columns=columns,
+        n_trees=n_trees,
+        max_depth=max_depth,
+        min_leaf=min_leaf,
+        rows_a_tree=rows_a_tree,
     )
     return _scores(forest_importance(rep, options, np.random.default_rng(rng)))
 
@@ -112,6 +137,7 @@ def dci_boosting(
     factors: Any = None,
     *,
     importance: ImportanceKind = "held_out",
+    columns: Columns = "shares",
     n_rounds: int = 100,
     n_leaves: int = 8,
     learning_rate: float = 0.1,
@@ -123,7 +149,10 @@ def dci_boosting(
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, at least two.
         importance: ``"held_out"``: standard deviation of what splits on a code explain of rows that did not grow the
-            trees; ``"impurity"`` (total gain, never the number of splits) or ``"permutation"``, as published.
+            trees; ``"impurity"`` (total gain, never the number of splits) or ``"permutation"``, as published, the
+            latter also on training rows, ``"permutation_in_sample"``.
+        columns: Importances for a factor as ``"shares"`` of their sum, so that every factor counts alike in the mean
+            over codes, or ``"raw"``, as published.
         n_rounds: Boosting rounds.
         n_leaves: Leaves of each tree.
         learning_rate: Step of each round.
@@ -140,7 +169,9 @@ def dci_boosting(
         1.0
     """
     rep = as_labelled(codes, factors, metric="dci_boosting", min_factors=2)
-    options = BoostingOptions(importance=importance, n_rounds=n_rounds, n_leaves=n_leaves, learning_rate=learning_rate)
+    options = BoostingOptions(
+        importance=importance, columns=columns, n_rounds=n_rounds, n_leaves=n_leaves, learning_rate=learning_rate
+    )
     return _scores(boosting_importance(rep, options, np.random.default_rng(rng)))
 
 

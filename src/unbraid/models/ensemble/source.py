@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 CHUNK = 4096
 #: Rows that are hashed to identify a data set.
 N_FINGERPRINT = 16
-DEFAULT_MEMORY = 8 * 2**30
+#: Bytes that data may take on a device.
+MOST_MEMORY = {"cpu": 8 * 2**30, "cuda": 16 * 2**30}
 #: Largest distance from a whole number of 255ths that counts as rounding.
 LARGEST_LOSS = 1e-3
 
@@ -37,23 +38,33 @@ class Batches(Protocol):
 class BatchSource:
     """Batches of a data set on a device.
 
-    Pictures whose values are whole multiples of 1/255 are kept as bytes, which loses nothing.
+    Pictures whose values are whole multiples of 1/255 are kept as bytes, which loses nothing. On a GPU, other pictures
+    that fit as bytes only are rounded to multiples of 1/255: fetched at each step, they would keep the GPU waiting.
 
     Args:
         data: A data set, or an array with one row for each observation.
         device: Where batches are wanted.
         memory: Bytes that the data may take there; larger data stay where they are and are fetched at each step.
+        rounded: Whether pictures that fit as bytes only are rounded; by default on a GPU.
     """
 
-    def __init__(self, data: FactorDataset | AnyArray, *, device: str = "cpu", memory: int = DEFAULT_MEMORY) -> None:
+    def __init__(
+        self,
+        data: FactorDataset | AnyArray,
+        *,
+        device: str = "cpu",
+        memory: int = MOST_MEMORY["cpu"],
+        rounded: bool | None = None,
+    ) -> None:
         self.data, self.device = data, device
+        self._may_round = torch.device(device).type == "cuda" if rounded is None else rounded
         self.n_rows = len(data)
         if self.n_rows < 1:
             raise ValueError("data must have at least one row, got 0.")
         first = self._fetch(np.arange(min(self.n_rows, N_FINGERPRINT)))
         self.shape = tuple(int(side) for side in first.shape[1:])
         self._factors: Tensor | None = None
-        self.resident = self._copied(memory, as_bytes=_are_bytes(first))
+        self.resident = self._copied(memory, as_bytes=_are_bytes(torch.as_tensor(first)))
 
     def describe(self) -> str:
         """Return a description that identifies the data: kind, and a hash of some rows."""
@@ -83,17 +94,20 @@ class BatchSource:
         return found if found.dtype == np.uint8 else found.astype(np.float32, copy=False)
 
     def _copied(self, memory: int, *, as_bytes: bool) -> Tensor | None:
-        kind = torch.uint8 if as_bytes else torch.float32
-        if self.n_rows * math.prod(self.shape) * kind.itemsize > memory:
+        """Return all rows on the device, or None where they do not fit: exact bytes, numbers, or rounded bytes."""
+        n_numbers = self.n_rows * math.prod(self.shape)
+        rounded = not as_bytes and 4 * n_numbers > memory and self._may_round and len(self.shape) == 3
+        kind = torch.uint8 if as_bytes or rounded else torch.float32
+        if n_numbers * kind.itemsize > memory:
             return None
         whole = torch.empty((self.n_rows, *self.shape), dtype=kind, device=self.device)
         for start in range(0, self.n_rows, CHUNK):
-            found = self._fetch(np.arange(start, min(start + CHUNK, self.n_rows)))
+            found = torch.as_tensor(self._fetch(np.arange(start, min(start + CHUNK, self.n_rows)))).to(self.device)
             if as_bytes and not _are_bytes(found):
                 return self._copied(memory, as_bytes=False)
-            if as_bytes and found.dtype != np.uint8:
-                found = np.round(found * 255).astype(np.uint8)
-            whole[start : start + CHUNK] = torch.as_tensor(found).to(self.device)
+            if rounded and not _are_shares(found):
+                return None
+            whole[start : start + CHUNK] = found if found.dtype == kind else (found * 255).round_().to(kind)
         return whole
 
 
@@ -102,10 +116,15 @@ def as_numbers(x: Tensor) -> Tensor:
     return x.float() / 255 if x.dtype == torch.uint8 else x
 
 
-def _are_bytes(found: AnyArray) -> bool:
-    if found.dtype == np.uint8:
+def _are_bytes(found: Tensor) -> bool:
+    if found.dtype == torch.uint8:
         return True
-    if found.ndim < 4 or found.min() < 0 or found.max() > 1:
+    if found.ndim < 4 or not _are_shares(found):
         return False
     whole = found * 255
-    return bool(np.abs(whole - np.round(whole)).max() < LARGEST_LOSS)
+    return bool((whole - whole.round()).abs().max() < LARGEST_LOSS)
+
+
+def _are_shares(found: Tensor) -> bool:
+    """Return whether all numbers are from 0 to 1."""
+    return bool(found.min() >= 0) and bool(found.max() <= 1)

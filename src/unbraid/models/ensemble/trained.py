@@ -53,6 +53,14 @@ class TrainedEnsemble:
         network = self.network.only(chosen).eval()
         return TrainedEnsemble(network, self.history[..., chosen], tuple(self.diverged[m] for m in chosen))
 
+    def in_float32(self) -> TrainedEnsemble:
+        """Return the same models with products in single precision, also where they were trained with less."""
+        if self.settings.precision == "float32":
+            return self
+        network = EnsembleVAE(replace(self.settings, precision="float32"))
+        network.load_state_dict(self.network.state_dict())
+        return TrainedEnsemble(network.to(self.device).eval(), self.history, self.diverged)
+
     @property
     def settings(self) -> Settings:
         """Settings of the ensemble."""

@@ -13,7 +13,7 @@ from unbraid._base.progress import Show
 from unbraid.models.ensemble.loop import Run, train_ensemble
 from unbraid.models.ensemble.memory import free_bytes
 from unbraid.models.ensemble.settings import DISCRIMINATOR_WIDTH, Settings, member_hyperparameters
-from unbraid.models.ensemble.source import DEFAULT_MEMORY, BatchSource
+from unbraid.models.ensemble.source import MOST_MEMORY, BatchSource
 from unbraid.models.ensemble.trained import TrainedEnsemble
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ def train_vaes(
     """
     torch_device(device)
     numbers, columns = member_hyperparameters(model, hyperparameters, seeds)
-    source = BatchSource(data, device=device, memory=min(DEFAULT_MEMORY, free_bytes(device) // 2))
+    most = MOST_MEMORY["cuda" if device.startswith("cuda") else "cpu"]
+    source = BatchSource(data, device=device, memory=min(most, free_bytes(device) // 2))
     is_picture = len(source.shape) == 3
     settings = Settings(
         model=model,

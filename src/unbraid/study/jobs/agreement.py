@@ -12,8 +12,8 @@ from unbraid._base.arrays import AnyArray
 from unbraid._base.checks import CollapsedError
 from unbraid.metrics import udr
 from unbraid.study.jobs.measure import measured_row
-from unbraid.study.plan import Measurement, Model, Plan, content_key
-from unbraid.study.store import DamagedFileError, Store, read_codes, sample_rows
+from unbraid.study.plan import Measurement, Model, Plan, content_key, scored_rows
+from unbraid.study.store import DamagedFileError, Store, read_codes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +48,11 @@ class AgreementJob:
 
     def run(self) -> None:
         """Compare, and write rows."""
-        spec, seed = self.plan.study.agreement, self.plan.study.seed
+        spec = self.plan.study.agreement
         assert spec is not None
         read = self._read_all()
-        rows = sample_rows(
-            min((len(codes) for codes, _ in read if codes is not None), default=spec.rows), spec.rows, seed
-        )
+        n_samples = min((len(codes) for codes, _ in read if codes is not None), default=spec.rows)
+        rows = scored_rows(self.plan.study, n_samples, spec.rows)
         codes = [np.zeros((len(rows), 2)) if one is None else one[rows] for one, _ in read]
         rates = [rate for _, rate in read]
         for measurement in self.measurements:

@@ -14,11 +14,12 @@ from unbraid.data import load_dataset
 from unbraid.downstream import Pictures, check_task, pictures_of, solve_all
 from unbraid.metrics import METRICS
 from unbraid.panel.evaluation import evaluate
+from unbraid.probes.splits import standardise
 from unbraid.representation.files import load
 from unbraid.representation.representation import Representation
 from unbraid.results.report import Report
-from unbraid.study.plan import Measurement, Model, Plan, content_key
-from unbraid.study.store import Store, read_codes, read_factors, sample_rows
+from unbraid.study.plan import Measurement, Model, Plan, content_key, scored_rows
+from unbraid.study.store import Store, read_codes, read_factors
 from unbraid.study.table import NO_FAILURE, NOTHING_TO_MEASURE, SCORE, TASK, Failure, FailureKind
 
 
@@ -60,13 +61,13 @@ class MeasureJob:
         except CollapsedError:
             self.store.add_rows([self._row(one, failure=NOTHING_TO_MEASURE) for one in self.measurements])
             return
-        for n_rows in sorted({one.n_rows for one in self.measurements if one.kind == SCORE}):
-            wanted = {one.name: one for one in self.measurements if one.kind == SCORE and one.n_rows == n_rows}
-            self.store.add_rows(list(self._scores(rep, n_rows, wanted)))
+        for size in sorted({one.size for one in self.measurements if one.kind == SCORE}):
+            wanted = {one.name: one for one in self.measurements if one.kind == SCORE and one.size == size}
+            self.store.add_rows(list(self._scores(rep, size, wanted)))
         tasks = [one for one in self.measurements if one.kind == TASK]
         pictures = self._pictures([one.name for one in tasks])
-        for train, predictor in dict.fromkeys((one.train, one.predictor) for one in tasks):
-            wanted = {one.name: one for one in tasks if (one.train, one.predictor) == (train, predictor)}
+        for size, predictor in dict.fromkeys((one.size, one.predictor) for one in tasks):
+            wanted = {one.name: one for one in tasks if (one.size, one.predictor) == (size, predictor)}
             self.store.add_rows(list(self._solved(rep, wanted, pictures)))
 
     def _representation(self) -> Representation:
@@ -78,12 +79,14 @@ class MeasureJob:
         names, kinds = labels["names"].tolist(), labels["kinds"].tolist()
         return Representation(codes.astype(np.float32), labels["factors"], names=names, kinds=kinds)
 
-    def _scores(self, rep: Representation, n_rows: int, wanted: dict[str, Measurement]) -> Iterator[dict[str, Any]]:
+    def _scores(self, rep: Representation, size: float, wanted: dict[str, Measurement]) -> Iterator[dict[str, Any]]:
         spec = self.plan.study.scores
         asked = {*wanted, *(METRICS[name].family for name in wanted)}
         if spec.classes:
             rep = rep.with_factors_as_classes()
-        part = rep if n_rows >= rep.n_samples else rep.take(sample_rows(rep.n_samples, n_rows, self.plan.study.seed))
+        part = rep.take(scored_rows(self.plan.study, rep.n_samples, size))
+        if spec.standardise:
+            part = part.with_codes(*standardise(part.codes))
         report = evaluate(
             part,
             metrics=list(wanted),
@@ -106,7 +109,7 @@ class MeasureJob:
             rep,
             tasks=list(wanted),
             predictors=[first.predictor],
-            train_sizes=[first.train if first.train <= 1 else int(first.train)],
+            train_sizes=[first.size if first.size <= 1 else int(first.size)],
             seed=self.plan.study.seed,
             pictures=pictures,
             progress=False,

@@ -24,6 +24,8 @@ from unbraid.study.store import Store, factors_name, write_codes, write_factors
 from unbraid.study.table import MODEL, NO_FAILURE, Failure, FailureKind
 
 CHECKPOINT = "ensemble.pt"
+#: Steps between two checkpoints, at least, and as a share of all: those of large ensembles are gigabytes.
+CHECKPOINT_STEPS, CHECKPOINT_SHARE = 1000, 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,23 +66,32 @@ class TrainJob:
         """Train, encode, and write models, codes and factors."""
         require("training the models of a study", "torch", extra="train")
         started = time.perf_counter()
-        study, members = self.plan.study, self.ensemble.members
-        dataset = load_dataset(self.ensemble.dataset, self.data_folder or None)
-        rows = drawn_rows(len(dataset), min(study.rows, len(dataset)), study.seed)
-        write_factors(self.store, factors_name(self.plan, self.ensemble.dataset), dataset, rows)
-        trained = self._trained(dataset)
+        members = self.ensemble.members
+        trained = self._trained(load_dataset(self.ensemble.dataset, self.data_folder or None))
         whole = [number for number, step in enumerate(trained.diverged) if step is None]
-        codes, rates = _encoded(trained.only(whole), dataset, rows) if whole else ((), ())
-        for number, one, rate in zip(whole, codes, rates, strict=True):
-            write_codes(self.store, members[number], one, rate)
+        for name in dict.fromkeys(model.dataset for model in self.ensemble.models):
+            models = [model for model in self.ensemble.models if model.dataset == name]
+            self._encode(trained.only(whole) if whole else None, name, [models[number] for number in whole])
         losses = trained.history[-1, 0].tolist()
         seconds = (time.perf_counter() - started) / len(members)
+        n_times = len(self.ensemble.models) // len(members)
         self.store.add_rows(
             [
-                model_row(model, loss, _failure(step), seconds)
-                for model, loss, step in zip(members, losses, trained.diverged, strict=True)
+                model_row(model, loss, _failure(step), seconds if number < len(members) else 0.0)
+                for number, (model, loss, step) in enumerate(
+                    zip(self.ensemble.models, losses * n_times, trained.diverged * n_times, strict=True)
+                )
             ]
         )
+
+    def _encode(self, trained: Any, name: str, models: list[Model]) -> None:
+        """Write the factors of some rows of a data set, and their codes by models that did not diverge."""
+        study, dataset = self.plan.study, load_dataset(name, self.data_folder or None)
+        rows = drawn_rows(len(dataset), min(study.rows, len(dataset)), study.seed)
+        write_factors(self.store, factors_name(self.plan, name), dataset, rows)
+        codes, rates = ((), ()) if trained is None else _encoded(trained, dataset, rows)
+        for model, one, rate in zip(models, codes, rates, strict=True):
+            write_codes(self.store, model, one, rate)
 
     def _trained(self, dataset: Any) -> Any:
         from unbraid.models import train
@@ -98,6 +109,7 @@ class TrainJob:
                 batch_size=how.batch,
                 learning_rate=how.learning_rate,
                 out=folder,
+                checkpoint_every=max(CHECKPOINT_STEPS, round(CHECKPOINT_SHARE * how.n_steps)),
                 device=how.device,
                 progress=False,
                 **self.ensemble.hyperparameters,
@@ -145,6 +157,7 @@ def _members(ensemble: Ensemble) -> bytes:
 
 def _encoded(trained: Any, dataset: Any, rows: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the codes of every member, ``(n_models, n, n_codes)``, and their rates, ``(n_models, n_codes)``."""
+    trained = trained.in_float32()
     codes = np.empty((len(trained), len(rows), trained.settings.n_codes), dtype=np.float32)
     rates = np.zeros((len(trained), trained.settings.n_codes))
     for start in range(0, len(rows), CHUNK):
