@@ -1,11 +1,16 @@
 """The score of blocks: truths on paper, what it ignores and what it does not, and its way into panel and page."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
 import unbraid as ub
 from unbraid.evidence.block_reading import BlockOptions, BlockReading, Reading, block_reading
-from unbraid.metrics import block_identifiability, block_leakage, blocks
+from unbraid.evidence.subspaces.options import Subspaces
+from unbraid.metrics import block_identifiability, block_leakage, blocks, dci_es, dependent, iwo, iwr
+from unbraid.metrics.geometry.orthogonality import by_block, weighted_pairs
 from unbraid.metrics.prediction.blocks import blocks_score, leakage_score, own_score
 from unbraid.panel.saved import read_reports
 from unbraid.report import render
@@ -142,7 +147,7 @@ class TestInvariance:
         within[:2, :2], within[2:4, 2:4], within[4, 4] = [[1, 5], [0.2, -3]], [[100, 1], [99, 2]], -7
         mixed = ub.Representation(WORLD.codes @ within + 3, WORLD.factors, blocks=THREE)
         before, after = blocks(WORLD, probe=probe), blocks(mixed, probe=probe)
-        assert after.evidence["matrix"] == pytest.approx(before.evidence["matrix"], abs=2e-3)
+        assert after.evidence["matrix"] == pytest.approx(before.evidence["matrix"], abs=1e-6)
 
     @pytest.mark.parametrize("probe", ["linear", "kernel"])
     def test_a_map_between_blocks_does_change_it(self, probe):
@@ -184,3 +189,45 @@ class TestInThePanel:
         for page in (render(report), render(again)):
             assert 'id="map-blocks-kernel"' in page
             assert 'id="map-blocks-linear"' in page
+
+
+class TestOtherMetrics:
+    def test_iwo_counts_blocks_as_axes(self):
+        """Two factors along the same diagonal of one block overlap; in two blocks they do not, whatever their angle."""
+        basis = np.array([[0.6], [0.8], [0.0], [0.0]]), np.array([[0.0], [0.0], [1.0], [0.0]])
+        known = Subspaces(
+            subspaces=(), bases=basis, weights=(np.ones(1), np.ones(1)), n_codes=4, blocks=((0, 1), (2, 3))
+        )
+        collapsed = by_block(known)
+        assert np.array(collapsed.weights) == pytest.approx(np.eye(2))
+        assert weighted_pairs(collapsed).mean == 1.0
+        other = by_block(replace(known, blocks=((0,), (1, 2))))
+        # The first factor has 0.36 in code 0 and 0.64 beside the second, which has all of its weight there.
+        assert np.array(other.weights) == pytest.approx(np.array([[0.36, 0.64, 0.0], [0.0, 1.0, 0.0]]))
+        assert weighted_pairs(other).mean == pytest.approx(1 - 0.8)
+
+    def test_mixing_within_a_block_is_no_matter_to_iwo_iwr_and_dci_es(self):
+        rng = np.random.default_rng(0)
+        v = rng.normal(size=(800, 3))
+        codes = np.column_stack([v[:, :2] @ [[1, 1], [0, 1]], v[:, 2]])
+        rep = ub.Representation(codes, v, blocks="a=0-1,b=2")
+        assert iwo(rep, blocks=True).evidence["iwo"][0, 2] > 0.95 > 0.2 > iwo(rep, blocks=True).evidence["iwo"][0, 1]
+        assert iwr(rep, blocks=True).value > 0.95
+        single, grouped = dci_es(rep, ladder="linear"), dci_es(rep, ladder="linear", blocks=True)
+        assert grouped.completeness.value > 0.95 > single.completeness.value
+        assert grouped.size.value == 3 / 2
+        assert grouped.disentanglement.per_code[0] == grouped.disentanglement.per_code[1]
+        assert grouped.informativeness.value == single.informativeness.value
+
+    def test_dependent_takes_blocks_for_codes(self):
+        few = WORLD.take(np.arange(300))
+        named = dependent(few, groups="blocks", n_trees=5)
+        listed = dependent(few, groups=[[0, 1], [2, 3], [4]], n_trees=5)
+        assert [score.value for score in named] == [score.value for score in listed]
+
+    @pytest.mark.parametrize("metric", [iwo, iwr, partial(dci_es, ladder="linear")])
+    def test_without_blocks_they_say_so(self, metric):
+        with pytest.raises(ValueError, match="codes must be in at least two blocks for blocks=True, got 0"):
+            metric(WORLD.with_blocks(None), blocks=True)
+        with pytest.raises(ValueError, match="codes must be in at least two blocks for groups='blocks', got 0"):
+            dependent(WORLD.with_blocks(None), groups="blocks")

@@ -19,7 +19,7 @@ N_FOLDS = 3
 LANDMARKS_A_COLUMN, MOST_LANDMARKS = 32, 160
 #: Widths of the kernel on whitened codes, over the root of their number, and strengths of its ridge; both are chosen
 #: on training rows kept aside.
-WIDTHS, STRENGTHS = (0.35, 1.0), (1e-6, 1e-4, 1e-2)
+WIDTHS, STRENGTHS = (0.35, 1.0), (1e-6, 1e-4, 1e-2, 1.0)
 ASIDE_SHARE = 0.25
 #: Penalty of the linear part of a kernel probe, as a share of that of the kernel: next to none.
 LINEAR_SHARE = 1e-3

@@ -15,7 +15,7 @@ from unbraid.evidence.information import InformationTable
 from unbraid.evidence.loss_capacity import CapacityCurves
 from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.metrics import METRICS
-from unbraid.metrics.geometry.orthogonality import PAIRS
+from unbraid.metrics.geometry.orthogonality import PAIRS, scored_pairs
 from unbraid.metrics.prediction.blocks import TWO_SIDED
 from unbraid.probes.importance import Importance
 from unbraid.results.finding import FindingKind
@@ -191,7 +191,12 @@ def code_code_map(report: Report) -> Grid | None:
 def factor_factor_maps(report: Report) -> list[Grid]:
     """Return how far the subspaces of every two factors are orthogonal, where that was scored."""
     found = {name: record.data for record in report.evidence_of(Subspaces) for name in record.scores}
-    return [_factor_pair_grid(report, name, PAIRS[name](found[name]).matrix) for name in PAIRS if name in found]
+    options = report.setup.options
+    return [
+        _factor_pair_grid(report, name, scored_pairs(name, found[name], options.get(name, {})).matrix)
+        for name in PAIRS
+        if name in found
+    ]
 
 
 def _factor_pair_grid(report: Report, name: str, matrix: FloatArray) -> Grid:

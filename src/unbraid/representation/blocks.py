@@ -152,3 +152,26 @@ def blocks_from_json(text: str) -> dict[str, Any]:
     if not isinstance(found, dict) or not all(isinstance(columns, list) for columns in found.values()):
         raise ValueError(f"blocks of the file must be an object of columns by name, got {text[:80]!r}.")
     return found
+
+
+def parts_of_codes(blocks: Sequence[Sequence[int]], n_codes: int, *, option: str) -> list[tuple[int, ...]]:
+    """Return the columns of each block, and last those of no block together, where there are any.
+
+    Args:
+        blocks: Columns of each block.
+        n_codes: Number of codes.
+        option: What asked for blocks, for messages.
+
+    Raises:
+        ValueError: There are no blocks, or one that has all codes.
+    """
+    parts = [tuple(columns) for columns in blocks]
+    taken = {j for columns in parts for j in columns}
+    rest = tuple(j for j in range(n_codes) if j not in taken)
+    parts += [rest] if rest and parts else []
+    if len(parts) < 2:
+        raise ValueError(
+            f"codes must be in at least two blocks for {option}, got {len(parts)}; name them, {EXAMPLE}, or --blocks "
+            "in the shell."
+        )
+    return parts
