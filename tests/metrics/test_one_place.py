@@ -15,7 +15,7 @@ import unbraid as ub
 from unbraid import audit, metrics
 from unbraid.comparison.result import Comparison
 from unbraid.downstream import PREDICTORS
-from unbraid.evidence.regressors import RegressorName
+from unbraid.evidence.regressors import ByBlock, RegressorName
 from unbraid.metrics import METRICS
 from unbraid.metrics.table.catalogue import ceiling
 from unbraid.metrics.table.listing import describe_metric, list_metrics, meant
@@ -39,7 +39,7 @@ VOCABULARIES = {
     "explorer/": set(Representation.__slots__),
     "downstream/": set(PREDICTORS),
     "study/": set(PREDICTORS),
-    "evidence/": set(get_args(RegressorName)),
+    "evidence/": {*get_args(RegressorName), *get_args(ByBlock)},
     "probes/capacity/": set(LADDERS),
     "probes/trees.py": {"boosting", "regression"},
     "similarity/": {*get_args(Kernel), *get_args(Distance)},

@@ -37,6 +37,7 @@ from unbraid.metrics.prediction.blocks import (
 )
 from unbraid.metrics.geometry.orthogonality import iwo as iwo, iwr as iwr, orthogonality as orthogonality
 from unbraid.metrics.prediction.dependent import Dependent as Dependent, dependent as dependent
+from unbraid.metrics.prediction.fairness import Fairness as Fairness, fairness as fairness
 from unbraid.metrics.identification.udr import UDR as UDR, udr as udr
 from unbraid.metrics.prediction.dci_es import (
     DCIES as DCIES,

@@ -11,6 +11,7 @@ import numpy as np
 from unbraid.evidence.association import Association, CodeCovariance
 from unbraid.evidence.block_reading import BlockReading
 from unbraid.evidence.cross_prediction import CrossPrediction
+from unbraid.evidence.fairness import GroupFairness
 from unbraid.evidence.information import CodeInformation, InformationTable
 from unbraid.evidence.linear import LinearFit, PredictiveInformation, Separation
 from unbraid.evidence.loss_capacity import CapacityCurves, LossCapacity
@@ -33,6 +34,7 @@ KEPT = {
         CrossPrediction,
         CapacityCurves,
         BlockReading,
+        GroupFairness,
     )
 }
 T = TypeVar("T")

@@ -7,6 +7,7 @@ from typing import Any
 from unbraid.evidence.association import CorrelationOptions, NoOptions, code_covariance, correlations, predictability
 from unbraid.evidence.block_reading import MOST_LANDMARKS, BlockOptions, block_reading
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
+from unbraid.evidence.fairness import FairnessOptions, group_fairness
 from unbraid.evidence.information import (
     InformationOptions,
     code_information,
@@ -311,6 +312,17 @@ BLOCKS = Source(
     max_null_rows=2_000,  # shares of a blind guess are 0 by chance, whatever the number of rows
     seconds=(1.0, 3.0),
     memory=_block_bytes,
+)
+FAIRNESS = Source(
+    name="fairness",
+    gather=group_fairness,
+    options=FairnessOptions,
+    n_replicates=5,
+    n_nulls=3,
+    max_replicate_rows=MANY_ROWS,
+    max_null_rows=FEW_ROWS,
+    seconds=(1.5, 12.0),
+    memory=lambda size, options: _tree_bytes(size, options.n_trees, 0),
 )
 COVARIANCE = Source(
     name="covariance",
