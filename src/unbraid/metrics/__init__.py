@@ -16,6 +16,7 @@ from unbraid.metrics.information.gaps import (
     jemmig as jemmig,
     modularity as modularity,
 )
+from unbraid.metrics.information.unified import unified_scores as unified_scores
 from unbraid.metrics.information.infomec import InfoMEC as InfoMEC, infomec as infomec
 from unbraid.metrics.prediction.sap import sap as sap
 from unbraid.metrics.prediction.explicitness import explicitness as explicitness
@@ -29,6 +30,7 @@ from unbraid.metrics.prediction.dci import (
     informativeness as informativeness,
 )
 from unbraid.metrics.identification.mcc import mcc as mcc
+from unbraid.metrics.identification.amari import amari as amari, amari_distance as amari_distance
 from unbraid.metrics.prediction.r2 import r2 as r2
 from unbraid.metrics.prediction.blocks import (
     blocks as blocks,

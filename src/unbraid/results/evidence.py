@@ -14,6 +14,7 @@ from unbraid.evidence.cross_prediction import CrossPrediction
 from unbraid.evidence.fairness import GroupFairness
 from unbraid.evidence.information import CodeInformation, InformationTable
 from unbraid.evidence.linear import LinearFit, PredictiveInformation, Separation
+from unbraid.evidence.linear_map import LinearMap
 from unbraid.evidence.loss_capacity import CapacityCurves, LossCapacity
 from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.probes.importance import Importance
@@ -35,6 +36,7 @@ KEPT = {
         CapacityCurves,
         BlockReading,
         GroupFairness,
+        LinearMap,
     )
 }
 T = TypeVar("T")

@@ -32,6 +32,7 @@ from unbraid.evidence.linear import (
     linear_separation,
     predictive_information,
 )
+from unbraid.evidence.linear_map import linear_map
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
@@ -182,6 +183,17 @@ REGRESSION = Source(
     n_nulls=5,
     extrapolates=True,
     seconds=(0.094, 0.42),
+    memory=_copies(5),
+)
+LINEAR_MAP = Source(
+    name="linear_map",
+    gather=linear_map,
+    options=NoOptions,
+    n_replicates=10,
+    n_nulls=5,
+    extrapolates=True,
+    bias_order=0.5,  # entries that are 0 have sizes of about one over the root of the rows
+    seconds=(0.09, 0.42),
     memory=_copies(5),
 )
 SEPARATION = Source(
