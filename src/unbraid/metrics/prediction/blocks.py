@@ -8,9 +8,9 @@ import numpy as np
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_choice, did_you_mean
 from unbraid.evidence.block_reading import BlockOptions, BlockReading, Reading, block_reading
-from unbraid.metrics.table.metric import AXES, Cost, Metric, Property
+from unbraid.metrics.table.metric import AXES, Cost, KnownFailure, Metric, Property
 from unbraid.metrics.table.sources import BLOCKS
-from unbraid.metrics.table.weaknesses import SUBSTITUTE_CODE
+from unbraid.metrics.table.weaknesses import ONE_PAIR_AT_A_TIME, OUTLIERS, SUBSTITUTE_CODE
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -214,7 +214,25 @@ def _score(found: BlockReading, reading: Reading, places: IntArray, per_factor: 
     )
 
 
-def _row(name: str, **own: Any) -> Metric:
+PACKED = KnownFailure(
+    cases=("*/two_factors_per_code",),
+    sentence="A probe of few bumps reads only part of a factor that a code packs with another in steps.",
+)
+
+
+KNOWS_NOTHING = KnownFailure(
+    cases=("*/noise_*", "*/many_noise_codes", "*/nuisance_*", "correlated/*", "composed/*", "copied/*", "few_rows/*"),
+    sentence="Codes that know nothing of a factor leak nothing of it, and dependence between factors, which leaks by "
+    "itself, leaves less room for codes to add to it.",
+)
+ONE_BLOCK_AT_A_TIME = KnownFailure(
+    cases=("*/mixed*", "*/rotated", "*/leaky"),
+    sentence="It reads one block at a time, and where no blocks are given one code: of a factor that is spread over "
+    "several, each has a part.",
+)
+
+
+def _row(name: str, *failures: KnownFailure, **own: Any) -> Metric:
     return Metric(
         name=name,
         source=BLOCKS,
@@ -224,6 +242,7 @@ def _row(name: str, **own: Any) -> Metric:
         cost=Cost.SECONDS,
         in_default=False,
         with_blocks=True,
+        known_failures=(ONE_PAIR_AT_A_TIME, OUTLIERS, *failures),
         **own,
     )
 
@@ -231,6 +250,7 @@ def _row(name: str, **own: Any) -> Metric:
 ROWS = (
     _row(
         "blocks",
+        PACKED,
         title="Factors in their own blocks",
         function=blocks,
         score=blocks_score,
@@ -241,6 +261,7 @@ ROWS = (
     ),
     _row(
         "blocks.leakage",
+        KNOWS_NOTHING,
         title="Leakage into other blocks",
         function=block_leakage,
         score=leakage_score,
@@ -253,6 +274,7 @@ ROWS = (
     ),
     _row(
         "blocks.own",
+        ONE_BLOCK_AT_A_TIME,
         title="Block identifiability",
         function=block_identifiability,
         score=own_score,
