@@ -16,6 +16,10 @@ from unbraid.results.note import Note, NoteKind
 from unbraid.results.score import Score
 
 NOT_MOVED = "{} codes that no linear map of the factors moves are left out."
+DIVIDED = (
+    "a curved code of one factor is fitted better by a line through several factors that depend on each other, so the "
+    "linear map divides it between them."
+)
 NOTHING_MOVED = "No linear map of the factors moves any code: defined as 1."
 
 
@@ -117,6 +121,7 @@ ROWS = (
         in_default=False,
         summary="How far is the linear map between factors and codes from one code for each factor?",
         reference="Amari et al. (1996), NIPS 8",
+        misled_by_dependence=DIVIDED,
         known_failures=(
             OUTLIERS,
             KnownFailure(

@@ -232,6 +232,5 @@ ROWS = (
         summary="How well does a forest read a sensitive factor from all codes? Lower is fairer.",
         invariant_to=AXES | {Invariance.WARPING},
         tolerance=0.03,
-        misled_by_dependence=TIED_GROUPS,
     ),
 )
