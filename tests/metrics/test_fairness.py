@@ -100,6 +100,7 @@ def test_what_is_refused(options, says):
         fairness(world(100), **options)
 
 
+@pytest.mark.slow
 def test_the_panel_gives_intervals():
     report = ub.evaluate(
         world(600),

@@ -18,6 +18,8 @@ from unbraid.representation.representation import Representation
 
 #: Every row is predicted once, by a fit to the other folds.
 N_FOLDS = 3
+#: Rows that a forest is grown on at most.
+MOST_GROWN = 5000
 #: Shuffles of the sensitive factor over which the chance level of a distance is averaged.
 N_SHUFFLES = 3
 
@@ -115,7 +117,8 @@ def _predictions(
     for split in cross_fit_factor(factor, n_folds=N_FOLDS, rng=rng):
         x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
         linear[split.test] = predict_linear(x_test, fit_linear(x, factor, split.train), factor).argmax(axis=1)
-        task = ProbeTask(factor=factor, train=split.train, test=split.test, codes=x, test_codes=x_test)
+        some = np.sort(rng.permutation(len(x))[:MOST_GROWN])
+        task = ProbeTask(factor=factor, train=split.train[some], test=split.test, codes=x[some], test_codes=x_test)
         grown = fit_forest(ForestOptions(n_trees=options.n_trees), task, int(rng.integers(2**31)))
         forest[split.test] = grown.predict(x_test).astype(np.intp)
     return linear, forest

@@ -239,7 +239,7 @@ def _row(name: str, *failures: KnownFailure, **own: Any) -> Metric:
         reference="von Kügelgen et al. (2021), arXiv:2106.04619",
         invariant_to=AXES,
         tolerance=1e-4,
-        cost=Cost.SECONDS,
+        cost=Cost.QUICK,
         in_default=False,
         with_blocks=True,
         known_failures=(ONE_PAIR_AT_A_TIME, OUTLIERS, *failures),

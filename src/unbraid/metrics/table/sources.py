@@ -193,7 +193,7 @@ LINEAR_MAP = Source(
     n_nulls=5,
     extrapolates=True,
     bias_order=0.5,  # entries that are 0 have sizes of about one over the root of the rows
-    seconds=(0.09, 0.42),
+    seconds=(0.23, 0.53),
     memory=_copies(5),
 )
 SEPARATION = Source(
@@ -322,7 +322,7 @@ BLOCKS = Source(
     n_nulls=3,
     max_replicate_rows=5_000,
     max_null_rows=2_000,  # shares of a blind guess are 0 by chance, whatever the number of rows
-    seconds=(1.0, 3.0),
+    seconds=(0.35, 1.3),
     memory=_block_bytes,
 )
 FAIRNESS = Source(
@@ -333,7 +333,7 @@ FAIRNESS = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     max_null_rows=FEW_ROWS,
-    seconds=(1.5, 12.0),
+    seconds=(2.8, 13.4),
     memory=lambda size, options: _tree_bytes(size, options.n_trees, 0),
 )
 COVARIANCE = Source(
