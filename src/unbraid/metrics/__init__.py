@@ -16,6 +16,7 @@ from unbraid.metrics.information.gaps import (
     jemmig as jemmig,
     modularity as modularity,
 )
+from unbraid.metrics.information.unified import unified_scores as unified_scores
 from unbraid.metrics.information.infomec import InfoMEC as InfoMEC, infomec as infomec
 from unbraid.metrics.prediction.sap import sap as sap
 from unbraid.metrics.prediction.explicitness import explicitness as explicitness
@@ -29,9 +30,16 @@ from unbraid.metrics.prediction.dci import (
     informativeness as informativeness,
 )
 from unbraid.metrics.identification.mcc import mcc as mcc
+from unbraid.metrics.identification.amari import amari as amari, amari_distance as amari_distance
 from unbraid.metrics.prediction.r2 import r2 as r2
+from unbraid.metrics.prediction.blocks import (
+    blocks as blocks,
+    block_leakage as block_leakage,
+    block_identifiability as block_identifiability,
+)
 from unbraid.metrics.geometry.orthogonality import iwo as iwo, iwr as iwr, orthogonality as orthogonality
 from unbraid.metrics.prediction.dependent import Dependent as Dependent, dependent as dependent
+from unbraid.metrics.prediction.fairness import Fairness as Fairness, fairness as fairness
 from unbraid.metrics.identification.udr import UDR as UDR, udr as udr
 from unbraid.metrics.prediction.dci_es import (
     DCIES as DCIES,

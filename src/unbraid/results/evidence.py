@@ -9,9 +9,12 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from unbraid.evidence.association import Association, CodeCovariance
+from unbraid.evidence.block_reading import BlockReading
 from unbraid.evidence.cross_prediction import CrossPrediction
+from unbraid.evidence.fairness import GroupFairness
 from unbraid.evidence.information import CodeInformation, InformationTable
 from unbraid.evidence.linear import LinearFit, PredictiveInformation, Separation
+from unbraid.evidence.linear_map import LinearMap
 from unbraid.evidence.loss_capacity import CapacityCurves, LossCapacity
 from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.probes.importance import Importance
@@ -31,6 +34,9 @@ KEPT = {
         Subspaces,
         CrossPrediction,
         CapacityCurves,
+        BlockReading,
+        GroupFairness,
+        LinearMap,
     )
 }
 T = TypeVar("T")

@@ -5,7 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from unbraid.evidence.association import CorrelationOptions, NoOptions, code_covariance, correlations, predictability
+from unbraid.evidence.block_reading import MOST_LANDMARKS, BlockOptions, block_reading
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
+from unbraid.evidence.fairness import FairnessOptions, group_fairness
 from unbraid.evidence.information import (
     InformationOptions,
     code_information,
@@ -30,6 +32,7 @@ from unbraid.evidence.linear import (
     linear_separation,
     predictive_information,
 )
+from unbraid.evidence.linear_map import linear_map
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
@@ -182,6 +185,17 @@ REGRESSION = Source(
     seconds=(0.094, 0.42),
     memory=_copies(5),
 )
+LINEAR_MAP = Source(
+    name="linear_map",
+    gather=linear_map,
+    options=NoOptions,
+    n_replicates=10,
+    n_nulls=5,
+    extrapolates=True,
+    bias_order=0.5,  # entries that are 0 have sizes of about one over the root of the rows
+    seconds=(0.23, 0.53),
+    memory=_copies(5),
+)
 SEPARATION = Source(
     name="separation",
     gather=linear_separation,
@@ -293,6 +307,35 @@ CROSS_PREDICTION = Source(
     seconds=(7.8, 72.0),
     memory=_regression_bytes,
     uses_workers=True,
+)
+
+
+def _block_bytes(size: InputSize, options: BlockOptions) -> float:
+    """Kernels of the rows of a fold with the landmarks, and predictions of all factors and their shuffles."""
+    return 4 * size.n_bytes + size.n_rows * (16 * MOST_LANDMARKS + 16 * size.n_factors * max(size.n_levels, 2))
+
+
+BLOCKS = Source(
+    name="blocks",
+    gather=block_reading,
+    options=BlockOptions,
+    n_replicates=10,
+    n_nulls=3,
+    max_replicate_rows=5_000,
+    max_null_rows=2_000,  # shares of a blind guess are 0 by chance, whatever the number of rows
+    seconds=(0.35, 1.3),
+    memory=_block_bytes,
+)
+FAIRNESS = Source(
+    name="fairness",
+    gather=group_fairness,
+    options=FairnessOptions,
+    n_replicates=5,
+    n_nulls=3,
+    max_replicate_rows=MANY_ROWS,
+    max_null_rows=FEW_ROWS,
+    seconds=(2.8, 13.4),
+    memory=lambda size, options: _tree_bytes(size, options.n_trees, 0),
 )
 COVARIANCE = Source(
     name="covariance",

@@ -1,0 +1,203 @@
+"""Predictions of factors from codes, held beside a sensitive factor: parity, odds, and how well it is read itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.checks import check_at_least
+from unbraid.probes.importance import ProbeTask
+from unbraid.probes.linear import fit_linear, predict_linear
+from unbraid.probes.splits import cross_fit_factor, standardise
+from unbraid.probes.trees import ForestOptions, fit_forest
+from unbraid.representation.factor import Factor, FactorKind
+from unbraid.representation.representation import Representation
+
+#: Every row is predicted once, by a fit to the other folds.
+N_FOLDS = 3
+#: Rows that a forest is grown on at most.
+MOST_GROWN = 5000
+#: Shuffles of the sensitive factor over which the chance level of a distance is averaged.
+N_SHUFFLES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FairnessOptions:
+    """Predictors of fairness scores.
+
+    Attributes:
+        n_bins: Groups of as many rows each that a factor of more values is cut into.
+        n_trees: Trees of each forest.
+    """
+
+    n_bins: int = 5
+    n_trees: int = 25
+
+    def __post_init__(self) -> None:
+        check_at_least("n_bins", self.n_bins, 2)
+        check_at_least("n_trees", self.n_trees, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupDistances:
+    """Predictions of one kind of predictor, by value of a sensitive factor.
+
+    Attributes:
+        parity: Distance of predictions of each target (rows) between values of each sensitive factor (columns) and all
+            rows, ``(n_factors, n_factors)``; NaN on the diagonal. So are the next three.
+        odds: The same among rows whose target has one value, averaged over values.
+        parity_chance: Parity where the sensitive factor is shuffled.
+        odds_chance: Odds where it is shuffled among rows of one value of the target.
+        reading: Share of a blind guess's errors that predictions of each factor avoid, ``(n_factors,)``.
+    """
+
+    parity: FloatArray
+    odds: FloatArray
+    parity_chance: FloatArray
+    odds_chance: FloatArray
+    reading: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupFairness:
+    """Distances of two kinds of predictors; ``factors`` are the names of rows and columns."""
+
+    factors: tuple[str, ...]
+    linear: GroupDistances
+    forest: GroupDistances
+
+
+def group_fairness(rep: Representation, options: FairnessOptions, rng: np.random.Generator) -> GroupFairness:
+    """Predict every factor from all codes, and compare predictions between the values of every other factor."""
+    classes = [as_classes(factor, options.n_bins) for factor in rep.factors]
+    predicting, shuffling = rng.spawn(2)
+    predicted = [
+        _predictions(rep, factor, options, child)
+        for factor, child in zip(classes, predicting.spawn(len(classes)), strict=True)
+    ]
+    linear, forest = (
+        _distances(classes, [both[p] for both in predicted], np.random.default_rng(seed))
+        for p, seed in enumerate(shuffling.integers(2**31, size=2))
+    )
+    return GroupFairness(factors=rep.factor_names, linear=linear, forest=forest)
+
+
+def as_classes(factor: Factor, n_bins: int) -> Factor:
+    """Return a factor with classes for values: its own where they are few, else groups of as many rows each.
+
+    A circle is cut into arcs of equal length.
+    """
+    if not factor.is_numeric:
+        return factor
+    if factor.labels is not None and len(factor.levels) <= n_bins:
+        return factor.as_classes()
+    known, values = factor.labelled, factor.numbers[factor.labelled]
+    if factor.kind is FactorKind.CIRCULAR:
+        assert factor.period is not None
+        found = np.minimum(np.mod(values / factor.period, 1.0) * n_bins, n_bins - 1).astype(np.intp)
+    else:
+        edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)[1:-1]))
+        found = np.searchsorted(edges, values, side="right")
+    seen, found = np.unique(found, return_inverse=True)
+    labels = np.full(len(factor.numbers), -1, dtype=np.intp)
+    labels[known] = found
+    numbers = np.where(known, labels, np.nan).astype(np.float64)
+    levels = tuple(map(str, range(len(seen))))
+    return Factor(name=factor.name, kind=FactorKind.CATEGORICAL, numbers=numbers, labels=labels, levels=levels)
+
+
+def _predictions(
+    rep: Representation, factor: Factor, options: FairnessOptions, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Class of each row as predicted by a linear model and by a forest; -1 in rows that are not tested."""
+    linear, forest = (np.full(rep.n_samples, -1, dtype=np.intp) for _ in range(2))
+    for split in cross_fit_factor(factor, n_folds=N_FOLDS, rng=rng):
+        x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
+        linear[split.test] = predict_linear(x_test, fit_linear(x, factor, split.train), factor).argmax(axis=1)
+        some = np.sort(rng.permutation(len(x))[:MOST_GROWN])
+        task = ProbeTask(factor=factor, train=split.train[some], test=split.test, codes=x[some], test_codes=x_test)
+        grown = fit_forest(ForestOptions(n_trees=options.n_trees), task, int(rng.integers(2**31)))
+        forest[split.test] = grown.predict(x_test).astype(np.intp)
+    return linear, forest
+
+
+def _distances(factors: list[Factor], predicted: list[IntArray], rng: np.random.Generator) -> GroupDistances:
+    n_factors = len(factors)
+    parity, odds, parity_chance, odds_chance = (np.full((n_factors, n_factors), np.nan) for _ in range(4))
+    labels = [_labels(factor) for factor in factors]
+    for i, j in permutations(range(n_factors), 2):
+        known = (predicted[i] >= 0) & (labels[i] >= 0) & (labels[j] >= 0)
+        if known.any():
+            guess, truth, group = predicted[i][known], labels[i][known], labels[j][known]
+            parity[i, j] = demographic_parity(_table(guess, group))
+            odds[i, j] = equalised_odds(_table(guess, truth, group))
+            others = [group[rng.permutation(len(group))] for _ in range(N_SHUFFLES)]
+            parity_chance[i, j] = np.mean([demographic_parity(_table(guess, other)) for other in others])
+            others = [group[_shuffled(truth, rng)] for _ in range(N_SHUFFLES)]
+            odds_chance[i, j] = np.mean([equalised_odds(_table(guess, truth, other)) for other in others])
+    reading = np.array([_reading(truth, guess) for truth, guess in zip(labels, predicted, strict=True)])
+    return GroupDistances(
+        parity=parity, odds=odds, parity_chance=parity_chance, odds_chance=odds_chance, reading=reading
+    )
+
+
+def _labels(factor: Factor) -> IntArray:
+    assert factor.labels is not None
+    return factor.labels
+
+
+def _shuffled(truth: IntArray, rng: np.random.Generator) -> IntArray:
+    """Return an order of rows that exchanges rows of the same class only."""
+    order = np.arange(len(truth))
+    for value in np.unique(truth):
+        rows = np.flatnonzero(truth == value)
+        order[rows] = rng.permutation(rows)
+    return order
+
+
+def _table(*labels: IntArray) -> FloatArray:
+    """Count rows by several labels at once."""
+    shape = tuple(int(one.max()) + 1 for one in labels)
+    return np.bincount(np.ravel_multi_index(labels, shape), minlength=int(np.prod(shape))).reshape(shape).astype(float)
+
+
+def demographic_parity(counts: FloatArray) -> float:
+    """Mean total variation distance between predictions in a group and in all rows, each group by its rows.
+
+    Args:
+        counts: Rows by predicted class and group, ``(n_classes, n_groups)``.
+
+    Example:
+        >>> demographic_parity(np.array([[10.0, 0.0], [0.0, 10.0]]))  # each group gets a class of its own
+        0.5
+    """
+    total = counts.sum()
+    if total == 0:
+        return 0.0
+    groups = counts.sum(axis=0)
+    overall = counts.sum(axis=1, keepdims=True) / total
+    within = counts / np.where(groups > 0, groups, 1.0)
+    distances = np.abs(within - overall).sum(axis=0) / 2
+    return float(distances @ groups / total)
+
+
+def equalised_odds(counts: FloatArray) -> float:
+    """Demographic parity among rows of one true class, averaged over classes by their rows.
+
+    Args:
+        counts: Rows by predicted class, true class and group, ``(n_classes, n_true, n_groups)``.
+    """
+    rows = counts.sum(axis=(0, 2))
+    each = np.array([demographic_parity(counts[:, y]) for y in range(counts.shape[1])])
+    return float(each @ rows / max(rows.sum(), 1.0))
+
+
+def _reading(labels: IntArray, predicted: IntArray) -> float:
+    """Share of the errors of always guessing the commonest class that predictions avoid."""
+    tested = predicted >= 0
+    truth = labels[tested]
+    blind = 1 - np.bincount(truth).max() / len(truth) if len(truth) else 0.0
+    return float(1 - (predicted[tested] != truth).mean() / blind) if blind > 0 else 0.0

@@ -1,0 +1,113 @@
+"""Fairness: distances known on paper, codes that are fair and codes that are not, options and refusals."""
+
+import numpy as np
+import pytest
+
+import unbraid as ub
+from unbraid.evidence.fairness import as_classes, demographic_parity, equalised_odds
+from unbraid.metrics import fairness
+
+
+def world(n_rows=1200, seed=0):
+    """A target and a sensitive factor of two values each, independent, each in a code of its own."""
+    rng = np.random.default_rng(seed)
+    y, s = rng.integers(0, 2, (2, n_rows))
+    codes = np.column_stack([y, s]) + 0.05 * rng.normal(size=(n_rows, 2))
+    return ub.Representation(codes, {"y": y, "s": s})
+
+
+@pytest.mark.parametrize(
+    ("counts", "distance"),
+    [
+        ([[10, 0], [0, 10]], 0.5),  # each group gets its own class: half of the rows would have to move
+        ([[10, 20], [5, 10]], 0.0),  # the same shares in groups of unlike size
+        ([[30, 0], [0, 10]], 2 * 0.25 * 0.75),  # 2 q (1 - q) for a share q in the smaller group
+        ([[10, 0, 10], [0, 0, 0]], 0.0),  # one class for all, and a group without rows
+    ],
+)
+def test_parity_on_paper(counts, distance):
+    assert demographic_parity(np.array(counts, dtype=float)) == pytest.approx(distance, abs=1e-12)
+
+
+def test_odds_are_parity_within_the_true_classes():
+    right = np.zeros((2, 2, 2))  # predicted, true, group
+    right[0, 0], right[1, 1] = [30, 10], [5, 55]  # every prediction is right, and groups have other base rates
+    assert equalised_odds(right) == 0.0
+    assert demographic_parity(right.sum(axis=1)) > 0.3
+    wrong = right.copy()
+    wrong[:, 0] = [[30, 0], [0, 10]]  # of the first class, all of the second group are wrong: 40 of 100 rows
+    assert equalised_odds(wrong) == pytest.approx(0.4 * 2 * 0.25 * 0.75)
+
+
+def test_codes_of_independent_factors_are_fair_and_read():
+    found = fairness(world(), sensitive="s", target="y")
+    assert found.parity.value < 0.05
+    assert found.odds.value < 0.01
+    assert found.leakage_linear.value > 0.99
+    assert found.leakage_forest.value > 0.99
+    assert np.isnan(found.leakage_linear.per_factor[0])
+
+
+@pytest.mark.parametrize("predictor", ["linear", "forest"])
+def test_codes_that_show_the_sensitive_factor_in_place_of_the_target_are_unfair(predictor):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1500)
+    s = np.where(rng.random(1500) < 0.85, y, 1 - y)  # they agree in most rows
+    codes = np.column_stack([s + 0.01 * rng.normal(size=1500), rng.normal(size=1500)])
+    found = fairness(codes, {"y": y, "s": s}, sensitive="s", target="y", predictor=predictor)
+    assert found.parity.value == pytest.approx(0.5, abs=0.05)  # predictions are the sensitive factor
+    assert found.odds.value == pytest.approx(2 * 0.85 * 0.15, abs=0.05)  # and so they are given the truth
+    chance = found.odds.evidence["chance"][0, 1]
+    assert chance < 0.05 < found.odds.evidence["matrix"][0, 1]
+
+
+def test_a_folded_factor_is_read_by_the_forest_only():
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=(1200, 2)), rng.integers(0, 2, 1200)
+    found = fairness(z, {"y": y, "s": np.abs(z[:, 0]) > 0.7}, sensitive="s")
+    assert found.leakage_linear.value < 0.1
+    assert found.leakage_forest.value > 0.9
+
+
+def test_all_pairs_by_default():
+    rep = world()
+    both = fairness(rep).parity
+    each = [fairness(rep, sensitive=s, target=y).parity.value for y, s in (("y", "s"), ("s", "y"))]
+    assert both.value == pytest.approx(np.mean(each))
+    assert both.per_factor == pytest.approx([each[1], each[0]])
+
+
+def test_numbers_are_cut_into_classes():
+    values = np.linspace(0, 1, 100)
+    classes = as_classes(ub.Representation(np.eye(100)[:, :2], values[:, None]).factors[0], 5)
+    assert np.bincount(classes.labels).tolist() == [20] * 5
+    angle = ub.Representation(np.eye(100)[:, :2], values[:, None] * 359, kinds=["circular:360"]).factors[0]
+    assert len(as_classes(angle, 4).levels) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"sensitive": "sex"}, "sensitive must name factors, of y, s, got 'sex'"),
+        ({"target": "y,z"}, "target must name factors, of y, s, got 'z'"),
+        ({"sensitive": "s", "target": "s"}, "sensitive and target must be different factors, got 's' for both"),
+        ({"predictor": "svm"}, "predictor must be one of linear, forest, got 'svm'"),
+        ({"n_bins": 1}, "n_bins must be at least 2"),
+    ],
+)
+def test_what_is_refused(options, says):
+    with pytest.raises(ValueError, match=says):
+        fairness(world(100), **options)
+
+
+@pytest.mark.slow
+def test_the_panel_gives_intervals():
+    report = ub.evaluate(
+        world(600),
+        metrics="fairness",
+        options={"fairness": {"sensitive": "s", "target": "y"}},
+        n_jobs=1,
+        progress=False,
+    )
+    assert report["fairness.parity"].low <= report["fairness.parity"].value <= report["fairness.parity"].high
+    assert report["fairness.leakage_linear"].low > 0.9
