@@ -130,8 +130,27 @@ def encode_all(
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
         x = np.asarray(dataset.observations(part))
-        codes[:, start : start + CHUNK] = ensemble.encode(x, sample=sample, seed=seed, first_row=start)
+        context = context_of(ensemble, dataset, part)
+        codes[:, start : start + CHUNK] = ensemble.encode(x, context=context, sample=sample, seed=seed, first_row=start)
     return [_labelled(one, dataset, rows) for one in codes]
+
+
+def context_of(ensemble: TrainedEnsemble, dataset: Any, rows: IntArray) -> IntArray | None:
+    """Return the label that a model encodes rows with, from the factors of a data set; ``None`` for most models.
+
+    Raises:
+        ValueError: A data set without that factor.
+    """
+    name = ensemble.settings.context
+    if not name:
+        return None
+    names = tuple(dataset.factor_names)
+    if name not in names:
+        raise ValueError(
+            f"dataset must have the factor {name!r}, which {ensemble.settings.model} encodes with, "
+            f"got {', '.join(names)}."
+        )
+    return np.asarray(dataset.factors(rows))[:, names.index(name)]
 
 
 def _is_ensemble(model: Any) -> bool:
@@ -192,7 +211,9 @@ def code_rates(ensemble: TrainedEnsemble, dataset: Any, *, n: int | None = None,
     rows = drawn_rows(len(dataset), n, seed)
     total = np.zeros((len(ensemble), ensemble.settings.n_codes))
     for start in range(0, len(rows), CHUNK):
-        mean, deviation = ensemble.posterior(np.asarray(dataset.observations(rows[start : start + CHUNK])))
+        part = rows[start : start + CHUNK]
+        context = context_of(ensemble, dataset, part)
+        mean, deviation = ensemble.posterior(np.asarray(dataset.observations(part)), context=context)
         total += gaussian_rate(mean, deviation).sum(axis=1)
     return total / len(rows)
 
