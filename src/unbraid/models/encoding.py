@@ -104,7 +104,7 @@ def encode(model: Any, dataset: Any, *, n: int | None = None, sample: bool = Fal
         seed: Of the rows and of that draw.
 
     Returns:
-        Codes and factors of those rows.
+        Codes and factors of those rows, with the blocks of codes that the model has.
 
     Raises:
         TypeError: A model that has no method that returns codes.
@@ -132,7 +132,8 @@ def encode_all(
         x = np.asarray(dataset.observations(part))
         context = context_of(ensemble, dataset, part)
         codes[:, start : start + CHUNK] = ensemble.encode(x, context=context, sample=sample, seed=seed, first_row=start)
-    return [_labelled(one, dataset, rows) for one in codes]
+    blocks = ensemble.settings.block_columns()
+    return [_labelled(one, dataset, rows, blocks) for one in codes]
 
 
 def context_of(ensemble: TrainedEnsemble, dataset: Any, rows: IntArray) -> IntArray | None:
@@ -153,6 +154,27 @@ def context_of(ensemble: TrainedEnsemble, dataset: Any, rows: IntArray) -> IntAr
     return np.asarray(dataset.factors(rows))[:, names.index(name)]
 
 
+def predicted_share(member: TrainedEnsemble, dataset: Any) -> float | None:
+    """Return the share of the rows of a data set whose target one model predicts right.
+
+    Args:
+        member: A single model.
+        dataset: With ``observations`` and ``factors`` by row.
+
+    Returns:
+        From 0 to 1; ``None`` for a model that predicts no target.
+    """
+    target = next((factor for role, factor, _ in member.settings.labels if role == "y"), None)
+    if target is None:
+        return None
+    n_right, column = 0, tuple(dataset.factor_names).index(target)
+    for start in range(0, len(dataset), CHUNK):
+        rows = np.arange(start, min(start + CHUNK, len(dataset)))
+        chances = member.classify(np.asarray(dataset.observations(rows)), context=context_of(member, dataset, rows))[0]
+        n_right += int((chances.argmax(axis=1) == np.asarray(dataset.factors(rows))[:, column]).sum())
+    return n_right / len(dataset)
+
+
 def _is_ensemble(model: Any) -> bool:
     """Return whether the model is a trained ensemble, without importing torch: an ensemble has loaded its module."""
     module = sys.modules.get("unbraid.models.ensemble")
@@ -167,11 +189,13 @@ def _encode_with(model: Any, dataset: Any, rows: IntArray) -> Representation:
     return _labelled(np.concatenate(parts), dataset, rows)
 
 
-def _labelled(codes: FloatArray, dataset: Any, rows: IntArray) -> Representation:
+def _labelled(
+    codes: FloatArray, dataset: Any, rows: IntArray, blocks: dict[str, list[int]] | None = None
+) -> Representation:
     from unbraid.representation.representation import Representation
 
-    kinds = getattr(dataset, "factor_kinds", None)
-    return Representation(codes, np.asarray(dataset.factors(rows)), names=tuple(dataset.factor_names), kinds=kinds)
+    kinds, names = getattr(dataset, "factor_kinds", None), tuple(dataset.factor_names)
+    return Representation(codes, np.asarray(dataset.factors(rows)), names=names, kinds=kinds, blocks=blocks)
 
 
 def drawn_rows(n_rows: int, n: int | None, seed: int) -> IntArray:
