@@ -3,7 +3,7 @@
 import pytest
 
 from helpers.inline_engine import InlineEngine
-from unbraid.study import Store, make_plan, parse_study, status
+from unbraid.study import Store, estimate_cost, make_plan, parse_study, status
 from unbraid.study.run import run_jobs
 from unbraid.study.state import keep_study
 from unbraid.study.store import read_blocks
@@ -35,6 +35,18 @@ def test_models_are_trained_with_their_labels_and_scored_by_their_blocks(tmp_pat
     assert blocks["dc_ign"] == {"x": [0], "y": [1], "rest": [2, 3, 4, 5]}
     assert blocks["vfae"] == {}
     assert set(table[(table["name"] == "blocks") & table["value"].notna()]["family"]) == set(blocks)
+
+
+def test_cost_of_a_table_and_of_three_encoders_is_estimated(tmp_path):
+    text = STUDY.replace("sprites_mini", "applicants").replace("  - {family: dc_ign, labels: [x, y]}\n", "")
+    one = "  - {family: diva, labels: {y: shape, d: scale}, labelled: 0.5}\n"
+    pictures = STUDY.replace("n_steps: 2,", "n_steps: 100000,")
+    costs = {
+        name: estimate_cost(status(Store(tmp_path / name), make_plan(parse_study(study))))
+        for name, study in {"table": text.replace(one, ""), "all": pictures, "less": pictures.replace(one, "")}.items()
+    }
+    assert costs["table"].core_hours > 0
+    assert costs["all"].core_hours - costs["less"].core_hours > 0.5 * costs["less"].core_hours  # two of three others
 
 
 def test_labels_make_another_model_and_their_defaults_do_not():
