@@ -69,6 +69,7 @@ def test_rows_of_a_batch_differ_in_one_factor_or_in_the_rest():
     assert seen == free
 
 
+@pytest.mark.slow
 def test_kinds_of_batches_have_their_shares_and_members_draw_alone():
     plan = OneFactorRows(sprites_mini().factors(np.arange(4608)), [1, 3], "abcde", device="cpu")
     kinds = torch.stack([kind for _, kind in drawn(plan, rest=8.0, seeds=range(300), n_steps=10, count=1)]).flatten()
@@ -86,6 +87,7 @@ def test_without_a_rest_no_batch_is_of_its_kind():
     assert {int(kind) for _, kinds in drawn(plan, rest=10.0) for kind in kinds} == {0, 1}
 
 
+@pytest.mark.slow
 def test_learned_priors_move_apart_and_other_models_have_none():
     before, after = (train("diva", Dots(), n_steps=n_steps, **SMALL).network.priors for n_steps in (1, 12))
     for role in ("y", "d"):
