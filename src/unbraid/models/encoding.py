@@ -104,7 +104,7 @@ def encode(model: Any, dataset: Any, *, n: int | None = None, sample: bool = Fal
         seed: Of the rows and of that draw.
 
     Returns:
-        Codes and factors of those rows.
+        Codes and factors of those rows, with the blocks of codes that the model has.
 
     Raises:
         TypeError: A model that has no method that returns codes.
@@ -130,8 +130,49 @@ def encode_all(
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
         x = np.asarray(dataset.observations(part))
-        codes[:, start : start + CHUNK] = ensemble.encode(x, sample=sample, seed=seed, first_row=start)
-    return [_labelled(one, dataset, rows) for one in codes]
+        context = context_of(ensemble, dataset, part)
+        codes[:, start : start + CHUNK] = ensemble.encode(x, context=context, sample=sample, seed=seed, first_row=start)
+    blocks = ensemble.settings.block_columns()
+    return [_labelled(one, dataset, rows, blocks) for one in codes]
+
+
+def context_of(ensemble: TrainedEnsemble, dataset: Any, rows: IntArray) -> IntArray | None:
+    """Return the label that a model encodes rows with, from the factors of a data set; ``None`` for most models.
+
+    Raises:
+        ValueError: A data set without that factor.
+    """
+    name = ensemble.settings.context
+    if not name:
+        return None
+    names = tuple(dataset.factor_names)
+    if name not in names:
+        raise ValueError(
+            f"dataset must have the factor {name!r}, which {ensemble.settings.model} encodes with, "
+            f"got {', '.join(names)}."
+        )
+    return np.asarray(dataset.factors(rows))[:, names.index(name)]
+
+
+def predicted_share(member: TrainedEnsemble, dataset: Any) -> float | None:
+    """Return the share of the rows of a data set whose target one model predicts right.
+
+    Args:
+        member: A single model.
+        dataset: With ``observations`` and ``factors`` by row.
+
+    Returns:
+        From 0 to 1; ``None`` for a model that predicts no target.
+    """
+    target = next((factor for role, factor, _ in member.settings.labels if role == "y"), None)
+    if target is None:
+        return None
+    n_right, column = 0, tuple(dataset.factor_names).index(target)
+    for start in range(0, len(dataset), CHUNK):
+        rows = np.arange(start, min(start + CHUNK, len(dataset)))
+        chances = member.classify(np.asarray(dataset.observations(rows)), context=context_of(member, dataset, rows))[0]
+        n_right += int((chances.argmax(axis=1) == np.asarray(dataset.factors(rows))[:, column]).sum())
+    return n_right / len(dataset)
 
 
 def _is_ensemble(model: Any) -> bool:
@@ -148,11 +189,13 @@ def _encode_with(model: Any, dataset: Any, rows: IntArray) -> Representation:
     return _labelled(np.concatenate(parts), dataset, rows)
 
 
-def _labelled(codes: FloatArray, dataset: Any, rows: IntArray) -> Representation:
+def _labelled(
+    codes: FloatArray, dataset: Any, rows: IntArray, blocks: dict[str, list[int]] | None = None
+) -> Representation:
     from unbraid.representation.representation import Representation
 
-    kinds = getattr(dataset, "factor_kinds", None)
-    return Representation(codes, np.asarray(dataset.factors(rows)), names=tuple(dataset.factor_names), kinds=kinds)
+    kinds, names = getattr(dataset, "factor_kinds", None), tuple(dataset.factor_names)
+    return Representation(codes, np.asarray(dataset.factors(rows)), names=names, kinds=kinds, blocks=blocks)
 
 
 def drawn_rows(n_rows: int, n: int | None, seed: int) -> IntArray:
@@ -192,7 +235,9 @@ def code_rates(ensemble: TrainedEnsemble, dataset: Any, *, n: int | None = None,
     rows = drawn_rows(len(dataset), n, seed)
     total = np.zeros((len(ensemble), ensemble.settings.n_codes))
     for start in range(0, len(rows), CHUNK):
-        mean, deviation = ensemble.posterior(np.asarray(dataset.observations(rows[start : start + CHUNK])))
+        part = rows[start : start + CHUNK]
+        context = context_of(ensemble, dataset, part)
+        mean, deviation = ensemble.posterior(np.asarray(dataset.observations(part)), context=context)
         total += gaussian_rate(mean, deviation).sum(axis=1)
     return total / len(rows)
 

@@ -13,5 +13,14 @@ HYPERPARAMETERS = MappingProxyType(
         "dip_vae_i": {"off_diagonal": 5.0, "diagonal": 50.0},
         "dip_vae_ii": {"off_diagonal": 5.0, "diagonal": 5.0},
         "conditioned_vae": {"beta": 1.0},
+        "diva": {"beta": 1.0, "alpha_y": 3500.0, "alpha_d": 2000.0, "warm_up": 1000.0},
+        "vfae": {"alpha": 1.0, "mmd": 1000.0},
+        "dc_ign": {"invariance": 1.0, "rest": 10.0},
     }
 )
+#: Roles of the labels that a family reads, in the order of the factors that have them by default.
+LABEL_ROLES = MappingProxyType({"diva": ("y", "d"), "vfae": ("y", "s")})
+#: The family that reserves a code for each of some factors, and draws batches in which one factor varies.
+ONE_FACTOR_FAMILY = "dc_ign"
+#: Names of the three blocks of DIVA, in the order of their codes; and of the codes that no factor of DC-IGN has.
+DIVA_BLOCKS, REST_BLOCK = ("z_d", "z_y", "z_x"), "rest"

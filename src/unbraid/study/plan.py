@@ -6,7 +6,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,7 @@ class Ensemble:
         members: The models, with their seeds.
         elsewhere: The same models with the codes of data sets that they are not trained on: all members on the first
             data set, then on the next.
+        options: Labels that the family reads, where the study gives them.
     """
 
     key: str
@@ -102,6 +103,7 @@ class Ensemble:
     hyperparameters: dict[str, tuple[float, ...]]
     members: tuple[Model, ...]
     elsewhere: tuple[Model, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
 
     @property
     def models(self) -> tuple[Model, ...]:
@@ -234,7 +236,9 @@ def _ensembles(study: Study, dataset: str, family: Family) -> Iterator[Ensemble]
         seeds = study.seed_list[start : start + block]
         members = [(setting, seed) for seed in seeds for setting in settings]
         hyperparameters = {name: tuple(setting[name] for setting, _ in members) for name in family.hyperparameters}
-        key = content_key(TRAINING, dataset, family.family, hyperparameters, [seed for _, seed in members], how)
+        options = [family.options] if family.options else []  # keys of families without are those of earlier versions
+        trained = (dataset, family.family, hyperparameters, [seed for _, seed in members], how, *options)
+        key = content_key(TRAINING, *trained)
         models = tuple(
             _model(study, key, number, dataset, family, setting, seed) for number, (setting, seed) in enumerate(members)
         )
@@ -246,6 +250,7 @@ def _ensembles(study: Study, dataset: str, family: Family) -> Iterator[Ensemble]
             hyperparameters=hyperparameters,
             members=models,
             elsewhere=elsewhere,
+            options=family.options,
         )
 
 

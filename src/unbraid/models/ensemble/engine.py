@@ -4,41 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.distributions import Independent, Normal
 
-from unbraid.models.ensemble.losses import LOSSES, LossInputs, discriminator_step_loss
-from unbraid.models.ensemble.networks import NEVER, EnsembleVAE
+from unbraid.models.ensemble.families import build_network
+from unbraid.models.ensemble.networks import NEVER, EnsembleVAE, StepInputs
 from unbraid.models.ensemble.settings import Settings
-from unbraid.models.ensemble.source import Batches, as_numbers
-from unbraid.models.ensemble.streams import Purpose, normal, random_rows, uniform
+from unbraid.models.ensemble.source import Batches
+from unbraid.models.ensemble.streams import Purpose, normal, uniform
 from unbraid.models.objectives import factor_prior
 
 #: Adam's, of the models (Table D.4) and of the discriminators (Table D.5).
 BETAS, DISCRIMINATOR_BETAS, EPSILON = (0.9, 0.999), (0.5, 0.9), 1e-8
 #: Steps before one is recorded as a CUDA graph, so that nothing is set up inside it.
 N_WARM_UP = 3
-
-
-class StepInputs(NamedTuple):
-    """Tensors that change from step to step.
-
-    Attributes:
-        step: Steps made before.
-        x: Data, ``[n_models, n, *shape]``, bytes or numbers.
-        noise: Standard normal, of the shape of the codes.
-        prior_mean: Of the codes.
-        keys: Random numbers that shuffle the codes for a discriminator.
-    """
-
-    step: Tensor
-    x: Tensor
-    noise: Tensor
-    prior_mean: Tensor
-    keys: Tensor
 
 
 Objective = Callable[[StepInputs], tuple[Tensor, Tensor]]
@@ -62,7 +43,7 @@ class EnsembleEngine:
     ) -> None:
         self.settings, self.source, self.device = settings, source, device
         with torch.device(device):
-            self.network = EnsembleVAE(settings)
+            self.network = build_network(settings)
         self.seeds = torch.tensor(settings.seeds, device=device)
         self.hyperparameters = {name: torch.tensor(values, device=device) for name, values in settings.hyperparameters}
         on_gpu = torch.device(device).type == "cuda"
@@ -111,43 +92,26 @@ class EnsembleEngine:
 
     def objective(self, inputs: StepInputs) -> tuple[Tensor, Tensor]:
         """Return the objective, a single number, and total loss, distortion and rate of each member."""
-        x = as_numbers(inputs.x)
-        posterior = self.network.encode(x)
-        z = posterior.mean + posterior.stddev * inputs.noise
-        discriminator = self.network.discriminator
-        codes = z.to(self.network.precision)
-        prior = Normal(inputs.prior_mean, torch.ones_like(inputs.prior_mean), validate_args=False)
-        at = LossInputs(
-            step=inputs.step,
-            n_rows=self.settings.n_rows,
-            x=x,
-            posterior=posterior,
-            prior=Independent(prior, 1, validate_args=False),
-            z=z,
-            likelihood=self.network.decode(z),
-            hyperparameters=self.hyperparameters,
-            log_ratio=None if discriminator is None else discriminator(codes, frozen=True),
-        )
-        loss = LOSSES[self.settings.model](at)
-        total = loss.total.sum()
-        if discriminator is not None:
-            total = total + discriminator_step_loss(discriminator, codes, inputs.keys).sum()
+        total, loss = self.network.objective(inputs, self.hyperparameters)
         return total, torch.stack(loss).detach()
 
     def _inputs(self) -> StepInputs:
         settings, seeds = self.settings, self.seeds
         codes = (settings.batch_size, settings.n_codes)
-        rows = random_rows(seeds, self.step, settings.n_rows, settings.batch_size)
-        noise = normal(seeds, Purpose.CODES, self.step, codes)
-        prior_mean = torch.zeros_like(noise)
+        rows, kind = self.source.draw(seeds, self.step, settings.batch_size, self.hyperparameters.get("rest"))
+        noise = normal(seeds, Purpose.CODES, self.step, (settings.batch_size, settings.n_noise))
+        labels = self.source.labels(rows) if settings.labels or settings.places else kind.new_zeros(*rows.shape, 0)
+        prior_mean = torch.zeros_like(noise[..., : settings.n_codes])
         if settings.places:
-            prior_mean = factor_prior(self.source.factors(rows), settings.places, settings.n_codes).mean
+            prior_mean = factor_prior(labels, settings.places, settings.n_codes).mean
         return StepInputs(
             step=torch.tensor(float(self.step), device=self.device),
             x=self.source.batch(rows),
             noise=noise,
             prior_mean=prior_mean,
             keys=uniform(seeds, Purpose.SHUFFLE, self.step, codes) if settings.has_discriminator else noise,
+            labels=labels,
+            kind=kind,
         )
 
     def make_step(self, inputs: StepInputs, objective: Objective) -> Tensor:

@@ -19,6 +19,7 @@ from unbraid._base.files import write_text
 from unbraid._base.memory import available_bytes, size_text
 from unbraid.models.ensemble.checkpoint import FILE_NAME, check_same
 from unbraid.models.ensemble.engine import EnsembleEngine
+from unbraid.models.ensemble.plan import RandomRows
 from unbraid.models.ensemble.settings import Settings
 
 #: Share of the free memory that the estimate may reach; the rest is for fragmentation in the allocators.
@@ -72,8 +73,12 @@ class _NoData:
     def batch(self, rows: Tensor) -> Tensor:
         return torch.empty(*rows.shape, *self.settings.shape, device="meta")
 
-    def factors(self, rows: Tensor) -> Tensor:
-        return torch.empty(*rows.shape, len(self.settings.places), dtype=torch.int64, device="meta")
+    def labels(self, rows: Tensor) -> Tensor:
+        n_labels = len(self.settings.labels) or len(self.settings.places)
+        return torch.empty(*rows.shape, n_labels, dtype=torch.int64, device="meta")
+
+    def draw(self, seeds: Tensor, step: int, count: int, rest: Tensor | None) -> tuple[Tensor, Tensor]:
+        return RandomRows(self.settings.n_rows).draw(seeds, step, count, rest)
 
 
 class _Alive(TorchDispatchMode):  # type: ignore[no-untyped-call]

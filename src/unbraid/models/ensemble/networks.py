@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,30 +13,59 @@ from torch.distributions import Bernoulli, Distribution, Independent, Normal
 from torch.nn.functional import leaky_relu, relu
 
 from unbraid.models.ensemble.layers import Convolution, Dense, OddConvolution, OddUpconvolution, Upconvolution
+from unbraid.models.ensemble.losses import LOSSES, LossInputs, discriminator_step_loss
 from unbraid.models.ensemble.settings import Settings
+from unbraid.models.ensemble.source import as_numbers
 from unbraid.models.ensemble.streams import Purpose, uniform
+from unbraid.models.objectives import Loss
 
 #: Instead of the step at which a member diverged, for one that did not.
 NEVER = -1
 MAX_HALVINGS, SMALLEST_SIDE = 4, 4
 
 
+class StepInputs(NamedTuple):
+    """Tensors that change from step to step.
+
+    Attributes:
+        step: Steps made before.
+        x: Data, ``[n_models, n, *shape]``, bytes or numbers.
+        noise: Standard normal, one number for each code, of both layers where there are two.
+        prior_mean: Of the codes.
+        keys: Random numbers that shuffle the codes for a discriminator.
+        labels: That the model reads, ``[n_models, n, n_labels]``, below 0 where unknown.
+        kind: Of the batch of each model: which factor varies, where one does.
+    """
+
+    step: Tensor
+    x: Tensor
+    noise: Tensor
+    prior_mean: Tensor
+    keys: Tensor
+    labels: Tensor
+    kind: Tensor
+
+
 class EnsembleVAE(nn.Module):
     """Encoders and decoders that fit each other, one pair for each seed.
 
-    Data are ``[n_models, n, *shape]``; codes ``[n_models, n, n_codes]``.
+    Data are ``[n_models, n, *shape]``; codes ``[n_models, n, n_codes]``. A family with other networks, or with another
+    way from data to a loss, is a subclass in ``families/``.
     """
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
         self.settings = settings
-        sizes = len(settings.seeds), settings.shape, settings.n_codes, settings.width
-        is_conv, given = settings.network == "conv", settings.convolutions
-        self.encoder = ConvolutionalEncoder(*sizes, given) if is_conv else DenseEncoder(*sizes)
-        self.decoder = ConvolutionalDecoder(*sizes, given) if is_conv else DenseDecoder(*sizes)
-        discriminator = (sizes[0], settings.n_codes, settings.discriminator_width)
-        self.discriminator = Discriminator(*discriminator) if settings.has_discriminator else None
+        self.build()
         draw_weights(self, torch.tensor(settings.seeds))
+
+    def build(self) -> None:
+        """Make the networks; their weights are drawn later."""
+        settings = self.settings
+        self.encoder: nn.Module = make_encoder(settings)
+        self.decoder: nn.Module = make_decoder(settings)
+        discriminator = (len(settings.seeds), settings.n_codes, settings.discriminator_width)
+        self.discriminator = Discriminator(*discriminator) if settings.has_discriminator else None
 
     @property
     def precision(self) -> torch.dtype:
@@ -49,7 +79,7 @@ class EnsembleVAE(nn.Module):
     def only(self, members: Sequence[int]) -> EnsembleVAE:
         """Return some of the networks, as they are."""
         chosen = torch.as_tensor(members)
-        part = EnsembleVAE(self.settings.only(members))
+        part = type(self)(self.settings.only(members))
         part.load_state_dict({name: value[chosen.to(value.device)] for name, value in self.state_dict().items()})
         return part.to(next(self.parameters()).device)
 
@@ -60,18 +90,88 @@ class EnsembleVAE(nn.Module):
         whole.load_state_dict({name: torch.cat([state[name] for state in states]) for name in states[0]})
         return whole
 
-    def encode(self, x: Tensor) -> Distribution:
-        r"""Return the posteriors :math:`q(z \mid x)`: independent Gaussians."""
-        mean, log_scale = self.encoder(x.to(self.precision)).float().chunk(2, dim=-1)
-        return Independent(Normal(mean, log_scale.exp(), validate_args=False), 1, validate_args=False)
+    def encode(self, x: Tensor, context: Tensor | None = None) -> Distribution:
+        r"""Return the posteriors :math:`q(z \mid x)`: independent Gaussians.
 
-    def decode(self, z: Tensor) -> Distribution:
+        Args:
+            x: Data.
+            context: A label that rows are encoded with, ``[n_models, n]``, for a model that needs one.
+        """
+        return gaussians(*self.posterior_parameters(x, context))
+
+    def posterior_parameters(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return means and log-deviations of the posteriors."""
+        mean, log_scale = self.encoder(x.to(self.precision)).float().chunk(2, dim=-1)
+        return mean, log_scale
+
+    def decode(self, z: Tensor, context: Tensor | None = None) -> Distribution:
         r"""Return the likelihoods :math:`p(x \mid z)`: for each pixel its chance, or Gaussians of variance 1."""
-        found = self.decoder(z.to(self.precision)).float()
+        return self.likelihood(self.decoder(z.to(self.precision)).float())
+
+    def likelihood(self, found: Tensor) -> Distribution:
+        """Return the distribution of data that logits, or means, stand for."""
         n_axes = len(self.settings.shape)
         if self.settings.likelihood == "bernoulli":
             return Independent(Bernoulli(logits=found, validate_args=False), n_axes, validate_args=False)
         return Independent(Normal(found, torch.ones_like(found), validate_args=False), n_axes, validate_args=False)
+
+    def logits(self, role: str, mean: Tensor) -> Tensor:
+        """Return the logits of a label that the model predicts from posterior means, ``[n_models, n, n_values]``.
+
+        Raises:
+            ValueError: The model predicts no such label.
+        """
+        raise ValueError(f"{self.settings.model} has no classifier of {role!r}.")
+
+    def objective(self, inputs: StepInputs, hyperparameters: Mapping[str, Tensor]) -> tuple[Tensor, Loss]:
+        """Return the number to minimise, summed over members, and total, distortion and rate of each member."""
+        x = as_numbers(inputs.x)
+        posterior = self.encode(x)
+        z = posterior.mean + posterior.stddev * inputs.noise
+        codes = z.to(self.precision)
+        prior = Normal(inputs.prior_mean, torch.ones_like(inputs.prior_mean), validate_args=False)
+        at = LossInputs(
+            step=inputs.step,
+            n_rows=self.settings.n_rows,
+            x=x,
+            posterior=posterior,
+            prior=Independent(prior, 1, validate_args=False),
+            z=z,
+            likelihood=self.decode(z),
+            hyperparameters=hyperparameters,
+            log_ratio=None if self.discriminator is None else self.discriminator(codes, frozen=True),
+        )
+        loss = LOSSES[self.settings.model](at)
+        total = loss.total.sum()
+        if self.discriminator is not None:
+            total = total + discriminator_step_loss(self.discriminator, codes, inputs.keys).sum()
+        return total, loss
+
+
+def make_encoder(settings: Settings, *, n_codes: int | None = None, n_more: int = 0) -> nn.Module:
+    """Return the encoder of a picture or a vector.
+
+    Args:
+        settings: Sizes of the networks.
+        n_codes: Codes that it gives, those of the settings by default.
+        n_more: Channels, or numbers, of a row beside its data.
+    """
+    sizes = n_codes or settings.n_codes, settings.width
+    shape = (settings.shape[0] + n_more, *settings.shape[1:])
+    if settings.network == "conv":
+        return ConvolutionalEncoder(len(settings.seeds), shape, *sizes, settings.convolutions)
+    return DenseEncoder(len(settings.seeds), (math.prod(settings.shape) + n_more,), *sizes)
+
+
+def make_decoder(settings: Settings, *, n_more: int = 0) -> nn.Module:
+    """Return the decoder of codes and ``n_more`` numbers beside them."""
+    sizes = len(settings.seeds), settings.shape, settings.n_codes + n_more, settings.width
+    return ConvolutionalDecoder(*sizes, settings.convolutions) if settings.network == "conv" else DenseDecoder(*sizes)
+
+
+def gaussians(mean: Tensor, log_scale: Tensor) -> Distribution:
+    """Return independent Gaussians over the last axis."""
+    return Independent(Normal(mean, log_scale.exp(), validate_args=False), 1, validate_args=False)
 
 
 class ConvolutionalEncoder(nn.Module):

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid.models.families import HYPERPARAMETERS
+from unbraid.models.families import HYPERPARAMETERS, ONE_FACTOR_FAMILY
 
 #: Of Table D.3 of Locatello et al. (2019).
 DISCRIMINATOR_WIDTH = 1000
@@ -28,6 +28,9 @@ class Settings:
         seeds: One for each member.
         hyperparameters: For each hyperparameter that the model has, its name and one number for each member.
         places: For a prior that depends on the factors, the prior mean of each value of each factor.
+        labels: For each label that the model reads its role, its factor, and the number of its values.
+        labelled: Share of the rows whose target the model sees.
+        blocks: Names and sizes of the groups of codes that have a job each, in order.
         network: ``"conv"`` or ``"mlp"``.
         likelihood: ``"bernoulli"`` or ``"gaussian"``.
         n_codes: Dimensions of the codes.
@@ -47,6 +50,9 @@ class Settings:
     seeds: tuple[int, ...]
     hyperparameters: tuple[tuple[str, tuple[float, ...]], ...] = ()
     places: tuple[tuple[float, ...], ...] = ()
+    labels: tuple[tuple[str, str, int], ...] = ()
+    labelled: float = 1.0
+    blocks: tuple[tuple[str, int], ...] = ()
     network: str = "conv"
     likelihood: str = "bernoulli"
     n_codes: int = 10
@@ -73,6 +79,10 @@ class Settings:
         if list(self.milestones) != sorted(set(self.milestones)) or any(step < 1 for step in self.milestones):
             raise ValueError(f"milestones must be rising numbers of steps from 1 on, got {list(self.milestones)}.")
 
+        if self.blocks and sum(size for _, size in self.blocks) != self.n_codes:
+            sizes = ", ".join(f"{name} {size}" for name, size in self.blocks)
+            raise ValueError(f"blocks must add up to n_codes, {self.n_codes}, got {sizes}; leave out n_codes.")
+
     def learning_rate_at(self, step: int) -> float:
         """Return the learning rate after ``step`` steps."""
         n_passed = sum(step >= milestone for milestone in self.milestones)
@@ -82,6 +92,33 @@ class Settings:
     def has_discriminator(self) -> bool:
         """Whether the model comes with a discriminator."""
         return self.model == "factor_vae"
+
+    @property
+    def context(self) -> str:
+        """The factor whose value a row is encoded and decoded with; empty for a model that needs none."""
+        return next((factor for role, factor, _ in self.labels if self.model == "vfae" and role == "s"), "")
+
+    @property
+    def n_noise(self) -> int:
+        """Random numbers of a row at each step: one for each code, of both layers where there are two."""
+        return 2 * self.n_codes if self.model == "vfae" else self.n_codes
+
+    @property
+    def has_one_factor_batches(self) -> bool:
+        """Whether the rows of a batch differ in one factor only."""
+        return self.model == ONE_FACTOR_FAMILY
+
+    def n_values(self, role: str) -> int:
+        """Return how many values a label has."""
+        return next(n_values for name, _, n_values in self.labels if name == role)
+
+    def block_columns(self) -> dict[str, list[int]]:
+        """Return the columns of each block of codes; nothing for a model without blocks."""
+        found, start = {}, 0
+        for name, size in self.blocks:
+            found[name] = list(range(start, start + size))
+            start += size
+        return found
 
     def only(self, members: Sequence[int]) -> Settings:
         """Return the settings of some members."""

@@ -1,4 +1,4 @@
-"""Rows of data for all members of an ensemble, kept on the device where they fit."""
+"""Rows of data and their labels for all members of an ensemble, kept on the device where they fit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from unbraid._base.arrays import AnyArray, IntArray
+from unbraid.models.ensemble.plan import BatchPlan, RandomRows
 
 if TYPE_CHECKING:
     from unbraid.data import FactorDataset
@@ -31,8 +32,11 @@ class Batches(Protocol):
     def batch(self, rows: Tensor) -> Tensor:
         """Return rows ``[n_models, n]`` as data ``[n_models, n, *shape]``."""
 
-    def factors(self, rows: Tensor) -> Tensor:
-        """Return the factors of rows, ``[n_models, n, n_factors]``."""
+    def labels(self, rows: Tensor) -> Tensor:
+        """Return the labels of rows, ``[n_models, n, n_labels]``, counted from 0, or below 0 for an unknown one."""
+
+    def draw(self, seeds: Tensor, step: int, count: int, rest: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the rows of a batch for each model, and the kind of each batch; see :class:`BatchPlan`."""
 
 
 class BatchSource:
@@ -46,6 +50,8 @@ class BatchSource:
         device: Where batches are wanted.
         memory: Bytes that the data may take there; larger data stay where they are and are fetched at each step.
         rounded: Whether pictures that fit as bytes only are rounded; by default on a GPU.
+        labels: Of every row, ``(n_rows, n_labels)``; by default, all factors of the data set.
+        plan: How rows of a batch are drawn; by default at random.
     """
 
     def __init__(
@@ -55,6 +61,8 @@ class BatchSource:
         device: str = "cpu",
         memory: int = MOST_MEMORY["cpu"],
         rounded: bool | None = None,
+        labels: IntArray | None = None,
+        plan: BatchPlan | None = None,
     ) -> None:
         self.data, self.device = data, device
         self._may_round = torch.device(device).type == "cuda" if rounded is None else rounded
@@ -63,7 +71,9 @@ class BatchSource:
             raise ValueError("data must have at least one row, got 0.")
         first = self._fetch(np.arange(min(self.n_rows, N_FINGERPRINT)))
         self.shape = tuple(int(side) for side in first.shape[1:])
-        self._factors: Tensor | None = None
+        self.plan = plan or RandomRows(self.n_rows)
+        self._given = labels
+        self._labels: Tensor | None = None
         self.resident = self._copied(memory, as_bytes=_are_bytes(torch.as_tensor(first)))
 
     def describe(self) -> str:
@@ -71,7 +81,10 @@ class BatchSource:
         rows = np.linspace(0, self.n_rows - 1, num=min(self.n_rows, N_FINGERPRINT)).astype(int)
         digest = hashlib.sha256(np.ascontiguousarray(self._fetch(rows), dtype=np.float32).tobytes()).hexdigest()
         kind = "array" if isinstance(self.data, np.ndarray) else type(self.data).__name__
-        return f"{kind} {digest[:12]}"
+        if self._given is None:
+            return f"{kind} {digest[:12]}"
+        of_labels = hashlib.sha256(np.ascontiguousarray(self._given).tobytes()).hexdigest()
+        return f"{kind} {digest[:12]} labels {of_labels[:12]}"
 
     def batch(self, rows: Tensor) -> Tensor:
         """Return rows ``[n_models, n]`` as data ``[n_models, n, *shape]``, bytes or float32."""
@@ -80,14 +93,22 @@ class BatchSource:
         found = torch.as_tensor(self._fetch(rows.flatten().cpu().numpy()))
         return found.to(self.device).reshape(*rows.shape, *self.shape)
 
-    def factors(self, rows: Tensor) -> Tensor:
-        """Return the factors of rows, ``[n_models, n, n_factors]``."""
+    def labels(self, rows: Tensor) -> Tensor:
+        """Return the labels of rows, ``[n_models, n, n_labels]``, counted from 0, or below 0 for an unknown one."""
+        if self._labels is None:
+            self._labels = torch.as_tensor(self._all_labels(), dtype=torch.int64, device=self.device)
+        return self._labels[rows]
+
+    def draw(self, seeds: Tensor, step: int, count: int, rest: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the rows of a batch for each model, and the kind of each batch."""
+        return self.plan.draw(seeds, step, count, rest)
+
+    def _all_labels(self) -> IntArray:
+        if self._given is not None:
+            return self._given
         if isinstance(self.data, np.ndarray):
             raise ValueError("data must be a data set with factors for this model, got an array.")
-        if self._factors is None:
-            found = np.asarray(self.data.factors(np.arange(self.n_rows)))
-            self._factors = torch.as_tensor(found, dtype=torch.int64, device=self.device)
-        return self._factors[rows]
+        return np.asarray(self.data.factors(np.arange(self.n_rows)))
 
     def _fetch(self, rows: IntArray) -> AnyArray:
         found = np.asarray(self.data[rows] if isinstance(self.data, np.ndarray) else self.data.observations(rows))

@@ -28,6 +28,8 @@ class Purpose(IntEnum):
     CODES = 2
     SHUFFLE = 3
     ENCODING = 4
+    KIND = 5
+    PLACES = 6
 
 
 def random_rows(seeds: Tensor, step: int, n_rows: int, count: int) -> Tensor:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.distributions import Bernoulli
 
-from unbraid._base.arrays import AnyArray, FloatArray
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid.models.ensemble.checkpoint import load_checkpoint
+from unbraid.models.ensemble.families import build_network, network_class
 from unbraid.models.ensemble.memory import load_layout
 from unbraid.models.ensemble.networks import NEVER, EnsembleVAE
 from unbraid.models.ensemble.settings import Settings
@@ -81,16 +82,19 @@ class TrainedEnsemble:
         self._check_trained()
         return MeanDecoder(self.network)
 
-    def encode(self, x: AnyArray, *, sample: bool = False, seed: int = 0, first_row: int = 0) -> FloatArray:
+    def encode(
+        self, x: AnyArray, *, context: IntArray | None = None, sample: bool = False, seed: int = 0, first_row: int = 0
+    ) -> FloatArray:
         """Return the codes of data for every member, ``(n_models, n, n_codes)``.
 
         Args:
             x: Data, ``(n, *shape)``, numbers or bytes.
+            context: The label of each row that VFAE encodes with, counted from 0; other models have none.
             sample: Draw from the posterior instead of taking its mean.
             seed: Of that draw.
             first_row: Number of the first row; a draw depends on the row's number and not on who encodes it with which.
         """
-        mean, deviation = self.posterior(x)
+        mean, deviation = self.posterior(x, context=context)
         if not sample:
             return mean
         noise = self._noise(seed, first_row, len(x)).double().cpu().numpy()
@@ -98,10 +102,11 @@ class TrainedEnsemble:
         return drawn
 
     @torch.no_grad()
-    def posterior(self, x: AnyArray) -> tuple[FloatArray, FloatArray]:
+    def posterior(self, x: AnyArray, *, context: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return means and deviations of the posteriors of data, each ``(n_models, n, n_codes)``."""
         self._check_trained()
         settings = self.settings
+        given = self._checked_context(context, len(x))
         if tuple(x.shape[1:]) != settings.shape:
             raise ValueError(
                 f"data must have rows of shape {settings.shape}, as in training, got {tuple(x.shape[1:])}."
@@ -109,19 +114,69 @@ class TrainedEnsemble:
         found = np.empty((2, len(self), len(x), settings.n_codes))
         for start in range(0, len(x), step := max(1, ROWS_AT_ONCE // len(self))):
             rows = as_numbers(torch.as_tensor(np.ascontiguousarray(x[start : start + step])).to(self.device)).float()
-            posterior = self.network.encode(rows.expand(len(self), *rows.shape))
+            beside = None if given is None else given[start : start + step].expand(len(self), -1)
+            posterior = self.network.encode(rows.expand(len(self), *rows.shape), beside)
             found[0, :, start : start + step] = posterior.mean.cpu()
             found[1, :, start : start + step] = posterior.stddev.cpu()
         return found[0], found[1]
 
     @torch.no_grad()
-    def decode(self, codes: FloatArray) -> NDArray[np.float32]:
-        """Return the mean data of codes ``(n_models, n, n_codes)``, ``(n_models, n, *shape)``."""
+    def decode(self, codes: FloatArray, *, context: IntArray | None = None) -> NDArray[np.float32]:
+        """Return the mean data of codes ``(n_models, n, n_codes)``, ``(n_models, n, *shape)``.
+
+        Args:
+            codes: Of every member.
+            context: The label of each row that VFAE decodes with, counted from 0; by default 0 for all rows.
+        """
         self._check_trained()
         given = torch.as_tensor(codes, dtype=torch.float32, device=self.device)
+        n_rows = given.shape[1]
+        beside = self._checked_context(np.zeros(n_rows, dtype=int) if context is None else context, n_rows)
         step = max(1, ROWS_AT_ONCE // len(self))
-        parts = [mean_of(self.network, part).cpu() for part in torch.split(given, step, dim=1)]
+        parts = []
+        for start in range(0, n_rows, step):
+            some = None if beside is None else beside[start : start + step].expand(len(self), -1)
+            parts.append(mean_of(self.network, given[:, start : start + step], some).cpu())
         return cast("NDArray[np.float32]", torch.cat(parts, dim=1).numpy())
+
+    @torch.no_grad()
+    def classify(self, x: AnyArray, *, label: str = "y", context: IntArray | None = None) -> FloatArray:
+        """Return the probability of each value of a label that the model predicts, ``(n_models, n, n_values)``.
+
+        Args:
+            x: Data, ``(n, *shape)``, numbers or bytes.
+            label: Role of the label: ``"y"``, or ``"d"`` of DIVA.
+            context: As in :meth:`encode`.
+
+        Raises:
+            ValueError: A model without such a classifier.
+        """
+        means = self.encode(x, context=context)
+        given = torch.as_tensor(means, dtype=torch.float32, device=self.device)
+        found: FloatArray = self.network.logits(label, given).softmax(dim=-1).double().cpu().numpy()
+        return found
+
+    def _checked_context(self, context: IntArray | None, n_rows: int) -> Tensor | None:
+        """Return the label that rows are encoded with, if the model needs one.
+
+        Raises:
+            ValueError: No label where one is needed, or labels that do not fit the rows.
+        """
+        settings = self.settings
+        if not settings.context:
+            return None
+        n_values = settings.n_values("s")
+        if context is None:
+            raise ValueError(
+                f"{settings.model} encodes a row with its value of {settings.context!r}; give context, the values of "
+                "the rows counted from 0."
+            )
+        found = np.asarray(context)
+        if found.shape != (n_rows,) or not np.issubdtype(found.dtype, np.integer):
+            raise ValueError(f"context must be {n_rows} whole numbers, one for each row, got shape {found.shape}.")
+        if n_rows and not 0 <= found.min() <= found.max() < n_values:
+            raise ValueError(f"context must be from 0 to {n_values - 1}, got {found.min()} to {found.max()}.")
+        return torch.as_tensor(found, dtype=torch.int64, device=self.device)
 
     def _check_trained(self) -> None:
         """Raise if a member diverged, as it has no codes."""
@@ -145,7 +200,7 @@ class TrainedEnsemble:
 
 
 class MeanDecoder(nn.Module):
-    """The decoder of an ensemble of one, without the axis of models and without noise."""
+    """The decoder of an ensemble of one, without the axis of models and without noise; VFAE's with context 0."""
 
     def __init__(self, network: EnsembleVAE) -> None:
         super().__init__()
@@ -153,12 +208,13 @@ class MeanDecoder(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         """Return the mean data of codes."""
-        return mean_of(self.network, z[None])[0]
+        first = torch.zeros(1, len(z), dtype=torch.int64, device=z.device)
+        return mean_of(self.network, z[None], first)[0]
 
 
-def mean_of(network: EnsembleVAE, z: Tensor) -> Tensor:
+def mean_of(network: EnsembleVAE, z: Tensor, context: Tensor | None = None) -> Tensor:
     """Return the mean of the likelihood: chances of pixels, or the middle of Gaussians."""
-    base: Any = cast(Any, network.decode(z)).base_dist
+    base: Any = cast(Any, network.decode(z, context)).base_dist
     return cast(Tensor, base.probs if isinstance(base, Bernoulli) else base.mean)
 
 
@@ -190,7 +246,7 @@ def _check_weights(folder: str | Path, settings: Settings, parts: Sequence[dict[
     try:
         sizes = [len(part["diverged"]) for part in parts]
         with torch.device("meta"):
-            first = EnsembleVAE(settings.only([0])).state_dict()
+            first = build_network(settings.only([0])).state_dict()
         wanted = {name: tuple(value.shape[1:]) for name, value in first.items()}
         fits = sum(sizes) == len(settings.seeds) and all(
             {name: tuple(value.shape[1:]) for name, value in part["network"].items()} == wanted
@@ -209,7 +265,7 @@ def _check_weights(folder: str | Path, settings: Settings, parts: Sequence[dict[
 
 def joined(settings: Settings, states: Sequence[dict[str, Any]], *, device: str) -> TrainedEnsemble:
     """Return one ensemble of members whose states are in parts, with as much history as all parts have."""
-    network = EnsembleVAE.joined(settings, [state["network"] for state in states]).to(device).eval()
+    network = network_class(settings).joined(settings, [state["network"] for state in states]).to(device).eval()
     n_entries = min(len(state["history"]) for state in states)
     history = torch.cat([state["history"][:n_entries].cpu() for state in states], dim=-1)
     steps = torch.cat([state["diverged"].cpu() for state in states]).tolist()

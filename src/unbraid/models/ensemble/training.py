@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +10,14 @@ from unbraid._base.arrays import AnyArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.optional import torch_device
 from unbraid._base.progress import Show
+from unbraid.models.ensemble.labels import Labels, chosen_blocks, chosen_labels, label_columns
 from unbraid.models.ensemble.loop import Run, train_ensemble
 from unbraid.models.ensemble.memory import free_bytes
+from unbraid.models.ensemble.plan import OneFactorRows, plan_of
 from unbraid.models.ensemble.settings import DISCRIMINATOR_WIDTH, Settings, member_hyperparameters
 from unbraid.models.ensemble.source import MOST_MEMORY, BatchSource
 from unbraid.models.ensemble.trained import TrainedEnsemble
+from unbraid.models.families import LABEL_ROLES, ONE_FACTOR_FAMILY
 
 if TYPE_CHECKING:
     from unbraid.data import FactorDataset
@@ -31,7 +34,7 @@ def train_vaes(
     *,
     seeds: int | Sequence[int] = 0,
     n_steps: int = 300_000,
-    n_codes: int = N_CODES,
+    n_codes: int | None = None,
     width: int = 32,
     convolutions: Sequence[tuple[int, int]] = (),
     discriminator_width: int = DISCRIMINATOR_WIDTH,
@@ -41,6 +44,9 @@ def train_vaes(
     network: str | None = None,
     likelihood: str | None = None,
     places: Sequence[Sequence[float]] = (),
+    labels: Mapping[str, str] | Sequence[str] = (),
+    labelled: float = 1.0,
+    blocks: Mapping[str, int] | None = None,
     out: str | Path | None = None,
     checkpoint_every: int = 1000,
     tensorboard: str | Path | None = None,
@@ -57,12 +63,12 @@ def train_vaes(
 
     Args:
         model: ``"vae"``, ``"beta_vae"``, ``"annealed_vae"``, ``"factor_vae"``, ``"beta_tcvae"``, ``"dip_vae_i"``,
-            ``"dip_vae_ii"`` or ``"conditioned_vae"``.
+            ``"dip_vae_ii"`` or ``"conditioned_vae"``; or, with labels, ``"diva"``, ``"vfae"`` or ``"dc_ign"``.
         data: A data set with ``observations`` and ``factors`` by row, or an array with one row for each observation:
             pictures ``(n, channels, height, width)`` from 0 to 1 (or bytes), or vectors ``(n, n_numbers)``.
         seeds: One for each member.
         n_steps: Steps from the start; 300 000 for the published models.
-        n_codes: Dimensions of the codes.
+        n_codes: Dimensions of the codes, 10 by default.
         width: Channels of the first convolution; hidden layers have eight times as many units.
         convolutions: Channels and odd side of the kernel of each convolution, such as ``[(16, 7), (32, 3)]``, each
             with a step of 2; by default up to four with kernels of 4 by 4, as in the published models.
@@ -76,6 +82,11 @@ def train_vaes(
         likelihood: ``"bernoulli"``, for numbers from 0 to 1 and by default for pictures, or ``"gaussian"`` of variance
             1 (half the squared error), by default for vectors.
         places: For ``conditioned_vae``, the prior mean of each value of each factor; by default 2 apart.
+        labels: The factors that a model with labels reads. For ``diva`` and ``vfae`` by role, ``{"y": "digit", "d":
+            "angle"}``: target ``y``, and domain ``d`` or sensitive attribute ``s``; by default the first two factors.
+            For ``dc_ign`` the factors that get a code each; by default all but the first.
+        labelled: Share of the rows whose target ``diva`` and ``vfae`` see; a target below 0 is unknown in any case.
+        blocks: For ``diva``, the number of codes of each block, ``{"z_d": 4, "z_y": 4, "z_x": 2}``; by default thirds.
         out: Folder for checkpoints. A run that is there already goes on where it stopped, bit for bit on the same
             machine; one with other settings is refused.
         checkpoint_every: Steps between two checkpoints.
@@ -87,7 +98,8 @@ def train_vaes(
         progress: Show a progress bar on standard error, by default when that is a terminal; ``"lines"``: a line now and
             then.
         hyperparameters: Of the model: ``beta``; ``gamma``, ``capacity`` and ``capacity_steps``; ``off_diagonal`` and
-            ``diagonal``. One number, or one for each member.
+            ``diagonal``; ``alpha_y``, ``alpha_d`` and ``warm_up`` of ``diva``; ``alpha`` and ``mmd`` of ``vfae``;
+            ``invariance`` and ``rest`` of ``dc_ign``. One number, or one for each member.
 
     Returns:
         The trained models.
@@ -98,8 +110,9 @@ def train_vaes(
     """
     torch_device(device)
     numbers, columns = member_hyperparameters(model, hyperparameters, seeds)
-    most = MOST_MEMORY["cuda" if device.startswith("cuda") else "cpu"]
-    source = BatchSource(data, device=device, memory=min(most, free_bytes(device) // 2))
+    read = chosen_labels(model, data, labels)
+    chosen, n_codes = chosen_blocks(model, read, blocks or {}, n_codes, N_CODES)
+    source = _source(model, data, read, labelled, n_codes, device)
     is_picture = len(source.shape) == 3
     settings = Settings(
         model=model,
@@ -109,6 +122,9 @@ def train_vaes(
         seeds=numbers,
         hyperparameters=columns,
         places=_places(model, places, data, n_codes),
+        labels=read,
+        labelled=labelled,
+        blocks=chosen,
         network=network or ("conv" if is_picture else "mlp"),
         likelihood=likelihood or ("bernoulli" if is_picture else "gaussian"),
         n_codes=n_codes,
@@ -128,6 +144,36 @@ def train_vaes(
         progress=progress,
     )
     return train_ensemble(settings, source, run, device=device, at_once=at_once)
+
+
+def _source(
+    model: str, data: FactorDataset | AnyArray, read: Labels, labelled: float, n_codes: int, device: str
+) -> BatchSource:
+    """Return the source of batches of a model, with the labels that it reads and the plan of its batches.
+
+    Raises:
+        ValueError: Labels that do not fit the data, or codes that have nothing to vary with.
+    """
+    if labelled != 1 and not read:
+        raise ValueError(f"labelled is for {', '.join(LABEL_ROLES)}, got it for {model}.")
+    reserved = [factor for _, factor, _ in read] if model == ONE_FACTOR_FAMILY else []
+    plan = plan_of(data, len(data), reserved, device=device)
+    if isinstance(plan, OneFactorRows):
+        wanted = len(reserved) + plan.has_rest
+        if plan.has_rest and n_codes < wanted:
+            check_at_least("n_codes", n_codes, wanted)
+        if not plan.has_rest and n_codes > wanted:
+            raise ValueError(
+                f"n_codes must be {wanted} where {model} reserves a code for every factor, got {n_codes}: nothing is "
+                "left to vary; leave a factor out of labels, or give fewer codes."
+            )
+    return BatchSource(
+        data,
+        device=device,
+        memory=min(MOST_MEMORY["cuda" if device.startswith("cuda") else "cpu"], free_bytes(device) // 2),
+        labels=label_columns(model, data, read, labelled) if read else None,
+        plan=plan,
+    )
 
 
 def _places(

@@ -18,7 +18,7 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.optional import require
 from unbraid._version import __version__
 from unbraid.data import load_dataset
-from unbraid.models.encoding import CHUNK, drawn_rows, gaussian_rate
+from unbraid.models.encoding import CHUNK, context_of, drawn_rows, gaussian_rate
 from unbraid.study.plan import Ensemble, Model, Plan, model_row_key
 from unbraid.study.store import Store, factors_name, write_codes, write_factors
 from unbraid.study.table import MODEL, NO_FAILURE, Failure, FailureKind
@@ -91,7 +91,7 @@ class TrainJob:
         write_factors(self.store, factors_name(self.plan, name), dataset, rows)
         codes, rates = ((), ()) if trained is None else _encoded(trained, dataset, rows)
         for model, one, rate in zip(models, codes, rates, strict=True):
-            write_codes(self.store, model, one, rate)
+            write_codes(self.store, model, one, rate, trained.settings.block_columns())
 
     def _trained(self, dataset: Any) -> Any:
         from unbraid.models import train
@@ -112,6 +112,7 @@ class TrainJob:
                 checkpoint_every=max(CHECKPOINT_STEPS, round(CHECKPOINT_SHARE * how.n_steps)),
                 device=how.device,
                 progress=False,
+                **self.ensemble.options,
                 **self.ensemble.hyperparameters,
             )
 
@@ -162,7 +163,8 @@ def _encoded(trained: Any, dataset: Any, rows: IntArray) -> tuple[FloatArray, Fl
     rates = np.zeros((len(trained), trained.settings.n_codes))
     for start in range(0, len(rows), CHUNK):
         part = rows[start : start + CHUNK]
-        mean, deviation = trained.posterior(np.asarray(dataset.observations(part)))
+        context = context_of(trained, dataset, part)
+        mean, deviation = trained.posterior(np.asarray(dataset.observations(part)), context=context)
         codes[:, start : start + CHUNK] = mean
         rates += gaussian_rate(mean, deviation).sum(axis=1) / len(rows)
     return codes, rates

@@ -1,9 +1,4 @@
-"""VAE losses and independence penalties.
-
-Every loss is averaged over the last axis of a batch and keeps the axes before it, so that one call serves a single
-model (rows ``[n]``) or an ensemble (rows ``[n_models, n]``), whose hyperparameters may
-be tensors, one number for each model.
-"""
+"""VAE losses and independence penalties, without labels."""
 
 from __future__ import annotations
 
