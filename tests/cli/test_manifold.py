@@ -188,3 +188,19 @@ def test_bad_modules(capsys, tmp_path, monkeypatch, address, message):
     assert (code, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_some_latents_a_knee_and_a_bottleneck(capsys, tmp_path):
+    file = tmp_path / "model.py"
+    file.write_text(SOURCE, encoding="utf-8")
+    model = ["manifold", f"{file}:load", "--latent-dim", "3", "--samples", "300", "--dtype", "float64"]
+    code, out, err = run_cli(capsys, *model, "--latents", "0,2", "--bottleneck", "1,3")
+    assert code == 0, err
+    assert "2 of 2" in out
+    assert "after 1 latents, a fall of 1.10 nats" in out  # lengths 3 and 1
+    kept = [line.split() for line in out[out.index("latents kept") :].splitlines()[1:3]]
+    assert [line[0] for line in kept] == ["1", "3"]
+    assert float(kept[0][1]) == pytest.approx(0.5 * (1 + np.log(2 * np.pi)) + np.log(3), abs=1e-3)
+    assert float(kept[0][-1]) == pytest.approx(2**2 + 1, rel=0.3)
+    for bad in (["--latents", "3"], ["--latents", "a"], ["--bottleneck", "4"]):
+        assert run_cli(capsys, *model, *bad)[0] == 2

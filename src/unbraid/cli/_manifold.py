@@ -10,7 +10,7 @@ from unbraid._base.progress import bar_or_lines
 from unbraid._base.user_code import kept_apart, load_object
 from unbraid.cli._io import check_outputs, json_file, read_shape, say
 from unbraid.cli._table import print_rows
-from unbraid.manifold import ManifoldAnalysis
+from unbraid.manifold import Bottleneck, ManifoldAnalysis
 from unbraid.representation.files import read_npy
 
 #: More latents than any decoder has; where their number is not known, a partition must do with these.
@@ -27,8 +27,10 @@ def manifold(
     *,
     latent_dim: int | None = None,
     samples: int = 1000,
+    latents: str | None = None,
     partition: str | None = None,
     prior: Path | None = None,
+    bottleneck: str | None = None,
     image: str | None = None,
     top: int = 20,
     mode: Literal["auto", "forward", "reverse"] = "auto",
@@ -55,6 +57,8 @@ def manifold(
 
         unbraid manifold flow.py:load --latent-dim 784 --samples 200 --device cuda --report flow.html
 
+        unbraid manifold vae.py:decoder --latent-dim 10 --latents 0-3 --bottleneck 1-3
+
         unbraid manifold vae.py:decoder --latent-dim 4 --partition core=0-1,rest=2,3 --json -
 
     Parameters
@@ -65,10 +69,15 @@ def manifold(
         Number of latents of the decoder; not needed with `--prior`.
     samples
         Latent vectors to draw; 100 to 1000 are enough for most decoders.
+    latents
+        Numbers of the latents to measure, such as `0-9,12`; all by default. The cost falls with their number.
     partition
         Sets of latents to measure together, such as `core=0-9,rest=10-19`.
     prior
         Latent vectors to measure at, the rows of an `.npy` file; drawn from a standard normal by default.
+    bottleneck
+        Numbers of latents to keep, such as `1-5,10`: prints the nats that the most important latents keep, and the
+        squared distance of outputs from those with the other latents at their mean.
     image
         Shape of an image, such as `28x28` or `3x64x64`, where outputs are flat.
     top
@@ -91,9 +100,11 @@ def manifold(
     """
     check_outputs((), json, report=report)
     shape = None if image is None else read_shape(image)
-    latents = None if prior is None else _read_prior(prior)
-    known = latent_dim if latents is None else latents.shape[-1] if latents.ndim else None
-    sets = None if partition is None else _sets(partition, MOST_LATENTS if known is None else known)
+    points = None if prior is None else _read_prior(prior)
+    known = latent_dim if points is None else points.shape[-1] if points.ndim else None
+    most = MOST_LATENTS if known is None else known
+    sets = None if partition is None else _sets(partition, most)
+    chosen = None if latents is None else _numbers("latents", latents, most)
     pictures = None
     with kept_apart("decoder"):
         _, model = load_object("decoder", decoder, make=True)
@@ -101,8 +112,9 @@ def manifold(
             model,
             latent_dim=latent_dim,
             n_samples=samples,
+            latents=chosen,
             partition=sets,
-            prior=latents,
+            prior=points,
             mode=mode,
             dtype=dtype,
             device=device,
@@ -110,11 +122,28 @@ def manifold(
             seed=seed,
             progress=bar_or_lines(),
         )
+        narrow = None
+        if bottleneck is not None:
+            narrow = measure.bottleneck(
+                model,
+                latent_dim=latent_dim,
+                keep=_numbers("bottleneck", bottleneck, most + 1),
+                n_samples=samples,
+                prior=points,
+                mode=mode,
+                dtype=dtype,
+                device=device,
+                memory=memory,
+                seed=seed,
+                progress=bar_or_lines(),
+            )
         if report is not None:
             pictures = measure.draw(
-                model, found, prior=latents, image_shape=shape, dtype=dtype, device=device, memory=memory, seed=seed
+                model, found, prior=points, image_shape=shape, dtype=dtype, device=device, memory=memory, seed=seed
             )
     _print(found, top, to_stdout=json == "-")
+    if narrow is not None:
+        _print_bottleneck(narrow, to_stdout=json == "-")
     _write(found, pictures, json_file(json), report)
 
 
@@ -125,6 +154,18 @@ def _print(found: ManifoldAnalysis, top: int, *, to_stdout: bool) -> None:
         print_analysis(found, top)
     for note in found.notes:
         say(f"note: {note}")
+
+
+def _print_bottleneck(found: Bottleneck, *, to_stdout: bool) -> None:
+    """Print what each number of latents keeps; to standard error where standard output has JSON."""
+    columns = zip(found.n_kept, found.entropy, found.entropy_error, found.squared_error, strict=True)
+    rows = [[str(kept), f"{nats:.3f} ± {error:.3f}", f"{distance:.4g}"] for kept, nats, error, distance in columns]
+    if to_stdout:
+        for row in rows:
+            say(f"kept {row[0]} latents: {row[1]} nats, squared distance {row[2]}")
+        return
+    print()
+    print_rows(["latents kept", "nats", "squared distance"], rows)
 
 
 def _write(found: ManifoldAnalysis, pictures: Any, target: Path | None, report: Path | None) -> None:
@@ -148,8 +189,10 @@ def print_analysis(found: ManifoldAnalysis, top: int) -> None:
         sizes = [len(members) for members in found.partition.sets]
         print_rows(["set", "latents", "entropy"], list(zip(found.partition.names, sizes, entropies, strict=True)))
         print()
+    turn = measure.knee(found.latent_entropy)
     headlines = [
         ["active latents", f"{found.n_active} of {found.latent_dim}"],
+        ["knee", "none" if turn is None else f"after {turn.n_before} latents, a fall of {turn.fall:.2f} nats"],
         ["effective dimension", f"{found.effective_dimension:.3f} ± {found.effective_dimension_error:.3f}"],
         ["total correlation", f"{found.total_correlation:.4f} ± {found.total_correlation_error:.4f} nats"],
         ["total correlation per latent", f"{found.total_correlation_per_latent:.4f} nats"],
@@ -172,14 +215,32 @@ def _sets(text: str, n_latents: int) -> dict[str, list[int]]:
     for part in text.split(","):
         before, equals, after = part.strip().rpartition("=")
         name = before if equals else name
-        first, dash, last = after.partition("-")
-        try:
-            members = range(int(first), int(last if dash else first) + 1)
-        except ValueError:
-            members = range(0)
+        members = _range(after)
         if not name or not members:
             raise ValueError(f"partition must be sets such as core=0-9,rest=10-19, got {part.strip()!r}.")
         if members[-1] >= n_latents:
             raise ValueError(f"partition must use latents 0 to {n_latents - 1}, got {members[-1]}.")
         sets.setdefault(name, []).extend(members)
     return sets
+
+
+def _numbers(argument: str, text: str, n_latents: int) -> list[int]:
+    """Read ``0-9,12``."""
+    found: list[int] = []
+    for part in text.split(","):
+        members = _range(part.strip())
+        if not members:
+            raise ValueError(f"{argument} must be numbers and ranges such as 0-9,12, got {part.strip()!r}.")
+        if members[-1] >= n_latents:
+            raise ValueError(f"{argument} must be from 0 to {n_latents - 1}, got {members[-1]}.")
+        found.extend(members)
+    return found
+
+
+def _range(text: str) -> range:
+    """Read ``3`` or ``3-5``; empty for anything else."""
+    first, dash, last = text.partition("-")
+    try:
+        return range(int(first), int(last if dash else first) + 1)
+    except ValueError:
+        return range(0)

@@ -5,11 +5,27 @@ from typing import TYPE_CHECKING
 from unbraid._base.lazy import public_names
 from unbraid.evidence.jacobians.priors import GaussianMixture
 from unbraid.manifold.analysis import analyze
+from unbraid.manifold.bottleneck import Bottleneck, bottleneck
 from unbraid.manifold.comparison import ManifoldComparison, compare
+from unbraid.manifold.density import log_density
+from unbraid.manifold.knee import Knee, knee
 from unbraid.manifold.pictures import draw
 from unbraid.manifold.result import DecoderPictures, ManifoldAnalysis
 
-__all__ = ["DecoderPictures", "GaussianMixture", "ManifoldAnalysis", "ManifoldComparison", "analyze", "compare", "draw"]
+__all__ = [
+    "Bottleneck",
+    "DecoderPictures",
+    "GaussianMixture",
+    "Knee",
+    "ManifoldAnalysis",
+    "ManifoldComparison",
+    "analyze",
+    "bottleneck",
+    "compare",
+    "draw",
+    "knee",
+    "log_density",
+]
 
 if not TYPE_CHECKING:
     __getattr__, _, _ = public_names(__name__, renamed={"Pictures": "DecoderPictures"})
