@@ -204,3 +204,44 @@ def test_some_latents_a_knee_and_a_bottleneck(capsys, tmp_path):
     assert float(kept[0][-1]) == pytest.approx(2**2 + 1, rel=0.3)
     for bad in (["--latents", "3"], ["--latents", "a"], ["--bottleneck", "4"]):
         assert run_cli(capsys, *model, *bad)[0] == 2
+
+
+TWO = """
+import torch
+
+first = torch.eye(4)[:, :2]
+angle = torch.tensor(0.4)
+second = torch.stack([angle.cos() * first[:, 0] + angle.sin() * first[:, 1], torch.eye(4)[:, 3]], dim=1)
+
+
+def a(z):
+    return z @ first.T
+
+
+def b(z):
+    return z @ second.T
+
+
+def encode(x):
+    return x @ second
+"""
+
+
+def test_two_decoders_are_compared(capsys, tmp_path):
+    file, page = tmp_path / "two.py", tmp_path / "two.html"
+    file.write_text(TWO, encoding="utf-8")
+    model = ["manifold", f"{file}:a", "--with", f"{file}:b", "--latent-dim", "2", "--samples", "10"]
+    code, out, err = run_cli(capsys, *model, "--partition", "x=0,y=1", "--with-partition", "u=0-1")
+    assert code == 0, err
+    first = next(line.split() for line in out.splitlines() if line.startswith("z0"))
+    assert first[2] == "z0"
+    assert float(first[3]) == pytest.approx(-np.log(np.sin(0.4)), abs=1e-3)
+    sets = {line.split()[0]: float(line.split()[1]) for line in out.splitlines() if line[:1] in ("x", "y")}
+    assert sets["x"] == pytest.approx(-np.log(np.sin(0.4)), abs=2e-3)
+    code, out, err = run_cli(capsys, *model, "--encoder", f"{file}:encode", "--json", "-", "--report", str(page))
+    assert code == 0, err
+    assert json.loads(out)["meta"]["at"] == "data"
+    assert "Cross mutual information" in page.read_text(encoding="utf-8")
+    for bad in (["--latents", "0"], ["--bottleneck", "1"]):
+        assert run_cli(capsys, *model, *bad)[0] == 2
+    assert run_cli(capsys, "manifold", f"{file}:a", "--latent-dim", "2", "--encoder", f"{file}:encode")[0] == 2

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from cyclopts import Parameter
 
 from unbraid import manifold as measure
@@ -10,7 +11,7 @@ from unbraid._base.progress import bar_or_lines
 from unbraid._base.user_code import kept_apart, load_object
 from unbraid.cli._io import check_outputs, json_file, read_shape, say
 from unbraid.cli._table import print_rows
-from unbraid.manifold import Bottleneck, ManifoldAnalysis
+from unbraid.manifold import Bottleneck, ManifoldAnalysis, ManifoldComparison
 from unbraid.representation.files import read_npy
 
 #: More latents than any decoder has; where their number is not known, a partition must do with these.
@@ -25,6 +26,9 @@ def manifold(
     decoder: str,
     /,
     *,
+    with_: Annotated[str | None, Parameter(name="--with")] = None,
+    encoder: str | None = None,
+    with_partition: str | None = None,
     latent_dim: int | None = None,
     samples: int = 1000,
     latents: str | None = None,
@@ -59,12 +63,22 @@ def manifold(
 
         unbraid manifold vae.py:decoder --latent-dim 10 --latents 0-3 --bottleneck 1-3
 
+        unbraid manifold truth.py:decoder --latent-dim 4 --with model.py:load --encoder model.py:encoder
+
         unbraid manifold vae.py:decoder --latent-dim 4 --partition core=0-1,rest=2,3 --json -
 
     Parameters
     ----------
     decoder
         The decoder, as `FILE.py:NAME`.
+    with_
+        A second decoder of the same data: prints which of its latents moves the data most nearly as each latent of
+        DECODER does, their mutual information, and that of sets with `--partition` and `--with-partition`.
+    encoder
+        With `--with`: the encoder of the second decoder, `FILE.py:NAME`, so that both are measured at the same data;
+        by default both get the same latents.
+    with_partition
+        With `--with`: sets of latents of the second decoder, as `--partition`.
     latent_dim
         Number of latents of the decoder; not needed with `--prior`.
     samples
@@ -99,6 +113,10 @@ def manifold(
         Write a self-contained HTML page: spectrum, pairs, and pictures of image decoders.
     """
     check_outputs((), json, report=report)
+    if with_ is None and (encoder is not None or with_partition is not None):
+        raise ValueError("encoder and with-partition are for two decoders; give the second with --with.")
+    if with_ is not None and (latents is not None or bottleneck is not None or image is not None):
+        raise ValueError("latents, bottleneck and image are for one decoder; leave them out, or --with.")
     shape = None if image is None else read_shape(image)
     points = None if prior is None else _read_prior(prior)
     known = latent_dim if points is None else points.shape[-1] if points.ndim else None
@@ -106,6 +124,32 @@ def manifold(
     sets = None if partition is None else _sets(partition, most)
     chosen = None if latents is None else _numbers("latents", latents, most)
     pictures = None
+    if with_ is not None:
+        both = None if with_partition is None else _sets(with_partition, MOST_LATENTS)
+        with kept_apart("decoder"):
+            _, first = load_object("decoder", decoder, make=True)
+            _, second = load_object("with", with_, make=True)
+            coder = None if encoder is None else load_object("encoder", encoder, make=False)[1]
+            across = measure.compare(
+                first,
+                second,
+                latent_dim=latent_dim,
+                n_samples=samples,
+                partition_a=sets,
+                partition_b=both,
+                encoder=coder,
+                prior=points,
+                mode=mode,
+                dtype=dtype,
+                device=device,
+                memory=memory,
+                seed=seed,
+                progress=bar_or_lines(),
+            )
+        _print_comparison(across, top, json)
+        if report is not None:
+            say(f"wrote {across.to_html(report)}")
+        return
     with kept_apart("decoder"):
         _, model = load_object("decoder", decoder, make=True)
         found = measure.analyze(
@@ -145,6 +189,38 @@ def manifold(
     if narrow is not None:
         _print_bottleneck(narrow, to_stdout=json == "-")
     _write(found, pictures, json_file(json), report)
+
+
+def _print_comparison(found: ManifoldComparison, top: int, json: str | None) -> None:
+    """Print the nearest latents, and sets where there are any; or everything as JSON."""
+    target = json_file(json)
+    if json == "-":
+        print(found.to_json())
+    else:
+        rows = [
+            [
+                f"z{latent}",
+                f"{row.entropy:.3f}",
+                "" if np.isnan(row.mutual_information) else f"z{row.nearest}",
+                "" if np.isnan(row.mutual_information) else f"{row.mutual_information:.3f} ± {row.error:.3f}",
+            ]
+            for latent, row in found.table().iterrows()
+        ]
+        print_rows(["latent", "entropy", "nearest of the other", "mutual information"], rows[:top])
+        if len(rows) > top:
+            print(f"... and {len(rows) - top} more")
+        if found.set_cross_mutual_information is not None:
+            print()
+            cells = [
+                [name, *(f"{value:.3f}" for value in values)]
+                for name, values in zip(found.partition_a.names, found.set_cross_mutual_information, strict=True)
+            ]
+            print_rows(["set", *found.partition_b.names], cells)
+    for note in found.notes:
+        say(f"note: {note}")
+    if target is not None:
+        found.to_json(target)
+        say(f"wrote {target}")
 
 
 def _print(found: ManifoldAnalysis, top: int, *, to_stdout: bool) -> None:
