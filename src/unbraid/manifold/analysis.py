@@ -137,8 +137,10 @@ def analyze(
     check_at_least("seed", seed, 0)
     if latents is not None and log_abs_det is not None:
         raise ValueError("log_abs_det is the volume of all latents; leave it out, or latents.")
-    how = {"mode": mode, "dtype": dtype, "device": device, "memory": memory}
-    source, drawn, chosen = _source(decoder, jacobians, latent_dim, latents, n_samples, prior, seed, **how)
+    how = {"mode": mode, "dtype": dtype, "device": device}
+    source, drawn, chosen = _source(
+        decoder, jacobians, latent_dim, latents, n_samples, prior, seed, memory=memory, how=how
+    )
     sets = partition_among(partition, chosen)
     volumes = None if log_abs_det is None else _own_volumes(log_abs_det, source, drawn)
     with track(-(-source.n_samples // source.chunk_size), progress, doing="analysing") as bar:
@@ -215,7 +217,7 @@ def _source(
     seed: int,
     *,
     memory: str | int,
-    **how: Any,
+    how: dict[str, Any],
 ) -> tuple[JacobianSource, Latents | None, IntArray]:
     if (decoder is None) == (jacobians is None):
         raise ValueError("give either a decoder or its jacobians, got both." if jacobians is not None else MISSING)

@@ -103,7 +103,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
         Reproduction(
             name="digits-flows",
             title="What GLOW-like, GIN, cINN and wavelet flows make of digits",
-            paper=f"{PAPER}, Figs. 4 and 5",
+            paper=f"{PAPER}, Figs. 4, 5 and E.2",
             cost="many minutes on a GPU, about one on a CPU with --quick; torch and zuko",
             run=digits_flows,
             checks=digits_checks,

@@ -286,7 +286,8 @@ def _across_sets(
     alone_a, alone_b = grams.log_volumes(cosine, first), grams.log_volumes(cosine, second)
     joint = grams.log_volumes(cosine, [[*s, *t] for s in first for t in second])
     together = joint.reshape(len(cosine), len(first), len(second))
-    return np.maximum(alone_a[:, :, None] + alone_b[:, None, :] - together, 0.0)
+    found: FloatArray = np.maximum(alone_a[:, :, None] + alone_b[:, None, :] - together, 0.0)
+    return found
 
 
 def _unit_columns(jacobian: Any, lengths: Any) -> FloatArray:
