@@ -245,3 +245,36 @@ def test_two_decoders_are_compared(capsys, tmp_path):
     for bad in (["--latents", "0"], ["--bottleneck", "1"]):
         assert run_cli(capsys, *model, *bad)[0] == 2
     assert run_cli(capsys, "manifold", f"{file}:a", "--latent-dim", "2", "--encoder", f"{file}:encode")[0] == 2
+
+
+CLASSES = """
+def by_class(z, labels):
+    return z * (1.0 + labels[:, None])
+
+
+def plain(z):
+    return z
+"""
+
+
+def test_classes_and_mixtures(capsys, tmp_path):
+    file, mixture = tmp_path / "classes.py", tmp_path / "mixture.npz"
+    file.write_text(CLASSES, encoding="utf-8")
+    options = ["--latent-dim", "2", "--samples", "5"]
+    code, out, err = run_cli(capsys, "manifold", f"{file}:by_class", *options, "--classes", "3")
+    assert code == 0, err
+    totals = [float(line.split()[2]) for line in out.splitlines()[1:4]]
+    unit = 0.5 * (1 + np.log(2 * np.pi))
+    assert totals == pytest.approx([2 * (unit + np.log(k)) for k in (1, 2, 3)], abs=1e-3)
+    np.savez(mixture, means=np.zeros((2, 2)), deviations=np.array([[1.0, 1.0], [4.0, 4.0]]), weights=np.array([3, 1]))
+    model = ["manifold", f"{file}:plain", *options, "--mixture", str(mixture)]
+    code, out, err = run_cli(capsys, *model, "--json", "-")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["shares"] == {"0": 0.75, "1": 0.25}
+    assert found["total_entropy"] == pytest.approx(2 * (unit + 0.25 * np.log(4)), abs=1e-5)
+    np.savez(tmp_path / "bad.npz", means=np.zeros((2, 2)))
+    (tmp_path / "broken.npz").write_bytes(b"PK not this")
+    for bad in (["--mixture", str(tmp_path / name)] for name in ("bad.npz", "broken.npz", "none.npz")):
+        assert run_cli(capsys, "manifold", f"{file}:plain", *options, *bad)[0] == 2
+    assert run_cli(capsys, *model, "--bottleneck", "1")[0] == 2

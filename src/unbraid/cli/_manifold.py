@@ -1,5 +1,7 @@
 """``unbraid manifold``."""
 
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +13,7 @@ from unbraid._base.progress import bar_or_lines
 from unbraid._base.user_code import kept_apart, load_object
 from unbraid.cli._io import check_outputs, json_file, read_shape, say
 from unbraid.cli._table import print_rows
-from unbraid.manifold import Bottleneck, ManifoldAnalysis, ManifoldComparison
+from unbraid.manifold import Bottleneck, ClassAnalysis, GaussianMixture, ManifoldAnalysis, ManifoldComparison
 from unbraid.representation.files import read_npy
 
 #: More latents than any decoder has; where their number is not known, a partition must do with these.
@@ -34,6 +36,8 @@ def manifold(
     latents: str | None = None,
     partition: str | None = None,
     prior: Path | None = None,
+    classes: int | None = None,
+    mixture: Path | None = None,
     bottleneck: str | None = None,
     image: str | None = None,
     top: int = 20,
@@ -63,6 +67,8 @@ def manifold(
 
         unbraid manifold vae.py:decoder --latent-dim 10 --latents 0-3 --bottleneck 1-3
 
+        unbraid manifold cinn.py:decode --latent-dim 784 --classes 10 --samples 50
+
         unbraid manifold truth.py:decoder --latent-dim 4 --with model.py:load --encoder model.py:encoder
 
         unbraid manifold vae.py:decoder --latent-dim 4 --partition core=0-1,rest=2,3 --json -
@@ -89,6 +95,13 @@ def manifold(
         Sets of latents to measure together, such as `core=0-9,rest=10-19`.
     prior
         Latent vectors to measure at, the rows of an `.npy` file; drawn from a standard normal by default.
+    classes
+        Number of classes of a decoder that takes latents and classes, `[rows]` counted from 0: each class is measured
+        with `--samples` latents, and the means over classes are printed.
+    mixture
+        An `.npz` file with `means` and `deviations`, `[components, latent-dim]`, and optional `weights`: latents of
+        each component are measured, as those of a GIN; with a decoder of latents and classes, component k belongs to
+        class k.
     bottleneck
         Numbers of latents to keep, such as `1-5,10`: prints the nats that the most important latents keep, and the
         squared distance of outputs from those with the other latents at their mean.
@@ -117,78 +130,85 @@ def manifold(
         raise ValueError("encoder and with-partition are for two decoders; give the second with --with.")
     if with_ is not None and (latents is not None or bottleneck is not None or image is not None):
         raise ValueError("latents, bottleneck and image are for one decoder; leave them out, or --with.")
+    if (classes is not None or mixture is not None) and (
+        with_ is not None or latents is not None or bottleneck is not None or prior is not None or report is not None
+    ):
+        raise ValueError(
+            "classes and mixture take none of with, latents, bottleneck, prior and report; leave them out."
+        )
     shape = None if image is None else read_shape(image)
     points = None if prior is None else _read_prior(prior)
     known = latent_dim if points is None else points.shape[-1] if points.ndim else None
     most = MOST_LATENTS if known is None else known
     sets = None if partition is None else _sets(partition, most)
     chosen = None if latents is None else _numbers("latents", latents, most)
-    pictures = None
+    keep = None if bottleneck is None else _numbers("bottleneck", bottleneck, most + 1)
+    place: dict[str, Any] = {"dtype": dtype, "device": device, "memory": memory, "seed": seed}
+    how: dict[str, Any] = {"latent_dim": latent_dim, "n_samples": samples, "mode": mode, "progress": bar_or_lines()}
+    how |= place
     if with_ is not None:
-        both = None if with_partition is None else _sets(with_partition, MOST_LATENTS)
+        others = None if with_partition is None else _sets(with_partition, MOST_LATENTS)
         with kept_apart("decoder"):
-            _, first = load_object("decoder", decoder, make=True)
-            _, second = load_object("with", with_, make=True)
-            coder = None if encoder is None else load_object("encoder", encoder, make=False)[1]
+            first, second = load_object("decoder", decoder, make=True)[1], load_object("with", with_, make=True)[1]
+            coder = None if encoder is None else load_object("encoder", encoder)[1]
             across = measure.compare(
-                first,
-                second,
-                latent_dim=latent_dim,
-                n_samples=samples,
-                partition_a=sets,
-                partition_b=both,
-                encoder=coder,
-                prior=points,
-                mode=mode,
-                dtype=dtype,
-                device=device,
-                memory=memory,
-                seed=seed,
-                progress=bar_or_lines(),
+                first, second, partition_a=sets, partition_b=others, encoder=coder, prior=points, **how
             )
         _print_comparison(across, top, json)
         if report is not None:
             say(f"wrote {across.to_html(report)}")
         return
+    if classes is not None or mixture is not None:
+        components = None if mixture is None else _read_mixture(mixture)
+        with kept_apart("decoder"):
+            _, model = load_object("decoder", decoder, make=True)
+            each = measure.analyze_classes(model, n_classes=classes, partition=sets, prior=components, **how)
+        _print_classes(each, top, json)
+        return
+    pictures, narrow = None, None
     with kept_apart("decoder"):
         _, model = load_object("decoder", decoder, make=True)
-        found = measure.analyze(
-            model,
-            latent_dim=latent_dim,
-            n_samples=samples,
-            latents=chosen,
-            partition=sets,
-            prior=points,
-            mode=mode,
-            dtype=dtype,
-            device=device,
-            memory=memory,
-            seed=seed,
-            progress=bar_or_lines(),
-        )
-        narrow = None
-        if bottleneck is not None:
-            narrow = measure.bottleneck(
-                model,
-                latent_dim=latent_dim,
-                keep=_numbers("bottleneck", bottleneck, most + 1),
-                n_samples=samples,
-                prior=points,
-                mode=mode,
-                dtype=dtype,
-                device=device,
-                memory=memory,
-                seed=seed,
-                progress=bar_or_lines(),
-            )
+        found = measure.analyze(model, latents=chosen, partition=sets, prior=points, **how)
+        if keep is not None:
+            narrow = measure.bottleneck(model, keep=keep, prior=points, **how)
         if report is not None:
-            pictures = measure.draw(
-                model, found, prior=points, image_shape=shape, dtype=dtype, device=device, memory=memory, seed=seed
-            )
+            pictures = measure.draw(model, found, prior=points, image_shape=shape, **place)
     _print(found, top, to_stdout=json == "-")
     if narrow is not None:
         _print_bottleneck(narrow, to_stdout=json == "-")
     _write(found, pictures, json_file(json), report)
+
+
+def _print_classes(found: ClassAnalysis, top: int, json: str | None) -> None:
+    """Print each class and the mean entropy of the latents; or everything as JSON."""
+    target = json_file(json)
+    if json == "-":
+        print(found.to_json())
+    else:
+        rows = [
+            [
+                name,
+                f"{share:.3f}",
+                f"{one.total_entropy:.3f} ± {one.total_entropy_error:.3f}",
+                f"{one.total_correlation:.4f} ± {one.total_correlation_error:.4f}",
+                f"{one.n_active} of {one.latent_dim}",
+                f"{one.effective_dimension:.3f}",
+            ]
+            for name, share, one in zip(found.names, found.shares, found.analyses, strict=True)
+        ]
+        header = ["class", "share", "total entropy", "total correlation", "active latents", "effective dimension"]
+        print_rows(header, rows)
+        print(
+            f"\nmean: total entropy {found.total_entropy:.3f}, total correlation {found.total_correlation:.4f} nats\n"
+        )
+        ranked = [[f"z{i}", f"{found.latent_entropy[i]:.3f}"] for i in found.order[:top]]
+        print_rows(["latent", "mean entropy"], ranked)
+    for name, one in zip(found.names, found.analyses, strict=True):
+        for note in one.notes:
+            say(f"note: class {name}: {note}")
+    if target is not None:
+        found.to_json(target)
+        say(f"wrote {target}")
 
 
 def _print_comparison(found: ManifoldComparison, top: int, json: str | None) -> None:
@@ -282,6 +302,19 @@ def _read_prior(path: Path) -> Any:
     if not path.is_file():
         raise ValueError(f"prior must be a .npy file, but there is no file {str(path)!r}.")
     return read_npy(path)
+
+
+def _read_mixture(path: Path) -> GaussianMixture:
+    if not path.is_file():
+        raise ValueError(f"mixture must be a .npz file, but there is no file {str(path)!r}.")
+    try:
+        with np.load(path, allow_pickle=False) as content:
+            parts = {name: np.asarray(content[name]) for name in content.files}
+    except (OSError, ValueError, zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+        raise ValueError(f"mixture {str(path)!r} cannot be read as an .npz file; save it again.") from error
+    if not {"means", "deviations"} <= set(parts):
+        raise ValueError(f"mixture must have means and deviations, got {', '.join(parts) or 'nothing'}.")
+    return GaussianMixture(parts["means"], parts["deviations"], parts.get("weights"))
 
 
 def _sets(text: str, n_latents: int) -> dict[str, list[int]]:

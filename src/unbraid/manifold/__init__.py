@@ -6,6 +6,7 @@ from unbraid._base.lazy import public_names
 from unbraid.evidence.jacobians.priors import GaussianMixture
 from unbraid.manifold.analysis import analyze
 from unbraid.manifold.bottleneck import Bottleneck, bottleneck
+from unbraid.manifold.classes import ClassAnalysis, analyze_classes
 from unbraid.manifold.comparison import ManifoldComparison, compare
 from unbraid.manifold.density import log_density
 from unbraid.manifold.knee import Knee, knee
@@ -14,12 +15,14 @@ from unbraid.manifold.result import DecoderPictures, ManifoldAnalysis
 
 __all__ = [
     "Bottleneck",
+    "ClassAnalysis",
     "DecoderPictures",
     "GaussianMixture",
     "Knee",
     "ManifoldAnalysis",
     "ManifoldComparison",
     "analyze",
+    "analyze_classes",
     "bottleneck",
     "compare",
     "draw",

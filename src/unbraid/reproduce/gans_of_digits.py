@@ -234,7 +234,9 @@ def _trained(digits: Digits, settings: GanSettings, seeds: range, *, device: str
 
 def _accuracies(ensemble: Any, digits: Digits, held_out: Digits) -> FloatArray:
     """Return the accuracy of each member on held-out digits, with its values matched on those it learned from."""
-    seen, new = (ensemble.encode(one.images[:, None])[..., :N_DIGITS].argmax(axis=-1) for one in (digits, held_out))
+    seen, new = (
+        ensemble.encode(np.array(one.images)[:, None])[..., :N_DIGITS].argmax(axis=-1) for one in (digits, held_out)
+    )
     matched = [matched_classes(values, digits.labels) for values in seen]
     return np.array([(of[values] == held_out.labels).mean() for of, values in zip(matched, new, strict=True)])
 
