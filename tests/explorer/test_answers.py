@@ -133,3 +133,17 @@ def test_the_report_type_is_accepted_as_it_is(example_report):
     assert open_session([example_report], OpeningOptions()).about()["subjects"] == [
         {"id": "m0", "label": "the example"}
     ]
+
+
+def test_blocks_are_named_and_their_table_is_that_of_the_report():
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(300, 2))
+    rep = ub.Representation(factors @ np.diag([1.0, -2.0]), factors, blocks={"left": [0], "right": [1]})
+    report = ub.evaluate(rep, metrics="blocks", intervals=False, nulls=False, n_jobs=1)
+    session = open_session([rep, report], OpeningOptions())
+    assert session.subject("m0").about()["blocks"] == {"left": [0], "right": [1]}
+    told = session.findings("m0").answer()["blocks"]
+    assert told["names"] == ["left", "right"]
+    assert np.array(told["shares"]) == pytest.approx(np.eye(2), abs=0.1)
+    plain = ub.evaluate(rep.with_blocks(None), metrics="mig", intervals=False, nulls=False, n_jobs=1)
+    assert open_session([rep.with_blocks(None), plain], OpeningOptions()).findings("m0").answer()["blocks"] is None

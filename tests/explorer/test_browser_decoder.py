@@ -87,3 +87,26 @@ def test_a_row_of_the_scatter_is_decoded(page):
     page.get_by_role("button", name="Decode from this row").click()
     page.wait_for_selector(".strip-row canvas")
     assert page.get_by_label("Row to start from").input_value() != ""
+
+
+def test_a_block_is_exchanged_between_two_rows(explore, serve, tmp_path):
+    model, codes = write_blobs(tmp_path)
+    page = explore(serve(codes, decoder=f"{model}:decoder", blocks="place=0-1,rest=2-3"))
+    page.get_by_role("button", name="Decoder", exact=True).click()
+    page.get_by_role("button", name="Swap blocks", exact=True).click()
+    page.wait_for_timeout(500)
+    before = pixels(page, ".sheet canvas")
+    page.get_by_role("checkbox", name="place").check()
+    page.wait_for_timeout(400)
+    moved = pixels(page, ".sheet canvas")
+    page.get_by_role("button", name="Swap codes", exact=True).click()
+    page.wait_for_timeout(500)
+    assert pixels(page, ".sheet canvas") == before
+    for name in ("code_0", "code_1"):
+        page.get_by_role("checkbox", name=name).check()
+        page.wait_for_timeout(400)
+    assert pixels(page, ".sheet canvas") == moved != before
+
+
+def test_a_page_without_blocks_has_none_to_exchange(page):
+    assert page.get_by_role("button", name="Swap blocks").count() == 0

@@ -21,6 +21,7 @@ from unbraid.metrics.table.catalogue import ceiling
 from unbraid.metrics.table.listing import describe_metric, list_metrics, meant
 from unbraid.probes.capacity import LADDERS
 from unbraid.report import render
+from unbraid.representation.representation import Representation
 from unbraid.similarity.measures import Distance, Kernel
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +34,9 @@ ROOMS_THAT_NAME = ("metrics/", "reproduce/", "cli/_reproduce")
 #: Other vocabularies that share words with it, and where they are spoken. Each is read from the code that defines it,
 #: but LightGBM's, which has a parameter and an objective of these names.
 VOCABULARIES = {
+    "representation/": set(Representation.__slots__),
+    "cli/": set(Representation.__slots__),
+    "explorer/": set(Representation.__slots__),
     "downstream/": set(PREDICTORS),
     "study/": set(PREDICTORS),
     "evidence/": set(get_args(RegressorName)),

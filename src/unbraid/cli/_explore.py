@@ -18,6 +18,7 @@ def explore(
     decoder: str | None = None,
     factors: Path | None = None,
     kinds: str | None = None,
+    blocks: str | None = None,
     latent_dim: int | None = None,
     image: str | None = None,
     study: str | None = None,
@@ -54,6 +55,8 @@ def explore(
         Labels as `.npy`, when WHAT is `.npy`.
     kinds
         Factor kinds, as `name=kind` separated by commas.
+    blocks
+        Names for groups of codes, as `z_y=0-7,z_d=8-15`, in place of those in WHAT; a decoder's page can exchange them.
     latent_dim
         Number of latents of a decoder without codes; tried out by default.
     image
@@ -69,6 +72,7 @@ def explore(
     options = OpeningOptions(
         factors=factors,
         kinds=read_pairs("kinds", kinds),
+        blocks=blocks,
         decoder=decoder,
         latent_dim=latent_dim,
         image=shape,

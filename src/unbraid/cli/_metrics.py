@@ -10,10 +10,17 @@ from cyclopts import Parameter
 from unbraid._base.record import finite
 from unbraid.cli._table import print_rows
 from unbraid.metrics.table.catalogue import BESIDE_THE_PANEL
-from unbraid.metrics.table.listing import BY_NAME, describe_metric, list_metrics
+from unbraid.metrics.table.listing import BY_NAME, DEFAULT, WITH_BLOCKS, describe_metric, list_metrics
 from unbraid.panel.plan import resolve_metrics
 
 WIDTH, INDENT = 100, 18
+
+#: Place of a metric in the default panel, in words.
+PANEL = {
+    DEFAULT: "in the default panel",
+    WITH_BLOCKS: "in the default panel where codes have blocks; without, only by name: --metrics {}",
+    BY_NAME: "only by name: --metrics {}",
+}
 
 
 def metrics(*names: str, as_json: Annotated[bool, Parameter(name="--json", negative=())] = False) -> None:
@@ -98,7 +105,7 @@ def _lines(about: Mapping[str, Any]) -> dict[str, str]:
         "changed by": f"{', '.join(about['changed_by']) or 'nothing'} (of the codes)",
         "needs": about["needs"],
         "cost": about["cost"],
-        "panel": f"only by name: --metrics {about['metric']}" if about["panel"] == BY_NAME else "in the default panel",
+        "panel": PANEL[about["panel"]].format(about["metric"]),
         "options": _options(about),
         "interval": about["interval"],
         "chance": about["chance"],

@@ -40,6 +40,7 @@ def score(
     metrics: str = "default",
     only: str | None = None,
     kinds: str | None = None,
+    blocks: str | None = None,
     seed: int = 0,
     jobs: int | None = None,
     bins: int = 20,
@@ -58,11 +59,11 @@ def score(
 ) -> None:
     """Score a representation: how well its codes separate the factors, with confidence intervals.
 
-    FILE is `.npz` with arrays `codes` and `factors` (optional `factor_names`, `factor_kinds`, `code_names`), `.csv`,
-    `.parquet` or `.arrow` with `code_*` and `factor_*` columns (or those you name; a column may hold lists), a quoted
-    pattern or a folder of such tables, `.h5ad`, `.safetensors`, `.pt` or `.zarr`, or `.npy` codes with `--factors`. NaN
-    in a factor means "not labelled". Without factors only label-free metrics run. Give several files to see their
-    scores side by side.
+    FILE is `.npz` with arrays `codes` and `factors` (optional `factor_names`, `factor_kinds`, `code_names`, `blocks`),
+    `.csv`, `.parquet` or `.arrow` with `code_*` and `factor_*` columns (or those you name; a column may hold lists), a
+    quoted pattern or a folder of such tables, `.h5ad`, `.safetensors`, `.pt` or `.zarr`, or `.npy` codes with
+    `--factors`. NaN in a factor means "not labelled". Without factors only label-free metrics run. Give several files
+    to see their scores side by side.
 
     Examples:
         unbraid score codes.npz --report report.html
@@ -80,6 +81,8 @@ def score(
         unbraid score cells.h5ad --codes obsm:X_scVI --factors obs:cell_type,batch
 
         unbraid score 'shards/*.parquet' --code-columns embedding --factor-columns label
+
+        unbraid score codes.npz --blocks z_y=0-7,z_d=8-15
 
         unbraid score codes.npz --decoder model.py:decoder --report report.html
 
@@ -101,6 +104,9 @@ def score(
         Comma-separated factors to score; the others are left out.
     kinds
         Factor kinds, as `name=kind` separated by commas: categorical, ordinal, continuous, circular or circular:PERIOD.
+    blocks
+        Names for groups of codes, as `name=columns` separated by commas: numbers from 0, spans such as `0-7`, names of
+        codes or patterns of names; in place of those in FILE. The default metrics then score the blocks too.
     seed
         Same seed, same numbers, for any number of jobs.
     jobs
@@ -152,6 +158,7 @@ def score(
             factor_columns=factor_columns,
             kinds=given,
             only=kept,
+            blocks=blocks,
             memory=memory,
         )
 

@@ -2,13 +2,16 @@
 
 import re
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import IO, Annotated, Any, Literal
 
+import numpy as np
 from cyclopts import Parameter
 
 from unbraid import data as sets
+from unbraid._base.checks import check_choice
 from unbraid._base.files import write_atomically, write_text
 from unbraid._base.optional import require
 from unbraid._base.progress import bar_or_lines
@@ -34,6 +37,10 @@ PUBLISHED: dict[str, Any] = {
 }
 #: Checkpoints of a run that is watched, at least.
 N_WATCHED = 20
+#: Files of each member, before and after its number.
+WRITTEN = (("codes", "npz"), ("traversals", "png"), ("blocks", "png"))
+#: Pictures of ``blocks_N.png``.
+N_SHOWN = 10
 #: Rows that are encoded for ``codes_N.npz``.
 N_ENCODED = 10_000
 DECODER_FILE = '''"""The trained decoders, for `unbraid manifold decoder.py:member_{first} --latent-dim {n_codes}`."""
@@ -63,6 +70,10 @@ def train(
     seeds: str = "0",
     hyperparameters: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     strength: Annotated[tuple[str, ...], Parameter(show=False)] = (),
+    labels: str | None = None,
+    labelled: float = 1.0,
+    blocks: str | None = None,
+    hold_out: str | None = None,
     steps: int | None = None,
     codes: int | None = None,
     width: int | None = None,
@@ -83,11 +94,15 @@ def train(
     One model is one member of an ensemble. The output folder gets `ensemble.pt`, a checkpoint from which the same
     command continues (`group_N/ensemble.pt` where not all members fit in memory at once); for each member `N`, its
     codes and factors, `codes_N.npz`, for `unbraid score`, and images along each code, `traversals_N.png`; and
-    `decoder.py` for `unbraid manifold`. `data.json` names the data set, for `unbraid explore`.
+    `decoder.py` for `unbraid manifold`. `data.json` names the data set, for `unbraid explore`. A model whose codes
+    have blocks gets `blocks_N.png`: images, reconstructions, each block alone, and each block swapped.
 
     Models and their hyperparameters: `vae`; `beta_vae` (beta); `annealed_vae` (gamma, capacity, capacity_steps);
     `factor_vae` (gamma); `beta_tcvae` (beta); `dip_vae_i` and `dip_vae_ii` (off_diagonal, diagonal);
-    `conditioned_vae` (beta); `info_gan` (weight, 0 for a plain GAN; continuous_share).
+    `conditioned_vae` (beta). Models that read labels: `diva` (beta, alpha_y, alpha_d, warm_up), with blocks of codes
+    for a domain `d` and a target `y`; `vfae` (alpha, mmd), whose codes hide a sensitive attribute `s` and keep `y`;
+    `dc_ign` (invariance, rest), with a code for each of some factors. A GAN whose codes can be read from its data:
+    `info_gan` (weight, 0 for a plain GAN; continuous_share).
 
     Examples:
         unbraid train --preset tiny --out tiny
@@ -95,6 +110,8 @@ def train(
         unbraid train --model beta_tcvae --data sprites --seeds 0,1,2,3 --set beta=1,2,4,8 --device cuda --out tc
 
         unbraid train --model info_gan --data mnist --codes 12 --categories 10 --set weight=1,0 --out gan
+
+        unbraid train --preset tiny --model diva --data rotated_digits --labels y=digit,d=angle --out diva
 
         unbraid score tiny/codes_0.npz
 
@@ -117,6 +134,16 @@ def train(
         A hyperparameter: one value, `beta=4`, or one for each member, `beta=1,2,4`; may be repeated.
     strength
         The earlier name of `--set`.
+    labels
+        Factors that a model with labels reads: `y=digit,d=angle` for `diva`, `y=hired,s=group` for `vfae`, by default
+        the first two factors; `scale,x,y` for `dc_ign`, by default all but the first.
+    labelled
+        Share of the rows whose target `y` the model sees; the others are trained on without.
+    blocks
+        Codes of each block of `diva`, `z_d=64,z_y=64,z_x=64`; thirds of `--codes` by default.
+    hold_out
+        Values of a factor, counted from 0, whose rows are not trained on: `angle=5`, or `angle=4,5`. A model that
+        predicts a target is tested on these rows; the codes that are written are those of all rows.
     steps
         Training steps in all, including those of a checkpoint.
     codes
@@ -160,6 +187,9 @@ def train(
     if strength:
         say("note: --strength is now called --set; the next release takes --set only.")
     values = dict(_hyperparameter(text) for text in (*hyperparameters, *strength))
+    sizes |= _label_options(labels, labelled, blocks)
+    if blocks is not None and codes is None:
+        del sizes["n_codes"]
     if not overwrite:
         n_members = max(len(members), *(len(value) for value in values.values()), 1)
         _check_not_theirs(out, n_members, has_run=bool(before))
@@ -167,7 +197,8 @@ def train(
         sizes["categories"] = [_whole("categories", one) for one in categories.split(",")]
     if noise is not None:
         sizes["noise_dim"] = noise
-    dataset = sets.load_dataset(data, folder)
+    whole = sets.load_dataset(data, folder)
+    dataset, unseen = (whole, None) if hold_out is None else _held_out(whole, hold_out)
     often = max(1, sizes["n_steps"] // N_WATCHED)
     with _watching(out, dataset, browser=browser) if watch else nullcontext():
         ensemble = train_ensemble(
@@ -185,18 +216,20 @@ def train(
         )
     losses = ensemble.history[-1].T.tolist()
     trained = [m for m, step in enumerate(ensemble.diverged) if step is None]
-    reps = encode_all(ensemble.only(trained or [0]), dataset, n=min(N_ENCODED, len(dataset)))
+    reps = encode_all(ensemble.only(trained or [0]), whole, n=min(N_ENCODED, len(whole)))
     for m, rep in zip(trained, reps, strict=True):
         save(rep, out / f"codes_{m}.npz")
-        _draw(ensemble[m], rep.codes, out / f"traversals_{m}.png")
+        _draw(ensemble[m], rep.codes, dataset, out, m)
     for m, step in enumerate(ensemble.diverged):
         how = loss_text(ensemble.settings, losses[m])
         print(f"member {m}: {how if step is None else f'diverged at step {step}; it has no codes'}")
+    for m in trained if unseen is not None else ():
+        print(f"member {m}: {_tested(ensemble[m], unseen)}")
     text = DECODER_FILE.format(
         n_codes=_latent_dim(ensemble.settings), first=trained[0], members=_decoders(ensemble.settings, trained)
     )
     write_text(out / "decoder.py", text)
-    write_json({"data": data, "n_rows": len(dataset)}, out / "data.json")
+    write_json({"data": data, "n_rows": len(whole)}, out / "data.json")
     if before:
         say(f"note: {_went_on(out, before, sizes['n_steps'])}")
     say(f"wrote {out}; next: unbraid score {out / f'codes_{trained[0]}.npz'}, unbraid explore {out}")
@@ -217,7 +250,8 @@ def _check_not_theirs(out: Path, n_members: int, *, has_run: bool) -> None:
     Raises:
         ValueError: With the first such file.
     """
-    numbered = [out / name for m in range(n_members) for name in (f"codes_{m}.npz", f"traversals_{m}.png")]
+    names = [f"{what}_{m}.{ending}" for m in range(n_members) for what, ending in WRITTEN]
+    numbered = [out / name for name in names]
     numbered.append(out / "data.json")
     theirs = [] if has_run else [path for path in numbered if path.exists()]
     if (out / "decoder.py").exists() and not (has_run and _is_written_here(out / "decoder.py")):
@@ -276,11 +310,62 @@ def _decoders(settings: Any, members: list[int]) -> str:
     return "\n".join(lines)
 
 
-def _draw(member: Any, codes: Any, path: Path) -> None:
-    from unbraid.models.traversals import traversal_png
+def _draw(member: Any, codes: Any, dataset: Any, out: Path, m: int) -> None:
+    """Write pictures of a member: along each code, and of its blocks where it has any; none of a table."""
+    from unbraid.models.traversals import blocks_png, traversal_png
 
-    picture = traversal_png(member, codes)
-    write_atomically(path, lambda file: file.write(picture))
+    if len(member.settings.shape) != 3:
+        return
+    pictures = {f"traversals_{m}.png": traversal_png(member, codes)}
+    if member.settings.blocks:
+        shown = np.random.default_rng(0).choice(len(dataset), size=min(N_SHOWN, len(dataset)), replace=False)
+        pictures[f"blocks_{m}.png"] = blocks_png(member, np.asarray(dataset.observations(shown)))
+    for name, picture in pictures.items():
+        write_atomically(out / name, partial(_put, picture))
+
+
+def _put(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)
+
+
+def _label_options(labels: str | None, labelled: float, blocks: str | None) -> dict[str, Any]:
+    """Return the options of training that concern labels and blocks."""
+    options: dict[str, Any] = {"labelled": labelled}
+    if labels is not None:
+        parts = [one.strip() for one in labels.split(",")]
+        pairs = [one.partition("=") for one in parts]
+        options["labels"] = {a: b for a, _, b in pairs} if all(equals for _, equals, _ in pairs) else parts
+    if blocks is not None:
+        named = [one.partition("=") for one in blocks.split(",")]
+        options["blocks"] = {name: _whole("blocks", size) for name, _, size in named}
+    return options
+
+
+def _held_out(whole: Any, text: str) -> tuple[Any, Any]:
+    """Return the rows to train on, and those whose value of a factor is held out.
+
+    Raises:
+        ValueError: An unknown factor, or values that leave no row on one side.
+    """
+    name, _, values = text.partition("=")
+    check_choice("factor of hold_out", name, whole.factor_names)
+    wanted = [_whole("hold_out", one) for one in values.split(",")]
+    every = np.arange(len(whole))
+    is_out = np.isin(whole.factors(every)[:, whole.factor_names.index(name)], wanted)
+    if is_out.all() or not is_out.any():
+        which = "all" if is_out.all() else "no"
+        raise ValueError(f"hold_out must hold out some rows, got {text!r}, which {which} rows have.")
+    return sets.DatasetRows(whole, every[~is_out]), sets.DatasetRows(whole, every[is_out])
+
+
+def _tested(member: Any, unseen: Any) -> str:
+    """Return how many of the held-out rows have the target that a model predicts, in words."""
+    from unbraid.models.encoding import predicted_share
+
+    share = predicted_share(member, unseen)
+    if share is None:
+        return f"{len(unseen)} rows were held out; {member.settings.model} predicts no target to test on them"
+    return f"predicts {share:.1%} of the targets of {len(unseen)} rows that were held out"
 
 
 def _hyperparameter(text: str) -> tuple[str, list[float]]:

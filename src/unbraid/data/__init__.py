@@ -16,21 +16,27 @@ from unbraid.data.procedural import (
     sprites_scream,
     sprites_square,
 )
+from unbraid.data.rotated import RotatedDigits, rotated_digits
 from unbraid.data.synthetic import CosineScenario, cosine_dependence, example, mpi3d_labels
+from unbraid.data.tables import DatasetRows, FactorTable, applicants
 
 __all__ = [
     "DATASETS",
     "ColouredDigits",
     "CosineScenario",
     "DatasetEntry",
+    "DatasetRows",
     "Digits",
     "FactorDataset",
     "FactorGrid",
     "FactorJoint",
+    "FactorTable",
     "OrthogonalScheme",
     "PaintedSprites",
+    "RotatedDigits",
     "Sprites",
     "SquaredSprites",
+    "applicants",
     "bundled_digits",
     "coloured_digits",
     "cosine_dependence",
@@ -41,6 +47,7 @@ __all__ = [
     "mpi3d_labels",
     "orthogonal_scheme",
     "read_idx",
+    "rotated_digits",
     "sample_rows",
     "sprites",
     "sprites_colour",

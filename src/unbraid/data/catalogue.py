@@ -10,9 +10,10 @@ from pathlib import Path
 
 from unbraid._base.checks import check_choice
 from unbraid.data import download as needed
+from unbraid.data.coloured import coloured_digits
 from unbraid.data.dataset import FactorDataset
 from unbraid.data.download import DataFile
-from unbraid.data.mnist import read_emnist, read_mnist
+from unbraid.data.mnist import bundled_digits, read_emnist, read_mnist
 from unbraid.data.official import (
     MPI3D_COMPLEX_SIZES,
     read_cars3d,
@@ -22,7 +23,9 @@ from unbraid.data.official import (
     read_smallnorb,
 )
 from unbraid.data.procedural import sprites, sprites_colour, sprites_mini, sprites_noisy, sprites_scream, sprites_square
+from unbraid.data.rotated import read_rotated_mnist, rotated_digits
 from unbraid.data.synthetic import SIZES as MPI3D_SIZES
+from unbraid.data.tables import applicants
 
 #: Names the data folder; without it, ``~/.cache/unbraid/data``.
 FOLDER_VARIABLE = "UNBRAID_DATA"
@@ -60,6 +63,10 @@ def _entry(
     return DatasetEntry(name=name, title=title, sizes=sizes, read=read, files=files, folder=folder or name)
 
 
+def _coloured_digits() -> FactorDataset:
+    return coloured_digits(bundled_digits())
+
+
 SPRITES_SIZES = (3, 6, 40, 32, 32)
 ROWS = (
     _entry("sprites", "white shapes on black, drawn in memory", SPRITES_SIZES, sprites),
@@ -68,6 +75,9 @@ ROWS = (
     _entry("sprites_scream", "sprites on a texture, as its negative", SPRITES_SIZES, sprites_scream),
     _entry("sprites_square", "sprites with a grey square added", SPRITES_SIZES, sprites_square),
     _entry("sprites_mini", "small sprites, for tests and demos", (3, 3, 8, 8, 8), sprites_mini),
+    _entry("rotated_digits", "scikit-learn's digits at six angles", (10, 6), rotated_digits),
+    _entry("coloured_digits", "scikit-learn's digits 0 to 3 in colours", (4, 2, 2), _coloured_digits),
+    _entry("applicants", "a table of applicants of two groups, drawn", (2, 2), applicants),
     _entry("dsprites", "dSprites, as published", SPRITES_SIZES, read_dsprites, needed.DSPRITES),
     _entry("shapes3d", "a thing in a room", (10, 10, 10, 8, 4, 15), read_shapes3d, needed.SHAPES3D),
     _entry("cars3d", "rendered cars", (4, 24, 183), read_cars3d, needed.CARS3D),
@@ -84,6 +94,9 @@ ROWS = (
         folder="mpi3d",
     ),
     _entry("mnist", "60 000 handwritten digits", (10,), read_mnist, *needed.MNIST),
+    _entry(
+        "rotated_mnist", "1000 of the digits at six angles", (10, 6), read_rotated_mnist, *needed.MNIST, folder="mnist"
+    ),
     _entry(
         "emnist", "240 000 handwritten digits", (10,), partial(read_emnist, split="digits"), needed.emnist("digits")
     ),

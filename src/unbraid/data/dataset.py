@@ -22,7 +22,7 @@ class FactorDataset(Protocol):
         factor_sizes: Values each can take; they are counted from 0.
         factor_kinds: ``"categorical"``, ``"ordinal"``, ``"continuous"`` or ``"circular:PERIOD"``, as
             :class:`unbraid.Representation` takes them.
-        observation_shape: Channels, height, width.
+        observation_shape: Channels, height, width; or the length of a row of a table.
     """
 
     @property
@@ -38,8 +38,8 @@ class FactorDataset(Protocol):
         """Kind of each factor."""
 
     @property
-    def observation_shape(self) -> tuple[int, int, int]:
-        """Channels, height, width."""
+    def observation_shape(self) -> tuple[int, ...]:
+        """Channels, height, width; or the length of a row of a table."""
 
     def __len__(self) -> int: ...
 

@@ -55,7 +55,7 @@ def pictures_of(dataset: Any, index: ArrayLike) -> Pictures:
 
 def _masks(dataset: Any, rows: Any) -> BoolArray | None:
     n_channels, *sides = dataset.observation_shape
-    if n_channels != 1:
+    if n_channels != 1 or len(sides) != 2:
         return None
     masks = np.empty((len(rows), *sides), dtype=bool)
     for start in range(0, len(rows), CHUNK):

@@ -13,6 +13,7 @@ from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.workers import Workers
 from unbraid.evidence.regressors import (
     ErrorKind,
+    Groups,
     RegressorName,
     Scaling,
     Variable,
@@ -43,7 +44,8 @@ class CrossPredictionOptions:
         predictions: ``"cross_fitted"`` (each row is predicted by a fit that has not seen it), ``"held_out"`` (fitted
             on four fifths, tested on the rest) or ``"in_sample"``.
         scaling: ``"spread"`` compares each error with what a blind guess makes, ``"range"`` scales to [0, 1] only.
-        groups: Columns that make up each code; ``None`` for every column by itself.
+        groups: Columns that make up each code; ``"blocks"`` for the blocks of the representation; ``None`` for every
+            column by itself.
         n_folds: Parts for cross-fitting.
         n_trees: Trees of a forest.
         min_leaf: Fewest rows in a leaf.
@@ -54,7 +56,7 @@ class CrossPredictionOptions:
     error: ErrorKind = "absolute"
     predictions: Predictions = "cross_fitted"
     scaling: Scaling = "spread"
-    groups: tuple[tuple[int, ...], ...] | None = None
+    groups: Groups = None
     n_folds: int = 2
     n_trees: int = 30
     min_leaf: int = 5

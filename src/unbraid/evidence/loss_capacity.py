@@ -157,6 +157,7 @@ class LossCapacity:
         size: Factors for each code, dead ones counted.
         loss: Loss of categories.
         notes: Limitations of the result.
+        blocks: Columns of each block of codes; none where there are no blocks.
     """
 
     factor_names: tuple[str, ...]
@@ -173,6 +174,7 @@ class LossCapacity:
     size: float
     loss: Loss = "error"
     notes: tuple[str, ...] = ()
+    blocks: tuple[tuple[int, ...], ...] = ()
 
     @property
     def losses(self) -> FloatArray:
@@ -259,6 +261,7 @@ def loss_capacity_curves(
         size=rep.n_factors / rep.n_codes,
         loss=options.loss,
         notes=importance.notes,
+        blocks=tuple(rep.blocks.values()),
     )
 
 

@@ -12,10 +12,16 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import active_codes, check_choice
 from unbraid.probes.splits import Split
 from unbraid.probes.trees import ForestRegressor
+from unbraid.representation.blocks import parts_of_codes
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
 
 RegressorName = Literal["forest", "extra", "linear"]
+#: Groups that are the blocks of the representation.
+ByBlock = Literal["blocks"]
+[BY_BLOCK] = get_args(ByBlock)
+#: Columns of each group, the blocks of the representation, or ``None`` for every column by itself.
+Groups = tuple[tuple[int, ...], ...] | ByBlock | None
 
 
 def check_regressor(regressor: object) -> None:
@@ -147,10 +153,13 @@ def complete_rows(rep: Representation, min_rows: int) -> IntArray:
     return rows
 
 
-def code_groups(rep: Representation, groups: Sequence[Sequence[int]] | None) -> list[list[int]]:
+def code_groups(rep: Representation, groups: Groups) -> list[list[int]]:
     """Columns of each code: every column by itself, or the groups asked for; raise if they do not fit the codes."""
     if groups is None:
         return [[j] for j in range(rep.n_codes)]
+    if isinstance(groups, str):
+        parts = parts_of_codes(tuple(rep.blocks.values()), rep.n_codes, option=f"groups={BY_BLOCK!r}")
+        return [list(part) for part in parts[: len(rep.blocks)]]
     for j in (j for group in groups for j in group):
         if not 0 <= j < rep.n_codes:
             raise ValueError(f"groups must name columns of codes from 0 to {rep.n_codes - 1}, got {j}.")
@@ -163,10 +172,10 @@ def live_columns(codes: FloatArray, columns: Sequence[int]) -> list[int]:
     return [column for column, alive in zip(columns, active, strict=True) if alive]
 
 
-def check_groups(groups: object) -> tuple[tuple[int, ...], ...] | None:
+def check_groups(groups: object) -> Groups:
     """Return groups as tuples, from lists of columns or from text such as ``"0+1,2"``; raise on anything else."""
-    if groups is None:
-        return None
+    if groups is None or groups == BY_BLOCK:
+        return groups  # type: ignore[return-value]
     if isinstance(groups, str):
         groups = [part.split("+") for part in groups.split(",")]
     try:

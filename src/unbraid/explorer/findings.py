@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.text import count
+from unbraid.evidence.block_reading import BlockReading
 from unbraid.explorer.subject import MOST_CODES, Subject
 from unbraid.interpret.views import finding_views
 from unbraid.panel.evaluation import evaluate
@@ -78,7 +79,8 @@ class FindingsJob:
             note = f"From {SCORED_ROWS:,} of {count(rep.n_samples, 'row')}, drawn at random."
             rep = rep.take(rows)
         try:
-            report = evaluate(rep, metrics=METRICS, n_jobs=1, progress=False, name=self.subject.label)
+            metrics = f"{METRICS},blocks" if rep.blocks else METRICS
+            report = evaluate(rep, metrics=metrics, n_jobs=1, progress=False, name=self.subject.label)
             answer = _told(rep, report, note)
         except Exception as error:  # whatever it is, the page has to say it
             answer = {"state": JobState.FAILED, "note": f"The codes could not be scored: {error}"}
@@ -105,7 +107,17 @@ def _told(rep: Representation | None, report: Report, note: str) -> dict[str, An
             for place, finding in enumerate(report.findings)
         ],
         "scores": scores,
+        "blocks": _blocks(report),
     }
+
+
+def _blocks(report: Report) -> dict[str, Any] | None:
+    """Return how well each factor is read from each block of codes, where there are blocks."""
+    found = next(iter(report.evidence_of(BlockReading)), None)
+    if found is None or not report.setup.blocks:
+        return None
+    shares = np.round(found.data.kernel.share, 4).tolist()
+    return {"names": list(found.data.blocks), "factors": list(found.data.factors), "shares": shares}
 
 
 def _as_data(view: FindingView) -> dict[str, Any]:

@@ -41,6 +41,7 @@ class OpeningOptions:
     Attributes:
         factors: Labels as ``.npy``, where codes are ``.npy``.
         kinds: Factor kinds, over those in a file.
+        blocks: Blocks of codes, in place of those in a file.
         decoder: ``FILE.py:NAME`` that decodes the codes of a file, or an object that does.
         latent_dim: Latents of a decoder, where codes do not tell.
         image: Shape of a picture, where outputs are flat.
@@ -50,6 +51,7 @@ class OpeningOptions:
 
     factors: Path | None = None
     kinds: dict[str, str] | None = None
+    blocks: str | None = None
     decoder: Any = None
     latent_dim: int | None = None
     image: tuple[int, ...] | None = None
@@ -117,7 +119,7 @@ def _entries(pair: tuple[Any, Any], options: OpeningOptions) -> list[SubjectEntr
         return [_ready(type(one).__name__, decoder=decoder)]
     path = Path(one)
     if path.suffix.lower() in CODES:
-        rep = load(path, options.factors, kinds=options.kinds)
+        rep = load(path, options.factors, kinds=options.kinds, blocks=options.blocks)
         return [_ready(path.name, rep=rep, report=report, pictures=_pictures(path, rep), options=options)]
     folder = _run_folder(str(one))
     if folder is not None:

@@ -43,9 +43,10 @@ def dataset_pictures(name: str, rows: IntArray) -> RowPictures | None:
 
 def pictures_of(opened: FactorDataset, rows: IntArray) -> RowPictures | None:
     """Return the pictures of rows of a data set, or ``None`` where they are not grey or coloured."""
-    channels, height, width = opened.observation_shape
-    if channels not in (1, 3):
+    shape = opened.observation_shape
+    if len(shape) != 3 or shape[0] not in (1, 3):
         return None
+    channels, height, width = shape
 
     def some(places: IntArray) -> ByteArray:
         shares = np.clip(np.asarray(opened.observations(rows[places])), 0.0, 1.0)

@@ -171,6 +171,7 @@ class Subject:
         return {
             **found,
             "codes": list(rep.code_names),
+            "blocks": {name: list(columns) for name, columns in rep.blocks.items()},
             "dead": [int(j) for j in np.flatnonzero(~rep.active)],
             "factors": [_about_factor(factor) for factor in rep.factors],
             "n_rows": rep.n_samples,

@@ -30,6 +30,11 @@ from unbraid.metrics.prediction.dci import (
 )
 from unbraid.metrics.identification.mcc import mcc as mcc
 from unbraid.metrics.prediction.r2 import r2 as r2
+from unbraid.metrics.prediction.blocks import (
+    blocks as blocks,
+    block_leakage as block_leakage,
+    block_identifiability as block_identifiability,
+)
 from unbraid.metrics.geometry.orthogonality import iwo as iwo, iwr as iwr, orthogonality as orthogonality
 from unbraid.metrics.prediction.dependent import Dependent as Dependent, dependent as dependent
 from unbraid.metrics.identification.udr import UDR as UDR, udr as udr

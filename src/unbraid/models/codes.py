@@ -69,6 +69,14 @@ class CodeLayout:
         first = len(self.categories)
         return (*values, *(f"c{first + k}" for k in range(self.n_continuous)))
 
+    def blocks(self) -> dict[str, list[int]]:
+        """Return the columns of each code, where some code has several; nothing where every code is a column."""
+        found, start = {}, 0
+        for k, size in enumerate((*self.categories, *[1] * self.n_continuous) if self.categories else ()):
+            found[f"c{k}"] = list(range(start, start + size))
+            start += size
+        return found
+
     def drawn(self, mean: FloatArray, deviation: FloatArray, noise: FloatArray) -> FloatArray:
         """Return codes drawn from the posterior: one value of each categorical code, one-hot, and Gaussians.
 

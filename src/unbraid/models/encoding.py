@@ -105,7 +105,7 @@ def encode(model: Any, dataset: Any, *, n: int | None = None, sample: bool = Fal
         seed: Of the rows and of that draw.
 
     Returns:
-        Codes and factors of those rows.
+        Codes and factors of those rows, with the blocks of codes that the model has.
 
     Raises:
         TypeError: A model that has no method that returns codes.
@@ -133,8 +133,10 @@ def encode_all(
         x = np.asarray(dataset.observations(part))
         context = context_of(ensemble, dataset, part)
         codes[:, start : start + CHUNK] = ensemble.encode(x, context=context, sample=sample, seed=seed, first_row=start)
-    names = column_names(ensemble)
-    return [_labelled(one, dataset, rows, names) for one in codes]
+    settings = ensemble.settings
+    blocks = settings.block_columns() or settings.layout.blocks()
+    names = settings.layout.names if settings.categories else None
+    return [_labelled(one, dataset, rows, blocks, names) for one in codes]
 
 
 def context_of(ensemble: TrainedEnsemble, dataset: Any, rows: IntArray) -> IntArray | None:
@@ -155,6 +157,27 @@ def context_of(ensemble: TrainedEnsemble, dataset: Any, rows: IntArray) -> IntAr
     return np.asarray(dataset.factors(rows))[:, names.index(name)]
 
 
+def predicted_share(member: TrainedEnsemble, dataset: Any) -> float | None:
+    """Return the share of the rows of a data set whose target one model predicts right.
+
+    Args:
+        member: A single model.
+        dataset: With ``observations`` and ``factors`` by row.
+
+    Returns:
+        From 0 to 1; ``None`` for a model that predicts no target.
+    """
+    target = next((factor for role, factor, _ in member.settings.labels if role == "y"), None)
+    if target is None:
+        return None
+    n_right, column = 0, tuple(dataset.factor_names).index(target)
+    for start in range(0, len(dataset), CHUNK):
+        rows = np.arange(start, min(start + CHUNK, len(dataset)))
+        chances = member.classify(np.asarray(dataset.observations(rows)), context=context_of(member, dataset, rows))[0]
+        n_right += int((chances.argmax(axis=1) == np.asarray(dataset.factors(rows))[:, column]).sum())
+    return n_right / len(dataset)
+
+
 def _is_ensemble(model: Any) -> bool:
     """Return whether the model is a trained ensemble, without importing torch: an ensemble has loaded its module."""
     module = sys.modules.get("unbraid.models.ensemble")
@@ -169,19 +192,18 @@ def _encode_with(model: Any, dataset: Any, rows: IntArray) -> Representation:
     return _labelled(np.concatenate(parts), dataset, rows)
 
 
-def column_names(ensemble: TrainedEnsemble) -> tuple[str, ...] | None:
-    """Return names of the columns of the codes, where these are values of categorical codes beside others."""
-    return ensemble.settings.layout.names if ensemble.settings.categories else None
-
-
 def _labelled(
-    codes: FloatArray, dataset: Any, rows: IntArray, code_names: tuple[str, ...] | None = None
+    codes: FloatArray,
+    dataset: Any,
+    rows: IntArray,
+    blocks: dict[str, list[int]] | None = None,
+    code_names: tuple[str, ...] | None = None,
 ) -> Representation:
     from unbraid.representation.representation import Representation
 
-    kinds = getattr(dataset, "factor_kinds", None)
-    factors, names = np.asarray(dataset.factors(rows)), tuple(dataset.factor_names)
-    return Representation(codes, factors, names=names, kinds=kinds, code_names=code_names)
+    kinds, names = getattr(dataset, "factor_kinds", None), tuple(dataset.factor_names)
+    factors = np.asarray(dataset.factors(rows))
+    return Representation(codes, factors, names=names, kinds=kinds, blocks=blocks, code_names=code_names)
 
 
 def drawn_rows(n_rows: int, n: int | None, seed: int) -> IntArray:

@@ -14,7 +14,7 @@ HYPERPARAMETERS = MappingProxyType(
         "dip_vae_ii": {"off_diagonal": 5.0, "diagonal": 5.0},
         "conditioned_vae": {"beta": 1.0},
         "diva": {"beta": 1.0, "alpha_y": 3500.0, "alpha_d": 2000.0, "warm_up": 1000.0},
-        "vfae": {"alpha": 1.0, "mmd": 100.0},
+        "vfae": {"alpha": 1.0, "mmd": 1000.0},
         "dc_ign": {"invariance": 1.0, "rest": 10.0},
         "info_gan": {"weight": 1.0, "continuous_share": 0.1},
     }

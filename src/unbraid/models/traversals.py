@@ -1,4 +1,4 @@
-"""Latent traversals: a picture with one row for each code, which varies while the other codes are fixed."""
+"""Pictures of a decoder: traversals of each code, and blocks of codes alone or swapped between pictures."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ def traversal_png(model: TrainedEnsemble, codes: FloatArray, *, n_steps: int = N
     Raises:
         ValueError: Not a model of pictures.
     """
-    shape = model.settings.shape
-    if len(shape) != 3 or shape[0] not in (1, 3):
-        raise ValueError(f"traversals need a model of pictures with 1 or 3 channels, got rows of shape {shape}.")
+    shape = _picture_shape(model)
     moved = moved_codes(codes, model.settings.categories, n_steps=n_steps)
     pictures = model.decode(moved.reshape(1, -1, codes.shape[1]))[0]
     return png(_sheet(pictures.reshape(*moved.shape[:2], *shape)))
@@ -65,6 +63,44 @@ def moved_codes(codes: FloatArray, categories: Sequence[int] = (), *, n_steps: i
     for row, code in enumerate(order, start=len(categories)):
         moved[row, :, code] = np.linspace(low[code], high[code], n_columns)
     return moved
+
+
+def blocks_png(model: TrainedEnsemble, pictures: FloatArray) -> bytes:
+    """Return a PNG that shows what each block of codes draws: one column for each picture.
+
+    Rows are the pictures themselves, their reconstructions, for each block the reconstructions from that block alone
+    with the others set to 0 (Fig. 4 of Ilse et al. 2020), and for each block the reconstructions with that block taken
+    from the next picture.
+
+    Args:
+        model: A single model of pictures, with blocks.
+        pictures: Some data, ``(n, channels, height, width)``, from 0 to 1.
+
+    Raises:
+        ValueError: Not a model of pictures, or one without blocks.
+    """
+    shape, blocks = _picture_shape(model), model.settings.block_columns()
+    if not blocks:
+        raise ValueError(f"{model.settings.model} has no blocks of codes to show; give diva or dc_ign.")
+    codes = model.encode(pictures)[0]
+    rows = [codes]
+    for columns in blocks.values():
+        alone = np.zeros_like(codes)
+        alone[:, columns] = codes[:, columns]
+        rows.append(alone)
+    for columns in blocks.values():
+        swapped = codes.copy()
+        swapped[:, columns] = np.roll(codes, -1, axis=0)[:, columns]
+        rows.append(swapped)
+    drawn = model.decode(np.concatenate(rows)[None])[0].reshape(len(rows), len(pictures), *shape)
+    return png(_sheet(np.concatenate([np.asarray(pictures)[None], drawn])))
+
+
+def _picture_shape(model: TrainedEnsemble) -> tuple[int, ...]:
+    shape = model.settings.shape
+    if len(shape) != 3 or shape[0] not in (1, 3):
+        raise ValueError(f"traversals need a model of pictures with 1 or 3 channels, got rows of shape {shape}.")
+    return shape
 
 
 def _sheet(pictures: FloatArray) -> ByteArray:

@@ -25,7 +25,7 @@ from unbraid.interpret.chance import score_notes
 from unbraid.interpret.dependence import dependence_note, dependence_notes, moves_much, read_instead
 from unbraid.interpret.diagnosis import diagnose
 from unbraid.interpret.views import stills
-from unbraid.metrics import Metric
+from unbraid.metrics import METRICS, Metric
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
 from unbraid.representation.representation import Representation, as_representation, check_n_factors
@@ -53,6 +53,7 @@ def evaluate(
     kinds: Sequence[str | None] | Mapping[str, str] | None = None,
     code_names: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
+    blocks: Mapping[str, Any] | str | None = None,
     metrics: str | Iterable[str] = "default",
     seed: int = 0,
     n_jobs: int | None = None,
@@ -77,11 +78,13 @@ def evaluate(
     Args:
         codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, or ``None`` for label-free metrics only.
-        names: Factor names. This and the next three are as :class:`~unbraid.Representation` takes them, and left out
+        names: Factor names. This and the next four are as :class:`~unbraid.Representation` takes them, and left out
             where ``codes`` is one.
         kinds: Factor kinds: ``{"azimuth": "circular:360", "shape": "categorical"}``, or one for each factor.
         code_names: Code names.
         only: Names of the factors to score; the others are left out.
+        blocks: Names for groups of codes: ``{"z_y": [0, 1], "z_d": slice(2, 4)}`` or ``"z_y=0-1,z_d=2-3"``. Where there
+            are any, the default panel scores them too.
         metrics: ``"default"`` for all that the input supports but the dearest, ``"all"``, or names; a family name gives
             all its scores.
         seed: Same seed, same numbers, for any ``n_jobs``.
@@ -112,7 +115,7 @@ def evaluate(
         >>> report["mig"].low > 0.9 > report["mig"].null
         True
     """
-    rep = as_representation(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only)
+    rep = as_representation(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only, blocks=blocks)
     check_rows(rep)
     about_input = [as_note(note, NoteKind.INPUT) for note in representation_notes(rep, n_bins=n_bins)]
     check_at_least("seed", seed, 0)
@@ -171,6 +174,8 @@ def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Met
     chosen = resolve_metrics(metrics)
     if metrics != "default":
         return chosen, ()
+    if rep.blocks:
+        chosen = [metric for metric in METRICS.values() if metric.in_default or metric.with_blocks]
     left_out = [metric.name for metric in chosen if metric.min_factors > rep.n_factors]
     if not left_out:
         return chosen, ()
@@ -496,5 +501,6 @@ def _setup(name: str, rep: Representation, found: list[Gathered], seed: int, sec
         options=options_of([one.plan for one in found]),
         confidence=CONFIDENCE,
         seconds=round(seconds, 3),
+        blocks=dict(rep.blocks),
         seconds_by_evidence=tuple((one.plan.source.name, round(one.point.seconds, 3)) for one in found),
     )

@@ -42,10 +42,10 @@ def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
             wanted |= set(METRICS)
         elif name == "default":
             wanted |= {name for name, metric in METRICS.items() if metric.in_default}
-        elif name in METRICS:
-            wanted.add(name)
         elif name in by_family:
             wanted |= set(by_family[name])
+        elif name in METRICS:
+            wanted.add(name)
         else:
             raise ValueError(unknown_metric(name))
     if not wanted:

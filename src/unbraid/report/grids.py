@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.text import MINUS, MISSING, clip, short
 from unbraid.evidence.association import CodeCovariance
+from unbraid.evidence.block_reading import BlockReading, Reading
 from unbraid.evidence.information import InformationTable
 from unbraid.evidence.loss_capacity import CapacityCurves
 from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.metrics import METRICS
-from unbraid.metrics.geometry.orthogonality import PAIRS
+from unbraid.metrics.geometry.orthogonality import PAIRS, scored_pairs
+from unbraid.metrics.prediction.blocks import TWO_SIDED
 from unbraid.probes.importance import Importance
 from unbraid.results.finding import FindingKind
 from unbraid.results.report import Report
@@ -189,7 +191,12 @@ def code_code_map(report: Report) -> Grid | None:
 def factor_factor_maps(report: Report) -> list[Grid]:
     """Return how far the subspaces of every two factors are orthogonal, where that was scored."""
     found = {name: record.data for record in report.evidence_of(Subspaces) for name in record.scores}
-    return [_factor_pair_grid(report, name, PAIRS[name](found[name]).matrix) for name in PAIRS if name in found]
+    options = report.setup.options
+    return [
+        _factor_pair_grid(report, name, scored_pairs(name, found[name], options.get(name, {})).matrix)
+        for name in PAIRS
+        if name in found
+    ]
 
 
 def _factor_pair_grid(report: Report, name: str, matrix: FloatArray) -> Grid:
@@ -206,6 +213,45 @@ def _factor_pair_grid(report: Report, name: str, matrix: FloatArray) -> Grid:
         rows=make_rows(pairs[: len(shown), : len(shown)], shown, top=1.0),
         left_out=f"Shown: the first {len(shown)} of {len(factors)} factors." if len(shown) < len(factors) else "",
     )
+
+
+def block_maps(report: Report) -> list[Grid]:
+    """Return how well each probe reads each factor from each block of codes, where there are blocks."""
+    found = next(iter(report.evidence_of(BlockReading)), None)
+    if found is None or not report.setup.blocks:
+        return []
+    return [_block_grid(found.data, probe, reading) for probe, reading in found.data.by_probe.items()]
+
+
+def _block_grid(found: BlockReading, probe: str, reading: Reading) -> Grid:
+    columns = strongest_rows(reading.share, MAX_FACTORS)
+    blocks = strongest_rows(reading.share.T, MAX_CODES)
+    rows = make_rows(reading.share[np.ix_(columns, blocks)].T, [found.blocks[b] for b in blocks], top=1.0)
+    rows = tuple(
+        replace(row, cells=tuple(_block_cell(cell, reading, k, b) for cell, k in zip(row.cells, columns, strict=True)))
+        for row, b in zip(rows, blocks, strict=True)
+    )
+    cut = [
+        _left_out(len(blocks), len(found.blocks), "blocks of codes", "entry"),
+        _left_out(len(columns), len(found.factors), "factors", "entry"),
+    ]
+    return Grid(
+        key=f"blocks-{probe}",
+        title=f"Blocks, {probe} probe",
+        caption="How well each factor is read from each block by itself, on held-out rows: 1 without error, 0 as well "
+        "as a blind guess. Numbers and angles by R², categories by accuracy. A factor should stand out in its own "
+        "block; point at a number for its confidence interval and its chance level.",
+        corner="block by factor",
+        columns=tuple(clip(found.factors[k]) for k in columns),
+        rows=rows,
+        left_out=" ".join(part for part in cut if part),
+    )
+
+
+def _block_cell(cell: Cell, reading: Reading, factor: int, block: int) -> Cell:
+    value, error = reading.share[factor, block], reading.error[factor, block]
+    low, high, chance = value - TWO_SIDED * error, value + TWO_SIDED * error, reading.chance[factor, block]
+    return replace(cell, exact=f"{value:.3f}, 95 % interval {low:.3f} to {high:.3f}, chance {chance:.3f}")
 
 
 def _information(report: Report) -> list[_Map]:

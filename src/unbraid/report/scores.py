@@ -21,7 +21,7 @@ from unbraid.metrics.table.catalogue import ceiling
 from unbraid.metrics.table.metric import Property
 from unbraid.panel.plan import plain_options
 from unbraid.report.charts import Strip, make_strip
-from unbraid.report.grids import code_code_map, code_factor_maps, code_grid, factor_factor_maps, factor_grid
+from unbraid.report.grids import block_maps, code_code_map, code_factor_maps, code_grid, factor_factor_maps, factor_grid
 from unbraid.report.loss_curves import draw_losses, loss_tables
 from unbraid.report.sections import dependence_view, loss_grid, make_curves, weight_grid
 from unbraid.report.shell import carried, fill
@@ -221,7 +221,8 @@ def _address(text: str) -> str:
 def _metrics(report: Report) -> str:
     names = [name for name in METRICS if name in report.scores or name in report.failures]
     n_factors = report.setup.n_factors
-    if names == [name for name, m in METRICS.items() if m.in_default and m.min_factors <= n_factors]:
+    usual = [m for m in METRICS.values() if m.in_default or (m.with_blocks and report.setup.blocks)]
+    if names == [m.name for m in usual if m.min_factors <= n_factors]:
         return '"default"'
     if names == list(METRICS):
         return '"all"'
@@ -293,6 +294,7 @@ def page_context(report: Report, strips: FactorStrips | None = None) -> dict[str
         "groups": score_groups(report),
         "maps": code_factor_maps(report),
         "code_map": code_code_map(report),
+        "block_maps": block_maps(report),
         "pair_maps": factor_factor_maps(report),
         "curves": make_curves(report),
         "curve_grids": [grid for grid in (loss_grid(report), weight_grid(report)) if grid],

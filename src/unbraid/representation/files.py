@@ -17,6 +17,7 @@ from unbraid._base.checks import did_you_mean, did_you_mean_file
 from unbraid._base.files import write_atomically
 from unbraid._base.memory import check_memory
 from unbraid._base.text import listing
+from unbraid.representation.blocks import blocks_from_json, blocks_to_json
 from unbraid.representation.formats.h5ad import OBS, read_h5ad
 from unbraid.representation.formats.headers import NPZ_KEYS, file_bytes, npy_header
 from unbraid.representation.formats.parts import Parts, stacked
@@ -131,12 +132,14 @@ def load(
     factor_columns: str | Sequence[str] = FACTOR_COLUMNS,
     kinds: Sequence[str | None] | Mapping[str, str] | None = None,
     only: Iterable[str] | None = None,
+    blocks: Mapping[str, Any] | str | None = None,
     memory: str | int | None = None,
 ) -> Representation:
     """Read a representation from a file; its ``source`` records the call.
 
     Args:
-        path: ``.npz`` with ``codes``, ``factors`` and optional ``factor_names``, ``factor_kinds``, ``code_names``;
+        path: ``.npz`` with ``codes``, ``factors`` and optional ``factor_names``, ``factor_kinds``, ``code_names`` and
+            ``blocks`` (text: JSON of columns by name of block);
             ``.csv``, ``.parquet`` or ``.arrow`` with one column for each code and factor, or one of lists; a pattern or
             folder of such tables; ``.h5ad``; ``.safetensors``, ``.pt`` or ``.zarr`` with ``codes`` and ``factors``;
             ``.npz`` of ``scipy.sparse``; or ``.npy`` codes.
@@ -149,6 +152,7 @@ def load(
             both is a code. The prefix ``factor_`` is taken off the names.
         kinds: Factor kinds, over those in the file.
         only: Names of the factors to keep; the others may be anything, such as constant.
+        blocks: Blocks of codes as :class:`Representation` takes them, in place of those in the file.
         memory: Memory that reading may take, such as ``"8G"``; by default what is available. It is estimated from
             headers before anything is read.
 
@@ -160,8 +164,10 @@ def load(
     for file in (*(shard_files(path) or [Path(path)]), *([] if factors is None else [Path(factors)])):
         check_memory(f"reading {str(file)!r}", file_bytes(file), memory, cure="give fewer rows or columns")
     rep = _read(Path(path), factors, codes, code_columns, factor_columns, kinds, kept)
+    if blocks is not None:
+        rep = rep.with_blocks(blocks)
     given = {"factors": factors, "codes": codes, "code_columns": code_columns, "factor_columns": factor_columns}
-    rep.source = _call(path, **given, kinds=kinds, only=kept)
+    rep.source = _call(path, **given, kinds=kinds, only=kept, blocks=blocks)
     return rep
 
 
@@ -179,8 +185,9 @@ def load_codes(path: str | Path, *, code_columns: str | Sequence[str] = CODE_COL
     shards = shard_files(path)
     suffix = ".parquet" if shards else _checked_suffix(source)
     if suffix == ".npz" and not _is_sparse(source):
-        arrays, found = _npz_arrays(source, ("codes", "code_names"))
-        return Representation(_codes_of(arrays, found, source), code_names=_texts(arrays.get("code_names")))
+        arrays, found = _npz_arrays(source, ("codes", "code_names", "blocks"))
+        names = _texts(arrays.get("code_names"))
+        return Representation(_codes_of(arrays, found, source), code_names=names, blocks=_blocks(arrays))
     if suffix == ".npy":
         return Representation(read_npy(source))
     if suffix not in TABLES:
@@ -276,8 +283,8 @@ def save(representation: Representation, path: str | Path, factors: str | Path |
 
     Args:
         representation: What to write.
-        path: ``.npz``, which keeps everything; ``.csv`` or ``.parquet``, which keep names but no declared kinds; or
-            ``.npy`` for the codes alone.
+        path: ``.npz``, which keeps everything; ``.csv`` or ``.parquet``, which keep names but no declared kinds and no
+            blocks; or ``.npy`` for the codes alone.
         factors: The second ``.npy`` file, for the labels, when ``path`` is ``.npy``; names and kinds are not kept.
 
     Returns:
@@ -317,7 +324,7 @@ def _from_npz(source: Path, labels: Labels | None, kinds: Any, only: Iterable[st
     arrays, found = _npz_arrays(source, NPZ_KEYS)
     codes = _codes_of(arrays, found, source)
     if labels is not None:
-        arrays = {key: arrays[key] for key in ("codes", "code_names") if key in arrays}
+        arrays = {key: arrays[key] for key in ("codes", "code_names", "blocks") if key in arrays}
     names = _texts(arrays.get("factor_names"))
     wanted = _kinds_over(_texts(arrays.get("factor_kinds")), kinds, names)
     return Representation(
@@ -327,7 +334,14 @@ def _from_npz(source: Path, labels: Labels | None, kinds: Any, only: Iterable[st
         kinds=wanted,
         code_names=_texts(arrays.get("code_names")),
         only=only,
+        blocks=_blocks(arrays),
     )
+
+
+def _blocks(arrays: Mapping[str, AnyArray]) -> dict[str, Any] | None:
+    """Return the blocks that an archive names, or ``None``."""
+    text = _texts(arrays.get("blocks"))
+    return None if text is None else blocks_from_json(",".join(text))
 
 
 def _npz_arrays(source: Path, keys: Iterable[str]) -> tuple[dict[str, AnyArray], list[str]]:
@@ -523,6 +537,8 @@ def _write_npz(representation: Representation, file: Any) -> None:
         arrays["factors"] = _factor_matrix(representation)
         arrays["factor_names"] = list(representation.factor_names)
         arrays["factor_kinds"] = [_kind_text(factor) for factor in representation.factors]
+    if representation.blocks:
+        arrays["blocks"] = blocks_to_json(representation.blocks)
     np.savez_compressed(file, allow_pickle=False, **arrays)
 
 

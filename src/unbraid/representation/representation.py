@@ -21,6 +21,7 @@ from unbraid._base.checks import (
     to_array,
 )
 from unbraid._base.text import listing
+from unbraid.representation.blocks import Blocks, check_blocks
 from unbraid.representation.factor import Factor, make_factor
 
 
@@ -38,6 +39,8 @@ class Representation:
             See :func:`~unbraid.representation.factor.make_factor` for the rule.
         code_names: Code names; taken from the frame when it has them.
         only: Names of the factors to keep, in this order; the others are not even looked at.
+        blocks: Names for groups of codes, as ``{"z_y": [0, 1], "z_d": slice(2, 4)}``: columns by number, by name of
+            code, as a slice, or all of it as text, ``"z_y=0-1,z_d=2-3"``. Blocks share no column; codes may be in none.
 
     Raises:
         ValueError: Codes or factors that no metric can use; the message names the column and the reason.
@@ -49,12 +52,14 @@ class Representation:
         ['categorical', 'categorical']
     """
 
-    __slots__ = ("active", "code_names", "codes", "factors", "memo", "notes", "source")
+    __slots__ = ("active", "blocks", "code_names", "codes", "factors", "memo", "notes", "source")
 
     codes: FloatArray
     factors: tuple[Factor, ...]
     code_names: tuple[str, ...]
     active: BoolArray
+    #: Columns of each block of codes, by name; empty where there are none.
+    blocks: Blocks
     #: Cache of results derived from the codes alone; shared by copies with the same codes.
     memo: dict[object, Any]
     #: Notes on how the input was read, such as rows put in another order.
@@ -71,9 +76,11 @@ class Representation:
         kinds: Sequence[str | None] | Mapping[str, str] | None = None,
         code_names: Iterable[str] | None = None,
         only: Iterable[str] | None = None,
+        blocks: Mapping[str, Any] | str | None = None,
     ) -> None:
         self.codes = check_matrix(codes)
         self.code_names = _code_names(codes, code_names, self.n_codes)
+        self.blocks = check_blocks(blocks, self.code_names)
         check_values(self.codes, self.code_names)
         columns = _columns(factors)
         _check_rows(self.codes.shape, columns)
@@ -141,6 +148,12 @@ class Representation:
         by_name = {factor.name: factor for factor in self.factors}
         return self._with(self.codes, tuple(by_name[name] for name in _chosen(names, tuple(by_name))))
 
+    def with_blocks(self, blocks: Mapping[str, Any] | str | None) -> Representation:
+        """Return the same codes and factors with other blocks, or none."""
+        other = self._with(self.codes, self.factors)
+        other.blocks, other.source = check_blocks(blocks, self.code_names), self.source
+        return other
+
     def with_factors_as_classes(self) -> Representation:
         """Return the same codes with every factor's values as classes, whatever its kind."""
         return self._with(self.codes, tuple(factor.as_classes() for factor in self.factors))
@@ -149,7 +162,7 @@ class Representation:
         """Build without checking again: rows and columns come from a checked representation."""
         other = Representation.__new__(Representation)
         other.codes, other.factors = codes, factors
-        other.code_names = self.code_names
+        other.code_names, other.blocks = self.code_names, self.blocks
         kept = codes is self.codes
         other.active = self.active if kept else active_codes(codes)
         other.memo = self.memo if kept else {}
@@ -159,7 +172,8 @@ class Representation:
 
     def __repr__(self) -> str:
         factors = ", ".join(f"{factor.name} ({factor.kind})" for factor in self.factors)
-        return f"Representation({self.n_samples} rows, {self.n_codes} codes; factors: {factors or 'none'})"
+        blocks = f"; blocks: {', '.join(self.blocks)}" if self.blocks else ""
+        return f"Representation({self.n_samples} rows, {self.n_codes} codes; factors: {factors or 'none'}{blocks})"
 
 
 def as_representation(codes: Any, factors: Any = None, **given: Any) -> Representation:
@@ -181,9 +195,9 @@ def as_representation(codes: Any, factors: Any = None, **given: Any) -> Represen
     return codes
 
 
-def as_labelled(codes: Any, factors: Any = None, *, metric: str, min_factors: int = 1) -> Representation:
-    """Return a representation with enough factors for ``metric``."""
-    rep = as_representation(codes, factors)
+def as_labelled(codes: Any, factors: Any = None, *, metric: str, min_factors: int = 1, **given: Any) -> Representation:
+    """Return a representation with enough factors for ``metric``; ``given`` as for :func:`as_representation`."""
+    rep = as_representation(codes, factors, **given)
     check_n_factors(rep, metric=metric, min_factors=min_factors)
     return rep
 

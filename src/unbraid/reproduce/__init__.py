@@ -21,6 +21,7 @@ from unbraid.reproduce.flows_of_digits import DigitsFigure, DigitsSettings, digi
 from unbraid.reproduce.gans_of_digits import GanSettings, InfoGanFigure, info_gan, info_gan_checks
 from unbraid.reproduce.iwo import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_checks, iwo_table1
 from unbraid.reproduce.iwo_tables import iwo_study
+from unbraid.reproduce.labelled import dc_ign, diva, vfae
 from unbraid.reproduce.result import Number, Result
 from unbraid.reproduce.studies import StudyTables, iwo_study_checks, thesis_checks, thesis_study
 from unbraid.reproduce.torus_flow import TorusFigure, TorusSettings, torus, torus_checks
@@ -134,6 +135,37 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             needs=MNIST,
             figure="info-gan.html",
             examples=("--quick", "--data mnist --device cuda --json info-gan.json"),
+        ),
+        Reproduction(
+            name="diva-rotated",
+            title="DIVA on rotated digits: the digit in an angle never seen, and what each block of codes knows",
+            paper="Ilse et al. (2020), DIVA: Domain Invariant Variational Autoencoders, sec. 4.1; arXiv:1905.10427",
+            cost="minutes on a GPU, hours on a CPU, a few minutes with --quick; torch",
+            run=diva.diva_rotated,
+            checks=diva.diva_checks,
+            quick={"n_seeds": 1, "settings": diva.QUICK},
+            needs=MNIST,
+            examples=("--quick", "--data mnist --device cuda --json diva.json"),
+        ),
+        Reproduction(
+            name="vfae-tradeoff",
+            title="VFAE: target and sensitive group read from codes, by the weight of the discrepancy",
+            paper="Louizos et al. (2016), The Variational Fair Autoencoder, sec. 3; arXiv:1511.00830",
+            cost="minutes, about one with --quick; torch",
+            run=vfae.vfae_tradeoff,
+            checks=vfae.vfae_checks,
+            quick={"n_seeds": 1, "settings": vfae.QUICK},
+            examples=("--quick", "--device cuda --json vfae.json"),
+        ),
+        Reproduction(
+            name="dc-ign-sprites",
+            title="DC-IGN against a VAE of the same size: whether each factor is in its code",
+            paper="Kulkarni et al. (2015), Deep Convolutional Inverse Graphics Network; arXiv:1503.03167",
+            cost="minutes on a GPU, hours on a CPU, a few minutes with --quick; torch",
+            run=dc_ign.dc_ign_sprites,
+            checks=dc_ign.dc_ign_checks,
+            quick={"n_seeds": 1, "settings": dc_ign.QUICK},
+            examples=("--quick", "--device cuda --json dcign.json"),
         ),
         Reproduction(
             name="thesis-study",

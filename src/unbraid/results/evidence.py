@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from unbraid.evidence.association import Association, CodeCovariance
+from unbraid.evidence.block_reading import BlockReading
 from unbraid.evidence.cross_prediction import CrossPrediction
 from unbraid.evidence.information import CodeInformation, InformationTable
 from unbraid.evidence.linear import LinearFit, PredictiveInformation, Separation
@@ -31,6 +32,7 @@ KEPT = {
         Subspaces,
         CrossPrediction,
         CapacityCurves,
+        BlockReading,
     )
 }
 T = TypeVar("T")

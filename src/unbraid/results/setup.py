@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from unbraid.representation.factor import FactorKind
@@ -31,6 +31,7 @@ class Setup:
         confidence: Coverage of the confidence intervals.
         seconds: Time that all scores took.
         seconds_by_evidence: Kind of evidence, and the time that gathering and scoring it once took.
+        blocks: Columns of each block of codes, by name; empty where there are none.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Setup:
     confidence: float
     seconds: float = 0.0
     seconds_by_evidence: tuple[tuple[str, float], ...] = ()
+    blocks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def n_codes(self) -> int:

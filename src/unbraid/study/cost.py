@@ -38,6 +38,8 @@ GPU_MULTIPLICATIONS = 2.8e13
 CPU_MULTIPLICATIONS = 4.2e9
 #: A step of FactorVAE with its discriminator on a GPU, against one of the others.
 FACTOR_VAE_TIMES = 1.9
+#: Networks of DIVA, three encoders and a decoder, against one of each.
+DIVA_TIMES = 2.0
 #: Seconds before the first step of an ensemble: the compiler on a GPU, imports on a core.
 START_SECONDS = {"cpu": 5.0, "cuda": 26.0}
 
@@ -190,7 +192,11 @@ def network_multiplications(width: int, shape: tuple[int, ...]) -> float:
     Example:
         >>> round(network_multiplications(32, (1, 64, 64)) / 1e6, 1)
         16.3
+        >>> round(network_multiplications(32, (12,)) / 1e3)  # a row of a table, two hidden layers each
+        137
     """
+    if len(shape) != 3:
+        return network_parameters(width, shape)
     channels, side, _ = shape
     sides = [side / 2, side / 4, side / 8, side / 16]
     channels_in, channels_out = (channels, width, width, 2 * width), (width, width, 2 * width, 2 * width)
@@ -200,6 +206,8 @@ def network_multiplications(width: int, shape: tuple[int, ...]) -> float:
 
 def network_parameters(width: int, shape: tuple[int, ...]) -> float:
     """Return the number of parameters of encoder and decoder, without biases."""
+    if len(shape) != 3:
+        return float(2 * (math.prod(shape) * 8 * width + (8 * width) ** 2))
     channels, side, _ = shape
     last = (side / 16) ** 2 * 2 * width * 8 * width
     return 2 * (16 * (channels * width + width**2 + 2 * width**2 + 4 * width**2) + last)
@@ -210,6 +218,7 @@ def _multiplications(study: Study, ensemble: Ensemble) -> float:
     how = study.training
     pictures = len(ensemble.members) * how.n_steps * how.batch
     times = FACTOR_VAE_TIMES if ensemble.family == "factor_vae" and how.device.startswith("cuda") else 1.0
+    times = DIVA_TIMES if ensemble.family == "diva" else times
     return 3 * times * pictures * network_multiplications(how.width, _shape(ensemble.dataset))
 
 

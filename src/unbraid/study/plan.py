@@ -6,7 +6,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,7 @@ class Ensemble:
         family: Family of all members.
         hyperparameters: By name, one number for each member.
         members: The models, with their seeds.
+        options: Labels that the family reads, where the study gives them.
     """
 
     key: str
@@ -94,6 +95,7 @@ class Ensemble:
     family: str
     hyperparameters: dict[str, tuple[float, ...]]
     members: tuple[Model, ...]
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,11 +222,20 @@ def _ensembles(study: Study, dataset: str, family: Family) -> Iterator[Ensemble]
         seeds = study.seed_list[start : start + block]
         members = [(setting, seed) for seed in seeds for setting in settings]
         hyperparameters = {name: tuple(setting[name] for setting, _ in members) for name in family.hyperparameters}
-        key = content_key(TRAINING, dataset, family.family, hyperparameters, [seed for _, seed in members], how)
+        options = [family.options] if family.options else []  # keys of families without are those of earlier versions
+        trained = (dataset, family.family, hyperparameters, [seed for _, seed in members], how, *options)
+        key = content_key(TRAINING, *trained)
         models = tuple(
             _model(study, key, number, dataset, family, setting, seed) for number, (setting, seed) in enumerate(members)
         )
-        yield Ensemble(key=key, dataset=dataset, family=family.family, hyperparameters=hyperparameters, members=models)
+        yield Ensemble(
+            key=key,
+            dataset=dataset,
+            family=family.family,
+            hyperparameters=hyperparameters,
+            members=models,
+            options=family.options,
+        )
 
 
 def _training_key(study: Study) -> dict[str, Any]:

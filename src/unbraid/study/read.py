@@ -17,7 +17,7 @@ import yaml
 from unbraid._base.checks import check_choice, did_you_mean
 from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import check_predictor, check_task
-from unbraid.models.families import HYPERPARAMETERS
+from unbraid.models.families import HYPERPARAMETERS, LABEL_ROLES, ONE_FACTOR_FAMILY
 from unbraid.panel.plan import metric_options
 from unbraid.probes.splits import MIN_ROWS, TEST_SHARE
 from unbraid.study.spec import RENAMED, Family, Study, Tasks
@@ -96,9 +96,25 @@ def _check_family(family: Family) -> None:
         for one in value if isinstance(value, tuple) else (value,):
             if not 0 <= one < math.inf:
                 raise ValueError(f"{name} of {family.family} must be 0 or more, got {one:g}.")
+    _check_labels(family)
     lists = {name: len(value) for name, value in family.hyperparameters.items() if isinstance(value, tuple)}
     if len(set(lists.values())) > 1 or 0 in lists.values():
         raise ValueError(f"hyperparameters of {family.family} must be lists of equal length, got {lists}.")
+
+
+def _check_labels(family: Family) -> None:
+    """Raise on labels that the family does not read; whether the data have these factors is seen when they are open."""
+    roles = LABEL_ROLES.get(family.family, ())
+    if family.labels and not roles and family.family != ONE_FACTOR_FAMILY:
+        raise ValueError(
+            f"labels are for {', '.join([*LABEL_ROLES, ONE_FACTOR_FAMILY])}, got them for {family.family}."
+        )
+    if family.labels and roles and (not isinstance(family.labels, dict) or set(family.labels) != set(roles)):
+        raise ValueError(f"labels of {family.family} must name a factor for {' and '.join(roles)}.")
+    if not 0 < family.labelled <= 1:
+        raise ValueError(f"labelled must be a share above 0 and at most 1, got {family.labelled:g}.")
+    if family.labelled < 1 and not roles:
+        raise ValueError(f"labelled is for {', '.join(LABEL_ROLES)}, got it for {family.family}.")
 
 
 def _check_train(study: Study, size: float) -> None:

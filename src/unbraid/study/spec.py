@@ -37,10 +37,21 @@ class Family(_Part, frozen=True, kw_only=True):
         family: ``beta_vae``, ``factor_vae``, ...; as ``unbraid train`` names them.
         hyperparameters: By name, one number for all settings, or a list with one number for each setting. All lists
             have the same length.
+        labels: The factors that a family with labels reads, as ``unbraid train`` takes them: by role, ``{y: digit, d:
+            angle}``, or a list; by default the first factors of the data.
+        labelled: Share of the rows whose target ``diva`` and ``vfae`` see.
     """
 
     family: str
     hyperparameters: dict[str, float | tuple[float, ...]] = {}
+    labels: dict[str, str] | tuple[str, ...] = ()
+    labelled: float = 1.0
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of training beside the hyperparameters, without those that have their default."""
+        given = {"labels": self.labels, "labelled": self.labelled}
+        return {name: value for name, value in given.items() if value not in ((), {}, 1.0)}
 
     @property
     def axis(self) -> str:

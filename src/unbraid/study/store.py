@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum
 from functools import cached_property
@@ -424,12 +425,15 @@ def write_factors(store: Store, name: str, dataset: Any, rows: IntArray) -> None
         )
 
 
-def write_codes(store: Store, model: Model, codes: AnyArray, rates: FloatArray) -> None:
-    """Write the codes of a model, in single precision, and the information that each carries, in nats."""
+def write_codes(
+    store: Store, model: Model, codes: AnyArray, rates: FloatArray, blocks: Mapping[str, Sequence[int]] | None = None
+) -> None:
+    """Write the codes of a model, in single precision, the information that each carries, in nats, and their blocks."""
     if store.has(model.codes):
         with suppress(DamagedFileError):  # damaged ones are set aside, not replaced
             read_codes(store, model)
-    store.write_arrays(model.codes, codes=np.asarray(codes, dtype=np.float32), rates=rates)
+    named = {"blocks": np.array(json.dumps(blocks))} if blocks else {}
+    store.write_arrays(model.codes, codes=np.asarray(codes, dtype=np.float32), rates=rates, **named)
 
 
 def read_factors(store: Store, plan: Plan, dataset: str, folder: str = "") -> dict[str, AnyArray]:
@@ -470,6 +474,12 @@ def read_codes(store: Store, model: Model) -> tuple[AnyArray, AnyArray | None]:
     except FileNotFoundError as error:
         raise ValueError(f"the codes of {model.label} are gone; run the study again.") from error
     return arrays["codes"].astype(np.float64), arrays["rates"]
+
+
+def read_blocks(store: Store, model: Model) -> dict[str, list[int]]:
+    """Return the columns of each block of the codes of a trained model; nothing for codes without blocks."""
+    arrays = store.read_arrays(model.codes)
+    return dict(json.loads(str(arrays["blocks"]))) if "blocks" in arrays else {}
 
 
 def sample_rows(n_rows: int, n: int, seed: int) -> IntArray:

@@ -21,7 +21,7 @@ def poisoned(monkeypatch):
         return Loss(found.total * torch.where(bad, torch.nan, 1.0), found.distortion, found.rate)
 
     monkeypatch.setattr(_losses, "LOSSES", {**_losses.LOSSES, "beta_vae": loss})
-    monkeypatch.setattr("unbraid.models.ensemble.engine.LOSSES", _losses.LOSSES)
+    monkeypatch.setattr("unbraid.models.ensemble.networks.LOSSES", _losses.LOSSES)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_weights_lost_in_the_last_step_count(poisoned):
         return Loss(_losses.LOSSES["vae"](at).total + grad_only, *_losses.LOSSES["vae"](at)[1:])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unbraid.models.ensemble.engine.LOSSES", {"beta_vae": nan})
+        patch.setattr("unbraid.models.ensemble.networks.LOSSES", {"beta_vae": nan})
         found = train("beta_vae", Dots(), n_steps=1, **SMALL)
     assert found.history.isfinite().all()
     assert found.diverged == (1,)

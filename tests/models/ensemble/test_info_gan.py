@@ -167,6 +167,7 @@ def test_codes_have_names_and_rates():
     model = train("info_gan", Dots(), n_steps=2, **SMALL)
     rep = encode_all(model, Dots())[0]
     assert rep.code_names == ("c0=0", "c0=1", "c0=2", "c1", "c2")
+    assert {name: list(columns) for name, columns in rep.blocks.items()} == {"c0": [0, 1, 2], "c1": [3], "c2": [4]}
     rates = code_rates(model, Dots())
     assert rates.shape == (1, 5)
     assert (rates >= 0).all()

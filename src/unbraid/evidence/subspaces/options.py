@@ -74,6 +74,7 @@ class Subspaces:
         weights: For each factor, the weights of those axes, summing to 1, ``(rank,)``.
         n_codes: Dimensions of code space.
         factor_names: The factors' names, for notes; none where they are not known.
+        blocks: Columns of each block of codes; none where there are no blocks.
     """
 
     subspaces: tuple[Subspace, ...]
@@ -81,6 +82,7 @@ class Subspaces:
     weights: tuple[FloatArray, ...]
     n_codes: int
     factor_names: tuple[str, ...] = ()
+    blocks: tuple[tuple[int, ...], ...] = ()
 
 
 def weigh(subspaces: list[Subspace], options: SubspaceOptions, n_codes: int) -> Subspaces:

@@ -27,7 +27,8 @@ def factor_subspaces(
     workers = workers or Workers()
     solve = _solve_nested if options.solver == "nested" else fast_subspaces
     found = solve(rep, options, rng, workers)
-    return replace(weigh(found, options, rep.n_codes), factor_names=rep.factor_names)
+    weighed = weigh(found, options, rep.n_codes)
+    return replace(weighed, factor_names=rep.factor_names, blocks=tuple(rep.blocks.values()))
 
 
 def _solve_nested(

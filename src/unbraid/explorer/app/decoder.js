@@ -9,6 +9,7 @@ const STEPS = 7;
 const BETWEEN = 9;
 const MOST_STRIPS = 16;
 const FRAME = 120;
+const MOST_BOXES = 64;
 
 export class Decoder {
   constructor(subject, { row }) {
@@ -34,7 +35,13 @@ export class Decoder {
       : [];
     this.sheet = make("div", { class: "sheet" });
     this.choice = make("div", { class: "controls", role: "group", "aria-label": "What to lay out" });
-    const sheets = { Traversals: () => this.traversals(), ...(subject.n_rows ? { Interpolation: () => this.interpolation(), "Swap codes": () => this.swaps() } : {}) };
+    const codes = subject.codes.map((label, j) => ({ label, columns: [j] }));
+    const blocks = Object.entries(subject.blocks || {}).map(([label, columns]) => ({ label, columns }));
+    const sheets = {
+      Traversals: () => this.traversals(),
+      ...(subject.n_rows ? { Interpolation: () => this.interpolation(), "Swap codes": () => this.swaps("codes", codes) } : {}),
+      ...(subject.n_rows && blocks.length ? { "Swap blocks": () => this.swaps("blocks", blocks) } : {}),
+    };
     for (const [name, show] of Object.entries(sheets)) {
       this.choice.append(make("button", { type: "button", class: "quiet", text: name, onclick: (event) => this.pick(event.currentTarget, show) }));
     }
@@ -158,27 +165,27 @@ export class Decoder {
     refresh();
   }
 
-  // Two rows, and the same with the ticked codes exchanged.
-  swaps() {
-    const canvas = make("canvas", { role: "img", "aria-label": "Two rows, and the two with the chosen codes exchanged" });
+  // Two rows, and the same with the ticked codes, or blocks of codes, exchanged.
+  swaps(noun, parts) {
+    const canvas = make("canvas", { role: "img", "aria-label": `Two rows, and the two with the chosen ${noun} exchanged` });
     let four = [];
     const refresh = latest(async () => {
       const [a, b] = await pair.rows();
-      const chosen = new Set(boxes.filter(({ box }) => box.checked).map(({ j }) => j));
+      const chosen = new Set(boxes.filter(({ box }) => box.checked).flatMap(({ columns }) => columns));
       const mixed = (to, from) => to.map((value, j) => (chosen.has(j) ? from[j] : value));
       four = [a, b, mixed(a, b), mixed(b, a)];
       paint(canvas, await decode(this.subject, four), this.subject.decoder, Math.max(60, this.small(4)));
     });
-    const boxes = this.subject.codes.slice(0, 64).map((name, j) => {
+    const boxes = parts.slice(0, MOST_BOXES).map(({ label, columns }) => {
       const box = make("input", { type: "checkbox", onchange: refresh });
-      return { j, box, element: make("label", { class: "field" }, box, name) };
+      return { columns, box, element: make("label", { class: "field" }, box, label) };
     });
     const pair = this.pair(refresh);
     this.sheet.replaceChildren(
       pair.fields,
-      make("p", { class: "aside", text: "Tick the codes to exchange. First row, second row, first with the codes of the second, second with the codes of the first:" }),
+      make("p", { class: "aside", text: `Tick the ${noun} to exchange. First row, second row, first with the ${noun} of the second, second with the ${noun} of the first:` }),
       canvas,
-      make("div", { class: "controls", role: "group", "aria-label": "Codes to exchange" }, ...boxes.map(({ element }) => element)),
+      make("div", { class: "controls", role: "group", "aria-label": `${noun[0].toUpperCase()}${noun.slice(1)} to exchange` }, ...boxes.map(({ element }) => element)),
       this.saves(() => four, 4, "swap"),
     );
     refresh();

@@ -1,6 +1,6 @@
 // Findings: each sentence leads to the view that shows it.
 import { ask } from "app/net";
-import { make, say } from "app/dom";
+import { make, say, text } from "app/dom";
 
 const WAIT = 1000;
 // What to open first: what is hardest to believe from a sentence.
@@ -11,7 +11,8 @@ export class Findings {
     Object.assign(this, { subject, onShow, onFirst });
     this.list = make("ol", { class: "findings" });
     this.state = make("p", { class: "aside", role: "status" });
-    this.root = make("section", { class: "panel", "aria-label": "Findings" }, make("h2", { text: "Findings" }), this.state, this.list);
+    this.blocks = make("div");
+    this.root = make("section", { class: "panel", "aria-label": "Findings" }, make("h2", { text: "Findings" }), this.state, this.list, this.blocks);
     this.load();
   }
 
@@ -29,6 +30,7 @@ export class Findings {
       this.state.classList.remove("busy");
       this.state.textContent = found.note || (found.findings?.length ? "Each sentence leads to the view that shows it." : "The rules found nothing to say.");
       this.show(found.findings || []);
+      if (found.blocks) this.blocks.replaceChildren(...blockTable(found.blocks));
     } catch (error) {
       this.state.textContent = error.message;
     }
@@ -74,4 +76,18 @@ export class Findings {
       item.querySelectorAll(".chip").forEach((chip) => chip.setAttribute("aria-pressed", "false"));
     }
   }
+}
+
+// Blocks by factors: how well each factor is read from each block by itself, from 0, as a blind guess, to 1.
+function blockTable({ names, factors, shares }) {
+  const cell = (block, b) => (factor, k) => {
+    const share = Math.min(1, Math.max(0, shares[k][b]));
+    const element = make("span", { class: share > 0.55 ? "cell shown dark" : "cell shown", title: `${factor} is read from ${block}: ${text(shares[k][b], 2)}`, text: share.toFixed(2) });
+    element.style.setProperty("--v", Math.round(100 * share));
+    return make("td", {}, element);
+  };
+  const head = make("tr", {}, make("th", { scope: "col", text: "block" }), ...factors.map((name) => make("th", { scope: "col" }, make("span", { text: name }))));
+  const rows = names.map((name, b) => make("tr", {}, make("th", { scope: "row", text: name }), ...factors.map(cell(name, b))));
+  const table = make("table", { class: "map blocks" }, make("caption", { class: "sr", text: "How well each factor is read from each block of codes" }), make("thead", {}, head), make("tbody", {}, ...rows));
+  return [make("h2", { text: "Blocks" }), make("p", { class: "aside", text: "How well each factor is read from each block by itself: 1 without error, 0 as well as a blind guess." }), make("div", { class: "scroll" }, table)];
 }

@@ -1,6 +1,7 @@
 """Importance-weighted orthogonality and rank, and plain orthogonality, of the factors' subspaces."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
@@ -13,6 +14,7 @@ from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics.label_free.codes import off_diagonal_mean
 from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, Trait
 from unbraid.metrics.table.sources import SUBSPACES
+from unbraid.representation.blocks import parts_of_codes
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -28,6 +30,7 @@ def iwo(
     loss: Loss = "likelihood",
     max_rank: int | None = None,
     device: Device = "cpu",
+    blocks: bool = False,
     rng: np.random.Generator | int = 0,
 ) -> Score:
     r"""Score how orthogonal the factors' subspaces are, each axis counted by its importance.
@@ -48,6 +51,7 @@ def iwo(
         loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
         max_rank: Largest subspace to look for; by default 10, and more where the loss still falls (fast solver).
         device: Where the nested solver trains.
+        blocks: Count the blocks of the representation as axes, in place of the directions of code space.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -71,7 +75,7 @@ def iwo(
     """
     rep = as_labelled(codes, factors, metric="iwo", min_factors=2)
     options = SubspaceOptions(solver=solver, weights=weights, loss=loss, max_rank=max_rank, device=device)
-    return iwo_score(factor_subspaces(rep, options, np.random.default_rng(rng)))
+    return iwo_score(factor_subspaces(rep, options, np.random.default_rng(rng)), blocks=blocks)
 
 
 def iwr(
@@ -83,6 +87,7 @@ def iwr(
     loss: Loss = "likelihood",
     max_rank: int | None = None,
     device: Device = "cpu",
+    blocks: bool = False,
     rng: np.random.Generator | int = 0,
 ) -> Score:
     r"""Score how few axes each factor needs: one minus the entropy, in base L, of its importance weights.
@@ -97,6 +102,7 @@ def iwr(
         loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
         max_rank: Largest subspace to look for; by default 10, and more where the loss still falls (fast solver).
         device: Where the nested solver trains.
+        blocks: Count the blocks of the representation as axes, in place of the directions of code space.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -115,7 +121,7 @@ def iwr(
     """
     rep = as_labelled(codes, factors, metric="iwr")
     options = SubspaceOptions(solver=solver, weights=weights, loss=loss, max_rank=max_rank, device=device)
-    return iwr_score(factor_subspaces(rep, options, np.random.default_rng(rng)))
+    return iwr_score(factor_subspaces(rep, options, np.random.default_rng(rng)), blocks=blocks)
 
 
 def orthogonality(
@@ -167,9 +173,9 @@ class Pairs(NamedTuple):
     mean: float
 
 
-def iwo_score(found: Subspaces) -> Score:
-    """IWO of bases and weights."""
-    matrix, mean = weighted_pairs(found)
+def iwo_score(found: Subspaces, blocks: bool = False) -> Score:
+    """IWO of bases and weights, or of the weights of blocks."""
+    matrix, mean = weighted_pairs(by_block(found) if blocks else found)
     evidence = {"iwo": matrix, **_curves(found)}
     return Score(value=mean, per_factor=off_diagonal_mean(matrix), evidence=evidence, notes=_notes(found))
 
@@ -197,12 +203,34 @@ def plain_pairs(found: Subspaces) -> Pairs:
 PAIRS = {"iwo": weighted_pairs, "orthogonality": plain_pairs}
 
 
-def iwr_score(found: Subspaces) -> Score:
-    """IWR of weights."""
+def scored_pairs(name: str, found: Subspaces, options: Mapping[str, Any]) -> Pairs:
+    """Return the matrix of a score, as computed with its options."""
+    return PAIRS[name](by_block(found) if options.get("blocks") else found)
+
+
+def iwr_score(found: Subspaces, blocks: bool = False) -> Score:
+    """IWR of weights, of directions or of blocks."""
     if found.n_codes < 2:
         raise ValueError("codes must have at least two columns for iwr, got 1.")
-    per_factor = np.array([weighted_rank(alpha, found.n_codes) for alpha in found.weights])
+    counted = by_block(found) if blocks else found
+    per_factor = np.array([weighted_rank(alpha, counted.n_codes) for alpha in counted.weights])
     return Score(value=float(per_factor.mean()), per_factor=per_factor, evidence=_curves(found), notes=_notes(found))
+
+
+def by_block(found: Subspaces) -> Subspaces:
+    r"""Collapse code space to an axis for each block, and one for all codes of no block.
+
+    The weight of a factor in a block is the share of its weighted axes that lies in it:
+    :math:`\sum_l \alpha_l \sum_{j \in b} b_{lj}^2`. IWO of two factors is then
+    :math:`1 - \sum_b \sqrt{w_{jb} w_{kb}}`: 1 where they are in different blocks, whatever directions they take there.
+
+    Raises:
+        ValueError: There are no blocks, or only one.
+    """
+    parts = parts_of_codes(found.blocks, found.n_codes, option="blocks=True")
+    shares = [basis**2 @ alpha for basis, alpha in zip(found.bases, found.weights, strict=True)]
+    weights = tuple(np.array([float(share[list(part)].sum()) for part in parts]) for share in shares)
+    return replace(found, bases=(np.eye(len(parts)),) * len(weights), weights=weights, n_codes=len(parts), blocks=())
 
 
 def weighted_orthogonality(a: FloatArray, b: FloatArray, alpha: FloatArray, beta: FloatArray) -> float:

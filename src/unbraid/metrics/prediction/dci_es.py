@@ -42,6 +42,7 @@ from unbraid.probes.capacity import Ladder
 from unbraid.probes.capacity.base import check_increasing
 from unbraid.probes.importance import Importance
 from unbraid.probes.sage import SageOptions
+from unbraid.representation.blocks import parts_of_codes
 from unbraid.representation.representation import Representation, as_labelled
 from unbraid.results.score import Score
 
@@ -70,6 +71,7 @@ def dci_es(
     importance: str = "auto",
     probe: WhichProbe = "simplest",
     sage: SageOptions | None = None,
+    blocks: bool = False,
     rng: np.random.Generator | int = 0,
 ) -> DCIES:
     r"""Score disentanglement, completeness, informativeness, explicitness and size with probes of growing capacity.
@@ -92,6 +94,9 @@ def dci_es(
         probe: Whose importances are taken: ``"simplest"``, the lowest level whose mean validation loss is within one
             standard error of the best, or ``"best"``.
         sage: Precision of SAGE.
+        blocks: Take the blocks of the representation for codes: importances of a block's codes are added, for
+            disentanglement, completeness and size. Informativeness and explicitness are of all codes together, and
+            the same either way.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -122,11 +127,11 @@ def dci_es(
     )
     curves = loss_capacity_curves(rep, options, np.random.default_rng(rng))
     return DCIES(
-        es_disentanglement(curves),
-        es_completeness(curves),
+        es_disentanglement(curves, blocks=blocks),
+        es_completeness(curves, blocks=blocks),
         es_informativeness(curves),
         es_explicitness(curves),
-        es_size(curves),
+        es_size(curves, blocks=blocks),
     )
 
 
@@ -191,22 +196,41 @@ def task_explicitness(
     return es_explicitness(loss_capacity(codes, labels, ladder=ladder, loss=loss, rng=rng))
 
 
-def es_disentanglement(curves: LossCapacity) -> Score:
-    """Score whether each code matters for one factor only, by the importances of the chosen probe.
+def es_disentanglement(curves: LossCapacity, blocks: bool = False) -> Score:
+    """Score whether each code, or block, matters for one factor only, by the importances of the chosen probe.
 
     Raises:
-        ValueError: Curves without importances.
+        ValueError: Curves without importances, or no blocks.
     """
-    return _with_notes(disentanglement(_as_importance(curves)), curves)
+    found = _as_importance(curves)
+    if not blocks:
+        return _with_notes(disentanglement(found), curves)
+    parts = _parts(curves)
+    score = disentanglement(_by_block(found, parts))
+    per_code = None if score.per_code is None else np.full(len(found.matrix), np.nan)
+    if per_code is not None and score.per_code is not None:
+        for part, value in zip(parts, score.per_code, strict=True):
+            per_code[list(part)] = value
+    return _with_notes(replace(score, per_code=per_code), curves)
 
 
-def es_completeness(curves: LossCapacity) -> Score:
-    """Score whether each factor needs one code only, by the importances of the chosen probe.
+def es_completeness(curves: LossCapacity, blocks: bool = False) -> Score:
+    """Score whether each factor needs one code, or block, only, by the importances of the chosen probe.
 
     Raises:
-        ValueError: Curves without importances.
+        ValueError: Curves without importances, or no blocks.
     """
-    return _with_notes(completeness(_as_importance(curves)), curves)
+    found = _as_importance(curves)
+    return _with_notes(completeness(_by_block(found, _parts(curves)) if blocks else found), curves)
+
+
+def _parts(curves: LossCapacity) -> list[tuple[int, ...]]:
+    return parts_of_codes(curves.blocks, len(curves.importance.values), option="blocks=True")
+
+
+def _by_block(found: Importance, parts: list[tuple[int, ...]]) -> Importance:
+    """Add the importances of the codes of each block."""
+    return replace(found, matrix=np.stack([found.matrix[list(part)].sum(axis=0) for part in parts]))
 
 
 def es_informativeness(curves: LossCapacity) -> Score:
@@ -255,9 +279,9 @@ def curve_explicitness(curves: LossCapacity | CapacityCurves) -> FloatArray:
     return np.array([explicitness_of_curve(k, losses, baseline=float(guess)) for k, losses, guess in columns])
 
 
-def es_size(curves: LossCapacity) -> Score:
-    """Number of factors for each code: 1 for as many codes as factors, less for more codes."""
-    return Score(value=curves.size)
+def es_size(curves: LossCapacity, blocks: bool = False) -> Score:
+    """Number of factors for each code, or block: 1 for as many codes as factors, less for more codes."""
+    return Score(value=len(curves.factor_names) / len(_parts(curves)) if blocks else curves.size)
 
 
 def explicitness_of_curve(capacities: FloatArray, losses: FloatArray, *, baseline: float, lowest: float = 0.0) -> float:

@@ -37,7 +37,7 @@ def dependent(
     error: ErrorKind = "absolute",
     predictions: Predictions = "cross_fitted",
     scaling: Scaling = "spread",
-    groups: Sequence[Sequence[int]] | None = None,
+    groups: Sequence[Sequence[int]] | str | None = None,
     n_folds: int = 2,
     n_trees: int = 30,
     min_leaf: int = 5,
@@ -63,7 +63,8 @@ def dependent(
         scaling: ``"spread"``: each error as a share of a blind guess's error, so that what cannot be predicted scores 0
             whatever its distribution; ``"range"``: variables scaled to [0, 1] only, as in the paper.
         groups: Columns that make up each code, such as ``[[0, 1], [2]]``; by default every column is a code. Columns
-            left out are not looked at. Text such as ``"0+1,2"`` means the same.
+            left out are not looked at. Text such as ``"0+1,2"`` means the same, and ``"blocks"`` the blocks of the
+            representation.
         n_folds: Parts for cross-fitting.
         n_trees: Trees of each forest.
         min_leaf: Fewest rows in a leaf.

@@ -12,14 +12,14 @@ from unbraid._base.checks import did_you_mean
 from unbraid.metrics.table.catalogue import BESIDE_THE_PANEL, METRICS
 from unbraid.metrics.table.metric import Invariance, Metric
 
-DEFAULT, BY_NAME = "default", "by name"
+DEFAULT, WITH_BLOCKS, BY_NAME = "default", "with blocks", "by name"
 
 
 def list_metrics() -> pd.DataFrame:
     """Return a table of the metrics: what each measures, what it needs and what it costs.
 
-    ``panel`` is ``"default"`` for what :func:`~unbraid.evaluate` computes by default, and ``"by name"`` for what
-    must be asked for.
+    ``panel`` is ``"default"`` for what :func:`~unbraid.evaluate` computes by default, ``"with blocks"`` for
+    what it computes where the codes have blocks, and ``"by name"`` for what must be asked for.
     """
     return pd.DataFrame([_row(metric) for metric in METRICS.values()]).set_index("metric")
 
@@ -39,7 +39,7 @@ def describe_metric(metric: Metric) -> dict[str, Any]:
         "chance": _chance(metric),
         "misled_by_dependence": metric.misled_by_dependence,
         "reference": metric.reference,
-        "function": f"unbraid.metrics.{metric.family}",
+        "function": f"unbraid.metrics.{metric.function.__name__}",
         "page": f"docs/metrics/{metric.family}.md",
     }
 
@@ -52,7 +52,7 @@ def _row(metric: Metric) -> dict[str, str]:
         "needs": "codes" if metric.min_factors == 0 else f"codes and {metric.min_factors}+ factors",
         "direction": "higher is better" if metric.higher_is_better else "lower is better",
         "cost": str(metric.cost),
-        "panel": DEFAULT if metric.in_default else BY_NAME,
+        "panel": DEFAULT if metric.in_default else WITH_BLOCKS if metric.with_blocks else BY_NAME,
         "question": metric.summary,
     }
 

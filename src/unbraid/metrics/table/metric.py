@@ -219,6 +219,7 @@ class Metric:
             the metric.
         other_names: Names in other libraries.
         in_default: Whether the default panel runs it; otherwise it must be asked for by name.
+        with_blocks: Whether the default panel runs it where the codes have blocks.
         has_null: Whether the score of shuffled factors is the chance level.
     """
 
@@ -244,6 +245,7 @@ class Metric:
     pair_caption: str = ""
     other_names: tuple[str, ...] = ()
     in_default: bool = True
+    with_blocks: bool = False
     has_null: bool = True
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from unbraid.evidence.association import CorrelationOptions, NoOptions, code_covariance, correlations, predictability
+from unbraid.evidence.block_reading import MOST_LANDMARKS, BlockOptions, block_reading
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
 from unbraid.evidence.information import (
     InformationOptions,
@@ -292,6 +293,24 @@ CROSS_PREDICTION = Source(
     seconds=(7.8, 72.0),
     memory=_regression_bytes,
     uses_workers=True,
+)
+
+
+def _block_bytes(size: InputSize, options: BlockOptions) -> float:
+    """Kernels of the rows of a fold with the landmarks, and predictions of all factors and their shuffles."""
+    return 4 * size.n_bytes + size.n_rows * (16 * MOST_LANDMARKS + 16 * size.n_factors * max(size.n_levels, 2))
+
+
+BLOCKS = Source(
+    name="blocks",
+    gather=block_reading,
+    options=BlockOptions,
+    n_replicates=10,
+    n_nulls=3,
+    max_replicate_rows=5_000,
+    max_null_rows=2_000,  # shares of a blind guess are 0 by chance, whatever the number of rows
+    seconds=(1.0, 3.0),
+    memory=_block_bytes,
 )
 COVARIANCE = Source(
     name="covariance",

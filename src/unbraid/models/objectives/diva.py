@@ -103,11 +103,8 @@ def diva_loss(
 
 def _target_rate(posterior: Distribution, priors: Distribution, z: Tensor, y: Tensor, logits: Tensor) -> Tensor:
     """Return the divergence of each row: in closed form from the prior of its label, else expected over classes."""
-    each = Independent(
-        Normal(posterior.mean.unsqueeze(-2), posterior.stddev.unsqueeze(-2), validate_args=False),
-        1,
-        validate_args=False,
-    )
+    base = Normal(posterior.mean.unsqueeze(-2), posterior.stddev.unsqueeze(-2), validate_args=False)
+    each: Distribution = Independent(base, 1, validate_args=False)
     exact = kl_divergence(each, priors)
     sampled = each.log_prob(z.unsqueeze(-2)) - priors.log_prob(z.unsqueeze(-2))
     by_class = torch.where((y == UNKNOWN).unsqueeze(-1), sampled, exact)

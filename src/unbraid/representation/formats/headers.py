@@ -12,7 +12,7 @@ import numpy as np
 from unbraid._base.arrays import UNREADABLE, parsing_headers
 
 #: Arrays of an ``.npz`` file that are read.
-NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names")
+NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names", "blocks")
 #: Copies of a table or array while it becomes a representation: as read, as floats, and as columns of factors.
 COPIES = 3
 #: Copies of a text table beside its own bytes while it is read.

@@ -18,7 +18,7 @@ from unbraid.representation.files import load
 from unbraid.representation.representation import Representation
 from unbraid.results.report import Report
 from unbraid.study.plan import Measurement, Model, Plan, content_key
-from unbraid.study.store import Store, read_codes, read_factors, sample_rows
+from unbraid.study.store import Store, read_blocks, read_codes, read_factors, sample_rows
 from unbraid.study.table import NO_FAILURE, NOTHING_TO_MEASURE, SCORE, TASK, Failure, FailureKind
 
 
@@ -76,7 +76,8 @@ class MeasureJob:
         codes, _ = read_codes(self.store, self.model)
         labels = read_factors(self.store, self.plan, self.model.dataset, self.data_folder)
         names, kinds = labels["names"].tolist(), labels["kinds"].tolist()
-        return Representation(codes.astype(np.float32), labels["factors"], names=names, kinds=kinds)
+        blocks = read_blocks(self.store, self.model)
+        return Representation(codes.astype(np.float32), labels["factors"], names=names, kinds=kinds, blocks=blocks)
 
     def _scores(self, rep: Representation, n_rows: int, wanted: dict[str, Measurement]) -> Iterator[dict[str, Any]]:
         spec = self.plan.study.scores

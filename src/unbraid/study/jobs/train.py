@@ -73,7 +73,7 @@ class TrainJob:
         whole = [number for number, step in enumerate(trained.diverged) if step is None]
         codes, rates = _encoded(trained.only(whole), dataset, rows) if whole else ((), ())
         for number, one, rate in zip(whole, codes, rates, strict=True):
-            write_codes(self.store, members[number], one, rate)
+            write_codes(self.store, members[number], one, rate, trained.settings.block_columns())
         losses = trained.history[-1, 0].tolist()
         seconds = (time.perf_counter() - started) / len(members)
         self.store.add_rows(
@@ -102,6 +102,7 @@ class TrainJob:
                 out=folder,
                 device=how.device,
                 progress=False,
+                **self.ensemble.options,
                 **self.ensemble.hyperparameters,
             )
 

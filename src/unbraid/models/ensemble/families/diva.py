@@ -43,8 +43,10 @@ class PriorTable(nn.Module):
         self.mean = nn.Parameter(torch.zeros(n_models, n_values, size))
         self.log_scale = nn.Parameter(torch.zeros(n_models, n_values, size))
 
-    def forward(self, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the means and log-deviations of labels ``[n_models, n]``."""
+    def forward(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the means and log-deviations of labels ``[n_models, n]``; or of every value, ``[n_models, 1, ..]``."""
+        if labels is None:
+            return self.mean.unsqueeze(1), self.log_scale.unsqueeze(1)
         chosen = one_hot(labels, self.mean.shape[1], self.mean.dtype)
         return torch.bmm(chosen, self.mean), torch.bmm(chosen, self.log_scale)
 
@@ -89,7 +91,6 @@ class DomainVAE(EnsembleVAE):
             gaussians(self.block(mean, name), self.block(log_scale, name)) for name in DIVA_BLOCKS
         )
         y, d = inputs.labels.unbind(dim=-1)
-        target_prior = self.priors["y"]
         warm_up = hyperparameters["warm_up"].clamp(min=1)
         loss = diva_loss(
             x,
@@ -98,7 +99,7 @@ class DomainVAE(EnsembleVAE):
             posterior_y=of_target,
             posterior_x=of_rest,
             prior_d=gaussians(*self.priors["d"](d)),
-            priors_y=gaussians(target_prior.mean.unsqueeze(1), target_prior.log_scale.unsqueeze(1)),
+            priors_y=gaussians(*self.priors["y"]()),
             z_y=self.block(z, "z_y"),
             d=d,
             y=y,

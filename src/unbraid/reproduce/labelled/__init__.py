@@ -1,0 +1,1 @@
+"""Experiments with models that read labels: DIVA, VFAE and DC-IGN."""
