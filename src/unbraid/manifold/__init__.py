@@ -9,6 +9,7 @@ from unbraid.manifold.bottleneck import Bottleneck, bottleneck
 from unbraid.manifold.classes import ClassAnalysis, analyze_classes
 from unbraid.manifold.comparison import ManifoldComparison, compare
 from unbraid.manifold.density import log_density
+from unbraid.manifold.hierarchy import Hierarchy, hierarchy
 from unbraid.manifold.knee import Knee, knee
 from unbraid.manifold.pictures import draw
 from unbraid.manifold.result import DecoderPictures, ManifoldAnalysis
@@ -18,6 +19,7 @@ __all__ = [
     "ClassAnalysis",
     "DecoderPictures",
     "GaussianMixture",
+    "Hierarchy",
     "Knee",
     "ManifoldAnalysis",
     "ManifoldComparison",
@@ -26,6 +28,7 @@ __all__ = [
     "bottleneck",
     "compare",
     "draw",
+    "hierarchy",
     "knee",
     "log_density",
 ]
