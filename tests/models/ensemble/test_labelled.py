@@ -5,8 +5,10 @@ import torch
 from helpers.dots import Dots
 from unbraid.data import FactorTable, sprites_mini
 from unbraid.models import code_rates, encode, load_models, train
-from unbraid.models.ensemble.labels import chosen_labels, label_columns
-from unbraid.models.ensemble.plan import OneFactorRows
+from unbraid.models.ensemble import BatchSource, EnsembleEngine, Settings
+from unbraid.models.ensemble.labels import chosen_blocks, chosen_labels, label_columns
+from unbraid.models.ensemble.plan import OneFactorRows, plan_of
+from unbraid.models.ensemble.settings import member_hyperparameters
 from unbraid.models.objectives import UNKNOWN
 
 SMALL = {"n_codes": 6, "width": 4, "batch_size": 16, "learning_rate": 1e-3}
@@ -67,6 +69,7 @@ def test_rows_of_a_batch_differ_in_one_factor_or_in_the_rest():
     assert seen == free
 
 
+@pytest.mark.slow
 def test_kinds_of_batches_have_their_shares_and_members_draw_alone():
     plan = OneFactorRows(sprites_mini().factors(np.arange(4608)), [1, 3], "abcde", device="cpu")
     kinds = torch.stack([kind for _, kind in drawn(plan, rest=8.0, seeds=range(300), n_steps=10, count=1)]).flatten()
@@ -84,6 +87,7 @@ def test_without_a_rest_no_batch_is_of_its_kind():
     assert {int(kind) for _, kinds in drawn(plan, rest=10.0) for kind in kinds} == {0, 1}
 
 
+@pytest.mark.slow
 def test_learned_priors_move_apart_and_other_models_have_none():
     before, after = (train("diva", Dots(), n_steps=n_steps, **SMALL).network.priors for n_steps in (1, 12))
     for role in ("y", "d"):
@@ -123,6 +127,33 @@ def test_diverged_member_is_named_and_harms_no_other(model):
     found = train(model, Dots(), seeds=[1, 1], n_steps=4, **SMALL, **given)
     assert found.diverged[0] is None
     assert found.diverged[1] is not None
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated.*:DeprecationWarning")  # torch's own, of its tracer
+@pytest.mark.parametrize("model", ["diva", "vfae", "dc_ign"])
+def test_step_is_one_graph_for_the_compiler(model):
+    read = chosen_labels(model, Dots(), ())
+    blocks, _ = chosen_blocks(model, read, {}, 6, 6)
+    numbers, columns = member_hyperparameters(model, {}, [1, 2])
+    settings = Settings(
+        model=model,
+        data="dots",
+        n_rows=49,
+        shape=(1, 16, 16),
+        seeds=numbers,
+        hyperparameters=columns,
+        labels=read,
+        blocks=blocks,
+        **SMALL,
+    )
+    plan = plan_of(Dots(), 49, ["column"] if model == "dc_ign" else [], device="cpu")
+    source = BatchSource(Dots(), labels=label_columns(model, Dots(), read, 1.0), plan=plan)
+    engine = EnsembleEngine(settings, source)
+    inputs = engine._inputs()
+    whole = torch.compile(engine.objective, backend="aot_eager", fullgraph=True, dynamic=False)
+    for one, other in zip(whole(inputs), engine.objective(inputs), strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_labels_that_change_are_another_run(tmp_path):

@@ -64,6 +64,7 @@ class DomainVAE(EnsembleVAE):
         n_models, self.discriminator = len(settings.seeds), None
         self.encoder, self.decoder = BlockEncoder(settings), make_decoder(settings)
         sizes = dict(settings.blocks)
+        self.spans = {name: (columns[0], columns[-1] + 1) for name, columns in settings.block_columns().items()}
         labelled = {role: (settings.n_values(role), sizes[f"z_{role}"]) for role in ("d", "y")}
         self.priors = nn.ModuleDict({role: PriorTable(n_models, *both) for role, both in labelled.items()})
         self.classifiers = nn.ModuleDict(
@@ -72,8 +73,8 @@ class DomainVAE(EnsembleVAE):
 
     def block(self, codes: Tensor, name: str) -> Tensor:
         """Return the columns of a block."""
-        columns = self.settings.block_columns()[name]
-        return codes[..., columns[0] : columns[-1] + 1]
+        start, stop = self.spans[name]
+        return codes[..., start:stop]
 
     def logits(self, role: str, mean: Tensor) -> Tensor:
         """Return the logits of the domain or the class, from codes."""

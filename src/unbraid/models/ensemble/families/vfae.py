@@ -45,12 +45,12 @@ class FairVAE(EnsembleVAE):
         """Make the networks of both layers and the classifier."""
         settings = self.settings
         n_models, n_codes, self.discriminator = len(settings.seeds), settings.n_codes, None
-        n_classes, n_sensitive = settings.n_values("y"), settings.n_values("s")
-        self.encoder = make_encoder(settings, n_more=n_sensitive)
-        self.decoder = make_decoder(settings, n_more=n_sensitive)
-        second = (n_models, n_codes + n_classes, 8 * settings.width, n_codes)
+        self.n_classes, self.n_sensitive = settings.n_values("y"), settings.n_values("s")
+        self.encoder = make_encoder(settings, n_more=self.n_sensitive)
+        self.decoder = make_decoder(settings, n_more=self.n_sensitive)
+        second = (n_models, n_codes + self.n_classes, 8 * settings.width, n_codes)
         self.second_posterior, self.first_prior = GaussianLayer(*second), GaussianLayer(*second)
-        self.classifier = Dense(n_models, n_codes, n_classes)
+        self.classifier = Dense(n_models, n_codes, self.n_classes)
 
     def posterior_parameters(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return means and log-deviations of the first layer, given the sensitive values."""
@@ -82,9 +82,8 @@ class FairVAE(EnsembleVAE):
         first_noise, second_noise = inputs.noise.chunk(2, dim=-1)
         first = self.encode(x, s)
         z_1 = first.mean + first.stddev * first_noise
-        n_classes = self.settings.n_values("y")
-        classes = torch.eye(n_classes, device=x.device).expand(*z_1.shape[:2], n_classes, n_classes)
-        for_each = z_1.unsqueeze(2).expand(-1, -1, n_classes, -1)
+        classes = torch.eye(self.n_classes, device=x.device).expand(*z_1.shape[:2], -1, -1)
+        for_each = z_1.unsqueeze(2).expand(-1, -1, self.n_classes, -1)
         second = gaussians(*self.second_posterior(for_each, classes, self.precision))
         z_2 = second.mean + second.stddev * second_noise.unsqueeze(2)
         loss = vfae_loss(
@@ -98,7 +97,7 @@ class FairVAE(EnsembleVAE):
             s=s,
             y=y,
             logits_y=self.logits("y", z_1),
-            n_sensitive=self.settings.n_values("s"),
+            n_sensitive=self.n_sensitive,
             alpha=hyperparameters["alpha"],
             mmd=hyperparameters["mmd"],
         )
@@ -106,4 +105,4 @@ class FairVAE(EnsembleVAE):
 
     def _sensitive(self, context: Tensor | None) -> Tensor:
         assert context is not None, "checked where the model is called"
-        return one_hot(context, self.settings.n_values("s"))
+        return one_hot(context, self.n_sensitive)
