@@ -188,3 +188,93 @@ def test_bad_modules(capsys, tmp_path, monkeypatch, address, message):
     assert (code, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_some_latents_a_knee_and_a_bottleneck(capsys, tmp_path):
+    file = tmp_path / "model.py"
+    file.write_text(SOURCE, encoding="utf-8")
+    model = ["manifold", f"{file}:load", "--latent-dim", "3", "--samples", "300", "--dtype", "float64"]
+    code, out, err = run_cli(capsys, *model, "--latents", "0,2", "--bottleneck", "1,3")
+    assert code == 0, err
+    assert "2 of 2" in out
+    assert "after 1 latents, a fall of 1.10 nats" in out  # lengths 3 and 1
+    kept = [line.split() for line in out[out.index("latents kept") :].splitlines()[1:3]]
+    assert [line[0] for line in kept] == ["1", "3"]
+    assert float(kept[0][1]) == pytest.approx(0.5 * (1 + np.log(2 * np.pi)) + np.log(3), abs=1e-3)
+    assert float(kept[0][-1]) == pytest.approx(2**2 + 1, rel=0.3)
+    for bad in (["--latents", "3"], ["--latents", "a"], ["--bottleneck", "4"]):
+        assert run_cli(capsys, *model, *bad)[0] == 2
+
+
+TWO = """
+import torch
+
+first = torch.eye(4)[:, :2]
+angle = torch.tensor(0.4)
+second = torch.stack([angle.cos() * first[:, 0] + angle.sin() * first[:, 1], torch.eye(4)[:, 3]], dim=1)
+
+
+def a(z):
+    return z @ first.T
+
+
+def b(z):
+    return z @ second.T
+
+
+def encode(x):
+    return x @ second
+"""
+
+
+def test_two_decoders_are_compared(capsys, tmp_path):
+    file, page = tmp_path / "two.py", tmp_path / "two.html"
+    file.write_text(TWO, encoding="utf-8")
+    model = ["manifold", f"{file}:a", "--with", f"{file}:b", "--latent-dim", "2", "--samples", "10"]
+    code, out, err = run_cli(capsys, *model, "--partition", "x=0,y=1", "--with-partition", "u=0-1")
+    assert code == 0, err
+    first = next(line.split() for line in out.splitlines() if line.startswith("z0"))
+    assert first[2] == "z0"
+    assert float(first[3]) == pytest.approx(-np.log(np.sin(0.4)), abs=1e-3)
+    sets = {line.split()[0]: float(line.split()[1]) for line in out.splitlines() if line[:1] in ("x", "y")}
+    assert sets["x"] == pytest.approx(-np.log(np.sin(0.4)), abs=2e-3)
+    code, out, err = run_cli(capsys, *model, "--encoder", f"{file}:encode", "--json", "-", "--report", str(page))
+    assert code == 0, err
+    assert json.loads(out)["meta"]["at"] == "data"
+    assert "Cross mutual information" in page.read_text(encoding="utf-8")
+    for bad in (["--latents", "0"], ["--bottleneck", "1"]):
+        assert run_cli(capsys, *model, *bad)[0] == 2
+    assert run_cli(capsys, "manifold", f"{file}:a", "--latent-dim", "2", "--encoder", f"{file}:encode")[0] == 2
+
+
+CLASSES = """
+def by_class(z, labels):
+    return z * (1.0 + labels[:, None])
+
+
+def plain(z):
+    return z
+"""
+
+
+def test_classes_and_mixtures(capsys, tmp_path):
+    file, mixture = tmp_path / "classes.py", tmp_path / "mixture.npz"
+    file.write_text(CLASSES, encoding="utf-8")
+    options = ["--latent-dim", "2", "--samples", "5"]
+    code, out, err = run_cli(capsys, "manifold", f"{file}:by_class", *options, "--classes", "3")
+    assert code == 0, err
+    totals = [float(line.split()[2]) for line in out.splitlines()[1:4]]
+    unit = 0.5 * (1 + np.log(2 * np.pi))
+    assert totals == pytest.approx([2 * (unit + np.log(k)) for k in (1, 2, 3)], abs=1e-3)
+    np.savez(mixture, means=np.zeros((2, 2)), deviations=np.array([[1.0, 1.0], [4.0, 4.0]]), weights=np.array([3, 1]))
+    model = ["manifold", f"{file}:plain", *options, "--mixture", str(mixture)]
+    code, out, err = run_cli(capsys, *model, "--json", "-")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["shares"] == {"0": 0.75, "1": 0.25}
+    assert found["total_entropy"] == pytest.approx(2 * (unit + 0.25 * np.log(4)), abs=1e-5)
+    np.savez(tmp_path / "bad.npz", means=np.zeros((2, 2)))
+    (tmp_path / "broken.npz").write_bytes(b"PK not this")
+    for bad in (["--mixture", str(tmp_path / name)] for name in ("bad.npz", "broken.npz", "none.npz")):
+        assert run_cli(capsys, "manifold", f"{file}:plain", *options, *bad)[0] == 2
+    assert run_cli(capsys, *model, "--bottleneck", "1")[0] == 2

@@ -150,6 +150,7 @@ class Echo:
 
     class settings:  # noqa: N801
         shape = (1, 1, 2)
+        categories = ()
 
     def decode(self, codes):
         return codes.reshape(1, -1, 1, 1, 2)
@@ -185,3 +186,19 @@ def test_the_earlier_name_of_set_is_a_note(capsys, tmp_path):
     status, _, err = run_cli(capsys, *made)
     assert status == 0
     assert "note: --strength is now called --set" in err
+
+
+def test_info_gan_is_trained_encoded_and_measured(capsys, tmp_path):
+    out = tmp_path / "gan"
+    command = f"train --model info_gan --out {out} --steps 3 --codes 5 --categories 3 --noise 4 --width 4 --batch 8"
+    code, said, err = run_cli(capsys, *command.split(), "--set", "weight=1,0")
+    assert code == 0, err
+    assert "categorical information" in said
+    assert " of 1.10" in said  # the entropy of three values
+    assert unbraid.load(out / "codes_1.npz").code_names == ("c0=0", "c0=1", "c0=2", "c1", "c2")
+    picture = (out / "traversals_0.png").read_bytes()
+    assert struct.unpack(">II", picture[16:24]) == (9 * 34 - 2, 3 * 34 - 2)  # one row for the categorical code
+    measure = ["manifold", f"{out / 'decoder.py'}:member_1_2", "--latent-dim", "6", "--samples", "4"]
+    assert run_cli(capsys, *measure)[0] == 0
+    code, _, err = run_cli(capsys, *command.split(), "--set", "weight=1,0")
+    assert code == 0, err  # decoder.py is as it was written, and written anew

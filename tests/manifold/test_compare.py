@@ -140,3 +140,53 @@ def test_jacobians_must_belong_together():
         manifold.compare(np.ones((3, 2, 1)), np.ones((4, 2, 1)))
     with pytest.raises(ValueError, match="two samples or more"):
         manifold.compare(np.ones((3, 2, 1)), np.ones((4, 2)))
+
+
+def log_volume(matrix):
+    return 0.5 * np.linalg.slogdet(matrix.T @ matrix)[1]
+
+
+SETS_A, SETS_B = {"x": [0, 2], "y": [1]}, {"u": [0], "v": [1, 2]}
+
+
+def test_information_of_sets_is_that_of_their_volumes():
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((8, 3)), rng.standard_normal((8, 3))
+    found = compare(linear(a), linear(b), partition_a=SETS_A, partition_b=SETS_B)
+    for i, s in enumerate(SETS_A.values()):
+        for j, t in enumerate(SETS_B.values()):
+            together = log_volume(np.concatenate([a[:, s], b[:, t]], axis=1))
+            expected = log_volume(a[:, s]) + log_volume(b[:, t]) - together
+            assert found.set_cross_mutual_information[i, j] == pytest.approx(expected, abs=1e-10)
+    assert found.set_cross_mutual_information_error == pytest.approx(0, abs=1e-10)
+    assert found.set_table().loc["x", "v"] == found.set_cross_mutual_information[0, 1]
+    assert json.loads(found.to_json())["set_cross_mutual_information"]["sets_b"] == SETS_B
+
+
+def test_information_of_single_latents_is_that_of_pairs():
+    found = compare(network(3), network(3, seed=1), partition_a=[[0], [1], [2]], partition_b=[[0], [1], [2]])
+    np.testing.assert_allclose(found.set_cross_mutual_information, found.cross_mutual_information, atol=1e-9)
+    np.testing.assert_allclose(
+        found.set_cross_mutual_information_error, found.cross_mutual_information_error, atol=1e-9
+    )
+
+
+def test_a_set_holds_no_less_than_its_latents():
+    found = compare(network(3), network(3, seed=1), partition_a=[[0, 1, 2]], partition_b=[[0], [1], [2]])
+    assert (found.set_cross_mutual_information[0] >= found.cross_mutual_information.max(axis=0) - 1e-9).all()
+
+
+def test_a_latent_that_moves_nothing_adds_nothing_to_its_set():
+    a, b = np.eye(5, 3), np.random.default_rng(0).standard_normal((5, 2))
+    still = a * [1.0, 1.0, 0.0]
+    options = {"partition_a": [[0, 1, 2]], "partition_b": [[0, 1]]}
+    found = manifold.compare(np.stack([still] * 2), np.stack([b] * 2), **options)
+    whole = log_volume(a[:, :2]) + log_volume(b) - log_volume(np.concatenate([a[:, :2], b], axis=1))
+    assert found.set_cross_mutual_information[0, 0] == pytest.approx(whole, abs=1e-10)
+
+
+def test_sets_must_cover_the_latents_of_their_decoder():
+    with pytest.raises(ValueError, match="every latent in a set"):
+        compare(truth, shuffled, partition_b=[[0, 1]])
+    with pytest.raises(ValueError, match="set_table needs partitions"):
+        compare(truth, shuffled).set_table()

@@ -141,3 +141,29 @@ def test_brackets_within_brackets_without_end_are_refused():
     for depth in (60, 5000):
         with pytest.raises(ValueError, match="parts must be at most 50 deep"):
             parse_study("name: " + "[" * depth + "]" * depth)
+
+
+GAN = GOOD.replace("models:\n", "models:\n  - {family: info_gan, hyperparameters: {weight: [0, 1]}}\n").replace(
+    "n_steps: 10,", "n_steps: 10, categories: [3, 2],"
+)
+
+
+def test_info_gan_says_how_its_codes_are_split():
+    study = parse_study(GAN)
+    assert study.training.categories == (3, 2)
+    assert study.models[0].axis == "weight"
+    keys = [{model.key for model in make_plan(one).models} for one in (parse_study(GOOD), study)]
+    assert not keys[0] & keys[1]
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [
+        ("categories: [3, 8],", "training.categories must have at most as many values as n_codes, 10, got 11"),
+        ("categories: [1],", "training.categories must be at least 2, got 1"),
+        ("noise_dim: -1,", "training.noise_dim must be at least 0, got -1"),
+    ],
+)
+def test_codes_that_do_not_fit_are_refused(training, message):
+    with pytest.raises(ValueError, match=message):
+        parse_study(GAN.replace("categories: [3, 2],", training))

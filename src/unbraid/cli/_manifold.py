@@ -1,8 +1,11 @@
 """``unbraid manifold``."""
 
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from cyclopts import Parameter
 
 from unbraid import manifold as measure
@@ -10,7 +13,7 @@ from unbraid._base.progress import bar_or_lines
 from unbraid._base.user_code import kept_apart, load_object
 from unbraid.cli._io import check_outputs, json_file, read_shape, say
 from unbraid.cli._table import print_rows
-from unbraid.manifold import ManifoldAnalysis
+from unbraid.manifold import Bottleneck, ClassAnalysis, GaussianMixture, ManifoldAnalysis, ManifoldComparison
 from unbraid.representation.files import read_npy
 
 #: More latents than any decoder has; where their number is not known, a partition must do with these.
@@ -25,10 +28,17 @@ def manifold(
     decoder: str,
     /,
     *,
+    with_: Annotated[str | None, Parameter(name="--with")] = None,
+    encoder: str | None = None,
+    with_partition: str | None = None,
     latent_dim: int | None = None,
     samples: int = 1000,
+    latents: str | None = None,
     partition: str | None = None,
     prior: Path | None = None,
+    classes: int | None = None,
+    mixture: Path | None = None,
+    bottleneck: str | None = None,
     image: str | None = None,
     top: int = 20,
     mode: Literal["auto", "forward", "reverse"] = "auto",
@@ -55,20 +65,46 @@ def manifold(
 
         unbraid manifold flow.py:load --latent-dim 784 --samples 200 --device cuda --report flow.html
 
+        unbraid manifold vae.py:decoder --latent-dim 10 --latents 0-3 --bottleneck 1-3
+
+        unbraid manifold cinn.py:decode --latent-dim 784 --classes 10 --samples 50
+
+        unbraid manifold truth.py:decoder --latent-dim 4 --with model.py:load --encoder model.py:encoder
+
         unbraid manifold vae.py:decoder --latent-dim 4 --partition core=0-1,rest=2,3 --json -
 
     Parameters
     ----------
     decoder
         The decoder, as `FILE.py:NAME`.
+    with_
+        A second decoder of the same data: prints which of its latents moves the data most nearly as each latent of
+        DECODER does, their mutual information, and that of sets with `--partition` and `--with-partition`.
+    encoder
+        With `--with`: the encoder of the second decoder, `FILE.py:NAME`, so that both are measured at the same data;
+        by default both get the same latents.
+    with_partition
+        With `--with`: sets of latents of the second decoder, as `--partition`.
     latent_dim
         Number of latents of the decoder; not needed with `--prior`.
     samples
         Latent vectors to draw; 100 to 1000 are enough for most decoders.
+    latents
+        Numbers of the latents to measure, such as `0-9,12`; all by default. The cost falls with their number.
     partition
         Sets of latents to measure together, such as `core=0-9,rest=10-19`.
     prior
         Latent vectors to measure at, the rows of an `.npy` file; drawn from a standard normal by default.
+    classes
+        Number of classes of a decoder that takes latents and classes, `[rows]` counted from 0: each class is measured
+        with `--samples` latents, and the means over classes are printed.
+    mixture
+        An `.npz` file with `means` and `deviations`, `[components, latent-dim]`, and optional `weights`: latents of
+        each component are measured, as those of a GIN; with a decoder of latents and classes, component k belongs to
+        class k.
+    bottleneck
+        Numbers of latents to keep, such as `1-5,10`: prints the nats that the most important latents keep, and the
+        squared distance of outputs from those with the other latents at their mean.
     image
         Shape of an image, such as `28x28` or `3x64x64`, where outputs are flat.
     top
@@ -90,32 +126,121 @@ def manifold(
         Write a self-contained HTML page: spectrum, pairs, and pictures of image decoders.
     """
     check_outputs((), json, report=report)
+    if with_ is None and (encoder is not None or with_partition is not None):
+        raise ValueError("encoder and with-partition are for two decoders; give the second with --with.")
+    if with_ is not None and (latents is not None or bottleneck is not None or image is not None):
+        raise ValueError("latents, bottleneck and image are for one decoder; leave them out, or --with.")
+    if (classes is not None or mixture is not None) and (
+        with_ is not None or latents is not None or bottleneck is not None or prior is not None or report is not None
+    ):
+        raise ValueError(
+            "classes and mixture take none of with, latents, bottleneck, prior and report; leave them out."
+        )
     shape = None if image is None else read_shape(image)
-    latents = None if prior is None else _read_prior(prior)
-    known = latent_dim if latents is None else latents.shape[-1] if latents.ndim else None
-    sets = None if partition is None else _sets(partition, MOST_LATENTS if known is None else known)
-    pictures = None
+    points = None if prior is None else _read_prior(prior)
+    known = latent_dim if points is None else points.shape[-1] if points.ndim else None
+    most = MOST_LATENTS if known is None else known
+    sets = None if partition is None else _sets(partition, most)
+    chosen = None if latents is None else _numbers("latents", latents, most)
+    keep = None if bottleneck is None else _numbers("bottleneck", bottleneck, most + 1)
+    place: dict[str, Any] = {"dtype": dtype, "device": device, "memory": memory, "seed": seed}
+    how: dict[str, Any] = {"latent_dim": latent_dim, "n_samples": samples, "mode": mode, "progress": bar_or_lines()}
+    how |= place
+    if with_ is not None:
+        others = None if with_partition is None else _sets(with_partition, MOST_LATENTS)
+        with kept_apart("decoder"):
+            first, second = load_object("decoder", decoder, make=True)[1], load_object("with", with_, make=True)[1]
+            coder = None if encoder is None else load_object("encoder", encoder)[1]
+            across = measure.compare(
+                first, second, partition_a=sets, partition_b=others, encoder=coder, prior=points, **how
+            )
+        _print_comparison(across, top, json)
+        if report is not None:
+            say(f"wrote {across.to_html(report)}")
+        return
+    if classes is not None or mixture is not None:
+        components = None if mixture is None else _read_mixture(mixture)
+        with kept_apart("decoder"):
+            _, model = load_object("decoder", decoder, make=True)
+            each = measure.analyze_classes(model, n_classes=classes, partition=sets, prior=components, **how)
+        _print_classes(each, top, json)
+        return
+    pictures, narrow = None, None
     with kept_apart("decoder"):
         _, model = load_object("decoder", decoder, make=True)
-        found = measure.analyze(
-            model,
-            latent_dim=latent_dim,
-            n_samples=samples,
-            partition=sets,
-            prior=latents,
-            mode=mode,
-            dtype=dtype,
-            device=device,
-            memory=memory,
-            seed=seed,
-            progress=bar_or_lines(),
-        )
+        found = measure.analyze(model, latents=chosen, partition=sets, prior=points, **how)
+        if keep is not None:
+            narrow = measure.bottleneck(model, keep=keep, prior=points, **how)
         if report is not None:
-            pictures = measure.draw(
-                model, found, prior=latents, image_shape=shape, dtype=dtype, device=device, memory=memory, seed=seed
-            )
+            pictures = measure.draw(model, found, prior=points, image_shape=shape, **place)
     _print(found, top, to_stdout=json == "-")
+    if narrow is not None:
+        _print_bottleneck(narrow, to_stdout=json == "-")
     _write(found, pictures, json_file(json), report)
+
+
+def _print_classes(found: ClassAnalysis, top: int, json: str | None) -> None:
+    """Print each class and the mean entropy of the latents; or everything as JSON."""
+    target = json_file(json)
+    if json == "-":
+        print(found.to_json())
+    else:
+        rows = [
+            [
+                name,
+                f"{share:.3f}",
+                f"{one.total_entropy:.3f} ± {one.total_entropy_error:.3f}",
+                f"{one.total_correlation:.4f} ± {one.total_correlation_error:.4f}",
+                f"{one.n_active} of {one.latent_dim}",
+                f"{one.effective_dimension:.3f}",
+            ]
+            for name, share, one in zip(found.names, found.shares, found.analyses, strict=True)
+        ]
+        header = ["class", "share", "total entropy", "total correlation", "active latents", "effective dimension"]
+        print_rows(header, rows)
+        print(
+            f"\nmean: total entropy {found.total_entropy:.3f}, total correlation {found.total_correlation:.4f} nats\n"
+        )
+        ranked = [[f"z{i}", f"{found.latent_entropy[i]:.3f}"] for i in found.order[:top]]
+        print_rows(["latent", "mean entropy"], ranked)
+    for name, one in zip(found.names, found.analyses, strict=True):
+        for note in one.notes:
+            say(f"note: class {name}: {note}")
+    if target is not None:
+        found.to_json(target)
+        say(f"wrote {target}")
+
+
+def _print_comparison(found: ManifoldComparison, top: int, json: str | None) -> None:
+    """Print the nearest latents, and sets where there are any; or everything as JSON."""
+    target = json_file(json)
+    if json == "-":
+        print(found.to_json())
+    else:
+        rows = [
+            [
+                f"z{latent}",
+                f"{row.entropy:.3f}",
+                "" if np.isnan(row.mutual_information) else f"z{row.nearest}",
+                "" if np.isnan(row.mutual_information) else f"{row.mutual_information:.3f} ± {row.error:.3f}",
+            ]
+            for latent, row in found.table().iterrows()
+        ]
+        print_rows(["latent", "entropy", "nearest of the other", "mutual information"], rows[:top])
+        if len(rows) > top:
+            print(f"... and {len(rows) - top} more")
+        if found.set_cross_mutual_information is not None:
+            print()
+            cells = [
+                [name, *(f"{value:.3f}" for value in values)]
+                for name, values in zip(found.partition_a.names, found.set_cross_mutual_information, strict=True)
+            ]
+            print_rows(["set", *found.partition_b.names], cells)
+    for note in found.notes:
+        say(f"note: {note}")
+    if target is not None:
+        found.to_json(target)
+        say(f"wrote {target}")
 
 
 def _print(found: ManifoldAnalysis, top: int, *, to_stdout: bool) -> None:
@@ -125,6 +250,18 @@ def _print(found: ManifoldAnalysis, top: int, *, to_stdout: bool) -> None:
         print_analysis(found, top)
     for note in found.notes:
         say(f"note: {note}")
+
+
+def _print_bottleneck(found: Bottleneck, *, to_stdout: bool) -> None:
+    """Print what each number of latents keeps; to standard error where standard output has JSON."""
+    columns = zip(found.n_kept, found.entropy, found.entropy_error, found.squared_error, strict=True)
+    rows = [[str(kept), f"{nats:.3f} ± {error:.3f}", f"{distance:.4g}"] for kept, nats, error, distance in columns]
+    if to_stdout:
+        for row in rows:
+            say(f"kept {row[0]} latents: {row[1]} nats, squared distance {row[2]}")
+        return
+    print()
+    print_rows(["latents kept", "nats", "squared distance"], rows)
 
 
 def _write(found: ManifoldAnalysis, pictures: Any, target: Path | None, report: Path | None) -> None:
@@ -148,8 +285,10 @@ def print_analysis(found: ManifoldAnalysis, top: int) -> None:
         sizes = [len(members) for members in found.partition.sets]
         print_rows(["set", "latents", "entropy"], list(zip(found.partition.names, sizes, entropies, strict=True)))
         print()
+    turn = measure.knee(found.latent_entropy)
     headlines = [
         ["active latents", f"{found.n_active} of {found.latent_dim}"],
+        ["knee", "none" if turn is None else f"after {turn.n_before} latents, a fall of {turn.fall:.2f} nats"],
         ["effective dimension", f"{found.effective_dimension:.3f} ± {found.effective_dimension_error:.3f}"],
         ["total correlation", f"{found.total_correlation:.4f} ± {found.total_correlation_error:.4f} nats"],
         ["total correlation per latent", f"{found.total_correlation_per_latent:.4f} nats"],
@@ -165,6 +304,19 @@ def _read_prior(path: Path) -> Any:
     return read_npy(path)
 
 
+def _read_mixture(path: Path) -> GaussianMixture:
+    if not path.is_file():
+        raise ValueError(f"mixture must be a .npz file, but there is no file {str(path)!r}.")
+    try:
+        with np.load(path, allow_pickle=False) as content:
+            parts = {name: np.asarray(content[name]) for name in content.files}
+    except (OSError, ValueError, zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+        raise ValueError(f"mixture {str(path)!r} cannot be read as an .npz file; save it again.") from error
+    if not {"means", "deviations"} <= set(parts):
+        raise ValueError(f"mixture must have means and deviations, got {', '.join(parts) or 'nothing'}.")
+    return GaussianMixture(parts["means"], parts["deviations"], parts.get("weights"))
+
+
 def _sets(text: str, n_latents: int) -> dict[str, list[int]]:
     """Read ``core=0-9,12,rest=10-11``: a part without a name goes on with the set before it."""
     sets: dict[str, list[int]] = {}
@@ -172,14 +324,32 @@ def _sets(text: str, n_latents: int) -> dict[str, list[int]]:
     for part in text.split(","):
         before, equals, after = part.strip().rpartition("=")
         name = before if equals else name
-        first, dash, last = after.partition("-")
-        try:
-            members = range(int(first), int(last if dash else first) + 1)
-        except ValueError:
-            members = range(0)
+        members = _range(after)
         if not name or not members:
             raise ValueError(f"partition must be sets such as core=0-9,rest=10-19, got {part.strip()!r}.")
         if members[-1] >= n_latents:
             raise ValueError(f"partition must use latents 0 to {n_latents - 1}, got {members[-1]}.")
         sets.setdefault(name, []).extend(members)
     return sets
+
+
+def _numbers(argument: str, text: str, n_latents: int) -> list[int]:
+    """Read ``0-9,12``."""
+    found: list[int] = []
+    for part in text.split(","):
+        members = _range(part.strip())
+        if not members:
+            raise ValueError(f"{argument} must be numbers and ranges such as 0-9,12, got {part.strip()!r}.")
+        if members[-1] >= n_latents:
+            raise ValueError(f"{argument} must be from 0 to {n_latents - 1}, got {members[-1]}.")
+        found.extend(members)
+    return found
+
+
+def _range(text: str) -> range:
+    """Read ``3`` or ``3-5``; empty for anything else."""
+    first, dash, last = text.partition("-")
+    try:
+        return range(int(first), int(last if dash else first) + 1)
+    except ValueError:
+        return range(0)

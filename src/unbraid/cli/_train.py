@@ -3,6 +3,7 @@
 import re
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ from unbraid._base.optional import require
 from unbraid._base.progress import bar_or_lines
 from unbraid._base.record import write_json
 from unbraid.cli._io import say
+from unbraid.models.families import ADVERSARIAL_FAMILY
 from unbraid.representation.files import save
 
 #: What ``--preset tiny`` asks for, unless told otherwise.
@@ -53,6 +55,11 @@ ensemble = load_models(Path(__file__).parent)
 '''
 
 
+#: Combinations of values of categorical codes that get a line in ``decoder.py``.
+MOST_GENERATORS = 100
+MEMBER_LINES = r"(member_[\d_]+ = ensemble\[\d+\]\.(decoder|generator\([\[\], \d]*\))\n?)*"
+
+
 def train(
     *,
     out: Path,
@@ -71,6 +78,8 @@ def train(
     codes: int | None = None,
     width: int | None = None,
     batch: int | None = None,
+    categories: str | None = None,
+    noise: int | None = None,
     learning_rate: float | None = None,
     checkpoint_every: int = 1000,
     tensorboard: Path | None = None,
@@ -80,7 +89,7 @@ def train(
     watch: Annotated[bool, Parameter(negative=())] = False,
     browser: bool = True,
 ) -> None:
-    """Train VAEs on data with known factors: one, or many at once.
+    """Train VAEs or InfoGANs on data with known factors: one, or many at once.
 
     One model is one member of an ensemble. The output folder gets `ensemble.pt`, a checkpoint from which the same
     command continues (`group_N/ensemble.pt` where not all members fit in memory at once); for each member `N`, its
@@ -92,12 +101,15 @@ def train(
     `factor_vae` (gamma); `beta_tcvae` (beta); `dip_vae_i` and `dip_vae_ii` (off_diagonal, diagonal);
     `conditioned_vae` (beta). Models that read labels: `diva` (beta, alpha_y, alpha_d, warm_up), with blocks of codes
     for a domain `d` and a target `y`; `vfae` (alpha, mmd), whose codes hide a sensitive attribute `s` and keep `y`;
-    `dc_ign` (invariance, rest), with a code for each of some factors.
+    `dc_ign` (invariance, rest), with a code for each of some factors. A GAN whose codes can be read from its data:
+    `info_gan` (weight, 0 for a plain GAN; continuous_share).
 
     Examples:
         unbraid train --preset tiny --out tiny
 
         unbraid train --model beta_tcvae --data sprites --seeds 0,1,2,3 --set beta=1,2,4,8 --device cuda --out tc
+
+        unbraid train --model info_gan --data mnist --codes 12 --categories 10 --set weight=1,0 --out gan
 
         unbraid train --preset tiny --model diva --data rotated_digits --labels y=digit,d=angle --out diva
 
@@ -140,8 +152,13 @@ def train(
         Channels of the first convolution.
     batch
         Batch size, of each member.
+    categories
+        For `info_gan`: the number of values of each categorical code, such as `10` or `10,3`. Each value is one of
+        `--codes` columns; columns beyond them are continuous codes.
+    noise
+        For `info_gan`: numbers of noise that data are generated from beside the codes; 62 by default.
     learning_rate
-        Learning rate of Adam.
+        Learning rate of Adam; of `info_gan`, that of the generator, and a fifth of it of the discriminator.
     checkpoint_every
         Steps between two checkpoints.
     tensorboard
@@ -161,6 +178,7 @@ def train(
     require("training", "torch", extra="train")
     from unbraid.models import encode_all
     from unbraid.models import train as train_ensemble
+    from unbraid.models.ensemble.loop import loss_text
 
     before = _steps_so_far(out)
     members = [_whole("seeds", one) for one in seeds.split(",")]
@@ -175,6 +193,10 @@ def train(
     if not overwrite:
         n_members = max(len(members), *(len(value) for value in values.values()), 1)
         _check_not_theirs(out, n_members, has_run=bool(before))
+    if categories is not None:
+        sizes["categories"] = [_whole("categories", one) for one in categories.split(",")]
+    if noise is not None:
+        sizes["noise_dim"] = noise
     whole = sets.load_dataset(data, folder)
     dataset, unseen = (whole, None) if hold_out is None else _held_out(whole, hold_out)
     often = max(1, sizes["n_steps"] // N_WATCHED)
@@ -192,19 +214,20 @@ def train(
             **sizes,
             **values,
         )
-    total, distortion, rate = ensemble.history[-1].tolist()
+    losses = ensemble.history[-1].T.tolist()
     trained = [m for m, step in enumerate(ensemble.diverged) if step is None]
     reps = encode_all(ensemble.only(trained or [0]), whole, n=min(N_ENCODED, len(whole)))
     for m, rep in zip(trained, reps, strict=True):
         save(rep, out / f"codes_{m}.npz")
         _draw(ensemble[m], rep.codes, dataset, out, m)
     for m, step in enumerate(ensemble.diverged):
-        how = f"loss {total[m]:.1f}, distortion {distortion[m]:.1f}, rate {rate[m]:.1f}"
+        how = loss_text(ensemble.settings, losses[m])
         print(f"member {m}: {how if step is None else f'diverged at step {step}; it has no codes'}")
     for m in trained if unseen is not None else ():
         print(f"member {m}: {_tested(ensemble[m], unseen)}")
-    decoders = "\n".join(f"member_{m} = ensemble[{m}].decoder" for m in trained)
-    text = DECODER_FILE.format(n_codes=ensemble.settings.n_codes, first=trained[0], members=decoders)
+    text = DECODER_FILE.format(
+        n_codes=_latent_dim(ensemble.settings), first=trained[0], members=_decoders(ensemble.settings, trained)
+    )
     write_text(out / "decoder.py", text)
     write_json({"data": data, "n_rows": len(whole)}, out / "data.json")
     if before:
@@ -243,7 +266,7 @@ def _check_not_theirs(out: Path, n_members: int, *, has_run: bool) -> None:
 def _is_written_here(path: Path) -> bool:
     """Return whether a decoder file is as this command writes it, whatever its members."""
     pattern = re.escape(DECODER_FILE).replace(re.escape("{first}"), r"\d+").replace(re.escape("{n_codes}"), r"\d+")
-    pattern = pattern.replace(re.escape("{members}"), r"(member_\d+ = ensemble\[\d+\]\.decoder\n?)*")
+    pattern = pattern.replace(re.escape("{members}"), MEMBER_LINES)
     try:
         return re.fullmatch(pattern, path.read_text(encoding="utf-8")) is not None
     except (OSError, UnicodeDecodeError):
@@ -265,6 +288,26 @@ def _went_on(out: Path, before: list[int], n_steps: int) -> str:
         f"{out} held this run already: {how}; its codes, pictures and decoder.py were written anew. "
         "For a new run give another folder."
     )
+
+
+def _latent_dim(settings: Any) -> int:
+    """Return the latents that the members of ``decoder.py`` take."""
+    if settings.model != ADVERSARIAL_FAMILY:
+        return int(settings.n_codes)
+    return int(settings.layout.n_continuous + settings.noise_dim)
+
+
+def _decoders(settings: Any, members: list[int]) -> str:
+    """Return the lines of ``decoder.py``: a decoder of each member, of InfoGAN one for each value of its codes."""
+    if settings.model != ADVERSARIAL_FAMILY:
+        return "\n".join(f"member_{m} = ensemble[{m}].decoder" for m in members)
+    lines = [f"member_{m} = ensemble[{m}].generator()" for m in members]
+    combinations = list(product(*(range(size) for size in settings.categories)))[:MOST_GENERATORS]
+    for m in members if settings.categories else ():
+        for values in combinations:
+            name = "_".join(map(str, values))
+            lines.append(f"member_{m}_{name} = ensemble[{m}].generator({list(values)})")
+    return "\n".join(lines)
 
 
 def _draw(member: Any, codes: Any, dataset: Any, out: Path, m: int) -> None:

@@ -17,13 +17,14 @@ from unbraid.explorer.decoding import PictureDecoder, make_decoder
 from unbraid.explorer.session import SubjectEntry
 from unbraid.explorer.subject import PictureOrigin, RowPictures, Subject
 from unbraid.models.encoding import drawn_rows, encode
+from unbraid.models.families import loss_parts
 from unbraid.representation.files import load
 
 CHECKPOINT = "ensemble.pt"
 #: What ``unbraid train`` writes about the data of a run.
 ABOUT_DATA = "data.json"
-#: Losses of each member in a history, and steps between two entries, as training keeps them.
-PARTS, HISTORY_EVERY = ("loss", "distortion", "rate"), 50
+#: Steps between two entries of a history, as training keeps them.
+HISTORY_EVERY = 50
 #: Rows that are encoded with a model that still trains.
 LIVE_ROWS = 1000
 #: Points of a loss curve.
@@ -161,8 +162,10 @@ class RunView:
         steps = np.concatenate([[1], np.arange(HISTORY_EVERY, HISTORY_EVERY * len(history), HISTORY_EVERY)])
         kept = np.unique(np.linspace(0, len(history) - 1, min(MOST_POINTS, len(history))).astype(int))
         names = dict(members.labels())
+        parts = loss_parts(members.ensemble.settings.model)
         return {
             "state": "there",
+            "parts": list(parts),
             "note": "",
             "steps": steps[: len(history)][kept].tolist(),
             "stamp": max(members.stamp, default=0.0),
@@ -171,7 +174,7 @@ class RunView:
                     "label": names.get(m, f"member {m}"),
                     "subject": f"m{list(names).index(m)}" if m in names else None,
                     "diverged": members.ensemble.diverged[m],
-                    "losses": {name: history[kept, part, m].tolist() for part, name in enumerate(PARTS)},
+                    "losses": {name: history[kept, part, m].tolist() for part, name in enumerate(parts)},
                 }
                 for m in range(len(members.ensemble))
             ],

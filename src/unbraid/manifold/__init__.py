@@ -5,11 +5,33 @@ from typing import TYPE_CHECKING
 from unbraid._base.lazy import public_names
 from unbraid.evidence.jacobians.priors import GaussianMixture
 from unbraid.manifold.analysis import analyze
+from unbraid.manifold.bottleneck import Bottleneck, bottleneck
+from unbraid.manifold.classes import ClassAnalysis, analyze_classes
 from unbraid.manifold.comparison import ManifoldComparison, compare
+from unbraid.manifold.density import log_density
+from unbraid.manifold.hierarchy import Hierarchy, hierarchy
+from unbraid.manifold.knee import Knee, knee
 from unbraid.manifold.pictures import draw
 from unbraid.manifold.result import DecoderPictures, ManifoldAnalysis
 
-__all__ = ["DecoderPictures", "GaussianMixture", "ManifoldAnalysis", "ManifoldComparison", "analyze", "compare", "draw"]
+__all__ = [
+    "Bottleneck",
+    "ClassAnalysis",
+    "DecoderPictures",
+    "GaussianMixture",
+    "Hierarchy",
+    "Knee",
+    "ManifoldAnalysis",
+    "ManifoldComparison",
+    "analyze",
+    "analyze_classes",
+    "bottleneck",
+    "compare",
+    "draw",
+    "hierarchy",
+    "knee",
+    "log_density",
+]
 
 if not TYPE_CHECKING:
     __getattr__, _, _ = public_names(__name__, renamed={"Pictures": "DecoderPictures"})

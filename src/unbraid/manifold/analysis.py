@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from unbraid._base.arrays import FloatArray
+from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.memory import parse_memory
 from unbraid._base.progress import Show, track
@@ -18,13 +18,13 @@ from unbraid.evidence.jacobians.priors import GaussianMixture, Latents, draw_lat
 from unbraid.evidence.jacobians.sources import JacobianSource, decoder_jacobians, precomputed
 from unbraid.evidence.jacobians.statistics import GramStatistics, collect
 from unbraid.manifold import quantities
-from unbraid.manifold.quantities import Partition, PartitionLike, latent_names, make_partition
+from unbraid.manifold.quantities import Partition, PartitionLike, chosen_latents, latent_names, partition_among
 from unbraid.manifold.result import ManifoldAnalysis, SampleRecord
 
 NEAR_PARALLEL = 7.5
 
 
-def make_notes(found: GramStatistics, total_correlation: float) -> tuple[str, ...]:
+def make_notes(found: GramStatistics, latents: IntArray, total_correlation: float) -> tuple[str, ...]:
     """Return one sentence for each limitation of the numbers."""
     n_samples = len(found.log_volumes)
     notes = []
@@ -32,12 +32,13 @@ def make_notes(found: GramStatistics, total_correlation: float) -> tuple[str, ..
     partly = np.flatnonzero((found.flat_counts > 0) & (found.flat_counts < n_samples))
     if len(dead):
         notes.append(
-            f"Inactive, moving the data nowhere: {latent_names(dead)}. All numbers are about the other latents."
+            f"Inactive, moving the data nowhere: {latent_names(latents[dead])}. All numbers are about the other "
+            "latents."
         )
     if len(partly):
         notes.append(
             f"Counted as inactive, because their Jacobian column is zero in some samples, where its logarithm is minus "
-            f"infinity: {latent_names(partly)}."
+            f"infinity: {latent_names(latents[partly])}."
         )
     if np.nanmax(found.pair_information, initial=0.0) > NEAR_PARALLEL:
         notes.append(
@@ -62,6 +63,7 @@ def analyze(
     *,
     latent_dim: int | None = None,
     n_samples: int = 1000,
+    latents: Iterable[int] | None = None,
     partition: PartitionLike = None,
     prior: Any = None,
     jacobians: Any = None,
@@ -90,6 +92,9 @@ def analyze(
             object with ``decode`` (as a module with ``encode`` and ``decode``) or ``decoder`` (as our trained models).
         latent_dim: Number of latents it takes; may be left out where ``prior`` or ``jacobians`` determines it.
         n_samples: Latents to draw; 100 to 1000 are enough for most decoders (see :meth:`ManifoldAnalysis.convergence`).
+        latents: Numbers of the latents to measure, such as ``range(10)``; all by default. The others are drawn too, and
+            not differentiated by: forward mode makes one pass for each latent measured. Entropies, total entropy and
+            correlations are those of the latents measured.
         partition: Sets of latents, such as ``[range(10), range(10, 20)]`` or ``{"core": [0, 2], "rest": [1]}``; each
             latent in one. By default every latent is a set of its own.
         prior: ``None`` for a standard normal, samples ``(n_samples, latent_dim)``, or a :class:`GaussianMixture`, whose
@@ -112,7 +117,7 @@ def analyze(
         TypeError: A decoder that cannot be called, or returns something other than one tensor.
         TooMuchMemoryError: One sample's Jacobian, or the numbers of all samples, would not fit; a ValueError.
         ValueError: More latents than outputs, samples of a batch that mix, outputs that are random, not finite or
-            detached, a partition that does not cover the latents, or torch missing.
+            detached, a partition that does not cover the latents, latents that are not there, or torch missing.
 
     Note:
         Unchanged by rotating or shifting the data. Rotating the latents changes everything but the total entropy.
@@ -130,15 +135,18 @@ def analyze(
     """
     started = time.perf_counter()
     check_at_least("seed", seed, 0)
-    source, latents = _source(
-        decoder, jacobians, latent_dim, n_samples, prior, seed, mode=mode, dtype=dtype, device=device, memory=memory
+    if latents is not None and log_abs_det is not None:
+        raise ValueError("log_abs_det is the volume of all latents; leave it out, or latents.")
+    how = {"mode": mode, "dtype": dtype, "device": device}
+    source, drawn, chosen = _source(
+        decoder, jacobians, latent_dim, latents, n_samples, prior, seed, memory=memory, how=how
     )
-    sets = make_partition(partition, source.latent_dim)
-    volumes = None if log_abs_det is None else _own_volumes(log_abs_det, source, latents)
+    sets = partition_among(partition, chosen)
+    volumes = None if log_abs_det is None else _own_volumes(log_abs_det, source, drawn)
     with track(-(-source.n_samples // source.chunk_size), progress, doing="analysing") as bar:
         found = collect(source, sets.sets, between_sets=not sets.is_default, log_abs_det=volumes, advance=bar.advance)
     meta = {
-        "latent_dim": source.latent_dim,
+        "latent_dim": len(drawn.z[0]) if drawn is not None else source.latent_dim,
         "n_samples": source.n_samples,
         "output_shape": list(source.output_shape),
         "prior": _prior_name(prior, jacobians),
@@ -146,11 +154,15 @@ def analyze(
         "log_abs_det": log_abs_det is not None,
         **provenance(seed=seed, started=started),
     }
-    return summarise(found, sets, source.output_shape, meta)
+    return summarise(found, chosen, sets, source.output_shape, meta)
 
 
 def summarise(
-    found: GramStatistics, partition: Partition, output_shape: tuple[int, ...], meta: dict[str, Any]
+    found: GramStatistics,
+    latents: IntArray,
+    partition: Partition,
+    output_shape: tuple[int, ...],
+    meta: dict[str, Any],
 ) -> ManifoldAnalysis:
     """Turn the statistics of each sample into the result."""
     active = found.active
@@ -165,6 +177,7 @@ def summarise(
     return ManifoldAnalysis(
         n_samples=len(found.log_volumes),
         output_shape=output_shape,
+        latents=latents,
         partition=partition,
         active=active,
         total_entropy=float(total.value) + int(active.sum()) * quantities.UNIT_ENTROPY,
@@ -189,7 +202,7 @@ def summarise(
             mean_pair_information=found.mean_pair_information,
             active=active,
         ),
-        notes=make_notes(found, float(correlation.value)),
+        notes=make_notes(found, latents, float(correlation.value)),
         meta=meta,
     )
 
@@ -198,25 +211,28 @@ def _source(
     decoder: Any,
     jacobians: Any,
     latent_dim: int | None,
+    latents: Iterable[int] | None,
     n_samples: int,
     prior: Any,
     seed: int,
     *,
-    mode: str,
-    dtype: str | None,
-    device: str | None,
     memory: str | int,
-) -> tuple[JacobianSource, Latents | None]:
+    how: dict[str, Any],
+) -> tuple[JacobianSource, Latents | None, IntArray]:
     if (decoder is None) == (jacobians is None):
         raise ValueError("give either a decoder or its jacobians, got both." if jacobians is not None else MISSING)
     if jacobians is not None:
-        ready = precomputed(jacobians, memory=memory)
-        if latent_dim is not None and latent_dim != ready.latent_dim:
-            raise ValueError(f"latent_dim must be {ready.latent_dim}, the last axis of jacobians, got {latent_dim}.")
-        return ready, None
+        width = int(np.shape(jacobians)[-1]) if np.ndim(jacobians) == 3 else 0
+        chosen = None if latents is None or not width else chosen_latents(latents, width)
+        ready = precomputed(jacobians, memory=memory, columns=chosen)
+        if latent_dim is not None and latent_dim != width:
+            raise ValueError(f"latent_dim must be {width}, the last axis of jacobians, got {latent_dim}.")
+        return ready, None, chosen_latents(None, width) if chosen is None else chosen
     check_samples(n_samples, latent_dim or 1, parse_memory(memory))
-    latents = draw_latents(prior, n_samples, latent_dim, np.random.default_rng(seed))
-    return decoder_jacobians(decoder, latents, mode=mode, dtype=dtype, device=device, memory=memory), latents
+    drawn = draw_latents(prior, n_samples, latent_dim, np.random.default_rng(seed))
+    chosen = chosen_latents(latents, drawn.z.shape[1])
+    columns = None if latents is None else chosen
+    return decoder_jacobians(decoder, drawn, memory=memory, columns=columns, **how), drawn, chosen
 
 
 def _own_volumes(

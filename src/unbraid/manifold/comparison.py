@@ -23,6 +23,7 @@ from unbraid.evidence.jacobians.priors import draw_latents
 from unbraid.evidence.jacobians.sources import JacobianSource, precomputed
 from unbraid.evidence.jacobians.statistics import collect_across
 from unbraid.manifold import quantities
+from unbraid.manifold.quantities import Partition, PartitionLike, make_partition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,6 +35,11 @@ class ManifoldComparison(JsonResult):
         cross_mutual_information: Of latent i of ``a`` and latent j of ``b``, ``(latent_a, latent_b)`` (Eq. 11,
             A.33); NaN where one of them is inactive.
         cross_mutual_information_error: Its standard error.
+        partition_a: Sets of latents of ``a``; every latent by default.
+        partition_b: The same for ``b``.
+        set_cross_mutual_information: Of every set of ``a`` and every set of ``b``, ``(n_sets_a, n_sets_b)`` (A.33);
+            ``None`` without partitions.
+        set_cross_mutual_information_error: Its standard error.
         pearson: Correlation of latent i of ``a`` with what the encoder of ``b`` makes of the data, or ``None``
             without an encoder (D.28, with standard deviations).
         entropy_a: Of each latent of ``a``.
@@ -49,6 +55,10 @@ class ManifoldComparison(JsonResult):
     n_samples: int
     cross_mutual_information: FloatArray
     cross_mutual_information_error: FloatArray
+    partition_a: Partition
+    partition_b: Partition
+    set_cross_mutual_information: FloatArray | None
+    set_cross_mutual_information_error: FloatArray | None
     pearson: FloatArray | None
     entropy_a: FloatArray
     entropy_b: FloatArray
@@ -80,12 +90,32 @@ class ManifoldComparison(JsonResult):
             columns["pearson"] = np.where(alone, np.nan, self.pearson[np.arange(len(partner)), partner])
         return pd.DataFrame(columns).iloc[self.order_a].set_index("latent")
 
+    def set_table(self) -> pd.DataFrame:
+        """Return the mutual information of every set of ``a``, a row, and every set of ``b``, a column.
+
+        Raises:
+            ValueError: No partitions were given.
+        """
+        if self.set_cross_mutual_information is None:
+            raise ValueError("set_table needs partitions; give partition_a or partition_b to compare.")
+        return pd.DataFrame(
+            self.set_cross_mutual_information, index=self.partition_a.names, columns=self.partition_b.names
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: what :meth:`to_json` writes."""
         return {
             "cross_mutual_information": {
                 "value": self.cross_mutual_information.tolist(),
                 "error": self.cross_mutual_information_error.tolist(),
+            },
+            "set_cross_mutual_information": None
+            if self.set_cross_mutual_information is None or self.set_cross_mutual_information_error is None
+            else {
+                "value": self.set_cross_mutual_information.tolist(),
+                "error": self.set_cross_mutual_information_error.tolist(),
+                "sets_a": _members(self.partition_a),
+                "sets_b": _members(self.partition_b),
             },
             "pearson": None if self.pearson is None else self.pearson.tolist(),
             "entropy_a": self.entropy_a.tolist(),
@@ -106,12 +136,18 @@ class ManifoldComparison(JsonResult):
         return self.table().to_string(float_format=lambda value: f"{value:.3f}", na_rep="")
 
 
+def _members(partition: Partition) -> dict[str, list[int]]:
+    return {name: members.tolist() for name, members in zip(partition.names, partition.sets, strict=True)}
+
+
 def compare(
     a: Any,
     b: Any,
     *,
     latent_dim: int | None = None,
     n_samples: int = 1000,
+    partition_a: PartitionLike = None,
+    partition_b: PartitionLike = None,
     encoder: Any = None,
     at: str = "auto",
     prior: Any = None,
@@ -133,6 +169,10 @@ def compare(
         b: The decoder to compare, with outputs of the same size.
         latent_dim: Number of latents ``a`` takes.
         n_samples: Latents of ``a`` to draw.
+        partition_a: Sets of latents of ``a``, as ``partition`` of :func:`analyze`. With this or ``partition_b`` the
+            mutual information of every set of ``a`` and every set of ``b`` is found too,
+            :math:`E[\log|J^a_S| + \log|J^b_T| - \log|J^{ab}_{ST}|]` (A.33).
+        partition_b: The same for ``b``.
         encoder: From the outputs of ``a`` to the latents of ``b``. Gives the Pearson matrix, and lets both Jacobians
             be taken at the same data.
         at: ``"data"`` compares at the same data, for which it takes the encoder; ``"latents"`` gives both decoders
@@ -179,8 +219,11 @@ def compare(
         pair = make_pair(a, b, latents, encoder=encoder, at=place, mode=mode, dtype=dtype, device=device, memory=memory)
         sources, pearson = pair.sources, pair.pearson
     _check_alike(*sources)
+    parts = make_partition(partition_a, sources[0].latent_dim), make_partition(partition_b, sources[1].latent_dim)
+    sets = None if all(one.is_default for one in parts) else (parts[0].sets, parts[1].sets)
     with track(-(-sources[0].n_samples // sources[0].chunk_size), progress, doing="comparing") as bar:
-        found = collect_across(*sources, advance=bar.advance)
+        found = collect_across(*sources, sets=sets, advance=bar.advance)
+    between = None if found.set_information is None else quantities.estimate(found.set_information)
     entropy_a, entropy_b = (
         quantities.latent_entropy(lengths, active).value
         for lengths, active in ((found.log_lengths_a, found.active_a), (found.log_lengths_b, found.active_b))
@@ -189,6 +232,10 @@ def compare(
         n_samples=sources[0].n_samples,
         cross_mutual_information=found.information,
         cross_mutual_information_error=found.information_error,
+        partition_a=parts[0],
+        partition_b=parts[1],
+        set_cross_mutual_information=None if between is None else between.value,
+        set_cross_mutual_information_error=None if between is None else between.error,
         pearson=pearson,
         entropy_a=entropy_a,
         entropy_b=entropy_b,

@@ -56,17 +56,18 @@ def draw(
     """
     check_at_least("n_latents", n_latents, 1)
     check_at_least("n_steps", n_steps, 2)
-    latents = analysis.order[: min(n_latents, analysis.n_active)]
+    latents = analysis.latents[analysis.order[: min(n_latents, analysis.n_active)]]
+    width = int(analysis.meta["latent_dim"])
     shape = image_layout(analysis.output_shape, image_shape)
-    drawn = draw_latents(prior, min(n_samples, analysis.n_samples), analysis.latent_dim, np.random.default_rng(seed))
-    source = decoder_jacobians(decoder, drawn, dtype=dtype, device=device, memory=memory)
+    drawn = draw_latents(prior, min(n_samples, analysis.n_samples), width, np.random.default_rng(seed))
+    source = decoder_jacobians(decoder, drawn, dtype=dtype, device=device, memory=memory, columns=latents)
     steps = np.linspace(-reach, reach, n_steps)
-    planar = analysis.latent_dim == 2 and int(np.prod(analysis.output_shape)) == 2
+    planar = width == 2 and int(np.prod(analysis.output_shape)) == 2
     centre, spread = _centre(drawn, prior)
     decode = _Decode(source)
     return DecoderPictures(
         latents=latents,
-        mean_jacobian=None if shape is None else as_images(_mean_jacobian(source, latents), shape),
+        mean_jacobian=None if shape is None else as_images(_mean_jacobian(source), shape),
         traversals=None if shape is None else _traversals(decode, latents, centre, spread, steps, shape),
         steps=steps,
         contours=_contours(decode, centre, spread) if planar else None,
@@ -112,10 +113,10 @@ def as_images(rows: AnyArray, shape: tuple[int, int, int, bool]) -> AnyArray:
     return rows.reshape(-1, height, width, channels)
 
 
-def _mean_jacobian(source: Any, latents: IntArray) -> FloatArray:
-    total: FloatArray = np.zeros((len(latents), int(np.prod(source.output_shape))))
+def _mean_jacobian(source: Any) -> FloatArray:
+    total: FloatArray = np.zeros((source.latent_dim, int(np.prod(source.output_shape))))
     for chunk in source.chunks():
-        part = chunk.jacobian[:, :, latents].sum(0)
+        part = chunk.jacobian.sum(0)
         total += np.asarray(part if isinstance(part, np.ndarray) else part.cpu().numpy(), dtype=np.float64).T
     mean: FloatArray = total / source.n_samples
     return mean

@@ -57,7 +57,7 @@ def total_correlation_samples(set_log_volumes: FloatArray, log_volumes: FloatArr
 
 
 def latent_names(positions: IntArray) -> str:
-    """Join the names of some latents for a sentence."""
+    """Join the names of some latents, given by their numbers, for a sentence."""
     return listing([f"z{i}" for i in positions], most=10)
 
 
@@ -126,15 +126,64 @@ def make_partition(partition: PartitionLike, latent_dim: int) -> Partition:
     return Partition(names=names, sets=sets, is_default=False)
 
 
-def _positions(name: str, members: Iterable[int]) -> IntArray:
+def chosen_latents(latents: Iterable[int] | None, latent_dim: int) -> IntArray:
+    """Check the latents to measure; without any, all of them.
+
+    Raises:
+        ValueError: A latent that is not there or is named twice, or none at all.
+
+    Example:
+        >>> chosen_latents([5, 2], 8).tolist()
+        [2, 5]
+    """
+    if latents is None:
+        return np.arange(latent_dim, dtype=np.intp)
+    found = _positions("latents", latents, argument="latents")
+    outside = found[(found < 0) | (found >= latent_dim)]
+    if len(outside):
+        raise ValueError(f"latents must be from 0 to {latent_dim - 1}, got {int(outside[0])}.")
+    if len(np.unique(found)) < len(found):
+        raise ValueError(f"latents must be different numbers, got {found.tolist()}.")
+    return found
+
+
+def partition_among(partition: PartitionLike, latents: IntArray) -> Partition:
+    """Check a partition of some latents, given by their numbers; its sets are positions among those latents.
+
+    Raises:
+        ValueError: As :func:`make_partition`, or a latent that is not measured.
+
+    Example:
+        >>> [one.tolist() for one in partition_among([[7], [2, 5]], np.array([2, 5, 7])).sets]
+        [[2], [0, 1]]
+    """
+    n = len(latents)
+    if partition is None:
+        names = tuple(f"z{i}" for i in latents)
+        return Partition(names=names, sets=tuple(np.array([i], dtype=np.intp) for i in range(n)), is_default=True)
+    if np.array_equal(latents, np.arange(n)):
+        return make_partition(partition, n)
+    place = {int(latent): position for position, latent in enumerate(latents)}
+    named = partition if isinstance(partition, Mapping) else {f"set {k}": one for k, one in enumerate(partition)}
+    moved = {}
+    for name, members in named.items():
+        found = _positions(str(name), members)
+        lost = [int(i) for i in found if int(i) not in place]
+        if lost:
+            raise ValueError(f"partition must use the latents that are measured, got {lost[0]} in {str(name)!r}.")
+        moved[str(name)] = [place[int(i)] for i in found]
+    return make_partition(moved, n)
+
+
+def _positions(name: str, members: Iterable[int], *, argument: str = "partition") -> IntArray:
     try:
         listed = [members] if isinstance(members, int | np.integer) else list(members)
         if not all(isinstance(one, int | np.integer) for one in listed):
             raise TypeError
     except TypeError as error:
-        raise ValueError(f"partition must be sets of latent numbers, got {members!r} for {name!r}.") from error
+        raise ValueError(f"{argument} must be sets of latent numbers, got {members!r} for {name!r}.") from error
     if not listed:
-        raise ValueError(f"partition must have latents in every set, got none in {name!r}; leave it out.")
+        raise ValueError(f"{argument} must have latents in every set, got none in {name!r}; leave it out.")
     return np.sort(np.array(listed, dtype=np.intp))
 
 

@@ -132,6 +132,8 @@ class ManifoldAnalysis(JsonResult):
     Attributes:
         n_samples: Latents drawn.
         output_shape: Of one output of the decoder.
+        latents: Numbers of the latents that were measured, ``(latent,)``; all of the decoder by default. Arrays below
+            have an entry for each of them, in this order.
         partition: The sets that ``manifold_entropy`` and ``total_correlation`` are about; every latent by default.
         active: Which latents move the data in every sample, ``(latent,)``.
         total_entropy: Of the generated data, over active latents (Eq. 7).
@@ -141,7 +143,7 @@ class ManifoldAnalysis(JsonResult):
         pairwise_mutual_information: Of every two latents, ``(latent, latent)`` (Eq. 10, B.32); NaN on the diagonal
             and for inactive latents.
         set_mutual_information: Of every two sets, ``(n_sets, n_sets)`` (Eq. A.27); ``None`` without a partition.
-        order: Latents from the highest entropy to the lowest.
+        order: Positions of the latents from the highest entropy to the lowest; their numbers are ``latents[order]``.
         effective_dimension: Effective rank of the latents' variances: the exponential of their entropy.
         samples: The numbers of each sample, for :meth:`convergence`.
         notes: Limits of the numbers, in sentences.
@@ -150,6 +152,7 @@ class ManifoldAnalysis(JsonResult):
 
     n_samples: int
     output_shape: tuple[int, ...]
+    latents: IntArray
     partition: Partition
     active: BoolArray
     total_entropy: float
@@ -173,7 +176,7 @@ class ManifoldAnalysis(JsonResult):
 
     @property
     def latent_dim(self) -> int:
-        """How many latents the decoder takes."""
+        """How many latents were measured."""
         return len(self.active)
 
     @property
@@ -191,6 +194,10 @@ class ManifoldAnalysis(JsonResult):
         """Entropy of each latent, highest first."""
         return self.latent_entropy[self.order]
 
+    def names(self, positions: IntArray) -> list[str]:
+        """Return the names of some of the latents, given by their positions."""
+        return [f"z{self.latents[i]}" for i in positions]
+
     def rows(self) -> list[LatentRow]:
         """Return one row for each latent, most important first."""
         return [self._row(int(latent)) for latent in self.order]
@@ -199,11 +206,11 @@ class ManifoldAnalysis(JsonResult):
         shared = self.pairwise_mutual_information[latent]
         partner = None if np.isnan(shared).all() else int(np.nanargmax(shared))
         return LatentRow(
-            latent=latent,
+            latent=int(self.latents[latent]),
             entropy=float(self.latent_entropy[latent]),
             error=float(self.latent_entropy_error[latent]),
             active=bool(self.active[latent]),
-            shares_most_with=partner,
+            shares_most_with=None if partner is None else int(self.latents[partner]),
             mutual_information=float("nan") if partner is None else float(shared[partner]),
         )
 
@@ -245,9 +252,12 @@ class ManifoldAnalysis(JsonResult):
             "effective_dimension": _with_error(self.effective_dimension, self.effective_dimension_error),
             "n_active": self.n_active,
             "active": self.active.tolist(),
+            "latents": self.latents.tolist(),
             "order": self.order.tolist(),
             "latent_entropy": _with_error(self.latent_entropy, self.latent_entropy_error),
-            "sets": {n: s.tolist() for n, s in zip(self.partition.names, self.partition.sets, strict=True)},
+            "sets": {
+                n: self.latents[s].tolist() for n, s in zip(self.partition.names, self.partition.sets, strict=True)
+            },
             "manifold_entropy": _with_error(self.manifold_entropy, self.manifold_entropy_error),
             "pairwise_mutual_information": _with_error(
                 self.pairwise_mutual_information, self.pairwise_mutual_information_error

@@ -11,6 +11,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, to_array
+from unbraid.models.families import ADVERSARIAL_FAMILY
 
 if TYPE_CHECKING:
     from unbraid.models.ensemble import TrainedEnsemble
@@ -132,8 +133,10 @@ def encode_all(
         x = np.asarray(dataset.observations(part))
         context = context_of(ensemble, dataset, part)
         codes[:, start : start + CHUNK] = ensemble.encode(x, context=context, sample=sample, seed=seed, first_row=start)
-    blocks = ensemble.settings.block_columns()
-    return [_labelled(one, dataset, rows, blocks) for one in codes]
+    settings = ensemble.settings
+    blocks = settings.block_columns() or settings.layout.blocks()
+    names = settings.layout.names if settings.categories else None
+    return [_labelled(one, dataset, rows, blocks, names) for one in codes]
 
 
 def context_of(ensemble: TrainedEnsemble, dataset: Any, rows: IntArray) -> IntArray | None:
@@ -190,12 +193,17 @@ def _encode_with(model: Any, dataset: Any, rows: IntArray) -> Representation:
 
 
 def _labelled(
-    codes: FloatArray, dataset: Any, rows: IntArray, blocks: dict[str, list[int]] | None = None
+    codes: FloatArray,
+    dataset: Any,
+    rows: IntArray,
+    blocks: dict[str, list[int]] | None = None,
+    code_names: tuple[str, ...] | None = None,
 ) -> Representation:
     from unbraid.representation.representation import Representation
 
     kinds, names = getattr(dataset, "factor_kinds", None), tuple(dataset.factor_names)
-    return Representation(codes, np.asarray(dataset.factors(rows)), names=names, kinds=kinds, blocks=blocks)
+    factors = np.asarray(dataset.factors(rows))
+    return Representation(codes, factors, names=names, kinds=kinds, blocks=blocks, code_names=code_names)
 
 
 def drawn_rows(n_rows: int, n: int | None, seed: int) -> IntArray:
@@ -238,8 +246,16 @@ def code_rates(ensemble: TrainedEnsemble, dataset: Any, *, n: int | None = None,
         part = rows[start : start + CHUNK]
         context = context_of(ensemble, dataset, part)
         mean, deviation = ensemble.posterior(np.asarray(dataset.observations(part)), context=context)
-        total += gaussian_rate(mean, deviation).sum(axis=1)
+        total += posterior_rate(ensemble, mean, deviation).sum(axis=1)
     return total / len(rows)
+
+
+def posterior_rate(ensemble: TrainedEnsemble, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+    """Return the divergence of the posterior of each code from its prior, in nats, entry by entry."""
+    settings = ensemble.settings
+    if settings.model == ADVERSARIAL_FAMILY:
+        return settings.layout.rates(mean, deviation)
+    return gaussian_rate(mean, deviation)
 
 
 def gaussian_rate(mean: FloatArray, deviation: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ HYPERPARAMETERS = MappingProxyType(
         "diva": {"beta": 1.0, "alpha_y": 3500.0, "alpha_d": 2000.0, "warm_up": 1000.0},
         "vfae": {"alpha": 1.0, "mmd": 1000.0},
         "dc_ign": {"invariance": 1.0, "rest": 10.0},
+        "info_gan": {"weight": 1.0, "continuous_share": 0.1},
     }
 )
 #: Roles of the labels that a family reads, in the order of the factors that have them by default.
@@ -24,3 +25,12 @@ LABEL_ROLES = MappingProxyType({"diva": ("y", "d"), "vfae": ("y", "s")})
 ONE_FACTOR_FAMILY = "dc_ign"
 #: Names of the three blocks of DIVA, in the order of their codes; and of the codes that no factor of DC-IGN has.
 DIVA_BLOCKS, REST_BLOCK = ("z_d", "z_y", "z_x"), "rest"
+#: The family without a likelihood, whose codes are categorical, continuous or both.
+ADVERSARIAL_FAMILY = "info_gan"
+
+
+def loss_parts(family: str) -> tuple[str, ...]:
+    """Return the parts of the loss that are kept while training, in order; the first is the loss itself."""
+    if family == ADVERSARIAL_FAMILY:
+        return ("loss", "value", "categorical_information", "continuous_information")
+    return ("loss", "distortion", "rate")

@@ -18,7 +18,8 @@ def train(model: str, data: Any, *, seeds: int | Sequence[int] = 0, **options: A
 
     Args:
         model: ``"vae"``, ``"beta_vae"``, ``"annealed_vae"``, ``"factor_vae"``, ``"beta_tcvae"``, ``"dip_vae_i"``,
-            ``"dip_vae_ii"`` or ``"conditioned_vae"``; or, with labels, ``"diva"``, ``"vfae"`` or ``"dc_ign"``.
+            ``"dip_vae_ii"`` or ``"conditioned_vae"``; or, with labels, ``"diva"``, ``"vfae"`` or ``"dc_ign"``;
+            or ``"info_gan"``.
         data: A data set with ``observations`` and ``factors`` by row, or an array of pictures or vectors.
         seeds: One for each member.
         options: Of ``unbraid.models.ensemble.train_vaes``: steps, sizes, labels, folder, device, and the family's

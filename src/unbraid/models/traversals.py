@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,14 +32,37 @@ def traversal_png(model: TrainedEnsemble, codes: FloatArray, *, n_steps: int = N
         ValueError: Not a model of pictures.
     """
     shape = _picture_shape(model)
-    order = np.argsort(-codes.var(axis=0), kind="stable")
-    low, high = np.quantile(codes, [0.02, 0.98], axis=0)
-    start = codes[np.abs(codes - np.median(codes, axis=0)).sum(axis=1).argmin()]
-    moved = np.tile(start, (len(order), n_steps, 1))
-    for row, code in enumerate(order):
-        moved[row, :, code] = np.linspace(low[code], high[code], n_steps)
+    moved = moved_codes(codes, model.settings.categories, n_steps=n_steps)
     pictures = model.decode(moved.reshape(1, -1, codes.shape[1]))[0]
-    return png(_sheet(pictures.reshape(len(order), n_steps, *shape)))
+    return png(_sheet(pictures.reshape(*moved.shape[:2], *shape)))
+
+
+def moved_codes(codes: FloatArray, categories: Sequence[int] = (), *, n_steps: int = N_STEPS) -> FloatArray:
+    """Return the codes of a traversal, ``(n_rows, n_columns, n_codes)``.
+
+    Args:
+        codes: Of some data, ``(n, n_codes)``.
+        categories: Number of values of each categorical code, whose columns come first.
+        n_steps: Columns, more where a categorical code has more values.
+
+    Returns:
+        For each categorical code a row through its values, one-hot; then for each other code a row from low to high,
+        the code of the largest variance first.
+    """
+    n_columns, n_values = max([n_steps, *categories]), sum(categories)
+    low, high = np.quantile(codes, [0.02, 0.98], axis=0)
+    start = codes[np.abs(codes - np.median(codes, axis=0)).sum(axis=1).argmin()].copy()
+    blocks = [slice(sum(categories[:k]), sum(categories[: k + 1])) for k in range(len(categories))]
+    for block in blocks:
+        start[block] = np.arange(block.stop - block.start) == start[block].argmax()
+    order = n_values + np.argsort(-codes[:, n_values:].var(axis=0), kind="stable")
+    moved = np.tile(start, (len(categories) + len(order), n_columns, 1))
+    for row, block in enumerate(blocks):
+        size = block.stop - block.start
+        moved[row, :, block] = np.eye(size)[np.arange(n_columns) * size // n_columns]
+    for row, code in enumerate(order, start=len(categories)):
+        moved[row, :, code] = np.linspace(low[code], high[code], n_columns)
+    return moved
 
 
 def blocks_png(model: TrainedEnsemble, pictures: FloatArray) -> bytes:

@@ -109,7 +109,7 @@ def _render(template: str, context: dict[str, Any], numbers: str) -> str:
 def opening(analysis: ManifoldAnalysis) -> str:
     """Say in a few sentences what the numbers mean."""
     active = analysis.n_active
-    top = [f"z{i}" for i in analysis.order[: min(NAMED, active)]]
+    top = analysis.names(analysis.order[: min(NAMED, active)])
     sentences = [
         f"{active:,} of {count(analysis.latent_dim, 'latent')} move the data, {listing(top)} the most; "
         f"the effective dimension is {number(analysis.effective_dimension)}."
@@ -213,6 +213,7 @@ def make_spectrum(analysis: ManifoldAnalysis) -> Chart:
         mark="plain",
     )
     low, high = float((ranked - errors).min()), float((ranked + errors).max())
+    first, last = analysis.latents[0], analysis.latents[-1]
     return line_chart(
         [by_rank, numbered],
         title="Spectrum",
@@ -221,7 +222,7 @@ def make_spectrum(analysis: ManifoldAnalysis) -> Chart:
         base=SPECTRUM,
         x=Scale(low=0.5, high=n + 0.5),
         y=y,
-        x_marks=[(1.0, "1 (z0)"), (float(n), f"{n:,} (z{n - 1})")][: min(n, 2)],
+        x_marks=[(1.0, f"1 (z{first})"), (float(n), f"{n:,} (z{last})")][: min(n, 2)],
         columns=_columns(analysis),
     )
 
@@ -237,7 +238,7 @@ def _columns(analysis: ManifoldAnalysis) -> list[Bar]:
             round(width, 2),
             TOP,
             SPECTRUM - TOP,
-            f"{rank + 1}: z{latent}, {analysis.latent_entropy[latent]:.3f} ± "
+            f"{rank + 1}: z{analysis.latents[latent]}, {analysis.latent_entropy[latent]:.3f} ± "
             f"{analysis.latent_entropy_error[latent]:.3f} nats",
         )
         for rank, latent in enumerate(analysis.order[: analysis.n_active])
@@ -255,8 +256,8 @@ def pair_grid(analysis: ManifoldAnalysis) -> Grid | None:
         title="Mutual information of two latents",
         caption="In nats, latents from the most important to the least. 0: they move the data at right angles.",
         corner="latent by latent",
-        columns=tuple(f"z{i}" for i in shown),
-        rows=make_rows(matrix, [f"z{i}" for i in shown], top=largest(matrix)),
+        columns=tuple(analysis.names(shown)),
+        rows=make_rows(matrix, analysis.names(shown), top=largest(matrix)),
         left_out=_latents_left_out(len(shown), analysis.n_active),
     )
 

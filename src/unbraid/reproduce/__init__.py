@@ -2,7 +2,15 @@
 
 from typing import Any
 
-from unbraid.reproduce import dci_es, dependent_digits, flows_of_digits, torus_flow, two_moons, vae_spectrum
+from unbraid.reproduce import (
+    dci_es,
+    dependent_digits,
+    flows_of_digits,
+    gans_of_digits,
+    torus_flow,
+    two_moons,
+    vae_spectrum,
+)
 from unbraid.reproduce.agreement import Agreement, Check, Colour, Part, Reproduction
 from unbraid.reproduce.coloured_vae import VaeSettings
 from unbraid.reproduce.cosine import CosineTables, cosine_checks, dependent_cosine
@@ -10,6 +18,7 @@ from unbraid.reproduce.dci_es import DCI_ES_TABLE1, ESTable, dci_es_checks, dci_
 from unbraid.reproduce.dependent_digits import PUBLISHED_NUMBERS, DependentMnist, dependent_mnist, mnist_checks
 from unbraid.reproduce.figures import PAPER, FigureResult
 from unbraid.reproduce.flows_of_digits import DigitsFigure, DigitsSettings, digits_checks, digits_flows
+from unbraid.reproduce.gans_of_digits import GanSettings, InfoGanFigure, info_gan, info_gan_checks
 from unbraid.reproduce.iwo import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_checks, iwo_table1
 from unbraid.reproduce.iwo_tables import iwo_study
 from unbraid.reproduce.labelled import dc_ign, diva, vfae
@@ -95,7 +104,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
         Reproduction(
             name="digits-flows",
             title="What GLOW-like, GIN, cINN and wavelet flows make of digits",
-            paper=f"{PAPER}, Figs. 4 and 5",
+            paper=f"{PAPER}, Figs. 4, 5 and E.2",
             cost="many minutes on a GPU, about one on a CPU with --quick; torch and zuko",
             run=digits_flows,
             checks=digits_checks,
@@ -114,6 +123,18 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             quick={"settings": vae_spectrum.QUICK},
             figure="beta-vae-spectrum.html",
             examples=("--quick", "--data mnist --device cuda"),
+        ),
+        Reproduction(
+            name="info-gan",
+            title="What the codes of InfoGANs and of plain GANs stand for",
+            paper=gans_of_digits.PAPER,
+            cost="minutes on a GPU, hours on a CPU, about two minutes with --quick; torch",
+            run=info_gan,
+            checks=info_gan_checks,
+            quick={"settings": gans_of_digits.QUICK, "n_seeds": 2},
+            needs=MNIST,
+            figure="info-gan.html",
+            examples=("--quick", "--data mnist --device cuda --json info-gan.json"),
         ),
         Reproduction(
             name="diva-rotated",
@@ -187,6 +208,8 @@ __all__ = [
     "DigitsSettings",
     "ESTable",
     "FigureResult",
+    "GanSettings",
+    "InfoGanFigure",
     "MoonsFigure",
     "MoonsSettings",
     "Number",
@@ -207,6 +230,7 @@ __all__ = [
     "dependent_cosine",
     "dependent_mnist",
     "digits_flows",
+    "info_gan",
     "iwo_study",
     "iwo_table1",
     "moons",

@@ -1,4 +1,4 @@
-"""Figures of the paper on manifold entropic metrics: the base of their results, and their page."""
+"""Figures of trained models: the base of their results, and their page."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ class About:
         title: Title of the page.
         where: Where in the paper.
         lede: Experiment, in a few sentences.
+        paper: Where it was published.
     """
 
     name: str
     title: str
     where: str
     lede: str
+    paper: str = PAPER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ class FigureResult(DrawnResult):
         page = FigurePage(
             name=self.about.name,
             title=self.about.title,
-            paper=f"{PAPER}, {self.about.where}",
+            paper=f"{self.about.paper}, {self.about.where}",
             lede=self.about.lede,
             facts=[(key.removeprefix("n_").replace("_", " "), str(value)) for key, value in facts.items()],
             header=header,

@@ -15,7 +15,7 @@ from unbraid._base.arrays import ByteArray, FloatArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.optional import require, torch_device
 from unbraid._base.progress import Show
-from unbraid.manifold import ManifoldAnalysis, analyze
+from unbraid.manifold import ManifoldAnalysis, analyze, knee
 from unbraid.report.charts import Chart, ChartGroup, Series, line_chart
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.figures import About, Device, FigureResult
@@ -28,8 +28,6 @@ LEAST_FALL = 1.0
 #: Without a knee, latents count as kept that move the picture at least this far (root of summed squares, for one
 #: deviation), as a share of a fully inked pixel.
 LEAST_MOVEMENT = 0.3
-#: In place of minus infinity, the entropy of a latent that does not move the picture at all.
-LOWEST = -100.0
 #: Growth of the entropy is tested at values of beta up to this share of the first that keeps nothing. In a linear VAE a
 #: latent of variance v moves the data by the root of v - beta, so that close to its collapse the entropy must fall.
 TESTED_SHARE = 0.5
@@ -397,9 +395,9 @@ def n_kept(sorted_entropy: FloatArray) -> int:
         >>> n_kept(np.array([2.0, -np.inf, -np.inf]))
         1
     """
-    fall = -np.diff(np.maximum(sorted_entropy, LOWEST))
-    if fall.size and fall.max() >= LEAST_FALL:
-        return int(fall.argmax()) + 1
+    found = knee(sorted_entropy, least_fall=LEAST_FALL)
+    if found is not None:
+        return found.n_before
     limit = 0.5 * (1 + np.log(2 * np.pi)) + np.log(LEAST_MOVEMENT)
     return int((sorted_entropy > limit).sum())
 

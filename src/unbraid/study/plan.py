@@ -19,7 +19,7 @@ from unbraid._base.arrays import IntArray
 from unbraid._version import __version__
 from unbraid.panel.plan import metric_options
 from unbraid.probes.splits import TEST_SHARE, split_rows
-from unbraid.study.spec import RENAMED, Family, Study
+from unbraid.study.spec import LATER, RENAMED, Family, Study, Training
 from unbraid.study.table import AGREEMENT, MODEL, SCORE, TASK
 
 #: Characters of a key: 96 bits, beyond any chance of two being equal by accident.
@@ -257,8 +257,9 @@ def _ensembles(study: Study, dataset: str, family: Family) -> Iterator[Ensemble]
 def _training_key(study: Study) -> dict[str, Any]:
     """Return the training settings that decide what a model becomes, by the names that content keys are made of."""
     earlier = {now: before for before, now in RENAMED["training"].items()}
-    how = to_builtins(study.training)
-    return {earlier.get(name, name): how[name] for name in how if name not in ("gpus", "ensemble_size")}
+    how, default = to_builtins(study.training), to_builtins(Training())
+    left_out = {"gpus", "ensemble_size", *(name for name in LATER if how[name] == default[name])}
+    return {earlier.get(name, name): how[name] for name in how if name not in left_out}
 
 
 def _model(

@@ -159,6 +159,20 @@ def _check_factors(study: Study, group: Tasks) -> None:
                 check_choice(f"factor of {dataset}", name, load_dataset(dataset).factor_names)
 
 
+def _check_generator(study: Study, at: At) -> None:
+    """Raise unless the codes of models with a generator fit into the columns of the codes."""
+    training = study.training
+    _at_least("training.noise_dim", training.noise_dim, 0, at, ".training.noise_dim")
+    for size in training.categories:
+        _at_least("training.categories", size, 2, at, ".training.categories")
+    n_values = sum(training.categories)
+    if n_values > training.n_codes:
+        raise ValueError(
+            f"{at('.training.categories')}: training.categories must have at most as many values as n_codes, "
+            f"{training.n_codes}, got {n_values}."
+        )
+
+
 def _check_numbers(study: Study, at: At) -> None:
     _at_least("rows", study.rows, MIN_ROWS, at, ".rows")
     _at_least("seed", study.seed, 0, at, ".seed")
@@ -176,6 +190,7 @@ def _check_numbers(study: Study, at: At) -> None:
         "gpus",
     ):
         _positive(f"training.{name}", getattr(study.training, name), at, f".training.{name}")
+    _check_generator(study, at)
     if not study.training.device.startswith(("cpu", "cuda")):
         raise ValueError(f"{at('.training.device')}: device must be cpu or cuda, got {study.training.device!r}.")
     _check_n_models(study, at)

@@ -22,6 +22,10 @@ RENAMED = {
 }
 
 
+#: Training settings that came later: keys leave them out where they have their default, for the same reason.
+LATER = ("categories", "noise_dim")
+
+
 class _Part(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A part of a study file: its keys are known, and nothing changes it."""
 
@@ -78,6 +82,8 @@ class Training(_Part, frozen=True, kw_only=True):
         discriminator_width: Units of each hidden layer of the discriminator of ``factor_vae``.
         batch: Rows of a step, for each model.
         learning_rate: Of Adam.
+        categories: Number of values of each categorical code of ``info_gan``, each value one of the codes.
+        noise_dim: Numbers of noise that ``info_gan`` generates from beside the codes.
         ensemble_size: Models that are trained together as one ensemble, at most.
         device: ``cpu`` or ``cuda``.
         gpus: GPUs of each ensemble on ``cuda``; a fraction shares one GPU.
@@ -89,6 +95,8 @@ class Training(_Part, frozen=True, kw_only=True):
     discriminator_width: int = 1000
     batch: int = 64
     learning_rate: float = 1e-4
+    categories: tuple[int, ...] = ()
+    noise_dim: int = 62
     ensemble_size: int = 50
     device: str = "cpu"
     gpus: float = 1.0

@@ -7,6 +7,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from helpers.dots import Dots
 from unbraid.models import train
+from unbraid.models.ensemble import Settings
 from unbraid.models.ensemble.loop import loss_board
 
 SMALL = {"n_codes": 4, "width": 4, "batch_size": 16, "learning_rate": 1e-3}
@@ -31,12 +32,22 @@ def test_losses_can_be_read_back(tmp_path, at_once):
             np.testing.assert_array_equal(np.float32(values), found.history[:, k, m])
 
 
+@pytest.mark.slow
+def test_information_is_written_beside_its_entropy(tmp_path):
+    train("info_gan", Dots(), n_steps=2, tensorboard=tmp_path, categories=[4], **SMALL)
+    written = read(tmp_path / "member_0")
+    assert written["categorical_entropy"] == [(1, pytest.approx(np.log(4)))]
+    assert list(written)[:3] == ["loss", "value", "categorical_information"]
+    assert "continuous_entropy" not in written  # no column is left for a continuous code
+
+
 def test_what_was_written_after_the_last_checkpoint_is_void(tmp_path):
+    settings = Settings(model="vae", data="", n_rows=1, shape=(2,), seeds=(0, 1))
     for values in ({1: 5.0, 50: 4.0, 100: 3.0}, {100: 2.0, 150: 1.0}):
         with loss_board(tmp_path) as board:
             of_both = board.of([0, 3])
             for step, value in values.items():
-                of_both.write(step, torch.full((3, 2), value))
+                of_both.write(step, torch.full((3, 2), value), settings)
     assert read(tmp_path / "member_3")["loss"] == [(1, 5.0), (50, 4.0), (100, 2.0), (150, 1.0)]
 
 

@@ -38,7 +38,15 @@ def _start_forward_mode() -> None:
 _start_forward_mode()
 
 
-def jacobian(call: Call, z: Tensor, mode: Mode, *, rows_at_once: int, shares_values: bool = False) -> Tensor:
+def jacobian(
+    call: Call,
+    z: Tensor,
+    mode: Mode,
+    *,
+    rows_at_once: int,
+    shares_values: bool = False,
+    columns: Tensor | None = None,
+) -> Tensor:
     """Return the Jacobian at every row of ``z``, as ``(rows, data, latent)``.
 
     Args:
@@ -47,14 +55,16 @@ def jacobian(call: Call, z: Tensor, mode: Mode, *, rows_at_once: int, shares_val
         mode: Column by column from tangents (forward), or row by row from cotangents (reverse).
         rows_at_once: Number of rows, copies included, one pass of the decoder may take.
         shares_values: Whether :func:`can_share_values`.
+        columns: Positions of the latents to differentiate by; all by default. Forwards, others cost nothing.
 
     Raises:
         ValueError: An output is not finite; its derivative may be.
     """
     directions = max(1, rows_at_once // len(z))
+    chosen = torch.arange(z.shape[1], device=z.device) if columns is None else columns.to(z.device)
     if mode == "reverse":
-        return _by_rows(call, z, directions)
-    return _by_columns(call, z, directions, _push_shared if shares_values else _push_copies)
+        return _by_rows(call, z, directions, chosen)
+    return _by_columns(call, z, directions, chosen, _push_shared if shares_values else _push_copies)
 
 
 def push_forward(call: Call, z: Tensor, tangent: Tensor) -> tuple[Tensor, Tensor]:
@@ -141,32 +151,36 @@ def _push_copies(call: Call, z: Tensor, directions: Tensor) -> tuple[Tensor, Ten
 
 
 def _by_columns(
-    call: Call, z: Tensor, directions: int, push: Callable[[Call, Tensor, Tensor], tuple[Tensor, Tensor]]
+    call: Call,
+    z: Tensor,
+    directions: int,
+    columns: Tensor,
+    push: Callable[[Call, Tensor, Tensor], tuple[Tensor, Tensor]],
 ) -> Tensor:
-    n_rows, n_latents = z.shape
+    n_rows, n_chosen = len(z), len(columns)
     found: Tensor | None = None
-    for start in range(0, n_latents, directions):
-        block = torch.eye(n_latents, dtype=z.dtype, device=z.device)[start : start + directions]
+    for start in range(0, n_chosen, directions):
+        block = torch.eye(z.shape[1], dtype=z.dtype, device=z.device)[columns[start : start + directions]]
         output, change = push(call, z, block)
         if found is None:
             check_finite(output.sum(dim=1), "outputs")
-            found = torch.empty(n_latents, n_rows, change.shape[2], dtype=change.dtype, device=z.device)
+            found = torch.empty(n_chosen, n_rows, change.shape[2], dtype=change.dtype, device=z.device)
         found[start : start + len(block)] = change
     assert found is not None
     return found.permute(1, 2, 0)
 
 
-def _by_rows(call: Call, z: Tensor, directions: int) -> Tensor:
-    n_rows, n_latents = z.shape
+def _by_rows(call: Call, z: Tensor, directions: int, columns: Tensor) -> Tensor:
+    n_rows, n_chosen = len(z), len(columns)
     with torch.no_grad():
         output = call(z.clone()).flatten(1)
     check_finite(output.sum(dim=1), "outputs")
     data_dim = output.shape[1]
-    found = torch.empty(data_dim, n_rows, n_latents, dtype=z.dtype, device=z.device)
+    found = torch.empty(data_dim, n_rows, n_chosen, dtype=z.dtype, device=z.device)
     for start in range(0, data_dim, directions):
         stop = min(start + directions, data_dim)
         cotangent = torch.zeros(stop - start, n_rows, data_dim, dtype=z.dtype, device=z.device)
         cotangent[torch.arange(stop - start), :, torch.arange(start, stop)] = 1.0
         gradient = pull_back(call, z.repeat(stop - start, 1), cotangent.flatten(0, 1))[1]
-        found[start:stop] = gradient.view(stop - start, n_rows, n_latents)
+        found[start:stop] = gradient.view(stop - start, n_rows, -1)[..., columns]
     return found.permute(1, 0, 2)

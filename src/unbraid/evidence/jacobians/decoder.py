@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from unbraid._base.arrays import IntArray
 from unbraid._base.checks import check_choice
 from unbraid._base.optional import torch_device
 from unbraid._base.text import listing
@@ -357,11 +358,13 @@ class DecoderJacobians:
         decoder: Checked.
         latents: Latents at which to differentiate.
         memory: Budget in bytes.
+        columns: Positions of the latents to differentiate by; ``None`` for all.
     """
 
     decoder: Decoder
     latents: Latents
     memory: int
+    columns: IntArray | None = None
 
     @property
     def n_samples(self) -> int:
@@ -371,7 +374,7 @@ class DecoderJacobians:
     @property
     def latent_dim(self) -> int:
         """Columns of a Jacobian."""
-        return int(self.latents.z.shape[1])
+        return int(self.latents.z.shape[1]) if self.columns is None else len(self.columns)
 
     @property
     def output_shape(self) -> tuple[int, ...]:
@@ -401,19 +404,32 @@ class DecoderJacobians:
         z = torch.as_tensor(latents.z[rows]).to(decoder.device, decoder.dtype)
         with _measuring():
             found = _autodiff.jacobian(
-                decoder.call, z, decoder.mode, rows_at_once=self._rows_at_once, shares_values=decoder.shares_values
+                decoder.call,
+                z,
+                decoder.mode,
+                rows_at_once=self._rows_at_once,
+                shares_values=decoder.shares_values,
+                columns=None if self.columns is None else torch.as_tensor(self.columns),
             )
             _autodiff.check_finite(found.sum(dim=(1, 2)), "derivatives")
         if latents.scale is None:
             return found
-        return found * torch.as_tensor(latents.scale[rows]).to(found)[:, None, :]
+        scale = latents.scale[rows] if self.columns is None else latents.scale[rows][:, self.columns]
+        return found * torch.as_tensor(scale).to(found)[:, None, :]
 
 
 def make_source(
-    decoder: Any, latents: Latents, *, mode: str, dtype: str | None, device: str | None, memory: int
+    decoder: Any,
+    latents: Latents,
+    *,
+    mode: str,
+    dtype: str | None,
+    device: str | None,
+    memory: int,
+    columns: IntArray | None = None,
 ) -> DecoderJacobians:
     """Check the decoder, and return its source of Jacobians."""
     with _measuring():
         ready = prepare(decoder, torch.as_tensor(latents.z), mode=mode, dtype=dtype, device=device, memory=memory)
-    check_rank(latents.z.shape[1], ready.data_dim)
-    return DecoderJacobians(decoder=ready, latents=latents, memory=memory)
+    check_rank(latents.z.shape[1] if columns is None else len(columns), ready.data_dim)
+    return DecoderJacobians(decoder=ready, latents=latents, memory=memory, columns=columns)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from unbraid._base.arrays import AnyArray, FloatArray
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid._base.checks import to_array
 from unbraid._base.memory import parse_memory
 from unbraid._base.optional import require
@@ -83,13 +83,16 @@ class PrecomputedJacobians:
             yield Chunk(start, self.array[start : start + step])
 
 
-def precomputed(jacobians: Any, *, memory: str | int = DEFAULT_MEMORY) -> PrecomputedJacobians:
+def precomputed(
+    jacobians: Any, *, memory: str | int = DEFAULT_MEMORY, columns: IntArray | None = None
+) -> PrecomputedJacobians:
     """Return a source of Jacobians computed elsewhere.
 
     Args:
         jacobians: ``(n_samples, data, latent)``: column i of a sample is the derivative of its output by latent i.
             JAX's ``vmap(jacfwd(decoder))`` gives this shape for flat outputs.
         memory: Budget for arrays computed from them.
+        columns: Positions of the latents to keep; all by default.
 
     Raises:
         ValueError: Another shape, fewer than two samples, more latents than data, or numbers that are not finite.
@@ -104,6 +107,8 @@ def precomputed(jacobians: Any, *, memory: str | int = DEFAULT_MEMORY) -> Precom
         )
     if not np.isfinite(array).all():
         raise ValueError("jacobians must be finite, got NaN or inf; drop those samples.")
+    if columns is not None:
+        array = array[:, :, columns]
     check_rank(array.shape[2], array.shape[1])
     return PrecomputedJacobians(array=array, memory=parse_memory(memory))
 
@@ -116,6 +121,7 @@ def decoder_jacobians(
     dtype: str | None = None,
     device: str | None = None,
     memory: str | int = DEFAULT_MEMORY,
+    columns: IntArray | None = None,
 ) -> JacobianSource:
     """Differentiate a torch decoder at given latents, when asked for each chunk.
 
@@ -129,6 +135,7 @@ def decoder_jacobians(
         device: Such as ``"cuda"``; by default the module's own. A module that is elsewhere is copied, not moved.
         memory: Budget, such as ``"2GiB"``. Chunks and passes are sized by it, half for each; what a pass needs is
             estimated from what torch would keep of it.
+        columns: Positions of the latents to differentiate by; all by default.
 
     Raises:
         TypeError: Not a callable, or something other than one tensor comes out.
@@ -138,7 +145,8 @@ def decoder_jacobians(
     require("a decoder", "torch", extra="torch", otherwise="give its Jacobians")
     from unbraid.evidence.jacobians.decoder import make_source
 
-    return make_source(decoder, latents, mode=mode, dtype=dtype, device=device, memory=parse_memory(memory))
+    budget = parse_memory(memory)
+    return make_source(decoder, latents, mode=mode, dtype=dtype, device=device, memory=budget, columns=columns)
 
 
 def gram_matrices(source: JacobianSource) -> Iterator[Any]:

@@ -208,6 +208,8 @@ class CrossStatistics:
         active_b: The same for the other.
         information: Mean mutual information of column i of ``a`` and j of ``b``; NaN where one is inactive.
         information_error: Its standard error.
+        set_information: Mutual information of every set of ``a`` and every set of ``b`` in nats, ``(n_samples,
+            n_sets_a, n_sets_b)``, or ``None`` where no sets were given.
     """
 
     log_lengths_a: FloatArray
@@ -216,14 +218,29 @@ class CrossStatistics:
     active_b: BoolArray
     information: FloatArray
     information_error: FloatArray
+    set_information: FloatArray | None = None
 
 
-def collect_across(a: JacobianSource, b: JacobianSource, *, advance: Advance = lambda: None) -> CrossStatistics:
+def collect_across(
+    a: JacobianSource,
+    b: JacobianSource,
+    *,
+    sets: tuple[Sequence[IntArray], Sequence[IntArray]] | None = None,
+    advance: Advance = lambda: None,
+) -> CrossStatistics:
     """Go through all samples of two sources side by side.
 
     A column that stands still in some sample counts 0 there, and is left out at the end, so one pass is enough.
+
+    Args:
+        a: Jacobians of one decoder.
+        b: Jacobians of the other.
+        sets: Sets of latents of each, to find the mutual information of every two: a determinant for each pair and
+            sample.
+        advance: Called after each chunk.
     """
     pairs = Moments()
+    of_sets: list[FloatArray] = []
     lengths: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     flat: tuple[list[BoolArray], list[BoolArray]] = ([], [])
     size = min(a.chunk_size, b.chunk_size)
@@ -237,6 +254,8 @@ def collect_across(a: JacobianSource, b: JacobianSource, *, advance: Advance = l
                 lengths[k].append(np.log(grams.as_numpy(long)))
             divisors.append(grams.without(long, still) if still.any() else long)
         pairs.add(grams.pair_information(_cosines(one.jacobian, other.jacobian, divisors[0], divisors[1])))
+        if sets is not None:
+            of_sets.append(_across_sets(one.jacobian, other.jacobian, divisors[0], divisors[1], sets))
         advance()
     active: list[BoolArray] = [np.logical_not(np.concatenate(each).any(axis=0)) for each in flat]
     left_out = ~(active[0][:, None] & active[1])
@@ -247,7 +266,33 @@ def collect_across(a: JacobianSource, b: JacobianSource, *, advance: Advance = l
         active_b=active[1],
         information=np.where(left_out, np.nan, pairs.mean()),
         information_error=np.where(left_out, np.nan, pairs.standard_error()),
+        set_information=np.concatenate(of_sets) if of_sets else None,
     )
+
+
+def _across_sets(
+    a: Any, b: Any, lengths_a: Any, lengths_b: Any, sets: tuple[Sequence[IntArray], Sequence[IntArray]]
+) -> FloatArray:
+    """Return log-volumes of the sets alone less that of both together (A.33), ``(rows, n_sets_a, n_sets_b)``.
+
+    Columns that stand still have infinite lengths here, and count as at right angles to all others.
+    """
+    unit_a, unit_b = _unit_columns(a, lengths_a), _unit_columns(b, lengths_b)
+    cosine = grams.gram_of(np.concatenate([unit_a, unit_b], axis=2))
+    np.einsum("nii->ni", cosine)[:] = 1.0
+    n_first = unit_a.shape[2]
+    first = [[int(i) for i in one] for one in sets[0]]
+    second = [[n_first + int(i) for i in one] for one in sets[1]]
+    alone_a, alone_b = grams.log_volumes(cosine, first), grams.log_volumes(cosine, second)
+    joint = grams.log_volumes(cosine, [[*s, *t] for s in first for t in second])
+    together = joint.reshape(len(cosine), len(first), len(second))
+    found: FloatArray = np.maximum(alone_a[:, :, None] + alone_b[:, None, :] - together, 0.0)
+    return found
+
+
+def _unit_columns(jacobian: Any, lengths: Any) -> FloatArray:
+    found: FloatArray = grams.as_numpy(jacobian) / grams.as_numpy(lengths)[:, None]
+    return found
 
 
 def _cosines(a: Any, b: Any, lengths_a: Any, lengths_b: Any) -> Any:

@@ -15,14 +15,12 @@ export class Run {
 
   async start() {
     this.state = make("p", { class: "aside", role: "status" });
-    this.charts = ["loss", "distortion", "rate"].map((name) => {
-      const canvas = make("canvas", { role: "img", "aria-label": `${name} of each member over steps` });
-      return { name, canvas, root: make("div", { class: "chart" }, canvas) };
-    });
+    this.charts = [];
+    this.lines = make("div", { class: "three" });
     this.legend = make("div", { class: "legend" });
     this.pictures = make("div", { class: "portraits" });
     this.root.append(
-      make("section", { "aria-label": "Losses" }, make("h2", { text: "Losses" }), this.state, make("div", { class: "three" }, ...this.charts.map(({ root }) => root)), this.legend),
+      make("section", { "aria-label": "Losses" }, make("h2", { text: "Losses" }), this.state, this.lines, this.legend),
       make("section", { "aria-label": "Pictures of the last checkpoint" }, make("h2", { text: "Reconstructions and traversals" }), this.pictures),
     );
     new ResizeObserver(() => this.draw()).observe(this.root);
@@ -40,7 +38,17 @@ export class Run {
     if (this.watching) setTimeout(() => this.load().catch(() => (this.state.textContent = "The server has stopped.")), WAIT);
   }
 
+  addCharts() {
+    this.charts = this.found.parts.map((name) => {
+      const label = name.replaceAll("_", " ");
+      const canvas = make("canvas", { role: "img", "aria-label": `${label} of each member over steps` });
+      this.lines.append(make("div", { class: "chart" }, canvas));
+      return { name, label, canvas };
+    });
+  }
+
   show() {
+    if (!this.charts.length) this.addCharts();
     const { members, steps } = this.found;
     const lost = members.filter(({ diverged }) => diverged !== null).length;
     this.state.textContent = `Step ${steps[steps.length - 1] ?? 0}${lost ? `, ${lost} of ${members.length} diverged` : ""}.`;
@@ -65,7 +73,7 @@ export class Run {
 
   draw() {
     if (!this.found?.members?.length) return;
-    for (const { name, canvas } of this.charts) drawLines(canvas, this.found.steps, this.found.members.map(({ losses }) => losses[name]), name);
+    for (const { name, label, canvas } of this.charts) drawLines(canvas, this.found.steps, this.found.members.map(({ losses }) => losses[name]), label);
   }
 
   stop() {

@@ -16,8 +16,8 @@ from unbraid.models.ensemble.source import Batches
 from unbraid.models.ensemble.streams import Purpose, normal, uniform
 from unbraid.models.objectives import factor_prior
 
-#: Adam's, of the models (Table D.4) and of the discriminators (Table D.5).
-BETAS, DISCRIMINATOR_BETAS, EPSILON = (0.9, 0.999), (0.5, 0.9), 1e-8
+#: Added to the root of Adam's second moments.
+EPSILON = 1e-8
 #: Steps before one is recorded as a CUDA graph, so that nothing is set up inside it.
 N_WARM_UP = 3
 
@@ -55,7 +55,7 @@ class EnsembleEngine:
             self._record()
 
     def advance(self) -> Tensor:
-        """Make one step; returns total, distortion and rate of each member, ``[3, n_models]``."""
+        """Make one step; returns the parts of the loss of each member, ``[n_parts, n_models]``."""
         inputs = self._inputs()
         self._set_learning_rate()
         recorded = self._recorded
@@ -91,7 +91,7 @@ class EnsembleEngine:
                 own[number][name].copy_(value)
 
     def objective(self, inputs: StepInputs) -> tuple[Tensor, Tensor]:
-        """Return the objective, a single number, and total loss, distortion and rate of each member."""
+        """Return the objective, a single number, and the parts of the loss of each member."""
         total, loss = self.network.objective(inputs, self.hyperparameters)
         return total, torch.stack(loss).detach()
 
@@ -126,8 +126,8 @@ class EnsembleEngine:
     def _set_learning_rate(self) -> None:
         if not self.settings.milestones:
             return
-        rate = self.settings.learning_rate_at(self.step)
         for group in self.optimizer.param_groups:
+            rate = self.settings.learning_rate_at(self.step) * group["share"]
             # A recorded step reads the rate from a tensor, which is filled and not replaced.
             group["lr"] = group["lr"].fill_(rate) if isinstance(group["lr"], Tensor) else rate
 
@@ -183,14 +183,9 @@ def _stream(device: str) -> torch.cuda.Stream:
 
 
 def _optimizer(network: EnsembleVAE, settings: Settings, *, fused: bool) -> torch.optim.Optimizer:
-    second = [] if network.discriminator is None else list(network.discriminator.parameters())
-    of_second = {id(parameter) for parameter in second}
-    first = [parameter for parameter in network.parameters() if id(parameter) not in of_second]
-    groups: list[dict[str, Any]] = [
-        {"params": first, "betas": BETAS},
-        *([{"params": second, "betas": DISCRIMINATOR_BETAS}] if second else []),
-    ]
-    rate = settings.learning_rate
+    groups = network.parameter_groups()
     for group in groups:
-        group["lr"] = torch.tensor(rate, device=first[0].device) if fused and settings.milestones else rate
+        rate = settings.learning_rate * group["share"]
+        place = group["params"][0].device
+        group["lr"] = torch.tensor(rate, device=place) if fused and settings.milestones else rate
     return torch.optim.Adam(groups, eps=EPSILON, fused=fused, capturable=fused)

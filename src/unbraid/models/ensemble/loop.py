@@ -21,9 +21,7 @@ from unbraid.models.ensemble.memory import planned_layout
 from unbraid.models.ensemble.settings import Settings
 from unbraid.models.ensemble.source import BatchSource
 from unbraid.models.ensemble.trained import TrainedEnsemble, joined
-
-#: Losses of each member in a history, in order.
-PARTS = ("loss", "distortion", "rate")
+from unbraid.models.families import loss_parts
 
 
 class Board:
@@ -43,16 +41,21 @@ class Board:
         """Return the board of some members."""
         return Board(self.folder, members, self.stack)
 
-    def write(self, step: int, losses: Tensor) -> None:
-        """Write the losses of a step, ``[3, n_models]``; later entries, from before a break, are dropped."""
+    def write(self, step: int, losses: Tensor, settings: Settings) -> None:
+        """Write the losses of a step, ``[n_parts, n_models]``; later entries, from before a break, are dropped.
+
+        Entropies that parts of the loss are compared with are written beside them.
+        """
         if self.folder is None:
             return
         if not self._writers:
             places = [str(self.folder / f"member_{m}") for m in self.members]
             self._writers = [self.stack.enter_context(_writer_class()(place, purge_step=step)) for place in places]
         for writer, one in zip(self._writers, losses.T.tolist(), strict=True):
-            for name, value in zip(PARTS, one, strict=True):
+            for name, value in zip(loss_parts(settings.model), one, strict=True):
                 writer.add_scalar(name, value, step)
+            for name, value in settings.entropies().items():
+                writer.add_scalar(name.replace("information", "entropy"), value, step)
 
 
 @contextmanager
@@ -166,8 +169,8 @@ def _advance(engine: EnsembleEngine, run: Run, history: list[Tensor], bar: Progr
         bar.advance()
         if engine.step % HISTORY_EVERY == 0 or engine.step == 1:
             history.append(losses.cpu().clone())
-            board.write(engine.step, history[-1])
-            bar.tell(_words(history[-1]))
+            board.write(engine.step, history[-1], engine.settings)
+            bar.tell(_words(history[-1], engine.settings))
         if engine.step == run.n_steps:
             engine.check_weights()
         if run.folder is not None and (engine.step % run.checkpoint_every == 0 or engine.step == run.n_steps):
@@ -175,15 +178,29 @@ def _advance(engine: EnsembleEngine, run: Run, history: list[Tensor], bar: Progr
 
 
 def _kept(history: list[Tensor], settings: Settings) -> Tensor:
-    return torch.stack(history) if history else torch.empty(0, 3, len(settings.seeds))
+    return torch.stack(history) if history else torch.empty(0, len(loss_parts(settings.model)), len(settings.seeds))
 
 
-def _words(losses: Tensor) -> str:
+def _words(losses: Tensor, settings: Settings) -> str:
     """Return the means over members whose losses are finite, and how many are not."""
     finite = losses.isfinite().all(dim=0)
-    total, distortion, rate = losses[:, finite].mean(dim=1).tolist()
     lost = f", {int((~finite).sum())} of {len(finite)} diverged" if not finite.all() else ""
-    return f"loss {total:.1f}, distortion {distortion:.1f}, rate {rate:.1f}{lost}"
+    return loss_text(settings, losses[:, finite].mean(dim=1).tolist()) + lost
+
+
+def loss_text(settings: Settings, values: Sequence[float]) -> str:
+    """Return the parts of a loss in words, information with the entropy that it is compared with.
+
+    Example:
+        >>> loss_text(Settings(model="vae", data="", n_rows=1, shape=(2,), seeds=(0,)), [3.0, 2.0, 1.0])
+        'loss 3.0, distortion 2.0, rate 1.0'
+    """
+    entropies = settings.entropies()
+    digits = 2 if entropies else 1
+    return ", ".join(
+        f"{name.replace('_', ' ')} {value:.{digits}f}" + (f" of {entropies[name]:.2f}" if name in entropies else "")
+        for name, value in zip(loss_parts(settings.model), values, strict=True)
+    )
 
 
 def _smaller(settings: Settings) -> str:

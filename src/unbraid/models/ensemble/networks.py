@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,8 +17,9 @@ from unbraid.models.ensemble.losses import LOSSES, LossInputs, discriminator_ste
 from unbraid.models.ensemble.settings import Settings
 from unbraid.models.ensemble.source import as_numbers
 from unbraid.models.ensemble.streams import Purpose, uniform
-from unbraid.models.objectives import Loss
 
+#: Adam's, of the models (Table D.4) and of the discriminators (Table D.5).
+BETAS, DISCRIMINATOR_BETAS = (0.9, 0.999), (0.5, 0.9)
 #: Instead of the step at which a member diverged, for one that did not.
 NEVER = -1
 MAX_HALVINGS, SMALLEST_SIDE = 4, 4
@@ -123,8 +124,16 @@ class EnsembleVAE(nn.Module):
         """
         raise ValueError(f"{self.settings.model} has no classifier of {role!r}.")
 
-    def objective(self, inputs: StepInputs, hyperparameters: Mapping[str, Tensor]) -> tuple[Tensor, Loss]:
-        """Return the number to minimise, summed over members, and total, distortion and rate of each member."""
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """Return the parameters in groups, each with Adam's betas and its share of the learning rate."""
+        second = [] if self.discriminator is None else list(self.discriminator.parameters())
+        of_second = {id(parameter) for parameter in second}
+        first = [parameter for parameter in self.parameters() if id(parameter) not in of_second]
+        groups: list[dict[str, Any]] = [{"params": first, "betas": BETAS, "share": 1.0}]
+        return [*groups, {"params": second, "betas": DISCRIMINATOR_BETAS, "share": 1.0}] if second else groups
+
+    def objective(self, inputs: StepInputs, hyperparameters: Mapping[str, Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Return the number to minimise, summed over members, and the parts of the loss of each member."""
         x = as_numbers(inputs.x)
         posterior = self.encode(x)
         z = posterior.mean + posterior.stddev * inputs.noise

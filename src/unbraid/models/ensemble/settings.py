@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid.models.families import HYPERPARAMETERS, ONE_FACTOR_FAMILY
+from unbraid.models.codes import CodeLayout
+from unbraid.models.families import ADVERSARIAL_FAMILY, HYPERPARAMETERS, ONE_FACTOR_FAMILY
 
 #: Of Table D.3 of Locatello et al. (2019).
 DISCRIMINATOR_WIDTH = 1000
@@ -41,6 +42,8 @@ class Settings:
         learning_rate: Of Adam, at the start.
         milestones: Steps after which the learning rate is divided by 10; without any it is constant.
         precision: ``"float32"`` or ``"bfloat16"``.
+        categories: Number of values of each categorical code of InfoGAN; a value is a column of the codes.
+        noise_dim: Columns of noise that InfoGAN generates from beside the codes.
     """
 
     model: str
@@ -63,6 +66,8 @@ class Settings:
     learning_rate: float = 1e-4
     milestones: tuple[int, ...] = ()
     precision: str = "float32"
+    categories: tuple[int, ...] = ()
+    noise_dim: int = 0
 
     def __post_init__(self) -> None:
         check_choice("model", self.model, HYPERPARAMETERS)
@@ -79,6 +84,14 @@ class Settings:
         if list(self.milestones) != sorted(set(self.milestones)) or any(step < 1 for step in self.milestones):
             raise ValueError(f"milestones must be rising numbers of steps from 1 on, got {list(self.milestones)}.")
 
+        check_at_least("noise_dim", self.noise_dim, 0)
+        for size in self.categories:
+            check_at_least("categories", size, 2)
+        if sum(self.categories) > self.n_codes:
+            raise ValueError(
+                f"n_codes must be at least {sum(self.categories)}, a column for each value of categories "
+                f"{list(self.categories)}, got {self.n_codes}."
+            )
         if self.blocks and sum(size for _, size in self.blocks) != self.n_codes:
             sizes = ", ".join(f"{name} {size}" for name, size in self.blocks)
             raise ValueError(f"blocks must add up to n_codes, {self.n_codes}, got {sizes}; leave out n_codes.")
@@ -99,8 +112,27 @@ class Settings:
         return next((factor for role, factor, _ in self.labels if self.model == "vfae" and role == "s"), "")
 
     @property
+    def layout(self) -> CodeLayout:
+        """Columns of codes and noise of InfoGAN."""
+        n_continuous = self.n_codes - sum(self.categories)
+        return CodeLayout(categories=self.categories, n_continuous=n_continuous, n_noise=self.noise_dim)
+
+    def entropies(self) -> dict[str, float]:
+        """Return the entropy of the codes that each part of the loss which is an information is compared with."""
+        if self.model != ADVERSARIAL_FAMILY:
+            return {}
+        layout = self.layout
+        both = {
+            "categorical_information": (layout.n_values, layout.categorical_entropy),
+            "continuous_information": (layout.n_continuous, layout.continuous_entropy),
+        }
+        return {name: entropy for name, (n_columns, entropy) in both.items() if n_columns}
+
+    @property
     def n_noise(self) -> int:
         """Random numbers of a row at each step: one for each code, of both layers where there are two."""
+        if self.model == ADVERSARIAL_FAMILY:
+            return self.layout.n_drawn
         return 2 * self.n_codes if self.model == "vfae" else self.n_codes
 
     @property

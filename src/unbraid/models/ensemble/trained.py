@@ -16,11 +16,13 @@ from torch.distributions import Bernoulli
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid.models.ensemble.checkpoint import load_checkpoint
 from unbraid.models.ensemble.families import build_network, network_class
+from unbraid.models.ensemble.families.info_gan import GaussianGenerator, InfoGAN
 from unbraid.models.ensemble.memory import load_layout
 from unbraid.models.ensemble.networks import NEVER, EnsembleVAE
 from unbraid.models.ensemble.settings import Settings
 from unbraid.models.ensemble.source import as_numbers
 from unbraid.models.ensemble.streams import Purpose, normal
+from unbraid.models.families import loss_parts
 
 #: Rows that all members together encode or decode at once, without gradients.
 ROWS_AT_ONCE = 1024
@@ -31,7 +33,8 @@ class TrainedEnsemble:
 
     Attributes:
         network: Their encoders and decoders.
-        history: Total loss, distortion and rate of each member, every 50 steps, ``(n_entries, 3, n_models)``.
+        history: Parts of the loss of each member, every 50 steps, ``(n_entries, n_parts, n_models)``: total loss,
+            distortion and rate; of InfoGAN loss, value, and information of categorical and of continuous codes.
         diverged: For each member the step, counted from 1, at which its loss was first seen not to be finite, or None.
     """
 
@@ -82,6 +85,27 @@ class TrainedEnsemble:
         self._check_trained()
         return MeanDecoder(self.network)
 
+    def generator(self, values: Sequence[int] | None = None) -> nn.Module:
+        """Return the generator of a single InfoGAN as a torch module of standard normal latents, as `manifold` takes.
+
+        Latents are the continuous codes, brought from a normal to an even distribution, and the noise: ``(n,
+        n_continuous + n_noise)`` to data ``(n, *shape)``.
+
+        Args:
+            values: Of each categorical code, counted from 0; by default the first of each.
+
+        Raises:
+            ValueError: Another model, an ensemble of several, or values that the codes do not have.
+        """
+        if not isinstance(self.network, InfoGAN) or len(self) != 1:
+            raise ValueError(f"generator is for a single info_gan, got {len(self)} of {self.settings.model}.")
+        self._check_trained()
+        sizes = self.settings.categories
+        chosen = tuple(values) if values is not None else (0,) * len(sizes)
+        if len(chosen) != len(sizes) or any(not 0 <= v < size for v, size in zip(chosen, sizes, strict=True)):
+            raise ValueError(f"values must be one below each of {list(sizes)}, got {list(chosen)}.")
+        return GaussianGenerator(self.network, chosen)
+
     def encode(
         self, x: AnyArray, *, context: IntArray | None = None, sample: bool = False, seed: int = 0, first_row: int = 0
     ) -> FloatArray:
@@ -98,8 +122,7 @@ class TrainedEnsemble:
         if not sample:
             return mean
         noise = self._noise(seed, first_row, len(x)).double().cpu().numpy()
-        drawn: FloatArray = mean + noise * deviation
-        return drawn
+        return self.settings.layout.drawn(mean, deviation, noise)
 
     @torch.no_grad()
     def posterior(self, x: AnyArray, *, context: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -251,7 +274,7 @@ def _check_weights(folder: str | Path, settings: Settings, parts: Sequence[dict[
         fits = sum(sizes) == len(settings.seeds) and all(
             {name: tuple(value.shape[1:]) for name, value in part["network"].items()} == wanted
             and all(len(value) == n and value.layout == torch.strided for value in part["network"].values())
-            and part["history"].shape[1:] == (3, n)
+            and part["history"].shape[1:] == (len(loss_parts(settings.model)), n)
             and not part["diverged"].is_floating_point()
             for part, n in zip(parts, sizes, strict=True)
         )

@@ -17,13 +17,15 @@ from unbraid.models.ensemble.plan import OneFactorRows, plan_of
 from unbraid.models.ensemble.settings import DISCRIMINATOR_WIDTH, Settings, member_hyperparameters
 from unbraid.models.ensemble.source import MOST_MEMORY, BatchSource
 from unbraid.models.ensemble.trained import TrainedEnsemble
-from unbraid.models.families import LABEL_ROLES, ONE_FACTOR_FAMILY
+from unbraid.models.families import ADVERSARIAL_FAMILY, LABEL_ROLES, ONE_FACTOR_FAMILY
 
 if TYPE_CHECKING:
     from unbraid.data import FactorDataset
 
 #: As many codes as the published models have.
 N_CODES = 10
+#: Numbers of noise of InfoGAN, as in the authors' code for MNIST.
+NOISE_DIM = 62
 #: Between the prior means of neighbouring values of a factor, in deviations of the prior.
 PLACE_DISTANCE = 2.0
 
@@ -47,6 +49,8 @@ def train_vaes(
     labels: Mapping[str, str] | Sequence[str] = (),
     labelled: float = 1.0,
     blocks: Mapping[str, int] | None = None,
+    categories: Sequence[int] = (),
+    noise_dim: int = NOISE_DIM,
     out: str | Path | None = None,
     checkpoint_every: int = 1000,
     tensorboard: str | Path | None = None,
@@ -63,7 +67,8 @@ def train_vaes(
 
     Args:
         model: ``"vae"``, ``"beta_vae"``, ``"annealed_vae"``, ``"factor_vae"``, ``"beta_tcvae"``, ``"dip_vae_i"``,
-            ``"dip_vae_ii"`` or ``"conditioned_vae"``; or, with labels, ``"diva"``, ``"vfae"`` or ``"dc_ign"``.
+            ``"dip_vae_ii"`` or ``"conditioned_vae"``; or, with labels, ``"diva"``, ``"vfae"`` or ``"dc_ign"``;
+            or ``"info_gan"``.
         data: A data set with ``observations`` and ``factors`` by row, or an array with one row for each observation:
             pictures ``(n, channels, height, width)`` from 0 to 1 (or bytes), or vectors ``(n, n_numbers)``.
         seeds: One for each member.
@@ -87,6 +92,9 @@ def train_vaes(
             For ``dc_ign`` the factors that get a code each; by default all but the first.
         labelled: Share of the rows whose target ``diva`` and ``vfae`` see; a target below 0 is unknown in any case.
         blocks: For ``diva``, the number of codes of each block, ``{"z_d": 4, "z_y": 4, "z_x": 2}``; by default thirds.
+        categories: For ``info_gan``, the number of values of each categorical code, such as ``[10]``; each value is one
+            of the ``n_codes`` columns, and columns beyond them are continuous codes. By default all are continuous.
+        noise_dim: For ``info_gan``, numbers of noise that data are generated from beside the codes.
         out: Folder for checkpoints. A run that is there already goes on where it stopped, bit for bit on the same
             machine; one with other settings is refused.
         checkpoint_every: Steps between two checkpoints.
@@ -99,7 +107,8 @@ def train_vaes(
             then.
         hyperparameters: Of the model: ``beta``; ``gamma``, ``capacity`` and ``capacity_steps``; ``off_diagonal`` and
             ``diagonal``; ``alpha_y``, ``alpha_d`` and ``warm_up`` of ``diva``; ``alpha`` and ``mmd`` of ``vfae``;
-            ``invariance`` and ``rest`` of ``dc_ign``. One number, or one for each member.
+            ``invariance`` and ``rest`` of ``dc_ign``; ``weight`` and ``continuous_share`` of ``info_gan``. One number,
+            or one for each member.
 
     Returns:
         The trained models.
@@ -135,6 +144,8 @@ def train_vaes(
         learning_rate=learning_rate,
         milestones=tuple(int(step) for step in milestones),
         precision=precision or ("bfloat16" if device.startswith("cuda") else "float32"),
+        categories=_categories(model, categories),
+        noise_dim=noise_dim if model == ADVERSARIAL_FAMILY else 0,
     )
     run = Run(
         n_steps=n_steps,
@@ -174,6 +185,12 @@ def _source(
         labels=label_columns(model, data, read, labelled) if read else None,
         plan=plan,
     )
+
+
+def _categories(model: str, given: Sequence[int]) -> tuple[int, ...]:
+    if given and model != ADVERSARIAL_FAMILY:
+        raise ValueError(f"categories are for {ADVERSARIAL_FAMILY}, got them for {model}.")
+    return tuple(int(size) for size in given)
 
 
 def _places(

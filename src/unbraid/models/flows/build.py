@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -12,7 +13,6 @@ from unbraid._base.checks import check_at_least
 from unbraid._base.devices import seeded
 from unbraid.models.flows.coupling import (
     ImageNetwork,
-    MakeNetwork,
     VectorNetwork,
     affine_coupling,
     gin_coupling,
@@ -21,10 +21,33 @@ from unbraid.models.flows.coupling import (
 from unbraid.models.flows.flow import ClassMixture, Flow, StandardNormal
 from unbraid.models.flows.mixing import AverageAlone, Chain, DetailsGivenAverage, Haar, Normalise, Permute, Rotate
 
-MakeCoupling = Callable[[Tensor, MakeNetwork], nn.Module]
+MakeCoupling = Callable[..., nn.Module]
 #: Widths of the networks of Table E.1: channels at each scale of the image, then of the fully connected couplings.
 CHANNELS = (16, 64)
 WIDTH = 201
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockStyle:
+    """What a block of a flow on images consists of.
+
+    Attributes:
+        both_halves: Two couplings, each half given the other, and not one.
+        learns_mixing: Whether channels are mixed by learned rotations; if not, by fixed ones.
+        normalises: Whether the block begins with a normalisation.
+    """
+
+    both_halves: bool = False
+    learns_mixing: bool = True
+    normalises: bool = True
+
+
+#: Blocks of convolutions and fully connected blocks.
+Styles = tuple[BlockStyle, BlockStyle]
+PLAIN: Styles = (BlockStyle(), BlockStyle())
+#: Blocks that have as many learned numbers as the paper prints: 4 859 768 for the cINN, 5 214 400 for GIN.
+COUNTED_CINN: Styles = (BlockStyle(learns_mixing=False), BlockStyle(both_halves=True))
+COUNTED_GIN: Styles = (BlockStyle(both_halves=True, learns_mixing=False, normalises=False),) * 2
 
 
 def spline_flow(
@@ -88,12 +111,13 @@ def glow_flow(
     channels: Sequence[int] = CHANNELS,
     width: int = WIDTH,
     n_classes: int = 0,
+    as_counted: bool = False,
     seed: int = 0,
 ) -> Flow:
     """Make a GLOW-like flow on square images of one channel: two scales of convolutions, then full connections.
 
-    The defaults are those of Table E.1 in Galperin and Köthe (2025). With ``n_classes`` every network sees the class,
-    which makes it their cINN.
+    Widths and numbers of blocks are those of Table E.1 in Galperin and Köthe (2025). With ``n_classes`` every network
+    sees the class, which makes it their cINN.
 
     Args:
         side: Height and width, divisible by 4.
@@ -101,10 +125,15 @@ def glow_flow(
         channels: Channels of the networks at each scale.
         width: Width of the fully connected networks.
         n_classes: Classes that the networks see; 0 for none.
+        as_counted: Build blocks that have as many learned numbers as the paper prints for the cINN, 4 859 768 for 28 by
+            28 pixels and 10 classes: fully connected blocks transform both halves, channels are mixed by fixed
+            rotations, and no normalisation follows the last block. By default each block transforms one half, rotations
+            are learned, and a normalisation comes last.
         seed: Of the start.
     """
+    styles = COUNTED_CINN if as_counted else PLAIN
     with seeded(seed):
-        chain = _image_chain(side, n_blocks, affine_coupling, channels, width, n_context=n_classes)
+        chain = _image_chain(side, n_blocks, affine_coupling, channels, width, n_context=n_classes, styles=styles)
         return Flow(chain, StandardNormal(side**2), n_classes=n_classes)
 
 
@@ -115,6 +144,7 @@ def gin_flow(
     n_blocks: tuple[int, int] = (6, 8),
     channels: Sequence[int] = CHANNELS,
     width: int = WIDTH,
+    as_counted: bool = False,
     seed: int = 0,
 ) -> Flow:
     """Make a volume-preserving flow on square images with one Gaussian for each class as its prior (GIN).
@@ -125,15 +155,23 @@ def gin_flow(
         n_blocks: Couplings at each scale, and fully connected ones.
         channels: Channels of the networks at each scale.
         width: Width of the fully connected networks.
+        as_counted: Build blocks that have as many learned numbers as the paper prints, 5 214 400 for 28 by 28 pixels
+            and 10 classes without the prior: all blocks transform both halves, networks see the class, rotations of
+            channels are fixed, and there is no normalisation. By default each block transforms one half and shifts,
+            networks do not see the class, and rotations are learned.
         seed: Of the start.
 
     References:
         Sorrenson et al. (2020); Galperin and Köthe (2025), Table E.2.
     """
     check_at_least("n_classes", n_classes, 1)
+    n_context = n_classes if as_counted else 0
+    styles = COUNTED_GIN if as_counted else PLAIN
     with seeded(seed):
-        chain = _image_chain(side, n_blocks, gin_coupling, channels, width, keeps_volume=True)
-        return Flow(chain, ClassMixture(side**2, n_classes))
+        chain = _image_chain(
+            side, n_blocks, gin_coupling, channels, width, n_context=n_context, keeps_volume=True, styles=styles
+        )
+        return Flow(chain, ClassMixture(side**2, n_classes), n_classes=n_context)
 
 
 def wavelet_flow(
@@ -194,6 +232,7 @@ def _image_chain(
     *,
     n_context: int = 0,
     keeps_volume: bool = False,
+    styles: Styles = PLAIN,
 ) -> Chain:
     _check_side(side, 2 ** len(channels))
     parts: list[nn.Module] = []
@@ -202,13 +241,26 @@ def _image_chain(
         parts.append(Permute(_squeeze_order(n_channels, side)))
         n_channels, side = 4 * n_channels, side // 2
         parts += _image_blocks(
-            n_channels, side, n_blocks[0], coupling, hidden, n_context=n_context, keeps_volume=keeps_volume
+            n_channels,
+            side,
+            n_blocks[0],
+            coupling,
+            hidden,
+            n_context=n_context,
+            keeps_volume=keeps_volume,
+            style=styles[0],
         )
     size = n_channels * side**2
     parts += _vector_blocks(
-        size, n_blocks[1], coupling, hidden=(width, width), n_context=n_context, keeps_volume=keeps_volume
+        size,
+        n_blocks[1],
+        coupling,
+        hidden=(width, width),
+        n_context=n_context,
+        keeps_volume=keeps_volume,
+        style=styles[1],
     )
-    return Chain(*parts, Normalise(size, keeps_volume=keeps_volume))
+    return Chain(*parts, *([Normalise(size, keeps_volume=keeps_volume)] if styles is PLAIN else []))
 
 
 def _vector_blocks(
@@ -220,17 +272,17 @@ def _vector_blocks(
     mixes: Callable[[int], nn.Module] | None = None,
     n_context: int = 0,
     keeps_volume: bool = False,
+    style: BlockStyle = PLAIN[1],
 ) -> list[nn.Module]:
     if size == 1:  # nothing to couple with, as in the last average of a small image
         return []
     make_mixing = _shuffle if mixes is None else mixes
     stays = torch.arange(size) < (size + 1) // 2
     network = partial(VectorNetwork, n_context=n_context, hidden=hidden)
-    return [
-        part
-        for _ in range(n_blocks)
-        for part in (Normalise(size, keeps_volume=keeps_volume), make_mixing(size), coupling(stays, network))
-    ]
+    normalise = partial(Normalise, size, keeps_volume=keeps_volume)
+    return _blocks(
+        n_blocks, style, normalise, partial(make_mixing, size), partial(coupling, make_network=network), stays
+    )
 
 
 def _image_blocks(
@@ -243,6 +295,7 @@ def _image_blocks(
     n_context: int = 0,
     context_is_image: bool = False,
     keeps_volume: bool = False,
+    style: BlockStyle = PLAIN[0],
 ) -> list[nn.Module]:
     n_pixels = side**2
     stays = torch.arange(n_channels * n_pixels) < (n_channels // 2) * n_pixels
@@ -252,15 +305,27 @@ def _image_blocks(
             n_inputs // n_pixels, n_outputs // n_pixels, side, n_context, hidden, context_is_image=context_is_image
         )
 
-    return [
-        part
-        for _ in range(n_blocks)
-        for part in (
-            Normalise(n_channels * n_pixels, n_each=n_pixels, keeps_volume=keeps_volume),
-            Rotate(n_channels, n_each=n_pixels),
-            coupling(stays, network),
-        )
-    ]
+    normalise = partial(Normalise, n_channels * n_pixels, n_each=n_pixels, keeps_volume=keeps_volume)
+    mix = partial(Rotate, n_channels, n_each=n_pixels)
+    return _blocks(n_blocks, style, normalise, mix, partial(coupling, make_network=network), stays)
+
+
+def _blocks(
+    n_blocks: int,
+    style: BlockStyle,
+    normalise: Callable[[], nn.Module],
+    mix: Callable[[], nn.Module],
+    couple: Callable[[Tensor], nn.Module],
+    stays: Tensor,
+) -> list[nn.Module]:
+    """Return blocks one after the other: normalise, mix, and transform one half or both."""
+    parts: list[nn.Module] = []
+    for _ in range(n_blocks):
+        if style.normalises:
+            parts.append(normalise())
+        parts.append(mix().requires_grad_(style.learns_mixing))
+        parts += [couple(half) for half in ((stays, ~stays) if style.both_halves else (stays,))]
+    return parts
 
 
 def _squeeze_order(n_channels: int, side: int) -> Tensor:

@@ -7,6 +7,14 @@ model.
 
 from unbraid.models.objectives.dc_ign import clamp_codes
 from unbraid.models.objectives.diva import DivaLoss, diva_loss
+from unbraid.models.objectives.info_gan import (
+    InfoGanLoss,
+    categorical_information,
+    continuous_information,
+    gan_value,
+    generator_loss,
+    info_gan_loss,
+)
 from unbraid.models.objectives.labels import UNKNOWN, class_weights, cross_entropy, one_hot, uniform_divergence
 from unbraid.models.objectives.vae import (
     Hyperparameter,
@@ -29,13 +37,16 @@ __all__ = [
     "UNKNOWN",
     "DivaLoss",
     "Hyperparameter",
+    "InfoGanLoss",
     "Loss",
     "VfaeLoss",
     "annealed_vae_loss",
     "beta_tcvae_loss",
     "capacity_at",
+    "categorical_information",
     "clamp_codes",
     "class_weights",
+    "continuous_information",
     "covariance_penalty",
     "cross_entropy",
     "dip_vae_loss",
@@ -44,6 +55,9 @@ __all__ = [
     "diva_loss",
     "factor_prior",
     "factor_vae_loss",
+    "gan_value",
+    "generator_loss",
+    "info_gan_loss",
     "one_hot",
     "shuffle_codes",
     "total_correlation",

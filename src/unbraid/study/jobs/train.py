@@ -18,7 +18,8 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.optional import require
 from unbraid._version import __version__
 from unbraid.data import load_dataset
-from unbraid.models.encoding import CHUNK, context_of, drawn_rows, gaussian_rate
+from unbraid.models.encoding import CHUNK, context_of, drawn_rows, posterior_rate
+from unbraid.models.families import ADVERSARIAL_FAMILY
 from unbraid.study.plan import Ensemble, Model, Plan, model_row_key
 from unbraid.study.store import Store, factors_name, write_codes, write_factors
 from unbraid.study.table import MODEL, NO_FAILURE, Failure, FailureKind
@@ -108,6 +109,7 @@ class TrainJob:
                 discriminator_width=how.discriminator_width,
                 batch_size=how.batch,
                 learning_rate=how.learning_rate,
+                **self._generator_options(),
                 out=folder,
                 checkpoint_every=max(CHECKPOINT_STEPS, round(CHECKPOINT_SHARE * how.n_steps)),
                 device=how.device,
@@ -115,6 +117,13 @@ class TrainJob:
                 **self.ensemble.options,
                 **self.ensemble.hyperparameters,
             )
+
+    def _generator_options(self) -> dict[str, Any]:
+        """Return the options that only a family with a generator has."""
+        how = self.plan.study.training
+        if self.ensemble.family != ADVERSARIAL_FAMILY:
+            return {}
+        return {"categories": how.categories, "noise_dim": how.noise_dim}
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
@@ -166,7 +175,7 @@ def _encoded(trained: Any, dataset: Any, rows: IntArray) -> tuple[FloatArray, Fl
         context = context_of(trained, dataset, part)
         mean, deviation = trained.posterior(np.asarray(dataset.observations(part)), context=context)
         codes[:, start : start + CHUNK] = mean
-        rates += gaussian_rate(mean, deviation).sum(axis=1) / len(rows)
+        rates += posterior_rate(trained, mean, deviation).sum(axis=1) / len(rows)
     return codes, rates
 
 

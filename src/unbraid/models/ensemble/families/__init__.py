@@ -1,15 +1,21 @@
-"""Networks of the families that have labels or blocks of codes, and the table of them."""
+"""Networks of the families that have labels, blocks of codes or a generator, and the table of them."""
 
 from collections.abc import Mapping
 
 from unbraid.models.ensemble.families.dc_ign import ClampedVAE
 from unbraid.models.ensemble.families.diva import DomainVAE
+from unbraid.models.ensemble.families.info_gan import InfoGAN
 from unbraid.models.ensemble.families.vfae import FairVAE
 from unbraid.models.ensemble.networks import EnsembleVAE
 from unbraid.models.ensemble.settings import Settings
 
 #: Families whose networks or steps differ from those of a VAE.
-NETWORKS: Mapping[str, type[EnsembleVAE]] = {"diva": DomainVAE, "vfae": FairVAE, "dc_ign": ClampedVAE}
+NETWORKS: Mapping[str, type[EnsembleVAE]] = {
+    "diva": DomainVAE,
+    "vfae": FairVAE,
+    "dc_ign": ClampedVAE,
+    "info_gan": InfoGAN,
+}
 
 
 def network_class(settings: Settings) -> type[EnsembleVAE]:
