@@ -22,7 +22,8 @@ from unbraid.reproduce.iwo_tables import (
     TABLE_7,
     iwo_tables,
 )
-from unbraid.reproduce.studies import FIGURE_E1, REDUCED, iwo_study_checks, scaled, thesis_checks, thesis_tables
+from unbraid.reproduce.studies import REDUCED, scaled, study_checks
+from unbraid.reproduce.thesis_tables import FIGURE_E1, thesis_tables
 from unbraid.study import load_study, make_plan, mean_correlations, parse_study
 
 COLUMNS = ("DCI-D", "DCI-C", "MIG", "IWO", "IWR")
@@ -63,7 +64,8 @@ class FakeState:
 
     def __init__(self, rows):
         self.rows, self.failed_models, self.missing = rows, {}, []
-        self.plan = SimpleNamespace(study=SimpleNamespace(data=("sprites_mini",)))
+        self.plan = SimpleNamespace(study=SimpleNamespace(data=("sprites_mini",), also=()))
+        self.training_seconds = None
 
     def table(self):
         return pd.DataFrame(self.rows)
@@ -131,8 +133,8 @@ def test_the_papers_numbers_stand_beside_ours(orthogonality):
 
 
 def test_in_small_nothing_is_claimed(orthogonality):
-    assert iwo_study_checks(orthogonality) == ()
-    assert len(iwo_study_checks(replace(orthogonality, scale="full"))) == 2
+    assert study_checks(orthogonality) == ()
+    assert len(study_checks(replace(orthogonality, scale="full"))) == 2
 
 
 def test_tables_have_a_column_for_each_score_and_read_back(orthogonality):
@@ -160,7 +162,7 @@ def test_modularity_is_correlated_with_every_other_score():
     assert found["pearson", "mig"] == pytest.approx(-1)
     assert found["spearman", "sap"] == pytest.approx(1)
     assert found["pearson", "sap"] < 0.99
-    assert thesis_checks(tables) == ()
+    assert study_checks(tables) == ()
     assert [len(row) for row in tables.tables()[0].rows] == [3] * len(FIGURE_E1)  # many scores: a row each
 
 
