@@ -463,6 +463,7 @@ def iwo_study(
     workers: int | None = None,
     address: str | None = None,
     data_folder: str | Path | None = None,
+    commit: str = "",
     progress: Show = None,
 ) -> StudyTables:
     """Reproduce the study of orthogonality against downstream tasks (arXiv:2407.03728, Tables 2, 3, 4, 5 and 7).
@@ -481,10 +482,11 @@ def iwo_study(
         workers: Jobs at the same time; as many as there are cores by default.
         address: Address of the Ray cluster, ``host:port`` of its head or ``auto``.
         data_folder: Folder with the files of official data sets.
+        commit: Version of the source that models are trained with, which is kept with the result.
         progress: Show a bar; by default when standard error is a terminal.
 
     Raises:
         ValueError: A study at another scale than ``mini`` without a store, or a long one without ``yes``.
     """
-    how: dict[str, Any] = {"engine": engine, "address": address, "data_folder": data_folder}
+    how: dict[str, Any] = {"engine": engine, "address": address, "data_folder": data_folder, "commit": commit}
     return run_scaled("iwo", scale, iwo_tables, store=store, yes=yes, workers=workers, progress=progress, **how)

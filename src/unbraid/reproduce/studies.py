@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -272,6 +273,7 @@ def run_scaled(
     store: str | Path | None,
     yes: bool,
     workers: int | None = None,
+    commit: str = "",
     progress: Show = None,
     **engine: Any,
 ) -> StudyTables:
@@ -284,6 +286,7 @@ def run_scaled(
         store: Where results go; in small, a temporary folder by default.
         yes: Start even if it is going to be long.
         workers: Jobs at the same time.
+        commit: Version of the source, which is kept with the result.
         progress: Show a bar.
         engine: ``engine``, ``address`` and ``data_folder``, as for :func:`unbraid.study.run_study`.
 
@@ -301,7 +304,8 @@ def run_scaled(
                 f"the {scale} {name} study is large; say yes (--yes) to start it. {cost.sentence(workers)}"
             )
         n_workers = workers or usable_cores()
-        return tables(run_study(study, folder, workers=n_workers, progress=progress, **engine), scale)
+        found = tables(run_study(study, folder, workers=n_workers, progress=progress, **engine), scale)
+        return dataclasses.replace(found, commit=commit)
 
 
 REASON = (
