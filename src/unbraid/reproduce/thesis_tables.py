@@ -125,6 +125,8 @@ class Models:
         smaller by the root of the numbers of seeds.
         """
         kept = np.flatnonzero(rows)
+        if not len(kept):
+            return None
         groups = [kept[self.setting[kept] == one] for one in np.unique(self.setting[kept])]
         rng = np.random.default_rng(0)
         drawn = [np.concatenate([rng.choice(group, len(group)) for group in groups]) for _ in range(N_RESAMPLES)]
