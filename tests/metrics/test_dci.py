@@ -249,13 +249,13 @@ def test_raw_importances_weigh_factors_by_how_well_they_are_predicted():
 def test_permutation_of_training_rows_finds_what_trees_learned_by_heart():
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 3, (300, 2))
-    codes = np.column_stack([factors[:, 0], factors[:, 1], rng.normal(size=300)]) + 0.3 * rng.normal(size=(300, 3))
+    codes = np.column_stack([factors[:, 0], factors[:, 1], rng.normal(size=300)]) + rng.normal(size=(300, 3))
     options = {"n_trees": 10, "min_leaf": 1, "columns": "raw"}
     held_out, in_sample = (
         dci_forest(codes, factors.astype(str), importance=one, **options).disentanglement.evidence["importance"]
         for one in ("permutation", "permutation_in_sample")
     )
-    assert in_sample[2].sum() > held_out[2].sum()  # the code of noise
+    assert in_sample[2].sum() > held_out[2].sum() + 0.1  # the code of noise
 
 
 def test_trees_are_grown_on_as_many_rows_as_asked_for():
