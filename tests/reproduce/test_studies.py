@@ -312,3 +312,31 @@ def test_correlations_over_settings_scatter_with_seeds():
     errors = seed_errors(pivot(pd.DataFrame(rows))).set_index("row")["error"]
     assert errors["iwo"] < 0.01
     assert errors["mig"] > 0.1
+
+
+def test_drawn_data_stand_beside_the_published_means_of_the_same_data():
+    rng = np.random.default_rng(0)
+    rows = []
+    for dataset in ("sprites", "sprites_colour", "sprites_scream"):
+        for family in FAMILIES.values():
+            for setting in range(6):
+                for seed in range(2):
+                    where = {"dataset": dataset}
+                    at = (family, float(setting), seed)
+                    rows += [row(*at, "score", name, setting + rng.normal(), **where) for name in SCORES.values()]
+                    tasks = [("factors_as_classes", one) for one in ("forest", "linear", "mlp")]
+                    tasks += [("segmentation", "mlp")] if dataset == "sprites_scream" else []
+                    rows += [
+                        row(*at, "task", name, setting + rng.normal(), predictor=one, **where) for name, one in tasks
+                    ]
+    tables = iwo_tables(FakeState(rows), "gpu")
+    found = {(one.table, one.group, one.task, one.score): one for one in tables.correlations}
+    mean = found["Table 2a", "β-VAE", "random forest", "MIG"]
+    data = ("dSprites", "Color dSprites", "Scream dSprites")
+    assert mean.number.paper == pytest.approx(
+        np.mean([TABLE_3["random forest", one, "β-VAE"][2] for one in data]), abs=1e-3
+    )
+    assert 0 < mean.tolerance < found["Table 3", "β-VAE, dSprites", "random forest", "MIG"].tolerance
+    assert {one.table for one in tables.correlations} == {"Table 2a", "Table 2b", "Table 3", "Table 5", "Table 7"}
+    assert {one.group for one in tables.correlations if one.table == "Table 2b"} == set(data)
+    assert [part.where for part in study_checks(tables)] == ["Table 2a", "Table 2b", "Table 3", "Table 7", "Table 5"]

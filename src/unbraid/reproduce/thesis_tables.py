@@ -129,7 +129,8 @@ class Models:
             return None
         groups = [kept[self.setting[kept] == one] for one in np.unique(self.setting[kept])]
         rng = np.random.default_rng(0)
-        drawn = [np.concatenate([rng.choice(group, len(group)) for group in groups]) for _ in range(N_RESAMPLES)]
+        parts = [group[rng.integers(len(group), size=(N_RESAMPLES, len(group)))] for group in groups]
+        drawn = np.concatenate(parts, axis=1)
         found = np.array([measure(one) for one in drawn])
         n_seeds = len(kept) / max(1, len(groups))
         if n_seeds < 2 or np.isfinite(found).mean() < 0.5:
