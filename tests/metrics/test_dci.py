@@ -226,3 +226,44 @@ def test_linear_probe_sees_nothing_in_noise_rather_than_amplifying_it():
 def test_bad_options_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         dci_forest(LEVELS, FACTORS, **options)
+
+
+def test_raw_importances_weigh_factors_by_how_well_they_are_predicted():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 4, (600, 2))
+    # The first factor is clear in a code of its own; the second is faint, and shares its code with the first.
+    codes = np.column_stack([factors[:, 0], 0.5 * factors[:, 1] + factors[:, 0], rng.normal(size=600)])
+    codes = codes + 0.3 * rng.normal(size=codes.shape)
+    options = {"importance": "permutation", "n_trees": 10}
+    shares, raw = (dci_forest(codes, factors, columns=columns, **options) for columns in ("shares", "raw"))
+    matrix = raw.disentanglement.evidence["importance"]
+    np.testing.assert_allclose(matrix / matrix.sum(axis=0), shares.disentanglement.evidence["importance"])
+    assert matrix.sum(axis=0).max() != pytest.approx(1.0)
+    assert raw.disentanglement.value != pytest.approx(shares.disentanglement.value, abs=1e-3)
+    assert raw.completeness.value == pytest.approx(shares.completeness.value)
+    assert raw.informativeness.value == shares.informativeness.value
+    linear = [dci_linear(codes, factors, columns=one, strength=0.01).disentanglement for one in ("shares", "raw")]
+    assert linear[0].value != pytest.approx(linear[1].value, abs=1e-3)
+
+
+def test_permutation_of_training_rows_finds_what_trees_learned_by_heart():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (300, 2))
+    codes = np.column_stack([factors[:, 0], factors[:, 1], rng.normal(size=300)]) + rng.normal(size=(300, 3))
+    options = {"n_trees": 10, "min_leaf": 1, "columns": "raw"}
+    held_out, in_sample = (
+        dci_forest(codes, factors.astype(str), importance=one, **options).disentanglement.evidence["importance"]
+        for one in ("permutation", "permutation_in_sample")
+    )
+    assert in_sample[2].sum() > held_out[2].sum() + 0.1  # the code of noise
+
+
+def test_trees_are_grown_on_as_many_rows_as_asked_for():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (400, 2)).astype(str)
+    codes = rng.normal(size=(400, 3))
+    options = {"importance": "permutation", "n_trees": 3}
+    capped = dci_forest(codes, factors, rows_a_tree=100, **options).completeness
+    assert any("grown on 100 of the rows" in str(note) for note in capped.notes)
+    whole = dci_forest(codes, factors, rows_a_tree=0, **options).completeness
+    assert not any("of the rows" in str(note) for note in whole.notes)

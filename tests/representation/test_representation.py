@@ -8,6 +8,7 @@ import pytest
 import unbraid as ub
 from helpers.small import small_world
 from unbraid import Representation, make_factor
+from unbraid.metrics import irs, z1
 
 
 def halves(n_samples=40):
@@ -346,3 +347,36 @@ def test_a_representation_brings_its_own_factors():
     codes, factors = halves()
     with pytest.raises(TypeError, match="factors must be left out"):
         ub.evaluate(Representation(codes, factors), factors)
+
+
+def test_joined_factors_are_held_fixed_together():
+    rng = np.random.default_rng(0)
+    x, y, shape = (rng.integers(0, n, 3000) for n in (4, 5, 3))
+    # A code of both coordinates is still while both are, and moves while either is free.
+    codes = np.column_stack([x + 2.0 * y, shape * 1.0])
+    rep = Representation(codes, {"x": x, "shape": shape, "y": y})
+    joined = rep.with_joined_factors({"position": ["x", "y"]})
+    assert joined.factor_names == ("position", "shape")
+    assert len(joined.factors[0].levels) == 20
+    assert irs(joined).value == pytest.approx(1.0)
+    assert irs(rep).value < 0.9
+    assert z1(joined).value == pytest.approx(1.0)
+    assert z1(rep).value < 0.9
+
+
+@pytest.mark.parametrize(
+    ("groups", "says"),
+    [
+        ({"position": ["x"]}, "must have two factors or more, got 1"),
+        ({"position": ["x", "z"]}, "'z'"),
+        ({"a": ["x", "y"], "b": ["y", "shape"]}, "must name each factor once"),
+        ({"shape": ["x", "y"]}, "new factors by new names"),
+        ({"a": ["x", "far"]}, "takes too many values to be joined"),
+    ],
+)
+def test_groups_of_factors_that_cannot_be_joined_are_refused(groups, says):
+    rng = np.random.default_rng(0)
+    columns = {"x": np.arange(600) % 3, "y": np.arange(600) % 2, "shape": np.arange(600) % 4, "far": rng.random(600)}
+    rep = Representation(rng.normal(size=(600, 2)), columns)
+    with pytest.raises(ValueError, match=says):
+        rep.with_joined_factors(groups)

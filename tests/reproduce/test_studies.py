@@ -10,7 +10,7 @@ import pytest
 
 from unbraid.data import load_dataset
 from unbraid.models import train
-from unbraid.reproduce import StudyTables, iwo_study, thesis_study
+from unbraid.reproduce import Agreement, StudyTables, iwo_study, thesis_study
 from unbraid.reproduce.iwo_tables import (
     DATASETS,
     FAMILIES,
@@ -21,9 +21,11 @@ from unbraid.reproduce.iwo_tables import (
     TABLE_4,
     TABLE_7,
     iwo_tables,
+    seed_errors,
 )
-from unbraid.reproduce.studies import FIGURE_E1, REDUCED, iwo_study_checks, scaled, thesis_checks, thesis_tables
-from unbraid.study import load_study, make_plan, mean_correlations, parse_study
+from unbraid.reproduce.studies import REDUCED, scaled, study_checks
+from unbraid.reproduce.thesis_tables import FIGURE_E1, PREDICTORS, TASKS, thesis_tables
+from unbraid.study import load_study, make_plan, mean_correlations, parse_study, pivot
 
 COLUMNS = ("DCI-D", "DCI-C", "MIG", "IWO", "IWR")
 
@@ -63,7 +65,8 @@ class FakeState:
 
     def __init__(self, rows):
         self.rows, self.failed_models, self.missing = rows, {}, []
-        self.plan = SimpleNamespace(study=SimpleNamespace(data=("sprites_mini",)))
+        self.plan = SimpleNamespace(study=SimpleNamespace(data=("sprites_mini",), also=()))
+        self.training_seconds = None
 
     def table(self):
         return pd.DataFrame(self.rows)
@@ -131,8 +134,8 @@ def test_the_papers_numbers_stand_beside_ours(orthogonality):
 
 
 def test_in_small_nothing_is_claimed(orthogonality):
-    assert iwo_study_checks(orthogonality) == ()
-    assert len(iwo_study_checks(replace(orthogonality, scale="full"))) == 2
+    assert study_checks(orthogonality) == ()
+    assert len(study_checks(replace(orthogonality, scale="full"))) == 2
 
 
 def test_tables_have_a_column_for_each_score_and_read_back(orthogonality):
@@ -155,12 +158,13 @@ def test_modularity_is_correlated_with_every_other_score():
             for value in [-common if name == "mig" else common**3]
         ]
     tables = thesis_tables(FakeState(rows), "mini")
-    found = {(one.group, one.score): one.number.ours for one in tables.correlations}
+    printed = [one for one in tables.correlations if one.table == "Fig. E.1"]
+    found = {(one.group, one.score): one.number.ours for one in printed}
     assert len(found) == 2 * len(FIGURE_E1)
     assert found["pearson", "mig"] == pytest.approx(-1)
     assert found["spearman", "sap"] == pytest.approx(1)
     assert found["pearson", "sap"] < 0.99
-    assert thesis_checks(tables) == ()
+    assert study_checks(tables) == ()
     assert [len(row) for row in tables.tables()[0].rows] == [3] * len(FIGURE_E1)  # many scores: a row each
 
 
@@ -237,3 +241,102 @@ def test_names_in_the_tables_are_names_here():
     iwo = load_study("iwo")
     assert set(DATASETS.values()) == set(iwo.data)
     assert set(FAMILIES.values()) == {family.family for family in iwo.models}
+
+
+def thesis_rows(*, n_seeds=4, noise=0.1):
+    """A study whose scores and tasks follow one property, by setting and seed; Modularity is noise."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for family in FAMILIES.values():
+        for hyperparameter in range(6):
+            for seed in range(n_seeds):
+                truth = rng.normal()
+
+                def add(kind, name, value, family=family, hyperparameter=hyperparameter, seed=seed, **more):
+                    rows.append(row(family, float(hyperparameter), seed, kind, name, value, **more))
+
+                for name in FIGURE_E1:
+                    kind = "agreement" if name == "udr_lasso" else "score"
+                    add(kind, name, truth + noise * rng.normal())
+                add("score", "modularity", rng.normal())
+                for task in TASKS:
+                    for predictor in PREDICTORS:
+                        for size in (7000, 1000):
+                            value = truth + noise * rng.normal()
+                            add("task", task, value, predictor=predictor, n_rows=size)
+    return rows
+
+
+def test_statements_are_held_against_their_bounds():
+    tables = thesis_tables(FakeState(thesis_rows()), "gpu")
+    found = {(one.table, one.what): one.check().agreement for one in tables.claims}
+    assert found["Fig. 5.5", "least r among scores of modularity"] is Agreement.AGREES
+    assert found["Fig. 5.5", "UDR with explicitness"] is Agreement.DIFFERS  # positive here
+    assert found["Fig. 5.13", "least r of UDR with a task"] is Agreement.AGREES
+    assert found["Fig. 5.12", "UDR with shape by forest"] is Agreement.DIFFERS
+    parts = {part.where: part for part in study_checks(tables)}
+    assert {"Fig. E.1", "Sec. 6.3", "Fig. 5.5", "Fig. 5.6", "Fig. 5.12", "Fig. 5.13"} <= set(parts)
+    assert parts["Sec. 6.3"].n_agree == 0  # about 1 here, 0.34 to 0.69 there
+    assert StudyTables.from_json(tables.to_json()) == tables
+
+
+def test_the_allowed_distance_is_the_scatter_over_seeds():
+    few, many = (thesis_tables(FakeState(thesis_rows(n_seeds=n, noise=1.0)), "gpu") for n in (3, 12))
+
+    def width(tables):
+        return np.mean([one.tolerance for one in tables.correlations if one.table == "Fig. E.1"])
+
+    # 108 and 432 models: standard errors of 0.097 and 0.048 beside a published one of 0.024.
+    assert width(few) == pytest.approx(1.96 * np.hypot(0.097, 0.024), rel=0.2)
+    assert width(many) == pytest.approx(1.96 * np.hypot(0.048, 0.024), rel=0.2)
+
+
+def test_correlations_over_settings_scatter_with_seeds():
+    rng = np.random.default_rng(0)
+    rows = []
+    for hyperparameter in range(6):
+        for seed in range(2):
+            rows += [
+                row("beta_vae", float(hyperparameter), seed, "score", "iwo", hyperparameter + 0.01 * rng.normal()),
+                row("beta_vae", float(hyperparameter), seed, "score", "mig", rng.normal()),
+                row(
+                    "beta_vae",
+                    float(hyperparameter),
+                    seed,
+                    "task",
+                    "factors_as_classes",
+                    hyperparameter + 0.01 * rng.normal(),
+                    predictor="forest",
+                ),
+            ]
+    errors = seed_errors(pivot(pd.DataFrame(rows))).set_index("row")["error"]
+    assert errors["iwo"] < 0.01
+    assert errors["mig"] > 0.1
+
+
+def test_drawn_data_stand_beside_the_published_means_of_the_same_data():
+    rng = np.random.default_rng(0)
+    rows = []
+    for dataset in ("sprites", "sprites_colour", "sprites_scream"):
+        for family in FAMILIES.values():
+            for setting in range(6):
+                for seed in range(2):
+                    where = {"dataset": dataset}
+                    at = (family, float(setting), seed)
+                    rows += [row(*at, "score", name, setting + rng.normal(), **where) for name in SCORES.values()]
+                    tasks = [("factors_as_classes", one) for one in ("forest", "linear", "mlp")]
+                    tasks += [("segmentation", "mlp")] if dataset == "sprites_scream" else []
+                    rows += [
+                        row(*at, "task", name, setting + rng.normal(), predictor=one, **where) for name, one in tasks
+                    ]
+    tables = iwo_tables(FakeState(rows), "gpu")
+    found = {(one.table, one.group, one.task, one.score): one for one in tables.correlations}
+    mean = found["Table 2a", "β-VAE", "random forest", "MIG"]
+    data = ("dSprites", "Color dSprites", "Scream dSprites")
+    assert mean.number.paper == pytest.approx(
+        np.mean([TABLE_3["random forest", one, "β-VAE"][2] for one in data]), abs=1e-3
+    )
+    assert 0 < mean.tolerance < found["Table 3", "β-VAE, dSprites", "random forest", "MIG"].tolerance
+    assert {one.table for one in tables.correlations} == {"Table 2a", "Table 2b", "Table 3", "Table 5", "Table 7"}
+    assert {one.group for one in tables.correlations if one.table == "Table 2b"} == set(data)
+    assert [part.where for part in study_checks(tables)] == ["Table 2a", "Table 2b", "Table 3", "Table 7", "Table 5"]

@@ -22,6 +22,7 @@ from unbraid.reproduce.run import Outcome, ReproductionRun, how_run, judge, load
 FIGURE_HELP = "Where to write the figure."
 #: A range is not read further than this, so that a slip of the hand does not fill the memory.
 MOST_IN_RANGE = 10_000
+KEEP_HELP = "Keep the result as NAME.json in this folder, from which --all --remake makes the page of results."
 JSON_HELP = "Write everything as JSON to this file, or to standard output with `-`."
 
 
@@ -115,6 +116,7 @@ def make_command(reproduction: Reproduction[Any]) -> Callable[..., None]:
         _keyword("figure", Path | None, Path(default) if default else None, name=f"--{figure}", help=FIGURE_HELP),
         _keyword("report", Path | None, None, help="Write which numbers agree with the paper, as one HTML page."),
         _keyword("json", str | None, None, help=JSON_HELP, allow_leading_hyphen=True),
+        _keyword("keep", Path | None, None, help=KEEP_HELP),
     ]
     outputs = [one for one in outputs if drawn or one.name != "figure"]
     parameters = [*(option.parameter for option in options), *outputs]
@@ -133,7 +135,8 @@ def _reproduce(reproduction: Reproduction[Any], options: Sequence[Option], given
         if path is not None:
             check_writable(argument, path)
     result = reproduction.run(**_named_arguments(reproduction, options, given))
-    outcome = judge(reproduction, ReproductionRun(name=reproduction.name, mode="own", result=result))
+    run = ReproductionRun(name=reproduction.name, mode="own", result=result)
+    outcome = judge(reproduction, run)
     if json == "-":
         print(result.to_json())
     else:
@@ -144,6 +147,8 @@ def _reproduce(reproduction: Reproduction[Any], options: Sequence[Option], given
     if target is not None:
         result.to_json(target)
         say(f"wrote {target}")
+    if given.get("keep") is not None:
+        say(f"wrote {run.save(given['keep'])}")
     if report is not None:
         _write_report([outcome], report)
     if figure is not None:

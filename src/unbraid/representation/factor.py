@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -72,6 +72,8 @@ def _fills_a_turn(values: FloatArray) -> bool:
 
 
 MAX_LEVELS = 256
+#: Between the values of factors in a combination of them.
+BETWEEN = ", "
 MAX_CATEGORIES = 1000
 #: Trees work in single precision, where squares of larger numbers overflow.
 LARGEST_NUMBER = 1e15
@@ -375,3 +377,30 @@ def _period(distinct: FloatArray, repeats: bool, name: str) -> float:
 
 def _first(column: pd.Series[Any]) -> object:
     return column.dropna().iloc[0]
+
+
+def join_factors(name: str, factors: Sequence[Factor]) -> Factor:
+    """Return one categorical factor whose values are the combinations of those of several.
+
+    Raises:
+        ValueError: Fewer than two factors, or one that has no labels.
+    """
+    if len(factors) < 2:
+        raise ValueError(f"group {name!r} must have two factors or more, got {len(factors)}.")
+    columns = []
+    for factor in factors:
+        if factor.labels is None:
+            raise ValueError(
+                f"factor {factor.name!r} of group {name!r} takes too many values to be joined; bin it before."
+            )
+        columns.append(factor.labels)
+    rows = np.stack(columns, axis=1)
+    labelled = (rows >= 0).all(axis=1)
+    combinations, inverse = np.unique(rows[labelled], axis=0, return_inverse=True)
+    labels = np.full(len(rows), -1, dtype=np.intp)
+    labels[labelled] = inverse.reshape(-1)
+    levels = tuple(
+        BETWEEN.join(factor.levels[value] for factor, value in zip(factors, line, strict=True)) for line in combinations
+    )
+    numbers = np.where(labelled, labels, np.nan)
+    return Factor(name=name, kind=FactorKind.CATEGORICAL, numbers=numbers, labels=labels, levels=levels)

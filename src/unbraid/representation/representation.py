@@ -22,7 +22,7 @@ from unbraid._base.checks import (
 )
 from unbraid._base.text import listing
 from unbraid.representation.blocks import Blocks, check_blocks
-from unbraid.representation.factor import Factor, make_factor
+from unbraid.representation.factor import Factor, join_factors, make_factor
 
 
 class Representation:
@@ -157,6 +157,33 @@ class Representation:
     def with_factors_as_classes(self) -> Representation:
         """Return the same codes with every factor's values as classes, whatever its kind."""
         return self._with(self.codes, tuple(factor.as_classes() for factor in self.factors))
+
+    def with_joined_factors(self, groups: Mapping[str, Iterable[str]]) -> Representation:
+        """Replace groups of factors by one categorical factor each, whose values are the combinations of theirs.
+
+        Metrics that hold a factor fixed then hold all factors of a group fixed at once.
+
+        Args:
+            groups: By name of the new factor, the names of two or more factors; ``{"position": ["x", "y"]}``. The new
+                factor takes the place of the first of them.
+
+        Raises:
+            ValueError: A factor that is not there, in two groups, or continuous, a group of one, or a name in use.
+
+        Example:
+            >>> rep = Representation(np.eye(4), {"x": [0, 0, 1, 1], "y": [0, 1, 0, 1]})
+            >>> rep.with_joined_factors({"position": ["x", "y"]}).factors[0].levels
+            ('0, 0', '0, 1', '1, 0', '1, 1')
+        """
+        by_name = {factor.name: factor for factor in self.factors}
+        chosen = {name: _chosen(members, tuple(by_name)) for name, members in groups.items()}
+        joined = {name: join_factors(name, [by_name[one] for one in members]) for name, members in chosen.items()}
+        place = {members[0]: name for name, members in chosen.items()}
+        gone = [one for members in chosen.values() for one in members]
+        names = [place.get(name, name) for name in by_name if name not in gone or name in place]
+        if len(set(gone)) < len(gone) or len(set(names)) < len(names):
+            raise ValueError(f"groups must name each factor once, and new factors by new names, got {dict(chosen)}.")
+        return self._with(self.codes, tuple(joined[name] if name in joined else by_name[name] for name in names))
 
     def with_codes(self, codes: FloatArray) -> Representation:
         """Return other codes of the same rows, as many as before, with the same factors."""

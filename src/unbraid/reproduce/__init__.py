@@ -23,12 +23,13 @@ from unbraid.reproduce.iwo import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_c
 from unbraid.reproduce.iwo_tables import iwo_study
 from unbraid.reproduce.labelled import dc_ign, diva, vfae
 from unbraid.reproduce.result import Number, Result
-from unbraid.reproduce.studies import StudyTables, iwo_study_checks, thesis_checks, thesis_study
+from unbraid.reproduce.studies import StudyTables, study_checks
+from unbraid.reproduce.thesis_tables import thesis_study
 from unbraid.reproduce.torus_flow import TorusFigure, TorusSettings, torus, torus_checks
 from unbraid.reproduce.two_moons import MoonsFigure, MoonsSettings, moons, moons_checks
 from unbraid.reproduce.vae_spectrum import SpectrumFigure, SpectrumSettings, beta_vae_spectrum, spectrum_checks
 
-THESIS = "Bjøru (2021), The importance of disentanglement when learning representations, NTNU, Fig. E.1"
+THESIS = "Bjøru (2021), The importance of disentanglement when learning representations, NTNU, chapters 5 and 6, App. E"
 MNIST = "a folder with MNIST in IDX format (--data)"
 REPRODUCTIONS: dict[str, Reproduction[Any]] = {
     reproduction.name: reproduction
@@ -171,25 +172,25 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             name="thesis-study",
             title="1800 models: which scores agree with each other, and with downstream tasks",
             paper=THESIS,
-            cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
+            cost="minutes with --scale mini, under half an hour of one GPU with --scale gpu, a day with --scale full",
             run=thesis_study,
-            checks=thesis_checks,
+            checks=study_checks,
             quick={"scale": "mini"},
             full={"scale": "full"},
             options={"data_folder": "data"},
-            examples=("--scale mini", "--scale full --store thesis --data ~/data --yes"),
+            examples=("--scale mini", "--scale gpu --store thesis --yes", "--scale full --store thesis --yes"),
         ),
         Reproduction(
             name="iwo-study",
             title="2160 models: which scores correlate with the prediction of factors from codes",
             paper="Geyer et al. (2024), Measuring Orthogonality, Tables 2, 3, 4, 5 and 7; arXiv:2407.03728",
-            cost="minutes with --scale mini; a day of one GPU and more of many cores with --scale full",
+            cost="minutes with --scale mini, under half an hour of one GPU with --scale gpu, a day with --scale full",
             run=iwo_study,
-            checks=iwo_study_checks,
+            checks=study_checks,
             quick={"scale": "mini"},
             full={"scale": "full"},
             options={"data_folder": "data"},
-            examples=("--scale mini", "--scale full --store iwo --data ~/data --engine ray --address auto --yes"),
+            examples=("--scale mini", "--scale gpu --store iwo --yes", "--scale full --store iwo --engine ray --yes"),
         ),
     )
 }

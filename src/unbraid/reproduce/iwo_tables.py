@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from unbraid._base.progress import Show
@@ -15,6 +16,7 @@ from unbraid.metrics import METRICS
 from unbraid.reproduce.result import Number
 from unbraid.reproduce.studies import EngineName, Scale, StudyCorrelation, StudyTables, run_scaled
 from unbraid.study import StudyStatus, cell_correlations, mean_correlations, pivot
+from unbraid.study.table import ModelTable
 
 FAMILIES = {
     "Annealed VAE": "annealed_vae",
@@ -241,6 +243,9 @@ TABLE_7: dict[tuple[str, str], tuple[float, ...]] = {
 }
 
 
+#: Seeds of each setting in the paper, and settings of a family that can be correlated.
+PUBLISHED_SEEDS, FEWEST_SETTINGS = 10, 3
+N_RESAMPLES, ROUNDING, QUANTILE = 400, 0.005, 1.96
 WHOLE, SEGMENTATION = "factors_as_classes", "segmentation"
 
 
@@ -250,11 +255,12 @@ def iwo_tables(state: StudyStatus, scale: Scale) -> StudyTables:
     table = table.assign(dataset=table["dataset"].replace(STAND_INS))
     cells = _cells(table, shares=(1.0, 0.5, 0.1))
     whole = cells[cells["share"] == 1.0]
+    is_part = scale == "gpu"
     rows = [
-        *_means("Table 2a", "family", TABLE_2A, whole),
+        *_means("Table 2a", "family", TABLE_2A, whole, of_part=is_part),
         *(_means("Table 2b", "dataset", TABLE_2B, whole) if scale != "mini" else ()),
         *(_single(whole) if scale != "mini" else ()),
-        *_means("Table 7", "family", TABLE_7, whole),
+        *_means("Table 7", "family", TABLE_7, whole, of_part=is_part),
         *(_small_norb(cells) if scale == "full" else ()),
         *(_segmentation(table) if scale != "mini" else ()),
     ]
@@ -263,7 +269,8 @@ def iwo_tables(state: StudyStatus, scale: Scale) -> StudyTables:
         scale=scale,
         n_models=table["model"].nunique(),
         n_failed=len(state.failed_models) + len(state.missing),
-        correlations=tuple(rows),
+        gpu_seconds=state.training_seconds,
+        correlations=tuple(one for one in rows if scale == "mini" or one.number.ours is not None),
     )
 
 
@@ -278,9 +285,44 @@ def _cells(table: pd.DataFrame, shares: tuple[float, ...]) -> pd.DataFrame:
             kept = pd.concat([scores[scores["n_rows"] == n_scored], tasks[tasks["n_rows"] == n_learned]])
             settings = pivot(kept, per="setting")
             found = oriented(cell_correlations(settings, settings.scores, settings.tasks, correct="none"))
+            found = found.merge(seed_errors(pivot(kept)), how="left", on=["dataset", "family", "row", "column"])
             predictor = found["column"].str.extract(r"/(\w+)@", expand=False)
             parts.append(found.assign(dataset=dataset, share=share, column=predictor))
     return pd.concat(parts, ignore_index=True)
+
+
+def seed_errors(models: ModelTable) -> pd.DataFrame:
+    """Return by how much correlations over the settings of a data set and family scatter with other seeds.
+
+    Seeds of every setting are drawn again with replacement. The column ``error`` is the standard deviation of the
+    difference from the same correlation with the published number of seeds; NaN for a single seed.
+    """
+    lines = []
+    scores, tasks = models.scores, models.tasks
+    rng = np.random.default_rng(0)
+    for (dataset, family), about in models.about.groupby(["dataset", "family"]):
+        by_setting = [models.values.loc[part.index] for _, part in about.groupby("hyperparameter")]
+        n_seeds = min(len(part) for part in by_setting)
+        if n_seeds < 2 or len(by_setting) < FEWEST_SETTINGS:
+            continue
+        values = np.stack([part.to_numpy(float)[:n_seeds] for part in by_setting])
+        drawn = rng.integers(n_seeds, size=(N_RESAMPLES, len(values), n_seeds))
+        means = values[np.arange(len(values))[None, :, None], drawn].mean(axis=2)
+        means -= means.mean(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means /= np.sqrt((means**2).sum(axis=1, keepdims=True))
+        places = {str(name): number for number, name in enumerate(models.values)}
+        left, right = (means[:, :, [places[name] for name in names]] for names in (scores, tasks))
+        r = np.einsum("bsi,bsj->bij", left, right)
+        # A resample of n has (n - 1) / n of the variance, and the published mean over seeds scatters too.
+        times = n_seeds / (n_seeds - 1) * (1 + n_seeds / PUBLISHED_SEEDS)
+        error = np.sqrt(times * np.nanvar(r, axis=0))
+        lines += [
+            {"dataset": dataset, "family": family, "row": row, "column": column, "error": error[i, j]}
+            for i, row in enumerate(scores)
+            for j, column in enumerate(tasks)
+        ]
+    return pd.DataFrame(lines, columns=["dataset", "family", "row", "column", "error"])
 
 
 def oriented(cells: pd.DataFrame) -> pd.DataFrame:
@@ -295,27 +337,59 @@ def _sizes(rows: pd.DataFrame) -> list[int]:
 
 
 def _means(
-    where: str, by: str, published: dict[tuple[str, str], tuple[float, ...]], cells: pd.DataFrame
+    where: str,
+    by: str,
+    published: dict[tuple[str, str], tuple[float, ...]],
+    cells: pd.DataFrame,
+    *,
+    of_part: bool = False,
 ) -> list[StudyCorrelation]:
-    """Average correlations by family or data set, beside a table whose rows are those and whose columns are scores."""
+    """Average correlations by family or data set, beside a table whose rows are those and whose columns are scores.
+
+    Where the study has some of the data sets only (``of_part``), the published number is the mean of Table 3 over these
+    data sets; plain orthogonality, which Table 3 lacks, then stands beside the mean over all.
+    """
     means = mean_correlations(cells, by=by).set_index([by, "row", "column"])["mean"]  # type: ignore[arg-type]
+    errors = cells.groupby([by, "row", "column"])["error"].agg(_error_of_mean)
     names = FAMILIES if by == "family" else DATASETS
-    return [
-        StudyCorrelation(
-            table=where,
-            group=group,
-            task=task,
-            score=score,
-            number=Number(ours=_value(means, (names[group], SCORES[score], PREDICTORS[task])), paper=paper),
-        )
-        for (task, group), row in published.items()
-        for score, paper in zip(_columns(where), row, strict=True)
-    ]
+    there = [name for name, key in DATASETS.items() if key in set(cells["dataset"])]
+    found = []
+    for (task, group), row in published.items():
+        for score, paper in zip(_columns(where), row, strict=True):
+            key = (names[group], SCORES[score], PREDICTORS[task])
+            of_these = of_part and score in _columns("Table 3")
+            printed = _published_mean(task, group, score, there) if of_these else paper
+            found.append(
+                StudyCorrelation(
+                    table=where,
+                    group=group,
+                    task=task,
+                    score=score,
+                    number=Number(ours=_value(means, key), paper=printed),
+                    tolerance=_tolerance(_value(errors, key)),
+                )
+            )
+    return found
+
+
+def _published_mean(task: str, family: str, score: str, datasets: list[str]) -> float:
+    """Return the mean of Table 3 over some data sets."""
+    place = _columns("Table 3").index(score)
+    return round(float(np.mean([TABLE_3[task, dataset, family][place] for dataset in datasets])), 3)
+
+
+def _error_of_mean(errors: pd.Series[float]) -> float:
+    return float(np.sqrt((errors**2).sum(skipna=False)) / len(errors))
+
+
+def _tolerance(error: float | None) -> float | None:
+    return None if error is None else QUANTILE * error + ROUNDING
 
 
 def _single(cells: pd.DataFrame) -> list[StudyCorrelation]:
     """Return every correlation over the settings of a data set and family (Table 3)."""
-    found = cells.set_index(["dataset", "family", "row", "column"])["r"]
+    indexed = cells.set_index(["dataset", "family", "row", "column"])
+    found, errors = indexed["r"], indexed["error"]
     return [
         StudyCorrelation(
             table="Table 3",
@@ -325,6 +399,7 @@ def _single(cells: pd.DataFrame) -> list[StudyCorrelation]:
             number=Number(
                 ours=_value(found, (DATASETS[dataset], FAMILIES[group], SCORES[score], PREDICTORS[task])), paper=paper
             ),
+            tolerance=_tolerance(_value(errors, (DATASETS[dataset], FAMILIES[group], SCORES[score], PREDICTORS[task]))),
         )
         for (task, dataset, group), row in TABLE_3.items()
         for score, paper in zip(_columns("Table 3"), row, strict=True)
@@ -355,9 +430,11 @@ def _small_norb(cells: pd.DataFrame) -> list[StudyCorrelation]:
 def _segmentation(table: pd.DataFrame) -> list[StudyCorrelation]:
     """Return correlations with segmenting the sprite on a texture (Table 5)."""
     rows = table[(table["factor"] == "") & (table["dataset"] == DATASETS["Scream dSprites"])]
-    settings = pivot(rows[(rows["kind"] == "score") | (rows["name"] == SEGMENTATION)], per="setting")
+    kept = rows[(rows["kind"] == "score") | (rows["name"] == SEGMENTATION)]
+    settings = pivot(kept, per="setting")
     cells = oriented(cell_correlations(settings, settings.scores, settings.tasks, correct="none"))
     found = cells.set_index(["family", "row"])["r"]
+    errors = seed_errors(pivot(kept)).set_index(["family", "row"])["error"]
     return [
         StudyCorrelation(
             table="Table 5",
@@ -365,6 +442,7 @@ def _segmentation(table: pd.DataFrame) -> list[StudyCorrelation]:
             task=SEGMENTATION,
             score=score,
             number=Number(ours=_value(found, (FAMILIES[group], SCORES[score])), paper=paper),
+            tolerance=_tolerance(_value(errors, (FAMILIES[group], SCORES[score]))),
         )
         for group, row in TABLE_5.items()
         for score, paper in zip(_columns("Table 5"), row, strict=True)
@@ -385,6 +463,7 @@ def iwo_study(
     workers: int | None = None,
     address: str | None = None,
     data_folder: str | Path | None = None,
+    commit: str = "",
     progress: Show = None,
 ) -> StudyTables:
     """Reproduce the study of orthogonality against downstream tasks (arXiv:2407.03728, Tables 2, 3, 4, 5 and 7).
@@ -403,10 +482,11 @@ def iwo_study(
         workers: Jobs at the same time; as many as there are cores by default.
         address: Address of the Ray cluster, ``host:port`` of its head or ``auto``.
         data_folder: Folder with the files of official data sets.
+        commit: Version of the source that models are trained with, which is kept with the result.
         progress: Show a bar; by default when standard error is a terminal.
 
     Raises:
         ValueError: A study at another scale than ``mini`` without a store, or a long one without ``yes``.
     """
-    how: dict[str, Any] = {"engine": engine, "address": address, "data_folder": data_folder}
+    how: dict[str, Any] = {"engine": engine, "address": address, "data_folder": data_folder, "commit": commit}
     return run_scaled("iwo", scale, iwo_tables, store=store, yes=yes, workers=workers, progress=progress, **how)

@@ -189,8 +189,10 @@ def how_run(outcome: Outcome) -> str:
         return f"Not run: {run.reason.rstrip('.')}."
     took = f", {run.processor_seconds:.0f} s of processor time" if run.processor_seconds else ""
     sentences = [f"{run.mode.capitalize()} settings{took}."]
+    if run.mode == "own" or not outcome.parts:
+        sentences += run.result.notes
     if not outcome.parts:
-        sentences += [*run.result.notes, "No number is compared."]
+        sentences.append("No number is compared.")
     return " ".join(sentences)
 
 

@@ -89,6 +89,14 @@ class StudyStatus:
         return frozenset(trained - {model.key for _, model, _ in self.to_measure})
 
     @property
+    def training_seconds(self) -> float | None:
+        """Seconds that the ensembles of the study were trained for, added up; ``None`` without a GPU."""
+        if not self.plan.study.training.device.startswith("cuda"):
+            return None
+        rows = self.table().query("kind == @MODEL")
+        return float(rows["seconds"].sum())
+
+    @property
     def is_complete(self) -> bool:
         """Whether every model and every measurement is there, or never will be."""
         return not (self.failed_models or self.missing or self.to_train)

@@ -151,6 +151,17 @@ def test_data_that_do_not_fit_are_fetched_and_change_nothing():
     assert grey.resident.dtype == torch.float32
 
 
+def test_pictures_that_fit_as_bytes_only_are_rounded_where_asked():
+    x = np.random.default_rng(0).random((30, 1, 16, 16), dtype=np.float32)
+    rows = torch.arange(30)[None]
+    assert BatchSource(x, memory=x.size).resident is None
+    rounded = BatchSource(x, memory=x.size, rounded=True)
+    assert rounded.resident.dtype == torch.uint8
+    torch.testing.assert_close(rounded.batch(rows)[0].float() / 255, torch.as_tensor(x), atol=0.5 / 255 + 1e-6, rtol=0)
+    assert BatchSource(x, memory=4 * x.size, rounded=True).resident.dtype == torch.float32
+    assert BatchSource(2 * x, memory=x.size, rounded=True).resident is None
+
+
 def test_run_goes_on_bit_for_bit(tmp_path):
     whole = train("beta_tcvae", Dots(), seeds=[1, 2], n_steps=20, **SMALL)
     train("beta_tcvae", Dots(), seeds=[1, 2], n_steps=9, out=tmp_path, **SMALL)
