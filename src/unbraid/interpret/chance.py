@@ -109,7 +109,7 @@ def score_notes(metric: Metric, score: Score, draw_error: str | None) -> tuple[N
     elif where is AgainstChance.WORSE:
         words = "Worse than chance: shuffled factors score {}."
         notes.append(Note.of(NoteKind.WORSE_THAN_CHANCE, words, f"{score.null:.3f}"))
-    elif score.null is not None and metric.higher_is_better and score.null > HIGH_NULL:
+    elif known and score.null is not None and metric.higher_is_better and score.null > HIGH_NULL:
         words = "The chance level is {}; compare the value with the chance level, not with 0."
         notes.append(Note.of(NoteKind.HIGH_CHANCE, words, f"{score.null:.2f}"))
     return tuple(notes)

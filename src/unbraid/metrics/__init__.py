@@ -51,6 +51,13 @@ from unbraid.metrics.label_free.codes import (
     total_correlation as total_correlation,
     wasserstein_correlation as wasserstein_correlation,
 )
+from unbraid.metrics.label_free.spectrum import (
+    alpha_req as alpha_req,
+    effective_rank as effective_rank,
+    participation_ratio as participation_ratio,
+    rankme as rankme,
+    stable_rank as stable_rank,
+)
 from unbraid.metrics.information.bottleneck import (
     information_minimality as information_minimality,
     information_sufficiency as information_sufficiency,
@@ -63,6 +70,7 @@ from unbraid.metrics.table.metric import Cost as Cost
 from unbraid.metrics.table.metric import Invariance as Invariance
 from unbraid.metrics.table.metric import KnownFailure as KnownFailure
 from unbraid.metrics.table.metric import Metric as Metric
+from unbraid.metrics.table.metric import Preset as Preset
 from unbraid.metrics.table.metric import Property as Property
 from unbraid.metrics.table.metric import Source as Source
 from unbraid.metrics.table.metric import Trait as Trait

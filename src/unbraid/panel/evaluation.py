@@ -434,7 +434,7 @@ def _extrapolated(found: Gathered, metric: Metric, score: Score, step: float) ->
     return replace(
         score,
         value=float(limit(score.value, [draw.value for draw in draws])),
-        plain=score.value,
+        plain=score.value if score.plain is None else score.plain,
         per_factor=limit(score.per_factor, [draw.per_factor for draw in draws]),
         per_code=limit(score.per_code, [draw.per_code for draw in draws]),
     )

@@ -13,6 +13,7 @@ from unbraid.evidence.cross_prediction import CrossPrediction
 from unbraid.evidence.information import CodeInformation, InformationTable
 from unbraid.evidence.linear import LinearFit, PredictiveInformation, Separation
 from unbraid.evidence.loss_capacity import CapacityCurves, LossCapacity
+from unbraid.evidence.spectrum import Spectrum
 from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.probes.importance import Importance
 
@@ -31,6 +32,7 @@ KEPT = {
         Subspaces,
         CrossPrediction,
         CapacityCurves,
+        Spectrum,
     )
 }
 T = TypeVar("T")

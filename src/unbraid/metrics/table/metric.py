@@ -25,6 +25,7 @@ class Property(StrEnum):
     EXPLICITNESS = "explicitness"
     ORTHOGONALITY = "orthogonality"
     INDEPENDENCE = "independence"
+    DIMENSION = "dimension"
 
 
 class Invariance(StrEnum):
@@ -34,6 +35,30 @@ class Invariance(StrEnum):
     SCALING = "scaling"
     WARPING = "warping"
     ROTATION = "rotation"
+
+
+class Preset(StrEnum):
+    """Panel of metrics for one kind of user, by name beside ``default`` and ``all``."""
+
+    VAE = "vae"
+    IDENTIFIABILITY = "identifiability"
+    EMBEDDINGS = "embeddings"
+    SPARSE = "sparse"
+    SINGLE_CELL = "single-cell"
+
+    @property
+    def purpose(self) -> str:
+        """Who asks for it, in a few words."""
+        return PURPOSES[self]
+
+
+PURPOSES = {
+    Preset.VAE: "codes of a VAE against known factors: the scores that papers on disentanglement report",
+    Preset.IDENTIFIABILITY: "recovery of the factors up to a class of maps, for causal and nonlinear ICA",
+    Preset.EMBEDDINGS: "features of self-supervised models: directions used, and what probes read from them",
+    Preset.SPARSE: "wide sparse codes, such as those of sparse autoencoders, against labelled concepts",
+    Preset.SINGLE_CELL: "latents of cells against cell types and batches, which have no order",
+}
 
 
 #: Invariances of most scores that treat codes one at a time.
@@ -219,6 +244,7 @@ class Metric:
             the metric.
         other_names: Names in other libraries.
         in_default: Whether the default panel runs it; otherwise it must be asked for by name.
+        presets: Further panels that it is part of.
         has_null: Whether the score of shuffled factors is the chance level.
     """
 
@@ -244,6 +270,7 @@ class Metric:
     pair_caption: str = ""
     other_names: tuple[str, ...] = ()
     in_default: bool = True
+    presets: frozenset[Preset] = frozenset()
     has_null: bool = True
 
     @property

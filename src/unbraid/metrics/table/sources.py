@@ -31,6 +31,7 @@ from unbraid.evidence.linear import (
     predictive_information,
 )
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
+from unbraid.evidence.spectrum import code_spectrum
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics.table.metric import InputSize, Source
@@ -314,4 +315,15 @@ CODE_INFORMATION = Source(
     label_free=True,
     seconds=(0.086, 0.39),
     memory=_copies(3),
+)
+SPECTRUM = Source(
+    name="code_spectrum",
+    gather=code_spectrum,
+    options=NoOptions,
+    n_replicates=10,
+    n_nulls=5,
+    label_free=True,
+    extrapolates=True,
+    seconds=(0.09, 0.4),
+    memory=_copies(4),
 )
