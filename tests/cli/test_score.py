@@ -154,8 +154,8 @@ def test_options_reach_the_metric(tmp_path, capsys):
 def test_options_may_be_words_numbers_and_truths(tmp_path, capsys):
     path = save_npz(tmp_path)
     bare = (path, "--metrics", "mig,wasserstein_correlation", "--no-intervals", "--no-nulls")
-    given = {"mig": {"binning": "quantile", "n_bins": 5}, "wasserstein_correlation": {"normalised": True}}
-    words = ("mig.binning=quantile", "mig.n_bins=5", "wasserstein_correlation.normalised=true")
+    given = {"mig": {"binning": "quantile", "n_bins": 5}, "wasserstein_correlation": {"normalised": False}}
+    words = ("mig.binning=quantile", "mig.n_bins=5", "wasserstein_correlation.normalised=false")
     found = scores(capsys, *bare, *(f"--option={word}" for word in words))
     expected = evaluate(load(path), metrics=list(given), options=given, intervals=False, nulls=False)
     plain = scores(capsys, *bare)

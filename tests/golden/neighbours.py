@@ -20,3 +20,20 @@ def codes_and_classes() -> tuple[np.ndarray, np.ndarray]:
     codes[:, 3] += 1.0 * (classes == 4)
     codes[:, 4] = codes[:, 0] + 0.5 * rng.normal(size=1200)
     return codes, classes
+
+
+def factors_and_many_codes() -> tuple[np.ndarray, np.ndarray]:
+    """240 rows of three numbers and forty codes, three of which mix the numbers."""
+    rng = np.random.default_rng(79)
+    factors = rng.normal(size=(240, 3))
+    mixed = factors @ np.array([[1.0, 0.4, 0.0], [0.0, -1.0, 0.3], [0.2, 0.0, 1.0]]) + 0.5 * rng.normal(size=(240, 3))
+    return factors, np.hstack([rng.normal(size=(240, 37)), mixed])
+
+
+def mixed_codes_and_factors() -> tuple[np.ndarray, np.ndarray]:
+    """2000 rows of six codes and three factors of 3, 5 and 8 values."""
+    rng = np.random.default_rng(80)
+    factors = np.stack([rng.integers(0, size, 2000) for size in (3, 5, 8)], axis=1)
+    s = factors / [3, 5, 8]
+    codes = np.column_stack([s, s[:, 0] + s[:, 1], s[:, 2] - 0.3 * s[:, 0], rng.normal(size=2000)])
+    return codes + 0.1 * rng.normal(size=codes.shape), factors

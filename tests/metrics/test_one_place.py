@@ -15,6 +15,7 @@ import unbraid as ub
 from unbraid import audit, metrics
 from unbraid.comparison.result import Comparison
 from unbraid.downstream import PREDICTORS
+from unbraid.evidence.linear import Classifier
 from unbraid.evidence.regressors import RegressorName
 from unbraid.metrics import METRICS
 from unbraid.metrics.table.catalogue import ceiling
@@ -35,7 +36,7 @@ ROOMS_THAT_NAME = ("metrics/", "reproduce/", "cli/_reproduce")
 VOCABULARIES = {
     "downstream/": set(PREDICTORS),
     "study/": set(PREDICTORS),
-    "evidence/": set(get_args(RegressorName)),
+    "evidence/": {*get_args(RegressorName), *get_args(Classifier)},
     "probes/capacity/": set(LADDERS),
     "probes/trees.py": {"boosting", "regression"},
     "similarity/": {*get_args(Kernel), *get_args(Distance)},

@@ -8,6 +8,7 @@ from unbraid._base.lazy import public_names
 # of the files the place of their rows in METRICS. No other place names the file.
 # isort: off
 from unbraid.metrics.interventions.z_scores import z1 as z1, z2 as z2, z_diff as z_diff, z_min_var as z_min_var
+from unbraid.metrics.interventions.z_max_var import z_max_var as z_max_var
 from unbraid.metrics.interventions.irs import irs as irs
 from unbraid.metrics.information.gaps import (
     mig as mig,
@@ -16,6 +17,8 @@ from unbraid.metrics.information.gaps import (
     jemmig as jemmig,
     modularity as modularity,
 )
+from unbraid.metrics.information.med import med as med
+from unbraid.metrics.information.one_vs_rest import one_vs_rest as one_vs_rest
 from unbraid.metrics.information.infomec import InfoMEC as InfoMEC, infomec as infomec
 from unbraid.metrics.prediction.sap import sap as sap
 from unbraid.metrics.prediction.explicitness import explicitness as explicitness
@@ -28,6 +31,8 @@ from unbraid.metrics.prediction.dci import (
     completeness as completeness,
     informativeness as informativeness,
 )
+from unbraid.metrics.prediction.sparse import best_single as best_single, sparse_probe as sparse_probe
+from unbraid.metrics.prediction.absorption import absorption as absorption
 from unbraid.metrics.identification.mcc import mcc as mcc
 from unbraid.metrics.prediction.r2 import r2 as r2
 from unbraid.metrics.geometry.orthogonality import iwo as iwo, iwr as iwr, orthogonality as orthogonality

@@ -9,6 +9,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from unbraid.evidence.association import Association, CodeCovariance
+from unbraid.evidence.classes import ClassAssociation
+from unbraid.evidence.concepts import ConceptProbes
 from unbraid.evidence.cross_prediction import CrossPrediction
 from unbraid.evidence.information import CodeInformation, InformationTable
 from unbraid.evidence.linear import LinearFit, PredictiveInformation, Separation
@@ -33,6 +35,8 @@ KEPT = {
         CrossPrediction,
         CapacityCurves,
         Spectrum,
+        ConceptProbes,
+        ClassAssociation,
     )
 }
 T = TypeVar("T")

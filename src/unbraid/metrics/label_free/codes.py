@@ -41,15 +41,16 @@ def total_correlation(codes: Any) -> Score:
     return total_correlation_score(code_covariance(as_representation(codes), NoOptions(), np.random.default_rng(0)))
 
 
-def wasserstein_correlation(codes: Any, *, normalised: bool = False) -> Score:
-    r"""Squared Wasserstein distance between the Gaussian of the codes and that of independent ones.
+def wasserstein_correlation(codes: Any, *, normalised: bool = True) -> Score:
+    r"""Squared Wasserstein distance between the Gaussian of the codes and that of independent ones, over their variance.
 
-    .. math:: 2 \operatorname{tr} \Sigma - 2 \operatorname{tr}\bigl(D^{1/2} \Sigma D^{1/2}\bigr)^{1/2},
-        \qquad D = \operatorname{diag} \Sigma
+    .. math:: \frac{2 \operatorname{tr} \Sigma - 2 \operatorname{tr}\bigl(D^{1/2} \Sigma D^{1/2}\bigr)^{1/2}}
+        {\operatorname{tr} \Sigma}, \qquad D = \operatorname{diag} \Sigma
 
     Args:
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
-        normalised: Divide by :math:`\operatorname{tr} \Sigma`, so that the scale of the codes does not matter.
+        normalised: Divide by :math:`\operatorname{tr} \Sigma`, so that the scale of the codes does not matter;
+            otherwise the score is in the squared unit of the codes, and so is its chance level.
 
     Returns:
         0 for uncorrelated codes; lower is more independent. Unlike the total correlation, codes of little
@@ -111,7 +112,7 @@ def total_correlation_score(covariance: CodeCovariance) -> Score:
     return Score(value=max(0.0, value), evidence={"correlation": correlation}, notes=notes)
 
 
-def wasserstein_correlation_score(covariance: CodeCovariance, *, normalised: bool = False) -> Score:
+def wasserstein_correlation_score(covariance: CodeCovariance, *, normalised: bool = True) -> Score:
     """Wasserstein correlation of a covariance matrix."""
     sigma = covariance.matrix
     deviation = np.sqrt(np.diagonal(sigma))

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from unbraid.evidence.all_but_one import AllButOneOptions, varied_groups
 from unbraid.evidence.association import CorrelationOptions, NoOptions, code_covariance, correlations, predictability
+from unbraid.evidence.classes import ClassOptions, class_association
+from unbraid.evidence.concepts import ConceptOptions, SparseProbeOptions, single_codes, sparse_probes
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
 from unbraid.evidence.information import (
     InformationOptions,
@@ -325,5 +328,43 @@ SPECTRUM = Source(
     label_free=True,
     extrapolates=True,
     seconds=(0.09, 0.4),
+    memory=_copies(4),
+)
+SINGLE_CODES = Source(
+    name="single_codes",
+    gather=single_codes,
+    options=ConceptOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.2, 1.5),
+    memory=_copies(5),
+)
+SPARSE_PROBES = Source(
+    name="sparse_probes",
+    gather=sparse_probes,
+    options=SparseProbeOptions,
+    n_replicates=5,
+    n_nulls=3,
+    max_replicate_rows=MANY_ROWS,
+    seconds=(0.5, 4.0),
+    memory=_copies(6),
+)
+CLASSES = Source(
+    name="classes",
+    gather=class_association,
+    options=ClassOptions,
+    n_replicates=10,
+    n_nulls=5,
+    extrapolates=True,
+    seconds=(0.1, 0.5),
+    memory=_table_bytes,
+)
+ALL_BUT_ONE = Source(
+    name="all_but_one",
+    gather=varied_groups,
+    options=AllButOneOptions,
+    n_replicates=10,
+    n_nulls=3,
+    seconds=(0.1, 0.3),
     memory=_copies(4),
 )
