@@ -26,7 +26,7 @@ def test_prints_a_table_to_standard_output(tmp_path, capsys):
     table, legend, said = out.split("\n\n")
     header, *rows = table.splitlines()
     assert code == 0
-    assert header.split() == ["metric", "value", "95", "%", "interval", "chance"]
+    assert header.split() == ["metric", "value", "95", "%", "interval", "chance", "standing"]
     assert legend.startswith("chance: ")
     assert said.startswith("This representation is very good at compactness (")
     assert [row.split()[0] for row in rows] == ["mig", "sap"]

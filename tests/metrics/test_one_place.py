@@ -15,6 +15,7 @@ import unbraid as ub
 from unbraid import audit, metrics
 from unbraid.comparison.result import Comparison
 from unbraid.downstream import PREDICTORS
+from unbraid.evidence.classes import By
 from unbraid.evidence.linear import Classifier
 from unbraid.evidence.regressors import RegressorName
 from unbraid.metrics import METRICS
@@ -36,7 +37,7 @@ ROOMS_THAT_NAME = ("metrics/", "reproduce/", "cli/_reproduce")
 VOCABULARIES = {
     "downstream/": set(PREDICTORS),
     "study/": set(PREDICTORS),
-    "evidence/": {*get_args(RegressorName), *get_args(Classifier)},
+    "evidence/": {*get_args(RegressorName), *get_args(Classifier), *get_args(By)},
     "probes/capacity/": set(LADDERS),
     "probes/trees.py": {"boosting", "regression"},
     "similarity/": {*get_args(Kernel), *get_args(Distance)},

@@ -53,10 +53,9 @@ def test_categories_are_never_numbers():
     """Another order or spelling of the names changes nothing."""
     codes, classes = codes_and_classes()
     for by in BY:
-        first = metrics.one_vs_rest(codes, np.array(list("abcde"))[classes][:, None], by=by).value
-        assert metrics.one_vs_rest(codes, np.array(list("ezayb"))[classes][:, None], by=by).value == pytest.approx(
-            first
-        )
+        named = [np.array(list(names))[classes][:, None] for names in ("abcde", "ezayb")]
+        first, second = (metrics.one_vs_rest(codes, labels, by=by).value for labels in named)
+        assert second == pytest.approx(first)
 
 
 def test_a_factor_of_two_values_counts_once():

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from unbraid._base.record import finite
 from unbraid.cli._table import print_rows
 from unbraid.metrics.table.catalogue import BESIDE_THE_PANEL
-from unbraid.metrics.table.listing import BY_NAME, describe_metric, list_metrics
+from unbraid.metrics.table.listing import BY_NAME, describe_metric, list_metrics, panels
 from unbraid.panel.plan import resolve_metrics
 
 WIDTH, INDENT = 100, 18
@@ -61,6 +61,10 @@ def metrics(*names: str, as_json: Annotated[bool, Parameter(name="--json", negat
 
 
 def _print_beside() -> None:
+    print("\nPanels, for `unbraid score --metrics` and `unbraid.evaluate(metrics=...)`:")
+    for name, (purpose, members) in panels().items():
+        listed = "" if name in ("default", "all") else f" ({', '.join(members)})"
+        print(fill(f"- {name}: {purpose}{listed}.", WIDTH, subsequent_indent="  "))
     print(
         "\n`unbraid score` and `unbraid.evaluate` run the default panel; other metrics are asked for by name.\n"
         "`unbraid metrics NAME` describes one metric in full.\n\n"
@@ -99,6 +103,7 @@ def _lines(about: Mapping[str, Any]) -> dict[str, str]:
         "needs": about["needs"],
         "cost": about["cost"],
         "panel": f"only by name: --metrics {about['metric']}" if about["panel"] == BY_NAME else "in the default panel",
+        "further panels": about["presets"],
         "options": _options(about),
         "interval": about["interval"],
         "chance": about["chance"],

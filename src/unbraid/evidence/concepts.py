@@ -133,7 +133,7 @@ def concepts_of(factor: Factor, options: ConceptOptions) -> tuple[tuple[str, ...
     else:
         members, sign, texts = (labels >= level)[1:], "≥", texts[1:]
     there = members.any(axis=1) & ~members.all(axis=1)
-    names = tuple(f"{factor.name} {sign} {text}" for text, kept in zip(texts, there, strict=True) if kept)
+    names = tuple(f"{factor.name} {sign} {texts[place]}" for place in np.flatnonzero(there))
     return names, members[there]
 
 
@@ -141,8 +141,9 @@ def _gather(
     rep: Representation, options: ConceptOptions, ks: tuple[int, ...], rng: np.random.Generator, *, fitted: bool
 ) -> ConceptProbes:
     codes = rep.codes[:, rep.active]
+    ranks = _ranked(codes)
     parts = [
-        _of_factor(codes, factor, options, ks, child, fitted=fitted)
+        _of_factor(codes, ranks, factor, options, ks, child, fitted=fitted)
         for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
     ]
     auroc = np.full((rep.n_codes, sum(len(part.concepts) for part in parts)), 0.5)
@@ -162,8 +163,15 @@ def _gather(
     )
 
 
+def _ranked(codes: FloatArray) -> FloatArray:
+    """Rank of each row in each code."""
+    starts = range(0, codes.shape[1], CODES_AT_ONCE)
+    return np.concatenate([average_ranks(codes[:, j : j + CODES_AT_ONCE]) for j in starts], axis=1)
+
+
 def _of_factor(
     codes: FloatArray,
+    ranks: FloatArray,
     factor: Factor,
     options: ConceptOptions,
     ks: tuple[int, ...],
@@ -173,12 +181,11 @@ def _of_factor(
 ) -> ConceptProbes:
     """Choose and measure for the concepts of one factor, on its labelled rows."""
     rows = np.flatnonzero(factor.labelled)
-    codes = codes if len(rows) == len(codes) else codes[rows]
+    if len(rows) < len(codes):
+        codes = codes[rows]
+        ranks = _ranked(codes)
     splits = cross_fit_factor(factor.take(rows), n_folds=options.n_folds, rng=rng)
     names, members = concepts_of(factor, options)
-    ranks = np.concatenate(
-        [average_ranks(codes[:, j : j + CODES_AT_ONCE]) for j in range(0, codes.shape[1], CODES_AT_ONCE)], axis=1
-    )
     auroc = _areas(ranks, members)
     tested = [_tested(codes, ranks, members, split, ks, fitted=fitted) for split in splits]
     return ConceptProbes(

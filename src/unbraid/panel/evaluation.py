@@ -21,11 +21,12 @@ from unbraid._base.workers import Workers
 from unbraid._version import __version__
 from unbraid.evidence.dependence import FactorDependence, factor_dependence
 from unbraid.evidence.information import Binning
-from unbraid.interpret.chance import score_notes
+from unbraid.interpret.chance import score_notes, standing
 from unbraid.interpret.dependence import dependence_note, dependence_notes, moves_much, read_instead
 from unbraid.interpret.diagnosis import diagnose
 from unbraid.interpret.views import stills
-from unbraid.metrics import Metric
+from unbraid.metrics import METRICS, Metric, Preset
+from unbraid.metrics.table.catalogue import attainable
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
 from unbraid.representation.representation import Representation, as_representation, check_n_factors
@@ -82,8 +83,8 @@ def evaluate(
         kinds: Factor kinds: ``{"azimuth": "circular:360", "shape": "categorical"}``, or one for each factor.
         code_names: Code names.
         only: Names of the factors to score; the others are left out.
-        metrics: ``"default"`` for all that the input supports but the dearest, ``"all"``, or names; a family name gives
-            all its scores.
+        metrics: A panel, or names: ``"default"`` for what suits most inputs, ``"vae"``, ``"identifiability"``,
+            ``"embeddings"``, ``"sparse"``, ``"single-cell"``, ``"all"``; a family name gives all its scores.
         seed: Same seed, same numbers, for any ``n_jobs``.
         n_jobs: Worker threads in all, also those inside one metric; by default as many as there are usable cores.
         n_bins: Bins, for every metric that bins.
@@ -149,8 +150,9 @@ def evaluate(
         failures |= one.point.errors
     order = [metric.name for metric in chosen]
     scores = {name: _finish(one, name, rep, dependence) for name in order for one in found if name in one.point.scores}
+    setup = _setup(name, rep, found, seed, seconds)
     report = Report(
-        scores=scores,
+        scores={name: _with_standing(name, score, setup) for name, score in scores.items()},
         failures={name: failures[name] for name in order if name in failures},
         interval_methods={name: methods[name] for name in scores if name in methods},
         notes=(
@@ -160,16 +162,16 @@ def evaluate(
         ),
         evidence=tuple(record for one in found if (record := _record(one, scores)) is not None),
         dependence=dependence,
-        setup=_setup(name, rep, found, seed, seconds),
+        setup=setup,
     )
     report = replace(report, findings=diagnose(report))
     return replace(report, stills=stills(rep, report))
 
 
 def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[Note, ...]]:
-    """Return the metrics to compute; the default leaves out metrics that do not fit the input, with a note."""
+    """Return the metrics to compute; a panel by name leaves out metrics that do not fit the input, with a note."""
     chosen = resolve_metrics(metrics)
-    if metrics != "default":
+    if metrics not in ("default", *Preset):
         return chosen, ()
     left_out = [metric.name for metric in chosen if metric.min_factors > rep.n_factors]
     if not left_out:
@@ -416,6 +418,12 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
     misled = (as_note(note, NoteKind.DEPENDENT_FACTORS) for note in dependence_note(metric, dependence))
     added = (*score_notes(metric, finished, found.draw_error(name)), *misled)
     return replace(finished, notes=(*map(as_note, score.notes), *added))
+
+
+def _with_standing(name: str, score: Score, setup: Setup) -> Score:
+    """Add the place of the score between chance and the best that perfect codes attain."""
+    metric = METRICS[name]
+    return replace(score, standing=standing(metric, score, attainable(name, score.value, setup)))
 
 
 def _extrapolated(found: Gathered, metric: Metric, score: Score, step: float) -> Score:

@@ -9,7 +9,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid.evidence.association import CodeCovariance, NoOptions, code_covariance
 from unbraid.evidence.counting import BiasCorrection
 from unbraid.evidence.information import Binning, CodeInformation, InformationOptions, code_information
-from unbraid.metrics.table.metric import AXES, Invariance, KnownFailure, Metric, Property, dead_code_notes
+from unbraid.metrics.table.metric import AXES, Invariance, KnownFailure, Metric, Preset, Property, dead_code_notes
 from unbraid.metrics.table.sources import CODE_INFORMATION, COVARIANCE
 from unbraid.metrics.table.weaknesses import BIN_EDGES, OUTLIERS, TOO_FEW_BINS
 from unbraid.representation.representation import as_representation
@@ -42,7 +42,7 @@ def total_correlation(codes: Any) -> Score:
 
 
 def wasserstein_correlation(codes: Any, *, normalised: bool = True) -> Score:
-    r"""Squared Wasserstein distance between the Gaussian of the codes and that of independent ones, over their variance.
+    r"""Squared Wasserstein distance of the Gaussian of the codes from that of independent ones, over their variance.
 
     .. math:: \frac{2 \operatorname{tr} \Sigma - 2 \operatorname{tr}\bigl(D^{1/2} \Sigma D^{1/2}\bigr)^{1/2}}
         {\operatorname{tr} \Sigma}, \qquad D = \operatorname{diag} \Sigma
@@ -150,6 +150,7 @@ SHARED: Any = {
     "bounds": (0.0, math.inf),
     "higher_is_better": False,
     "min_factors": 0,
+    "presets": frozenset({Preset.VAE, Preset.EMBEDDINGS}),
     "reference": "Locatello et al. (2019), arXiv:1811.12359",
     "misled_by_dependence": "codes that follow dependent factors depend on each other as well, so a low score is no "
     "goal.",

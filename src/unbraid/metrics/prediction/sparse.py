@@ -233,7 +233,7 @@ ROWS = (
         reference="Gurnee et al. (2023), arXiv:2305.01610",
         known_failures=(AREA, ONE_IS_ENOUGH, TIED),
         other_names=("one_sparse_probe", "best_neuron"),
-        presets=frozenset({Preset.SPARSE, Preset.EMBEDDINGS}),
+        presets=frozenset({Preset.SPARSE, Preset.EMBEDDINGS, Preset.SINGLE_CELL}),
         **SHARED,
     ),
     Metric(

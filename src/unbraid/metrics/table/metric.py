@@ -53,11 +53,11 @@ class Preset(StrEnum):
 
 
 PURPOSES = {
-    Preset.VAE: "codes of a VAE against known factors: the scores that papers on disentanglement report",
-    Preset.IDENTIFIABILITY: "recovery of the factors up to a class of maps, for causal and nonlinear ICA",
-    Preset.EMBEDDINGS: "features of self-supervised models: directions used, and what probes read from them",
-    Preset.SPARSE: "wide sparse codes, such as those of sparse autoencoders, against labelled concepts",
-    Preset.SINGLE_CELL: "latents of cells against cell types and batches, which have no order",
+    Preset.VAE: "the scores that papers on disentanglement report, of codes against known factors",
+    Preset.IDENTIFIABILITY: "recovery of the factors up to a class of maps, as in causal representation learning",
+    Preset.EMBEDDINGS: "features of self-supervised models, by the directions they use and what probes predict",
+    Preset.SPARSE: "wide sparse codes against labelled concepts, as of sparse autoencoders",
+    Preset.SINGLE_CELL: "latents of cells against cell types and batches, whose values have no order",
 }
 
 
