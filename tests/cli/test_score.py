@@ -38,7 +38,8 @@ def test_table_shows_what_the_library_computes(tmp_path, capsys):
     path = save_npz(tmp_path)
     _, out, _ = run_cli(capsys, "score", path, "--metrics", "mig")
     score = evaluate(load(path), metrics="mig")["mig"]
-    expected = ["mig", f"{score.value:.3f}", f"[{score.low:.3f},", f"{score.high:.3f}]", f"{score.null:.3f}"]
+    interval = [f"[{score.low:.3f},", f"{score.high:.3f}]"]
+    expected = ["mig", f"{score.value:.3f}", *interval, f"{score.null:.3f}", f"{score.standing:.2f}"]
     assert out.splitlines()[1].split() == expected
 
 
