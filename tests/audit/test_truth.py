@@ -6,7 +6,7 @@ from unbraid.audit import CASES, Should
 from unbraid.audit.candidate import Candidate, from_catalogue
 from unbraid.metrics import METRICS, Invariance, Property
 
-MODULARITY, COMPACTNESS, EXPLICITNESS, ORTHOGONALITY, INDEPENDENCE = Property
+MODULARITY, COMPACTNESS, EXPLICITNESS, ORTHOGONALITY, INDEPENDENCE, DIMENSION = Property
 BEST, STAY, FALL, CHANCE, FREE = Should
 MARKS = {"▲": BEST, "=": STAY, "↓": FALL, "▼": CHANCE, "·": FREE}
 
@@ -19,30 +19,30 @@ def should(case, *measures, promises=()):
 @pytest.mark.parametrize(
     ("case", "marks"),
     [
-        # modularity, compactness, explicitness, orthogonality, independence
-        ("independent/identity", "▲▲▲▲▲"),
-        ("independent/permuted", "====="),
-        ("independent/scaled", "====="),
-        ("independent/warped", "==·=="),
-        ("independent/rotated", "↓↓==↓"),
-        ("independent/mixed", "↓↓=↓↓"),
-        ("independent/dropped", "··↓·="),
-        ("independent/duplicated", "=↓==↓"),
-        ("independent/two_factors_per_code", "↓=·↓="),
-        ("independent/two_codes_per_factor", "=↓·=·"),
-        ("independent/leaky", "↓↓=↓↓"),
-        ("independent/bent_copy", "=↓··↓"),
-        ("independent/dead_code", "====="),
-        ("independent/many_noise_codes", "====="),
-        ("independent/outlier", "====="),
-        ("independent/noise_normal", "▼▼▼▼▲"),
-        ("independent/nuisance_mixed", "··↓·="),
-        ("correlated/identity", "====↓"),
-        ("correlated/mixed", "↓↓=↓·"),
-        ("composed/identity", "===·↓"),
-        ("copied/duplicated", "=↓==↓"),
-        ("tied_angles/cosines", "===·↓"),
-        ("tied_angles/cosines_pairs", "↓↓···"),
+        # modularity, compactness, explicitness, orthogonality, independence, dimension
+        ("independent/identity", "▲▲▲▲▲▲"),
+        ("independent/permuted", "======"),
+        ("independent/scaled", "=====·"),
+        ("independent/warped", "==·==·"),
+        ("independent/rotated", "↓↓==↓="),
+        ("independent/mixed", "↓↓=↓↓↓"),
+        ("independent/dropped", "··↓·=↓"),
+        ("independent/duplicated", "=↓==↓="),
+        ("independent/two_factors_per_code", "↓=·↓=·"),
+        ("independent/two_codes_per_factor", "=↓·=··"),
+        ("independent/leaky", "↓↓=↓↓↓"),
+        ("independent/bent_copy", "=↓··↓·"),
+        ("independent/dead_code", "======"),
+        ("independent/many_noise_codes", "=====·"),
+        ("independent/outlier", "======"),
+        ("independent/noise_normal", "▼▼▼▼▲·"),
+        ("independent/nuisance_mixed", "··↓·=·"),
+        ("correlated/identity", "====↓↓"),
+        ("correlated/mixed", "↓↓=↓··"),
+        ("composed/identity", "===·↓↓"),
+        ("copied/duplicated", "=↓==↓="),
+        ("tied_angles/cosines", "===·↓·"),
+        ("tied_angles/cosines_pairs", "↓↓····"),
     ],
 )
 def test_expectation_of_each_property(case, marks):

@@ -4,19 +4,22 @@ import pytest
 
 from helpers.small import run_cli
 from unbraid import METRICS
+from unbraid.metrics import Preset
 from unbraid.metrics.table.catalogue import BESIDE_THE_PANEL
 
-KEYS = {"metric", "title", "measures", "needs", "direction", "cost", "panel", "question"}
+KEYS = {"metric", "title", "measures", "needs", "direction", "cost", "panel", "presets", "question"}
 
 
 def test_lists_every_metric_once_and_what_is_beside_the_panel(capsys):
     code, out, err = run_cli(capsys, "metrics")
-    table, how, beside = out.split("\n\n")
+    table, by_use, how, beside = out.split("\n\n")
     rows = [line.split() for line in table.splitlines()[1:] if line[:1].strip()]
     assert code == 0
     assert err == ""
     assert [row[0] for row in rows] == list(METRICS)
     assert {row[0] for row in rows if row[1] == "default"} == {m.name for m in METRICS.values() if m.in_default}
+    named = [line[2:].partition(":")[0] for line in by_use.splitlines() if line.startswith("- ")]
+    assert named == ["default", *Preset, "all"]
     assert "`unbraid metrics NAME`" in how
     assert [line[2:].partition(":")[0] for line in beside.splitlines()[1:]] == list(BESIDE_THE_PANEL)
     assert "Needs the codes of two or more models for the same rows" in beside

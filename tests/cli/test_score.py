@@ -26,7 +26,7 @@ def test_prints_a_table_to_standard_output(tmp_path, capsys):
     table, legend, said = out.split("\n\n")
     header, *rows = table.splitlines()
     assert code == 0
-    assert header.split() == ["metric", "value", "95", "%", "interval", "chance"]
+    assert header.split() == ["metric", "value", "95", "%", "interval", "chance", "standing"]
     assert legend.startswith("chance: ")
     assert said.startswith("This representation is very good at compactness (")
     assert [row.split()[0] for row in rows] == ["mig", "sap"]
@@ -38,7 +38,8 @@ def test_table_shows_what_the_library_computes(tmp_path, capsys):
     path = save_npz(tmp_path)
     _, out, _ = run_cli(capsys, "score", path, "--metrics", "mig")
     score = evaluate(load(path), metrics="mig")["mig"]
-    expected = ["mig", f"{score.value:.3f}", f"[{score.low:.3f},", f"{score.high:.3f}]", f"{score.null:.3f}"]
+    interval = [f"[{score.low:.3f},", f"{score.high:.3f}]"]
+    expected = ["mig", f"{score.value:.3f}", *interval, f"{score.null:.3f}", f"{score.standing:.2f}"]
     assert out.splitlines()[1].split() == expected
 
 
@@ -154,8 +155,8 @@ def test_options_reach_the_metric(tmp_path, capsys):
 def test_options_may_be_words_numbers_and_truths(tmp_path, capsys):
     path = save_npz(tmp_path)
     bare = (path, "--metrics", "mig,wasserstein_correlation", "--no-intervals", "--no-nulls")
-    given = {"mig": {"binning": "quantile", "n_bins": 5}, "wasserstein_correlation": {"normalised": True}}
-    words = ("mig.binning=quantile", "mig.n_bins=5", "wasserstein_correlation.normalised=true")
+    given = {"mig": {"binning": "quantile", "n_bins": 5}, "wasserstein_correlation": {"normalised": False}}
+    words = ("mig.binning=quantile", "mig.n_bins=5", "wasserstein_correlation.normalised=false")
     found = scores(capsys, *bare, *(f"--option={word}" for word in words))
     expected = evaluate(load(path), metrics=list(given), options=given, intervals=False, nulls=False)
     plain = scores(capsys, *bare)

@@ -34,7 +34,7 @@ def test_table_and_csv_have_a_row_for_each_representation_and_metric(compared, t
     assert table.loc[("one", "sap"), "value"] == compared["one"]["sap"].value
     assert table.loc[("two", "z_diff"), "note"].startswith("failed: ")
     read = pd.read_csv(compared.to_csv(tmp_path / "out.csv"))
-    assert read.columns.tolist() == ["representation", "metric", "value", "low", "high", "chance", "note"]
+    assert read.columns.tolist() == ["representation", "metric", "value", "low", "high", "chance", "standing", "note"]
     assert read["representation"].tolist() == ["one", "one", "two", "two"]
 
 

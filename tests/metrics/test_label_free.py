@@ -23,8 +23,8 @@ def test_total_correlation_of_a_gaussian_pair(rho):
 def test_wasserstein_distance_of_a_gaussian_pair(rho):
     """The square roots of the eigenvalues 1 ± rho add up to the trace of the root."""
     expected = 4 - 2 * (np.sqrt(1 + rho) + np.sqrt(1 - rho))
-    assert float(wasserstein_correlation(gaussian(rho))) == pytest.approx(expected, abs=1e-9)
-    assert float(wasserstein_correlation(gaussian(rho), normalised=True)) == pytest.approx(expected / 2, abs=1e-9)
+    assert float(wasserstein_correlation(gaussian(rho), normalised=False)) == pytest.approx(expected, abs=1e-9)
+    assert float(wasserstein_correlation(gaussian(rho))) == pytest.approx(expected / 2, abs=1e-9)
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.9])

@@ -15,6 +15,8 @@ import unbraid as ub
 from unbraid import audit, metrics
 from unbraid.comparison.result import Comparison
 from unbraid.downstream import PREDICTORS
+from unbraid.evidence.classes import By
+from unbraid.evidence.linear import Classifier
 from unbraid.evidence.regressors import ByBlock, RegressorName
 from unbraid.metrics import METRICS
 from unbraid.metrics.table.catalogue import ceiling
@@ -39,7 +41,7 @@ VOCABULARIES = {
     "explorer/": set(Representation.__slots__),
     "downstream/": set(PREDICTORS),
     "study/": set(PREDICTORS),
-    "evidence/": {*get_args(RegressorName), *get_args(ByBlock)},
+    "evidence/": {*get_args(RegressorName), *get_args(ByBlock), *get_args(Classifier), *get_args(By)},
     "probes/capacity/": set(LADDERS),
     "probes/trees.py": {"boosting", "regression"},
     "similarity/": {*get_args(Kernel), *get_args(Distance)},

@@ -79,7 +79,9 @@ def everything():
     codes = np.column_stack([codes, 2 * codes[:, 0], np.zeros(200)])
     rep = ub.Representation(codes, factors, names=["shape", "size", "angle"], kinds={"angle": "circular:8"})
     options = {"dci_es": {"ladder": "forest"}, "dci_forest": {"n_trees": 10}}
-    return ub.evaluate(rep, metrics="default,dependent,dci_es", options=options, n_jobs=1, name="all of it")
+    return ub.evaluate(
+        rep, metrics="default,embeddings,sparse,dependent,dci_es", options=options, n_jobs=1, name="all of it"
+    )
 
 
 @pytest.mark.slow

@@ -14,9 +14,9 @@ def rows_of(report):
 
 
 def test_a_row_holds_the_numbers_of_its_score(make_report):
-    row = rows_of(make_report({"mig": Score(value=1 / 3, low=0.3, high=0.4, null=0.01)}))["mig"]
-    assert (row.value, row.interval, row.null) == ("0.333", "0.300 \u2013 0.400", "0.010")
-    assert row.keys == (repr(1 / 3), "0.3", "0.01")
+    row = rows_of(make_report({"mig": Score(value=1 / 3, low=0.3, high=0.4, null=0.01, standing=0.25)}))["mig"]
+    assert (row.value, row.interval, row.null, row.standing) == ("0.333", "0.300 \u2013 0.400", "0.010", "0.250")
+    assert row.keys == (repr(1 / 3), "0.3", "0.01", "0.25")
     assert repr(1 / 3) in row.tip
     assert (row.title, row.question) == (METRICS["mig"].title, METRICS["mig"].summary)
     assert row.tags == ("compactness", "explicitness")
@@ -33,7 +33,7 @@ def test_what_keeps_a_score_from_the_best_is_said_beside_it(make_report):
 
 def test_what_is_missing_is_a_dash(make_report):
     row = rows_of(make_report({"mig": Score(value=0.5)}))["mig"]
-    assert (row.interval, row.null, row.keys[1:]) == ("\u2013", "\u2013", ("", ""))
+    assert (row.interval, row.null, row.standing, row.keys[1:]) == ("\u2013", "\u2013", "\u2013", ("", "", ""))
 
 
 def test_groups_follow_the_properties_and_hold_failures(make_report):

@@ -17,7 +17,15 @@ from unbraid.results.note import Note, NoteKind, as_note
 
 def make_report(**changes):
     scores = {
-        "mig": Score(value=0.5, low=0.4, high=0.6, null=0.1, per_factor=np.array([0.25, 0.75]), notes=("Read this.",)),
+        "mig": Score(
+            value=0.5,
+            low=0.4,
+            high=0.6,
+            null=0.1,
+            standing=0.4,
+            per_factor=np.array([0.25, 0.75]),
+            notes=("Read this.",),
+        ),
         "total_correlation": Score(value=np.inf, low=None, high=np.nan, per_code=np.array([np.nan, 1.0, -np.inf])),
     }
     parts = {
@@ -55,17 +63,17 @@ def test_table_has_a_row_for_each_metric_asked_for():
     table = make_report().table()
     assert table.index.tolist() == ["mig", "total_correlation", "z_diff"]
     assert table.index.name == "metric"
-    assert table.columns.tolist() == ["value", "low", "high", "chance", "note"]
-    assert table.loc["mig"].tolist() == [0.5, 0.4, 0.6, 0.1, "Read this."]
-    assert table.loc["z_diff", ["value", "low", "high", "chance"]].isna().all()
+    assert table.columns.tolist() == ["value", "low", "high", "chance", "standing", "note"]
+    assert table.loc["mig"].tolist() == [0.5, 0.4, 0.6, 0.1, 0.4, "Read this."]
+    assert table.loc["z_diff", ["value", "low", "high", "chance", "standing"]].isna().all()
     assert table.loc["z_diff", "note"].startswith("failed: factors must have")
-    assert {str(dtype) for dtype in table.dtypes.iloc[:4]} == {"float64"}
+    assert {str(dtype) for dtype in table.dtypes.iloc[:5]} == {"float64"}
 
 
 @pytest.mark.parametrize("changes", [{"scores": {}}, {"failures": {}}, {"scores": {}, "failures": {}}])
 def test_table_keeps_its_columns_when_empty(changes):
     report = make_report(**changes)
-    assert report.table().columns.tolist() == ["value", "low", "high", "chance", "note"]
+    assert report.table().columns.tolist() == ["value", "low", "high", "chance", "standing", "note"]
     assert len(report.table()) == len(report.scores) + len(report.failures)
 
 
@@ -88,6 +96,7 @@ def test_json_has_one_layout():
         "low": 0.4,
         "high": 0.6,
         "chance": 0.1,
+        "standing": 0.4,
         "interval": "bootstrap",
         "per_factor": {"a": 0.25, "b, c": 0.75},
         "per_code": None,
@@ -124,7 +133,7 @@ def test_csv_file_holds_the_table(tmp_path):
     path = report.to_csv(tmp_path / "report.csv")
     assert path == tmp_path / "report.csv"
     frame = pd.read_csv(path, index_col="metric", keep_default_na=False, na_values=[""])
-    assert frame.columns.tolist() == ["value", "low", "high", "chance", "note"]
+    assert frame.columns.tolist() == ["value", "low", "high", "chance", "standing", "note"]
     assert frame.loc["mig", "value"] == 0.5
     assert frame.loc["total_correlation", "value"] == np.inf
     assert frame.loc["z_diff", "note"] == f"failed: {report.failures['z_diff']}"

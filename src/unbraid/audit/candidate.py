@@ -59,7 +59,7 @@ class Candidate:
     @property
     def label_free(self) -> bool:
         """Whether it measures the codes alone, so that codes of noise may score well."""
-        return set(self.measures) == {Property.INDEPENDENCE}
+        return set(self.measures) <= {Property.INDEPENDENCE, Property.DIMENSION}
 
     def should(self, truth: Truth) -> tuple[Should, tuple[str, ...]]:
         """Return the expected behaviour of the score in a case, and its reasons."""

@@ -163,12 +163,22 @@ class Case:
         return codes, factors[:, : self.structure.n_labelled]
 
 
-PERFECT = Truth(modularity=BEST, compactness=BEST, explicitness=BEST, orthogonality=BEST, independence=BEST, rank=BEST)
+PERFECT = Truth(
+    modularity=BEST,
+    compactness=BEST,
+    explicitness=BEST,
+    orthogonality=BEST,
+    independence=BEST,
+    dimension=BEST,
+    rank=BEST,
+)
 NOTHING = Truth(
     modularity=CHANCE, compactness=CHANCE, explicitness=CHANCE, orthogonality=CHANCE, independence=BEST, rank=CHANCE
 )
 SAME = Truth()
-MIXTURE = Truth(modularity=FALL, compactness=FALL, orthogonality=FALL, independence=FALL)
+#: Of a change that moves no direction of the codes either.
+SAME_DIRECTIONS = Truth(dimension=STAY)
+MIXTURE = Truth(modularity=FALL, compactness=FALL, orthogonality=FALL, independence=FALL, dimension=FALL)
 COPIES = Truth(compactness=FALL, independence=FALL)
 #: Bent copies are also features that a linear probe could not make itself.
 BENT_COPIES = replace(COPIES, explicitness=FREE, orthogonality=FREE, rank=FREE)
@@ -178,8 +188,11 @@ GRID: tuple[tuple[Encoder, Truth], ...] = (
     (encoders.scaled, Truth(promise=Invariance.SCALING)),
     (encoders.warped, Truth(explicitness=FREE, promise=Invariance.WARPING)),
     (encoders.mixed, MIXTURE),
-    (encoders.dropped, Truth(modularity=FREE, compactness=FREE, explicitness=FALL, orthogonality=FREE, rank=FREE)),
-    (encoders.duplicated, COPIES),
+    (
+        encoders.dropped,
+        Truth(modularity=FREE, compactness=FREE, explicitness=FALL, orthogonality=FREE, dimension=FALL, rank=FREE),
+    ),
+    (encoders.duplicated, replace(COPIES, dimension=STAY)),
     (encoders.several_views, BENT_COPIES),
     (encoders.mixed_wide, replace(MIXTURE, orthogonality=FREE)),
     (encoders.circles, replace(COPIES, explicitness=FREE, rank=FREE)),
@@ -188,16 +201,16 @@ GRID: tuple[tuple[Encoder, Truth], ...] = (
 )
 #: Further encoders, for independent factors only.
 EXTRAS: tuple[tuple[Encoder, Truth], ...] = (
-    (encoders.permuted, Truth(promise=Invariance.PERMUTATION)),
+    (encoders.permuted, Truth(dimension=STAY, promise=Invariance.PERMUTATION)),
     (
         encoders.rotated,
-        Truth(modularity=FALL, compactness=FALL, independence=FALL, promise=Invariance.ROTATION),
+        Truth(modularity=FALL, compactness=FALL, independence=FALL, dimension=STAY, promise=Invariance.ROTATION),
     ),
     (encoders.two_factors_per_code, Truth(modularity=FALL, explicitness=FREE, orthogonality=FALL, rank=FREE)),
     (encoders.two_codes_per_factor, Truth(compactness=FALL, explicitness=FREE, independence=FREE, rank=FREE)),
     (encoders.leaky, MIXTURE),
     (encoders.bent_copy, BENT_COPIES),
-    (encoders.dead_code, SAME),
+    (encoders.dead_code, SAME_DIRECTIONS),
     (encoders.noise_code, SAME),
     (encoders.many_noise_codes, SAME),
     (encoders.nuisance_code, SAME),
@@ -205,8 +218,8 @@ EXTRAS: tuple[tuple[Encoder, Truth], ...] = (
         encoders.nuisance_mixed,
         Truth(modularity=FREE, compactness=FREE, explicitness=FALL, orthogonality=FREE, rank=FREE),
     ),
-    (encoders.outlier, SAME),
-    (encoders.jitter, SAME),
+    (encoders.outlier, SAME_DIRECTIONS),
+    (encoders.jitter, SAME_DIRECTIONS),
 )
 
 
@@ -222,6 +235,8 @@ def _dependent(structure: FactorStructure, identity: Truth, **overrides: Truth) 
         # Whether mixing or leaving out makes codes of dependent factors more dependent is not known on paper.
         open_question = encoder is encoders.mixed or truth.independence is STAY
         known = replace(truth, independence=FREE) if open_question else truth
+        # Nor are directions, of factors that share some.
+        known = known if truth.dimension is STAY else replace(known, dimension=FREE)
         chosen = overrides.get(encoder.__name__, known)
         cases.append(Case(structure=structure, encoder=encoder, truth=chosen, baseline=base.name))
     return cases
@@ -246,7 +261,11 @@ def _cosines() -> list[Case]:
     pairs = replace(loose, modularity=FALL, compactness=FALL)
     pair = replace(loose, modularity=FALL, compactness=FREE, explicitness=FALL)
     nuisance = replace(loose, modularity=FREE, compactness=FREE, explicitness=FALL, independence=STAY)
-    apart = _alone(structures.shuffled(structures.TIED_ANGLES), encoders.cosines, replace(PERFECT, explicitness=FREE))
+    apart = _alone(
+        structures.shuffled(structures.TIED_ANGLES),
+        encoders.cosines,
+        replace(PERFECT, explicitness=FREE, dimension=FREE),
+    )
     base, tied_base = f"{structures.ANGLES.name}/cosines", f"{structures.TIED_ANGLES.name}/cosines"
     rows: list[tuple[FactorStructure, Encoder, Truth, str]] = [
         (structures.ANGLES, encoders.cosines, separate, IDENTITY),
@@ -261,11 +280,11 @@ def _cosines() -> list[Case]:
 
 
 NOISE_ONLY = (encoders.noise_normal, NOTHING)
-AMBIGUOUS = Truth(orthogonality=FREE, independence=FALL, rank=FREE)
+AMBIGUOUS = Truth(orthogonality=FREE, independence=FALL, dimension=FALL, rank=FREE)
 _ROWS = [
     _alone(structures.INDEPENDENT, encoders.identity),
     *(Case(structure=structures.INDEPENDENT, encoder=e, truth=t, baseline=IDENTITY) for e, t in (*GRID, *EXTRAS)),
-    *_dependent(structures.CORRELATED, Truth(independence=FALL)),
+    *_dependent(structures.CORRELATED, Truth(independence=FALL, dimension=FALL)),
     *_dependent(structures.COPIED, AMBIGUOUS),
     # The factor that was left out is the difference of the two that stay.
     *_dependent(

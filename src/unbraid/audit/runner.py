@@ -53,7 +53,8 @@ def run(
         metric: Names from the catalogue (a family name stands for all its scores), or a function
             ``(codes, factors) -> float | Score`` of your own.
         measures: What your own metric claims to measure: ``modularity``, ``compactness``, ``explicitness``,
-            ``orthogonality``, ``independence``, or several. What it should do in each case follows from this.
+            ``orthogonality``, ``independence``, ``dimension``, or several. What it should do in each case follows
+            from this.
         name: Name of your own metric; the name of the function by default.
         bounds: Lowest and highest value of your own metric; ``inf`` where there is none.
         higher_is_better: Direction of your own metric.
@@ -117,7 +118,7 @@ def _groups(metric: str | Iterable[str] | Callable[..., Any], claims: dict[str, 
     if claims["measures"] is None:
         raise ValueError(
             "measures must say what the metric claims to measure (modularity, compactness, explicitness, "
-            "orthogonality or independence); what it should do follows from that."
+            "orthogonality, independence or dimension); what it should do follows from that."
         )
     return [from_function(metric, **claims)]
 

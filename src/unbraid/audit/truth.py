@@ -24,6 +24,7 @@ class Claim(StrEnum):
     EXPLICITNESS = "explicitness"
     ORTHOGONALITY = "orthogonality"
     INDEPENDENCE = "independence"
+    DIMENSION = "dimension"
     RANK = "compactness up to rotation"
 
 
@@ -41,6 +42,7 @@ class Truth:
         explicitness: A simple probe predicts the factors.
         orthogonality: The factors lie along directions at right angles.
         independence: The codes do not depend on each other.
+        dimension: The codes vary along many directions.
         rank: Each factor lies along few directions, whichever way they point.
         promise: The invariance that this change is an instance of, if any.
     """
@@ -50,6 +52,7 @@ class Truth:
     explicitness: Should = Should.STAY
     orthogonality: Should = Should.STAY
     independence: Should = Should.STAY
+    dimension: Should = Should.FREE
     rank: Should = Should.STAY
     promise: Invariance | None = None
 

@@ -60,7 +60,7 @@ def audit(
         file is run, so give only one you trust.
     measures
         Properties that your own metric claims to measure, separated by commas: modularity, compactness, explicitness,
-        orthogonality, independence.
+        orthogonality, independence, dimension.
     bounds
         Lowest and highest value of your own metric, as `0,1` or `0,inf`.
     lower_is_better

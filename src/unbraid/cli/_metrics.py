@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from unbraid._base.record import finite
 from unbraid.cli._table import print_rows
 from unbraid.metrics.table.catalogue import BESIDE_THE_PANEL
-from unbraid.metrics.table.listing import BY_NAME, DEFAULT, WITH_BLOCKS, describe_metric, list_metrics
+from unbraid.metrics.table.listing import BY_NAME, DEFAULT, WITH_BLOCKS, describe_metric, list_metrics, panels
 from unbraid.panel.plan import resolve_metrics
 
 WIDTH, INDENT = 100, 18
@@ -68,6 +68,10 @@ def metrics(*names: str, as_json: Annotated[bool, Parameter(name="--json", negat
 
 
 def _print_beside() -> None:
+    print("\nPanels, for `unbraid score --metrics` and `unbraid.evaluate(metrics=...)`:")
+    for name, (purpose, members) in panels().items():
+        listed = "" if name in ("default", "all") else f" ({', '.join(members)})"
+        print(fill(f"- {name}: {purpose}{listed}.", WIDTH, subsequent_indent="  "))
     print(
         "\n`unbraid score` and `unbraid.evaluate` run the default panel; other metrics are asked for by name.\n"
         "`unbraid metrics NAME` describes one metric in full.\n\n"
@@ -106,6 +110,7 @@ def _lines(about: Mapping[str, Any]) -> dict[str, str]:
         "needs": about["needs"],
         "cost": about["cost"],
         "panel": PANEL[about["panel"]].format(about["metric"]),
+        "further panels": about["presets"],
         "options": _options(about),
         "interval": about["interval"],
         "chance": about["chance"],

@@ -99,7 +99,8 @@ def score(
         Which array of FILE holds the codes: `X` or `obsm:KEY` of `.h5ad`, the name of a tensor of `.safetensors`, `.pt`
         or `.zarr`.
     metrics
-        Comma-separated names or families; `unbraid metrics` lists them.
+        Comma-separated names, families or panels (default, vae, identifiability, embeddings, sparse, single-cell, all);
+        `unbraid metrics` lists them.
     only
         Comma-separated factors to score; the others are left out.
     kinds

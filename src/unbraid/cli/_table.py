@@ -31,7 +31,7 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
     console = _Console(width=None if terminal else _plain_width(header, cells, wrap))
     table = Table(box=None if not terminal else Table().box, header_style="bold", pad_edge=False)
     for name in header:
-        numeric = name in ("value", "chance", "difference", "p (Holm)")
+        numeric = name in ("value", "chance", "standing", "difference", "p (Holm)")
         table.add_column(
             _escape(name), justify="right" if numeric else "left", no_wrap=name not in wrap, overflow="fold"
         )
@@ -43,12 +43,12 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]], *, wrap:
 def print_report(report: Report) -> None:
     """Print scores with intervals and chance, then failures, then the words that the page opens with, and findings."""
     rows = [
-        [marked(name), f"{score.value:.3f}", _interval(score), null_text(score)]
+        [marked(name), f"{score.value:.3f}", _interval(score), null_text(score), _standing(score)]
         for name, score in report.scores.items()
     ]
-    rows += [[name, "failed", reason, ""] for name, reason in report.failures.items()]
-    print_rows(["metric", "value", "95 % interval", "chance"], rows, wrap=("95 % interval",))
-    print_legend(report.scores, nulls=has_nulls([report]))
+    rows += [[name, "failed", reason, "", ""] for name, reason in report.failures.items()]
+    print_rows(["metric", "value", "95 % interval", "chance", "standing"], rows, wrap=("95 % interval",))
+    print_legend(report.scores, nulls=has_nulls([report]), standing=True)
     if verdict := opening(report).verdict:
         print(f"\n{printable(verdict)}")
     if report.findings:
@@ -85,13 +85,15 @@ def marked(metric: str) -> str:
     return metric if METRICS[metric].higher_is_better else f"{metric} {LOWER}"
 
 
-def print_legend(metrics: Iterable[str], *, nulls: bool) -> None:
+def print_legend(metrics: Iterable[str], *, nulls: bool, standing: bool = False) -> None:
     """Explain the sign of :func:`marked`, where there is one, and of chance levels, where there are some."""
     lines = []
     if any(not METRICS[metric].higher_is_better for metric in metrics):
         lines.append(f"{LOWER}: lower is better; for all others, higher.")
     if nulls:
         lines.append("chance: the score of the same codes with shuffled factors; without labels, with shuffled codes.")
+    if nulls and standing:
+        lines.append("standing: from 0, the chance level, to 1, the best that perfect codes attain.")
     if lines:
         print("\n" + "\n".join(lines))
 
@@ -104,6 +106,10 @@ def has_nulls(reports: Iterable[Report]) -> bool:
 def null_text(score: Score) -> str:
     """Return the chance level, or nothing where it was not computed."""
     return "" if score.null is None else f"{score.null:.3f}"
+
+
+def _standing(score: Score) -> str:
+    return "" if score.standing is None else f"{score.standing:.2f}"
 
 
 def _cells(report: Report, metric: str, *, nulls: bool) -> list[str]:

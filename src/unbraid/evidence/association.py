@@ -1,30 +1,49 @@
 """Association of every code with every factor, and covariance of the codes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
-from unbraid._base.arrays import BoolArray, FloatArray
-from unbraid._base.checks import check_choice
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.stats import average_ranks
 from unbraid.probes.splits import Split, holdout
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
 
-Correlation = Literal["pearson", "spearman"]
+Correlation = Literal["pearson", "spearman", "rdc"]
 #: Share of the squares of a column below which what is left beside the mean is taken to be rounding error.
 ROUNDING = 1e-18
+#: Random sines of a column and the scale of their weights, as Lopez-Paz et al. (2013) use them.
+N_SINES, SINE_SCALE = 20, 6.0
+#: Directions of the sines that are smaller than this share of the largest are rounding error of a smooth function.
+LEAST_SINGULAR = 1e-6
+FEWEST_ROWS_A_FOLD = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrelationOptions:
-    """Straight-line (``"pearson"``) or monotone (``"spearman"``) correlation."""
+    """How codes and factors are correlated, and on which rows.
+
+    Attributes:
+        correlation: Straight-line (``"pearson"``), monotone (``"spearman"``) or of any kind (``"rdc"``).
+        cross_fit: Also find the correlations of each fold, and those of the rows outside it.
+        n_folds: Number of folds.
+    """
 
     correlation: Correlation = "pearson"
+    cross_fit: bool = False
+    n_folds: int = 5
 
     def __post_init__(self) -> None:
         check_choice("correlation", self.correlation, get_args(Correlation))
+        check_at_least("n_folds", self.n_folds, 2)
+        if self.cross_fit and self.correlation == "rdc":
+            raise ValueError(
+                "cross_fit must be False with correlation='rdc', got True: it has no sign to test on other rows; use "
+                "'spearman'."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,22 +59,111 @@ class Association:
         matrix: ``(n_codes, n_factors)``; 0 for a dead code.
         active: Which codes vary.
         angles: Names of the factors that are circular.
+        folds: Of cross-fitted correlations, the matrix of the rows outside each fold, ``(n_folds, n_codes,
+            n_factors)``, from which a choice is made.
+        tested: Of cross-fitted correlations, those of the rows of each fold with what the other rows predict, of the
+            same shape; below 0 where a code goes the other way.
+        sizes: Rows of each fold.
     """
 
     matrix: FloatArray
     active: BoolArray
     angles: tuple[str, ...] = ()
+    folds: FloatArray | None = None
+    tested: FloatArray | None = None
+    sizes: IntArray | None = None
 
 
 def correlations(rep: Representation, options: CorrelationOptions, rng: np.random.Generator) -> Association:
-    """Absolute correlation of every code with every factor; draws nothing, so ``rng`` is not used.
+    """Absolute correlation of every code with every factor; ``rng`` draws folds and random functions, where wanted.
 
     For an angle it is the multiple correlation with cosine and sine, for a category the correlation
     ratio: each is the absolute correlation with the best function of the factor of its kind.
     """
-    columns = [np.sqrt(_explained(rep.codes, factor, options.correlation)) * rep.active for factor in rep.factors]
     angles = tuple(factor.name for factor in rep.factors if factor.kind is FactorKind.CIRCULAR)
-    return Association(matrix=np.stack(columns, axis=1), active=rep.active, angles=angles)
+    if options.correlation == "rdc":
+        dependence = randomized_dependence(rep, rng)
+        return Association(matrix=dependence, active=rep.active, angles=angles)
+    columns = [np.sqrt(_explained(rep.codes, factor, options.correlation)) * rep.active for factor in rep.factors]
+    plain = Association(matrix=np.stack(columns, axis=1), active=rep.active, angles=angles)
+    return _cross_fitted(rep, options, plain, rng) if options.cross_fit else plain
+
+
+def _cross_fitted(
+    rep: Representation, options: CorrelationOptions, plain: Association, rng: np.random.Generator
+) -> Association:
+    """Add the correlations of each fold, and of the rows outside it."""
+    if rep.n_samples < FEWEST_ROWS_A_FOLD * options.n_folds:
+        raise ValueError(
+            f"codes must have at least {FEWEST_ROWS_A_FOLD} rows for each of {options.n_folds} folds, got "
+            f"{rep.n_samples}; give more rows or fewer folds."
+        )
+    parts = np.array_split(rng.permutation(rep.n_samples), options.n_folds)
+    chosen, tested = [], []
+    for part in parts:
+        test = np.zeros(rep.n_samples, dtype=bool)
+        test[part] = True
+        outside = rep.take(np.flatnonzero(~test))
+        columns = [np.sqrt(_explained(outside.codes, factor, options.correlation)) for factor in outside.factors]
+        chosen.append(np.stack(columns, axis=1) * rep.active[:, None])
+        signed = [_predicted(rep.codes, factor, options.correlation, test) for factor in rep.factors]
+        tested.append(np.stack(signed, axis=1) * rep.active[:, None])
+    sizes = np.array([len(part) for part in parts], dtype=np.intp)
+    return replace(plain, folds=np.stack(chosen), tested=np.stack(tested), sizes=sizes)
+
+
+def _predicted(codes: FloatArray, factor: Factor, correlation: Correlation, test: BoolArray) -> FloatArray:
+    """Correlation, on test rows, of each code with its prediction from the factor, fitted on the other rows."""
+    sides = []
+    for side in (~test, test):
+        rows = np.flatnonzero(side & factor.labelled)
+        x, targets = codes[rows], factor.targets(rows)
+        if correlation == "spearman":
+            x, targets = average_ranks(x), average_ranks(targets) if targets.shape[1] == 1 else targets
+        sides.append((x - x.mean(axis=0), targets - targets.mean(axis=0)))
+    (x, targets), (x_test, targets_test) = sides
+    slopes = np.linalg.lstsq(targets, x, rcond=None)[0]
+    predicted = targets_test @ slopes
+    predicted = predicted - predicted.mean(axis=0)
+    scale = np.sqrt((predicted**2).sum(axis=0) * (x_test**2).sum(axis=0))
+    product = (predicted * x_test).sum(axis=0)
+    found: FloatArray = np.divide(product, scale, out=np.zeros_like(product), where=scale > 0)
+    return np.clip(found, -1.0, 1.0)
+
+
+def randomized_dependence(rep: Representation, rng: np.random.Generator) -> FloatArray:
+    """Randomized dependence coefficient of every code with every factor, ``(n_codes, n_factors)``; 0 for a dead code.
+
+    Ranks of a column pass through random sines; the coefficient is the largest canonical correlation of those of the
+    code with those of the factor. A category counts by its indicators, an angle by sines of its cosine and sine. Every
+    code passes through the same sines, so that its order among the codes does not matter.
+    """
+    of_codes = rng.normal(size=(2, N_SINES))
+    found = np.zeros((rep.n_codes, rep.n_factors))
+    for k, factor in enumerate(rep.factors):
+        rows = np.flatnonzero(factor.labelled)
+        targets = factor.targets(rows)
+        if factor.kind is not FactorKind.CATEGORICAL:
+            targets = _sines(targets, rng.normal(size=(targets.shape[1] + 1, N_SINES)))
+        right = _orthonormal(targets)
+        for j in np.flatnonzero(rep.active):
+            left = _orthonormal(_sines(rep.codes[rows, j : j + 1], of_codes))
+            found[j, k] = np.linalg.norm(left.T @ right, 2)
+    return np.clip(found, 0.0, 1.0)
+
+
+def _sines(columns: FloatArray, weights: FloatArray) -> FloatArray:
+    """Sines of weighted sums of the ranks of columns and of 1."""
+    ranks = np.column_stack([average_ranks(columns) / len(columns), np.ones(len(columns))])
+    sines: FloatArray = np.sin(ranks @ weights * (SINE_SCALE / ranks.shape[1]))
+    return sines
+
+
+def _orthonormal(columns: FloatArray) -> FloatArray:
+    """Orthonormal basis of centred columns."""
+    left, values, _ = np.linalg.svd(columns - columns.mean(axis=0), full_matrices=False)
+    basis: FloatArray = left[:, values > LEAST_SINGULAR * values[0]]
+    return basis
 
 
 def predictability(rep: Representation, options: NoOptions, rng: np.random.Generator) -> Association:

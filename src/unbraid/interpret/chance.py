@@ -56,14 +56,26 @@ def remark(metric: Metric, score: Score) -> str:
     return words.get(where, "")
 
 
-def progress(metric: Metric, score: Score) -> float | None:
+def standing(metric: Metric, score: Score, best: float) -> float | None:
+    """Return how far the score gets from chance (0) to the best attainable (1), held to that range.
+
+    Args:
+        metric: The row of the score.
+        score: With its chance level; without one, there is no such scale.
+        best: What perfect codes score, as far as it is known.
+    """
+    return None if score.null is None else progress(metric, score, best=best)
+
+
+def progress(metric: Metric, score: Score, *, best: float | None = None) -> float | None:
     """Return how far the score gets from chance (0) to the best possible (1), held to that range.
 
     Without a null, chance is taken to be the worst possible value. ``None`` where there is no such scale: no best
     possible value, a null that leaves no room above it or says nothing of chance, or a label-free metric, whose null is
     the best there is.
     """
-    worst, best = metric.bounds if metric.higher_is_better else metric.bounds[::-1]
+    worst, end = metric.bounds if metric.higher_is_better else metric.bounds[::-1]
+    best = end if best is None else best
     chance = worst if score.null is None else score.null
     if metric.source.label_free or not metric.has_null or not all(map(math.isfinite, (score.value, chance, best))):
         return None
@@ -109,7 +121,7 @@ def score_notes(metric: Metric, score: Score, draw_error: str | None) -> tuple[N
     elif where is AgainstChance.WORSE:
         words = "Worse than chance: shuffled factors score {}."
         notes.append(Note.of(NoteKind.WORSE_THAN_CHANCE, words, f"{score.null:.3f}"))
-    elif score.null is not None and metric.higher_is_better and score.null > HIGH_NULL:
+    elif known and score.null is not None and metric.higher_is_better and score.null > HIGH_NULL:
         words = "The chance level is {}; compare the value with the chance level, not with 0."
         notes.append(Note.of(NoteKind.HIGH_CHANCE, words, f"{score.null:.2f}"))
     return tuple(notes)

@@ -27,6 +27,7 @@ MEANING = {
     Property.EXPLICITNESS: "the factors can be predicted from the codes",
     Property.ORTHOGONALITY: "each factor has directions of its own",
     Property.INDEPENDENCE: "the codes do not depend on each other",
+    Property.DIMENSION: "the codes vary along many directions",
 }
 
 
@@ -76,7 +77,9 @@ class Verdict:
 def verdicts(report: Report) -> list[Verdict]:
     """Return the verdict on every property, from its scores."""
     failed = [METRICS[name].measures[0] for name in report.failures]
-    return [_verdict(prop, scores_of(report, prop), failed.count(prop)) for prop in Property]
+    found = [_verdict(prop, scores_of(report, prop), failed.count(prop)) for prop in Property]
+    # No metric of dimension is in the default panel, where its absence is no news.
+    return [one for one in found if one.about is not Property.DIMENSION or one.n_scores or one.n_failed]
 
 
 def scores_of(report: Report, prop: Property) -> list[tuple[Metric, Score]]:
@@ -102,6 +105,8 @@ def _verdict(prop: Property, scores: list[tuple[Metric, Score]], n_failed: int) 
 def _level(scores: list[tuple[Metric, Score]], labelled: list[tuple[Metric, Score]], middle: float | None) -> Level:
     if not scores:
         return Level.NOT_SCORED
+    if scores[0][0].measures[0] is Property.DIMENSION:
+        return Level.NO_VERDICT
     if not labelled:
         return _independence_level([against_chance(m, s) for m, s in scores])
     known = [where for m, s in labelled if (where := against_chance(m, s)) is not AgainstChance.UNKNOWN]

@@ -8,6 +8,7 @@ from unbraid._base.lazy import public_names
 # of the files the place of their rows in METRICS. No other place names the file.
 # isort: off
 from unbraid.metrics.interventions.z_scores import z1 as z1, z2 as z2, z_diff as z_diff, z_min_var as z_min_var
+from unbraid.metrics.interventions.z_max_var import z_max_var as z_max_var
 from unbraid.metrics.interventions.irs import irs as irs
 from unbraid.metrics.information.gaps import (
     mig as mig,
@@ -17,6 +18,8 @@ from unbraid.metrics.information.gaps import (
     modularity as modularity,
 )
 from unbraid.metrics.information.unified import unified_scores as unified_scores
+from unbraid.metrics.information.med import med as med
+from unbraid.metrics.information.one_vs_rest import one_vs_rest as one_vs_rest
 from unbraid.metrics.information.infomec import InfoMEC as InfoMEC, infomec as infomec
 from unbraid.metrics.prediction.sap import sap as sap
 from unbraid.metrics.prediction.explicitness import explicitness as explicitness
@@ -29,6 +32,8 @@ from unbraid.metrics.prediction.dci import (
     completeness as completeness,
     informativeness as informativeness,
 )
+from unbraid.metrics.prediction.sparse import best_single as best_single, sparse_probe as sparse_probe
+from unbraid.metrics.prediction.absorption import absorption as absorption
 from unbraid.metrics.identification.mcc import mcc as mcc
 from unbraid.metrics.identification.amari import amari as amari, amari_distance as amari_distance
 from unbraid.metrics.prediction.r2 import r2 as r2
@@ -59,6 +64,13 @@ from unbraid.metrics.label_free.codes import (
     total_correlation as total_correlation,
     wasserstein_correlation as wasserstein_correlation,
 )
+from unbraid.metrics.label_free.spectrum import (
+    alpha_req as alpha_req,
+    effective_rank as effective_rank,
+    participation_ratio as participation_ratio,
+    rankme as rankme,
+    stable_rank as stable_rank,
+)
 from unbraid.metrics.information.bottleneck import (
     information_minimality as information_minimality,
     information_sufficiency as information_sufficiency,
@@ -71,6 +83,7 @@ from unbraid.metrics.table.metric import Cost as Cost
 from unbraid.metrics.table.metric import Invariance as Invariance
 from unbraid.metrics.table.metric import KnownFailure as KnownFailure
 from unbraid.metrics.table.metric import Metric as Metric
+from unbraid.metrics.table.metric import Preset as Preset
 from unbraid.metrics.table.metric import Property as Property
 from unbraid.metrics.table.metric import Source as Source
 from unbraid.metrics.table.metric import Trait as Trait

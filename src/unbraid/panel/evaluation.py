@@ -21,11 +21,12 @@ from unbraid._base.workers import Workers
 from unbraid._version import __version__
 from unbraid.evidence.dependence import FactorDependence, factor_dependence
 from unbraid.evidence.information import Binning
-from unbraid.interpret.chance import score_notes
+from unbraid.interpret.chance import score_notes, standing
 from unbraid.interpret.dependence import dependence_note, dependence_notes, moves_much, read_instead
 from unbraid.interpret.diagnosis import diagnose
 from unbraid.interpret.views import stills
-from unbraid.metrics import METRICS, Metric
+from unbraid.metrics import METRICS, Metric, Preset
+from unbraid.metrics.table.catalogue import attainable
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
 from unbraid.representation.representation import Representation, as_representation, check_n_factors
@@ -84,9 +85,9 @@ def evaluate(
         code_names: Code names.
         only: Names of the factors to score; the others are left out.
         blocks: Names for groups of codes: ``{"z_y": [0, 1], "z_d": slice(2, 4)}`` or ``"z_y=0-1,z_d=2-3"``. Where there
-            are any, the default panel scores them too.
-        metrics: ``"default"`` for all that the input supports but the dearest, ``"all"``, or names; a family name gives
-            all its scores.
+            are any, a panel scores them too.
+        metrics: A panel, or names: ``"default"`` for what suits most inputs, ``"vae"``, ``"identifiability"``,
+            ``"embeddings"``, ``"sparse"``, ``"single-cell"``, ``"all"``; a family name gives all its scores.
         seed: Same seed, same numbers, for any ``n_jobs``.
         n_jobs: Worker threads in all, also those inside one metric; by default as many as there are usable cores.
         n_bins: Bins, for every metric that bins.
@@ -152,8 +153,9 @@ def evaluate(
         failures |= one.point.errors
     order = [metric.name for metric in chosen]
     scores = {name: _finish(one, name, rep, dependence) for name in order for one in found if name in one.point.scores}
+    setup = _setup(name, rep, found, seed, seconds)
     report = Report(
-        scores=scores,
+        scores={name: _with_standing(name, score, setup) for name, score in scores.items()},
         failures={name: failures[name] for name in order if name in failures},
         interval_methods={name: methods[name] for name in scores if name in methods},
         notes=(
@@ -163,19 +165,19 @@ def evaluate(
         ),
         evidence=tuple(record for one in found if (record := _record(one, scores)) is not None),
         dependence=dependence,
-        setup=_setup(name, rep, found, seed, seconds),
+        setup=setup,
     )
     report = replace(report, findings=diagnose(report))
     return replace(report, stills=stills(rep, report))
 
 
 def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[Note, ...]]:
-    """Return the metrics to compute; the default leaves out metrics that do not fit the input, with a note."""
+    """Return the metrics to compute; a panel by name leaves out metrics that do not fit the input, with a note."""
     chosen = resolve_metrics(metrics)
-    if metrics != "default":
+    if metrics not in ("default", *Preset):
         return chosen, ()
     if rep.blocks:
-        chosen = [metric for metric in METRICS.values() if metric.in_default or metric.with_blocks]
+        chosen = [metric for metric in METRICS.values() if metric in chosen or metric.with_blocks]
     left_out = [metric.name for metric in chosen if metric.min_factors > rep.n_factors]
     if not left_out:
         return chosen, ()
@@ -423,6 +425,12 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
     return replace(finished, notes=(*map(as_note, score.notes), *added))
 
 
+def _with_standing(name: str, score: Score, setup: Setup) -> Score:
+    """Add the place of the score between chance and the best that perfect codes attain."""
+    metric = METRICS[name]
+    return replace(score, standing=standing(metric, score, attainable(name, score.value, setup)))
+
+
 def _extrapolated(found: Gathered, metric: Metric, score: Score, step: float) -> Score:
     """Return the score of infinitely many rows, where the bias of the score of n rows falls as a power of 1/n.
 
@@ -439,7 +447,7 @@ def _extrapolated(found: Gathered, metric: Metric, score: Score, step: float) ->
     return replace(
         score,
         value=float(limit(score.value, [draw.value for draw in draws])),
-        plain=score.value,
+        plain=score.value if score.plain is None else score.plain,
         per_factor=limit(score.per_factor, [draw.per_factor for draw in draws]),
         per_code=limit(score.per_code, [draw.per_code for draw in draws]),
     )

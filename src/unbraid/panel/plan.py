@@ -8,7 +8,7 @@ from typing import Any
 
 from unbraid._base.checks import did_you_mean
 from unbraid.evidence.information import Binning
-from unbraid.metrics import METRICS, Metric, Source
+from unbraid.metrics import METRICS, Metric, Preset, Source
 from unbraid.metrics.table.listing import families, unknown_metric
 
 
@@ -33,7 +33,7 @@ class EvidencePlan:
 
 
 def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
-    """Return the table rows behind names, family names or ``"default"``, each once, in the table's order."""
+    """Return the table rows behind names, family names and panels such as ``"default"``, in the table's order."""
     names = [part.strip() for part in metrics.split(",")] if isinstance(metrics, str) else list(metrics)
     by_family = families()
     wanted = set()
@@ -42,6 +42,8 @@ def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
             wanted |= set(METRICS)
         elif name == "default":
             wanted |= {name for name, metric in METRICS.items() if metric.in_default}
+        elif name in list(Preset):
+            wanted |= {metric.name for metric in METRICS.values() if name in metric.presets}
         elif name in by_family:
             wanted |= set(by_family[name])
         elif name in METRICS:

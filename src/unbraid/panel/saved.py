@@ -38,6 +38,7 @@ class _SavedScore(msgspec.Struct, kw_only=True):
     chance: float | None
     beats_chance: bool | None
     plain: float | None = None
+    standing: float | None = None
     interval: str | None
     replicates: list[float | None] | None
     per_factor: Numbers
@@ -190,6 +191,7 @@ def _score(name: str, saved: _SavedScore, setup: Setup) -> Score:
         high=saved.high,
         null=saved.chance,
         beats_chance=saved.beats_chance,
+        standing=saved.standing,
         replicates=None if saved.replicates is None else np.array([_number(value) for value in saved.replicates]),
         per_factor=_in_order(f"per_factor of {name}", saved.per_factor, setup.factor_names),
         per_code=_in_order(f"per_code of {name}", saved.per_code, setup.code_names),

@@ -40,10 +40,11 @@ class ScoreRow:
         title: Spelled out.
         question: What it asks, in plain words.
         tags: Every property it measures.
-        value: As text; so are the next two.
+        value: As text; so are the next three.
         interval: Lower and upper end.
         null: What chance scores.
-        keys: Exact value, lower end and null to sort by, empty where there is none.
+        standing: Place between chance (0) and the best attainable (1).
+        keys: Exact value, lower end, null and standing to sort by, empty where there is none.
         remark: A word on chance, where one is needed.
         is_warning: Whether the remark is bad news.
         direction: Said only where lower is better.
@@ -60,7 +61,8 @@ class ScoreRow:
     value: str = MISSING
     interval: str = MISSING
     null: str = MISSING
-    keys: tuple[str, str, str] = ("", "", "")
+    standing: str = MISSING
+    keys: tuple[str, str, str, str] = ("", "", "", "")
     remark: str = ""
     is_warning: bool = False
     direction: str = ""
@@ -105,7 +107,8 @@ def _score_row(name: str, score: Score, report: Report) -> ScoreRow:
         value=number(score.value),
         interval=interval_text(score) or MISSING,
         null=number(score.null),
-        keys=(exact(score.value), exact(score.low), exact(score.null)),
+        standing=number(score.standing),
+        keys=(exact(score.value), exact(score.low), exact(score.null), exact(score.standing)),
         remark=remark(metric, score),
         is_warning=not metric.source.label_free or against_chance(metric, score) is AgainstChance.WORSE,
         direction="" if metric.higher_is_better else "lower is better",

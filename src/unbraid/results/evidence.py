@@ -10,12 +10,15 @@ import numpy as np
 
 from unbraid.evidence.association import Association, CodeCovariance
 from unbraid.evidence.block_reading import BlockReading
+from unbraid.evidence.classes import ClassAssociation
+from unbraid.evidence.concepts import ConceptProbes
 from unbraid.evidence.cross_prediction import CrossPrediction
 from unbraid.evidence.fairness import GroupFairness
 from unbraid.evidence.information import CodeInformation, InformationTable
 from unbraid.evidence.linear import LinearFit, PredictiveInformation, Separation
 from unbraid.evidence.linear_map import LinearMap
 from unbraid.evidence.loss_capacity import CapacityCurves, LossCapacity
+from unbraid.evidence.spectrum import Spectrum
 from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.probes.importance import Importance
 
@@ -37,6 +40,9 @@ KEPT = {
         BlockReading,
         GroupFairness,
         LinearMap,
+        Spectrum,
+        ConceptProbes,
+        ClassAssociation,
     )
 }
 T = TypeVar("T")

@@ -107,7 +107,7 @@ class Report(Mapping[str, Score]):
         return tuple(cast("Evidence[T]", record) for record in found if source in (None, record.source))
 
     def table(self) -> pd.DataFrame:
-        """One row for each metric asked for: value, interval, chance level, and a note or the reason it failed."""
+        """One row for each metric asked for: value, interval, chance, standing, and a note or the reason it failed."""
         rows = [
             {
                 "metric": name,
@@ -115,14 +115,15 @@ class Report(Mapping[str, Score]):
                 "low": score.low,
                 "high": score.high,
                 "chance": score.chance,
+                "standing": score.standing,
                 "note": " ".join(score.notes),
             }
             for name, score in self.scores.items()
         ]
         rows += [{"metric": name, "note": f"failed: {reason}"} for name, reason in self.failures.items()]
-        columns = ["metric", "value", "low", "high", "chance", "note"]
+        columns = ["metric", "value", "low", "high", "chance", "standing", "note"]
         frame = pd.DataFrame(rows, columns=columns).set_index("metric")
-        numbers = columns[1:5]
+        numbers = columns[1:-1]
         frame[numbers] = frame[numbers].astype(float)
         return frame
 
@@ -185,6 +186,7 @@ class Report(Mapping[str, Score]):
             "high": score.high,
             "chance": score.chance,
             "beats_chance": score.beats_chance,
+            "standing": score.standing,
             "interval": self.interval_methods.get(name),
             "replicates": None if score.replicates is None else score.replicates.tolist(),
             "per_factor": _named(self.setup.factor_names, score.per_factor),

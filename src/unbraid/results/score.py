@@ -20,6 +20,8 @@ class Score:
         null: The chance level; read it as ``chance``. Filled in by the panel.
         beats_chance: Whether the value is better than the chance level by more than the uncertainty of both. Filled in
             by the panel.
+        standing: Place of the value between the chance level (0) and the best that perfect codes attain (1), held to
+            that range; ``None`` where there is no such scale. Filled in by the panel.
         replicates: The score on other draws of the rows, moved towards their mean until their deviation is the standard
             error of the value; NaN where one failed. Filled in by the panel. The same rows, options and seed give the
             same draws for every representation, so that replicates of two can be subtracted one by one.
@@ -37,6 +39,7 @@ class Score:
     high: float | None = None
     null: float | None = None
     beats_chance: bool | None = None
+    standing: float | None = None
     replicates: FloatArray | None = None
     per_factor: FloatArray | None = None
     per_code: FloatArray | None = None

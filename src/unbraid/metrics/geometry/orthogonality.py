@@ -12,7 +12,7 @@ from unbraid._base.text import quoted
 from unbraid.evidence.subspaces.options import Loss, Solver, SubspaceOptions, Subspaces, Weights, weigh
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics.label_free.codes import off_diagonal_mean
-from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, Trait
+from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Preset, Property, Trait
 from unbraid.metrics.table.sources import SUBSPACES
 from unbraid.representation.blocks import parts_of_codes
 from unbraid.representation.representation import as_labelled
@@ -328,6 +328,7 @@ ROWS = (
         cost=Cost.SECONDS,
         summary="Do the factors lie in orthogonal subspaces, aligned with the codes or not?",
         reference=REFERENCE,
+        presets=frozenset({Preset.IDENTIFIABILITY}),
         misled_by_dependence=SHARED_AXES,
         known_failures=(BORROWED_FIT,),
         pair_caption="1: the two factors lie in subspaces at right angles, so that one can be changed without the "
@@ -345,6 +346,7 @@ ROWS = (
         cost=Cost.SECONDS,
         summary="Does each factor need few axes of code space, in whatever direction they point?",
         reference=REFERENCE,
+        presets=frozenset({Preset.IDENTIFIABILITY}),
         misled_by_dependence=SHARED_AXES,
         known_failures=(
             KnownFailure(

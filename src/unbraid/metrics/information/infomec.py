@@ -19,6 +19,7 @@ from unbraid.metrics.table.metric import (
     KnownFailure,
     Metric,
     OneFactor,
+    Preset,
     Property,
     Trait,
     binning_notes,
@@ -172,6 +173,7 @@ ROWS = (
         min_factors=2,
         summary="How much of a code's information is about its main factor?",
         reference=REFERENCE,
+        presets=frozenset({Preset.IDENTIFIABILITY, Preset.SINGLE_CELL}),
         misled_by_dependence=INDIRECT_INFORMATION,
         known_failures=BINNED,
     ),
@@ -185,6 +187,7 @@ ROWS = (
         invariant_to=AXES,
         summary="How much of the information about a factor is in its main code?",
         reference=REFERENCE,
+        presets=frozenset({Preset.IDENTIFIABILITY, Preset.SINGLE_CELL}),
         misled_by_dependence=INDIRECT_INFORMATION,
         known_failures=BINNED,
         traits=frozenset({Trait.SUMS_OVER_CODES}),
@@ -201,6 +204,7 @@ ROWS = (
         cost=Cost.QUICK,
         summary="How much of a factor's entropy does a linear probe remove?",
         reference=REFERENCE,
+        presets=frozenset({Preset.IDENTIFIABILITY, Preset.EMBEDDINGS, Preset.SINGLE_CELL}),
         ceiling=CeilingRule(
             of=_infoe_ceiling, why="its regularised probe stays uncertain about values that lie between others"
         ),

@@ -8,7 +8,7 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_choice
 from unbraid.evidence.information import Binning
 from unbraid.evidence.interventions import ConditionalOptions, ConditionalSpread, conditional_spread, sort_by_label
-from unbraid.metrics.table.metric import Invariance, KnownFailure, Metric, Property, dead_code_notes
+from unbraid.metrics.table.metric import Invariance, KnownFailure, Metric, Preset, Property, dead_code_notes
 from unbraid.metrics.table.sources import CONDITIONAL
 from unbraid.metrics.table.weaknesses import COUNTS_UNUSED_CODES, MISSES_LOST_FACTORS, MIXES_DEPENDENT_FACTORS, OUTLIERS
 from unbraid.representation.representation import as_labelled
@@ -163,6 +163,7 @@ ROWS = (
         invariant_to=frozenset({Invariance.PERMUTATION}),
         summary="How little does a code change while its factor is held fixed and the other factors vary?",
         reference="Suter et al. (2019), arXiv:1811.00007",
+        presets=frozenset({Preset.VAE}),
         known_failures=(
             COUNTS_UNUSED_CODES,
             OUTLIERS,

@@ -21,7 +21,7 @@ from unbraid.evidence.interventions import (
     relative_variances,
     remaining_variance,
 )
-from unbraid.metrics.table.metric import AXES, Cost, KnownFailure, Metric, Property, dead_code_notes
+from unbraid.metrics.table.metric import AXES, Cost, KnownFailure, Metric, Preset, Property, dead_code_notes
 from unbraid.metrics.table.sources import CONDITIONAL, DIFFERENCES, VARIANCES
 from unbraid.metrics.table.weaknesses import (
     MIXES_DEPENDENT_FACTORS,
@@ -322,6 +322,7 @@ ROWS = (
         cost=Cost.QUICK,
         summary="Can a linear classifier identify the factor that two observations share?",
         reference="Higgins et al. (2017), openreview Sy2fzU9gl",
+        presets=frozenset({Preset.VAE}),
         misled_by_dependence=FIXED_TOGETHER,
         known_failures=(
             PATTERN_SUFFICES,
@@ -343,6 +344,7 @@ ROWS = (
         cost=Cost.QUICK,
         summary="Does the code with the smallest variance identify the factor that is held fixed?",
         reference="Kim & Mnih (2018), arXiv:1802.05983",
+        presets=frozenset({Preset.VAE}),
         misled_by_dependence=FIXED_TOGETHER,
         known_failures=(
             PATTERN_SUFFICES,

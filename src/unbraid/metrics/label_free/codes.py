@@ -9,7 +9,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid.evidence.association import CodeCovariance, NoOptions, code_covariance
 from unbraid.evidence.counting import BiasCorrection
 from unbraid.evidence.information import Binning, CodeInformation, InformationOptions, code_information
-from unbraid.metrics.table.metric import AXES, Invariance, KnownFailure, Metric, Property, dead_code_notes
+from unbraid.metrics.table.metric import AXES, Invariance, KnownFailure, Metric, Preset, Property, dead_code_notes
 from unbraid.metrics.table.sources import CODE_INFORMATION, COVARIANCE
 from unbraid.metrics.table.weaknesses import BIN_EDGES, OUTLIERS, TOO_FEW_BINS
 from unbraid.representation.representation import as_representation
@@ -41,15 +41,16 @@ def total_correlation(codes: Any) -> Score:
     return total_correlation_score(code_covariance(as_representation(codes), NoOptions(), np.random.default_rng(0)))
 
 
-def wasserstein_correlation(codes: Any, *, normalised: bool = False) -> Score:
-    r"""Squared Wasserstein distance between the Gaussian of the codes and that of independent ones.
+def wasserstein_correlation(codes: Any, *, normalised: bool = True) -> Score:
+    r"""Squared Wasserstein distance of the Gaussian of the codes from that of independent ones, over their variance.
 
-    .. math:: 2 \operatorname{tr} \Sigma - 2 \operatorname{tr}\bigl(D^{1/2} \Sigma D^{1/2}\bigr)^{1/2},
-        \qquad D = \operatorname{diag} \Sigma
+    .. math:: \frac{2 \operatorname{tr} \Sigma - 2 \operatorname{tr}\bigl(D^{1/2} \Sigma D^{1/2}\bigr)^{1/2}}
+        {\operatorname{tr} \Sigma}, \qquad D = \operatorname{diag} \Sigma
 
     Args:
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
-        normalised: Divide by :math:`\operatorname{tr} \Sigma`, so that the scale of the codes does not matter.
+        normalised: Divide by :math:`\operatorname{tr} \Sigma`, so that the scale of the codes does not matter;
+            otherwise the score is in the squared unit of the codes, and so is its chance level.
 
     Returns:
         0 for uncorrelated codes; lower is more independent. Unlike the total correlation, codes of little
@@ -111,7 +112,7 @@ def total_correlation_score(covariance: CodeCovariance) -> Score:
     return Score(value=max(0.0, value), evidence={"correlation": correlation}, notes=notes)
 
 
-def wasserstein_correlation_score(covariance: CodeCovariance, *, normalised: bool = False) -> Score:
+def wasserstein_correlation_score(covariance: CodeCovariance, *, normalised: bool = True) -> Score:
     """Wasserstein correlation of a covariance matrix."""
     sigma = covariance.matrix
     deviation = np.sqrt(np.diagonal(sigma))
@@ -149,6 +150,7 @@ SHARED: Any = {
     "bounds": (0.0, math.inf),
     "higher_is_better": False,
     "min_factors": 0,
+    "presets": frozenset({Preset.VAE, Preset.EMBEDDINGS}),
     "reference": "Locatello et al. (2019), arXiv:1811.12359",
     "misled_by_dependence": "codes that follow dependent factors depend on each other as well, so a low score is no "
     "goal.",

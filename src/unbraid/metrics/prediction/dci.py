@@ -7,7 +7,17 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid.evidence.linear import LinearOptions, Strength, linear_importance
-from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, Source, not_one_number
+from unbraid.metrics.table.metric import (
+    AXES,
+    Cost,
+    Invariance,
+    KnownFailure,
+    Metric,
+    Preset,
+    Property,
+    Source,
+    not_one_number,
+)
 from unbraid.metrics.table.sources import BOOSTING, FOREST, LINEAR
 from unbraid.metrics.table.weaknesses import OUTLIERS
 from unbraid.probes.importance import Columns, Importance
@@ -377,7 +387,8 @@ ROWS = (
         invariant_to=AXES,
         tolerance=1e-6,
         cost=Cost.QUICK,
+        presets=frozenset({Preset.VAE}),
     ),
     *_rows("dci_forest", dci_forest, FOREST, probe="forest", informativeness_only=(OBLIQUE_BOUNDARIES,), **TREES),
-    *_rows("dci_boosting", dci_boosting, BOOSTING, probe="boosting", **TREES),
+    *_rows("dci_boosting", dci_boosting, BOOSTING, probe="boosting", presets=frozenset({Preset.VAE}), **TREES),
 )

@@ -8,7 +8,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid.evidence.cross_prediction import CrossPrediction, CrossPredictionOptions, cross_prediction
 from unbraid.evidence.regressors import ErrorKind, RegressorName, Scaling, check_groups
-from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Property, not_one_number
+from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Preset, Property, not_one_number
 from unbraid.metrics.table.sources import CROSS_PREDICTION
 from unbraid.metrics.table.weaknesses import ALMUDEVAR
 from unbraid.probes.splits import Predictions
@@ -257,6 +257,7 @@ def _row(headline: str, **own: Any) -> Metric:
         tolerance=0.03,
         cost=Cost.SECONDS,
         in_default=False,
+        presets=frozenset({Preset.IDENTIFIABILITY}),
         **own,
     )
 

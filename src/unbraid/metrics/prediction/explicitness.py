@@ -6,7 +6,17 @@ import numpy as np
 
 from unbraid.evidence.information import Binning
 from unbraid.evidence.linear import Classifier, ClassifierOptions, EvaluateOn, Separation, linear_separation
-from unbraid.metrics.table.metric import AXES, CeilingRule, Cost, Invariance, KnownFailure, Metric, OneFactor, Property
+from unbraid.metrics.table.metric import (
+    AXES,
+    CeilingRule,
+    Cost,
+    Invariance,
+    KnownFailure,
+    Metric,
+    OneFactor,
+    Preset,
+    Property,
+)
 from unbraid.metrics.table.sources import SEPARATION
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
@@ -87,6 +97,7 @@ ROWS = (
         cost=Cost.QUICK,
         summary="Can a linear classifier separate the values of each factor? Chance is 0.5.",
         reference="Ridgeway & Mozer (2018), arXiv:1802.05312",
+        presets=frozenset({Preset.VAE, Preset.EMBEDDINGS, Preset.SINGLE_CELL}),
         ceiling=CeilingRule(
             of=_ceiling, why="no linear classifier separates a value that lies between others on one code"
         ),

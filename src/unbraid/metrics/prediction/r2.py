@@ -6,7 +6,7 @@ import numpy as np
 
 from unbraid.evidence.association import NoOptions
 from unbraid.evidence.linear import LinearFit, linear_fit
-from unbraid.metrics.table.metric import AXES, CeilingRule, Invariance, Metric, OneFactor, Property
+from unbraid.metrics.table.metric import AXES, CeilingRule, Invariance, Metric, OneFactor, Preset, Property
 from unbraid.metrics.table.sources import REGRESSION
 from unbraid.metrics.table.weaknesses import OUTLIERS
 from unbraid.representation.representation import as_labelled
@@ -66,6 +66,7 @@ ROWS = (
         tolerance=1e-4,
         summary="How much of the factors does a linear map of the codes explain?",
         reference="Khemakhem et al. (2020), arXiv:2002.11537",
+        presets=frozenset({Preset.IDENTIFIABILITY, Preset.EMBEDDINGS}),
         ceiling=CeilingRule(
             of=_ceiling, why="one code is a single line through the several directions that a category has"
         ),

@@ -6,7 +6,7 @@ import numpy as np
 
 from unbraid.evidence.association import Association, NoOptions, predictability
 from unbraid.metrics.information.gaps import information_gaps
-from unbraid.metrics.table.metric import AXES, CeilingRule, Metric, OneFactor, Property
+from unbraid.metrics.table.metric import AXES, CeilingRule, Metric, OneFactor, Preset, Property
 from unbraid.metrics.table.sources import PREDICTABILITY
 from unbraid.metrics.table.weaknesses import INDIRECT_INFORMATION, LINEAR_RELATIONS_ONLY, ONE_PAIR_AT_A_TIME, OUTLIERS
 from unbraid.representation.representation import as_labelled
@@ -67,6 +67,7 @@ ROWS = (
         invariant_to=AXES,
         summary="How much better does the best code predict a factor than the second best?",
         reference="Kumar et al. (2018), arXiv:1711.00848",
+        presets=frozenset({Preset.VAE}),
         misled_by_dependence=INDIRECT_INFORMATION,
         ceiling=CeilingRule(
             of=_ceiling, why="a code without information about a category still guesses some of its values right"

@@ -40,11 +40,26 @@ def ceiling(name: str, value: float, setup: Setup) -> Ceiling | None:
         value: The score; a value above the ceiling shows that factors have more than one code.
         setup: Of the report: kinds and values of the factors, options and rows.
     """
+    rule, mean = METRICS[name].ceiling, _mean_ceiling(name, setup)
+    if rule is None or mean is None or mean > WORTH_A_WORD or value > mean + PASSED:
+        return None
+    return Ceiling(value=mean, why=rule.why)
+
+
+def attainable(name: str, value: float, setup: Setup) -> float:
+    """Return the score of perfect codes: the ceiling, where one holds, else the best value of the metric."""
+    mean = _mean_ceiling(name, setup)
+    low, high = METRICS[name].bounds
+    best = high if METRICS[name].higher_is_better else low
+    return best if mean is None or value > mean + PASSED else mean
+
+
+def _mean_ceiling(name: str, setup: Setup) -> float | None:
+    """Return the mean over factors of the largest score of each, where there is a rule."""
     rule = METRICS[name].ceiling
     if rule is None or not setup.factor_kinds:
         return None
     options, n_rows = setup.options.get(name, {}), setup.n_samples
     columns = zip(setup.factor_kinds, setup.factor_levels, strict=True)
     tops = [rule.of(OneFactor(kind=kind, levels=n, n_rows=n_rows, options=options)) for kind, n in columns]
-    mean = sum(tops) / len(tops)
-    return None if mean > WORTH_A_WORD or value > mean + PASSED else Ceiling(value=mean, why=rule.why)
+    return sum(tops) / len(tops)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from inspect import signature
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -10,9 +11,9 @@ import pandas as pd
 
 from unbraid._base.checks import did_you_mean
 from unbraid.metrics.table.catalogue import BESIDE_THE_PANEL, METRICS
-from unbraid.metrics.table.metric import Invariance, Metric
+from unbraid.metrics.table.metric import Invariance, Metric, Preset
 
-DEFAULT, WITH_BLOCKS, BY_NAME = "default", "with blocks", "by name"
+DEFAULT, WITH_BLOCKS, BY_NAME, NO_PRESET = "default", "with blocks", "by name", "none"
 
 
 def list_metrics() -> pd.DataFrame:
@@ -22,6 +23,19 @@ def list_metrics() -> pd.DataFrame:
     what it computes where the codes have blocks, and ``"by name"`` for what must be asked for.
     """
     return pd.DataFrame([_row(metric) for metric in METRICS.values()]).set_index("metric")
+
+
+def panels() -> dict[str, tuple[str, list[str]]]:
+    """Return the purpose of each panel that can be asked for by name, and its families."""
+    rows = METRICS.values()
+    found = {DEFAULT: ("what suits most inputs", _families(metric for metric in rows if metric.in_default))}
+    for preset in Preset:
+        found[str(preset)] = (preset.purpose, _families(metric for metric in rows if preset in metric.presets))
+    return found | {"all": ("everything, the dearest too", _families(rows))}
+
+
+def _families(metrics: Iterable[Metric]) -> list[str]:
+    return list(dict.fromkeys(metric.family for metric in metrics))
 
 
 def describe_metric(metric: Metric) -> dict[str, Any]:
@@ -53,6 +67,7 @@ def _row(metric: Metric) -> dict[str, str]:
         "direction": "higher is better" if metric.higher_is_better else "lower is better",
         "cost": str(metric.cost),
         "panel": DEFAULT if metric.in_default else WITH_BLOCKS if metric.with_blocks else BY_NAME,
+        "presets": ", ".join(preset for preset in Preset if preset in metric.presets) or NO_PRESET,
         "question": metric.summary,
     }
 
@@ -91,7 +106,7 @@ def unknown_metric(name: str) -> str:
             f"{known!r} is not a metric of the panel: it needs {beside.needs}; call {beside.call} in Python "
             f"({beside.also})."
         )
-    return f"Unknown metric {name!r}{_suggested(name, [*METRICS, *families()])}; see `unbraid metrics`."
+    return f"Unknown metric {name!r}{_suggested(name, [*METRICS, *families(), *Preset])}; see `unbraid metrics`."
 
 
 def meant(name: str) -> list[str]:

@@ -25,6 +25,7 @@ class Property(StrEnum):
     EXPLICITNESS = "explicitness"
     ORTHOGONALITY = "orthogonality"
     INDEPENDENCE = "independence"
+    DIMENSION = "dimension"
 
 
 class Invariance(StrEnum):
@@ -34,6 +35,30 @@ class Invariance(StrEnum):
     SCALING = "scaling"
     WARPING = "warping"
     ROTATION = "rotation"
+
+
+class Preset(StrEnum):
+    """Panel of metrics for one kind of user, by name beside ``default`` and ``all``."""
+
+    VAE = "vae"
+    IDENTIFIABILITY = "identifiability"
+    EMBEDDINGS = "embeddings"
+    SPARSE = "sparse"
+    SINGLE_CELL = "single-cell"
+
+    @property
+    def purpose(self) -> str:
+        """Who asks for it, in a few words."""
+        return PURPOSES[self]
+
+
+PURPOSES = {
+    Preset.VAE: "the scores that papers on disentanglement report, of codes against known factors",
+    Preset.IDENTIFIABILITY: "recovery of the factors up to a class of maps, as in causal representation learning",
+    Preset.EMBEDDINGS: "features of self-supervised models, by the directions they use and what probes predict",
+    Preset.SPARSE: "wide sparse codes against labelled concepts, as of sparse autoencoders",
+    Preset.SINGLE_CELL: "latents of cells against cell types and batches, whose values have no order",
+}
 
 
 #: Invariances of most scores that treat codes one at a time.
@@ -220,6 +245,7 @@ class Metric:
         other_names: Names in other libraries.
         in_default: Whether the default panel runs it; otherwise it must be asked for by name.
         with_blocks: Whether the default panel runs it where the codes have blocks.
+        presets: Further panels that it is part of.
         has_null: Whether the score of shuffled factors is the chance level.
     """
 
@@ -246,6 +272,7 @@ class Metric:
     other_names: tuple[str, ...] = ()
     in_default: bool = True
     with_blocks: bool = False
+    presets: frozenset[Preset] = frozenset()
     has_null: bool = True
 
     @property

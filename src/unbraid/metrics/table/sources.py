@@ -4,8 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from unbraid.evidence.all_but_one import AllButOneOptions, varied_groups
 from unbraid.evidence.association import CorrelationOptions, NoOptions, code_covariance, correlations, predictability
 from unbraid.evidence.block_reading import MOST_LANDMARKS, BlockOptions, block_reading
+from unbraid.evidence.classes import ClassOptions, class_association
+from unbraid.evidence.concepts import ConceptOptions, SparseProbeOptions, single_codes, sparse_probes
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
 from unbraid.evidence.fairness import FairnessOptions, group_fairness
 from unbraid.evidence.information import (
@@ -34,6 +37,7 @@ from unbraid.evidence.linear import (
 )
 from unbraid.evidence.linear_map import linear_map
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
+from unbraid.evidence.spectrum import code_spectrum
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics.table.metric import InputSize, Source
@@ -358,4 +362,53 @@ CODE_INFORMATION = Source(
     label_free=True,
     seconds=(0.086, 0.39),
     memory=_copies(3),
+)
+SPECTRUM = Source(
+    name="code_spectrum",
+    gather=code_spectrum,
+    options=NoOptions,
+    n_replicates=10,
+    n_nulls=5,
+    label_free=True,
+    extrapolates=True,
+    seconds=(0.09, 0.4),
+    memory=_copies(4),
+)
+SINGLE_CODES = Source(
+    name="single_codes",
+    gather=single_codes,
+    options=ConceptOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.2, 1.5),
+    memory=_copies(5),
+)
+SPARSE_PROBES = Source(
+    name="sparse_probes",
+    gather=sparse_probes,
+    options=SparseProbeOptions,
+    n_replicates=5,
+    n_nulls=3,
+    max_replicate_rows=MANY_ROWS,
+    seconds=(0.5, 4.0),
+    memory=_copies(6),
+)
+CLASSES = Source(
+    name="classes",
+    gather=class_association,
+    options=ClassOptions,
+    n_replicates=10,
+    n_nulls=5,
+    extrapolates=True,
+    seconds=(0.1, 0.5),
+    memory=_table_bytes,
+)
+ALL_BUT_ONE = Source(
+    name="all_but_one",
+    gather=varied_groups,
+    options=AllButOneOptions,
+    n_replicates=10,
+    n_nulls=3,
+    seconds=(0.1, 0.3),
+    memory=_copies(4),
 )
