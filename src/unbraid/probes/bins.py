@@ -1,8 +1,8 @@
 """Bins of wide codes that all trees of a representation share, and the codes on which splits are tried.
 
-With many codes, most of the time of a tree is the search over thresholds of codes that carry nothing. Wide codes are cut
-into few bins once, for all factors, folds and shuffles; and a tree tries those codes that tell most about its target, by
-the rows that grow it.
+With many codes, most of the time of a tree is the search over thresholds of codes that carry nothing. Wide codes are
+cut into few bins once, for all factors, folds and shuffles; and a tree tries those codes that tell most about its
+target, by the rows that grow it.
 """
 
 from __future__ import annotations
@@ -120,14 +120,15 @@ def most_telling(bins: AnyArray, outputs: FloatArray, fold: IntArray) -> list[li
     Returns:
         For each fold and each output, codes in increasing order.
     """
-    n_folds = int(fold.max()) + 1
     some = _some_rows(len(bins))
-    bins, fold, y = bins[some], fold[some], outputs[some]
-    member = fold[:, None] != np.arange(n_folds)
-    excess = _excess(bins, np.repeat(y[:, None], n_folds, axis=1), member)
-    left = _left_by_lines(bins, y, member, _best(excess))
-    best = _best(np.maximum(excess, _excess(bins, left, member)))
-    return [[np.sort(own) for own in one] for one in best]
+    member = fold[some, None] != np.arange(int(fold.max()) + 1)
+    return [[np.sort(own) for own in one] for one in _best(_alone_or_beside(bins[some], outputs[some], member))]
+
+
+def _alone_or_beside(bins: AnyArray, y: FloatArray, member: BoolArray) -> FloatArray:
+    """What each code tells alone, or beside a line through the best, ``(n_folds, n_outputs, n_codes)``."""
+    alone = _excess(bins, np.repeat(y[:, None], member.shape[1], axis=1), member)
+    return np.maximum(alone, _excess(bins, _left_by_lines(bins, y, member, _best(alone)), member))
 
 
 def _best(excess: FloatArray) -> list[list[IntArray]]:
