@@ -50,7 +50,7 @@ def _once(source: Source, size: InputSize, n_rows: int) -> float:
     """CPU seconds of gathering once on so many rows."""
     base, power = source.once
     by_factor = 1.0 if source.label_free else size.n_factors / FACTORS
-    return base * max(n_rows, FEWEST_ROWS) / ROWS * (size.n_codes / CODES) ** power * by_factor
+    return float(base * max(n_rows, FEWEST_ROWS) / ROWS * (size.n_codes / CODES) ** power * by_factor)
 
 
 def within_time(

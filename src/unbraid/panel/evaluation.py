@@ -129,14 +129,15 @@ def evaluate(
     failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
     shared = {"n_bins": n_bins, "binning": binning}
     plans = plan_evidence([metric for metric in chosen if metric.name not in failures], shared, options or {})
-    draws = {"n_jobs": workers.n, "intervals": intervals, "nulls": nulls}
     if time is not None:
-        plans, too_long = within_time(size_of(rep), plans, parse_time(time), **draws)
+        plans, too_long = within_time(
+            size_of(rep), plans, parse_time(time), n_jobs=workers.n, intervals=intervals, nulls=nulls
+        )
         notes = (*notes, *too_long)
         chosen = [
             metric for metric in chosen if metric.name in failures or any(metric.name in p.metrics for p in plans)
         ]
-    expected = panel_seconds(size_of(rep), plans, **draws)
+    expected = panel_seconds(size_of(rep), plans, n_jobs=workers.n, intervals=intervals, nulls=nulls)
     doing = f"scoring {name}" + (f", about {duration(expected)}" if expected > LONG else "")
     check_panel(size_of(rep), plans, n_jobs=workers.n, refits=intervals or nulls, memory=memory)
     started = perf_counter()

@@ -75,7 +75,8 @@ def _edges(values: FloatArray) -> FloatArray:
     light = rest[np.arange(1, n_left) * len(rest) // n_left]
     around = np.concatenate([levels[own], levels[np.minimum(own + 1, len(levels) - 1)]])
     found = np.unique(np.concatenate([light, around]))
-    return found[found > levels[0]][: N_BINS - 1]
+    lowest: FloatArray = found[found > levels[0]][: N_BINS - 1]
+    return lowest
 
 
 def as_training_data(bins: AnyArray, targets: FloatArray, settings: dict[str, Any]) -> Any:
