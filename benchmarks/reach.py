@@ -51,7 +51,7 @@ CASES = {
     "wide": Case(rows=10_000, codes=768, factors=20, levels=10, noise=1.0, goal_seconds=90, goal_mib=3 * 1024),
     "widest": Case(rows=50_000, codes=4096, factors=40, levels=2, noise=1.0, goal_seconds=1200, goal_mib=10 * 1024),
 }
-TINY = {"tiny": Case(rows=120, codes=70, factors=2, levels=3, noise=1.0, goal_seconds=60)}
+TINY = {"tiny": Case(rows=200, codes=6, factors=2, levels=3, noise=1.0, goal_seconds=60)}
 #: Trees of a forest of the baseline, which is fitted for three factors.
 BASELINE_TREES, BASELINE_FACTORS = 50, 3
 
