@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -119,6 +120,27 @@ def clip(name: str, most: int = 60) -> str:
 def count(n: int, noun: str) -> str:
     """Write a count and its noun, in the plural where needed."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def parse_time(time: str | float) -> float:
+    """Return a length of time in seconds.
+
+    Args:
+        time: Seconds, or a text such as ``"90s"``, ``"10m"``, ``"1.5 h"``.
+
+    Raises:
+        ValueError: Not such a text, or not positive.
+
+    Example:
+        >>> parse_time("10m"), parse_time("1.5 h"), parse_time(30)
+        (600.0, 5400.0, 30.0)
+    """
+    units = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
+    match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(s|m|min|h|d|)\s*", str(time).lower())
+    seconds = float(match[1]) * units[match[2]] if match else 0.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"time must be a length of time such as '90s', '10m' or '2h', got {time!r}.")
+    return seconds
 
 
 def duration(seconds: float) -> str:

@@ -49,6 +49,7 @@ def score(
     intervals: bool = True,
     nulls: bool = True,
     memory: str | None = None,
+    time: str | None = None,
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     csv: Path | None = None,
     report: Path | None = None,
@@ -85,6 +86,8 @@ def score(
         unbraid score codes.npz --blocks z_y=0-7,z_d=8-15
 
         unbraid score codes.npz --decoder model.py:decoder --report report.html
+
+        unbraid score embeddings.npz --time 10m
 
     Parameters
     ----------
@@ -125,6 +128,9 @@ def score(
     memory
         Memory that reading a file and scoring it may each take, such as `8G`. It is estimated beforehand, and more is
         refused; by default what is available.
+    time
+        Time that scoring a file may take, such as `10m` or `2h`. It is estimated beforehand, and the dearest metrics
+        are left out until the others fit; the report says which.
     json
         Write everything as JSON to this file, or to standard output with `-`.
     csv
@@ -177,6 +183,7 @@ def score(
             intervals=intervals,
             nulls=nulls,
             memory=memory,
+            time=time,
             progress=bar_or_lines(),
             name=name,
         )

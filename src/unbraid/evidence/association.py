@@ -84,7 +84,10 @@ def correlations(rep: Representation, options: CorrelationOptions, rng: np.rando
     if options.correlation == "rdc":
         dependence = randomized_dependence(rep, rng)
         return Association(matrix=dependence, active=rep.active, angles=angles)
-    columns = [np.sqrt(_explained(rep.codes, factor, options.correlation)) * rep.active for factor in rep.factors]
+    ready = _Ready()
+    columns = [
+        np.sqrt(_explained(rep.codes, factor, options.correlation, ready)) * rep.active for factor in rep.factors
+    ]
     plain = Association(matrix=np.stack(columns, axis=1), active=rep.active, angles=angles)
     return _cross_fitted(rep, options, plain, rng) if options.cross_fit else plain
 
@@ -104,7 +107,8 @@ def _cross_fitted(
         test = np.zeros(rep.n_samples, dtype=bool)
         test[part] = True
         outside = rep.take(np.flatnonzero(~test))
-        columns = [np.sqrt(_explained(outside.codes, factor, options.correlation)) for factor in outside.factors]
+        ready = _Ready()
+        columns = [np.sqrt(_explained(outside.codes, factor, options.correlation, ready)) for factor in outside.factors]
         chosen.append(np.stack(columns, axis=1) * rep.active[:, None])
         signed = [_predicted(rep.codes, factor, options.correlation, test) for factor in rep.factors]
         tested.append(np.stack(signed, axis=1) * rep.active[:, None])
@@ -172,33 +176,49 @@ def predictability(rep: Representation, options: NoOptions, rng: np.random.Gener
     A category is predicted by the class whose mean is nearest, thresholds halfway between neighbouring
     means, tested on held-out rows; so nothing depends on the scale of the code.
     """
-    columns = []
+    columns, ready = [], _Ready()
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         if factor.is_numeric:
-            columns.append(_explained(rep.codes, factor, "pearson"))
+            columns.append(_explained(rep.codes, factor, "pearson", ready))
         else:
             columns.append(_threshold_accuracy(rep.codes, factor, holdout(factor, rng=child)) * rep.active)
     return Association(matrix=np.stack(columns, axis=1), active=rep.active)
 
 
-def _explained(codes: FloatArray, factor: Factor, correlation: Correlation) -> FloatArray:
-    """Share of each code's variance accounted for by the factor's targets, ``(n_codes,)``."""
-    rows = np.flatnonzero(factor.labelled)
-    x, targets = codes[rows], factor.targets(rows)
-    if correlation == "spearman":
-        x = average_ranks(x)
-        targets = average_ranks(targets) if targets.shape[1] == 1 else targets
-    # In units of the largest value of a column, squares neither overflow nor vanish.
-    largest = np.abs(x).max(axis=0)
-    x = x / np.where(largest > 0, largest, 1.0)
-    centred = x - x.mean(axis=0)
+#: Centred codes, their sums of squares, and which of them vary, by the rows that a factor is labelled on.
+_Ready = dict[bytes, tuple[FloatArray, FloatArray, BoolArray]]
+
+
+def _explained(codes: FloatArray, factor: Factor, correlation: Correlation, ready: _Ready) -> FloatArray:
+    """Share of each code's variance accounted for by the factor's targets, ``(n_codes,)``.
+
+    Codes are made ready once for all factors that are labelled on the same rows.
+    """
+    key, rows = factor.labelled.tobytes(), np.flatnonzero(factor.labelled)
+    if key not in ready:
+        ready[key] = _centred(codes if len(rows) == len(codes) else codes[rows], correlation)
+    centred, total, varies = ready[key]
+    targets = factor.targets(rows)
+    if correlation == "spearman" and targets.shape[1] == 1:
+        targets = average_ranks(targets)
     left, values, _ = np.linalg.svd(targets - targets.mean(axis=0), full_matrices=False)
     left = left[:, values > 1e-9 * values[0]]
-    total = (centred**2).sum(axis=0)
     kept = ((left.T @ centred) ** 2).sum(axis=0)
-    share = np.divide(kept, total, out=np.zeros_like(total), where=total > ROUNDING * (x**2).sum(axis=0))
+    share = np.divide(kept, total, out=np.zeros_like(total), where=varies)
     clipped: FloatArray = np.clip(share, 0.0, 1.0)
     return clipped
+
+
+def _centred(codes: FloatArray, correlation: Correlation) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Centred codes or ranks, the sum of squares of each, and whether that is more than rounding error."""
+    x = average_ranks(codes) if correlation == "spearman" else codes
+    # In units of the largest value of a column, squares neither overflow nor vanish.
+    largest = np.maximum(x.max(axis=0), -x.min(axis=0))
+    x = x / np.where(largest > 0, largest, 1.0)
+    mean = x.mean(axis=0)
+    centred = x - mean
+    total = np.einsum("ij,ij->j", centred, centred)
+    return centred, total, total > ROUNDING * (total + len(x) * mean**2)
 
 
 def _threshold_accuracy(codes: FloatArray, factor: Factor, split: Split) -> FloatArray:

@@ -8,9 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
-from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid.evidence.information import Binning, check_binning, factor_labels
+from unbraid.probes.bins import MOST_EXACT
 from unbraid.representation.representation import Representation
 
 
@@ -103,6 +104,8 @@ def sort_by_label(labels: IntArray) -> tuple[IntArray, IntArray, IntArray]:
 
 
 CHUNK_CELLS = 8_000_000
+#: Numbers that stay in the cache of a processor.
+CACHED_CELLS = 60_000
 
 
 class Sampler(Protocol):
@@ -231,6 +234,23 @@ def group_differences(rep: Representation, options: GroupOptions, rng: np.random
     )
 
 
+def _mean_differences(codes: AnyArray, pairs: IntArray) -> FloatArray:
+    """Mean absolute difference of codes over the pairs of each group, ``(n_groups, n_codes)``.
+
+    Args:
+        codes: ``(n_samples, n_codes)``.
+        pairs: Rows of the pairs, one after the other, ``(n_groups, 2 * group_size)``.
+    """
+    found = np.empty((len(pairs), codes.shape[1]))
+    step = max(1, CACHED_CELLS // (pairs.shape[1] * codes.shape[1]))
+    for start in range(0, len(pairs), step):
+        some = pairs[start : start + step]
+        difference = codes.take(some[:, 0::2], axis=0)
+        difference -= codes.take(some[:, 1::2], axis=0)
+        found[start : start + step] = np.abs(difference, out=difference).mean(axis=1)
+    return found
+
+
 def _groups(
     rep: Representation,
     options: GroupOptions,
@@ -243,7 +263,11 @@ def _groups(
     fixed = np.sort(rng.integers(rep.n_factors, size=2 * options.n_votes))
     width = options.group_size * rows_a_member
     size = max(1, CHUNK_CELLS // (width * rep.n_codes))
-    active = rep.codes[:, rep.active]
+    active: AnyArray = np.ascontiguousarray(rep.codes[:, rep.active])  # rows are taken again and again
+    scale = active.std(axis=0, ddof=1)
+    if active.shape[1] > MOST_EXACT:  # in units of their deviation, single precision is ample for differences
+        active = (active / scale).astype(np.float32)
+        scale = np.ones_like(scale)
     parts = []
     for k in range(rep.n_factors):
         count = int((fixed == k).sum())
@@ -252,10 +276,10 @@ def _groups(
         for start in range(0, count, size):
             n_groups = min(size, count - start)
             if options.sampler is None:
-                codes = active[draw(n_groups, rng)]
+                parts.append(_mean_differences(active, draw(n_groups, rng)) / scale)
             else:
                 codes = _sampled(options.sampler, k, n_groups, options.group_size, rows_a_member, rng)[..., rep.active]
-            parts.append(summarise(codes))
+                parts.append(summarise(codes))
     order = rng.permutation(len(fixed))
     return Groups(summary=np.concatenate(parts)[order], fixed_factor=fixed[order], n_factors=rep.n_factors)
 

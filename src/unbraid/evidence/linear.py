@@ -11,6 +11,7 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid.evidence.association import NoOptions
 from unbraid.evidence.information import Binning, check_binning, factor_labels
+from unbraid.probes.bins import MOST_EXACT
 from unbraid.probes.importance import (
     Columns,
     Importance,
@@ -34,6 +35,7 @@ from unbraid.probes.linear import (
     one_vs_rest,
     one_vs_rest_errors,
     pseudo_inverse,
+    ridge_solver,
 )
 from unbraid.probes.splits import Split, cross_fit_factor, folds, holdout, standardise
 from unbraid.representation.factor import Factor
@@ -41,6 +43,10 @@ from unbraid.representation.representation import Representation
 
 #: Folds of rows whose predictions are fitted on the other folds; fewer of categories, whose fits take longer.
 N_FOLDS_OF_NUMBERS, N_FOLDS_OF_CATEGORIES = 5, 3
+
+
+#: Deviation, in units of that of all rows, below which a code does not vary on the rows that are fitted.
+VARIES = 1e-9
 
 
 ChosenStrength = Literal["cross_validated"]
@@ -153,15 +159,52 @@ class LinearFit:
 
 
 def linear_fit(rep: Representation, options: NoOptions, rng: np.random.Generator) -> LinearFit:
-    """Regress numbers on the codes, angles as cosine and sine, categories as their indicators; cross-fitted."""
-    shares = []
-    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        parts = [
-            (factor.targets(split.test), _regressed(rep, factor, split))
-            for split in cross_fit_factor(factor, n_folds=N_FOLDS, rng=child)
-        ]
-        shares.append(_pooled_r_squared(parts))
-    return LinearFit(r2=np.array(shares))
+    """Regress numbers on the codes, angles as cosine and sine, categories as their indicators; cross-fitted.
+
+    With many codes, factors that are labelled on the same rows share folds, whose products of codes are formed once.
+    """
+    alike: dict[object, list[int]] = {}
+    for k, factor in enumerate(rep.factors):
+        alike.setdefault(factor.labelled.tobytes() if rep.n_codes > MOST_EXACT else k, []).append(k)
+    children, shares = rng.spawn(rep.n_factors), np.empty(rep.n_factors)
+    x = standardise(rep.codes)[0]
+    for group in alike.values():
+        own = [rep.factors[k] for k in group]
+        rows, fold = folds(own[0], N_FOLDS, rng=children[group[0]])
+        if len(group) > 1:
+            fold = children[group[0]].permutation(len(rows)) % N_FOLDS
+        targets = [factor.targets(rows) for factor in own]
+        tested = fold >= 0
+        predicted = _cross_regressed(x if len(rows) == len(x) else x[rows], np.hstack(targets), fold)[tested]
+        parts = np.split(predicted, np.cumsum([target.shape[1] for target in targets])[:-1], axis=1)
+        for k, target, part in zip(group, targets, parts, strict=True):
+            shares[k] = r_squared(target[tested], part)
+    return LinearFit(r2=shares)
+
+
+def _cross_regressed(x: FloatArray, targets: FloatArray, fold: IntArray) -> FloatArray:
+    """Targets of each fold, predicted by least squares on the other rows, from products that are formed once.
+
+    Codes are standardised on the rows that are fitted, as the penalty is one of standardised codes.
+    """
+    design, parts = np.hstack([x, np.ones((len(x), 1))]), [np.flatnonzero(fold == k) for k in range(N_FOLDS)]
+    grams = [design[rows].T @ design[rows] for rows in parts]
+    moments = [design[rows].T @ targets[rows] for rows in parts]
+    alone = np.flatnonzero(fold < 0)
+    gram = np.sum(grams, axis=0) + design[alone].T @ design[alone]
+    moment = np.sum(moments, axis=0) + design[alone].T @ targets[alone]
+    predicted = np.zeros_like(targets)
+    for rows, own_gram, own_moment in zip(parts, grams, moments, strict=True):
+        fitted, wanted = gram - own_gram, moment - own_moment
+        n_rows, mean = fitted[-1, -1], fitted[-1, :-1] / fitted[-1, -1]
+        products = fitted[:-1, :-1] - n_rows * np.outer(mean, mean)
+        deviation = np.sqrt(np.maximum(np.diagonal(products), 0.0) / n_rows)
+        scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > VARIES)
+        level = wanted[-1] / n_rows
+        solve = ridge_solver(products * np.outer(scale, scale), RIDGE * n_rows)
+        weights = scale[:, None] * solve(scale[:, None] * (wanted[:-1] - np.outer(mean, wanted[-1])))
+        predicted[rows] = (x[rows] - mean) @ weights + level
+    return predicted
 
 
 def _regressed(rep: Representation, factor: Factor, split: Split, *, ridge: float = RIDGE) -> FloatArray:

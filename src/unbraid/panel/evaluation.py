@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import platform
-import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.progress import Progress, Show, track
 from unbraid._base.stats import student_quantile
+from unbraid._base.text import duration, parse_time
 from unbraid._base.workers import Workers
 from unbraid._version import __version__
 from unbraid.evidence.dependence import FactorDependence, factor_dependence
@@ -27,6 +28,7 @@ from unbraid.interpret.diagnosis import diagnose
 from unbraid.interpret.views import stills
 from unbraid.metrics import METRICS, Metric, Preset
 from unbraid.metrics.table.catalogue import attainable
+from unbraid.panel.cost import panel_seconds, within_time
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
 from unbraid.representation.representation import Representation, as_representation, check_n_factors
@@ -41,6 +43,8 @@ CONFIDENCE = 0.95
 REPLICATE_DECIMALS = 9
 #: With this many shuffles, a score at chance exceeds all of them with probability 1/20.
 ENOUGH_NULLS = 19
+#: An evaluation that is expected to take longer, in seconds, says so beside its bar.
+LONG = 20.0
 POINT, REPLICATE, NULL = range(3)
 #: Trees of the scores that are added for dependent factors, and the most rows times regressions of their fits.
 ADDED_TREES, MOST_ADDED, FEWEST_ADDED_ROWS = 10, 200_000, 500
@@ -64,6 +68,7 @@ def evaluate(
     intervals: bool = True,
     nulls: bool = True,
     memory: str | int | None = None,
+    time: str | float | None = None,
     progress: Show = None,
     name: str = "a representation",
 ) -> Report:
@@ -97,6 +102,9 @@ def evaluate(
         nulls: Whether to compute nulls.
         memory: Memory that it may take beside the input, such as ``"8G"``; by default what is available. It is
             estimated before any work, and changes no number.
+        time: Time that it may take on the clock, such as ``"10m"`` or seconds. It is estimated before any work, within
+            a factor of a few, and the dearest metrics are left out, with a note, until the others fit; none is added
+            for dependent factors.
         progress: Show a progress bar on standard error, by default when that is a terminal; ``"lines"``: a line now and
             then.
         name: Name of the representation in the report.
@@ -105,7 +113,7 @@ def evaluate(
         A :class:`~unbraid.Report`.
 
     Raises:
-        ValueError: Bad input, an unknown metric or option.
+        ValueError: Bad input, an unknown metric or option, or less time than any metric takes.
         TooMuchMemoryError: It would take more memory than it may; a ValueError.
         TypeError: A file name in place of codes, or names and kinds beside a representation that has its own.
 
@@ -125,15 +133,25 @@ def evaluate(
     failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
     shared = {"n_bins": n_bins, "binning": binning}
     plans = plan_evidence([metric for metric in chosen if metric.name not in failures], shared, options or {})
+    if time is not None:
+        plans, too_long = within_time(
+            size_of(rep), plans, parse_time(time), n_jobs=workers.n, intervals=intervals, nulls=nulls
+        )
+        notes = (*notes, *too_long)
+        chosen = [
+            metric for metric in chosen if metric.name in failures or any(metric.name in p.metrics for p in plans)
+        ]
+    expected = panel_seconds(size_of(rep), plans, n_jobs=workers.n, intervals=intervals, nulls=nulls)
+    doing = f"scoring {name}" + (f", about {duration(expected)}" if expected > LONG else "")
     check_panel(size_of(rep), plans, n_jobs=workers.n, refits=intervals or nulls, memory=memory)
-    started = time.perf_counter()
+    started = perf_counter()
     tests = partial(factor_dependence, rep, np.random.default_rng([seed, zlib.crc32(b"dependence")]))
 
     def gather(
         plans: list[EvidencePlan], *first: Callable[[], Any], intervals: bool = intervals, nulls: bool = nulls
     ) -> tuple[list[Any], list[Gathered]]:
         tasks = [(plan, task) for plan in plans for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
-        with threadpool_limits(1), track(len(first) + len(tasks), progress, doing=f"scoring {name}") as bar:
+        with threadpool_limits(1), track(len(first) + len(tasks), progress, doing=doing) as bar:
             outcomes = _run([*first, *(task for _, task in tasks)], workers, bar)
         by_plan = list(zip((plan for plan, _ in tasks), outcomes[len(first) :], strict=True))
         return outcomes[: len(first)], [
@@ -142,13 +160,13 @@ def evaluate(
 
     (dependence,), found = gather(plans, tests)
     methods = {name: one.plan.source.interval_method for one in found for name in one.point.scores} if intervals else {}
-    if metrics == "default" and moves_much((metric.name for metric in chosen), dependence):
+    if metrics == "default" and time is None and moves_much((metric.name for metric in chosen), dependence):
         added, light = _for_dependence(chosen, rep)
         found += gather(plan_evidence(added, shared, light), intervals=False, nulls=False)[1]
         chosen = resolve_metrics([metric.name for metric in (*chosen, *added)])
         sentence = f"Added for dependent factors, without intervals: {', '.join(metric.name for metric in added)}."
         notes = (*notes, Note.of(NoteKind.DEPENDENT_FACTORS, sentence))
-    seconds = time.perf_counter() - started
+    seconds = perf_counter() - started
     for one in found:
         failures |= one.point.errors
     order = [metric.name for metric in chosen]
@@ -320,13 +338,13 @@ def _point(
     redraws: np.random.Generator | None,
     workers: Workers,
 ) -> Point:
-    started = time.perf_counter()
+    started = perf_counter()
     try:
         evidence = _gather(plan, rep, rng, workers, light=False)
     except Exception as error:  # an error of one metric must not stop the others; its row gives the reason
         return Point(evidence=None, scores={}, errors=dict.fromkeys(plan.metrics, _reason(error)))
     scores, errors = _scores(plan, evidence)
-    seconds = time.perf_counter() - started
+    seconds = perf_counter() - started
     redraw, redrawn = plan.source.redraw, tuple[Draw, ...]()
     if redraws is not None and redraw is not None:
         redrawn = _draws(plan, lambda: redraw(evidence, n_resamples=plan.source.n_replicates, rng=redraws))

@@ -75,8 +75,8 @@ def _edges(values: FloatArray) -> FloatArray:
     light = rest[np.arange(1, n_left) * len(rest) // n_left]
     around = np.concatenate([levels[own], levels[np.minimum(own + 1, len(levels) - 1)]])
     found = np.unique(np.concatenate([light, around]))
-    kept: FloatArray = found[found > levels[0]][: N_BINS - 1]
-    return kept
+    lowest: FloatArray = found[found > levels[0]][: N_BINS - 1]
+    return lowest
 
 
 def as_training_data(bins: AnyArray, targets: FloatArray, settings: dict[str, Any]) -> Any:
@@ -121,14 +121,15 @@ def most_telling(bins: AnyArray, outputs: FloatArray, fold: IntArray) -> list[li
     Returns:
         For each fold and each output, codes in increasing order.
     """
-    n_folds = int(fold.max()) + 1
     some = _some_rows(len(bins))
-    bins, fold, y = bins[some], fold[some], outputs[some]
-    member = fold[:, None] != np.arange(n_folds)
-    excess = _excess(bins, np.repeat(y[:, None], n_folds, axis=1), member)
-    left = _left_by_lines(bins, y, member, _best(excess))
-    best = _best(np.maximum(excess, _excess(bins, left, member)))
-    return [[np.sort(own) for own in one] for one in best]
+    member = fold[some, None] != np.arange(int(fold.max()) + 1)
+    return [[np.sort(own) for own in one] for one in _best(_alone_or_beside(bins[some], outputs[some], member))]
+
+
+def _alone_or_beside(bins: AnyArray, y: FloatArray, member: BoolArray) -> FloatArray:
+    """What each code tells alone, or beside a line through the best, ``(n_folds, n_outputs, n_codes)``."""
+    alone = _excess(bins, np.repeat(y[:, None], member.shape[1], axis=1), member)
+    return np.maximum(alone, _excess(bins, _left_by_lines(bins, y, member, _best(alone)), member))
 
 
 def _best(excess: FloatArray) -> list[list[IntArray]]:

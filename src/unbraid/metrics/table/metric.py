@@ -130,6 +130,8 @@ class Source:
         label_free: Computed from the codes only; its null shuffles each code instead of the factors.
         seconds: CPU seconds at 2 000 and at 20 000 rows, for codes of ten columns and the factors of dSprites; studies
             estimate their cost from it, and ``benchmarks/study.py`` measures it.
+        once: CPU seconds of gathering once at 10 000 rows of ten codes and five factors, and the power of the number of
+            codes with which they grow; the panel estimates its time from them, within a factor of a few.
         uses_workers: Can gather in several threads at once.
         memory: ``(size, options) -> bytes``: peak memory of gathering the evidence once, beside the input, within a
             factor of about two; ``benchmarks/limits.py`` measures it.
@@ -142,6 +144,7 @@ class Source:
     n_nulls: int
     seconds: tuple[float, float]
     memory: Callable[[InputSize, Any], float]
+    once: tuple[float, float] = (0.1, 1.0)
     resample: Callable[..., list[Any]] | None = None
     redraw: Callable[..., list[Any]] | None = None
     lighten: Callable[[Any], Any] | None = None

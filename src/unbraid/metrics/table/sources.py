@@ -129,6 +129,7 @@ INFORMATION = Source(
     n_nulls=10,
     resample=resampled_tables,
     seconds=(0.1, 0.44),
+    once=(0.01, 1.0),
     memory=_table_bytes,
 )
 DIFFERENCES = Source(
@@ -138,6 +139,7 @@ DIFFERENCES = Source(
     n_replicates=10,
     n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few nulls do not show their range
     seconds=(0.13, 0.48),
+    once=(0.07, 0.7),
     memory=_group_bytes,
 )
 VARIANCES = Source(
@@ -148,6 +150,7 @@ VARIANCES = Source(
     n_nulls=3,
     extrapolates=True,
     seconds=(0.11, 0.42),
+    once=(0.04, 0.7),
     memory=_group_bytes,
 )
 CONDITIONAL = Source(
@@ -157,6 +160,7 @@ CONDITIONAL = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.093, 0.4),
+    once=(0.02, 1.0),
     memory=_copies(7),
 )
 PREDICTABILITY = Source(
@@ -167,6 +171,7 @@ PREDICTABILITY = Source(
     n_nulls=5,
     extrapolates=True,
     seconds=(0.098, 0.44),
+    once=(0.013, 1.0),
     memory=_copies(4),
 )
 CORRELATION = Source(
@@ -177,6 +182,7 @@ CORRELATION = Source(
     n_nulls=5,
     extrapolates=True,
     seconds=(0.091, 0.44),
+    once=(0.012, 1.0),
     memory=_copies(4),
 )
 REGRESSION = Source(
@@ -187,6 +193,7 @@ REGRESSION = Source(
     n_nulls=5,
     extrapolates=True,
     seconds=(0.094, 0.42),
+    once=(0.04, 1.5),
     memory=_copies(5),
 )
 LINEAR_MAP = Source(
@@ -210,6 +217,7 @@ SEPARATION = Source(
     max_null_rows=FEW_ROWS,
     extrapolates=True,
     seconds=(0.12, 0.81),
+    once=(0.35, 1.2),
     memory=_copies_and_products(5),
 )
 PREDICTIVE = Source(
@@ -222,6 +230,7 @@ PREDICTIVE = Source(
     max_null_rows=FEW_ROWS,
     extrapolates=True,
     seconds=(0.15, 1.0),
+    once=(0.5, 1.2),
     memory=_copies(6),
 )
 LINEAR = Source(
@@ -232,6 +241,7 @@ LINEAR = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     seconds=(0.15, 0.49),
+    once=(0.04, 1.5),
     memory=_copies(5),
 )
 FOREST = Source(
@@ -246,6 +256,7 @@ FOREST = Source(
     max_null_rows=FEW_ROWS,  # effects on held-out rows are 0 by chance, whatever the number of rows
     extrapolates=True,
     seconds=(1.1, 8.9),
+    once=(0.9, 0.5),
     memory=lambda size, options: _tree_bytes(size, options.n_trees, options.min_leaf),
 )
 BOOSTING = Source(
@@ -258,6 +269,7 @@ BOOSTING = Source(
     max_null_rows=FEW_ROWS,  # effects on held-out rows are 0 by chance, whatever the number of rows
     extrapolates=True,
     seconds=(0.36, 1.1),
+    once=(1.3, 0.5),
     memory=_boosting_bytes,
 )
 SUBSPACES = Source(
@@ -269,6 +281,7 @@ SUBSPACES = Source(
     lighten=lambda options: replace(options, solver="fast"),
     max_replicate_rows=5_000,
     seconds=(0.18, 0.84),
+    once=(0.6, 1.5),
     memory=_subspace_bytes,
     uses_workers=True,
 )
@@ -297,6 +310,7 @@ LOSS_CAPACITY = Source(
     lighten=_light_ladder,
     max_replicate_rows=5_000,
     seconds=(10.0, 15.0),
+    once=(12.0, 1.0),
     memory=_ladder_bytes,
     uses_workers=True,
 )
@@ -309,6 +323,7 @@ CROSS_PREDICTION = Source(
     lighten=lambda options: replace(options, n_trees=min(options.n_trees, LIGHT_TREES)),
     max_replicate_rows=5_000,
     seconds=(7.8, 72.0),
+    once=(35.0, 2.0),
     memory=_regression_bytes,
     uses_workers=True,
 )
@@ -350,6 +365,7 @@ COVARIANCE = Source(
     label_free=True,
     extrapolates=True,
     seconds=(0.084, 0.39),
+    once=(0.002, 1.7),
     memory=_copies(4),
 )
 CODE_INFORMATION = Source(
@@ -361,6 +377,7 @@ CODE_INFORMATION = Source(
     resample=resampled_code_information,
     label_free=True,
     seconds=(0.086, 0.39),
+    once=(0.01, 2.0),
     memory=_copies(3),
 )
 SPECTRUM = Source(

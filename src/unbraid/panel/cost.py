@@ -1,0 +1,88 @@
+"""Time of an evaluation, estimated before any evidence is gathered, and the metrics that fit into a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unbraid._base.text import duration, listing
+from unbraid.metrics.table.metric import InputSize, Source
+from unbraid.panel.plan import EvidencePlan
+from unbraid.results.note import Note, NoteKind
+
+#: Sizes at which ``Source.once`` was measured.
+ROWS, CODES, FACTORS = 10_000, 10, 5
+#: Rows below which the time of a piece of evidence no longer falls with them.
+FEWEST_ROWS = 500
+#: Names of metrics in a note.
+MOST_NAMES = 12
+
+
+def panel_seconds(
+    size: InputSize, plans: Sequence[EvidencePlan], *, n_jobs: int, intervals: bool, nulls: bool
+) -> float:
+    """Estimate the time of an evaluation on the clock, right within a factor of a few.
+
+    Args:
+        size: Sizes of the representation.
+        plans: Evidence to gather.
+        n_jobs: Threads.
+        intervals: Whether there are replicates.
+        nulls: Whether there are nulls.
+    """
+    return sum(plan_seconds(size, plan, intervals=intervals, nulls=nulls) for plan in plans) / n_jobs
+
+
+def plan_seconds(size: InputSize, plan: EvidencePlan, *, intervals: bool, nulls: bool) -> float:
+    """Estimate the CPU seconds of one kind of evidence, with its replicates and nulls."""
+    source = plan.source
+    half, limit = size.n_rows // 2, source.max_replicate_rows or size.n_rows
+    seconds = _once(source, size, size.n_rows)
+    if intervals and plan.refits:
+        seconds += source.n_replicates * _once(source, size, min(half, limit))
+    elif intervals:
+        seconds *= 2
+    if nulls:
+        seconds += source.n_nulls * _once(source, size, min(size.n_rows, limit, source.max_null_rows or size.n_rows))
+    return seconds
+
+
+def _once(source: Source, size: InputSize, n_rows: int) -> float:
+    """CPU seconds of gathering once on so many rows."""
+    base, power = source.once
+    by_factor = 1.0 if source.label_free else size.n_factors / FACTORS
+    return float(base * max(n_rows, FEWEST_ROWS) / ROWS * (size.n_codes / CODES) ** power * by_factor)
+
+
+def within_time(
+    size: InputSize, plans: list[EvidencePlan], limit: float, *, n_jobs: int, intervals: bool, nulls: bool
+) -> tuple[list[EvidencePlan], tuple[Note, ...]]:
+    """Leave out the dearest evidence until the rest is expected to take no longer than a limit.
+
+    Returns:
+        The plans that are left, in their order, and a note on the metrics that are left out.
+
+    Raises:
+        ValueError: None would be left.
+    """
+    seconds = {id(plan): plan_seconds(size, plan, intervals=intervals, nulls=nulls) / n_jobs for plan in plans}
+    total = sum(seconds.values())
+    kept = sorted(plans, key=lambda plan: seconds[id(plan)])
+    while kept and sum(seconds[id(plan)] for plan in kept) > limit:
+        kept.pop()
+    names = [name for plan in plans if plan not in kept for name in plan.metrics]
+    if not names:
+        return plans, ()
+    if not kept:
+        least = min(seconds.values())
+        raise ValueError(
+            f"time must allow for one kind of metric at least, which takes about {duration(max(1.0, least))}, "
+            f"got {duration(limit)}; give more time, or fewer rows."
+        )
+    note = Note.of(
+        NoteKind.LEFT_OUT,
+        "Left out, as all metrics would take about {} and {} is given: {}.",
+        duration(total),
+        duration(limit),
+        listing(names, most=MOST_NAMES),
+    )
+    return [plan for plan in plans if plan in kept], (note,)
