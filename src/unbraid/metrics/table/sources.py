@@ -33,6 +33,7 @@ from unbraid.evidence.linear import (
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
+from unbraid.evidence.traversals import PairOptions, TraversalOptions, pair_correlations, traversals
 from unbraid.metrics.table.metric import InputSize, Source
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
 from unbraid.probes.trees import (
@@ -314,4 +315,22 @@ CODE_INFORMATION = Source(
     label_free=True,
     seconds=(0.086, 0.39),
     memory=_copies(3),
+)
+PAIRS = Source(
+    name="one_factor_pairs",
+    gather=pair_correlations,
+    options=PairOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.1, 0.45),
+    memory=_copies(5),
+)
+TRAVERSALS = Source(
+    name="factor_traversals",
+    gather=traversals,
+    options=TraversalOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.1, 0.45),
+    memory=_copies(6),
 )
