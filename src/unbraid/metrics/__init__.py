@@ -32,6 +32,13 @@ from unbraid.metrics.prediction.dci import (
 from unbraid.metrics.identification.mcc import mcc as mcc
 from unbraid.metrics.prediction.r2 import r2 as r2
 from unbraid.metrics.geometry.orthogonality import iwo as iwo, iwr as iwr, orthogonality as orthogonality
+from unbraid.metrics.geometry.flatness import (
+    Distances as Distances,
+    Linearity as Linearity,
+    distances as distances,
+    flatness as flatness,
+    linearity as linearity,
+)
 from unbraid.metrics.prediction.dependent import Dependent as Dependent, dependent as dependent
 from unbraid.metrics.identification.udr import UDR as UDR, udr as udr
 from unbraid.metrics.prediction.dci_es import (
