@@ -258,3 +258,81 @@ def _rows_of_traversals(
     for n_values in np.unique(counts[chosen]):
         some = chosen[counts[chosen] == n_values]
         yield first[starts[some][:, None] + np.arange(n_values)]
+
+
+#: Share of the variance of the codes below which a direction is taken to be rounding error.
+ROUNDING = 1e-12
+#: Turns of the codes for one turn of the factor that are tried, in either sense.
+MOST_TURNS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CircleFit:
+    """How the codes turn with each circular factor while all other factors are fixed.
+
+    Attributes:
+        coefficient: Squared size of the mean of the codes in the plane of a factor, turned back by the factor's angle,
+            for each number of turns from ``-MOST_TURNS`` to ``MOST_TURNS``, ``(n_factors, n_turns)``; NaN for a factor
+            that is no angle.
+        active: Which codes vary, ``(n_codes,)``.
+        names: Names of the factors.
+    """
+
+    coefficient: FloatArray
+    active: BoolArray
+    names: tuple[str, ...]
+
+
+def circle_fit(rep: Representation, options: PairOptions, rng: np.random.Generator) -> CircleFit:
+    """Turn the codes back by the angle of each circular factor, in the plane in which the factor moves them.
+
+    Raises:
+        ValueError: No factor is circular, or no rows agree in all factors but a circular one.
+    """
+    angles = [k for k, factor in enumerate(rep.factors) if factor.kind is FactorKind.CIRCULAR]
+    if not angles:
+        raise ValueError("factors must have a circular one, got none; declare it, as in kinds={'hue': 'circular:360'}.")
+    found = labelled_rows(rep, options.n_bins, options.binning)
+    codes = rep.codes[np.ix_(found.rows, np.flatnonzero(rep.active))]
+    coefficient = np.full((rep.n_factors, 2 * MOST_TURNS + 1), np.nan)
+    for k, child in zip(angles, rng.spawn(len(angles)), strict=True):
+        factor = rep.factors[k]
+        assert factor.period is not None
+        angle = 2 * np.pi * factor.numbers[found.rows] / factor.period
+        n_levels = len(factor.levels) or None
+        value = found.labels[:, k] if n_levels else np.arange(len(angle))
+        coefficient[k] = _turned_back(codes, angle, found.without(k), value, n_levels, child)
+    if np.isnan(coefficient).all():
+        raise ValueError(f"no rows agree in all factors but a circular one; {ADVICE}.")
+    return CircleFit(coefficient=coefficient, active=rep.active, names=found.names)
+
+
+def _turned_back(
+    codes: FloatArray,
+    angle: FloatArray,
+    group: IntArray,
+    value: IntArray,
+    n_levels: int | None,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Squared mean of the whitened codes turned back, for each number of turns; NaN without groups of two rows."""
+    shuffled = rng.permutation(len(group))
+    cells = group[shuffled] * (int(value.max()) + 1) + value[shuffled]
+    rows = shuffled[np.unique(cells, return_index=True)[1]]
+    group = np.unique(group[rows], return_inverse=True)[1].reshape(-1)
+    sizes = np.bincount(group)
+    freedom = int((sizes - 1).sum())
+    turns = np.arange(-MOST_TURNS, MOST_TURNS + 1)
+    if freedom < 1:
+        return np.full(len(turns), np.nan)
+    # Values of a group are drawn without replacement: of n, as many as there are rows.
+    unbiased = (1.0 if n_levels is None else (n_levels - 1) / n_levels) / freedom
+    means = np.stack([np.bincount(group, weights=column) for column in codes[rows].T], axis=1) / sizes[:, None]
+    centred = codes[rows] - means[group]
+    values, axes = np.linalg.eigh(unbiased * centred.T @ centred)
+    plane = centred @ axes[:, -2:]
+    used = values[-2:] > ROUNDING * max(values[-1], float(codes.var(axis=0).max()), 1e-300)
+    plane = np.where(used, plane / np.sqrt(2 * np.where(used, values[-2:], 1.0)), 0.0)
+    point = plane[:, 0] + 1j * plane[:, 1]
+    back = np.exp(-1j * np.outer(turns, angle[rows])) @ point * unbiased
+    return np.minimum(np.abs(back) ** 2, 1.0)

@@ -39,6 +39,7 @@ from unbraid.metrics.geometry.flatness import (
     flatness as flatness,
     linearity as linearity,
 )
+from unbraid.metrics.geometry.d_lsbd import d_lsbd as d_lsbd
 from unbraid.metrics.prediction.dependent import Dependent as Dependent, dependent as dependent
 from unbraid.metrics.identification.udr import UDR as UDR, udr as udr
 from unbraid.metrics.prediction.dci_es import (

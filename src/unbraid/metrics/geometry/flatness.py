@@ -92,8 +92,8 @@ def linearity(
 
     With :math:`\lambda` the eigenvalues of the covariance of a traversal and :math:`s` the variances of its L codes,
     the linear ratio is :math:`\lambda_{\max} / \sum \lambda`, the axis ratio :math:`s_{\max} / \sum s`, both rescaled
-    so that 1/L is 0, and the axis alignment the second over the first. Each is averaged over traversals; the score is the
-    geometric mean over factors.
+    so that 1/L is 0, and the axis alignment the second over the first. Each is averaged over traversals; the score
+    is the geometric mean over factors.
 
     Args:
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.

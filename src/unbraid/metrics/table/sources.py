@@ -33,7 +33,7 @@ from unbraid.evidence.linear import (
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
-from unbraid.evidence.traversals import PairOptions, TraversalOptions, pair_correlations, traversals
+from unbraid.evidence.traversals import PairOptions, TraversalOptions, circle_fit, pair_correlations, traversals
 from unbraid.metrics.table.metric import InputSize, Source
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
 from unbraid.probes.trees import (
@@ -333,4 +333,13 @@ TRAVERSALS = Source(
     n_nulls=5,
     seconds=(0.1, 0.45),
     memory=_copies(6),
+)
+CIRCLES = Source(
+    name="circle_fit",
+    gather=circle_fit,
+    options=PairOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.1, 0.45),
+    memory=_copies(5),
 )
