@@ -30,6 +30,7 @@ from unbraid.metrics.prediction.dci import (
     informativeness as informativeness,
 )
 from unbraid.metrics.identification.mcc import mcc as mcc
+from unbraid.metrics.identification.t_mex import t_mex as t_mex
 from unbraid.metrics.prediction.r2 import r2 as r2
 from unbraid.metrics.geometry.orthogonality import iwo as iwo, iwr as iwr, orthogonality as orthogonality
 from unbraid.metrics.geometry.flatness import (

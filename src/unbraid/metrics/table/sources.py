@@ -6,6 +6,7 @@ from typing import Any
 
 from unbraid.evidence.association import CorrelationOptions, NoOptions, code_covariance, correlations, predictability
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
+from unbraid.evidence.exclusivity import ExclusivityOptions, exclusivity
 from unbraid.evidence.information import (
     InformationOptions,
     code_information,
@@ -342,4 +343,14 @@ CIRCLES = Source(
     n_nulls=5,
     seconds=(0.1, 0.45),
     memory=_copies(5),
+)
+EXCLUSIVITY = Source(
+    name="exclusivity",
+    gather=exclusivity,
+    options=ExclusivityOptions,
+    n_replicates=5,
+    n_nulls=3,
+    max_replicate_rows=5_000,
+    seconds=(0.5, 2.0),
+    memory=_copies(20),
 )
