@@ -49,6 +49,7 @@ WORLD = entangled_world()
 QUICK: dict[str, dict[str, Any]] = {
     "dci_es": {"ladder": MLPLadder(widths=(8,), n_steps=200), "sage": SageOptions(n_background=16, max_rows=1024)},
     "dependent": {"n_trees": 8, "max_rows": 600},
+    "unibound": {"n_trees": 5, "max_rows": 2000},
 }
 
 

@@ -18,6 +18,7 @@ from unbraid.metrics.information.gaps import (
     modularity as modularity,
 )
 from unbraid.metrics.information.infomec import InfoMEC as InfoMEC, infomec as infomec
+from unbraid.metrics.information.unibound import unibound as unibound
 from unbraid.metrics.prediction.sap import sap as sap
 from unbraid.metrics.prediction.explicitness import explicitness as explicitness
 from unbraid.metrics.prediction.dci import (

@@ -22,6 +22,7 @@ from unbraid.evidence.interventions import (
     group_differences,
     group_variances,
 )
+from unbraid.evidence.joint_information import JointOptions, joint_information
 from unbraid.evidence.linear import (
     ClassifierOptions,
     LinearOptions,
@@ -353,4 +354,16 @@ EXCLUSIVITY = Source(
     max_replicate_rows=5_000,
     seconds=(0.5, 2.0),
     memory=_copies(20),
+)
+JOINT_INFORMATION = Source(
+    name="joint_information",
+    gather=joint_information,
+    options=JointOptions,
+    n_replicates=5,
+    n_nulls=3,
+    max_replicate_rows=2_000,
+    max_null_rows=FEW_ROWS,
+    seconds=(10.0, 15.0),
+    memory=lambda size, options: _tree_bytes(size.of_rows(options.max_rows), options.n_trees, options.min_leaf),
+    uses_workers=True,
 )
