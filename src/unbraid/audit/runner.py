@@ -131,7 +131,7 @@ def _check_sizes(n_seeds: int, n_rows: int, seed: int) -> None:
 def _check_runs(group: CandidateGroup, seed: int, n_rows: int) -> None:
     """Raise if a metric of the user's own cannot score the plainest case: then there is nothing to audit."""
     codes, factors = CASES[IDENTITY].build(seed=seed, n_rows=n_rows)
-    for name, outcome in group.measure(codes, factors, seed).items():
+    for name, outcome in group.measure(codes, factors, None, seed).items():
         if isinstance(outcome, str):
             raise ValueError(f"metric {name!r} has no score for separated factors: {outcome}")
 
@@ -145,7 +145,7 @@ def _measure(
     def score(task: tuple[CandidateGroup, Case, int]) -> None:
         group, case, seed = task
         codes, factors = case.build(seed=seed, n_rows=n_rows)
-        for name, outcome in group.measure(codes, factors, seed).items():
+        for name, outcome in group.measure(codes, factors, case.structure.kinds, seed).items():
             found[name, case.name, seed] = outcome
         bar.advance()
 

@@ -185,10 +185,12 @@ class FactorTraversals:
 
         In steps; along a circle the shorter way round; between categories 1.
         """
-        steps = np.abs(values[:, :, None] - values[:, None, :])
+        steps: IntArray = np.abs(values[:, :, None] - values[:, None, :])
         if not self.is_ordered:
-            return np.minimum(steps, 1)
-        return np.minimum(steps, self.n_levels - steps) if self.is_circular else steps
+            steps = np.minimum(steps, 1)
+        elif self.is_circular:
+            steps = np.minimum(steps, self.n_levels - steps)
+        return steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -335,4 +337,5 @@ def _turned_back(
     plane = np.where(used, plane / np.sqrt(2 * np.where(used, values[-2:], 1.0)), 0.0)
     point = plane[:, 0] + 1j * plane[:, 1]
     back = np.exp(-1j * np.outer(turns, angle[rows])) @ point * unbiased
-    return np.minimum(np.abs(back) ** 2, 1.0)
+    squared: FloatArray = np.minimum(np.abs(back) ** 2, 1.0)
+    return squared

@@ -235,8 +235,8 @@ def _seconds(plan: Plan, one: Measurement) -> float:
         times = 1 + study.scores.intervals * source.n_replicates / 2 + study.scores.nulls * source.n_nulls
         return _at(source.seconds, one.n_rows) * times / sharing
     n_train = one.train if one.train > 1 else one.train * study.rows
-    n_parts = len(check_task(one.name).parts) or N_FACTORS
-    return n_parts * _at(TASK_SECONDS[one.predictor], n_train)
+    n_parts = len(check_task(one.task).parts) or N_FACTORS
+    return (1 if one.split == "rows" else 2) * n_parts * _at(TASK_SECONDS[one.predictor], n_train)
 
 
 def _at(measured: tuple[float, float], n_rows: float) -> float:

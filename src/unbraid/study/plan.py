@@ -15,6 +15,7 @@ import pandas as pd
 from msgspec import to_builtins
 
 from unbraid._version import __version__
+from unbraid.downstream import HELD_OUT, SplitKind
 from unbraid.panel.plan import metric_options
 from unbraid.study.spec import RENAMED, Family, Study
 from unbraid.study.table import AGREEMENT, MODEL, SCORE, TASK
@@ -117,6 +118,16 @@ class Measurement:
     predictor: str = ""
     train: float = 0.0
     only: tuple[str, ...] = ()
+
+    @property
+    def task(self) -> str:
+        """Name of the task, without the split that it is solved on."""
+        return self.name.removesuffix(HELD_OUT)
+
+    @property
+    def split(self) -> SplitKind:
+        """The split that a task is solved on."""
+        return "combinations" if self.name.endswith(HELD_OUT) else "rows"
 
     def on(self, model: Model) -> str:
         """Return the key of this measurement on a model."""
@@ -261,11 +272,12 @@ def _tasks(study: Study) -> Iterator[Measurement]:
         for name in group.tasks:
             for predictor in group.predictors:
                 for size in group.train:
-                    how = [name, predictor, size, study.seed, __version__]
+                    full = name if group.split == "rows" else name + HELD_OUT
+                    how = [full, predictor, size, study.seed, __version__]
                     yield Measurement(
                         key=content_key(TASK, how),
                         kind=TASK,
-                        name=name,
+                        name=full,
                         predictor=predictor,
                         train=float(size),
                         only=group.only,

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from unbraid._base.arrays import BoolArray
 from unbraid._base.text import quoted
 from unbraid.evidence.information import Binning
 from unbraid.evidence.traversals import CircleFit, PairOptions, circle_fit
@@ -65,7 +66,7 @@ def d_lsbd(
 
 def d_lsbd_score(circles: CircleFit) -> Score:
     """D_LSBD of the codes turned back."""
-    known = np.isfinite(circles.coefficient).all(axis=1)
+    known: BoolArray = np.asarray(np.isfinite(circles.coefficient).all(axis=1))
     per_factor = np.full(len(known), np.nan)
     per_factor[known] = 1 - circles.coefficient[known].max(axis=1)
     # Of n values, several numbers of turns look alike: the fewest are reported.

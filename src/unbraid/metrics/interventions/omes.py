@@ -112,7 +112,8 @@ def _pooled(scores: FloatArray, moved: FloatArray, pooling: Pooling) -> FloatArr
         best: FloatArray = (scores * moved).max(axis=0)
         return best
     total = moved.sum(axis=0)
-    return np.divide((scores * moved**2).sum(axis=0), total, out=np.zeros_like(total), where=total > 0)
+    mean: FloatArray = np.divide((scores * moved**2).sum(axis=0), total, out=np.zeros_like(total), where=total > 0)
+    return mean
 
 
 FEW_PAIRS = (

@@ -114,6 +114,7 @@ def _ladder_bytes(size: InputSize, options: LossCapacityOptions) -> float:
 
 
 LIGHT_TREES = 10
+LIGHT_JOINT_TREES = 5
 LIGHT_RUNGS, LIGHT_STEPS, LIGHT_SAGE_ROWS = 4, 300, 512
 MANY_ROWS, FEW_ROWS = 20_000, 1_000
 
@@ -361,6 +362,9 @@ JOINT_INFORMATION = Source(
     options=JointOptions,
     n_replicates=5,
     n_nulls=3,
+    lighten=lambda options: replace(
+        options, n_trees=min(options.n_trees, LIGHT_JOINT_TREES), max_rows=min(options.max_rows, FEW_ROWS)
+    ),
     max_replicate_rows=2_000,
     max_null_rows=FEW_ROWS,
     seconds=(10.0, 15.0),
