@@ -1,5 +1,6 @@
 """``unbraid audit``."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,7 @@ def audit(
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     report: Path | None = None,
     markdown: Path | None = None,
+    keep: Annotated[bool, Parameter(negative=())] = False,
     show_cases: Annotated[bool, Parameter(name="--list", negative=())] = False,
 ) -> None:
     """Test metrics on representations with known properties: which metric fails in which case?
@@ -86,6 +88,8 @@ def audit(
         Write a self-contained HTML page.
     markdown
         Write the tables as Markdown; in a file that has the marks of an earlier run, between the marks.
+    keep
+        Keep the cells of other metrics and cases that the tables of an earlier run have.
     show_cases
         List the cases and stop.
     """
@@ -100,6 +104,8 @@ def audit(
         )
         return
     check_outputs((), json, report=report, markdown=markdown)
+    if keep and (markdown is None or not markdown.exists()):
+        raise ValueError("keep must be given with markdown, a file that has the tables of an earlier run.")
     if markdown is not None:
         insert_tables(markdown, "")  # says now, and not after minutes of work, if there is no place for them
     name = function = None
@@ -124,7 +130,7 @@ def audit(
             n_jobs=jobs,
             progress=bar_or_lines(),
         )
-    _write(found, json, report, markdown)
+    _write(found, json, report, markdown, keep=keep)
 
 
 def _bounds(text: str) -> tuple[float, float]:
@@ -135,7 +141,7 @@ def _bounds(text: str) -> tuple[float, float]:
     return low, high
 
 
-def _write(found: Audit, json: str | None, report: Path | None, markdown: Path | None) -> None:
+def _write(found: Audit, json: str | None, report: Path | None, markdown: Path | None, *, keep: bool) -> None:
     if json == "-":
         print(found.to_json())
     elif len(found.candidates) <= FEW:
@@ -143,7 +149,8 @@ def _write(found: Audit, json: str | None, report: Path | None, markdown: Path |
             print_findings(found, candidate.name)
     else:
         print_summary(found)
-    outputs = ((report, found.to_html), (markdown, found.to_markdown), (json_file(json), found.to_json))
+    to_markdown = partial(found.to_markdown, keep=keep)
+    outputs = ((report, found.to_html), (markdown, to_markdown), (json_file(json), found.to_json))
     for path, write in outputs:
         if path is not None:
             write(path)
