@@ -66,6 +66,7 @@ from unbraid.metrics.information.bottleneck import (
     information_minimality as information_minimality,
     information_sufficiency as information_sufficiency,
 )
+from unbraid.metrics.information.posteriors import SEPIN as SEPIN, rmig as rmig, sepin as sepin
 
 # isort: on
 from unbraid.metrics.table.catalogue import METRICS as METRICS
