@@ -66,6 +66,10 @@ from unbraid.metrics.information.bottleneck import (
     information_minimality as information_minimality,
     information_sufficiency as information_sufficiency,
 )
+from unbraid.metrics.geometry.controllability import (
+    Controllability as Controllability,
+    controllability as controllability,
+)
 from unbraid.metrics.information.posteriors import SEPIN as SEPIN, rmig as rmig, sepin as sepin
 
 # isort: on
