@@ -12,11 +12,11 @@ from unbraid.audit.reliability import _of_the_run, _row
 SMALL = {"n_steps": 4, "n_draws": 3, "n_reseeds": 3, "n_rows": 400, "n_jobs": 1, "progress": False}
 
 
-def test_counts_have_no_noise_and_votes_have():
-    found = reliability("mig,r2,z_diff,d_lsbd", **SMALL)
-    assert list(found.index) == ["z_diff", "mig", "r2", "d_lsbd"]
+def test_counts_have_no_noise_and_drawn_rows_have():
+    found = reliability("mig,r2,flatness,d_lsbd", **SMALL)
+    assert list(found.index) == ["mig", "r2", "flatness", "d_lsbd"]
     assert found.reseed["mig"] == 0.0
-    assert found.reseed["z_diff"] > 0
+    assert found.reseed["flatness"] > 0
     assert (found.redraw > 0).all()
     assert found.along_run[["mig", "r2", "d_lsbd"]].tolist() == [1.0, 1.0, 1.0]
     assert (found.told_apart[["mig", "r2"]] > 0.6).all()

@@ -393,9 +393,9 @@ def resolve_cases(patterns: str | Iterable[str]) -> list[Case]:
     return [case for name, case in CASES.items() if name in chosen]
 
 
-def with_references(cases: Iterable[Case]) -> list[Case]:
-    """Add the baselines of ``cases``, and the cases that set the scale of a score."""
-    needed = {IDENTITY, NOISE, MIXED, WHEELS, WHEELS_NOISE}
+def with_references(cases: Iterable[Case], *, of_angles: bool = False) -> list[Case]:
+    """Add the baselines of ``cases``, and the cases that set the scale of a score, or of one for circular factors."""
+    needed = {IDENTITY, NOISE, MIXED} | ({WHEELS, WHEELS_NOISE} if of_angles else set())
     for case in cases:
         needed |= {case.name, case.baseline, CASES[case.baseline].baseline}
     return [case for name, case in CASES.items() if name in needed]

@@ -100,7 +100,7 @@ def _of_the_run(structure: FactorStructure, share: float, seed: int, n_rows: int
     rng = np.random.default_rng([seed, 17])
     factors = structure.draw(rng, n_rows)
     codes = encoders.wheels(factors, rng) if structure is CIRCULAR else encoders.identity(factors, rng)
-    mix = np.random.default_rng(3).normal(size=(codes.shape[1], codes.shape[1])) / np.sqrt(codes.shape[1])
+    mix = np.full((codes.shape[1], codes.shape[1]), 1 / codes.shape[1])  # on the way to the factors nothing cancels
     noise = rng.standard_normal(codes.shape)
     return share * codes + (1 - share) * (codes @ mix + noise), factors
 

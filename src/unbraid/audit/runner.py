@@ -88,7 +88,8 @@ def run(
         "min_factors": min_factors,
     }
     groups = _groups(metric, claims)
-    chosen = with_references(resolve_cases(cases))
+    of_angles = any(candidate.factor_kind is not None for group in groups for candidate in group.candidates)
+    chosen = with_references(resolve_cases(cases), of_angles=of_angles)
     _check_sizes(n_seeds, n_rows, seed)
     workers = Workers(n_jobs)
     if callable(metric):

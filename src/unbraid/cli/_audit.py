@@ -10,6 +10,7 @@ from unbraid._base.progress import bar_or_lines
 from unbraid._base.text import printable
 from unbraid._base.user_code import kept_apart
 from unbraid.audit import CASES, Audit, load_plugin, run
+from unbraid.audit import reliability as measure_reliability
 from unbraid.audit.result import insert_tables
 from unbraid.cli._io import check_outputs, json_file, say
 from unbraid.cli._table import print_rows
@@ -36,6 +37,7 @@ def audit(
     markdown: Path | None = None,
     keep: Annotated[bool, Parameter(negative=())] = False,
     show_cases: Annotated[bool, Parameter(name="--list", negative=())] = False,
+    reliability: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
     """Test metrics on representations with known properties: which metric fails in which case?
 
@@ -52,6 +54,8 @@ def audit(
         unbraid audit --plugin my_metric.py:score --measures modularity
 
         unbraid audit --metric dci_forest --cases 'correlated/*,independent/mixed'
+
+        unbraid audit --reliability --metric mig,r2
 
     Parameters
     ----------
@@ -92,6 +96,10 @@ def audit(
         Keep the cells of other metrics and cases that the tables of an earlier run have.
     show_cases
         List the cases and stop.
+    reliability
+        In place of the cases, measure the noise of each metric on fixed codes and on other draws of the rows, and
+        whether the metric follows codes that get better along a training run. Deviations are in spans: the distance
+        between the scores of separated factors and of noise.
     """
     if show_cases:
         print_rows(
@@ -102,6 +110,9 @@ def audit(
             ],
             wrap=("what it is", "compared with"),
         )
+        return
+    if reliability:
+        _print_reliability("default" if metric is None else metric, rows, seed, jobs)
         return
     check_outputs((), json, report=report, markdown=markdown)
     if keep and (markdown is None or not markdown.exists()):
@@ -131,6 +142,14 @@ def audit(
             progress=bar_or_lines(),
         )
     _write(found, json, report, markdown, keep=keep)
+
+
+def _print_reliability(metric: str, rows: int, seed: int, jobs: int | None) -> None:
+    found = measure_reliability(metric, n_rows=rows, seed=seed, n_jobs=jobs, progress=bar_or_lines())
+    print_rows(
+        ["metric", "span", "reseed", "redraw", "along the run", "steps told apart"],
+        [[name, *(_value(value) for value in row)] for name, *row in found.itertuples()],
+    )
 
 
 def _bounds(text: str) -> tuple[float, float]:
