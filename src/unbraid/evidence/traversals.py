@@ -17,6 +17,8 @@ from unbraid.representation.representation import Representation
 ENOUGH_TRAVERSALS = 20
 #: Fewest values of a traversal, of a factor that has as many.
 FEWEST_VALUES = 3
+#: Share of the variance of a code below which what is left of it is taken to be rounding error.
+ROUNDING = 1e-12
 ADVICE = "use a full grid of factors, more rows or fewer bins"
 
 
@@ -116,11 +118,13 @@ def _correlated_pairs(codes: FloatArray, group: IntArray, value: IntArray) -> tu
     n_pairs = int(partners.sum())
     if not n_pairs:
         return np.full(codes.shape[1], np.nan), 0
+    least = ROUNDING * codes.var(axis=0)
     mean = partners @ codes / n_pairs
     codes = codes - mean
     variance = partners @ codes**2 / n_pairs
     products = _sums(codes, group) - _sums(codes, cell)
-    ratio = np.divide(products / n_pairs, variance, out=np.ones_like(variance), where=variance > 0)
+    # A code that is constant over all pairs is not moved: it correlates by 1.
+    ratio = np.divide(products / n_pairs, variance, out=np.ones_like(variance), where=variance > least)
     return np.clip(ratio, -1.0, 1.0), n_pairs
 
 
@@ -262,8 +266,6 @@ def _rows_of_traversals(
         yield first[starts[some][:, None] + np.arange(n_values)]
 
 
-#: Share of the variance of the codes below which a direction is taken to be rounding error.
-ROUNDING = 1e-12
 #: Turns of the codes for one turn of the factor that are tried, in either sense.
 MOST_TURNS = 10
 

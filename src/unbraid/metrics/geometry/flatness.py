@@ -13,7 +13,7 @@ from unbraid.evidence.information import Binning
 from unbraid.evidence.traversals import FactorTraversals, TraversalOptions, Traversals, traversals
 from unbraid.metrics.table.metric import Invariance, KnownFailure, Metric, Property, dead_code_notes, not_one_number
 from unbraid.metrics.table.sources import TRAVERSALS
-from unbraid.metrics.table.weaknesses import OUTLIERS
+from unbraid.metrics.table.weaknesses import OUTLIERS, UNLABELLED_VARY
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -341,8 +341,20 @@ FEW_VALUES = KnownFailure(
     cases=("*/noise_*", "*/nuisance_mixed", "few_rows/*"),
     sentence="A path through few points of noise is not long, so that noise scores far above 0.",
 )
+TWO_VALUES = KnownFailure(
+    cases=("sparse/*", "hierarchical*/*"),
+    sentence="The values of a factor of two values are all equally far apart.",
+)
 ADDS_NOISE = KnownFailure(
-    cases=("*/noise_code", "*/many_noise_codes", "*/nuisance_code", "*/jitter", "continuous/*", "*cosines*"),
+    cases=(
+        "sparse/sparse_codes",
+        "*/noise_code",
+        "*/many_noise_codes",
+        "*/nuisance_code",
+        "*/jitter",
+        "continuous/*",
+        "*cosines*",
+    ),
     sentence="Codes of noise, and other factors that vary within a bin, move along every traversal.",
 )
 SCALE_DECIDES = KnownFailure(
@@ -352,7 +364,7 @@ SCALE_DECIDES = KnownFailure(
 GROUPED = "rows that agree in all factors but one are rarer, and have other values of the factor."
 ONLY_PERMUTED = frozenset({Invariance.PERMUTATION})
 TURNED = frozenset({Invariance.PERMUTATION, Invariance.ROTATION})
-FAILURES = (NO_TRAVERSALS, FEW_VALUES, ADDS_NOISE, SCALE_DECIDES, OUTLIERS)
+FAILURES = (NO_TRAVERSALS, FEW_VALUES, ADDS_NOISE, SCALE_DECIDES, UNLABELLED_VARY, OUTLIERS)
 
 ROWS = (
     Metric(
@@ -413,7 +425,7 @@ ROWS = (
         invariant_to=TURNED,
         summary="Are codes the farther apart, the farther apart the values of a factor are?",
         misled_by_dependence=GROUPED,
-        known_failures=FAILURES,
+        known_failures=(TWO_VALUES, *FAILURES),
         **SHARED,
     ),
     Metric(
@@ -426,7 +438,7 @@ ROWS = (
         invariant_to=TURNED,
         summary="Are codes as far apart as the values of a factor?",
         misled_by_dependence=GROUPED,
-        known_failures=FAILURES,
+        known_failures=(TWO_VALUES, *FAILURES),
         **SHARED,
     ),
     Metric(
@@ -438,7 +450,7 @@ ROWS = (
         invariant_to=TURNED,
         summary="Is the nearer of two values of a factor the nearer one in the codes?",
         misled_by_dependence=GROUPED,
-        known_failures=FAILURES,
+        known_failures=(TWO_VALUES, *FAILURES),
         **SHARED,
     ),
 )
