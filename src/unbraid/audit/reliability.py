@@ -15,7 +15,17 @@ from unbraid._base.progress import Show, track
 from unbraid._base.workers import Workers
 from unbraid.audit import encoders
 from unbraid.audit.candidate import CandidateGroup, Outcome, from_catalogue
-from unbraid.audit.cases import CASES, CIRCULAR, IDENTITY, INDEPENDENT, NOISE, WHEELS, WHEELS_NOISE, FactorStructure
+from unbraid.audit.cases import (
+    CASES,
+    CIRCULAR,
+    IDENTITY,
+    INDEPENDENT,
+    MIXED,
+    NOISE,
+    WHEELS,
+    WHEELS_NOISE,
+    FactorStructure,
+)
 
 #: Steps of the training run, draws of each, and times that the same codes are scored.
 N_STEPS, N_DRAWS, N_RESEEDS = 6, 4, 6
@@ -36,7 +46,8 @@ def reliability(
     """Measure the noise of scores on fixed codes, and whether they follow codes that get better.
 
     The codes of the run go from mixed factors under noise to the factors themselves, in equal steps. Noise is given in
-    spans: the distance of the score of separated factors from that of noise.
+    spans: the distance of the score of separated factors from that of noise, or from that of mixed codes for a score
+    without labels.
 
     Args:
         metrics: Names, families, ``"default"`` or ``"all"``.
@@ -70,7 +81,8 @@ def reliability(
         circular = group.candidates[0].factor_kind is not None
         structure = CIRCULAR if circular else INDEPENDENT
         if kind == "ends":
-            name = ((WHEELS, WHEELS_NOISE) if circular else (IDENTITY, NOISE))[step]
+            bad = MIXED if group.candidates[0].label_free else NOISE
+            name = ((WHEELS, WHEELS_NOISE) if circular else (IDENTITY, bad))[step]
             codes, factors = CASES[name].build(seed=seed + draw, n_rows=n_rows)
         else:
             codes, factors = _of_the_run(structure, step / (n_steps - 1), seed + draw, n_rows)
