@@ -106,7 +106,7 @@ def sepin(codes: Any, *, code_variances: Any, n_samples: int = 2000, rng: np.ran
     separate = np.maximum(found.together - found.others, 0.0)
     shared = np.maximum(found.alone + found.others - found.together, 0.0)
     evidence = {"information_with_data": found.alone, "information_of_others": found.others}
-    notes = ()
+    notes: tuple[str, ...] = ()
     if found.together > NEAR_CEILING * found.ceiling:
         notes = (
             f"All codes together have {found.together:.2f} nats about the data, near the {found.ceiling:.2f} that so "
