@@ -236,7 +236,7 @@ def _seconds(plan: Plan, one: Measurement) -> float:
         return _at(source.seconds, one.n_rows) * times / sharing
     n_train = one.train if one.train > 1 else one.train * study.rows
     n_parts = len(check_task(one.task).parts) or N_FACTORS
-    return (1 if one.split == "rows" else 2) * n_parts * _at(TASK_SECONDS[one.predictor], n_train)
+    return n_parts * _at(TASK_SECONDS[one.predictor], n_train)
 
 
 def _at(measured: tuple[float, float], n_rows: float) -> float:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pandas as pd
 from msgspec import to_builtins
 
 from unbraid._version import __version__
-from unbraid.downstream import HELD_OUT, SplitKind
+from unbraid.downstream import GAP, HELD_OUT, SplitKind
 from unbraid.panel.plan import metric_options
 from unbraid.study.spec import RENAMED, Family, Study
 from unbraid.study.table import AGREEMENT, MODEL, SCORE, TASK
@@ -122,12 +123,12 @@ class Measurement:
     @property
     def task(self) -> str:
         """Name of the task, without the split that it is solved on."""
-        return self.name.removesuffix(HELD_OUT)
+        return self.name.removesuffix(HELD_OUT).removesuffix(GAP)
 
     @property
     def split(self) -> SplitKind:
         """The split that a task is solved on."""
-        return "combinations" if self.name.endswith(HELD_OUT) else "rows"
+        return "combinations" if self.name.endswith((HELD_OUT, GAP)) else "rows"
 
     def on(self, model: Model) -> str:
         """Return the key of this measurement on a model."""
@@ -269,19 +270,17 @@ def _scores(study: Study) -> Iterator[Measurement]:
 
 def _tasks(study: Study) -> Iterator[Measurement]:
     for group in study.tasks:
-        for name in group.tasks:
-            for predictor in group.predictors:
-                for size in group.train:
-                    full = name if group.split == "rows" else name + HELD_OUT
-                    how = [full, predictor, size, study.seed, __version__]
-                    yield Measurement(
-                        key=content_key(TASK, how),
-                        kind=TASK,
-                        name=full,
-                        predictor=predictor,
-                        train=float(size),
-                        only=group.only,
-                    )
+        ends = ("",) if group.split == "rows" else (HELD_OUT, GAP)
+        for name, predictor, size, end in product(group.tasks, group.predictors, group.train, ends):
+            how = [name + end, predictor, size, study.seed, __version__]
+            yield Measurement(
+                key=content_key(TASK, how),
+                kind=TASK,
+                name=name + end,
+                predictor=predictor,
+                train=float(size),
+                only=group.only,
+            )
 
 
 #: Columns of an index.

@@ -11,7 +11,7 @@ import numpy as np
 from unbraid._base.checks import CollapsedError
 from unbraid._version import __version__
 from unbraid.data import load_dataset
-from unbraid.downstream import GAP, HELD_OUT, Pictures, check_task, pictures_of, solve_all
+from unbraid.downstream import Pictures, check_task, pictures_of, solve_all
 from unbraid.metrics import METRICS
 from unbraid.panel.evaluation import evaluate
 from unbraid.representation.files import load
@@ -66,7 +66,7 @@ class MeasureJob:
         tasks = [one for one in self.measurements if one.kind == TASK]
         pictures = self._pictures([one.task for one in tasks])
         for alike in dict.fromkeys((one.train, one.predictor, one.split) for one in tasks):
-            wanted = {one.task: one for one in tasks if (one.train, one.predictor, one.split) == alike}
+            wanted = {one.name: one for one in tasks if (one.train, one.predictor, one.split) == alike}
             self.store.add_rows(list(self._solved(rep, wanted, pictures)))
 
     def _representation(self) -> Representation:
@@ -104,7 +104,7 @@ class MeasureJob:
         first = next(iter(wanted.values()))
         found = solve_all(
             rep,
-            tasks=list(wanted),
+            tasks=list(dict.fromkeys(one.task for one in wanted.values())),
             predictors=[first.predictor],
             train_sizes=[first.train if first.train <= 1 else int(first.train)],
             split=first.split,
@@ -115,11 +115,8 @@ class MeasureJob:
         for row in found.to_dict("records"):
             failure = Failure(FailureKind.FAILED, row["failure"]) if row["failure"] else NO_FAILURE
             measured = {str(name): _plain(value) for name, value in row.items()}
-            yield {
-                **self._row(wanted[row["name"].removesuffix(HELD_OUT).removesuffix(GAP)]),
-                **measured,
-                **failure.columns(),
-            }
+            if row["name"] in wanted:
+                yield {**self._row(wanted[row["name"]]), **measured, **failure.columns()}
 
     def _pictures(self, tasks: list[str]) -> Pictures | None:
         """Return the pictures, if a task needs them and the data set has them."""
