@@ -367,7 +367,7 @@ _ROWS = [
     *_variant(
         structures.SPARSE,
         SAME,
-        (encoders.sparse_codes, SAME),
+        (encoders.sparse_codes, Truth(explicitness=FREE)),
         (encoders.split_feature, Truth(compactness=FALL, explicitness=FREE, independence=FREE, rank=FREE)),
         NOISE_ONLY,
     ),
