@@ -28,7 +28,7 @@ from measure import keep, machine, options, parse
 from unbraid import evaluate
 from unbraid._base.progress import track
 from unbraid._base.workers import usable_cores
-from worlds import CALIBRATION
+from worlds import CALIBRATION, KINDS
 
 ROWS = (200, 2_000, 20_000)
 MANY_ROWS, MANY_SEED, FIRST_SEED = 100_000, 5, 1_000
@@ -43,7 +43,7 @@ Scores = dict[str, tuple[float | None, float | None, float | None, float | None]
 def score(world: str, n_rows: int, seed: int, metrics: str) -> Scores:
     """Return value, ends of the interval and plain estimate of every score of one draw."""
     codes, factors = CALIBRATION[world](n_rows, seed)
-    kinds = ["categorical"] * factors.shape[1] if factors.dtype.kind == "U" else None
+    kinds = ["categorical"] * factors.shape[1] if factors.dtype.kind == "U" else KINDS.get(world)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         report = evaluate(

@@ -45,9 +45,14 @@ SIZES = (10_000, 150_000)
 
 
 def run_metric(name, codes, factors):
-    getattr(ub.metrics, name)(codes) if METRICS_BY_FAMILY[name].min_factors == 0 else getattr(ub.metrics, name)(
-        codes, factors
-    )
+    metric, function = METRICS_BY_FAMILY[name], getattr(ub.metrics, name)
+    if metric.min_factors == 0:
+        function(codes)
+    elif metric.factor_kind is not None:
+        kinds = [str(metric.factor_kind), *[None] * (factors.shape[1] - 1)]
+        function(ub.Representation(codes, factors, kinds=kinds))
+    else:
+        function(codes, factors)
 
 
 def run_information(codes, factors):

@@ -4,8 +4,8 @@
     python benchmarks/scaling.py --only mig     # one metric, the others in the file kept
     python benchmarks/scaling.py --limit 120    # go on to sizes that should take up to 120 s
 
-A size whose time, extrapolated from the sizes before it, passes the limit is left out and marked so; a size that the
-metric refuses is left out.
+A size whose time, extrapolated from the sizes before it, passes the limit is left out and marked so, and so is one that
+a metric refuses: rows of fifty factors never agree in forty-nine of them.
 """
 
 import json
@@ -45,10 +45,19 @@ def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float, 
                 break
         try:
             found = measure(work, many_factors, shape, here=here)
-        except ValueError:  # a size that the definition does not cover: no two rows agree in all factors but one
-            continue
+        except (ValueError, RuntimeError):
+            points.append({"size": shape[POSITION[axis]], "refused": 1.0})
+            break
         points.append({"size": shape[POSITION[axis]], "seconds": found.seconds, "peak_mib": found.peak_mib})
     return points
+
+
+def cell(point: dict[str, float]) -> str:
+    """Return one size in words."""
+    size = f"{int(point['size']):,}"
+    if "seconds" in point:
+        return f"{size}: {point['seconds']:.2f} s {point['peak_mib']:.0f} MiB"
+    return f"{size}: refused" if "refused" in point else f"{size}: not run, about {point['expected_seconds']:.0f} s"
 
 
 def exponent(points: list[dict[str, float]], key: str) -> float:
@@ -73,12 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for axis, shapes in axes.items():
             points = along(partial(run_metric, name), axis, shapes, given.limit, given.tiny)
             rows[axis] = {"points": points, "exponent": exponent(points, "seconds")}
-            cells = "  ".join(
-                f"{int(p['size']):,}: {p['seconds']:.2f} s {p['peak_mib']:.0f} MiB"
-                if "seconds" in p
-                else f"{int(p['size']):,}: not run, about {p['expected_seconds']:.0f} s"
-                for p in points
-            )
+            cells = "  ".join(map(cell, points))
             print(f"{name:26s}{axis:9s}{cells}  exponent {rows[axis]['exponent']:.2f}", flush=True)
         results[name] = rows
     if not given.only or "information" in given.only:

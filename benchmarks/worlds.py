@@ -78,6 +78,17 @@ def wide(n_samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([codes, noise]), factors
 
 
+def circular(n_samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Angles of 8 and 12 steps, and a factor of 4 values; circles with noise, one flattened, and a mixed code."""
+    rng = np.random.default_rng(seed)
+    factors = np.stack([rng.integers(0, size, n_samples) for size in (8, 12, 4)], axis=1)
+    first, second = 2 * np.pi * factors[:, 0] / 8, 2 * np.pi * factors[:, 1] / 12
+    codes = [np.cos(first), np.sin(first), np.cos(second), 0.3 * np.sin(second), factors[:, 2] + np.cos(first)]
+    return np.stack(codes, axis=1) + 0.2 * rng.normal(size=(n_samples, 5)), factors
+
+
+#: Kinds of factors that worlds declare.
+KINDS = {"circular": ["circular:8", "circular:12", None]}
 #: Worlds whose scores of few rows are held against their scores of many.
 CALIBRATION = {
     "ordinal": ordinal,
@@ -86,4 +97,5 @@ CALIBRATION = {
     "dependent": dependent,
     "weak": weak,
     "wide": wide,
+    "circular": circular,
 }

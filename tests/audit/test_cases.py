@@ -48,7 +48,7 @@ def test_the_grid_has_four_structures_by_ten_encoders():
 def test_every_case_can_be_scored_and_says_what_it_is(name):
     case = CASES[name]
     codes, factors = build(name)
-    rep = Representation(codes, factors)
+    rep = Representation(codes, factors, kinds=case.structure.kinds)
     assert rep.n_samples == (100 if name.startswith("few_rows/") else N)
     assert rep.n_factors == (1 if name.startswith("one_labelled/") else 3)
     assert case.baseline in CASES
@@ -180,6 +180,8 @@ def test_patterns_choose_cases_and_bring_what_they_are_compared_with():
     assert {"copied/identity", "copied_shuffled/identity", "independent/identity"} <= set(names)
     assert {"independent/noise_normal", "independent/mixed"} <= set(names)
     assert len(names) == 8
+    angles = {case.name for case in with_references(chosen, of_angles=True)}
+    assert angles - set(names) == {"circular/wheels", "circular/noise_normal"}
     assert len(resolve_cases("all")) == len(CASES)
     with pytest.raises(ValueError, match="Unknown case 'copied/mixt'; did you mean 'copied/mixed'"):
         resolve_cases(["copied/mixt"])

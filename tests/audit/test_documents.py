@@ -1,6 +1,7 @@
 """The audit as Markdown and as a page, and the tables that the documentation shows."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from helpers import wrong_metrics as plugins
 from unbraid import METRICS, audit
 from unbraid.audit import CASES, CaseVerdict
-from unbraid.audit.result import BEGIN, END, cell
+from unbraid.audit.result import BEGIN, END, cell, read_cells, with_earlier
 from unbraid.report import render_audit
 from unbraid.report.audit import did, heading, lede
 
@@ -90,6 +91,21 @@ def test_tables_go_between_the_marks_and_nowhere_else(small, tmp_path):
     with pytest.raises(ValueError, match="has no lines"):
         small.to_markdown(other)
     assert other.read_text(encoding="utf-8") == "my notes"
+
+
+def test_cells_of_earlier_runs_are_kept_where_asked(small, tmp_path):
+    page = tmp_path / "page.md"
+    known = {(name, case): small["mig", "correlated/identity"] for name in ("mig", "sap") for case in CASES}
+    whole = with_earlier(small, {key: replace(one, metric=key[0], case=key[1]) for key, one in known.items()})
+    assert [one.name for one in whole.candidates] == ["mig", "sap"]
+    whole.to_markdown(page)
+    read = read_cells(page.read_text(encoding="utf-8"))
+    assert set(read) == set(known)
+    assert cell(read["sap", "few_rows/identity"]) == cell(small["mig", "correlated/identity"])
+    assert cell(read["mig", "independent/duplicated"]) == cell(small["mig", "independent/duplicated"])
+    again = small.to_markdown(page, keep=True)
+    assert f"{2 * len(CASES) - len(small.cases)} cells are kept from earlier runs" in again
+    assert read_cells(page.read_text(encoding="utf-8")).keys() == read.keys()
 
 
 def test_cells_show_what_should_be_and_what_is(small):

@@ -136,3 +136,19 @@ def test_a_page_without_marks_is_refused_before_the_work(capsys, tmp_path):
     assert (code, out) == (2, "")
     assert "to write between" in err
     assert notes.read_text() == "mine"
+
+
+def test_reliability_is_a_table_of_noise_and_of_the_run(capsys):
+    options = ("--reliability", "--metric", "mig", "--rows", "300", "--jobs", "1")
+    code, out, _ = run_cli(capsys, "audit", *options)
+    assert code == 0
+    head, row = out.splitlines()[:2]
+    assert head.split()[:4] == ["metric", "span", "reseed", "redraw"]
+    assert row.split()[0] == "mig"
+    assert float(row.split()[2]) == 0.0
+
+
+def test_keep_wants_a_page_of_an_earlier_run(capsys, tmp_path):
+    code, _, err = run_cli(capsys, "audit", "--metric", "mig", "--keep", "--markdown", str(tmp_path / "new.md"), *QUICK)
+    assert code == 2
+    assert "keep must be given with markdown" in err

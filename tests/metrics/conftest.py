@@ -5,7 +5,18 @@ from pathlib import Path
 import pytest
 
 #: Families and kinds of evidence.
-SLOW = ("boosting", "cross_prediction", "dci_boosting", "dci_es", "dci_forest", "dependent", "forest", "loss_capacity")
+SLOW = (
+    "boosting",
+    "cross_prediction",
+    "dci_boosting",
+    "dci_es",
+    "dci_forest",
+    "dependent",
+    "forest",
+    "joint_information",
+    "loss_capacity",
+    "unibound",
+)
 
 
 @pytest.hookimpl(tryfirst=True)

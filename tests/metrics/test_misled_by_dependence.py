@@ -12,7 +12,7 @@ import unbraid.metrics
 from unbraid import METRICS
 from unbraid.data import cosine_dependence
 
-SCORED = [name for name, metric in METRICS.items() if metric.family != "dependent"]
+SCORED = [name for name, row in METRICS.items() if row.family != "dependent" and row.factor_kind is None]
 
 
 @functools.cache

@@ -16,12 +16,15 @@ from unbraid._base.workers import Workers
 from unbraid.audit.truth import Should, Truth, expectation
 from unbraid.metrics import Invariance, Metric, Property, Source
 from unbraid.panel.plan import resolve_metrics
+from unbraid.representation.factor import FactorKind
 from unbraid.representation.representation import Representation, check_n_factors
 from unbraid.results.score import Score
 
+Kinds = tuple[str | None, ...] | None
 #: A score, or the reason why there is none.
 Outcome = float | str
-Measure = Callable[[FloatArray, AnyArray, int], Mapping[str, Outcome]]
+#: Codes, factors, their kinds where declared, and a seed.
+Measure = Callable[[FloatArray, AnyArray, Kinds, int], Mapping[str, Outcome]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,7 @@ class Candidate:
         higher_is_better: Direction.
         invariant_to: Changes of the codes it promises not to mind.
         min_factors: Fewest factors it covers; below that, refusing is right.
+        factor_kind: Kind of factor it is for; without one, refusing is right.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Candidate:
     higher_is_better: bool = True
     invariant_to: frozenset[Invariance] = frozenset()
     min_factors: int = 1
+    factor_kind: FactorKind | None = None
 
     @property
     def best(self) -> float:
@@ -93,22 +98,20 @@ def _group(metrics: list[Metric]) -> CandidateGroup:
             higher_is_better=metric.higher_is_better,
             invariant_to=metric.invariant_to,
             min_factors=metric.min_factors,
+            factor_kind=metric.factor_kind,
         )
         for metric in metrics
     )
 
-    def measure(codes: FloatArray, factors: AnyArray, seed: int) -> dict[str, Outcome]:
-        return _score_all(metrics, source, codes, factors, seed)
+    def measure(codes: FloatArray, factors: AnyArray, kinds: Kinds, seed: int) -> dict[str, Outcome]:
+        return _score_all(metrics, source, Representation(codes, factors, kinds=kinds), seed)
 
     return CandidateGroup(candidates=candidates, measure=measure)
 
 
-def _score_all(
-    metrics: list[Metric], source: Source, codes: FloatArray, factors: AnyArray, seed: int
-) -> dict[str, Outcome]:
+def _score_all(metrics: list[Metric], source: Source, rep: Representation, seed: int) -> dict[str, Outcome]:
     """Gather evidence once, in its light form where there is one, and score every metric computed from it."""
     options = source.options() if source.lighten is None else source.lighten(source.options())
-    rep = Representation(codes, factors)
     outcomes: dict[str, Outcome] = {m.name: refusal for m in metrics if (refusal := _refusal(m, rep))}
     covered = [metric for metric in metrics if metric.name not in outcomes]
     if not covered:
@@ -161,7 +164,7 @@ def from_function(
         min_factors=min_factors,
     )
 
-    def measure(codes: FloatArray, factors: AnyArray, seed: int) -> dict[str, Outcome]:
+    def measure(codes: FloatArray, factors: AnyArray, kinds: Kinds, seed: int) -> dict[str, Outcome]:
         try:
             return {label: as_number(function(codes, factors))}
         except Exception as error:  # an error of the user's function on one case must not hide the other cases

@@ -20,6 +20,10 @@ N_ROWS = 2000
 FEW_ROWS = 100
 CORRELATION = 0.7
 SIZES = (4, 5, 6)
+#: Share of the rows in which a concept is there, and in which a further code is active.
+RARE, ACTIVE = 0.03, 0.01
+#: Steps of two angles, and values of a factor beside them.
+TURNS = (8, 12, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,7 @@ class FactorStructure:
         draw: ``(rng, n_rows) -> factors``, ``(n_rows, n_factors)``.
         most_rows: Number of rows, where the case is about few rows.
         n_labelled: Number of factors with labels, where not all.
+        kinds: Kinds of the factors, where they are declared.
     """
 
     name: str
@@ -39,6 +44,7 @@ class FactorStructure:
     draw: Callable[[np.random.Generator, int], AnyArray]
     most_rows: int | None = None
     n_labelled: int | None = None
+    kinds: tuple[str | None, ...] | None = None
 
 
 def _independent(rng: np.random.Generator, n_rows: int) -> IntArray:
@@ -85,6 +91,20 @@ def _tied_angles(rng: np.random.Generator, n_rows: int) -> AnyArray:
     return np.column_stack([first, second, (first + second) / 2])
 
 
+def _sparse(rng: np.random.Generator, n_rows: int) -> IntArray:
+    return (rng.random((n_rows, 3)) < RARE).astype(np.int64)
+
+
+def _hierarchical(rng: np.random.Generator, n_rows: int) -> IntArray:
+    parent, other = rng.random((2, n_rows)) < 4 * RARE
+    child = parent & (rng.random(n_rows) < 0.5)
+    return np.column_stack([parent, child, other]).astype(np.int64)
+
+
+def _circular(rng: np.random.Generator, n_rows: int) -> IntArray:
+    return rng.integers(TURNS, size=(n_rows, len(TURNS)))
+
+
 def shuffled(structure: FactorStructure) -> FactorStructure:
     """Shuffle each factor on its own: the independent baseline of a dependent structure."""
 
@@ -122,11 +142,26 @@ ANGLES = FactorStructure(name="angles", text="that are independent angles betwee
 TIED_ANGLES = FactorStructure(
     name="tied_angles", text="that are angles, the third of which is the mean of the first two", draw=_tied_angles
 )
+SPARSE = FactorStructure(
+    name="sparse", text=f"that are independent concepts, each there in {RARE:.0%} of the rows", draw=_sparse
+)
+HIERARCHICAL = FactorStructure(
+    name="hierarchical",
+    text="that are concepts, the second of which is there in half of the rows of the first",
+    draw=_hierarchical,
+)
+CIRCULAR = FactorStructure(
+    name="circular",
+    text="of which the first two are angles of 8 and 12 steps, declared circular",
+    draw=_circular,
+    kinds=("circular:8", "circular:12", None),
+)
 
 
 Encoder = Callable[[AnyArray, np.random.Generator], FloatArray]
 BEST, STAY, FALL, CHANCE, FREE = Should
 IDENTITY, NOISE, MIXED = "independent/identity", "independent/noise_normal", "independent/mixed"
+WHEELS, WHEELS_NOISE = "circular/wheels", "circular/noise_normal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +255,11 @@ EXTRAS: tuple[tuple[Encoder, Truth], ...] = (
     ),
     (encoders.outlier, SAME_DIRECTIONS),
     (encoders.jitter, SAME_DIRECTIONS),
+    (
+        encoders.all_copies,
+        Truth(modularity=FREE, compactness=FREE, explicitness=FALL, orthogonality=FREE, rank=FREE, independence=FALL),
+    ),
+    (encoders.untrained, replace(MIXTURE, orthogonality=FREE, explicitness=FREE, rank=FREE, dimension=FREE)),
 )
 
 
@@ -279,6 +319,38 @@ def _cosines() -> list[Case]:
     return [apart, *(Case(structure=s, encoder=e, truth=t, baseline=b) for s, e, t, b in rows)]
 
 
+def _hierarchy() -> list[Case]:
+    """Return the cases of a concept within another, and of a feature that absorbs it."""
+    loose = Truth(modularity=FREE, explicitness=FREE, orthogonality=FREE, independence=FREE, rank=FREE)
+    apart = _alone(structures.shuffled(structures.HIERARCHICAL), encoders.identity)
+    base = Case(structure=structures.HIERARCHICAL, encoder=encoders.identity, truth=AMBIGUOUS, baseline=apart.name)
+    absorbed = replace(loose, compactness=FALL)
+    return [
+        apart,
+        base,
+        Case(structure=structures.HIERARCHICAL, encoder=encoders.absorbed, truth=absorbed, baseline=base.name),
+    ]
+
+
+def _wheels() -> list[Case]:
+    """Return the cases of circular factors."""
+    loose = replace(PERFECT, compactness=FREE, rank=FREE, independence=FREE, orthogonality=FREE)
+    turned = Truth(
+        modularity=FREE,
+        compactness=FREE,
+        explicitness=FREE,
+        orthogonality=FREE,
+        independence=FREE,
+        rank=FREE,
+        promise=Invariance.ROTATION,
+    )
+    return [
+        _alone(structures.CIRCULAR, encoders.wheels, loose),
+        Case(structure=structures.CIRCULAR, encoder=encoders.wheels_rotated, truth=turned, baseline=WHEELS),
+        Case(structure=structures.CIRCULAR, encoder=encoders.noise_normal, truth=NOTHING, baseline=WHEELS),
+    ]
+
+
 NOISE_ONLY = (encoders.noise_normal, NOTHING)
 AMBIGUOUS = Truth(orthogonality=FREE, independence=FALL, dimension=FALL, rank=FREE)
 _ROWS = [
@@ -311,6 +383,15 @@ _ROWS = [
     *_variant(structures.MANY_VALUES, SAME, NOISE_ONLY),
     *_variant(structures.UNEVEN, SAME, NOISE_ONLY),
     *_variant(structures.ONE_LABELLED, Truth(explicitness=FREE), NOISE_ONLY),
+    *_variant(
+        structures.SPARSE,
+        SAME,
+        (encoders.sparse_codes, Truth(explicitness=FREE)),
+        (encoders.split_feature, Truth(compactness=FALL, explicitness=FREE, independence=FREE, rank=FREE)),
+        NOISE_ONLY,
+    ),
+    *_hierarchy(),
+    *_wheels(),
     *_cosines(),
 ]
 
@@ -331,9 +412,9 @@ def resolve_cases(patterns: str | Iterable[str]) -> list[Case]:
     return [case for name, case in CASES.items() if name in chosen]
 
 
-def with_references(cases: Iterable[Case]) -> list[Case]:
-    """Add the baselines of ``cases``, and the three cases that set the scale of a score."""
-    needed = {IDENTITY, NOISE, MIXED}
+def with_references(cases: Iterable[Case], *, of_angles: bool = False) -> list[Case]:
+    """Add the baselines of ``cases``, and the cases that set the scale of a score, or of one for circular factors."""
+    needed = {IDENTITY, NOISE, MIXED} | ({WHEELS, WHEELS_NOISE} if of_angles else set())
     for case in cases:
         needed |= {case.name, case.baseline, CASES[case.baseline].baseline}
     return [case for name, case in CASES.items() if name in needed]

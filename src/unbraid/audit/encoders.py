@@ -14,6 +14,7 @@ SCRAMBLES = {4: (1, 3, 0, 2), 5: (1, 4, 2, 0, 3), 6: (2, 4, 0, 5, 1, 3)}
 MANY_CODES = 20
 JITTER = 0.1
 OUTLIER = 1000.0
+SPARSE_CODES, SPARSE_SHARE = 60, 0.01
 
 
 def identity(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
@@ -146,6 +147,51 @@ def outlier(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
 def jitter(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
     """Add noise with a tenth of each code's deviation."""
     return identity(factors, rng) + JITTER * rng.standard_normal(factors.shape)
+
+
+def all_copies(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
+    """Give the first factor five times, scaled, and no other."""
+    return _times(identity(factors, rng)[:, :1], np.array([[1.0, -2.0, 0.5, 3.0, -1.0]]))
+
+
+def untrained(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
+    """Put the factors through a network of random weights, to twelve codes."""
+    weights = np.random.default_rng(0)
+    hidden = np.maximum(
+        identity(factors, rng) @ weights.normal(size=(factors.shape[1], 24)) + weights.normal(size=24), 0
+    )
+    return _times(hidden, weights.normal(size=(24, 12)))
+
+
+def sparse_codes(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
+    """Give each concept a code of random strength, beside sixty codes that are active in one row in a hundred."""
+    strength = rng.uniform(0.5, 1.5, factors.shape)
+    others = (rng.random((len(factors), SPARSE_CODES)) < SPARSE_SHARE) * rng.uniform(0.5, 1.5, SPARSE_CODES)
+    return np.hstack([factors * strength, others])
+
+
+def split_feature(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
+    """Divide the rows of each concept between two codes at random."""
+    first = rng.random(factors.shape) < 0.5
+    return np.hstack([factors * first, factors * ~first]).astype(np.float64)
+
+
+def absorbed(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
+    """Let the code of the second concept absorb the first, whose own code is silent where the second is there."""
+    parent, child, other = factors.T
+    return np.column_stack([parent & ~child, child, other]).astype(np.float64)
+
+
+def wheels(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
+    """Give each of two angles a whole circle of its own, and the third factor as it is."""
+    angles = 2 * np.pi * factors[:, :2] / (factors[:, :2].max(axis=0) + 1)
+    return np.hstack([np.cos(angles), np.sin(angles), identity(factors, rng)[:, 2:]])
+
+
+def wheels_rotated(factors: AnyArray, rng: np.random.Generator) -> FloatArray:
+    """Turn the space of the circles."""
+    codes = wheels(factors, rng)
+    return _times(codes, np.linalg.qr(np.random.default_rng(1).normal(size=(codes.shape[1], codes.shape[1])))[0])
 
 
 def cosines(factors: AnyArray, rng: np.random.Generator) -> FloatArray:

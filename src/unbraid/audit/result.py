@@ -12,8 +12,8 @@ import pandas as pd
 from unbraid._base.files import write_text
 from unbraid._base.pages import page_of
 from unbraid._base.record import JsonResult, versions, write_json
-from unbraid.audit.candidate import Candidate
-from unbraid.audit.cases import Case
+from unbraid.audit.candidate import Candidate, from_catalogue
+from unbraid.audit.cases import CASES, Case
 from unbraid.audit.truth import Claim, Should
 from unbraid.audit.verdicts import CaseFinding, CaseVerdict
 from unbraid.metrics import METRICS, KnownFailure, Property
@@ -87,9 +87,15 @@ class Audit(JsonResult):
         """Return the audit as JSON, and write it to ``path`` if given. An infinite number becomes text."""
         return write_json(self.to_dict(), path, infinite=str)
 
-    def to_markdown(self, path: str | Path | None = None) -> str:
-        """Return the tables as Markdown; write them to ``path`` if given, between its marks where it has them."""
-        text = tables(self)
+    def to_markdown(self, path: str | Path | None = None, *, keep: bool = False) -> str:
+        """Return the tables as Markdown; write them to ``path`` if given, between its marks where it has them.
+
+        Args:
+            path: File to write to.
+            keep: Keep the cells of metrics and cases that the tables in the file have and this audit has not.
+        """
+        earlier = read_cells(Path(path).read_text(encoding="utf-8")) if keep and path is not None else {}
+        text = tables(with_earlier(self, earlier) if earlier else self)
         if path is not None:
             write_text(path, insert_tables(Path(path), text))
         return text
@@ -177,6 +183,46 @@ def insert_tables(path: Path, text: str) -> str:
     return head + text + tail
 
 
+def read_cells(page: str) -> dict[tuple[str, str], CaseFinding]:
+    """Return the findings that the tables of a page show, by metric and case; only what is shown is known of them."""
+    found: dict[tuple[str, str], CaseFinding] = {}
+    metrics: list[str] = []
+    for line in page.partition(BEGIN)[2].partition(END)[0].splitlines():
+        cells = [part.strip() for part in line.strip("|").split(" | ")]
+        if not line.startswith("|"):
+            metrics = []
+        elif cells[0] == "Case" and not cells[1].startswith("What"):
+            metrics = [part.strip("` ") for part in cells[1:]]
+        elif metrics and cells[0].startswith("`"):
+            case = cells[0].strip("`")
+            found |= {(name, case): _read_cell(name, case, text) for name, text in zip(metrics, cells[1:], strict=True)}
+    return found
+
+
+def _read_cell(metric: str, case: str, text: str) -> CaseFinding:
+    """Return the finding that :func:`cell` wrote."""
+    *failed, mark, value = text.strip("*").split()
+    should = next(option for option, sign in MARKS.items() if sign == mark)
+    verdict = CaseVerdict.FAIL if failed else CaseVerdict.OPEN if should is Should.FREE else CaseVerdict.PASS
+    number = None if value == "refused" else float(value.replace("∞", "inf"))
+    baseline = CASES[case].baseline if case in CASES else case
+    return CaseFinding(
+        metric=metric, case=case, baseline=baseline, should=should, because=(), verdict=verdict, value=number
+    )
+
+
+def with_earlier(audit: Audit, earlier: Mapping[tuple[str, str], CaseFinding]) -> Audit:
+    """Add earlier findings to an audit: the metrics of the catalogue that have a finding in every case."""
+    findings = {**earlier, **audit.findings}
+    known = {one.name: one for group in from_catalogue("all") for one in group.candidates}
+    candidates = tuple(known[name] for name in METRICS if all((name, case) in findings for case in CASES))
+    shown = {(one.name, case): findings[one.name, case] for one in candidates for case in CASES}
+    n_kept = len(shown) - len(shown.keys() & audit.findings.keys())
+    return Audit(
+        candidates=candidates, cases=tuple(CASES.values()), findings=shown, meta={**audit.meta, "n_kept": n_kept}
+    )
+
+
 def cell(finding: CaseFinding) -> str:
     """Write one finding: what it should do, the score, and a cross where it failed."""
     value = "refused" if finding.value is None else _number(finding.value)
@@ -190,10 +236,11 @@ def _number(value: float) -> str:
 
 def _made_by(audit: Audit) -> str:
     meta = audit.meta
+    kept = f" {meta['n_kept']:,} cells are kept from earlier runs." if meta.get("n_kept") else ""
     return (
         f"Made by `unbraid audit --markdown`, version {meta['unbraid']}: {len(audit.candidates)} metrics, "
         f"{len(audit.cases)} cases, {meta['n_rows']:,} rows, {meta['n_seeds']} seeds from {meta['seed']}; "
-        f"{meta['cpu_seconds']:.0f} s of processor time."
+        f"{meta['cpu_seconds']:.0f} s of processor time.{kept}"
     )
 
 

@@ -89,7 +89,8 @@ def run(
         "min_factors": min_factors,
     }
     groups = _groups(metric, claims)
-    chosen = with_references(resolve_cases(cases))
+    of_angles = any(candidate.factor_kind is not None for group in groups for candidate in group.candidates)
+    chosen = with_references(resolve_cases(cases), of_angles=of_angles)
     _check_sizes(n_seeds, n_rows, seed)
     workers = Workers(n_jobs)
     if callable(metric):
@@ -132,7 +133,7 @@ def _check_sizes(n_seeds: int, n_rows: int, seed: int) -> None:
 def _check_runs(group: CandidateGroup, seed: int, n_rows: int) -> None:
     """Raise if a metric of the user's own cannot score the plainest case: then there is nothing to audit."""
     codes, factors = CASES[IDENTITY].build(seed=seed, n_rows=n_rows)
-    for name, outcome in group.measure(codes, factors, seed).items():
+    for name, outcome in group.measure(codes, factors, None, seed).items():
         if isinstance(outcome, str):
             raise ValueError(f"metric {name!r} has no score for separated factors: {outcome}")
 
@@ -146,7 +147,7 @@ def _measure(
     def score(task: tuple[CandidateGroup, Case, int]) -> None:
         group, case, seed = task
         codes, factors = case.build(seed=seed, n_rows=n_rows)
-        for name, outcome in group.measure(codes, factors, seed).items():
+        for name, outcome in group.measure(codes, factors, case.structure.kinds, seed).items():
             found[name, case.name, seed] = outcome
         bar.advance()
 

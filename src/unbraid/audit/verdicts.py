@@ -11,7 +11,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid._base.stats import student_quantile
 from unbraid.audit.candidate import Candidate, Outcome
-from unbraid.audit.cases import IDENTITY, MIXED, NOISE, Case
+from unbraid.audit.cases import IDENTITY, MIXED, NOISE, WHEELS, WHEELS_NOISE, Case
 from unbraid.audit.truth import Should
 
 CONFIDENCE = 0.95
@@ -70,7 +70,7 @@ def judge(candidate: Candidate, case: Case, runs: Runs) -> CaseFinding:
     """Compare the scores of one candidate in one case with the expected behaviour."""
     should, because = candidate.should(case.truth)
     refusal = next((run for run in runs[case.name] if isinstance(run, str)), None)
-    covered = case.structure.n_labelled is None or case.structure.n_labelled >= candidate.min_factors
+    covered = _covers(candidate, case)
     if refusal is not None or not covered:
         return _judge_failure(candidate, case, should, because, refusal)
     values = np.array(runs[case.name], dtype=float)
@@ -98,22 +98,29 @@ def _judge_failure(
     candidate: Candidate, case: Case, should: Should, because: tuple[str, ...], refusal: str | None
 ) -> CaseFinding:
     """Judge a score that was not given: right where the definition does not cover the input, else a failure."""
-    n_labelled = case.structure.n_labelled
-    covered = n_labelled is None or n_labelled >= candidate.min_factors
+    covered, kind = _covers(candidate, case), candidate.factor_kind
+    needs = f"{candidate.min_factors} factors" if kind is None else f"a {kind} factor"
     if refusal is None:
-        behaviour = f"gave a score for {n_labelled} factor, though it needs {candidate.min_factors}"
+        behaviour = f"gave a score for {case.structure.n_labelled} factor, though it needs {needs}"
     else:
-        behaviour = "refused" if covered else "refused, as its definition needs more factors"
+        behaviour = "refused" if covered else f"refused, as its definition needs {needs}"
     return CaseFinding(
         metric=candidate.name,
         case=case.name,
         baseline=case.baseline,
         should=should,
-        because=because if covered else (f"needs {candidate.min_factors} factors",),
+        because=because if covered else (f"needs {needs}",),
         verdict=CaseVerdict.PASS if refusal is not None and not covered else CaseVerdict.FAIL,
         failure=refusal,
         behaviour=behaviour,
     )
+
+
+def _covers(candidate: Candidate, case: Case) -> bool:
+    """Return whether the definition of a candidate covers the factors of a case."""
+    n_labelled, kinds = case.structure.n_labelled, case.structure.kinds or ()
+    has_kind = candidate.factor_kind is None or any(str(kind).startswith(candidate.factor_kind) for kind in kinds)
+    return has_kind and (n_labelled is None or n_labelled >= candidate.min_factors)
 
 
 def _numbers(runs: tuple[Outcome, ...]) -> FloatArray | None:
@@ -123,7 +130,10 @@ def _numbers(runs: tuple[Outcome, ...]) -> FloatArray | None:
 
 def _span(candidate: Candidate, runs: Runs) -> float | None:
     """Distance of the mean scores in the two cases that set the scale."""
-    ends = [_numbers(runs[name]) for name in (IDENTITY, MIXED if candidate.label_free else NOISE)]
+    good_and_bad = (IDENTITY, MIXED if candidate.label_free else NOISE)
+    if candidate.factor_kind is not None:
+        good_and_bad = (WHEELS, WHEELS_NOISE)
+    ends = [_numbers(runs[name]) for name in good_and_bad]
     if any(end is None or not np.isfinite(end).all() for end in ends):
         return None
     good, bad = (float(end.mean()) for end in ends if end is not None)

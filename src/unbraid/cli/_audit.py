@@ -1,5 +1,6 @@
 """``unbraid audit``."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from unbraid._base.progress import bar_or_lines
 from unbraid._base.text import printable
 from unbraid._base.user_code import kept_apart
 from unbraid.audit import CASES, Audit, load_plugin, run
+from unbraid.audit import reliability as measure_reliability
 from unbraid.audit.result import insert_tables
 from unbraid.cli._io import check_outputs, json_file, say
 from unbraid.cli._table import print_rows
@@ -33,7 +35,9 @@ def audit(
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     report: Path | None = None,
     markdown: Path | None = None,
+    keep: Annotated[bool, Parameter(negative=())] = False,
     show_cases: Annotated[bool, Parameter(name="--list", negative=())] = False,
+    reliability: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
     """Test metrics on representations with known properties: which metric fails in which case?
 
@@ -50,6 +54,8 @@ def audit(
         unbraid audit --plugin my_metric.py:score --measures modularity
 
         unbraid audit --metric dci_forest --cases 'correlated/*,independent/mixed'
+
+        unbraid audit --reliability --metric mig,r2
 
     Parameters
     ----------
@@ -86,8 +92,14 @@ def audit(
         Write a self-contained HTML page.
     markdown
         Write the tables as Markdown; in a file that has the marks of an earlier run, between the marks.
+    keep
+        Keep the cells of other metrics and cases that the tables of an earlier run have.
     show_cases
         List the cases and stop.
+    reliability
+        In place of the cases, measure the noise of each metric on fixed codes and on other draws of the rows, and
+        whether the metric follows codes that get better along a training run. Deviations are in spans: the distance
+        between the scores of separated factors and of noise.
     """
     if show_cases:
         print_rows(
@@ -99,7 +111,12 @@ def audit(
             wrap=("what it is", "compared with"),
         )
         return
+    if reliability:
+        _print_reliability("default" if metric is None else metric, rows, seed, jobs)
+        return
     check_outputs((), json, report=report, markdown=markdown)
+    if keep and (markdown is None or not markdown.exists()):
+        raise ValueError("keep must be given with markdown, a file that has the tables of an earlier run.")
     if markdown is not None:
         insert_tables(markdown, "")  # says now, and not after minutes of work, if there is no place for them
     name = function = None
@@ -124,7 +141,15 @@ def audit(
             n_jobs=jobs,
             progress=bar_or_lines(),
         )
-    _write(found, json, report, markdown)
+    _write(found, json, report, markdown, keep=keep)
+
+
+def _print_reliability(metric: str, rows: int, seed: int, jobs: int | None) -> None:
+    found = measure_reliability(metric, n_rows=rows, seed=seed, n_jobs=jobs, progress=bar_or_lines())
+    print_rows(
+        ["metric", "span", "reseed", "redraw", "along the run", "steps told apart"],
+        [[name, *(_value(value) for value in row)] for name, *row in found.itertuples()],
+    )
 
 
 def _bounds(text: str) -> tuple[float, float]:
@@ -135,7 +160,7 @@ def _bounds(text: str) -> tuple[float, float]:
     return low, high
 
 
-def _write(found: Audit, json: str | None, report: Path | None, markdown: Path | None) -> None:
+def _write(found: Audit, json: str | None, report: Path | None, markdown: Path | None, *, keep: bool) -> None:
     if json == "-":
         print(found.to_json())
     elif len(found.candidates) <= FEW:
@@ -143,7 +168,8 @@ def _write(found: Audit, json: str | None, report: Path | None, markdown: Path |
             print_findings(found, candidate.name)
     else:
         print_summary(found)
-    outputs = ((report, found.to_html), (markdown, found.to_markdown), (json_file(json), found.to_json))
+    to_markdown = partial(found.to_markdown, keep=keep)
+    outputs = ((report, found.to_html), (markdown, to_markdown), (json_file(json), found.to_json))
     for path, write in outputs:
         if path is not None:
             write(path)

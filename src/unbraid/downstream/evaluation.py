@@ -5,23 +5,28 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.checks import check_choice
 from unbraid._base.progress import Show, track
 from unbraid.downstream.predictors import PREDICTORS, Predictor, check_predictor
 from unbraid.downstream.segmentation import find_masks
 from unbraid.downstream.tasks import Pictures, Target, build_target, check_task, tasks_for
 from unbraid.probes.importance import ProbeTask, held_out_performance
-from unbraid.probes.splits import MIN_ROWS, Split, TrainSize, split_rows, standardise
+from unbraid.probes.splits import MIN_ROWS, N_RANGES, Split, TrainSize, combination_split, split_rows, standardise
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
+
+SplitKind = Literal["rows", "combinations"]
+#: Ends of the names of tasks on held-out combinations, and of the gap to a random split.
+HELD_OUT, GAP = "@combinations", "@gap"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,7 @@ class TaskResult:
         n_test: Rows it was tested on.
         seconds: That its parts took, whether or not another task had them done.
         notes: Limitations of the result.
+        gap: Of a test on held-out combinations, the value on random rows less this value; ``None`` for random rows.
     """
 
     name: str
@@ -72,6 +78,7 @@ class TaskResult:
     n_test: int
     seconds: float
     notes: tuple[str, ...]
+    gap: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,6 +107,8 @@ def solve(
     predictor: str,
     n_train: TrainSize = None,
     test_rows: Any = None,
+    split: SplitKind = "rows",
+    combinations: Iterable[str] | None = None,
     seed: int = 0,
     pictures: Pictures | None = None,
 ) -> TaskResult:
@@ -114,6 +123,10 @@ def solve(
         predictor: ``"linear"``, ``"boosting"``, ``"forest"`` or ``"mlp"``.
         n_train: Rows to learn from: a whole number, a share in (0, 1] of the rows not tested on, or ``None`` for all.
         test_rows: Row numbers to test on, or how many to draw; three tenths by default.
+        split: ``"rows"``: test on random rows; ``"combinations"``: test on combinations of factor values that are not
+            in the training set, though each of the values is.
+        combinations: Factors whose combinations are held out, at least two; by default the two whose values make the
+            most combinations, numbers in five ranges.
         seed: Same seed, same rows and same result.
         pictures: Masks and squares, for the tasks that ask for them.
 
@@ -136,9 +149,42 @@ def solve(
     solver = check_predictor(predictor)
     wanted = build_target(target, rep, pictures) if isinstance(target, str) else target
     wanted.check_rows(rep.n_samples)
-    split = split_rows(rep.n_samples, test_rows=test_rows, seed=seed)
+    chosen = choose_split(rep, split, combinations, test_rows, seed)
     with threadpool_limits(1):
-        return solve_on(set_up(rep, split, n_train, seed), wanted, solver, {})
+        found = solve_on(set_up(rep, chosen, n_train, seed), wanted, solver, {})
+        if split == "rows":
+            return found
+        random = solve_on(set_up(rep, random_split(chosen, seed), n_train, seed), wanted, solver, {})
+    return replace(found, gap=random.value - found.value)
+
+
+def choose_split(
+    rep: Representation, split: SplitKind, combinations: Iterable[str] | None, test_rows: Any, seed: int
+) -> Split:
+    """Return random rows, or held-out combinations of the named factors.
+
+    Raises:
+        ValueError: Options that exclude each other, an unknown factor, or too few rows.
+    """
+    check_choice("split", split, get_args(SplitKind))
+    if split == "rows":
+        if combinations is not None:
+            raise ValueError('combinations must be left out with split="rows", which holds out random rows.')
+        return split_rows(rep.n_samples, test_rows=test_rows, seed=seed)
+    if test_rows is not None:
+        raise ValueError('test_rows must be left out with split="combinations", which chooses the test set.')
+    if combinations is not None:
+        return combination_split(rep.select_factors(_named("combinations", combinations)).factors, seed=seed)
+    most = sorted(range(rep.n_factors), key=lambda k: -min(len(np.unique(rep.factors[k].numbers)), N_RANGES))[:2]
+    return combination_split([rep.factors[k] for k in sorted(most)], seed=seed)
+
+
+def random_split(split: Split, seed: int) -> Split:
+    """Return random rows of the same number, among the same rows, to compare held-out combinations with."""
+    rows = np.random.default_rng([int(seed), len(split.train), len(split.test)]).permutation(
+        np.concatenate([split.train, split.test])
+    )
+    return Split(train=rows[len(split.test) :], test=np.sort(rows[: len(split.test)]))
 
 
 def set_up(rep: Representation, split: Split, n_train: TrainSize, seed: int) -> Bench:
@@ -268,6 +314,8 @@ def solve_all(
     predictors: Iterable[str] = tuple(PREDICTORS),
     train_sizes: Sequence[TrainSize] = (None,),
     test_rows: Any = None,
+    split: SplitKind = "rows",
+    combinations: Iterable[str] | None = None,
     seed: int = 0,
     pictures: Pictures | None = None,
     progress: Show = None,
@@ -283,13 +331,19 @@ def solve_all(
         predictors: By name; all by default.
         train_sizes: Whole numbers of rows, shares in (0, 1] of the rows not tested on, or ``None`` for all.
         test_rows: Row numbers to test on, or how many to draw; three tenths by default.
+        split: ``"rows"``: test on random rows; ``"combinations"``: test on combinations of factor values that are not
+            in the training set, though each of the values is.
+        combinations: Factors whose combinations are held out, at least two; by default the two whose values make the
+            most combinations, numbers in five ranges.
         seed: Same seed, same rows and same numbers.
         pictures: Masks and squares, for the tasks that ask for them.
         progress: Show a bar; by default when standard error is a terminal.
 
     Returns:
         A row for each task, predictor and size, and one for each of its parts if it has several, with the
-        columns of :data:`COLUMNS`. What cannot be solved has the reason in ``failure``, and no value.
+        columns of :data:`COLUMNS`. What cannot be solved has the reason in ``failure``, and no value. Of held-out
+        combinations, names end in ``"@combinations"``, and for each row there is one whose name ends in ``"@gap"``: the
+        value on random rows less that on held-out combinations.
 
     Raises:
         ValueError: An unknown task or predictor, a size that is none, or too few rows in all.
@@ -305,19 +359,34 @@ def solve_all(
     solvers = [check_predictor(name) for name in _named("predictors", predictors)]
     for name in names:
         check_task(name)
-    split = split_rows(rep.n_samples, test_rows=test_rows, seed=seed)
-    sizes = {size: split.rounded(size) for size in train_sizes}
+    chosen = choose_split(rep, split, combinations, test_rows, seed)
+    splits = [chosen] if split == "rows" else [chosen, random_split(chosen, seed)]
+    sizes = {size: chosen.rounded(size) for size in train_sizes}
     targets = {name: _or_reason(build_target, name, rep, pictures) for name in names}
     rows: list[dict[str, Any]] = []
     with threadpool_limits(1), track(len(sizes) * len(names) * len(solvers), progress, doing="solving") as bar:
         for size, n_rows in sizes.items():
-            bench = _or_reason(set_up, rep, split, size, seed)
-            known: dict[tuple[int, str], PartResult] = {}
+            benches = [_or_reason(set_up, rep, one, size, seed) for one in splits]
+            known: list[dict[tuple[int, str], PartResult]] = [{} for _ in splits]
             for name, solver in product(names, solvers):
                 bar.tell(f"{name} by {solver.name}")
-                rows += _solved(name, targets[name], bench, solver, known, n_rows=n_rows)
+                found = [
+                    _solved(name, targets[name], bench, solver, parts, n_rows=n_rows)
+                    for bench, parts in zip(benches, known, strict=True)
+                ]
+                rows += found[0] if split == "rows" else _with_gaps(*found)
                 bar.advance()
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _with_gaps(held_out: list[dict[str, Any]], random: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows on held-out combinations, and the gap of each to random rows; a guess without codes has a gap as well."""
+    rows = [{**row, "name": row["name"] + HELD_OUT} for row in held_out]
+    for row, other in zip(held_out, random, strict=False):
+        failure = row["failure"] or other["failure"]
+        gap = {key: other[key] - row[key] for key in ("value", "chance")}
+        rows.append({**row, **gap, "name": row["name"] + GAP, "failure": failure, "seconds": other["seconds"]})
+    return rows
 
 
 def _named(argument: str, names: Iterable[str]) -> tuple[str, ...]:

@@ -115,3 +115,61 @@ def _densities(
 
 def _differential_entropy(density: FloatArray, points: FloatArray) -> float:
     return float(np.trapezoid(-density * np.log(np.maximum(density, 1e-300)), points))
+
+
+#: Densities of samples under posteriors that are held at once.
+CELLS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PosteriorSeparation:
+    """Information about the observation, in nats.
+
+    Attributes:
+        alone: Of each code, ``(n_codes,)``.
+        others: Of all codes but one, ``(n_codes,)``.
+        together: Of all codes.
+        ceiling: The most that so many rows can show: the logarithm of their number.
+    """
+
+    alone: FloatArray
+    others: FloatArray
+    together: float
+    ceiling: float
+
+
+def posterior_separation(
+    means: FloatArray, variances: FloatArray, *, n_samples: int, rng: np.random.Generator
+) -> PosteriorSeparation:
+    """Estimate the information of one code, of all others and of all about the observation, by sampling posteriors.
+
+    A code of an observation drawn from the rows has the density of the mixture of all posteriors; with ``n_samples``
+    samples, the information is the mean of the logarithm of its own density over that of the mixture.
+    """
+    n_rows, n_codes = means.shape
+    deviation = np.sqrt(variances)
+    rows = rng.integers(n_rows, size=n_samples)
+    samples = means[rows] + deviation[rows] * rng.standard_normal((n_samples, n_codes))
+    sums = np.zeros((3, n_codes))
+    for start in range(0, n_samples, step := max(1, CELLS_AT_ONCE // (n_rows * n_codes))):
+        part = slice(start, start + step)
+        density = _log_density(samples[part, None, :], means, deviation)
+        own = _log_density(samples[part], means[rows[part]], deviation[rows[part]])
+        whole, of_own = density.sum(axis=2, keepdims=True), own.sum(axis=1, keepdims=True)
+        sums[0] += (own - _log_mean(density)).sum(axis=0)
+        sums[1] += (of_own - own - _log_mean(whole - density)).sum(axis=0)
+        sums[2] += (of_own - _log_mean(whole)).sum()
+    alone, others, together = np.maximum(sums / n_samples, 0.0)
+    return PosteriorSeparation(alone=alone, others=others, together=float(together[0]), ceiling=float(np.log(n_rows)))
+
+
+def _log_density(values: FloatArray, means: FloatArray, deviation: FloatArray) -> FloatArray:
+    found: FloatArray = -0.5 * ((values - means) / deviation) ** 2 - np.log(deviation * np.sqrt(2 * np.pi))
+    return found
+
+
+def _log_mean(density: FloatArray) -> FloatArray:
+    """Logarithm of the mean density over rows, the second axis."""
+    top = density.max(axis=1, keepdims=True)
+    found: FloatArray = top[:, 0] + np.log(np.exp(density - top).mean(axis=1))
+    return found

@@ -10,6 +10,7 @@ from unbraid._base.lazy import public_names
 from unbraid.metrics.interventions.z_scores import z1 as z1, z2 as z2, z_diff as z_diff, z_min_var as z_min_var
 from unbraid.metrics.interventions.z_max_var import z_max_var as z_max_var
 from unbraid.metrics.interventions.irs import irs as irs
+from unbraid.metrics.interventions.omes import omes as omes
 from unbraid.metrics.information.gaps import (
     mig as mig,
     mig_sup as mig_sup,
@@ -21,6 +22,7 @@ from unbraid.metrics.information.unified import unified_scores as unified_scores
 from unbraid.metrics.information.med import med as med
 from unbraid.metrics.information.one_vs_rest import one_vs_rest as one_vs_rest
 from unbraid.metrics.information.infomec import InfoMEC as InfoMEC, infomec as infomec
+from unbraid.metrics.information.unibound import unibound as unibound
 from unbraid.metrics.prediction.sap import sap as sap
 from unbraid.metrics.prediction.explicitness import explicitness as explicitness
 from unbraid.metrics.prediction.dci import (
@@ -36,6 +38,7 @@ from unbraid.metrics.prediction.sparse import best_single as best_single, sparse
 from unbraid.metrics.prediction.absorption import absorption as absorption
 from unbraid.metrics.identification.mcc import mcc as mcc
 from unbraid.metrics.identification.amari import amari as amari, amari_distance as amari_distance
+from unbraid.metrics.identification.t_mex import t_mex as t_mex
 from unbraid.metrics.prediction.r2 import r2 as r2
 from unbraid.metrics.prediction.blocks import (
     blocks as blocks,
@@ -43,6 +46,14 @@ from unbraid.metrics.prediction.blocks import (
     block_identifiability as block_identifiability,
 )
 from unbraid.metrics.geometry.orthogonality import iwo as iwo, iwr as iwr, orthogonality as orthogonality
+from unbraid.metrics.geometry.flatness import (
+    Distances as Distances,
+    Linearity as Linearity,
+    distances as distances,
+    flatness as flatness,
+    linearity as linearity,
+)
+from unbraid.metrics.geometry.d_lsbd import d_lsbd as d_lsbd
 from unbraid.metrics.prediction.dependent import Dependent as Dependent, dependent as dependent
 from unbraid.metrics.prediction.fairness import Fairness as Fairness, fairness as fairness
 from unbraid.metrics.identification.udr import UDR as UDR, udr as udr
@@ -75,6 +86,11 @@ from unbraid.metrics.information.bottleneck import (
     information_minimality as information_minimality,
     information_sufficiency as information_sufficiency,
 )
+from unbraid.metrics.geometry.controllability import (
+    Controllability as Controllability,
+    controllability as controllability,
+)
+from unbraid.metrics.information.posteriors import SEPIN as SEPIN, rmig as rmig, sepin as sepin
 
 # isort: on
 from unbraid.metrics.table.catalogue import METRICS as METRICS

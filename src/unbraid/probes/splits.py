@@ -24,6 +24,8 @@ STRATIFIED_SHARES = (0.70, 0.15)
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 CROSS_FIT_TEST_SHARE = 0.2
 COLUMNS_AT_ONCE = 512
+#: Ranges of a number whose combinations with other factors are held out.
+N_RANGES = 5
 
 TrainSize = int | float | None
 Predictions = Literal["cross_fitted", "held_out", "in_sample"]
@@ -221,6 +223,63 @@ def split_rows(n_samples: int, *, test_rows: Any = None, seed: int = 0) -> Split
             f"got {len(pool)} and {len(test)} of {n_samples}."
         )
     return Split(train=pool, test=np.sort(test))
+
+
+def combination_split(factors: Sequence[Factor], *, seed: int = 0) -> Split:
+    """Divide rows so that combinations of the values of two or more factors are in the test set alone.
+
+    Numbers and angles are cut into at most five ranges first. Combinations are held out in random order until three
+    tenths of the rows are tested, as long as each value of each factor is left in at least half of its combinations:
+    every value is learned from, only not together with these values of the other factors. Rows without a label of one
+    of the factors are in neither part. It depends on nothing but the factors and the seed.
+
+    Args:
+        factors: Factors whose combinations are held out, at least two.
+        seed: Same seed, same rows.
+
+    Raises:
+        ValueError: Fewer than two factors, or no combination that can be held out.
+    """
+    if len(factors) < 2:
+        raise ValueError(f"combinations must be of at least two factors, got {len(factors)}.")
+    check_at_least("seed", seed, 0)
+    labels = np.stack([_ranges(factor) for factor in factors], axis=1)
+    rows = np.flatnonzero((labels >= 0).all(axis=1))
+    rng = np.random.default_rng([int(seed), len(labels), len(factors)])
+    cells, cell = np.unique(labels[rows], axis=0, return_inverse=True)
+    cell = cell.reshape(-1)
+    counts = np.bincount(cell, minlength=len(cells))
+    left = [np.bincount(column) for column in cells.T]
+    fewest = [(sizes + 1) // 2 for sizes in left]
+    tested, n_tested = np.zeros(len(cells), dtype=bool), 0
+    for one in rng.permutation(len(cells)):
+        places = list(enumerate(cells[one]))
+        allowed = all(left[k][value] > fewest[k][value] for k, value in places)
+        if allowed and n_tested + counts[one] <= (TEST_SHARE + 0.05) * len(rows) and n_tested < TEST_SHARE * len(rows):
+            tested[one], n_tested = True, n_tested + int(counts[one])
+            for k, value in places:
+                left[k][value] -= 1
+    train = rng.permutation(rows[~tested[cell]])
+    if min(n_tested, len(train)) < MIN_ROWS:
+        names = " and ".join(repr(factor.name) for factor in factors)
+        raise ValueError(
+            f"combinations of {names} leave {len(train)} rows to learn from and {n_tested} to be tested on; a task "
+            f"needs at least {MIN_ROWS} of each, so name factors of more values, or give more rows."
+        )
+    return Split(train=train, test=rows[tested[cell]])
+
+
+def _ranges(factor: Factor) -> IntArray:
+    """Position of each row's value among at most five ranges of a number or angle; -1 without a label."""
+    values, found = factor.numbers, np.full(len(factor.numbers), -1, dtype=np.intp)
+    known = factor.labelled
+    if not factor.is_numeric:
+        found[known] = values[known].astype(np.intp)
+        return found
+    distinct = np.unique(values[known])
+    edges = distinct[1:] if len(distinct) <= N_RANGES else np.quantile(values[known], np.arange(1, N_RANGES) / N_RANGES)
+    found[known] = np.unique(np.searchsorted(edges, values[known], side="right"), return_inverse=True)[1].reshape(-1)
+    return found
 
 
 def _test_rows(order: IntArray, wanted: Any) -> IntArray:

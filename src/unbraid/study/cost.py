@@ -244,7 +244,7 @@ def _seconds(plan: Plan, one: Measurement) -> float:
         times = 1 + study.scores.intervals * source.n_replicates / 2 + study.scores.nulls * source.n_nulls
         return _at(source.seconds, one.n_rows) * times / sharing
     n_train = one.size if one.size > 1 else one.size * study.rows
-    n_parts = len(check_task(one.name).parts) or N_FACTORS
+    n_parts = len(check_task(one.task).parts) or N_FACTORS
     return n_parts * _at(TASK_SECONDS[one.predictor], n_train)
 
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from msgspec import to_builtins
 
 from unbraid._base.arrays import IntArray
 from unbraid._version import __version__
+from unbraid.downstream import GAP, HELD_OUT, SplitKind
 from unbraid.panel.plan import metric_options
 from unbraid.probes.splits import TEST_SHARE, split_rows
 from unbraid.study.spec import LATER, RENAMED, Family, Study, Training
@@ -132,6 +134,16 @@ class Measurement:
     predictor: str = ""
     size: float = 0.0
     only: tuple[str, ...] = ()
+
+    @property
+    def task(self) -> str:
+        """Name of the task, without the split that it is solved on."""
+        return self.name.removesuffix(HELD_OUT).removesuffix(GAP)
+
+    @property
+    def split(self) -> SplitKind:
+        """The split that a task is solved on."""
+        return "combinations" if self.name.endswith((HELD_OUT, GAP)) else "rows"
 
     def on(self, model: Model) -> str:
         """Return the key of this measurement on a model."""
@@ -320,18 +332,17 @@ def _scores(study: Study) -> Iterator[Measurement]:
 
 def _tasks(study: Study) -> Iterator[Measurement]:
     for group in study.tasks:
-        for name in group.tasks:
-            for predictor in group.predictors:
-                for size in group.train:
-                    how = [name, predictor, size, study.seed, __version__]
-                    yield Measurement(
-                        key=content_key(TASK, how),
-                        kind=TASK,
-                        name=name,
-                        predictor=predictor,
-                        size=float(size),
-                        only=group.only or (study.data if study.also else ()),
-                    )
+        ends = ("",) if group.split == "rows" else (HELD_OUT, GAP)
+        for name, predictor, size, end in product(group.tasks, group.predictors, group.train, ends):
+            how = [name + end, predictor, size, study.seed, __version__]
+            yield Measurement(
+                key=content_key(TASK, how),
+                kind=TASK,
+                name=name + end,
+                predictor=predictor,
+                size=float(size),
+                only=group.only or (study.data if study.also else ()),
+            )
 
 
 #: Columns of an index.

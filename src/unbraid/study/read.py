@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import yaml
 
 from unbraid._base.checks import check_choice, did_you_mean
 from unbraid.data import DATASETS, load_dataset
-from unbraid.downstream import check_predictor, check_task
+from unbraid.downstream import SplitKind, check_predictor, check_task
 from unbraid.models.families import HYPERPARAMETERS, LABEL_ROLES, ONE_FACTOR_FAMILY
 from unbraid.panel.plan import metric_options
 from unbraid.probes.splits import MIN_ROWS, TEST_SHARE
@@ -60,6 +60,7 @@ def check_study(study: Study, at: At) -> None:
             _within(at, f".tasks[{number}].tasks", partial(check_task, name))
         for name in group.predictors:
             _within(at, f".tasks[{number}].predictors", partial(check_predictor, name))
+        _within(at, f".tasks[{number}].split", partial(check_choice, "split", group.split, get_args(SplitKind)))
         for size in group.train:
             _within(at, f".tasks[{number}].train", partial(_check_train, study, size))
         for name in group.only if study.data else ():

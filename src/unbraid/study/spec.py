@@ -147,12 +147,15 @@ class Tasks(_Part, frozen=True, kw_only=True):
         predictors: ``linear``, ``boosting``, ``forest``, ``mlp``.
         train: Sizes of the training set: whole numbers of rows, or shares of the rows outside the test set.
         only: Data sets on which these tasks are solved; all by default.
+        split: ``rows`` to test on random rows, or ``combinations`` to test on combinations of factor values that are
+            not in the training set; the table then has the gap to random rows too.
     """
 
     tasks: tuple[str, ...]
     predictors: tuple[str, ...] = ("linear",)
     train: tuple[float, ...] = (1.0,)
     only: tuple[str, ...] = ()
+    split: str = "rows"
 
 
 class AgreementSpec(_Part, frozen=True, kw_only=True):

@@ -51,11 +51,11 @@ def information_minimality(
         >>> round(float(information_minimality(y * 10.0, y, code_variances=np.ones((800, 2)))), 2)
         1.0
     """
-    found = _gather("information_minimality", codes, factors, code_variances, n_bins, binning)
+    found = gather_posteriors("information_minimality", codes, factors, code_variances, n_bins, binning)
     shares = _ratio(found.with_factors, found.with_data[:, None])
     per_code, weights = shares.max(axis=1), found.with_factors.max(axis=1)
     known = weights.sum() > 0
-    notes = _saturated(found)
+    notes = saturation_notes(found)
     if not known:
         notes = ("No code has information about any factor: defined as 0.", *notes)
     return Score(
@@ -103,20 +103,21 @@ def information_sufficiency(
         >>> round(float(information_sufficiency(y * 10.0, y, code_variances=np.ones((800, 2)))), 2)
         1.0
     """
-    found = _gather("information_sufficiency", codes, factors, code_variances, n_bins, binning)
+    found = gather_posteriors("information_sufficiency", codes, factors, code_variances, n_bins, binning)
     shares = _ratio(found.with_factors, found.factor_entropy[None, :])
     return Score(
         value=float(shares.max(axis=0).mean()),
         per_factor=shares.max(axis=0),
         per_code=shares.max(axis=1),
         evidence={"sufficiency": shares, "mutual_information": found.with_factors},
-        notes=_saturated(found),
+        notes=saturation_notes(found),
     )
 
 
-def _gather(
+def gather_posteriors(
     metric: str, codes: Any, factors: Any, variances: Any, n_bins: int, binning: Binning
 ) -> PosteriorInformation:
+    """Return the information in the posteriors of codes and variances, once checked."""
     rep = as_labelled(codes, factors, metric=metric)
     check_binning(n_bins, binning)
     return posterior_information(rep, check_code_variances(variances, rep), n_bins=n_bins, binning=binning)
@@ -127,7 +128,8 @@ def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
     return np.clip(np.divide(part, whole, out=np.zeros(shape), where=whole > 1e-9), 0.0, 1.0)
 
 
-def _saturated(found: PosteriorInformation) -> tuple[str, ...]:
+def saturation_notes(found: PosteriorInformation) -> tuple[str, ...]:
+    """Return a note on posteriors that are too narrow for the number of rows."""
     n_narrow = int(found.saturated.sum())
     if not n_narrow:
         return ()

@@ -63,13 +63,20 @@ def _row(metric: Metric) -> dict[str, str]:
         "metric": metric.name,
         "title": metric.title,
         "measures": ", ".join(metric.measures),
-        "needs": "codes" if metric.min_factors == 0 else f"codes and {metric.min_factors}+ factors",
+        "needs": _needs(metric),
         "direction": "higher is better" if metric.higher_is_better else "lower is better",
         "cost": str(metric.cost),
         "panel": DEFAULT if metric.in_default else WITH_BLOCKS if metric.with_blocks else BY_NAME,
         "presets": ", ".join(preset for preset in Preset if preset in metric.presets) or NO_PRESET,
         "question": metric.summary,
     }
+
+
+def _needs(metric: Metric) -> str:
+    if metric.min_factors == 0:
+        return "codes"
+    kind = "" if metric.factor_kind is None else f"{metric.factor_kind} "
+    return f"codes and {metric.min_factors}+ {kind}factors"
 
 
 def _defaults(metric: Metric) -> dict[str, Any]:

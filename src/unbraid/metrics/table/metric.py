@@ -12,6 +12,7 @@ import numpy as np
 from unbraid._base.checks import check_choice
 from unbraid._base.workers import Workers
 from unbraid.evidence.information import InformationTable
+from unbraid.representation.factor import FactorKind
 from unbraid.representation.representation import Representation
 from unbraid.results.note import Note, NoteKind
 from unbraid.results.score import Score
@@ -234,6 +235,7 @@ class Metric:
         invariant_to: Changes of the codes that leave it as it is; a promise that the tests check both ways.
         tolerance: Tolerance of invariances, for fitted probes.
         min_factors: Fewest factors the definition covers.
+        factor_kind: The kind of factor that it is for, at least one of which there must be; ``None`` for any kind.
         cost: Rough time.
         reference: Where it was published.
         summary: One plain sentence.
@@ -265,6 +267,7 @@ class Metric:
     invariant_to: frozenset[Invariance] = frozenset()
     tolerance: float = 1e-9
     min_factors: int = 1
+    factor_kind: FactorKind | None = None
     cost: Cost = Cost.INSTANT
     misled_by_dependence: str = ""
     replaces_under_dependence: tuple[Property, ...] = ()

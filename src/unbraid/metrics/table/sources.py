@@ -10,6 +10,7 @@ from unbraid.evidence.block_reading import MOST_LANDMARKS, BlockOptions, block_r
 from unbraid.evidence.classes import ClassOptions, class_association
 from unbraid.evidence.concepts import ConceptOptions, SparseProbeOptions, single_codes, sparse_probes
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
+from unbraid.evidence.exclusivity import ExclusivityOptions, exclusivity
 from unbraid.evidence.fairness import FairnessOptions, group_fairness
 from unbraid.evidence.information import (
     InformationOptions,
@@ -26,6 +27,7 @@ from unbraid.evidence.interventions import (
     group_differences,
     group_variances,
 )
+from unbraid.evidence.joint_information import JointOptions, joint_information
 from unbraid.evidence.linear import (
     ClassifierOptions,
     LinearOptions,
@@ -40,6 +42,7 @@ from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_cu
 from unbraid.evidence.spectrum import code_spectrum
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
+from unbraid.evidence.traversals import PairOptions, TraversalOptions, circle_fit, pair_correlations, traversals
 from unbraid.metrics.table.metric import InputSize, Source
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
 from unbraid.probes.trees import (
@@ -118,6 +121,7 @@ def _ladder_bytes(size: InputSize, options: LossCapacityOptions) -> float:
 
 
 LIGHT_TREES = 10
+LIGHT_JOINT_TREES = 5
 LIGHT_RUNGS, LIGHT_STEPS, LIGHT_SAGE_ROWS = 4, 300, 512
 MANY_ROWS, FEW_ROWS = 20_000, 1_000
 
@@ -428,4 +432,56 @@ ALL_BUT_ONE = Source(
     n_nulls=3,
     seconds=(0.1, 0.3),
     memory=_copies(4),
+)
+PAIRS = Source(
+    name="one_factor_pairs",
+    gather=pair_correlations,
+    options=PairOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.1, 0.45),
+    memory=_copies(5),
+)
+TRAVERSALS = Source(
+    name="factor_traversals",
+    gather=traversals,
+    options=TraversalOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.1, 0.45),
+    memory=_copies(6),
+)
+CIRCLES = Source(
+    name="circle_fit",
+    gather=circle_fit,
+    options=PairOptions,
+    n_replicates=10,
+    n_nulls=5,
+    seconds=(0.1, 0.45),
+    memory=_copies(5),
+)
+EXCLUSIVITY = Source(
+    name="exclusivity",
+    gather=exclusivity,
+    options=ExclusivityOptions,
+    n_replicates=5,
+    n_nulls=3,
+    max_replicate_rows=5_000,
+    seconds=(0.5, 2.0),
+    memory=_copies(20),
+)
+JOINT_INFORMATION = Source(
+    name="joint_information",
+    gather=joint_information,
+    options=JointOptions,
+    n_replicates=5,
+    n_nulls=3,
+    lighten=lambda options: replace(
+        options, n_trees=min(options.n_trees, LIGHT_JOINT_TREES), max_rows=min(options.max_rows, FEW_ROWS)
+    ),
+    max_replicate_rows=2_000,
+    max_null_rows=FEW_ROWS,
+    seconds=(10.0, 15.0),
+    memory=lambda size, options: _tree_bytes(size.of_rows(options.max_rows), options.n_trees, options.min_leaf),
+    uses_workers=True,
 )

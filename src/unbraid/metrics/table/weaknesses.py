@@ -55,3 +55,7 @@ BIN_EDGES = KnownFailure(
     "unevenly, and few rows in a bin bias the estimate upwards.",
     source=ZAIDI,
 )
+UNLABELLED_VARY = KnownFailure(
+    cases=("one_labelled/*",),
+    sentence="Factors without labels vary between rows that are taken to differ in one factor only.",
+)

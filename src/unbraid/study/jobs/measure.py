@@ -65,9 +65,9 @@ class MeasureJob:
             wanted = {one.name: one for one in self.measurements if one.kind == SCORE and one.size == size}
             self.store.add_rows(list(self._scores(rep, size, wanted)))
         tasks = [one for one in self.measurements if one.kind == TASK]
-        pictures = self._pictures([one.name for one in tasks])
-        for size, predictor in dict.fromkeys((one.size, one.predictor) for one in tasks):
-            wanted = {one.name: one for one in tasks if (one.size, one.predictor) == (size, predictor)}
+        pictures = self._pictures([one.task for one in tasks])
+        for alike in dict.fromkeys((one.size, one.predictor, one.split) for one in tasks):
+            wanted = {one.name: one for one in tasks if (one.size, one.predictor, one.split) == alike}
             self.store.add_rows(list(self._solved(rep, wanted, pictures)))
 
     def _representation(self) -> Representation:
@@ -104,13 +104,14 @@ class MeasureJob:
     def _solved(
         self, rep: Representation, wanted: dict[str, Measurement], pictures: Pictures | None
     ) -> Iterator[dict[str, Any]]:
-        """Solve tasks that have predictor and training size in common."""
+        """Solve tasks that have predictor, training size and split in common."""
         first = next(iter(wanted.values()))
         found = solve_all(
             rep,
-            tasks=list(wanted),
+            tasks=list(dict.fromkeys(one.task for one in wanted.values())),
             predictors=[first.predictor],
             train_sizes=[first.size if first.size <= 1 else int(first.size)],
+            split=first.split,
             seed=self.plan.study.seed,
             pictures=pictures,
             progress=False,
@@ -118,7 +119,8 @@ class MeasureJob:
         for row in found.to_dict("records"):
             failure = Failure(FailureKind.FAILED, row["failure"]) if row["failure"] else NO_FAILURE
             measured = {str(name): _plain(value) for name, value in row.items()}
-            yield {**self._row(wanted[row["name"]]), **measured, **failure.columns()}
+            if row["name"] in wanted:
+                yield {**self._row(wanted[row["name"]]), **measured, **failure.columns()}
 
     def _pictures(self, tasks: list[str]) -> Pictures | None:
         """Return the pictures, if a task needs them and the data set has them."""

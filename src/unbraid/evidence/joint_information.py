@@ -1,0 +1,143 @@
+"""Information of one code, of all other codes and of all codes together about each factor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, get_args
+
+import numpy as np
+
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.checks import check_at_least, check_choice
+from unbraid._base.workers import Workers
+from unbraid.evidence.counting import entropy
+from unbraid.evidence.information import Binning, InformationOptions, bin_codes, check_binning, factor_labels
+from unbraid.probes.splits import cross_fit_splits
+from unbraid.probes.trees import Forest, as_tree_input, bootstrap, grow_tree
+from unbraid.representation.representation import Representation
+
+JointEstimator = Literal["forest", "counts"]
+MIN_ROWS = 20
+#: Share of the frequencies of the values in every prediction, so that no value is held to be impossible.
+PRIOR = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointOptions:
+    """How information of several codes is estimated.
+
+    Attributes:
+        estimator: ``"forest"``: entropy of the factor less the cross-entropy of a forest on rows that it has not seen;
+            ``"counts"``: plug-in estimate from the counts of all combinations of bins, for few codes of few values.
+        n_trees: Trees of a forest.
+        min_leaf: Fewest rows in a leaf.
+        max_rows: Rows used at most, drawn at random.
+        n_bins: Bins for factors that are continuous, and for codes that are counted.
+        binning: Binning method.
+    """
+
+    estimator: JointEstimator = "forest"
+    n_trees: int = 10
+    min_leaf: int = 5
+    max_rows: int = 3000
+    n_bins: int = 20
+    binning: Binning = "robust"
+
+    def __post_init__(self) -> None:
+        check_choice("estimator", self.estimator, get_args(JointEstimator))
+        check_at_least("n_trees", self.n_trees, 1)
+        check_at_least("min_leaf", self.min_leaf, 1)
+        check_at_least("max_rows", self.max_rows, MIN_ROWS)
+        check_binning(self.n_bins, self.binning)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JointInformation:
+    """Information about each factor, in nats.
+
+    Attributes:
+        alone: Of each code, ``(n_active, n_factors)``.
+        others: Of all codes but one, ``(n_active, n_factors)``; 0 where there is no other.
+        together: Of all codes, ``(n_factors,)``.
+        factor_entropy: Entropy of each factor, ``(n_factors,)``.
+        active: Which codes vary, ``(n_codes,)``.
+    """
+
+    alone: FloatArray
+    others: FloatArray
+    together: FloatArray
+    factor_entropy: FloatArray
+    active: BoolArray
+
+
+def joint_information(
+    rep: Representation, options: JointOptions, rng: np.random.Generator, workers: Workers | None = None
+) -> JointInformation:
+    """Estimate the information of each code, of all but it, and of all codes, about each factor."""
+    active = np.flatnonzero(rep.active)
+    sets = [
+        *([j] for j in range(len(active))),
+        *([i for i in range(len(active)) if i != j] for j in range(len(active))),
+    ]
+    sets.append(list(range(len(active))))
+    jobs, entropies = [], []
+    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
+        labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
+        rows = np.flatnonzero(labels >= 0)
+        if len(rows) < MIN_ROWS:
+            raise ValueError(f"factor {factor.name!r} must have at least {MIN_ROWS} labelled rows, got {len(rows)}.")
+        if len(rows) > options.max_rows:
+            rows = np.sort(child.permutation(rows)[: options.max_rows])
+        entropies.append(float(entropy(np.bincount(labels[rows], minlength=n_levels))))
+        codes = rep.codes[np.ix_(rows, active)]
+        seed = int(child.integers(2**31))
+        if options.estimator == "counts":
+            binned = bin_codes(rep, InformationOptions(n_bins=options.n_bins, binning=options.binning))[0]
+            jobs += [partial(_counted, binned[np.ix_(active, rows)], labels[rows], n_levels, some) for some in sets]
+        else:
+            jobs += [partial(_predicted, codes, labels[rows], n_levels, some, options, seed) for some in sets]
+    found = np.array((workers or Workers(1)).map(lambda job: job(), jobs)).reshape(rep.n_factors, len(sets))
+    found = np.clip(found, 0.0, np.array(entropies)[:, None])
+    alone, others = found[:, : len(active)].T, found[:, len(active) : -1].T
+    return JointInformation(
+        alone=alone, others=others, together=found[:, -1], factor_entropy=np.array(entropies), active=rep.active
+    )
+
+
+def _counted(bins: IntArray, labels: IntArray, n_levels: int, some: list[int]) -> float:
+    """Plug-in mutual information of the labels and the combinations of bins of some codes."""
+    if not some:
+        return 0.0
+    cells = np.unique(bins[some], axis=1, return_inverse=True)[1].reshape(-1)
+    counts = np.bincount(cells * n_levels + labels, minlength=(int(cells.max()) + 1) * n_levels).reshape(-1, n_levels)
+    return float(entropy(counts.sum(axis=0)) + entropy(counts.sum(axis=1)) - entropy(counts.ravel()))
+
+
+def _predicted(
+    codes: FloatArray, labels: IntArray, n_levels: int, some: list[int], options: JointOptions, seed: int
+) -> float:
+    """Entropy of the labels less the cross-entropy of a forest on some codes, each half predicted from the other."""
+    if not some:
+        return 0.0
+    rng = np.random.default_rng(seed)
+    shares = np.bincount(labels, minlength=n_levels) / len(labels)
+    surprise = np.zeros(len(labels))
+    for split in cross_fit_splits(len(labels), "cross_fitted", 2, rng):
+        inputs, wanted = as_tree_input(codes[split.train][:, some]), labels[split.train]
+        trees = [
+            grow_tree(
+                inputs,
+                wanted,
+                weights=bootstrap(len(wanted), len(wanted), rng),
+                seed=int(rng.integers(2**31)),
+                n_classes=n_levels,
+                min_samples_leaf=options.min_leaf,
+            )
+            for _ in range(options.n_trees)
+        ]
+        guess = Forest(trees).predict(codes[split.test][:, some])
+        mixed = (1 - PRIOR) * guess + PRIOR * shares
+        surprise[split.test] = -np.log(mixed[np.arange(len(split.test)), labels[split.test]])
+    blind = -np.log(shares[labels])
+    return float(blind.mean() - surprise.mean())

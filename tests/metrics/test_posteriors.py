@@ -1,0 +1,54 @@
+"""RMIG, WSEPIN and WINDIN against closed forms."""
+
+import numpy as np
+import pytest
+
+from unbraid.metrics import rmig, sepin
+
+RNG = np.random.default_rng(0)
+N = 1500
+Y = RNG.standard_normal((N, 2))
+CORNERS = np.stack(np.meshgrid([0.0, 100.0], [0.0, 100.0]), axis=-1).reshape(-1, 2).repeat(50, axis=0)
+
+
+def test_well_separated_corners_are_a_bit_each():
+    found = sepin(CORNERS, code_variances=np.ones(CORNERS.shape))
+    for score in found:
+        np.testing.assert_allclose(score.per_code, np.log(2), atol=1e-6)
+    assert float(rmig(CORNERS, CORNERS, code_variances=np.ones(CORNERS.shape))) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_copies_have_nothing_of_their_own():
+    copies = np.hstack([CORNERS, CORNERS])
+    found = sepin(copies, code_variances=np.ones(copies.shape))
+    assert float(found.wsepin) == pytest.approx(0.0, abs=1e-6)
+    np.testing.assert_allclose(found.wsepin.evidence["information_with_data"], np.log(2), atol=1e-6)
+    assert float(rmig(copies, CORNERS, code_variances=np.ones(copies.shape))) == pytest.approx(0.0, abs=1e-3)
+
+
+def test_gaussian_channels():
+    """Normal means and noise of variance s: half the logarithm of 1 + 1/s each, and of 1 + 2/s for a copy."""
+    s = 0.5
+    found = sepin(Y, code_variances=np.full(Y.shape, s), n_samples=4000)
+    np.testing.assert_allclose(found.wsepin.per_code, 0.5 * np.log(1 + 1 / s), atol=0.06)
+    copied = sepin(Y[:, [0, 0]], code_variances=np.full(Y.shape, s), n_samples=4000)
+    np.testing.assert_allclose(copied.windin.per_code, 0.5 * np.log((1 + 2 / s) / (1 + 1 / s)), atol=0.06)
+
+
+def test_a_mean_that_hardly_moves_knows_nothing_however_it_is_scaled():
+    codes = np.column_stack([CORNERS[:, 0], 0.001 * CORNERS[:, 0] / 100, CORNERS[:, 1]])
+    score = rmig(codes, CORNERS, code_variances=np.ones(codes.shape))
+    assert float(score) == pytest.approx(1.0, abs=1e-3)
+    assert score.evidence["mutual_information"][1].max() < 1e-3
+    twice = sepin(codes * [1, 7, 1], code_variances=np.ones(codes.shape) * [1, 49, 1])
+    assert float(twice.wsepin) == pytest.approx(float(sepin(codes, code_variances=np.ones(codes.shape)).wsepin))
+
+
+def test_too_few_rows_are_pointed_out():
+    codes = RNG.standard_normal((100, 8))
+    found = sepin(codes, code_variances=np.full(codes.shape, 0.01))
+    assert "near the 4.61" in found.wsepin.notes[0]
+    with pytest.raises(ValueError, match="code_variances must have the shape of codes"):
+        sepin(codes, code_variances=np.ones((100, 2)))
+    with pytest.raises(TypeError, match="wsepin, windin"):
+        float(found)

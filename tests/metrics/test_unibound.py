@@ -1,0 +1,92 @@
+"""UniBound: partial information of examples on paper, and what a forest sees of them."""
+
+import numpy as np
+import pytest
+
+import unbraid as ub
+from helpers.worlds import full_grid, random_factors
+from unbraid.evidence.joint_information import JointInformation
+from unbraid.metrics import mig, unibound
+from unbraid.metrics.information.unibound import partial_information, unibound_score
+
+BITS = full_grid(2, 2, 2).repeat(4, axis=0)
+FACTORS = random_factors(4, 5, 6, n_samples=1500)
+
+
+def counted(codes, factors):
+    return unibound(codes, factors, estimator="counts")
+
+
+def test_separated_codes_are_unique_to_the_last_digit():
+    grid = full_grid(4, 3, 5)
+    score = counted(grid + 0.0, grid)
+    assert float(score) == pytest.approx(1.0, abs=1e-12)
+    for part in ("redundant", "synergistic"):
+        np.testing.assert_allclose(score.evidence[part], 0.0, atol=1e-12)
+
+
+def test_copies_are_redundant():
+    score = counted(np.hstack([BITS, BITS]) + 0.0, BITS)
+    assert float(score) == 0.0
+    np.testing.assert_allclose(score.evidence["redundant"].max(axis=0), 1.0, atol=1e-12)
+    np.testing.assert_allclose(score.evidence["unique_at_most"], 0.0, atol=1e-12)
+
+
+def test_an_exclusive_or_is_synergy():
+    """Neither of two bits tells anything of their exclusive or, and both tell all of it."""
+    score = counted(BITS[:, :2] + 0.0, (BITS[:, 0] ^ BITS[:, 1])[:, None])
+    assert float(score) == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(score.evidence["synergistic"], 1.0, atol=1e-12)
+    np.testing.assert_allclose(score.evidence["redundant_at_most"], 0.0, atol=1e-12)
+
+
+def test_half_of_two_bits_is_unique_to_each():
+    factor = 2 * BITS[:, 0] + BITS[:, 1]
+    score = counted(BITS[:, :2] + 0.0, factor[:, None])
+    assert float(score) == pytest.approx(0.0, abs=1e-12)  # either bit is worth as much as the other
+    np.testing.assert_allclose(score.evidence["unique_at_most"], 0.5, atol=1e-12)
+
+
+def test_bounds_of_given_information():
+    found = JointInformation(
+        alone=np.array([[0.6], [0.5]]),
+        others=np.array([[0.5], [0.6]]),
+        together=np.array([0.8]),
+        factor_entropy=np.array([1.0]),
+        active=np.array([True, False, True]),
+    )
+    parts = partial_information(found)
+    np.testing.assert_allclose(parts["unique"], [[0.1], [0.0]])
+    np.testing.assert_allclose(parts["unique_at_most"], [[0.3], [0.2]])
+    np.testing.assert_allclose(parts["redundant"], [[0.3], [0.3]])
+    np.testing.assert_allclose(parts["synergistic_at_most"], [[0.2], [0.2]])
+    score = unibound_score(found)
+    assert float(score) == pytest.approx(0.1)
+    assert score.evidence["unique"].shape == (3, 1)
+    assert "1 constant code" in score.notes[0]
+
+
+@pytest.mark.slow
+def test_a_forest_sees_a_rotated_copy_that_pairs_do_not():
+    """The example of the paper: no single code of the copy tells much, all of them together tell everything."""
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    codes = np.hstack([FACTORS, FACTORS @ turn])
+    assert float(unibound(FACTORS + 0.0, FACTORS)) > 0.97
+    assert float(unibound(codes, FACTORS)) < 0.15
+    assert float(mig(codes, FACTORS)) > 0.4
+
+
+@pytest.mark.slow
+def test_the_panel_gives_interval_and_chance():
+    rng = np.random.default_rng(0)
+    for codes, beats in ((FACTORS + 0.1 * rng.normal(size=FACTORS.shape), True), (rng.normal(size=(1500, 3)), False)):
+        score = ub.evaluate(codes, FACTORS, metrics="unibound", n_jobs=1, progress=False)["unibound"]
+        assert score.low <= score.value <= score.high
+        assert score.beats_chance is beats
+        assert score.chance < 0.02
+
+
+@pytest.mark.parametrize("options", [{"estimator": "knn"}, {"n_trees": 0}, {"max_rows": 5}])
+def test_bad_options(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        unibound(BITS + 0.0, BITS, **options)
