@@ -280,6 +280,7 @@ def test_statements_are_held_against_their_bounds():
     assert StudyTables.from_json(tables.to_json()) == tables
 
 
+@pytest.mark.slow
 def test_the_allowed_distance_is_the_scatter_over_seeds():
     few, many = (thesis_tables(FakeState(thesis_rows(n_seeds=n, noise=1.0)), "gpu") for n in (3, 12))
 
