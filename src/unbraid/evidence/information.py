@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -95,8 +95,15 @@ def _ends(column: FloatArray) -> tuple[float, float]:
         low, first, _, last, high = _order_statistics(others)
     if first == last:
         return min(float(column.min()), middle), max(float(column.max()), middle)
+    start, end = robust_ends(low, first, middle, last, high)
+    return float(start), float(end)
+
+
+def robust_ends(low: Any, first: Any, middle: Any, last: Any, high: Any) -> tuple[Any, Any]:
+    """Ends of robust bins from order statistics: those of the tails, or Tukey's outer fences where these lie inside."""
     distance = 3 * (last - first)
-    return min(max(low, first - distance), middle), max(min(high, last + distance), middle)
+    start = np.minimum(np.maximum(low, first - distance), middle)
+    return start, np.maximum(np.minimum(high, last + distance), middle)
 
 
 def _order_statistics(column: FloatArray) -> tuple[float, float, float, float, float]:

@@ -26,9 +26,10 @@ from unbraid.interpret.dependence import dependence_note, dependence_notes, move
 from unbraid.interpret.diagnosis import diagnose
 from unbraid.interpret.views import stills
 from unbraid.metrics import Metric
+from unbraid.metrics.table.layouts import no_path, source_for
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
-from unbraid.representation.representation import Representation, as_representation, check_n_factors
+from unbraid.representation.representation import Layout, Representation, as_representation, check_n_factors
 from unbraid.representation.warnings import check_rows, representation_notes
 from unbraid.results.evidence import Evidence, kept
 from unbraid.results.note import Note, NoteKind, as_note
@@ -120,7 +121,8 @@ def evaluate(
     chosen, notes = _choose(metrics, rep)
     failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
     shared = {"n_bins": n_bins, "binning": binning}
-    plans = plan_evidence([metric for metric in chosen if metric.name not in failures], shared, options or {})
+    possible = [metric for metric in chosen if metric.name not in failures]
+    plans = plan_evidence(possible, shared, options or {}, rep.layout)
     check_panel(size_of(rep), plans, n_jobs=workers.n, refits=intervals or nulls, memory=memory)
     started = time.perf_counter()
     tests = partial(factor_dependence, rep, np.random.default_rng([seed, zlib.crc32(b"dependence")]))
@@ -138,7 +140,7 @@ def evaluate(
 
     (dependence,), found = gather(plans, tests)
     methods = {name: one.plan.source.interval_method for one in found for name in one.point.scores} if intervals else {}
-    if metrics == "default" and moves_much((metric.name for metric in chosen), dependence):
+    if metrics == "default" and rep.layout is Layout.DENSE and moves_much((metric.name for metric in chosen), dependence):
         added, light = _for_dependence(chosen, rep)
         found += gather(plan_evidence(added, shared, light), intervals=False, nulls=False)[1]
         chosen = resolve_metrics([metric.name for metric in (*chosen, *added)])
@@ -163,7 +165,7 @@ def evaluate(
         setup=_setup(name, rep, found, seed, seconds),
     )
     report = replace(report, findings=diagnose(report))
-    return replace(report, stills=stills(rep, report))
+    return replace(report, stills=stills(rep, report)) if rep.layout is Layout.DENSE else report
 
 
 def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[Note, ...]]:
@@ -172,10 +174,18 @@ def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Met
     if metrics != "default":
         return chosen, ()
     left_out = [metric.name for metric in chosen if metric.min_factors > rep.n_factors]
-    if not left_out:
-        return chosen, ()
-    sentence = f"Left out, for want of labelled factors ({rep.n_factors} given): {', '.join(left_out)}."
-    return [metric for metric in chosen if metric.name not in left_out], (Note.of(NoteKind.LEFT_OUT, sentence),)
+    pathless = [
+        metric.name
+        for metric in chosen
+        if metric.name not in left_out and source_for(metric.source, rep.layout) is None
+    ]
+    sentences = []
+    if left_out:
+        sentences.append(f"Left out, for want of labelled factors ({rep.n_factors} given): {', '.join(left_out)}.")
+    if pathless:
+        sentences.append(f"Left out, as codes are sparse: {', '.join(pathless)}.")
+    kept = [metric for metric in chosen if metric.name not in (*left_out, *pathless)]
+    return kept, tuple(Note.of(NoteKind.LEFT_OUT, sentence) for sentence in sentences)
 
 
 def _for_dependence(chosen: list[Metric], rep: Representation) -> tuple[list[Metric], dict[str, dict[str, int]]]:
@@ -199,7 +209,7 @@ def _unsupported(metric: Metric, rep: Representation) -> str | None:
         check_n_factors(rep, metric=metric.name, min_factors=metric.min_factors)
     except ValueError as error:
         return str(error)
-    return None
+    return no_path(metric) if source_for(metric.source, rep.layout) is None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -358,17 +368,16 @@ def _null(plan: EvidencePlan, rep: Representation, rng: np.random.Generator, wor
     return _draws(plan, lambda: [_gather(plan, shuffled, rng, workers, light=True)])
 
 
-def _draws(plan: EvidencePlan, gather: Callable[[], list[Any]]) -> tuple[Draw, ...]:
+def _draws(plan: EvidencePlan, gather: Callable[[], Iterable[Any]]) -> tuple[Draw, ...]:
     """Score each evidence gathered; a score without an interval is still a score, so a failure is kept as a reason."""
+    draws = []
     try:
-        gathered = gather()
+        for evidence in gather():
+            scores, errors = _scores(plan, evidence)
+            without_evidence = {name: replace(score, evidence={}) for name, score in scores.items()}
+            draws.append(Draw(scores=without_evidence, errors=errors))
     except Exception as error:  # a note of each score gives the reason
         return (Draw(scores={}, errors=dict.fromkeys(plan.metrics, _reason(error))),)
-    draws = []
-    for evidence in gathered:
-        scores, errors = _scores(plan, evidence)
-        without_evidence = {name: replace(score, evidence={}) for name, score in scores.items()}
-        draws.append(Draw(scores=without_evidence, errors=errors))
     return tuple(draws)
 
 
@@ -401,8 +410,8 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
             # The chance level is a plain estimate too, so that the two plain estimates are compared.
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
             beats_chance = bool(gain > half_width and _beyond(score.value, nulls, gain))
-        if metric.source.extrapolates and found.plan.refits:
-            step = 1 / ((1 + 1 / scale**2) ** metric.source.bias_order - 1)
+        if found.plan.source.extrapolates and found.plan.refits:
+            step = 1 / ((1 + 1 / scale**2) ** found.plan.source.bias_order - 1)
             score = _extrapolated(found, metric, score, step)
             # The mean over parts of the rows has an error of its own.
             half_width *= float(np.sqrt(1 + (step / scale) ** 2 / len(values)))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse
 
 from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from unbraid._base.checks import (
@@ -22,6 +25,14 @@ from unbraid._base.checks import (
 )
 from unbraid._base.text import listing
 from unbraid.representation.factor import Factor, make_factor
+
+
+class Layout(StrEnum):
+    """How codes are stored, and so how evidence is gathered from them."""
+
+    DENSE = "dense"
+    SPARSE = "sparse"
+    BLOCKS = "blocks"
 
 
 class Representation:
@@ -75,13 +86,29 @@ class Representation:
         self.codes = check_matrix(codes)
         self.code_names = _code_names(codes, code_names, self.n_codes)
         check_values(self.codes, self.code_names)
-        columns = _columns(factors)
-        _check_rows(self.codes.shape, columns)
-        columns, self.notes = _aligned(codes, columns)
-        self.factors = _factors(columns, names, kinds, only)
+        self._label(codes, factors, names, kinds, only)
         self.active = check_active(active_codes(self.codes))
         self.memo = {}
         self.source = ""
+
+    def _label(
+        self,
+        codes: Any,
+        factors: Any,
+        names: Iterable[str] | None,
+        kinds: Sequence[str | None] | Mapping[str, str] | None,
+        only: Iterable[str] | None,
+    ) -> None:
+        """Check factors against codes whose shape is known, and keep them."""
+        columns = _columns(factors)
+        _check_rows((self.n_samples, self.n_codes), columns)
+        columns, self.notes = _aligned(codes, columns)
+        self.factors = _factors(columns, names, kinds, only)
+
+    @property
+    def layout(self) -> Layout:
+        """How the codes are stored, by which evidence is chosen."""
+        return Layout.DENSE
 
     @property
     def n_samples(self) -> int:
@@ -123,6 +150,22 @@ class Representation:
             digest.update(np.where(factor.labelled, factor.numbers, np.nan).tobytes())
         return digest.hexdigest()
 
+    @property
+    def n_stored(self) -> int:
+        """Number of codes in memory, over all rows."""
+        return self.n_samples * self.n_codes
+
+    def code_spreads(self) -> FloatArray:
+        """Largest less smallest value of each code, ``(n_codes,)``."""
+        spreads: FloatArray = np.ptp(self.codes, axis=0)
+        return spreads
+
+    def most_whole_numbers(self) -> int | None:
+        """Most distinct values of a code where all codes are whole numbers; ``None`` where some are not."""
+        if (self.codes != np.round(self.codes)).any():
+            return None
+        return max(len(np.unique(column)) for column in self.codes.T)
+
     def take(self, rows: IntArray) -> Representation:
         """Return the same codes and factors on some rows."""
         return self._with(self.codes[rows], tuple(factor.take(rows) for factor in self.factors))
@@ -144,6 +187,16 @@ class Representation:
     def with_factors_as_classes(self) -> Representation:
         """Return the same codes with every factor's values as classes, whatever its kind."""
         return self._with(self.codes, tuple(factor.as_classes() for factor in self.factors))
+
+    @staticmethod
+    def of_checked(
+        codes: FloatArray, factors: tuple[Factor, ...], *, code_names: tuple[str, ...], notes: tuple[str, ...] = ()
+    ) -> Representation:
+        """Build from codes and factors that were checked, such as some columns of a representation."""
+        made = Representation.__new__(Representation)
+        made.codes, made.factors, made.code_names, made.notes = codes, factors, code_names, notes
+        made.active, made.memo, made.source = active_codes(codes), {}, ""
+        return made
 
     def _with(self, codes: FloatArray, factors: tuple[Factor, ...]) -> Representation:
         """Build without checking again: rows and columns come from a checked representation."""
@@ -171,6 +224,10 @@ def as_representation(codes: Any, factors: Any = None, **given: Any) -> Represen
         given: What else :class:`Representation` takes; ``None``, or left out where ``codes`` is one.
     """
     if not isinstance(codes, Representation):
+        if scipy.sparse.issparse(codes):
+            from unbraid.representation.sparse import SparseRepresentation  # a kind of this class
+
+            return SparseRepresentation(codes, factors, **given)
         return Representation(codes, factors, **given)
     extra = [name for name, value in {"factors": factors, **given}.items() if value is not None]
     if extra:
@@ -201,7 +258,7 @@ def _code_names(codes: Any, given: Iterable[str] | None, n_codes: int) -> tuple[
     if given is None:
         return tuple(f"code_{j}" for j in range(n_codes))
     names = tuple(str(name) for name in given)
-    _check_names("code_names", names, n_codes)
+    check_names("code_names", names, n_codes)
     return names
 
 
@@ -216,7 +273,7 @@ def _factors(
             raise TypeError("names and kinds must be left out when factors are Factor objects, which have their own.")
         return tuple(columns[name] for name in _chosen(only, tuple(columns)))
     labels = tuple(str(name) for name in (columns if names is None else names))
-    _check_names("names", labels, len(columns))
+    check_names("names", labels, len(columns))
     by_name = dict(zip(labels, zip(columns.values(), _kinds(kinds, labels), strict=True), strict=True))
     chosen = ((name, *by_name[name]) for name in _chosen(only, labels))
     return tuple(make_factor(column, name=name, kind=kind) for name, column, kind in chosen)
@@ -232,7 +289,7 @@ def _chosen(wanted: Iterable[str] | None, names: tuple[str, ...]) -> tuple[str, 
     for name in chosen:
         if name not in names:
             raise ValueError(f"factor {name!r} is not one of {', '.join(names)}{did_you_mean(name, names)}.")
-    _check_names("names", chosen, len(chosen))
+    check_names("names", chosen, len(chosen))
     return chosen
 
 
@@ -328,13 +385,13 @@ def _columns(factors: Any) -> dict[str, Any]:
         return {str(name): column for name, column in factors.items()}
     if hasattr(factors, "columns"):
         names = tuple(str(name) for name in factors.columns)
-        _check_names("factor names", names, len(names))
+        check_names("factor names", names, len(names))
         return {name: factors[column] for name, column in zip(names, factors.columns, strict=True)}
     if isinstance(factors, pd.Series):
         return {"factor_0" if factors.name is None else str(factors.name): factors}
     if isinstance(factors, list | tuple) and factors:
         if all(isinstance(item, Factor) for item in factors):
-            _check_names("factor names", tuple(item.name for item in factors), len(factors))
+            check_names("factor names", tuple(item.name for item in factors), len(factors))
             return {item.name: item for item in factors}
         if np.ndim(factors[0]) == 1 and as_masked(factors) is None:
             factors = _rows(factors)
@@ -371,9 +428,10 @@ def _kinds(kinds: Sequence[str | None] | Mapping[str, str] | None, names: tuple[
     return list(kinds)
 
 
-def _check_names(argument: str, names: tuple[str, ...], expected: int) -> None:
+def check_names(argument: str, names: tuple[str, ...], expected: int) -> None:
+    """Raise unless there are as many names as expected, each once."""
     if len(names) != expected:
         raise ValueError(f"{argument} must have {expected} entries, got {len(names)}.")
     if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise ValueError(f"{argument} must differ from each other, got {twice!r} more than once.")
