@@ -10,6 +10,7 @@ from unbraid.evidence.association import CorrelationOptions, NoOptions, correlat
 from unbraid.evidence.counting import chance_variance, information_of
 from unbraid.evidence.information import InformationOptions, discretise, factor_labels, joint_counts
 from unbraid.evidence.sparse.association import sparse_correlations, sparse_predictability
+from unbraid.evidence.sparse.choosing import choose_codes
 from unbraid.evidence.sparse.columns import rank_differences, sparse_bins
 from unbraid.evidence.sparse.information import _column, sparse_information_table
 from unbraid.representation.representation import Representation
@@ -137,24 +138,76 @@ def known_among_many(n_rows=3000, n_codes=16_384):
         "word": rng.integers(0, 2, n_rows),
         "size": np.maximum(rng.normal(size=n_rows), 0.0),
     }
-    noise = scipy.sparse.random(n_rows, n_codes, density=0.003, format="lil", random_state=4)
-    for place, values in zip((41, 9000, 16_383), factors.values(), strict=True):
-        noise[:, place] = values[:, None]
-    return noise.tocsr(), factors
+    noise = scipy.sparse.random(n_rows, n_codes - 3, density=0.003, format="csc", random_state=4)
+    known = scipy.sparse.csc_matrix(np.stack(list(factors.values()), axis=1))
+    parts = [noise[:, :41], known[:, 0], noise[:, 41:9000], known[:, 1], noise[:, 9000:], known[:, 2]]
+    return scipy.sparse.hstack(parts, format="csr"), factors
 
 
+@pytest.mark.slow
 def test_known_codes_are_found_among_thousands_and_chance_is_that_of_the_best_of_them():
     codes, factors = known_among_many()
     before = codes.copy()
     report = ub.evaluate(codes, factors, kinds={"size": "continuous"}, metrics=["mig", "mcc", "sap"])
     information = report["mig"].evidence["mutual_information"]
-    assert information.argmax(axis=0).tolist() == [41, 9000, 16_383]
+    assert information.argmax(axis=0).tolist() == [41, 9001, 16_383]
     assert report["mcc"].value > 0.99
     assert report["mig"].value > 0.8
     assert report["mcc"].beats_chance
     # The largest of 16 384 correlations of noise with 3000 rows, about the root of 2 log(16 384) / 3000.
     assert 0.06 < report["mcc"].null < 0.25
     assert (codes != before).nnz == 0
+
+
+def test_probes_of_few_sparse_codes_score_as_those_of_the_codes_written_out():
+    rng = np.random.default_rng(0)
+    factors = {"kind": rng.integers(0, 3, 600), "size": rng.normal(size=600)}
+    codes = np.where(rng.random((600, 20)) < 0.2, rng.normal(size=(600, 20)), 0.0)
+    codes[:, 3], codes[:, 7] = factors["kind"] == 1, np.maximum(factors["size"], 0.0)
+    given = {"kinds": {"kind": "categorical"}, "intervals": False, "nulls": False}
+    names = ["r2", "explicitness", "infomec.explicitness", "dci_linear", "dci_forest", "iwo"]
+    dense = ub.evaluate(codes, factors, metrics=names, **given)
+    sparse = ub.evaluate(scipy.sparse.csr_matrix(codes), factors, metrics=names, **given)
+    assert not sparse.failures
+    for name, score in dense.scores.items():
+        assert sparse[name].value == pytest.approx(score.value, abs=0.005 if "infomec" in name else 1e-4), name
+
+
+def test_codes_are_chosen_on_rows_that_are_not_scored():
+    codes, factors = known_among_many(n_rows=500, n_codes=3000)
+    rep = SparseRepresentation(codes, {**factors, "row": np.arange(500.0)})
+    chosen = choose_codes(rep, 30, np.random.default_rng(0))
+    assert {41, 2999} <= set(chosen.columns.tolist())
+    assert len(chosen.columns) == 30
+    assert chosen.rep.n_samples == 350
+    # Of what is left, the codes tell nothing about the rows that chose them: the order of rows was drawn.
+    rows = chosen.rep.factors[-1].numbers.astype(int)
+    order = np.random.default_rng(0).permutation(500)
+    assert set(rows) == set(order[150:])
+    wanted = codes[rows][:, chosen.columns].toarray()
+    np.testing.assert_array_equal(chosen.rep.by_row.toarray(), wanted)
+
+
+@pytest.mark.slow
+def test_trees_and_probes_find_known_codes_among_thousands_and_nothing_in_noise():
+    codes, factors = known_among_many(n_rows=2000, n_codes=10_000)
+    names = ["dci_forest", "dci_linear", "r2", "explicitness", "iwo"]
+    report = ub.evaluate(codes, factors, kinds={"size": "continuous"}, metrics=names)
+    assert not report.failures
+    assert report["dci_forest.disentanglement"].value > 0.95
+    assert report["dci_forest.completeness"].value > 0.95
+    assert report["dci_forest.informativeness"].value > 0.95
+    assert report["r2"].value > 0.95
+    assert report["dci_forest.disentanglement"].per_code.shape == (10_000,)
+    rng = np.random.default_rng(1)
+    noise = {name: rng.permutation(values) for name, values in factors.items()}
+    blind = ub.evaluate(
+        codes, noise, kinds={"size": "continuous"}, metrics=["dci_forest.disentanglement", "r2", "explicitness"]
+    )
+    assert blind["r2"].value < 0.02
+    assert abs(blind["explicitness"].value - 0.5) < 0.05
+    assert not blind["explicitness"].beats_chance
+    assert not blind["dci_forest.disentanglement"].beats_chance
 
 
 def test_metric_without_a_path_for_sparse_codes_names_itself_and_the_cure():

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from unbraid._base.checks import check_at_least
 from unbraid._base.progress import bar_or_lines
+from unbraid.cli._blocks import EngineName, is_read_in_blocks, read_in_blocks
 from unbraid.cli._io import (
     check_outputs,
     check_pair,
@@ -25,6 +26,7 @@ from unbraid.data import example
 from unbraid.evidence.information import Binning
 from unbraid.panel.evaluation import evaluate
 from unbraid.panel.plan import resolve_metrics
+from unbraid.panel.rows import SAMPLE_ROWS
 from unbraid.representation.files import load
 from unbraid.representation.formats.h5ad import OBS
 from unbraid.representation.representation import Representation
@@ -55,6 +57,10 @@ def score(
     image: str | None = None,
     code_columns: str = "code_*",
     factor_columns: str = "factor_*",
+    engine: EngineName | None = None,
+    address: str | None = None,
+    work: Path | None = None,
+    sample: int = SAMPLE_ROWS,
 ) -> None:
     """Score a representation: how well its codes separate the factors, with confidence intervals.
 
@@ -62,7 +68,8 @@ def score(
     `.parquet` or `.arrow` with `code_*` and `factor_*` columns (or those you name; a column may hold lists), a quoted
     pattern or a folder of such tables, `.h5ad`, `.safetensors`, `.pt` or `.zarr`, or `.npy` codes with `--factors`. NaN
     in a factor means "not labelled". Without factors only label-free metrics run. Give several files to see their
-    scores side by side.
+    scores side by side. Sparse codes stay sparse. Tables and arrays that do not fit into memory are read in blocks:
+    counts, correlations and covariances see all rows, probes a sample, and the notes say which.
 
     Examples:
         unbraid score codes.npz --report report.html
@@ -80,6 +87,10 @@ def score(
         unbraid score cells.h5ad --codes obsm:X_scVI --factors obs:cell_type,batch
 
         unbraid score 'shards/*.parquet' --code-columns embedding --factor-columns label
+
+        unbraid score codes_sparse.npz --factors labels.csv
+
+        unbraid score 'shards/*.parquet' --engine ray --work evidence
 
         unbraid score codes.npz --decoder model.py:decoder --report report.html
 
@@ -132,6 +143,16 @@ def score(
         Columns of a table that are codes: names and patterns, separated by commas.
     factor_columns
         Columns of a table that are factors: names and patterns, separated by commas.
+    engine
+        Read rows in blocks, in processes of this machine (`local`) or on a Ray cluster (`ray`). By default rows that do
+        not fit into memory are read in blocks, in `--jobs` processes.
+    address
+        Address of the Ray cluster, `host:port` or `auto`; by default one is started on this machine.
+    work
+        Folder that keeps the evidence of every block: started again with the same folder, reading goes on where it was
+        broken off.
+    sample
+        Rows of the sample that probes are fitted to where rows are read in blocks.
     """
     files = [file, *others]
     labels = [Path(factors)] if factors and not factors.startswith(OBS) else []
@@ -144,6 +165,24 @@ def score(
         raise ValueError("decoder must go with one file and --report, on which its pictures are shown.")
 
     def read(path: Path) -> Representation:
+        if is_read_in_blocks(path, memory=memory, engine=engine, work=work, address=address):
+            return read_in_blocks(
+                path,
+                factors,
+                engine=engine,
+                address=address,
+                work=work,
+                sample=sample,
+                jobs=jobs,
+                codes=codes,
+                code_columns=code_columns,
+                factor_columns=factor_columns,
+                kinds=given,
+                only=kept,
+                n_bins=bins,
+                binning=binning,
+                seed=seed,
+            )
         return load(
             path,
             factors,

@@ -170,7 +170,9 @@ def chance_variance(counts: IntArray, estimator: Estimator, *, share: float = 1.
     n_rows = max(int(counts[0].sum()), 1)
     by_bin, by_level = counts.sum(axis=2), counts[0].sum(axis=0)
     cells = unexplained_variance(share * counts, estimator).sum(axis=(1, 2))
-    totals = unexplained_variance(np.array(np.inf), estimator) * ((by_bin > 0).sum(axis=1) + int((by_level > 0).sum()) - 1)
+    totals = unexplained_variance(np.array(np.inf), estimator) * (
+        (by_bin > 0).sum(axis=1) + int((by_level > 0).sum()) - 1
+    )
     variance: FloatArray = np.maximum(cells - totals, 0.0) / (share * n_rows) ** 2
     return variance
 

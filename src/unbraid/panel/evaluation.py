@@ -26,10 +26,11 @@ from unbraid.interpret.dependence import dependence_note, dependence_notes, move
 from unbraid.interpret.diagnosis import diagnose
 from unbraid.interpret.views import stills
 from unbraid.metrics import Metric
-from unbraid.metrics.table.layouts import no_path, source_for
+from unbraid.metrics.table.layouts import layout_notes, no_path, rows_seen, source_for
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
-from unbraid.representation.representation import Layout, Representation, as_representation, check_n_factors
+from unbraid.representation.representation import CodesLayout, Representation, check_n_factors
+from unbraid.representation.sparse import any_representation
 from unbraid.representation.warnings import check_rows, representation_notes
 from unbraid.results.evidence import Evidence, kept
 from unbraid.results.note import Note, NoteKind, as_note
@@ -76,7 +77,8 @@ def evaluate(
     the codes encode the factors, as far as the evidence shows it.
 
     Args:
-        codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        codes: ``(n_samples, n_codes)``, an array or a matrix of ``scipy.sparse``, which is never made dense; or a
+            :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, or ``None`` for label-free metrics only.
         names: Factor names. This and the next three are as :class:`~unbraid.Representation` takes them, and left out
             where ``codes`` is one.
@@ -113,7 +115,7 @@ def evaluate(
         >>> report["mig"].low > 0.9 > report["mig"].null
         True
     """
-    rep = as_representation(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only)
+    rep = any_representation(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only)
     check_rows(rep)
     about_input = [as_note(note, NoteKind.INPUT) for note in representation_notes(rep, n_bins=n_bins)]
     check_at_least("seed", seed, 0)
@@ -122,7 +124,7 @@ def evaluate(
     failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
     shared = {"n_bins": n_bins, "binning": binning}
     possible = [metric for metric in chosen if metric.name not in failures]
-    plans = plan_evidence(possible, shared, options or {}, rep.layout)
+    plans = plan_evidence(possible, shared, options or {}, rep)
     check_panel(size_of(rep), plans, n_jobs=workers.n, refits=intervals or nulls, memory=memory)
     started = time.perf_counter()
     tests = partial(factor_dependence, rep, np.random.default_rng([seed, zlib.crc32(b"dependence")]))
@@ -140,9 +142,13 @@ def evaluate(
 
     (dependence,), found = gather(plans, tests)
     methods = {name: one.plan.source.interval_method for one in found for name in one.point.scores} if intervals else {}
-    if metrics == "default" and rep.layout is Layout.DENSE and moves_much((metric.name for metric in chosen), dependence):
+    if (
+        metrics == "default"
+        and rep.layout is CodesLayout.DENSE
+        and moves_much((metric.name for metric in chosen), dependence)
+    ):
         added, light = _for_dependence(chosen, rep)
-        found += gather(plan_evidence(added, shared, light), intervals=False, nulls=False)[1]
+        found += gather(plan_evidence(added, shared, light, rep), intervals=False, nulls=False)[1]
         chosen = resolve_metrics([metric.name for metric in (*chosen, *added)])
         sentence = f"Added for dependent factors, without intervals: {', '.join(metric.name for metric in added)}."
         notes = (*notes, Note.of(NoteKind.DEPENDENT_FACTORS, sentence))
@@ -158,6 +164,7 @@ def evaluate(
         notes=(
             *about_input,
             *(as_note(note, NoteKind.DEPENDENT_FACTORS) for note in dependence_notes(dependence, list(scores))),
+            *(as_note(note, NoteKind.INPUT) for note in layout_notes(possible, rep)),
             *notes,
         ),
         evidence=tuple(record for one in found if (record := _record(one, scores)) is not None),
@@ -165,7 +172,7 @@ def evaluate(
         setup=_setup(name, rep, found, seed, seconds),
     )
     report = replace(report, findings=diagnose(report))
-    return replace(report, stills=stills(rep, report)) if rep.layout is Layout.DENSE else report
+    return replace(report, stills=stills(rep, report)) if rep.layout is not CodesLayout.SPARSE else report
 
 
 def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[Note, ...]]:
@@ -175,9 +182,7 @@ def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Met
         return chosen, ()
     left_out = [metric.name for metric in chosen if metric.min_factors > rep.n_factors]
     pathless = [
-        metric.name
-        for metric in chosen
-        if metric.name not in left_out and source_for(metric.source, rep.layout) is None
+        metric.name for metric in chosen if metric.name not in left_out and source_for(metric.source, rep) is None
     ]
     sentences = []
     if left_out:
@@ -209,7 +214,7 @@ def _unsupported(metric: Metric, rep: Representation) -> str | None:
         check_n_factors(rep, metric=metric.name, min_factors=metric.min_factors)
     except ValueError as error:
         return str(error)
-    return no_path(metric) if source_for(metric.source, rep.layout) is None else None
+    return no_path(metric) if source_for(metric.source, rep) is None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -454,7 +459,7 @@ def _spread_scale(plan: EvidencePlan, rep: Representation) -> float:
     if not plan.refits:
         return 1.0
     n_rows = _replicate_rows(plan, rep)
-    return float(np.sqrt(n_rows / (rep.n_samples - n_rows)))
+    return float(np.sqrt(n_rows / (rows_seen(plan.source, rep) - n_rows)))
 
 
 def _beyond(value: float, nulls: FloatArray, gain: float) -> bool:
@@ -494,7 +499,7 @@ def _setup(name: str, rep: Representation, found: list[Gathered], seed: int, sec
         numpy=np.__version__,
         python=platform.python_version(),
         seed=seed,
-        n_samples=rep.n_samples,
+        n_samples=rep.n_rows_seen,
         rows_key=rep.rows_key,
         source=rep.source,
         code_names=tuple(rep.code_names),

@@ -11,7 +11,7 @@ from unbraid.evidence.information import Binning
 from unbraid.metrics import METRICS, Metric, Source
 from unbraid.metrics.table.layouts import source_for
 from unbraid.metrics.table.listing import families, unknown_metric
-from unbraid.representation.representation import Layout
+from unbraid.representation.representation import Representation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,9 +80,9 @@ def plan_evidence(
     metrics: list[Metric],
     shared: dict[str, Any],
     options: Mapping[str, Mapping[str, Any]],
-    layout: Layout = Layout.DENSE,
+    rep: Representation | None = None,
 ) -> list[EvidencePlan]:
-    """Put metrics that share evidence together; each has a source for codes of this layout."""
+    """Put metrics that share evidence together; each has a source for the codes of a representation, where given."""
     _check_options(options, metrics)
     planned: dict[Any, dict[str, tuple[Metric, Mapping[str, Any]]]] = {}
     for metric in metrics:
@@ -91,7 +91,8 @@ def plan_evidence(
         planned.setdefault((metric.source.name, evidence), {})[metric.name] = (metric, rest)
     plans = []
     for (_, evidence), chosen in planned.items():
-        source = source_for(next(iter(chosen.values()))[0].source, layout)
+        usual = next(iter(chosen.values()))[0].source
+        source = usual if rep is None else source_for(usual, rep)
         assert source is not None
         plans.append(EvidencePlan(source=source, options=evidence, metrics=chosen))
     return plans

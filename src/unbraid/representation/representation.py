@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse
 
 from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from unbraid._base.checks import (
@@ -27,7 +26,7 @@ from unbraid._base.text import listing
 from unbraid.representation.factor import Factor, make_factor
 
 
-class Layout(StrEnum):
+class CodesLayout(StrEnum):
     """How codes are stored, and so how evidence is gathered from them."""
 
     DENSE = "dense"
@@ -106,9 +105,9 @@ class Representation:
         self.factors = _factors(columns, names, kinds, only)
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> CodesLayout:
         """How the codes are stored, by which evidence is chosen."""
-        return Layout.DENSE
+        return CodesLayout.DENSE
 
     @property
     def n_samples(self) -> int:
@@ -149,6 +148,11 @@ class Representation:
             )
             digest.update(np.where(factor.labelled, factor.numbers, np.nan).tobytes())
         return digest.hexdigest()
+
+    @property
+    def n_rows_seen(self) -> int:
+        """Number of rows behind evidence that was gathered from all rows, of which these may be a sample."""
+        return self.n_samples
 
     @property
     def n_stored(self) -> int:
@@ -224,10 +228,6 @@ def as_representation(codes: Any, factors: Any = None, **given: Any) -> Represen
         given: What else :class:`Representation` takes; ``None``, or left out where ``codes`` is one.
     """
     if not isinstance(codes, Representation):
-        if scipy.sparse.issparse(codes):
-            from unbraid.representation.sparse import SparseRepresentation  # a kind of this class
-
-            return SparseRepresentation(codes, factors, **given)
         return Representation(codes, factors, **given)
     extra = [name for name, value in {"factors": factors, **given}.items() if value is not None]
     if extra:

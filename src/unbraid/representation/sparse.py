@@ -12,10 +12,10 @@ from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from unbraid._base.checks import LARGEST_CODE, MIN_ROWS, check_active
 from unbraid._base.text import listing
 from unbraid.representation.factor import Factor
-from unbraid.representation.representation import Layout, Representation, check_names
+from unbraid.representation.representation import CodesLayout, Representation, as_representation, check_names
 
-#: Columns of dense codes that are made at once.
-MOST_DENSE_CELLS = 2**28
+#: Cells of chosen columns that are made dense at most, and of all codes.
+MOST_DENSE_CELLS, MOST_WRITTEN_OUT = 2**28, 2**22
 #: A code that varies by less than this share of its size is constant.
 ROUNDING = 1e-9
 
@@ -68,18 +68,22 @@ class SparseRepresentation(Representation):
         self.source = ""
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse ``codes``, which a sparse representation does not have, with the cure."""
-        if name == "codes":
+        """Write ``codes`` out where they are few, for what has no path for sparse codes; refuse where they are many."""
+        if name != "codes":
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        if self.n_samples * self.n_codes > MOST_WRITTEN_OUT:
             raise ValueError(
-                f"codes are sparse ({self.n_samples} rows, {self.n_codes} codes) and are never made dense; score them "
-                "with unbraid.evaluate, or give a few of them, as in codes[:, chosen].toarray()."
+                f"codes are sparse ({self.n_samples} rows, {self.n_codes} codes) and too many to be made dense; score "
+                "them with unbraid.evaluate, or give a few of them, as in codes[:, chosen].toarray()."
             )
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        if "codes" not in self.memo:
+            self.memo["codes"] = np.ascontiguousarray(self.by_row.toarray(), dtype=np.float64)
+        return self.memo["codes"]
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> CodesLayout:
         """How the codes are stored."""
-        return Layout.SPARSE
+        return CodesLayout.SPARSE
 
     @property
     def by_column(self) -> Any:
@@ -170,6 +174,13 @@ class SparseRepresentation(Representation):
         return other
 
 
+def any_representation(codes: Any, factors: Any = None, **given: Any) -> Representation:
+    """Return a representation of an array, a sparse one of a matrix of ``scipy.sparse``, or one as it is."""
+    if scipy.sparse.issparse(codes):
+        return SparseRepresentation(codes, factors, **given)
+    return as_representation(codes, factors, **given)
+
+
 def column_range(by_column: Any) -> tuple[FloatArray, FloatArray]:
     """Least and largest value of every column, zeros that are not stored included, ``(n_codes,)`` each."""
     n_stored = np.diff(by_column.indptr)
@@ -240,8 +251,8 @@ def _check_values(by_row: Any, names: Sequence[str]) -> None:
     largest = float(np.abs(values).max(initial=0.0))
     if largest > LARGEST_CODE:
         raise ValueError(
-            f"codes must be at most {LARGEST_CODE:g} in size, got {largest:.2g}; divide by a constant, which changes no "
-            "score that compares codes with factors."
+            f"codes must be at most {LARGEST_CODE:g} in size, got {largest:.2g}; divide by a constant, which changes "
+            "no score that compares codes with factors."
         )
 
 

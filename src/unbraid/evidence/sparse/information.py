@@ -10,6 +10,7 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid.evidence.counting import (
+    HARDLY_BIASED,
     INDEPENDENT,
     Estimator,
     cell_terms,
@@ -154,7 +155,7 @@ class _Column:
 def _column(
     rep: SparseRepresentation, k: int, options: InformationOptions, *, shares: tuple[float, ...] = (), rough: bool
 ) -> _Column:
-    """Count one factor against all codes; ``shares`` as :meth:`~unbraid.evidence.information.Halves.chance` has them."""
+    """Count one factor against all codes; ``shares`` of the rows are those whose chance variance is wanted."""
     bins, code_bins = sparse_bins(rep, options)
     labels, n_levels = factor_labels(rep.factors[k], options.n_bins, options.binning)
     matrix, parts = rep.by_column, []
@@ -209,9 +210,12 @@ def _residual(cells: Cells) -> FloatArray:
     n_rows = max(cells.n_rows, 1)
     shares = cells.by_level / n_rows
 
+    least = float(shares[shares > 0].min(initial=1.0))
+    limit = min(n_rows + 1, int(HARDLY_BIASED / least) + 1)  # bins of more rows have no bias
+    table = np.append(sparse_table_bias(np.arange(limit)[:, None] * shares).sum(axis=1), 0.0)
+
     def bias(counts: IntArray) -> FloatArray:
-        known, place = np.unique(counts, return_inverse=True)
-        return np.asarray(sparse_table_bias(known[:, None] * shares).sum(axis=1)[place])
+        return table[np.minimum(counts, limit)]
 
     return cells.over_bins(bias) / n_rows
 
