@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 
 BiasCorrection = Literal["auto", "none", "miller_madow", "schurmann"]
 Estimator = Literal["none", "miller_madow", "schurmann"]
@@ -128,7 +128,7 @@ def sparse_table_bias(expected: FloatArray) -> FloatArray:
     return terms
 
 
-def unexplained_variance(counts: FloatArray, estimator: Estimator) -> FloatArray:
+def unexplained_variance(counts: AnyArray, estimator: Estimator) -> FloatArray:
     """Variance of the terms of cells beyond a line in their numbers of rows."""
     grid, unexplained = _unexplained(estimator)
     found: FloatArray = np.interp(counts, grid, unexplained)

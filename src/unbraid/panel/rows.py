@@ -100,7 +100,7 @@ class BlockJob:
             else:
                 found = count_block(self.table, self.block, self.rule)
         arrays = found.to_arrays()
-        write_atomically(self.path, lambda file: np.savez(file, **arrays))
+        write_atomically(self.path, lambda file: np.savez(file, allow_pickle=False, **arrays))
 
 
 class Runner(Protocol):

@@ -399,7 +399,7 @@ def as_floats(codes: AnyArray, block: Block, names: Sequence[str]) -> FloatArray
     values = np.asarray(codes, dtype=np.float64)
     finite = np.isfinite(values)
     if not finite.all():
-        wrong = [repr(names[j]) for j in np.flatnonzero(~finite.all(axis=0))]
+        wrong = [repr(names[int(j)]) for j in np.flatnonzero(~finite.all(axis=0))]
         n_rows = int((~finite).any(axis=1).sum())
         raise ValueError(
             f"codes must be finite, got NaN or inf in {n_rows} rows of {block.path!r}, in {listing(wrong)}; drop those "

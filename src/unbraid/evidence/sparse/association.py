@@ -79,7 +79,7 @@ def _squares(
     n_rows, n_codes = matrix.shape
     column, values = column_of(matrix.indptr), matrix.data.astype(np.float64)
     mean = np.bincount(column, weights=values, minlength=n_codes) / n_rows
-    squares = np.bincount(column, weights=values**2, minlength=n_codes)
+    squares: FloatArray = np.bincount(column, weights=values**2, minlength=n_codes).astype(np.float64)
     n_zero = n_rows - np.diff(matrix.indptr)
     around = np.bincount(column, weights=(values - mean[column]) ** 2, minlength=n_codes) + n_zero * mean**2
     if is_whole:
@@ -95,7 +95,7 @@ def level_sums(matrix: Any, labels: IntArray, n_levels: int, codes: slice) -> Fl
     key, known = column_of(starts) * n_levels + level, level >= 0
     size = (codes.stop - codes.start) * n_levels
     sums = np.bincount(key[known], weights=matrix.data[own][known], minlength=size)
-    return sums.reshape(-1, n_levels)
+    return sums.astype(np.float64, copy=False).reshape(-1, n_levels)
 
 
 def _between_levels(matrix: Any, labels: IntArray, n_levels: int) -> FloatArray:

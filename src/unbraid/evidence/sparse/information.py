@@ -65,21 +65,19 @@ class Cells:
 
     def sum_of(self, code: IntArray, terms: FloatArray) -> FloatArray:
         """Add up terms code by code, ``(n_codes,)``."""
-        return np.bincount(code, weights=terms, minlength=self.n_codes)
+        return np.asarray(np.bincount(code, weights=terms, minlength=self.n_codes), dtype=np.float64)
 
     def over_cells(self, term: Any) -> FloatArray:
         """Add up a function of the counts over the cells of every code, bin 0 included."""
         own = self.by_level[self.pair_level]
         zero = term(own - self.pair_count) - term(own)
-        return (
-            float(term(self.by_level).sum())
-            + self.sum_of(self.code, term(self.count))
-            + self.sum_of(self.pair_code, zero)
-        )
+        total = float(term(self.by_level).sum())
+        return total + self.sum_of(self.code, term(self.count)) + self.sum_of(self.pair_code, zero)
 
     def over_bins(self, term: Any) -> FloatArray:
         """Add up a function of the counts over the bins of every code, bin 0 included."""
-        return self.sum_of(self.bin_code, term(self.bin_count)) + np.asarray(term(self.n_rows - self.beside_zero))
+        of_zero = np.asarray(term(self.n_rows - self.beside_zero), dtype=np.float64)
+        return self.sum_of(self.bin_code, term(self.bin_count)) + of_zero
 
 
 def count_cells(
@@ -162,11 +160,13 @@ def _column(
     for codes in blocks_of(matrix.indptr):
         cells = count_cells(codes, matrix.indptr, matrix.indices, bins, labels, options.n_bins, n_levels)
         parts.append(_information(cells, code_bins[codes], options.estimator, shares, rough=rough))
-    joined = {
-        name: np.concatenate([getattr(part, name) for part in parts], axis=-1)
-        for name in ("mutual_information", "code_entropy", "plug_in", "chance")
-    }
-    return replace(parts[0], **joined)
+    return replace(
+        parts[0],
+        mutual_information=np.concatenate([part.mutual_information for part in parts]),
+        code_entropy=np.concatenate([part.code_entropy for part in parts]),
+        plug_in=np.concatenate([part.plug_in for part in parts]),
+        chance=np.concatenate([part.chance for part in parts], axis=-1),
+    )
 
 
 def _information(
