@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -131,13 +132,18 @@ def test_work_that_was_broken_off_goes_on_where_it_stopped(shards, tmp_path, mon
 
 
 @pytest.mark.slow
-def test_one_process_two_processes_and_ray_give_the_same_digits(shards):
+def test_one_process_two_processes_and_ray_with_a_lost_worker_give_the_same_digits(shards, tmp_path, monkeypatch):
     wanted = digits(scan(f"{shards}/*.parquet", kinds=KINDS))
     with make_engine("local", workers=2) as engine:
         assert digits(scan(f"{shards}/*.parquet", kinds=KINDS, engine=engine)) == wanted
-    pytest.importorskip("ray")
+    ray = pytest.importorskip("ray")
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     with make_engine("ray", workers=2) as engine:
         assert digits(scan(f"{shards}/*.parquet", kinds=KINDS, engine=engine)) == wanted
+        monkeypatch.setattr("unbraid.panel.rows.BlockJob", DiesOnce)
+        rep = scan(f"{shards}/*.parquet", kinds=KINDS, engine=engine, work=tmp_path / "work")
+    assert (tmp_path / "work" / "died").exists()
+    assert digits(rep) == wanted
 
 
 class DiesOnce(BlockJob):

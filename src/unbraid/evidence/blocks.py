@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +24,8 @@ from unbraid.representation.factor import MAX_CATEGORIES, Factor, FactorKind
 MOST_DISTINCT = MAX_CATEGORIES + 1
 #: Rows that are counted at once, few enough for the cache of a processor.
 ROWS_AT_ONCE = 1 << 15
+#: Codes whose products are gathered at most; covariances of more are those of the sample.
+MOST_PRODUCTS = 1024
 
 Part = TypeVar("Part")
 
@@ -88,21 +91,28 @@ def survey_block(table: BlockTable, block: Block, sampled: IntArray) -> Survey:
         sampled: Numbers of the sampled rows among all rows, in order.
     """
     stored, columns = read_block(table, block)
-    codes = as_floats(stored, block, table.code_names)
-    low, high = codes.min(axis=0), codes.max(axis=0)
+    low, high = np.full(table.n_codes, np.inf), np.full(table.n_codes, -np.inf)
+    for rows in _slices(len(stored)):
+        codes = as_floats(stored[rows], block, table.code_names)
+        low, high = np.minimum(low, codes.min(axis=0)), np.maximum(high, codes.max(axis=0))
     if max(-low.min(), high.max()) > LARGEST_CODE:
         raise ValueError(f"codes must be at most {LARGEST_CODE:g} in size, got more in {block.path!r}.")
     first, last = np.searchsorted(sampled, [block.first_row, block.first_row + block.n_rows])
-    rows = sampled[first:last] - block.first_row
+    wanted = sampled[first:last] - block.first_row
     labels = [_plain_labels(column) for column in columns]
     return Survey(
-        n_rows=len(codes),
+        n_rows=len(stored),
         low=low,
         high=high,
         distinct=tuple(_distinct(column) for column in labels),
-        codes=stored[rows],
-        labels=tuple(column[rows] for column in labels),
+        codes=stored[wanted],
+        labels=tuple(column[wanted] for column in labels),
     )
+
+
+def _slices(n_rows: int) -> list[slice]:
+    """Rows that are computed at once."""
+    return [slice(at, at + ROWS_AT_ONCE) for at in range(0, n_rows, ROWS_AT_ONCE)]
 
 
 def merge_surveys(first: Survey, second: Survey) -> Survey:
@@ -249,7 +259,7 @@ class BlockCounts:
         n_rows: Number of rows.
         counts: For each factor, rows of every bin of every code with every class, ``(n_codes, n_bins, n_classes)``.
         sums: Sum of each code less its centre, ``(n_codes,)``.
-        products: Sums of products of these, ``(n_codes, n_codes)``.
+        products: Sums of products of these, ``(n_codes, n_codes)``; of too many codes, ``(0, 0)``.
         by_factor: For each factor, moments of its labelled rows by name; see :class:`FactorMoments`.
     """
 
@@ -313,11 +323,11 @@ def count_block(table: BlockTable, block: Block, rule: CountingRule) -> BlockCou
     """Count one block by a rule that is the same for all."""
     stored, columns = read_block(table, block)
     labels = [_plain_labels(column) for column in columns]
-    parts = [
+    parts = (
         _count_rows(as_floats(stored[rows], block, table.code_names), [column[rows] for column in labels], rule)
-        for rows in (slice(at, at + ROWS_AT_ONCE) for at in range(0, len(stored), ROWS_AT_ONCE))
-    ]
-    return merge_tree(parts, merge_counted)
+        for rows in _slices(len(stored))
+    )
+    return reduce(merge_counted, parts)
 
 
 def merge_counted(first: BlockCounts, second: BlockCounts) -> BlockCounts:
@@ -340,8 +350,12 @@ def _count_rows(codes: FloatArray, labels: list[AnyArray], rule: CountingRule) -
         counts.append(joint_counts(bins, n_bins, classes, n_classes))
         moments.append(_moments(x, column, classes, one))
     return BlockCounts(
-        n_rows=len(codes), counts=tuple(counts), sums=x.sum(axis=0), products=x.T @ x, by_factor=tuple(moments)
+        n_rows=len(codes), counts=tuple(counts), sums=x.sum(axis=0), products=_products(x), by_factor=tuple(moments)
     )
+
+
+def _products(x: FloatArray) -> FloatArray:
+    return np.zeros((0, 0)) if x.shape[1] > MOST_PRODUCTS else x.T @ x
 
 
 def _moments(x: FloatArray, labels: AnyArray, classes: IntArray, rule: FactorRule) -> FactorMoments:

@@ -141,7 +141,7 @@ def _explained(moments: FactorMoments) -> FloatArray:
 def whole_covariance(rep: Representation, options: NoOptions, rng: np.random.Generator) -> CodeCovariance:
     """Unbiased covariance of the codes that vary, in all rows."""
     whole: Any = _whole(rep)
-    if whole is None:
+    if whole is None or not whole.counted.products.size:
         return code_covariance(rep, options, rng)
     counted, used = whole.counted, np.flatnonzero(rep.active)
     around = counted.products - np.outer(counted.sums, counted.sums) / counted.n_rows

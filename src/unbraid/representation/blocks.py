@@ -23,6 +23,8 @@ from unbraid.representation.formats.shards import shard_files
 
 #: Rows of a block, about: parts of a file that are read as a whole are put together up to here.
 BLOCK_ROWS = 500_000
+#: Codes of a block, about, over all its rows.
+BLOCK_CELLS = 2**25
 #: Code columns and factor columns by default, as for files that are read as a whole.
 CODE_COLUMNS, FACTOR_COLUMNS = "code_*", "factor_*"
 
@@ -148,7 +150,8 @@ def plan_blocks(
         table, found = _plan_tables(files, kind, code_columns, factor_columns)
     table = _kept(table, only)
     stamps = [*files, *([Path(table.factors_path)] if table.factors_path else [])]
-    return BlockPlan(table=table, blocks=_blocks(found, kind), stamps=tuple(_stamp(file) for file in stamps))
+    most = max(1, min(BLOCK_ROWS, BLOCK_CELLS // max(table.n_codes, 1)))
+    return BlockPlan(table=table, blocks=_blocks(found, kind, most), stamps=tuple(_stamp(file) for file in stamps))
 
 
 def _stamp(file: Path) -> tuple[str, int, int]:
@@ -168,8 +171,8 @@ def _kept(table: BlockTable, only: Sequence[str] | None) -> BlockTable:
     return replace(table, factor_names=tuple(only), factor_columns=tuple(columns[name] for name in only))
 
 
-def _blocks(files: Sequence[tuple[Path, Sequence[int]]], kind: BlockFormat) -> tuple[Block, ...]:
-    """Put row groups and batches together up to the size of a block; cut arrays into blocks."""
+def _blocks(files: Sequence[tuple[Path, Sequence[int]]], kind: BlockFormat, most: int) -> tuple[Block, ...]:
+    """Put row groups and batches together up to the rows of a block; cut arrays into blocks."""
     blocks: list[Block] = []
 
     def add(file: Path, parts: tuple[int, ...], n_rows: int) -> None:
@@ -178,13 +181,13 @@ def _blocks(files: Sequence[tuple[Path, Sequence[int]]], kind: BlockFormat) -> t
 
     for file, sizes in files:
         if kind in (BlockFormat.NPY, BlockFormat.ZARR):
-            for start in range(0, sizes[0], BLOCK_ROWS):
-                stop = min(start + BLOCK_ROWS, sizes[0])
+            for start in range(0, sizes[0], most):
+                stop = min(start + most, sizes[0])
                 add(file, (start, stop), stop - start)
             continue
         held: list[int] = []
         for part, size in enumerate(sizes):
-            if held and sum(sizes[one] for one in held) + size > BLOCK_ROWS:
+            if held and sum(sizes[one] for one in held) + size > most:
                 add(file, tuple(held), sum(sizes[one] for one in held))
                 held = []
             held.append(part)

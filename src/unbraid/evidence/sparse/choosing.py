@@ -42,7 +42,9 @@ class Chosen:
         return full
 
 
-def choose_codes(rep: SparseRepresentation, most: int, rng: np.random.Generator) -> Chosen:
+def choose_codes(
+    rep: SparseRepresentation, most: int, rng: np.random.Generator, *, most_rows: int | None = None
+) -> Chosen:
     """Choose the codes with most information about any factor, on a part of the rows.
 
     Each factor ranks the codes by their information; the codes of the best ranks are taken, as many as the other rows
@@ -52,6 +54,7 @@ def choose_codes(rep: SparseRepresentation, most: int, rng: np.random.Generator)
         rep: Sparse codes and factors.
         most: Codes at most.
         rng: Chooses the rows.
+        most_rows: Rows at most that had no part in choosing; all of them by default.
     """
     order = rng.permutation(rep.n_samples)
     n_choosing = round(CHOOSING_SHARE * rep.n_samples)
@@ -61,7 +64,7 @@ def choose_codes(rep: SparseRepresentation, most: int, rng: np.random.Generator)
     ranks = np.argsort(np.argsort(gain, axis=0, kind="stable"), axis=0)
     best = np.lexsort((gain.min(axis=1), ranks.min(axis=1)))
     columns = np.sort(best[:n_codes])
-    rest = rep.take(np.sort(order[n_choosing:])).with_codes(columns)
+    rest = rep.take(np.sort(order[n_choosing:][:most_rows])).with_codes(columns)
     return Chosen(rep=rest, columns=columns, n_codes=rep.n_codes)
 
 

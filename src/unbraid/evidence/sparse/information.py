@@ -81,7 +81,7 @@ class Cells:
 
 
 def count_cells(
-    codes: slice, starts: IntArray, rows: AnyArray, bins: AnyArray, labels: IntArray, n_bins: int, n_levels: int
+    codes: slice, starts: IntArray, rows: AnyArray, places: AnyArray, labels: IntArray, n_bins: int, n_levels: int
 ) -> Cells:
     """Count the bins of some codes against the labels of a factor.
 
@@ -89,7 +89,7 @@ def count_cells(
         codes: Which codes.
         starts: Where each column begins among the stored values.
         rows: Row of each stored value.
-        bins: Bin of each stored value, from 1.
+        places: Number of the code of each stored value times ``n_bins``, and its bin, from 1.
         labels: Label of each row, -1 for none.
         n_bins: Number of bins with that of zero.
         n_levels: Number of levels of the factor.
@@ -97,8 +97,11 @@ def count_cells(
     begins = starts[codes.start : codes.stop + 1]
     own = slice(begins[0], begins[-1])
     n_codes, levels = len(begins) - 1, labels[rows[own]]
-    key = (column_of(begins) * n_bins + bins[own]) * n_levels + levels
-    key, count = counted(key[levels >= 0], n_codes * n_bins * n_levels)
+    key = places[own] - codes.start * n_bins
+    key *= n_levels
+    key += levels
+    known = key if labels.min(initial=0) >= 0 else key[levels >= 0]
+    key, count = counted(known, n_codes * n_bins * n_levels)
     code, level = key // (n_bins * n_levels), key % n_levels
     pair, pair_count = counted(code * n_levels + level, n_codes * n_levels, weights=count)
     found, bin_count = counted(key // n_levels, n_codes * n_bins, weights=count)
@@ -154,11 +157,11 @@ def _column(
     rep: SparseRepresentation, k: int, options: InformationOptions, *, shares: tuple[float, ...] = (), rough: bool
 ) -> _Column:
     """Count one factor against all codes; ``shares`` of the rows are those whose chance variance is wanted."""
-    bins, code_bins = sparse_bins(rep, options)
+    places, code_bins = _places(rep, options), sparse_bins(rep, options)[1]
     labels, n_levels = factor_labels(rep.factors[k], options.n_bins, options.binning)
     matrix, parts = rep.by_column, []
     for codes in blocks_of(matrix.indptr):
-        cells = count_cells(codes, matrix.indptr, matrix.indices, bins, labels, options.n_bins, n_levels)
+        cells = count_cells(codes, matrix.indptr, matrix.indices, places, labels, options.n_bins, n_levels)
         parts.append(_information(cells, code_bins[codes], options.estimator, shares, rough=rough))
     return replace(
         parts[0],
@@ -167,6 +170,15 @@ def _column(
         plug_in=np.concatenate([part.plug_in for part in parts]),
         chance=np.concatenate([part.chance for part in parts], axis=-1),
     )
+
+
+def _places(rep: SparseRepresentation, options: InformationOptions) -> IntArray:
+    """Where each stored value is counted, without its level; the same for all factors."""
+    key = ("sparse places", options.n_bins, options.binning)
+    if key not in rep.memo:
+        rep.memo[key] = column_of(rep.by_column.indptr) * options.n_bins + sparse_bins(rep, options)[0]
+    found: IntArray = rep.memo[key]
+    return found
 
 
 def _information(

@@ -27,7 +27,8 @@ from unbraid.probes.splits import Split, cross_fit_factor, holdout
 from unbraid.representation.factor import Factor
 from unbraid.representation.sparse import SparseRepresentation
 
-MAX_STEPS = 200
+#: Steps of a fit of classifiers, and the relative change of the loss that ends it: areas hardly change any more.
+MAX_STEPS, TOLERANCE = 200, 1e-7
 
 
 def sparse_linear_fit(rep: SparseRepresentation, options: NoOptions, rng: np.random.Generator) -> LinearFit:
@@ -162,7 +163,7 @@ def sparse_one_vs_rest(codes: Any, labels: IntArray, n_levels: int, *, penalty: 
         return loss, gradient.ravel()
 
     found = scipy.optimize.minimize(
-        objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": MAX_STEPS}
+        objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": MAX_STEPS, "ftol": TOLERANCE}
     )
     fitted: FloatArray = found.x.reshape(start.shape)
     return fitted

@@ -46,6 +46,10 @@ STORED_BYTES = 60
 MATRICES = 8
 #: Arrays of a row and a level while a classifier is fitted.
 PARTS = 6
+#: Rows that chosen codes are fitted and tested on at most.
+MOST_ROWS = 50_000
+#: With more codes than this, chance is that of at most ``MANY_ROWS`` rows, which is no lower than that of all.
+MANY_CODES = 2048
 
 
 def _table_bytes(size: InputSize, options: InformationOptions) -> float:
@@ -83,7 +87,8 @@ class SparsePath:
         if self.is_dense:
             gather = _written_out(self.source.gather)
         if not self.chooses(n_codes):
-            return replace(self.source, gather=gather)
+            limit = MANY_ROWS if n_codes > MANY_CODES else self.source.max_null_rows
+            return replace(self.source, gather=gather, max_null_rows=limit)
         return replace(
             self.source,
             gather=_of_chosen(gather, self.most_codes),
@@ -117,14 +122,14 @@ def _of_chosen(gather: Callable[..., Any], most: int) -> Callable[..., Any]:
     """Gather from the codes that matter, on the rows that had no part in choosing them."""
 
     def of_chosen(rep: SparseRepresentation, options: Any, rng: np.random.Generator, *workers: Workers) -> Any:
-        chosen = choose_codes(rep, most, rng)
+        chosen = choose_codes(rep, most, rng, most_rows=MOST_ROWS)
         return among_all(chosen, gather(chosen.rep, options, rng, *workers))
 
     return of_chosen
 
 
 #: Most codes that trees, linear importances, subspaces and ladders of probes are fitted to, and linear probes.
-MOST_TREES, MOST_WEIGHTS, MOST_AXES, MOST_PROBED = 128, 256, 64, 2048
+MOST_TREES, MOST_WEIGHTS, MOST_AXES, MOST_PROBED = 128, 256, 64, 1024
 #: By the name of the kind of evidence.
 SPARSE = {
     path.source.name: path
@@ -198,9 +203,14 @@ def layout_notes(metrics: Sequence[Metric], rep: Representation) -> list[str]:
             by_limit.setdefault(path.most_codes, []).append(metric.name)
     return [
         f"Of {rep.n_codes} codes, at most {limit} that matter were chosen on {CHOOSING_SHARE:.0%} of the rows and "
-        f"fitted to the others, also for chance: {', '.join(names)}."
+        f"fitted to {_other_rows(rep)}, also for chance: {', '.join(names)}."
         for limit, names in sorted(by_limit.items())
     ]
+
+
+def _other_rows(rep: Representation) -> str:
+    """The rows that chosen codes are fitted to, in words."""
+    return "the others" if (1 - CHOOSING_SHARE) * rep.n_samples <= MOST_ROWS else f"{MOST_ROWS} of the others"
 
 
 def _row_notes(metrics: Sequence[Metric], rep: Representation) -> list[str]:

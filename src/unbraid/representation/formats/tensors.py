@@ -209,9 +209,14 @@ def read_torch(source: Path, *, codes: str | None) -> Parts:
     return Parts(codes=_plain(tensors[wanted]), factors=_plain(tensors["factors"]) if "factors" in tensors else None)
 
 
-def _plain(tensor: Any) -> AnyArray:
+def _plain(tensor: Any) -> Any:
+    """Return an array, or a sparse matrix of a sparse tensor."""
     import torch
 
+    if tensor.layout != torch.strided and tensor.ndim == 2:
+        found = tensor.to_sparse_coo().coalesce()
+        values, places = _plain(found.values()), found.indices().numpy()
+        return scipy.sparse.coo_matrix((values, places), shape=tuple(found.shape)).tocsr()
     whole = tensor.to_dense() if tensor.layout != torch.strided else tensor
     return np.asarray((whole.float() if whole.dtype == torch.bfloat16 else whole).numpy())
 
