@@ -28,6 +28,8 @@ def mixed_codes(rng, n_rows=600):
         np.zeros(n_rows),
         np.where(rng.random(n_rows) < 0.8, np.where(rng.random(n_rows) < 0.99, 1.0, rng.random(n_rows)), 0.0),
         np.where(np.arange(n_rows) == 17, -3.0, 0.0),
+        np.where(np.arange(n_rows) < 6, np.arange(n_rows), 0.0),
+        np.zeros(n_rows),
     ]
     return np.stack(columns, axis=1)
 

@@ -17,6 +17,7 @@ from unbraid.evidence.information import cut_for, discretise
 from unbraid.panel.rows import BlockJob, scan
 from unbraid.representation import blocks as blocks_module
 from unbraid.study.engines import make_engine
+from unbraid.study.engines.ray import RayEngine
 
 
 def world(n_rows=4000):
@@ -132,17 +133,50 @@ def test_work_that_was_broken_off_goes_on_where_it_stopped(shards, tmp_path, mon
 
 
 @pytest.mark.slow
-def test_one_process_two_processes_and_ray_with_a_lost_worker_give_the_same_digits(shards, tmp_path, monkeypatch):
+def test_one_process_and_two_give_the_same_digits(shards):
     wanted = digits(scan(f"{shards}/*.parquet", kinds=KINDS))
     with make_engine("local", workers=2) as engine:
         assert digits(scan(f"{shards}/*.parquet", kinds=KINDS, engine=engine)) == wanted
-    ray = pytest.importorskip("ray")
-    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    with make_engine("ray", workers=2) as engine:
-        assert digits(scan(f"{shards}/*.parquet", kinds=KINDS, engine=engine)) == wanted
-        monkeypatch.setattr("unbraid.panel.rows.BlockJob", DiesOnce)
-        rep = scan(f"{shards}/*.parquet", kinds=KINDS, engine=engine, work=tmp_path / "work")
-    assert (tmp_path / "work" / "died").exists()
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """Two nodes of Ray on this machine."""
+    pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.second = made.add_node(num_cpus=1)
+    yield made
+    made.shutdown()
+
+
+class LosesANode(RayEngine):
+    """Takes the second node away when the first block was read."""
+
+    cluster, is_lost = None, False
+
+    def wait(self):
+        finished = super().wait()
+        if not self.is_lost:
+            self.cluster.remove_node(self.cluster.second, allow_graceful=False)
+            self.is_lost = True
+        return finished
+
+
+@pytest.mark.slow
+# Ray leaves things to the garbage collector and announces changes.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore:.*Ray will no longer override accelerator:FutureWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ray_with_a_lost_node_gives_the_same_digits(shards, cluster):
+    wanted = digits(scan(f"{shards}/*.parquet", kinds=KINDS))
+    with LosesANode(cluster.address) as engine:
+        engine.cluster = cluster
+        rep = scan(f"{shards}/*.parquet", kinds=KINDS, engine=engine)
+    assert engine.is_lost
     assert digits(rep) == wanted
 
 

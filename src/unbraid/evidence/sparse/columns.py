@@ -94,9 +94,7 @@ def _bins(columns: SortedColumns, n_bins: int, binning: Binning) -> tuple[AnyArr
     if binning == "quantile":
         one_by_one = sizes > 0
     elif len(columns.values):
-        n_distinct = np.add.reduceat(columns.is_new, np.minimum(columns.starts[:-1], len(columns.values) - 1)) * (
-            sizes > 0
-        )
+        n_distinct = np.diff(np.append(0, np.cumsum(columns.is_new))[columns.starts])
         few = (n_distinct <= n_bins) & (binning == "robust")
         nearly_few = (binning == "robust") & ~few & (n_distinct - n_bins <= 2 * TAIL * sizes)
         if binning == "robust":
