@@ -3,15 +3,14 @@
 import os
 import signal
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import unbraid as ub
+from unbraid._base.memory import TooMuchMemoryError
 from unbraid.cli import main
-from unbraid.cli._blocks import is_read_in_blocks
 from unbraid.evidence.blocks import merge_tree
 from unbraid.evidence.information import cut_for, discretise
 from unbraid.panel.rows import BlockJob, scan
@@ -264,13 +263,22 @@ def test_the_command_keeps_the_evidence_of_blocks(shards, tmp_path, capsys):
     assert "All 4000 rows were counted for: mig." in capsys.readouterr().err
 
 
-def test_files_are_read_in_blocks_where_they_would_not_fit_into_memory(shards):
-    given = {"engine": None, "work": None, "address": None}
-    path = Path(f"{shards}/*.parquet")
-    assert is_read_in_blocks(path, memory="100K", **given)
-    assert not is_read_in_blocks(path, memory="1G", **given)
-    with pytest.raises(ValueError, match="of no use without --engine ray"):
-        is_read_in_blocks(path, memory="1G", engine="local", work=None, address="auto")
+def test_files_that_would_not_fit_into_memory_are_read_in_blocks(shards, monkeypatch, capsys):
+    def is_too_much(*arguments, **options):
+        raise TooMuchMemoryError
+
+    given = ["--metrics", "mig", "--kinds", "angle=circular:360", "--jobs", 1]
+    assert command(f"{shards}/*.parquet", *given) == 0
+    assert "All 4000 rows" not in capsys.readouterr().err
+    monkeypatch.setattr("unbraid.representation.files.check_memory", is_too_much)
+    assert command(f"{shards}/*.parquet", *given) == 0
+    assert "All 4000 rows were counted for: mig." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [["--address", "auto"], ["--engine", "local", "--address", "auto"]])
+def test_an_address_without_ray_is_refused(shards, options, capsys):
+    assert command(f"{shards}/*.parquet", *options) == 2
+    assert "of no use without --engine ray" in capsys.readouterr().err
 
 
 def test_the_command_refuses_a_damaged_shard_with_nothing_half_written(shards, tmp_path, capsys):

@@ -6,39 +6,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unbraid._base.checks import check_at_least
-from unbraid._base.memory import memory_limit
 from unbraid._base.progress import bar_or_lines
 from unbraid._base.workers import usable_cores
 from unbraid.evidence.information import Binning
 from unbraid.panel.rows import scan
 from unbraid.representation.blocks import can_be_blocks
-from unbraid.representation.formats.headers import file_bytes
-from unbraid.representation.formats.shards import shard_files
 from unbraid.representation.representation import Representation
 
 EngineName = Literal["local", "ray"]
-
-
-def is_read_in_blocks(
-    path: Path, *, memory: str | None, engine: EngineName | None, work: Path | None, address: str | None
-) -> bool:
-    """Tell whether a file is read in blocks: it was asked for, or the file would take more memory than it may.
-
-    Raises:
-        ValueError: It was asked for, and files of this kind are not read in blocks.
-    """
-    if address is not None and engine != "ray":
-        raise ValueError(f"address {address!r} is of no use without --engine ray.")
-    files = shard_files(path) or [path]
-    possible = can_be_blocks(path) and all(file.exists() for file in files)
-    if engine is not None or work is not None:
-        if all(file.exists() for file in files) and not possible:
-            raise ValueError(
-                f"path {str(path)!r} is not read in blocks, which .parquet, .arrow, .npy and .zarr are; leave --engine "
-                "and --work out."
-            )
-        return possible
-    return possible and sum(file_bytes(file) for file in files) > memory_limit(memory)
 
 
 def read_in_blocks(
@@ -59,9 +34,20 @@ def read_in_blocks(
     binning: Binning,
     seed: int,
 ) -> Representation:
-    """Read a file in blocks, by as many processes as there are jobs, or on a Ray cluster."""
+    """Read a file in blocks, by as many processes as there are jobs, or on a Ray cluster.
+
+    Raises:
+        ValueError: Files of this kind are not read in blocks, or an address is given to another engine.
+    """
     from unbraid.study.engines import make_engine
 
+    if address is not None and engine != "ray":
+        raise ValueError(f"address {address!r} is of no use without --engine ray.")
+    if not can_be_blocks(path):
+        raise ValueError(
+            f"path {str(path)!r} is not read in blocks, which .parquet, .arrow, .npy and .zarr are; leave --engine, "
+            "--address and --work out."
+        )
     workers = usable_cores() if jobs is None else jobs
     check_at_least("jobs", workers, 1)
     with ExitStack() as stack:

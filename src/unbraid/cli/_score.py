@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from unbraid._base.checks import check_at_least
+from unbraid._base.memory import TooMuchMemoryError
 from unbraid._base.progress import bar_or_lines
-from unbraid.cli._blocks import EngineName, is_read_in_blocks, read_in_blocks
+from unbraid.cli._blocks import EngineName, read_in_blocks
 from unbraid.cli._io import (
     check_outputs,
     check_pair,
@@ -27,6 +28,7 @@ from unbraid.evidence.information import Binning
 from unbraid.panel.evaluation import evaluate
 from unbraid.panel.plan import resolve_metrics
 from unbraid.panel.rows import SAMPLE_ROWS
+from unbraid.representation.blocks import can_be_blocks
 from unbraid.representation.files import load
 from unbraid.representation.formats.h5ad import OBS
 from unbraid.representation.representation import Representation
@@ -165,33 +167,37 @@ def score(
         raise ValueError("decoder must go with one file and --report, on which its pictures are shown.")
 
     def read(path: Path) -> Representation:
-        if is_read_in_blocks(path, memory=memory, engine=engine, work=work, address=address):
-            return read_in_blocks(
-                path,
-                factors,
-                engine=engine,
-                address=address,
-                work=work,
-                sample=sample,
-                jobs=jobs,
-                codes=codes,
-                code_columns=code_columns,
-                factor_columns=factor_columns,
-                kinds=given,
-                only=kept,
-                n_bins=bins,
-                binning=binning,
-                seed=seed,
-            )
-        return load(
+        if engine is None and work is None and address is None:
+            try:
+                return load(
+                    path,
+                    factors,
+                    codes=codes,
+                    code_columns=code_columns,
+                    factor_columns=factor_columns,
+                    kinds=given,
+                    only=kept,
+                    memory=memory,
+                )
+            except TooMuchMemoryError:
+                if not can_be_blocks(path):
+                    raise
+        return read_in_blocks(
             path,
             factors,
+            engine=engine,
+            address=address,
+            work=work,
+            sample=sample,
+            jobs=jobs,
             codes=codes,
             code_columns=code_columns,
             factor_columns=factor_columns,
             kinds=given,
             only=kept,
-            memory=memory,
+            n_bins=bins,
+            binning=binning,
+            seed=seed,
         )
 
     reps = read_all(files, read)

@@ -165,8 +165,9 @@ def load(
         ValueError: The file is missing, damaged, or lacks the arrays or columns it needs.
     """
     kept = only if only is None or isinstance(only, str) else list(only)
-    for file in (*(shard_files(path) or [Path(path)]), *([] if factors is None else [Path(factors)])):
-        check_memory(f"reading {str(file)!r}", file_bytes(file), memory, cure="give fewer rows or columns")
+    read = [*(shard_files(path) or [Path(path)]), *([] if factors is None else [Path(factors)])]
+    needed = sum(file_bytes(file) for file in read)
+    check_memory(f"reading {str(path)!r}", needed, memory, cure="give fewer rows or columns")
     rep = _read(Path(path), factors, codes, code_columns, factor_columns, kinds, kept)
     given = {"factors": factors, "codes": codes, "code_columns": code_columns, "factor_columns": factor_columns}
     rep.source = _call(path, **given, kinds=kinds, only=kept)

@@ -24,7 +24,7 @@ from unbraid.representation.sparse import SparseRepresentation
 #: Stored values of the codes that are counted at once.
 AT_ONCE = 2_000_000
 #: Cells are counted in an array where there are at most this many to a value, and by sorting where there are more.
-CELLS_A_VALUE = 4
+CELLS_A_VALUE = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,7 +104,7 @@ def count_cells(
     key, count = counted(known, n_codes * n_bins * n_levels)
     code, level = key // (n_bins * n_levels), key % n_levels
     pair, pair_count = counted(code * n_levels + level, n_codes * n_levels, weights=count)
-    found, bin_count = counted(key // n_levels, n_codes * n_bins, weights=count)
+    found, bin_count = _runs(key // n_levels, count)
     return Cells(
         code=code,
         count=count,
@@ -129,6 +129,14 @@ def counted(key: IntArray, size: int, *, weights: IntArray | None = None) -> tup
         return present, count
     present, place = np.unique(key, return_inverse=True)
     return present, np.bincount(place, weights=weights, minlength=len(present)).astype(np.intp)
+
+
+def _runs(key: IntArray, weights: IntArray) -> tuple[IntArray, IntArray]:
+    """Return keys that are in order, each once, and the sums of their weights."""
+    if not len(key):
+        return key, weights
+    begins = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    return key[begins], np.add.reduceat(weights, begins)
 
 
 def blocks_of(starts: IntArray) -> Iterator[slice]:
