@@ -19,6 +19,8 @@ CHOOSING_SHARE = 0.3
 #: Rows that a chosen code needs among those it is fitted to.
 ROWS_A_CODE = 10
 FEWEST_CODES = 8
+#: Rows in which a code must be active, among those it is chosen on.
+FEWEST_ACTIVE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +50,8 @@ def choose_codes(
     """Choose the codes with most information about any factor, on a part of the rows.
 
     Each factor ranks the codes by their information; the codes of the best ranks are taken, as many as the other rows
-    can carry and at most ``most``.
+    can carry and at most ``most``. Codes that are hardly ever active are left out: a fit to a few rows says nothing of
+    other rows.
 
     Args:
         rep: Sparse codes and factors.
@@ -59,11 +62,12 @@ def choose_codes(
     order = rng.permutation(rep.n_samples)
     n_choosing = round(CHOOSING_SHARE * rep.n_samples)
     n_codes = min(most, rep.n_codes, max(FEWEST_CODES, (rep.n_samples - n_choosing) // ROWS_A_CODE))
-    table = sparse_information_table(rep.take(np.sort(order[:n_choosing])), InformationOptions(), rng)
-    gain = -table.mutual_information
+    part = rep.take(np.sort(order[:n_choosing]))
+    gain = -sparse_information_table(part, InformationOptions(), rng).mutual_information
     ranks = np.argsort(np.argsort(gain, axis=0, kind="stable"), axis=0)
-    best = np.lexsort((gain.min(axis=1), ranks.min(axis=1)))
-    columns = np.sort(best[:n_codes])
+    is_rare = np.diff(part.by_column.indptr) < FEWEST_ACTIVE
+    best = np.lexsort((gain.min(axis=1), ranks.min(axis=1), is_rare))
+    columns = np.sort(best[: min(n_codes, max(2, int((~is_rare).sum())))])
     rest = rep.take(np.sort(order[n_choosing:][:most_rows])).with_codes(columns)
     return Chosen(rep=rest, columns=columns, n_codes=rep.n_codes)
 
