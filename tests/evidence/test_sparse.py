@@ -221,6 +221,28 @@ def test_trees_and_probes_find_known_codes_among_thousands_and_nothing_in_noise(
     assert not blind["dci_forest.disentanglement"].beats_chance
 
 
+def test_sparse_codes_without_factors_are_refused():
+    codes = scipy.sparse.random(200, 30, density=0.2, format="csr", random_state=1)
+    with pytest.raises(ValueError, match="factors must be given where codes are sparse"):
+        ub.evaluate(codes)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda codes: codes * np.nan, "codes must be finite, got NaN or inf in 4 of 4 rows"),
+        (lambda codes: codes[:2], "codes must have at least 4 rows, got 2"),
+        (lambda codes: codes[:, :1], "codes must have at least two columns, got 1"),
+        (lambda codes: codes * 1j, "codes must be real numbers, got complex128"),
+        (lambda codes: codes * 1e31, "codes must be at most 1e.30 in size"),
+        (lambda codes: codes * 0, "codes must vary"),
+    ],
+)
+def test_sparse_codes_that_no_metric_can_use_are_refused(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        SparseRepresentation(change(scipy.sparse.eye(4, format="csr")), [0, 1, 0, 1])
+
+
 def test_metric_without_a_path_for_sparse_codes_names_itself_and_the_cure():
     rng = np.random.default_rng(0)
     codes = scipy.sparse.random(200, 30, density=0.2, format="csr", random_state=1)

@@ -121,6 +121,11 @@ def evaluate(
     check_at_least("seed", seed, 0)
     workers = Workers(n_jobs, torch_threads=1)
     chosen, notes = _choose(metrics, rep)
+    if not chosen:
+        raise ValueError(
+            "factors must be given where codes are sparse, as scores without factors need dense codes; give factors "
+            "or a few codes as an array, as in codes[:, chosen].toarray()."
+        )
     failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
     shared = {"n_bins": n_bins, "binning": binning}
     possible = [metric for metric in chosen if metric.name not in failures]
