@@ -18,6 +18,8 @@ from unbraid.representation.sparse import SparseRepresentation
 CHOOSING_SHARE = 0.3
 #: Rows that a chosen code needs among those it is fitted to.
 ROWS_A_CODE = 10
+#: More rows would hardly choose others.
+MOST_CHOOSING = 20_000
 FEWEST_CODES = 8
 #: Rows in which a code must be active, among those it is chosen on.
 FEWEST_ACTIVE = 10
@@ -60,16 +62,21 @@ def choose_codes(
         most_rows: Rows at most that had no part in choosing; all of them by default.
     """
     order = rng.permutation(rep.n_samples)
-    n_choosing = round(CHOOSING_SHARE * rep.n_samples)
-    n_codes = min(most, rep.n_codes, max(FEWEST_CODES, (rep.n_samples - n_choosing) // ROWS_A_CODE))
+    n_choosing = rows_to_choose_on(rep.n_samples)
+    rest = order[n_choosing:][:most_rows]
+    n_codes = min(most, rep.n_codes, max(FEWEST_CODES, len(rest) // ROWS_A_CODE))
     part = rep.take(np.sort(order[:n_choosing]))
     gain = -sparse_information_table(part, InformationOptions(), rng).mutual_information
     ranks = np.argsort(np.argsort(gain, axis=0, kind="stable"), axis=0)
     is_rare = np.diff(part.by_column.indptr) < FEWEST_ACTIVE
     best = np.lexsort((gain.min(axis=1), ranks.min(axis=1), is_rare))
     columns = np.sort(best[: min(n_codes, max(2, int((~is_rare).sum())))])
-    rest = rep.take(np.sort(order[n_choosing:][:most_rows])).with_codes(columns)
-    return Chosen(rep=rest, columns=columns, n_codes=rep.n_codes)
+    return Chosen(rep=rep.take(np.sort(rest)).with_codes(columns), columns=columns, n_codes=rep.n_codes)
+
+
+def rows_to_choose_on(n_rows: int) -> int:
+    """Number of the rows that codes are chosen on."""
+    return min(round(CHOOSING_SHARE * n_rows), MOST_CHOOSING)
 
 
 def among_all(chosen: Chosen, evidence: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from unbraid._base.workers import Workers
 from unbraid.evidence.information import InformationOptions
 from unbraid.evidence.sparse.association import sparse_correlations, sparse_predictability
-from unbraid.evidence.sparse.choosing import CHOOSING_SHARE, among_all, choose_codes
+from unbraid.evidence.sparse.choosing import among_all, choose_codes, rows_to_choose_on
 from unbraid.evidence.sparse.information import resampled_sparse_tables, sparse_information_table
 from unbraid.evidence.sparse.linear import sparse_linear_fit, sparse_predictive_information, sparse_separation
 from unbraid.evidence.whole import (
@@ -46,9 +46,9 @@ STORED_BYTES = 60
 MATRICES = 8
 #: Arrays of a row and a level while a classifier is fitted.
 PARTS = 6
-#: Rows that chosen codes are fitted and tested on at most.
-MOST_ROWS = 50_000
-#: With more codes than this, chance is that of at most ``MANY_ROWS`` rows, which is no lower than that of all.
+#: Rows that chosen codes are fitted and tested on at most, and rows of their replicates.
+MOST_ROWS, MOST_REPLICATE_ROWS = 20_000, 10_000
+#: With more codes than this, replicates and chance are those of at most ``MANY_ROWS`` rows; chance is no lower then.
 MANY_CODES = 2048
 
 
@@ -87,15 +87,15 @@ class SparsePath:
         if self.is_dense:
             gather = _written_out(self.source.gather)
         if not self.chooses(n_codes):
-            limit = MANY_ROWS if n_codes > MANY_CODES else self.source.max_null_rows
-            return replace(self.source, gather=gather, max_null_rows=limit)
+            limit = MANY_ROWS if n_codes > MANY_CODES else self.source.max_replicate_rows
+            return replace(self.source, gather=gather, max_replicate_rows=limit)
         return replace(
             self.source,
             gather=_of_chosen(gather, self.most_codes),
             memory=self._memory,
             # A part of the rows carries fewer codes, so that scores of parts tell nothing about the limit of many rows.
             extrapolates=False,
-            max_replicate_rows=min(self.source.max_replicate_rows or MANY_ROWS, MANY_ROWS),
+            max_replicate_rows=min(self.source.max_replicate_rows or MANY_ROWS, MOST_REPLICATE_ROWS),
             max_null_rows=self.source.max_null_rows or 5 * FEW_ROWS,
         )
 
@@ -201,16 +201,13 @@ def layout_notes(metrics: Sequence[Metric], rep: Representation) -> list[str]:
         path = SPARSE.get(metric.source.name)
         if path is not None and path.chooses(rep.n_codes):
             by_limit.setdefault(path.most_codes, []).append(metric.name)
+    n_choosing = rows_to_choose_on(rep.n_samples)
+    n_fitted = min(rep.n_samples - n_choosing, MOST_ROWS)
     return [
-        f"Of {rep.n_codes} codes, at most {limit} that matter were chosen on {CHOOSING_SHARE:.0%} of the rows and "
-        f"fitted to {_other_rows(rep)}, also for chance: {', '.join(names)}."
+        f"Of {rep.n_codes} codes, at most {limit} that matter were chosen on {n_choosing} rows and fitted to "
+        f"{n_fitted} others, also for chance: {', '.join(names)}."
         for limit, names in sorted(by_limit.items())
     ]
-
-
-def _other_rows(rep: Representation) -> str:
-    """The rows that chosen codes are fitted to, in words."""
-    return "the others" if (1 - CHOOSING_SHARE) * rep.n_samples <= MOST_ROWS else f"{MOST_ROWS} of the others"
 
 
 def _row_notes(metrics: Sequence[Metric], rep: Representation) -> list[str]:
