@@ -146,12 +146,45 @@ class TestTensors:
             assert np.array_equal(rep.codes, TRUTH["codes"].astype(np.float64))
             assert list(rep.factor_names) == ["batch"]
 
-    def test_sparse_codes_that_would_not_fit_are_refused(self, tmp_path):
-        wide = scipy.sparse.eye(100_000, 50_000, format="csr")
+    def test_sparse_codes_that_would_not_fit_stay_sparse(self, tmp_path):
+        wide = scipy.sparse.eye(100_000, 50_000, format="csr", dtype=np.float32)
         scipy.sparse.save_npz(tmp_path / "wide.npz", wide)
         np.save(tmp_path / "l.npy", np.arange(100_000)[:, None] % 3)
-        with pytest.raises(ValueError, match="GiB"):
-            load(tmp_path / "wide.npz", tmp_path / "l.npy")
+        rep = load(tmp_path / "wide.npz", tmp_path / "l.npy")
+        assert rep.n_stored == 50_000
+        assert rep.by_row.dtype == np.float32
+        with pytest.raises(ValueError, match="too many to be made dense"):
+            _ = rep.codes
+
+    def test_a_place_outside_a_sparse_matrix_is_refused(self, tmp_path, capsys):
+        matrix = scipy.sparse.csr_matrix(TRUTH["codes"])
+        np.save(tmp_path / "l.npy", TRUTH["batch"][:, None])
+        parts = {"indices": matrix.indices.copy(), "indptr": matrix.indptr, "data": matrix.data}
+        parts["indices"][3] = 77
+        np.savez(tmp_path / "codes.npz", format=b"csr", shape=matrix.shape, **parts)
+        assert fails(tmp_path / "codes.npz", "--factors", tmp_path / "l.npy", "--json", tmp_path / "out.json")
+        assert not (tmp_path / "out.json").exists()
+
+    def test_shards_of_locations_named_by_their_codes_are_one_matrix(self, tmp_path):
+        truth = TRUTH["codes"].astype(np.float16)
+        for first, last in ((0, 1), (2, 3)):
+            rows, columns = np.nonzero(truth[:, first : last + 1])
+            places = np.stack([rows // 5, rows % 5, columns], axis=1).astype("<u2")
+            values = truth[:, first : last + 1][rows, columns].astype("<f2")
+            tokens = ("I64", np.zeros((8, 5), dtype="<i8"))
+            name = f"{first}_{last}.safetensors"
+            save_tensors(tmp_path / name, locations=("U16", places), activations=("F16", values), tokens=tokens)
+        np.save(tmp_path / "l.npy", TRUTH["batch"][:, None])
+        for path in (f"{tmp_path}/*.safetensors", tmp_path):
+            rep = load(path, tmp_path / "l.npy")
+            assert np.array_equal(rep.by_row.toarray(), truth.astype(np.float64))
+
+    def test_safetensors_below_each_other_are_rows(self, tmp_path):
+        codes, labels = TRUTH["codes"].astype("<f4"), TRUTH["batch"].astype("<f4")[:, None]
+        for place, rows in enumerate((slice(0, 15), slice(15, 40))):
+            tensors = {"codes": ("F32", codes[rows]), "factors": ("F32", labels[rows])}
+            save_tensors(tmp_path / f"part-{place}.safetensors", **tensors)
+        assert np.array_equal(load(tmp_path).codes, codes.astype(np.float64))
 
     def test_torch_files_of_tensors_only(self, tmp_path, capsys):
         torch = pytest.importorskip("torch")
@@ -207,6 +240,9 @@ class TestTables:
         table().rename(columns={"code_0": "other"}).to_parquet(shards / "b.parquet")
         assert fails(shards)
         assert "other" in capsys.readouterr().err
+        table(code_1=[f"{value}" for value in TRUTH["codes"][:, 1]]).to_parquet(shards / "b.parquet")
+        assert fails(shards)
+        assert "got text in place of numbers in 'code_1'" in capsys.readouterr().err
         (shards / "b.parquet").write_bytes((shards / "a.parquet").read_bytes()[:200])
         assert fails(shards)
         assert fails(f"{shards}/*.txt")

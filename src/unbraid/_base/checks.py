@@ -63,6 +63,8 @@ def check_matrix(codes: Any) -> FloatArray:
     if isinstance(codes, str | os.PathLike):
         path = os.fspath(codes)
         raise TypeError(f"codes must be numbers, got the path {path!r}; read it first, with unbraid.load({path!r}).")
+    if hasattr(codes, "nnz") and hasattr(codes, "tocsr"):
+        raise TypeError("codes must be a dense array here, got a sparse matrix; give it to unbraid.evaluate.")
     if (masked := as_masked(codes)) is not None:
         raise ValueError(
             f"codes must not be masked, got {np.ma.getmaskarray(masked).sum()} masked values of {masked.size}; drop "

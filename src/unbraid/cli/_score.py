@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from unbraid._base.checks import check_at_least
+from unbraid._base.memory import TooMuchMemoryError
 from unbraid._base.progress import bar_or_lines
 from unbraid.cli._io import (
     check_outputs,
@@ -19,15 +20,19 @@ from unbraid.cli._io import (
     read_shape,
     say,
 )
+from unbraid.cli._rows import EngineName, read_in_blocks
 from unbraid.cli._table import print_comparison, print_report
 from unbraid.comparison.result import Comparison, compare
 from unbraid.data import example
 from unbraid.evidence.information import Binning
 from unbraid.panel.evaluation import evaluate
 from unbraid.panel.plan import resolve_metrics
+from unbraid.panel.rows import SAMPLE_ROWS
+from unbraid.representation.blocks import check_blocks
 from unbraid.representation.files import load
 from unbraid.representation.formats.h5ad import OBS
 from unbraid.representation.representation import Representation
+from unbraid.representation.row_blocks import can_be_blocks
 from unbraid.results.report import Report
 from unbraid.results.strips import FactorStrips
 
@@ -57,6 +62,10 @@ def score(
     image: str | None = None,
     code_columns: str = "code_*",
     factor_columns: str = "factor_*",
+    engine: EngineName | None = None,
+    address: str | None = None,
+    work: Path | None = None,
+    sample: int = SAMPLE_ROWS,
 ) -> None:
     """Score a representation: how well its codes separate the factors, with confidence intervals.
 
@@ -64,7 +73,8 @@ def score(
     `.csv`, `.parquet` or `.arrow` with `code_*` and `factor_*` columns (or those you name; a column may hold lists), a
     quoted pattern or a folder of such tables, `.h5ad`, `.safetensors`, `.pt` or `.zarr`, or `.npy` codes with
     `--factors`. NaN in a factor means "not labelled". Without factors only label-free metrics run. Give several files
-    to see their scores side by side.
+    to see their scores side by side. Sparse codes stay sparse. Tables and arrays that do not fit into memory are read
+    in blocks: counts, correlations and covariances see all rows, probes a sample, and the notes say which.
 
     Examples:
         unbraid score codes.npz --report report.html
@@ -84,6 +94,10 @@ def score(
         unbraid score 'shards/*.parquet' --code-columns embedding --factor-columns label
 
         unbraid score codes.npz --blocks z_y=0-7,z_d=8-15
+
+        unbraid score codes_sparse.npz --factors labels.csv
+
+        unbraid score 'shards/*.parquet' --engine ray --work evidence
 
         unbraid score codes.npz --decoder model.py:decoder --report report.html
 
@@ -145,6 +159,16 @@ def score(
         Columns of a table that are codes: names and patterns, separated by commas.
     factor_columns
         Columns of a table that are factors: names and patterns, separated by commas.
+    engine
+        Read rows in blocks, in processes of this machine (`local`) or on a Ray cluster (`ray`). By default rows that do
+        not fit into memory are read in blocks, in `--jobs` processes.
+    address
+        Address of the Ray cluster, `host:port` or `auto`; by default one is started on this machine.
+    work
+        Folder that keeps the evidence of every block: started again with the same folder, reading goes on where it was
+        broken off.
+    sample
+        Rows of the sample that probes are fitted to where rows are read in blocks.
     """
     files = [file, *others]
     labels = [Path(factors)] if factors and not factors.startswith(OBS) else []
@@ -157,17 +181,41 @@ def score(
         raise ValueError("decoder must go with one file and --report, on which its pictures are shown.")
 
     def read(path: Path) -> Representation:
-        return load(
+        if engine is None and work is None and address is None:
+            try:
+                return load(
+                    path,
+                    factors,
+                    codes=codes,
+                    code_columns=code_columns,
+                    factor_columns=factor_columns,
+                    kinds=given,
+                    only=kept,
+                    blocks=blocks,
+                    memory=memory,
+                )
+            except TooMuchMemoryError:
+                if not can_be_blocks(path):
+                    raise
+        found = read_in_blocks(
             path,
             factors,
+            engine=engine,
+            address=address,
+            work=work,
+            sample=sample,
+            jobs=jobs,
             codes=codes,
             code_columns=code_columns,
             factor_columns=factor_columns,
             kinds=given,
             only=kept,
-            blocks=blocks,
-            memory=memory,
+            n_bins=bins,
+            binning=binning,
+            seed=seed,
         )
+        found.blocks = check_blocks(blocks, found.code_names)
+        return found
 
     reps = read_all(files, read)
     shown = None if decoder is None else _decoder(decoder, reps[0], image)

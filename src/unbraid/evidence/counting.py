@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 
 BiasCorrection = Literal["auto", "none", "miller_madow", "schurmann"]
 Estimator = Literal["none", "miller_madow", "schurmann"]
@@ -21,6 +22,8 @@ ALTERNATES_UP_TO = 200
 HARDLY_BIASED = 6
 #: Information of columns that are independent to the last row, but for rounding.
 INDEPENDENT = 1e-12
+#: Terms of counts with more bits are computed one by one; a table of them would take gigabytes.
+MOST_TABLE_BITS = 22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,9 +85,9 @@ def rough_information(counts: IntArray, code_bins: IntArray, estimator: Estimato
     """Estimate information without the terms of sparse tables and full grids, which differ little between samples."""
     by_bin, by_level = counts.sum(axis=2), counts[0].sum(axis=0)
     n_rows = int(by_level.sum())
-    told = _table(max(n_rows, 1).bit_length(), estimator)
-    all_rows, scale = told[n_rows], max(n_rows, 1)
-    code, factor, joint = told[by_bin].sum(axis=1), told[by_level].sum(), told[counts].sum(axis=(1, 2))
+    told, scale = cell_terms(n_rows, estimator), max(n_rows, 1)
+    all_rows = told(np.array(n_rows))
+    code, factor, joint = told(by_bin).sum(axis=1), told(by_level).sum(), told(counts).sum(axis=(1, 2))
     mi = (all_rows + joint - code - factor) / scale
     h_code, h_factor = (all_rows - code) / scale, float(all_rows - factor) / scale
     if estimator == "none":
@@ -95,6 +98,41 @@ def rough_information(counts: IntArray, code_bins: IntArray, estimator: Estimato
     return Counted(
         mutual_information=mi, code_entropy=h_code, factor_entropy=h_factor, n_levels=len(by_level), plug_in=None
     )
+
+
+def cell_terms(n_rows: int, estimator: Estimator) -> Callable[[IntArray], FloatArray]:
+    """Return the function from counts of up to ``n_rows`` to the terms of their cells."""
+    bits = max(n_rows, 1).bit_length()
+    if bits <= MOST_TABLE_BITS:
+        table = _table(bits, estimator)
+        return lambda counts: table[counts]
+    return lambda counts: _large_terms(np.asarray(counts), estimator)
+
+
+def _large_terms(counts: IntArray, estimator: Estimator) -> FloatArray:
+    """Terms of cells with counts too large for a table; from ``ALTERNATES_UP_TO`` rows on they need none."""
+    few = _table(ALTERNATES_UP_TO.bit_length(), estimator)
+    n = np.maximum(counts, 1).astype(np.float64)
+    if estimator == "schurmann":
+        large = n * scipy.special.digamma(n)
+    else:
+        large = n * np.log(n) - (0.5 if estimator == "miller_madow" else 0.0)
+    return np.where(counts < len(few), few[np.minimum(counts, len(few) - 1)], large)
+
+
+def sparse_table_bias(expected: FloatArray) -> FloatArray:
+    """Bias that the estimate of Schürmann has in cells with so many expected rows, in rows."""
+    terms = np.zeros_like(expected)
+    sparse = (expected > 0) & (expected < HARDLY_BIASED)
+    terms[sparse] = expected[sparse] * scipy.special.exp1(expected[sparse] / XI)
+    return terms
+
+
+def unexplained_variance(counts: AnyArray, estimator: Estimator) -> FloatArray:
+    """Variance of the terms of cells beyond a line in their numbers of rows."""
+    grid, unexplained = _unexplained(estimator)
+    found: FloatArray = np.interp(counts, grid, unexplained)
+    return found
 
 
 @lru_cache(maxsize=16)
@@ -118,10 +156,7 @@ def _residual(counts: IntArray) -> FloatArray:
     """Bias that the estimate of Schürmann has where columns with the same totals are independent, ``(n_codes,)``."""
     n_rows = max(int(counts[0].sum()), 1)
     expected = counts.sum(axis=2)[:, :, None] * (counts[0].sum(axis=0) / n_rows)
-    terms = np.zeros_like(expected)
-    sparse = (expected > 0) & (expected < HARDLY_BIASED)
-    terms[sparse] = expected[sparse] * scipy.special.exp1(expected[sparse] / XI)
-    residual: FloatArray = terms.sum(axis=(1, 2)) / n_rows
+    residual: FloatArray = sparse_table_bias(expected).sum(axis=(1, 2)) / n_rows
     return residual
 
 
@@ -134,9 +169,10 @@ def chance_variance(counts: IntArray, estimator: Estimator, *, share: float = 1.
     """
     n_rows = max(int(counts[0].sum()), 1)
     by_bin, by_level = counts.sum(axis=2), counts[0].sum(axis=0)
-    grid, unexplained = _unexplained(estimator)
-    cells = np.interp(share * counts, grid, unexplained).sum(axis=(1, 2))
-    totals = unexplained[-1] * ((by_bin > 0).sum(axis=1) + int((by_level > 0).sum()) - 1)
+    cells = unexplained_variance(share * counts, estimator).sum(axis=(1, 2))
+    totals = unexplained_variance(np.array(np.inf), estimator) * (
+        (by_bin > 0).sum(axis=1) + int((by_level > 0).sum()) - 1
+    )
     variance: FloatArray = np.maximum(cells - totals, 0.0) / (share * n_rows) ** 2
     return variance
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -46,15 +46,49 @@ def discretise(column: FloatArray, n_bins: int, binning: Binning) -> tuple[AnyAr
     Returns:
         The bin of each row, ``int16``, and the number of bins the column could have filled.
     """
+    cut = cut_for(column, n_bins, binning)
+    return cut.bins(column), cut.n_bins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cut:
+    """Bins of one column, which other rows can be cut into as well.
+
+    Attributes:
+        n_bins: Number of bins that the column could have filled.
+        edges: Where one bin ends and the next begins; ``None`` for bins of equal width.
+        closed_left: Whether a value on an edge belongs to the bin above it.
+        low: Start of the bins of equal width.
+        high: Their end.
+        nudge: How far below an edge a value may lie and belong to the bin above, in widths of a bin.
+    """
+
+    n_bins: int
+    edges: FloatArray | None = None
+    closed_left: bool = False
+    low: float = 0.0
+    high: float = 0.0
+    nudge: float = 0.0
+
+    def bins(self, column: FloatArray) -> AnyArray:
+        """Return the bin of each row, ``int16``."""
+        if self.edges is None:
+            return _equal_width(column, self.n_bins, self.low, self.high, nudge=self.nudge)
+        return np.searchsorted(self.edges, column, side="right" if self.closed_left else "left").astype(np.int16)
+
+
+def cut_for(column: FloatArray, n_bins: int, binning: Binning) -> Cut:
+    """Return the bins of a column, as :func:`discretise` describes them."""
     if binning == "quantile":
         edges = np.unique(np.quantile(column, np.linspace(0, 1, n_bins + 1)[1:-1]))
-        return np.searchsorted(edges, column, side="right").astype(np.int16), n_bins
+        return Cut(n_bins=n_bins, edges=edges, closed_left=True)
     if binning == "robust":
         levels = _few_levels(column, n_bins)
         if levels is not None:
-            return np.searchsorted((levels[1:] + levels[:-1]) / 2, column).astype(np.int16), len(levels)
-        return _equal_width(column, n_bins, *_ends(column), nudge=ROUNDING), n_bins
-    return _equal_width(column, n_bins, float(column.min()), float(column.max())), n_bins
+            return Cut(n_bins=len(levels), edges=(levels[1:] + levels[:-1]) / 2)
+        low, high = _ends(column)
+        return Cut(n_bins=n_bins, low=low, high=high, nudge=ROUNDING)
+    return Cut(n_bins=n_bins, low=float(column.min()), high=float(column.max()))
 
 
 def factor_labels(factor: Factor, n_bins: int, binning: Binning) -> tuple[IntArray, int]:
@@ -95,8 +129,15 @@ def _ends(column: FloatArray) -> tuple[float, float]:
         low, first, _, last, high = _order_statistics(others)
     if first == last:
         return min(float(column.min()), middle), max(float(column.max()), middle)
+    start, end = robust_ends(low, first, middle, last, high)
+    return float(start), float(end)
+
+
+def robust_ends(low: Any, first: Any, middle: Any, last: Any, high: Any) -> tuple[Any, Any]:
+    """Ends of robust bins from order statistics: those of the tails, or Tukey's outer fences where these lie inside."""
     distance = 3 * (last - first)
-    return min(max(low, first - distance), middle), max(min(high, last + distance), middle)
+    start = np.minimum(np.maximum(low, first - distance), middle)
+    return start, np.maximum(np.minimum(high, last + distance), middle)
 
 
 def _order_statistics(column: FloatArray) -> tuple[float, float, float, float, float]:

@@ -210,7 +210,10 @@ def _angles(report: Report, group: Group) -> float | None:
     found = next(iter(report.evidence_of(Subspaces)), None)
     if found is None:
         return None
-    axes = {name: place for place, name in enumerate(_names_of_axes(report, found.data.n_codes))}
+    names = _names_of_axes(report, found.data.n_codes)
+    if names is None:
+        return None
+    axes = {name: place for place, name in enumerate(names)}
     rows = [axes[report.setup.code_names[j]] for j in group.codes]
     bases = [found.data.bases[k][rows] for k in group.factors]
     units = [basis / np.maximum(np.linalg.norm(basis, axis=0), 1e-12) for basis in bases]
@@ -221,9 +224,14 @@ def _angles(report: Report, group: Group) -> float | None:
     )
 
 
-def _names_of_axes(report: Report, n_codes: int) -> Sequence[str]:
-    """Return the names of the codes that subspaces were looked for in: all, or those that are not dead."""
-    return report.setup.code_names if n_codes == report.setup.n_codes else report.setup.active_codes
+def _names_of_axes(report: Report, n_codes: int) -> Sequence[str] | None:
+    """Return the names of the codes that subspaces were looked for in: all, or those that are not dead.
+
+    ``None`` where subspaces were looked for among a few codes of many.
+    """
+    if n_codes == report.setup.n_codes:
+        return report.setup.code_names
+    return report.setup.active_codes if n_codes == len(report.setup.active_codes) else None
 
 
 def _alone(report: Report, structure: Structure, k: int) -> FloatArray:

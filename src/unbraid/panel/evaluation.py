@@ -28,10 +28,12 @@ from unbraid.interpret.diagnosis import diagnose
 from unbraid.interpret.views import stills
 from unbraid.metrics import METRICS, Metric, Preset
 from unbraid.metrics.table.catalogue import attainable
+from unbraid.metrics.table.layouts import layout_notes, no_path, rows_seen, source_for
 from unbraid.panel.cost import panel_seconds, within_time
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
-from unbraid.representation.representation import Representation, as_representation, check_n_factors
+from unbraid.representation.representation import CodesLayout, Representation, check_n_factors
+from unbraid.representation.sparse import any_representation
 from unbraid.representation.warnings import check_rows, representation_notes
 from unbraid.results.evidence import Evidence, kept
 from unbraid.results.note import Note, NoteKind, as_note
@@ -82,7 +84,8 @@ def evaluate(
     the codes encode the factors, as far as the evidence shows it.
 
     Args:
-        codes: ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        codes: ``(n_samples, n_codes)``, an array or a matrix of ``scipy.sparse``, which is never made dense; or a
+            :class:`~unbraid.Representation`.
         factors: ``(n_samples, n_factors)``, or ``None`` for label-free metrics only.
         names: Factor names. This and the next four are as :class:`~unbraid.Representation` takes them, and left out
             where ``codes`` is one.
@@ -124,15 +127,21 @@ def evaluate(
         >>> report["mig"].low > 0.9 > report["mig"].null
         True
     """
-    rep = as_representation(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only, blocks=blocks)
+    rep = any_representation(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only, blocks=blocks)
     check_rows(rep)
     about_input = [as_note(note, NoteKind.INPUT) for note in representation_notes(rep, n_bins=n_bins)]
     check_at_least("seed", seed, 0)
     workers = Workers(n_jobs, torch_threads=1)
     chosen, notes = _choose(metrics, rep)
+    if not chosen:
+        raise ValueError(
+            "factors must be given where codes are sparse, as scores without factors need dense codes; give factors "
+            "or a few codes as an array, as in codes[:, chosen].toarray()."
+        )
     failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
     shared = {"n_bins": n_bins, "binning": binning}
-    plans = plan_evidence([metric for metric in chosen if metric.name not in failures], shared, options or {})
+    possible = [metric for metric in chosen if metric.name not in failures]
+    plans = plan_evidence(possible, shared, options or {}, rep)
     if time is not None:
         plans, too_long = within_time(
             size_of(rep), plans, parse_time(time), n_jobs=workers.n, intervals=intervals, nulls=nulls
@@ -160,9 +169,10 @@ def evaluate(
 
     (dependence,), found = gather(plans, tests)
     methods = {name: one.plan.source.interval_method for one in found for name in one.point.scores} if intervals else {}
-    if metrics == "default" and time is None and moves_much((metric.name for metric in chosen), dependence):
+    may_add = metrics == "default" and time is None and rep.layout is CodesLayout.DENSE
+    if may_add and moves_much((metric.name for metric in chosen), dependence):
         added, light = _for_dependence(chosen, rep)
-        found += gather(plan_evidence(added, shared, light), intervals=False, nulls=False)[1]
+        found += gather(plan_evidence(added, shared, light, rep), intervals=False, nulls=False)[1]
         chosen = resolve_metrics([metric.name for metric in (*chosen, *added)])
         sentence = f"Added for dependent factors, without intervals: {', '.join(metric.name for metric in added)}."
         notes = (*notes, Note.of(NoteKind.DEPENDENT_FACTORS, sentence))
@@ -179,6 +189,7 @@ def evaluate(
         notes=(
             *about_input,
             *(as_note(note, NoteKind.DEPENDENT_FACTORS) for note in dependence_notes(dependence, list(scores))),
+            *(as_note(note, NoteKind.INPUT) for note in layout_notes(possible, rep)),
             *notes,
         ),
         evidence=tuple(record for one in found if (record := _record(one, scores)) is not None),
@@ -186,7 +197,7 @@ def evaluate(
         setup=setup,
     )
     report = replace(report, findings=diagnose(report))
-    return replace(report, stills=stills(rep, report))
+    return replace(report, stills=stills(rep, report)) if rep.layout is not CodesLayout.SPARSE else report
 
 
 def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[Note, ...]]:
@@ -197,10 +208,16 @@ def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Met
     if rep.blocks:
         chosen = [metric for metric in METRICS.values() if metric in chosen or metric.with_blocks]
     left_out = [metric.name for metric in chosen if metric.min_factors > rep.n_factors]
-    if not left_out:
-        return chosen, ()
-    sentence = f"Left out, for want of labelled factors ({rep.n_factors} given): {', '.join(left_out)}."
-    return [metric for metric in chosen if metric.name not in left_out], (Note.of(NoteKind.LEFT_OUT, sentence),)
+    pathless = [
+        metric.name for metric in chosen if metric.name not in left_out and source_for(metric.source, rep) is None
+    ]
+    sentences = []
+    if left_out:
+        sentences.append(f"Left out, for want of labelled factors ({rep.n_factors} given): {', '.join(left_out)}.")
+    if pathless:
+        sentences.append(f"Left out, as codes are sparse: {', '.join(pathless)}.")
+    kept = [metric for metric in chosen if metric.name not in (*left_out, *pathless)]
+    return kept, tuple(Note.of(NoteKind.LEFT_OUT, sentence) for sentence in sentences)
 
 
 def _for_dependence(chosen: list[Metric], rep: Representation) -> tuple[list[Metric], dict[str, dict[str, int]]]:
@@ -224,7 +241,7 @@ def _unsupported(metric: Metric, rep: Representation) -> str | None:
         check_n_factors(rep, metric=metric.name, min_factors=metric.min_factors)
     except ValueError as error:
         return str(error)
-    return None
+    return no_path(metric) if source_for(metric.source, rep) is None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -383,17 +400,16 @@ def _null(plan: EvidencePlan, rep: Representation, rng: np.random.Generator, wor
     return _draws(plan, lambda: [_gather(plan, shuffled, rng, workers, light=True)])
 
 
-def _draws(plan: EvidencePlan, gather: Callable[[], list[Any]]) -> tuple[Draw, ...]:
+def _draws(plan: EvidencePlan, gather: Callable[[], Iterable[Any]]) -> tuple[Draw, ...]:
     """Score each evidence gathered; a score without an interval is still a score, so a failure is kept as a reason."""
+    draws = []
     try:
-        gathered = gather()
+        for evidence in gather():
+            scores, errors = _scores(plan, evidence)
+            without_evidence = {name: replace(score, evidence={}) for name, score in scores.items()}
+            draws.append(Draw(scores=without_evidence, errors=errors))
     except Exception as error:  # a note of each score gives the reason
         return (Draw(scores={}, errors=dict.fromkeys(plan.metrics, _reason(error))),)
-    draws = []
-    for evidence in gathered:
-        scores, errors = _scores(plan, evidence)
-        without_evidence = {name: replace(score, evidence={}) for name, score in scores.items()}
-        draws.append(Draw(scores=without_evidence, errors=errors))
     return tuple(draws)
 
 
@@ -426,8 +442,8 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
             # The chance level is a plain estimate too, so that the two plain estimates are compared.
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
             beats_chance = bool(gain > half_width and _beyond(score.value, nulls, gain))
-        if metric.source.extrapolates and found.plan.refits:
-            step = 1 / ((1 + 1 / scale**2) ** metric.source.bias_order - 1)
+        if found.plan.source.extrapolates and found.plan.refits:
+            step = 1 / ((1 + 1 / scale**2) ** found.plan.source.bias_order - 1)
             score = _extrapolated(found, metric, score, step)
             # The mean over parts of the rows has an error of its own.
             half_width *= float(np.sqrt(1 + (step / scale) ** 2 / len(values)))
@@ -476,7 +492,7 @@ def _spread_scale(plan: EvidencePlan, rep: Representation) -> float:
     if not plan.refits:
         return 1.0
     n_rows = _replicate_rows(plan, rep)
-    return float(np.sqrt(n_rows / (rep.n_samples - n_rows)))
+    return float(np.sqrt(n_rows / (rows_seen(plan.source, rep) - n_rows)))
 
 
 def _beyond(value: float, nulls: FloatArray, gain: float) -> bool:
@@ -516,7 +532,7 @@ def _setup(name: str, rep: Representation, found: list[Gathered], seed: int, sec
         numpy=np.__version__,
         python=platform.python_version(),
         seed=seed,
-        n_samples=rep.n_samples,
+        n_samples=rep.n_rows_seen,
         rows_key=rep.rows_key,
         source=rep.source,
         code_names=tuple(rep.code_names),

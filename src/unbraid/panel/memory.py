@@ -20,7 +20,11 @@ def size_of(rep: Representation) -> InputSize:
     """Return the sizes of a representation."""
     levels = [len(factor.levels) for factor in rep.factors if not factor.is_numeric]
     return InputSize(
-        n_rows=rep.n_samples, n_codes=rep.n_codes, n_factors=rep.n_factors, n_levels=max(levels, default=0)
+        n_rows=rep.n_samples,
+        n_codes=rep.n_codes,
+        n_factors=rep.n_factors,
+        n_levels=max(levels, default=0),
+        stored_share=rep.n_stored / (rep.n_samples * rep.n_codes),
     )
 
 

@@ -9,7 +9,9 @@ from typing import Any
 from unbraid._base.checks import did_you_mean
 from unbraid.evidence.information import Binning
 from unbraid.metrics import METRICS, Metric, Preset, Source
+from unbraid.metrics.table.layouts import source_for
 from unbraid.metrics.table.listing import families, unknown_metric
+from unbraid.representation.representation import Representation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,19 +79,25 @@ def metric_options(
 
 
 def plan_evidence(
-    metrics: list[Metric], shared: dict[str, Any], options: Mapping[str, Mapping[str, Any]]
+    metrics: list[Metric],
+    shared: dict[str, Any],
+    options: Mapping[str, Mapping[str, Any]],
+    rep: Representation | None = None,
 ) -> list[EvidencePlan]:
-    """Put metrics that share evidence together."""
+    """Put metrics that share evidence together; each has a source for the codes of a representation, where given."""
     _check_options(options, metrics)
     planned: dict[Any, dict[str, tuple[Metric, Mapping[str, Any]]]] = {}
     for metric in metrics:
         given = {**options.get(metric.family, {}), **options.get(metric.name, {})}
         evidence, rest = metric.split_options({**shared, **given})
         planned.setdefault((metric.source.name, evidence), {})[metric.name] = (metric, rest)
-    return [
-        EvidencePlan(source=next(iter(chosen.values()))[0].source, options=evidence, metrics=chosen)
-        for (_, evidence), chosen in planned.items()
-    ]
+    plans = []
+    for (_, evidence), chosen in planned.items():
+        usual = next(iter(chosen.values()))[0].source
+        source = usual if rep is None else source_for(usual, rep)
+        assert source is not None
+        plans.append(EvidencePlan(source=source, options=evidence, metrics=chosen))
+    return plans
 
 
 def _check_options(options: Mapping[str, Mapping[str, Any]], metrics: list[Metric]) -> None:

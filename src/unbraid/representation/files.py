@@ -20,10 +20,18 @@ from unbraid._base.text import listing
 from unbraid.representation.blocks import blocks_from_json, blocks_to_json
 from unbraid.representation.formats.h5ad import OBS, read_h5ad
 from unbraid.representation.formats.headers import NPZ_KEYS, file_bytes, npy_header
-from unbraid.representation.formats.parts import Parts, stacked
+from unbraid.representation.formats.parts import Parts, dense, stacked
 from unbraid.representation.formats.shards import TABLES, read_shards, shard_files
-from unbraid.representation.formats.tensors import SPARSE_KEYS, read_safetensors, read_sparse_npz, read_torch, read_zarr
+from unbraid.representation.formats.tensors import (
+    SPARSE_KEYS,
+    read_safetensors,
+    read_safetensors_shards,
+    read_sparse_npz,
+    read_torch,
+    read_zarr,
+)
 from unbraid.representation.representation import Representation, check_same_rows
+from unbraid.representation.sparse import any_representation
 from unbraid.representation.tables import exact_numbers, first_line, kinds_of, labels_of
 
 PREFIX = "factor_"
@@ -141,8 +149,8 @@ def load(
         path: ``.npz`` with ``codes``, ``factors`` and optional ``factor_names``, ``factor_kinds``, ``code_names`` and
             ``blocks`` (text: JSON of columns by name of block);
             ``.csv``, ``.parquet`` or ``.arrow`` with one column for each code and factor, or one of lists; a pattern or
-            folder of such tables; ``.h5ad``; ``.safetensors``, ``.pt`` or ``.zarr`` with ``codes`` and ``factors``;
-            ``.npz`` of ``scipy.sparse``; or ``.npy`` codes.
+            folder of such tables, or of ``.safetensors``; ``.h5ad``; ``.safetensors``, ``.pt`` or ``.zarr`` with
+            ``codes`` and ``factors``; ``.npz`` of ``scipy.sparse``; or ``.npy`` codes. Sparse codes stay sparse.
         factors: Labels as ``.npy``, ``.csv`` or ``.parquet``: where ``path`` has none, or in place of those in it. For
             ``.h5ad``, ``"obs:NAME,NAME"``.
         codes: Which array of the file holds the codes, where it has several: ``"X"`` or ``"obsm:KEY"`` of ``.h5ad``,
@@ -161,8 +169,9 @@ def load(
         ValueError: The file is missing, damaged, or lacks the arrays or columns it needs.
     """
     kept = only if only is None or isinstance(only, str) else list(only)
-    for file in (*(shard_files(path) or [Path(path)]), *([] if factors is None else [Path(factors)])):
-        check_memory(f"reading {str(file)!r}", file_bytes(file), memory, cure="give fewer rows or columns")
+    read = [*(shard_files(path) or [Path(path)]), *([] if factors is None else [Path(factors)])]
+    needed = sum(file_bytes(file) for file in read)
+    check_memory(f"reading {str(path)!r}", needed, memory, cure="give fewer rows or columns")
     rep = _read(Path(path), factors, codes, code_columns, factor_columns, kinds, kept)
     if blocks is not None:
         rep = rep.with_blocks(blocks)
@@ -183,7 +192,7 @@ def load_codes(path: str | Path, *, code_columns: str | Sequence[str] = CODE_COL
     """
     source = Path(path)
     shards = shard_files(path)
-    suffix = ".parquet" if shards else _checked_suffix(source)
+    suffix = shards[0].suffix.lower() if shards else _checked_suffix(source)
     if suffix == ".npz" and not _is_sparse(source):
         arrays, found = _npz_arrays(source, ("codes", "code_names", "blocks"))
         names = _texts(arrays.get("code_names"))
@@ -191,8 +200,8 @@ def load_codes(path: str | Path, *, code_columns: str | Sequence[str] = CODE_COL
     if suffix == ".npy":
         return Representation(read_npy(source))
     if suffix not in TABLES:
-        parts = _foreign(source, suffix, None, None)
-        return Representation(parts.codes, code_names=parts.code_names)
+        parts = read_safetensors_shards(shards) if shards else _foreign(source, suffix, None, None)
+        return Representation(dense(parts.codes, source), code_names=parts.code_names)
     frame = read_shards(shards or [source])
     codes, names = _numeric(frame, pick_columns(frame, source, codes=code_columns, factors=None)[0], source)
     return Representation(codes, code_names=names)
@@ -208,7 +217,7 @@ def _read(
     only: Iterable[str] | None,
 ) -> Representation:
     shards = shard_files(source)
-    suffix = ".parquet" if shards else _checked_suffix(source)
+    suffix = shards[0].suffix.lower() if shards else _checked_suffix(source)
     if codes is not None and suffix not in NAMED_ARRAYS:
         raise ValueError(
             f"codes must be left out for a {suffix} file, got {codes!r}; it is for {', '.join(NAMED_ARRAYS)}."
@@ -221,10 +230,10 @@ def _read(
         return _from_npz(source, labels, kinds, only)
     if suffix in TABLES:
         return _from_frame(read_shards(shards or [source]), source, code_columns, factor_columns, labels, kinds, only)
-    parts = _foreign(source, suffix, codes, of_obs)
+    parts = read_safetensors_shards(shards) if shards else _foreign(source, suffix, codes, of_obs)
     _check_shapes(parts.codes.shape, _shape(labels))
     given = parts.factors if labels is None else labels
-    rep = Representation(
+    rep = any_representation(
         parts.codes, _restore_numbers(given, kinds, None), kinds=kinds, code_names=parts.code_names, only=only
     )
     rep.notes += parts.notes if labels is None else ()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,14 @@ from unbraid._base.checks import (
 from unbraid._base.text import listing
 from unbraid.representation.blocks import Blocks, check_blocks
 from unbraid.representation.factor import Factor, join_factors, make_factor
+
+
+class CodesLayout(StrEnum):
+    """How codes are stored, and so how evidence is gathered from them."""
+
+    DENSE = "dense"
+    SPARSE = "sparse"
+    STREAMED = "streamed"
 
 
 class Representation:
@@ -82,13 +92,29 @@ class Representation:
         self.code_names = _code_names(codes, code_names, self.n_codes)
         self.blocks = check_blocks(blocks, self.code_names)
         check_values(self.codes, self.code_names)
-        columns = _columns(factors)
-        _check_rows(self.codes.shape, columns)
-        columns, self.notes = _aligned(codes, columns)
-        self.factors = _factors(columns, names, kinds, only)
+        self._label(codes, factors, names, kinds, only)
         self.active = check_active(active_codes(self.codes))
         self.memo = {}
         self.source = ""
+
+    def _label(
+        self,
+        codes: Any,
+        factors: Any,
+        names: Iterable[str] | None,
+        kinds: Sequence[str | None] | Mapping[str, str] | None,
+        only: Iterable[str] | None,
+    ) -> None:
+        """Check factors against codes whose shape is known, and keep them."""
+        columns = _columns(factors)
+        _check_rows((self.n_samples, self.n_codes), columns)
+        columns, self.notes = _aligned(codes, columns)
+        self.factors = _factors(columns, names, kinds, only)
+
+    @property
+    def layout(self) -> CodesLayout:
+        """How the codes are stored, by which evidence is chosen."""
+        return CodesLayout.DENSE
 
     @property
     def n_samples(self) -> int:
@@ -129,6 +155,27 @@ class Representation:
             )
             digest.update(np.where(factor.labelled, factor.numbers, np.nan).tobytes())
         return digest.hexdigest()
+
+    @property
+    def n_rows_seen(self) -> int:
+        """Number of rows behind evidence that was gathered from all rows, of which these may be a sample."""
+        return self.n_samples
+
+    @property
+    def n_stored(self) -> int:
+        """Number of codes in memory, over all rows."""
+        return self.n_samples * self.n_codes
+
+    def code_spreads(self) -> FloatArray:
+        """Largest less smallest value of each code, ``(n_codes,)``."""
+        spreads: FloatArray = np.ptp(self.codes, axis=0)
+        return spreads
+
+    def most_whole_numbers(self) -> int | None:
+        """Most distinct values of a code where all codes are whole numbers; ``None`` where some are not."""
+        if (self.codes != np.round(self.codes)).any():
+            return None
+        return max(len(np.unique(column)) for column in self.codes.T)
 
     def take(self, rows: IntArray) -> Representation:
         """Return the same codes and factors on some rows."""
@@ -191,6 +238,16 @@ class Representation:
             raise ValueError(f"codes must have the shape {self.codes.shape} of those they replace, got {codes.shape}.")
         return self._with(codes, self.factors)
 
+    @staticmethod
+    def of_checked(
+        codes: FloatArray, factors: tuple[Factor, ...], *, code_names: tuple[str, ...], notes: tuple[str, ...] = ()
+    ) -> Representation:
+        """Build from codes and factors that were checked, such as some columns of a representation."""
+        made = Representation.__new__(Representation)
+        made.codes, made.factors, made.code_names, made.notes = codes, factors, code_names, notes
+        made.active, made.memo, made.source, made.blocks = active_codes(codes), {}, "", {}
+        return made
+
     def _with(self, codes: FloatArray, factors: tuple[Factor, ...]) -> Representation:
         """Build without checking again: rows and columns come from a checked representation."""
         other = Representation.__new__(Representation)
@@ -248,7 +305,7 @@ def _code_names(codes: Any, given: Iterable[str] | None, n_codes: int) -> tuple[
     if given is None:
         return tuple(f"code_{j}" for j in range(n_codes))
     names = tuple(str(name) for name in given)
-    _check_names("code_names", names, n_codes)
+    check_names("code_names", names, n_codes)
     return names
 
 
@@ -263,7 +320,7 @@ def _factors(
             raise TypeError("names and kinds must be left out when factors are Factor objects, which have their own.")
         return tuple(columns[name] for name in _chosen(only, tuple(columns)))
     labels = tuple(str(name) for name in (columns if names is None else names))
-    _check_names("names", labels, len(columns))
+    check_names("names", labels, len(columns))
     by_name = dict(zip(labels, zip(columns.values(), _kinds(kinds, labels), strict=True), strict=True))
     chosen = ((name, *by_name[name]) for name in _chosen(only, labels))
     return tuple(make_factor(column, name=name, kind=kind) for name, column, kind in chosen)
@@ -279,7 +336,7 @@ def _chosen(wanted: Iterable[str] | None, names: tuple[str, ...]) -> tuple[str, 
     for name in chosen:
         if name not in names:
             raise ValueError(f"factor {name!r} is not one of {', '.join(names)}{did_you_mean(name, names)}.")
-    _check_names("names", chosen, len(chosen))
+    check_names("names", chosen, len(chosen))
     return chosen
 
 
@@ -375,13 +432,13 @@ def _columns(factors: Any) -> dict[str, Any]:
         return {str(name): column for name, column in factors.items()}
     if hasattr(factors, "columns"):
         names = tuple(str(name) for name in factors.columns)
-        _check_names("factor names", names, len(names))
+        check_names("factor names", names, len(names))
         return {name: factors[column] for name, column in zip(names, factors.columns, strict=True)}
     if isinstance(factors, pd.Series):
         return {"factor_0" if factors.name is None else str(factors.name): factors}
     if isinstance(factors, list | tuple) and factors:
         if all(isinstance(item, Factor) for item in factors):
-            _check_names("factor names", tuple(item.name for item in factors), len(factors))
+            check_names("factor names", tuple(item.name for item in factors), len(factors))
             return {item.name: item for item in factors}
         if np.ndim(factors[0]) == 1 and as_masked(factors) is None:
             factors = _rows(factors)
@@ -418,9 +475,10 @@ def _kinds(kinds: Sequence[str | None] | Mapping[str, str] | None, names: tuple[
     return list(kinds)
 
 
-def _check_names(argument: str, names: tuple[str, ...], expected: int) -> None:
+def check_names(argument: str, names: tuple[str, ...], expected: int) -> None:
+    """Raise unless there are as many names as expected, each once."""
     if len(names) != expected:
         raise ValueError(f"{argument} must have {expected} entries, got {len(names)}.")
     if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise ValueError(f"{argument} must differ from each other, got {twice!r} more than once.")

@@ -113,7 +113,7 @@ def _dead_codes(rep: Representation) -> list[str]:
 
 def _narrow_codes(rep: Representation) -> list[str]:
     """Return a note on codes that vary by so little that probes may take them for constant."""
-    spreads = np.ptp(rep.codes, axis=0)
+    spreads = rep.code_spreads()
     narrow = [
         f"{name} ({spread:.2g})" for name, spread in zip(rep.code_names, spreads, strict=True) if 0 < spread < NARROW
     ]
@@ -198,8 +198,9 @@ def _declare(kinds: dict[str, str]) -> str:
 def _swapped(rep: Representation) -> list[str]:
     """Ask whether codes and factors changed places: few whole numbers on one side, continuous numbers on the other."""
     continuous = [factor.inferred and factor.kind is FactorKind.CONTINUOUS for factor in rep.factors]
-    if not continuous or not all(continuous) or (rep.codes != np.round(rep.codes)).any():
+    if not continuous or not all(continuous):
         return []
-    if max(len(np.unique(column)) for column in rep.codes.T) > MAX_LEVELS:
+    n_values = rep.most_whole_numbers()
+    if n_values is None or n_values > MAX_LEVELS:
         return []
     return ["Every code holds whole numbers and every factor is continuous: were codes and factors swapped?"]

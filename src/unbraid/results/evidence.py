@@ -45,6 +45,8 @@ KEPT = {
         ClassAssociation,
     )
 }
+#: Larger evidence, of a hundred thousand codes and more, would make a report of gigabytes.
+MOST_BYTES = 256 * 2**20
 T = TypeVar("T")
 
 
@@ -76,10 +78,18 @@ class Evidence(Generic[T]):
 
 
 def kept(found: object) -> object | None:
-    """Return the part of evidence that a report keeps: summaries, and no arrays over rows."""
+    """Return the part of evidence that a report keeps: no arrays over rows, and none over millions of codes."""
     if isinstance(found, LossCapacity):
-        return found.curves
-    return found if isinstance(found, tuple(KEPT.values())) else None
+        found = found.curves
+    return found if isinstance(found, tuple(KEPT.values())) and _n_bytes(found) <= MOST_BYTES else None
+
+
+def _n_bytes(value: Any) -> int:
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if is_dataclass(value):
+        return sum(_n_bytes(getattr(value, item.name)) for item in fields(value))
+    return sum(_n_bytes(item) for item in value) if isinstance(value, tuple) else 0
 
 
 def _plain(value: Any) -> Any:

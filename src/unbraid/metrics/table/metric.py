@@ -1,6 +1,6 @@
 """The row of a metric, the source of its evidence, and the parts of both."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -91,17 +91,24 @@ class InputSize:
         n_codes: Number of codes.
         n_factors: Number of factors.
         n_levels: Most values of a factor whose values are classes or bins.
+        stored_share: Share of the codes that are stored: those that are not 0, where codes are sparse.
     """
 
     n_rows: int
     n_codes: int
     n_factors: int
     n_levels: int
+    stored_share: float = 1.0
+
+    @property
+    def n_values(self) -> int:
+        """Codes that are stored, over all rows."""
+        return round(self.stored_share * self.n_rows * self.n_codes)
 
     @property
     def n_bytes(self) -> int:
         """Codes and factors as floats."""
-        return 8 * self.n_rows * (self.n_codes + self.n_factors)
+        return 8 * (self.n_values + self.n_rows * self.n_factors)
 
     def of_rows(self, n_rows: int) -> "InputSize":
         """Return the sizes with fewer rows."""
@@ -146,7 +153,7 @@ class Source:
     seconds: tuple[float, float]
     memory: Callable[[InputSize, Any], float]
     once: tuple[float, float] = (0.1, 1.0)
-    resample: Callable[..., list[Any]] | None = None
+    resample: Callable[..., Iterable[Any]] | None = None
     redraw: Callable[..., list[Any]] | None = None
     lighten: Callable[[Any], Any] | None = None
     max_replicate_rows: int | None = None

@@ -13,7 +13,7 @@ import scipy.sparse
 from unbraid._base.arrays import AnyArray
 from unbraid._base.optional import require
 from unbraid._base.text import listing
-from unbraid.representation.formats.parts import MOST_NAMES, Parts, dense, missing_key, readable
+from unbraid.representation.formats.parts import MOST_NAMES, Parts, missing_key, readable
 
 OBS = "obs:"
 
@@ -47,7 +47,7 @@ def read_h5ad(source: Path, *, codes: str | None, factors: str | None) -> Parts:
         return Parts(codes=array, factors=_factors(file["obs"], columns, factors, source), code_names=names)
 
 
-def _codes(file: Any, codes: str, source: Path) -> tuple[AnyArray, list[str] | None]:
+def _codes(file: Any, codes: str, source: Path) -> tuple[Any, list[str] | None]:
     place, _, key = codes.replace("/", ":").partition(":")
     if place == "X" and not key:
         if "X" not in file:
@@ -62,8 +62,8 @@ def _codes(file: Any, codes: str, source: Path) -> tuple[AnyArray, list[str] | N
     return _array(file["obsm"][key], source), None
 
 
-def _array(item: Any, source: Path) -> AnyArray:
-    """Return a dense array, from a data set, the group of a sparse matrix, or that of a table."""
+def _array(item: Any, source: Path) -> Any:
+    """Return an array, from a data set or the group of a table, or the matrix of a group of a sparse matrix."""
     kind = str(item.attrs.get("encoding-type", item.attrs.get("h5sparse_format", "")))
     if not hasattr(item, "keys"):
         return np.asarray(item[()])
@@ -73,7 +73,7 @@ def _array(item: Any, source: Path) -> AnyArray:
         with readable(source, "an AnnData file", ValueError, IndexError):
             matrix = make((item["data"][()], item["indices"][()], item["indptr"][()]), shape=shape)
             matrix.check_format(full_check=True)
-        return dense(matrix, source)
+        return matrix
     if kind == "dataframe":
         return np.stack([np.asarray(item[name][()]) for name in _columns(item)], axis=1)
     raise ValueError(f"path {str(source)!r} holds codes as {kind or 'a group'!r}; save them as an array or CSR matrix.")

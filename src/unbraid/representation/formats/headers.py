@@ -31,7 +31,8 @@ def file_bytes(source: Path) -> int:
             import pyarrow.parquet as parquet
 
             about = parquet.read_metadata(source)
-            return COPIES * 8 * int(about.num_rows * about.num_columns)
+            stored = sum(about.row_group(part).total_byte_size for part in range(about.num_row_groups))
+            return COPIES * max(8 * int(about.num_rows * about.num_columns), int(stored))
         with parsing_headers():
             return COPIES * _array_bytes(source)
     except (OSError, ValueError, KeyError, RuntimeError, *UNREADABLE):

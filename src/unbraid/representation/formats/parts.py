@@ -16,7 +16,7 @@ from unbraid._base.checks import did_you_mean
 from unbraid._base.text import listing
 
 MOST_NAMES = 20
-#: Sparse codes are made dense up to this size; the scores of wider ones would take hours.
+#: Sparse codes are made dense up to this size, where they are needed so.
 MOST_DENSE_BYTES = 4 * 2**30
 
 
@@ -25,20 +25,22 @@ class Parts:
     """Codes and labels, as they stand in a file.
 
     Attributes:
-        codes: ``(n_samples, n_codes)``.
+        codes: ``(n_samples, n_codes)``, an array or a matrix of ``scipy.sparse``.
         factors: A matrix of labels, columns of labels by name, or ``None`` where there are none.
         code_names: Where the file has them.
         notes: What a reader of the scores should know.
     """
 
-    codes: AnyArray
+    codes: Any
     factors: AnyArray | Mapping[str, Any] | None = None
     code_names: Sequence[str] | None = None
     notes: tuple[str, ...] = ()
 
 
 def dense(matrix: Any, source: Path) -> AnyArray:
-    """Return a matrix of ``scipy.sparse`` as an array, or raise where it would not fit."""
+    """Return an array as it is, a matrix of ``scipy.sparse`` as an array; raise where it would not fit."""
+    if isinstance(matrix, np.ndarray):
+        return matrix
     size = matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize
     if size > MOST_DENSE_BYTES:
         raise ValueError(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from glob import has_magic, iglob
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from unbraid._base.text import listing
@@ -13,6 +15,8 @@ from unbraid.representation.formats.parts import readable
 from unbraid.representation.tables import read_table
 
 TABLES = (".parquet", ".arrow", ".csv")
+#: Files that may be shards of one representation.
+SHARDS = (*TABLES, ".safetensors")
 
 
 def shard_files(path: str | Path) -> list[Path] | None:
@@ -23,7 +27,7 @@ def shard_files(path: str | Path) -> list[Path] | None:
     """
     place = Path(path)
     if place.is_dir() and place.suffix.lower() != ".zarr":
-        found = sorted(file for file in place.iterdir() if file.suffix.lower() in TABLES)
+        found = sorted(file for file in place.iterdir() if file.suffix.lower() in SHARDS)
         if not found:
             return None
     elif has_magic(str(path)) and not place.exists():
@@ -31,11 +35,11 @@ def shard_files(path: str | Path) -> list[Path] | None:
     else:
         return None
     if not found:
-        raise ValueError(f"path {str(path)!r} stands for no file; shards are {', '.join(TABLES)} tables.")
+        raise ValueError(f"path {str(path)!r} stands for no file; shards are {', '.join(SHARDS)} files.")
     kinds = sorted({file.suffix.lower() for file in found})
-    if len(kinds) > 1 or kinds[0] not in TABLES:
+    if len(kinds) > 1 or kinds[0] not in SHARDS:
         raise ValueError(
-            f"path {str(path)!r} must stand for tables of one kind ({', '.join(TABLES)}), got {', '.join(kinds)}."
+            f"path {str(path)!r} must stand for files of one kind ({', '.join(SHARDS)}), got {', '.join(kinds)}."
         )
     return found
 
@@ -51,7 +55,32 @@ def read_shards(files: Sequence[Path]) -> pd.DataFrame:
                 f"path {str(file)!r} must have the columns of {str(files[0])!r}, got a difference in "
                 f"{listing(other, most=3)}; give shards of one table."
             )
+    _check_kinds(files, frames)
     return pd.concat([frame[names] for frame in frames], ignore_index=True)
+
+
+def _check_kinds(files: Sequence[Path], frames: Sequence[pd.DataFrame]) -> None:
+    """Raise where a column holds numbers in one file and text or lists in another."""
+    for name in frames[0].columns:
+        kinds = [_kind(frame[name]) for frame in frames]
+        known = [kind for kind in kinds if kind]
+        for file, kind in zip(files, kinds, strict=True):
+            if kind and kind != known[0]:
+                first = files[kinds.index(known[0])]
+                raise ValueError(
+                    f"path {str(file)!r} must have columns of the types of {str(first)!r}, got {kind} in place of "
+                    f"{known[0]} in {name!r}; write all shards with one schema."
+                )
+
+
+def _kind(column: pd.Series[Any]) -> str:
+    """What a column holds, in a word; nothing where all of it is missing."""
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return "numbers"
+    known = column.dropna()
+    if not len(known):
+        return ""
+    return "lists" if isinstance(known.iloc[0], list | tuple | np.ndarray) else "text"
 
 
 def read_one(source: Path) -> pd.DataFrame:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import scipy.sparse
 
 from unbraid._base.arrays import AnyArray
 from unbraid._base.optional import require
-from unbraid.representation.formats.parts import Parts, dense, missing_key, readable
+from unbraid.representation.formats.parts import Parts, missing_key, readable
 
 LONGEST_HEADER = 100 * 2**20
 DTYPES = {
@@ -32,6 +33,8 @@ DTYPES = {
     "U8": "u1",
     "BOOL": "?",
 }
+#: Name of a shard by its range of codes.
+RANGE = re.compile(r"(?:.*\D)?(\d+)_(\d+)")
 #: Arrays of a sparse matrix as ``scipy.sparse.save_npz`` writes them.
 SPARSE_KEYS = {"format", "shape", "data"}
 
@@ -50,7 +53,7 @@ def read_safetensors(source: Path, *, codes: str | None) -> Parts:
         header, start = _header(source)
         names = [name for name in header if name != "__metadata__"]
         if codes is None and {"locations", "activations"} <= set(names):
-            return Parts(codes=dense(_located(source, header, start), source))
+            return Parts(codes=_located(source, header, start).tocsr())
         wanted = codes or "codes"
         if wanted not in names:
             raise missing_key("codes", wanted, names, source, what="the tensors")
@@ -92,6 +95,67 @@ def _tensor(source: Path, header: Mapping[str, Any], start: int, name: str) -> A
     return np.asarray(values)
 
 
+def read_safetensors_shards(files: Sequence[Path]) -> Parts:
+    """Return codes of several files: rows below each other, or the ranges of codes of locations and activations.
+
+    A file of locations that is named after its range of codes, as in ``0_1023.safetensors``, counts codes from the
+    first of its range; all such files have the same rows.
+
+    Raises:
+        ValueError: A file is damaged, or some have locations and others not.
+    """
+    headers = [_checked_header(file) for file in files]
+    has_places = [{"locations", "activations"} <= set(header) for header, _ in headers]
+    if not any(has_places):
+        return _rows_below(files)
+    if not all(has_places):
+        odd = files[has_places.index(not has_places[0])]
+        raise ValueError(
+            f"path {str(odd)!r} must hold locations and activations as {str(files[0])!r} does, or neither."
+        )
+    ranges = [RANGE.fullmatch(file.stem) for file in files]
+    parts = [_located(file, *header) for file, header in zip(files, headers, strict=True)]
+    if not all(ranges):
+        widest = max(part.shape[1] for part in parts)
+        wide = [_resized(part, part.shape[0], widest) for part in parts]
+        return Parts(codes=scipy.sparse.vstack(wide, format="csr"))
+    n_rows = max(part.shape[0] for part in parts)
+    n_codes = 1 + max(int(found[2]) for found in ranges if found is not None)
+    places: list[AnyArray] = []
+    for file, part, found in zip(files, parts, ranges, strict=True):
+        assert found is not None
+        first, last = int(found[1]), int(found[2])
+        top = int(part.col.max(initial=-1))
+        if top > last:
+            raise ValueError(f"path {str(file)!r} must hold codes {first} to {last}, as its name says, got code {top}.")
+        places.append(part.col + (first if top <= last - first else 0))
+    rows, values = np.concatenate([part.row for part in parts]), np.concatenate([part.data for part in parts])
+    matrix = scipy.sparse.coo_matrix((values, (rows, np.concatenate(places))), shape=(n_rows, n_codes))
+    return Parts(codes=matrix.tocsr())
+
+
+def _checked_header(source: Path) -> tuple[dict[str, Any], int]:
+    with readable(source, "a safetensors file", OSError, KeyError, TypeError, UnicodeDecodeError, struct.error):
+        return _header(source)
+
+
+def _rows_below(files: Sequence[Path]) -> Parts:
+    """Rows of tensors of the same names below each other."""
+    parts = [read_safetensors(file, codes=None) for file in files]
+    for file, part in zip(files, parts, strict=True):
+        if part.codes.shape[1:] != parts[0].codes.shape[1:] or (part.factors is None) != (parts[0].factors is None):
+            raise ValueError(
+                f"path {str(file)!r} must have codes and factors as {str(files[0])!r} has, got codes of shape "
+                f"{part.codes.shape} and {parts[0].codes.shape}."
+            )
+    factors = None if parts[0].factors is None else np.concatenate([np.asarray(part.factors) for part in parts])
+    return Parts(codes=np.concatenate([part.codes for part in parts]), factors=factors)
+
+
+def _resized(part: Any, n_rows: int, n_codes: int) -> Any:
+    return scipy.sparse.coo_matrix((part.data, (part.row, part.col)), shape=(n_rows, n_codes))
+
+
 def _located(source: Path, header: Mapping[str, Any], start: int) -> Any:
     """Return activations at their places: row, or row and position in it, then code."""
     places = _tensor(source, header, start, "locations").astype(np.int64)
@@ -111,7 +175,7 @@ def _located(source: Path, header: Mapping[str, Any], start: int) -> Any:
         rows = rows * length + places[:, 1]
     shape = (n_rows, int(places[:, -1].max(initial=-1)) + 1)
     with readable(source, "a safetensors file", ValueError):
-        return scipy.sparse.coo_matrix((values, (rows, places[:, -1])), shape=shape).tocsr()
+        return scipy.sparse.coo_matrix((values, (rows, places[:, -1])), shape=shape)
 
 
 def read_sparse_npz(source: Path) -> Parts:
@@ -120,7 +184,7 @@ def read_sparse_npz(source: Path) -> Parts:
         matrix = scipy.sparse.load_npz(source)
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
-    return Parts(codes=dense(matrix, source))
+    return Parts(codes=matrix)
 
 
 def read_torch(source: Path, *, codes: str | None) -> Parts:
@@ -145,9 +209,14 @@ def read_torch(source: Path, *, codes: str | None) -> Parts:
     return Parts(codes=_plain(tensors[wanted]), factors=_plain(tensors["factors"]) if "factors" in tensors else None)
 
 
-def _plain(tensor: Any) -> AnyArray:
+def _plain(tensor: Any) -> Any:
+    """Return an array, or a sparse matrix of a sparse tensor."""
     import torch
 
+    if tensor.layout != torch.strided and tensor.ndim == 2:
+        found = tensor.to_sparse_coo().coalesce()
+        values, places = _plain(found.values()), found.indices().numpy()
+        return scipy.sparse.coo_matrix((values, places), shape=tuple(found.shape)).tocsr()
     whole = tensor.to_dense() if tensor.layout != torch.strided else tensor
     return np.asarray((whole.float() if whole.dtype == torch.bfloat16 else whole).numpy())
 

@@ -1,0 +1,144 @@
+"""Correlation of every sparse code with every factor, and predictions from single codes, by group statistics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.stats import average_ranks
+from unbraid.evidence.association import ROUNDING, Association, Correlation, CorrelationOptions, NoOptions
+from unbraid.evidence.sparse.columns import column_of, rank_differences
+from unbraid.evidence.sparse.information import blocks_of
+from unbraid.probes.splits import Split, holdout
+from unbraid.representation.factor import Factor, FactorKind
+from unbraid.representation.sparse import SparseRepresentation
+
+
+def sparse_correlations(
+    rep: SparseRepresentation, options: CorrelationOptions, rng: np.random.Generator
+) -> Association:
+    """Absolute correlation of every code with every factor; draws nothing, so ``rng`` is not used."""
+    columns = [np.sqrt(_explained(rep, factor, options.correlation)) * rep.active for factor in rep.factors]
+    angles = tuple(factor.name for factor in rep.factors if factor.kind is FactorKind.CIRCULAR)
+    return Association(matrix=np.stack(columns, axis=1), active=rep.active, angles=angles)
+
+
+def sparse_predictability(rep: SparseRepresentation, options: NoOptions, rng: np.random.Generator) -> Association:
+    """How well one code alone predicts each factor: R² of a line, or held-out balanced accuracy of thresholds."""
+    columns = []
+    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
+        if factor.is_numeric:
+            columns.append(_explained(rep, factor, "pearson"))
+        else:
+            columns.append(_threshold_accuracy(rep, factor, holdout(factor, rng=child)) * rep.active)
+    return Association(matrix=np.stack(columns, axis=1), active=rep.active)
+
+
+def _explained(rep: SparseRepresentation, factor: Factor, correlation: Correlation) -> FloatArray:
+    """Share of each code's variance accounted for by the factor's targets, ``(n_codes,)``."""
+    labelled = factor.labelled
+    rows, matrix = np.flatnonzero(labelled), rep.by_column
+    if correlation == "spearman":
+        matrix = _ranks(rep, rows)
+    elif not labelled.all():
+        matrix = rep.by_row[rows].tocsc()
+    total, squares = _squares(rep, matrix, correlation, is_whole=bool(labelled.all()))
+    if factor.kind is FactorKind.CATEGORICAL:
+        assert factor.labels is not None
+        kept = _between_levels(matrix, factor.labels[rows], len(factor.levels))
+    else:
+        targets = factor.targets(rows)
+        if correlation == "spearman" and targets.shape[1] == 1:
+            targets = average_ranks(targets)
+        left, values, _ = np.linalg.svd(targets - targets.mean(axis=0), full_matrices=False)
+        axes = left[:, values > 1e-9 * values[0]]
+        kept = (np.asarray(matrix.T @ axes) ** 2).sum(axis=1)
+    share = np.divide(kept, total, out=np.zeros_like(total), where=total > ROUNDING * squares)
+    return np.asarray(np.clip(share, 0.0, 1.0))
+
+
+def _ranks(rep: SparseRepresentation, rows: IntArray) -> Any:
+    """Ranks of the codes among some rows, as a sparse matrix; those of all rows once."""
+    if len(rows) < rep.n_samples:
+        return rank_differences(rep.by_row[rows].tocsc())
+    if "ranks" not in rep.memo:
+        rep.memo["ranks"] = rank_differences(rep.by_column)
+    return rep.memo["ranks"]
+
+
+def _squares(
+    rep: SparseRepresentation, matrix: Any, correlation: Correlation, *, is_whole: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Squares of each code around its mean, and around 0, summed; those of all rows once."""
+    key = ("squares", correlation)
+    if is_whole and key in rep.memo:
+        known: tuple[FloatArray, FloatArray] = rep.memo[key]
+        return known
+    n_rows, n_codes = matrix.shape
+    column, values = column_of(matrix.indptr), matrix.data.astype(np.float64)
+    mean = np.bincount(column, weights=values, minlength=n_codes) / n_rows
+    squares: FloatArray = np.bincount(column, weights=values**2, minlength=n_codes).astype(np.float64)
+    n_zero = n_rows - np.diff(matrix.indptr)
+    around = np.bincount(column, weights=(values - mean[column]) ** 2, minlength=n_codes) + n_zero * mean**2
+    if is_whole:
+        rep.memo[key] = around, squares
+    return around, squares
+
+
+def level_sums(matrix: Any, labels: IntArray, n_levels: int, codes: slice) -> FloatArray:
+    """Sum of some codes over the rows of each level, ``(n_codes, n_levels)``; label -1 is left out."""
+    starts = matrix.indptr[codes.start : codes.stop + 1]
+    own = slice(starts[0], starts[-1])
+    level = labels[matrix.indices[own]]
+    key, known = column_of(starts) * n_levels + level, level >= 0
+    size = (codes.stop - codes.start) * n_levels
+    sums = np.bincount(key[known], weights=matrix.data[own][known], minlength=size)
+    return sums.astype(np.float64, copy=False).reshape(-1, n_levels)
+
+
+def _between_levels(matrix: Any, labels: IntArray, n_levels: int) -> FloatArray:
+    """Squares of the means of levels around the mean of all rows, each counted for its rows."""
+    counts = np.bincount(labels, minlength=n_levels).astype(float)
+    parts = []
+    for codes in blocks_of(matrix.indptr):
+        sums = level_sums(matrix, labels, n_levels, codes)
+        means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+        centre = sums.sum(axis=1, keepdims=True) / counts.sum()
+        parts.append((counts * (means - centre) ** 2).sum(axis=1))
+    return np.concatenate(parts)
+
+
+def _threshold_accuracy(rep: SparseRepresentation, factor: Factor, split: Split) -> FloatArray:
+    """Balanced accuracy of the nearest class mean, for each code on its own."""
+    assert factor.labels is not None
+    n_levels, is_test = len(factor.levels), np.zeros(rep.n_samples, dtype=bool)
+    is_test[split.test] = True
+    training = np.full(rep.n_samples, -1, dtype=np.intp)
+    training[split.train] = factor.labels[split.train]
+    counts = np.bincount(factor.labels[split.train], minlength=n_levels)
+    tested = np.bincount(factor.labels[split.test], minlength=n_levels)
+    seen, matrix, parts = np.flatnonzero(counts), rep.by_column, []
+    for codes in blocks_of(matrix.indptr):
+        means = level_sums(matrix, training, n_levels, codes)[:, seen] / counts[seen]
+        order = np.argsort(means, axis=1, kind="stable")
+        ranked = np.take_along_axis(means, order, axis=1)
+        thresholds = (ranked[:, 1:] + ranked[:, :-1]) / 2
+        starts = matrix.indptr[codes.start : codes.stop + 1]
+        own = slice(starts[0], starts[-1])
+        held = is_test[matrix.indices[own]]
+        code, truth = column_of(starts)[held], factor.labels[matrix.indices[own]][held]
+        value = matrix.data[own][held].astype(np.float64)
+        of_zero = seen[order[np.arange(len(order)), (thresholds < 0).sum(axis=1)]]
+        rank = np.zeros(len(value), dtype=np.intp)
+        for threshold in thresholds.T:
+            rank += threshold[code] < value
+        is_hit = seen[order[code, rank]] == truth
+        size = len(order) * n_levels
+        hits = np.bincount(code * n_levels + truth, weights=is_hit, minlength=size).reshape(-1, n_levels)
+        stored = np.bincount(code * n_levels + truth, minlength=size).reshape(-1, n_levels)
+        every = np.arange(len(order))
+        hits[every, of_zero] += (tested - stored)[every, of_zero]
+        parts.append((hits[:, tested > 0] / tested[tested > 0]).mean(axis=1))
+    return np.concatenate(parts)
