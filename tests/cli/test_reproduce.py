@@ -106,6 +106,10 @@ KEPT = {
     "torus": "steps device seed",
     "digits-flows": "data steps device seed",
     "beta-vae-spectrum": "data steps device seed",
+    "info-gan": "data seeds steps device",
+    "diva-rotated": "data seeds epochs device",
+    "vfae-tradeoff": "seeds steps device",
+    "dc-ign-sprites": "seeds steps device",
     "thesis-study": "scale store engine workers address data yes",
     "iwo-study": "scale store engine workers address data yes",
 }

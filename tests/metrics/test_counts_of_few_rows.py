@@ -10,7 +10,8 @@ from helpers.worlds import random_factors
 from unbraid import METRICS, Representation
 from unbraid.metrics import infomec, mig, mig_sup, modularity
 
-NAMES = [name for name, metric in METRICS.items() if metric.source.name in ("information", "code_information")]
+SOURCES = ("information", "code_information")
+NAMES = [name for name, metric in METRICS.items() if metric.source.name in SOURCES and metric.in_default]
 TURN = np.array([[0.8, 0.6, 0.0], [-0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
 
 

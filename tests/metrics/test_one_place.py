@@ -18,9 +18,11 @@ from unbraid.downstream import PREDICTORS
 from unbraid.evidence.classes import By
 from unbraid.evidence.linear import Classifier
 from unbraid.evidence.regressors import ByBlock, RegressorName
+from unbraid.manifold.result import ManifoldAnalysis
 from unbraid.metrics import METRICS
 from unbraid.metrics.table.catalogue import ceiling
 from unbraid.metrics.table.listing import describe_metric, list_metrics, meant
+from unbraid.models import objectives
 from unbraid.probes.capacity import LADDERS
 from unbraid.report import render
 from unbraid.representation.representation import Representation
@@ -40,7 +42,9 @@ VOCABULARIES = {
     "cli/": set(Representation.__slots__),
     "explorer/": set(Representation.__slots__),
     "downstream/": set(PREDICTORS),
-    "study/": set(PREDICTORS),
+    "study/": {*PREDICTORS, *Representation.__slots__},
+    "manifold/": {"classes", *(field.name for field in fields(ManifoldAnalysis))},
+    "models/objectives/": set(objectives.__all__),
     "evidence/": {*get_args(RegressorName), *get_args(ByBlock), *get_args(Classifier), *get_args(By)},
     "probes/capacity/": set(LADDERS),
     "probes/trees.py": {"boosting", "regression"},

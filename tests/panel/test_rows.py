@@ -12,7 +12,7 @@ import unbraid as ub
 from unbraid._base.memory import TooMuchMemoryError
 from unbraid.cli import main
 from unbraid.evidence.information import cut_for, discretise
-from unbraid.evidence.row_blocks import merge_tree
+from unbraid.evidence.rows.blocks import merge_tree
 from unbraid.panel.rows import BlockJob, scan
 from unbraid.representation import row_blocks as blocks_module
 from unbraid.study.engines import make_engine

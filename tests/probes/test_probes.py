@@ -117,14 +117,14 @@ class TestForest:
 
     @pytest.mark.parametrize("forest", ["random", "extra"])
     @pytest.mark.parametrize("max_rows", [20_000, 90])
-    def test_classes_as_by_scikit_learn(self, forest, max_rows, monkeypatch):
+    def test_classes_as_by_scikit_learn(self, forest, max_rows):
         from sklearn import ensemble
 
-        monkeypatch.setattr("unbraid.probes.trees.MAX_ROWS_A_TREE", max_rows)
         rng = np.random.default_rng(0)
         codes, labels = rng.normal(size=(300, 4)), rng.integers(0, 5, 300)
         codes[:, 1] += labels
-        fitted = fit_forest(ForestOptions(forest=forest, n_trees=7), task_of(codes, labels, "categorical"), 11)
+        options = ForestOptions(forest=forest, n_trees=7, rows_a_tree=max_rows)
+        fitted = fit_forest(options, task_of(codes, labels, "categorical"), 11)
         kind = {"random": ensemble.RandomForestClassifier, "extra": ensemble.ExtraTreesClassifier}[forest]
         sizes = {"n_estimators": 7, "min_samples_leaf": 5, "max_features": 1.0, "random_state": 11}
         if forest == "random" and max_rows < 200:

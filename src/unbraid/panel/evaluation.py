@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.arrays import FloatArray
@@ -32,8 +33,8 @@ from unbraid.metrics.table.layouts import layout_notes, no_path, rows_seen, sour
 from unbraid.panel.cost import panel_seconds, within_time
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
-from unbraid.representation.representation import CodesLayout, Representation, check_n_factors
-from unbraid.representation.sparse import any_representation
+from unbraid.representation.representation import CodesLayout, Representation, as_representation, check_n_factors
+from unbraid.representation.sparse import SparseRepresentation
 from unbraid.representation.warnings import check_rows, representation_notes
 from unbraid.results.evidence import Evidence, kept
 from unbraid.results.note import Note, NoteKind, as_note
@@ -127,7 +128,8 @@ def evaluate(
         >>> report["mig"].low > 0.9 > report["mig"].null
         True
     """
-    rep = any_representation(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only, blocks=blocks)
+    read = SparseRepresentation if issparse(codes) else as_representation
+    rep = read(codes, factors, names=names, kinds=kinds, code_names=code_names, only=only, blocks=blocks)
     check_rows(rep)
     about_input = [as_note(note, NoteKind.INPUT) for note in representation_notes(rep, n_bins=n_bins)]
     check_at_least("seed", seed, 0)

@@ -19,7 +19,7 @@ from unbraid._base.checks import active_codes, check_active, check_at_least
 from unbraid._base.files import write_atomically
 from unbraid._base.progress import Progress, Show, track
 from unbraid.evidence.information import Binning, check_binning
-from unbraid.evidence.row_blocks import (
+from unbraid.evidence.rows.blocks import (
     BlockCounts,
     CountingRule,
     Survey,
@@ -30,7 +30,7 @@ from unbraid.evidence.row_blocks import (
     merge_tree,
     survey_block,
 )
-from unbraid.evidence.whole import Whole
+from unbraid.evidence.rows.whole import Whole
 from unbraid.representation.factor import MAX_LEVELS, Factor, make_factor
 from unbraid.representation.row_blocks import Block, BlockPlan, BlockTable, plan_blocks
 from unbraid.representation.sampled import SampledRepresentation

@@ -90,7 +90,7 @@ class Representation:
     ) -> None:
         self.codes = check_matrix(codes)
         self.code_names = _code_names(codes, code_names, self.n_codes)
-        self.blocks = check_blocks(blocks, self.code_names)
+        self.blocks = {} if blocks is None else check_blocks(blocks, self.code_names)
         check_values(self.codes, self.code_names)
         self._label(codes, factors, names, kinds, only)
         self.active = check_active(active_codes(self.codes))

@@ -7,7 +7,7 @@ import numpy as np
 from unbraid._base.arrays import BoolArray
 from unbraid._base.text import quoted
 from unbraid.evidence.information import Binning
-from unbraid.evidence.traversals import CircleFit, PairOptions, circle_fit
+from unbraid.evidence.one_factor.traversals import CircleFit, PairOptions, circle_fit
 from unbraid.metrics.table.metric import Invariance, KnownFailure, Metric, Property, dead_code_notes
 from unbraid.metrics.table.sources import CIRCLES
 from unbraid.metrics.table.weaknesses import OUTLIERS

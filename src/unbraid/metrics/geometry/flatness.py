@@ -10,7 +10,7 @@ from unbraid._base.checks import check_choice
 from unbraid._base.stats import average_ranks
 from unbraid._base.text import quoted
 from unbraid.evidence.information import Binning
-from unbraid.evidence.traversals import FactorTraversals, TraversalOptions, Traversals, traversals
+from unbraid.evidence.one_factor.traversals import FactorTraversals, TraversalOptions, Traversals, traversals
 from unbraid.metrics.table.metric import Invariance, KnownFailure, Metric, Property, dead_code_notes, not_one_number
 from unbraid.metrics.table.sources import TRAVERSALS
 from unbraid.metrics.table.weaknesses import OUTLIERS, UNLABELLED_VARY

@@ -8,7 +8,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_choice
 from unbraid._base.text import quoted
 from unbraid.evidence.information import Binning
-from unbraid.evidence.traversals import PairCorrelation, PairOptions, pair_correlations
+from unbraid.evidence.one_factor.traversals import PairCorrelation, PairOptions, pair_correlations
 from unbraid.metrics.table.metric import AXES, KnownFailure, Metric, Property, dead_code_notes
 from unbraid.metrics.table.sources import PAIRS
 from unbraid.metrics.table.weaknesses import MIXES_DEPENDENT_FACTORS, OUTLIERS, UNLABELLED_VARY

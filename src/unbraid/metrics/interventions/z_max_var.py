@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.evidence.all_but_one import AllButOneOptions, varied_groups
 from unbraid.evidence.interventions import Groups
+from unbraid.evidence.one_factor.all_but_one import AllButOneOptions, varied_groups
 from unbraid.metrics.interventions.z_scores import z_min_var_score
 from unbraid.metrics.table.metric import AXES, Cost, KnownFailure, Metric, Preset, Property
 from unbraid.metrics.table.sources import ALL_BUT_ONE

@@ -10,16 +10,16 @@ import numpy as np
 
 from unbraid._base.workers import Workers
 from unbraid.evidence.information import InformationOptions
-from unbraid.evidence.sparse.association import sparse_correlations, sparse_predictability
-from unbraid.evidence.sparse.choosing import among_all, choose_codes, rows_to_choose_on
-from unbraid.evidence.sparse.information import resampled_sparse_tables, sparse_information_table
-from unbraid.evidence.sparse.linear import sparse_linear_fit, sparse_predictive_information, sparse_separation
-from unbraid.evidence.whole import (
+from unbraid.evidence.rows.whole import (
     resampled_whole_tables,
     whole_correlations,
     whole_covariance,
     whole_information_table,
 )
+from unbraid.evidence.sparse.association import sparse_correlations, sparse_predictability
+from unbraid.evidence.sparse.choosing import among_all, choose_codes, rows_to_choose_on
+from unbraid.evidence.sparse.information import resampled_sparse_tables, sparse_information_table
+from unbraid.evidence.sparse.linear import sparse_linear_fit, sparse_predictive_information, sparse_separation
 from unbraid.metrics.table.metric import InputSize, Metric, Source
 from unbraid.metrics.table.sources import (
     BOOSTING,

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from unbraid.evidence.all_but_one import AllButOneOptions, varied_groups
 from unbraid.evidence.association import CorrelationOptions, NoOptions, code_covariance, correlations, predictability
 from unbraid.evidence.block_reading import MOST_LANDMARKS, BlockOptions, block_reading
 from unbraid.evidence.classes import ClassOptions, class_association
@@ -39,10 +38,17 @@ from unbraid.evidence.linear import (
 )
 from unbraid.evidence.linear_map import linear_map
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
+from unbraid.evidence.one_factor.all_but_one import AllButOneOptions, varied_groups
+from unbraid.evidence.one_factor.traversals import (
+    PairOptions,
+    TraversalOptions,
+    circle_fit,
+    pair_correlations,
+    traversals,
+)
 from unbraid.evidence.spectrum import code_spectrum
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
-from unbraid.evidence.traversals import PairOptions, TraversalOptions, circle_fit, pair_correlations, traversals
 from unbraid.metrics.table.metric import InputSize, Source
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
 from unbraid.probes.trees import (
@@ -259,7 +265,7 @@ FOREST = Source(
     max_replicate_rows=MANY_ROWS,
     max_null_rows=FEW_ROWS,  # effects on held-out rows are 0 by chance, whatever the number of rows
     extrapolates=True,
-    seconds=(1.1, 8.9),
+    seconds=(0.58, 2.1),
     once=(0.9, 0.5),
     memory=lambda size, options: _tree_bytes(size, options.n_trees, options.min_leaf),
 )
@@ -392,7 +398,7 @@ SPECTRUM = Source(
     n_nulls=5,
     label_free=True,
     extrapolates=True,
-    seconds=(0.09, 0.4),
+    seconds=(0.15, 0.45),
     memory=_copies(4),
 )
 SINGLE_CODES = Source(
@@ -401,7 +407,7 @@ SINGLE_CODES = Source(
     options=ConceptOptions,
     n_replicates=10,
     n_nulls=5,
-    seconds=(0.2, 1.5),
+    seconds=(0.33, 3.5),
     memory=_copies(5),
 )
 SPARSE_PROBES = Source(
@@ -411,7 +417,7 @@ SPARSE_PROBES = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
-    seconds=(0.5, 4.0),
+    seconds=(2.5, 30.0),
     memory=_copies(6),
 )
 CLASSES = Source(
@@ -421,7 +427,7 @@ CLASSES = Source(
     n_replicates=10,
     n_nulls=5,
     extrapolates=True,
-    seconds=(0.1, 0.5),
+    seconds=(0.16, 0.45),
     memory=_table_bytes,
 )
 ALL_BUT_ONE = Source(
@@ -430,7 +436,7 @@ ALL_BUT_ONE = Source(
     options=AllButOneOptions,
     n_replicates=10,
     n_nulls=3,
-    seconds=(0.1, 0.3),
+    seconds=(0.21, 0.74),
     memory=_copies(4),
 )
 PAIRS = Source(
@@ -439,7 +445,7 @@ PAIRS = Source(
     options=PairOptions,
     n_replicates=10,
     n_nulls=5,
-    seconds=(0.1, 0.45),
+    seconds=(0.15, 0.52),
     memory=_copies(5),
 )
 TRAVERSALS = Source(
@@ -448,7 +454,7 @@ TRAVERSALS = Source(
     options=TraversalOptions,
     n_replicates=10,
     n_nulls=5,
-    seconds=(0.1, 0.45),
+    seconds=(0.15, 0.47),
     memory=_copies(6),
 )
 CIRCLES = Source(
@@ -457,7 +463,7 @@ CIRCLES = Source(
     options=PairOptions,
     n_replicates=10,
     n_nulls=5,
-    seconds=(0.1, 0.45),
+    seconds=(0.15, 0.44),
     memory=_copies(5),
 )
 EXCLUSIVITY = Source(
@@ -467,7 +473,7 @@ EXCLUSIVITY = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=5_000,
-    seconds=(0.5, 2.0),
+    seconds=(0.23, 0.79),
     memory=_copies(20),
 )
 JOINT_INFORMATION = Source(
@@ -481,7 +487,7 @@ JOINT_INFORMATION = Source(
     ),
     max_replicate_rows=2_000,
     max_null_rows=FEW_ROWS,
-    seconds=(10.0, 15.0),
+    seconds=(6.5, 10.0),
     memory=lambda size, options: _tree_bytes(size.of_rows(options.max_rows), options.n_trees, options.min_leaf),
     uses_workers=True,
 )

@@ -55,7 +55,7 @@ class Board:
             for name, value in zip(loss_parts(settings.model), one, strict=True):
                 writer.add_scalar(name, value, step)
             for name, value in settings.entropies().items():
-                writer.add_scalar(name.replace("information", "entropy"), value, step)
+                writer.add_scalar(name.replace("_information", "_entropy"), value, step)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from unbraid.evidence.information import (
     joint_counts,
     resampled_tables,
 )
-from unbraid.evidence.row_blocks import BlockCounts, CountingRule, FactorMoments
+from unbraid.evidence.rows.blocks import BlockCounts, CountingRule, FactorMoments
 from unbraid.representation.factor import FactorKind
 from unbraid.representation.representation import Representation
 from unbraid.representation.sampled import SampledRepresentation

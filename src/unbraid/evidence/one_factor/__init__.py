@@ -1,0 +1,1 @@
+"""Evidence from rows between which one factor alone changes."""
