@@ -2,13 +2,13 @@
 
 import os
 import signal
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import unbraid as ub
+from helpers.clusters import LosesANode, two_nodes
 from unbraid._base.memory import TooMuchMemoryError
 from unbraid.cli import main
 from unbraid.evidence.information import cut_for, discretise
@@ -16,7 +16,6 @@ from unbraid.evidence.rows.blocks import merge_tree
 from unbraid.panel.rows import BlockJob, scan
 from unbraid.representation import row_blocks as blocks_module
 from unbraid.study.engines import make_engine
-from unbraid.study.engines.ray import RayEngine
 
 
 def world(n_rows=4000):
@@ -140,29 +139,7 @@ def test_one_process_and_two_give_the_same_digits(shards):
 
 @pytest.fixture
 def cluster(monkeypatch):
-    """Two nodes of Ray on this machine."""
-    pytest.importorskip("ray")
-    from ray.cluster_utils import Cluster
-
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    made.second = made.add_node(num_cpus=1)
-    yield made
-    made.shutdown()
-
-
-class LosesANode(RayEngine):
-    """Takes the second node away when the first block was read."""
-
-    cluster, is_lost = None, False
-
-    def wait(self):
-        finished = super().wait()
-        if not self.is_lost:
-            self.cluster.remove_node(self.cluster.second, allow_graceful=False)
-            self.is_lost = True
-        return finished
+    yield from two_nodes(monkeypatch)
 
 
 @pytest.mark.slow

@@ -9,9 +9,9 @@ import time
 import pandas as pd
 import pytest
 
+from helpers.clusters import LosesANode, two_nodes
 from study.test_run import N_NUMBERS, TRAINED
 from unbraid.study import Store, parse_study, run_study, status
-from unbraid.study.engines.ray import RayEngine
 from unbraid.study.run import run_jobs
 
 pytestmark = pytest.mark.slow
@@ -43,27 +43,7 @@ def test_two_workers_make_the_same_table(alone, tmp_path):
 
 @pytest.fixture
 def cluster(monkeypatch):
-    from ray.cluster_utils import Cluster
-
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    made.second = made.add_node(num_cpus=1)
-    yield made
-    made.shutdown()
-
-
-class LosesANode(RayEngine):
-    """Takes the second node away when the first job has ended."""
-
-    cluster, is_lost = None, False
-
-    def wait(self):
-        finished = super().wait()
-        if not self.is_lost:
-            self.cluster.remove_node(self.cluster.second, allow_graceful=False)
-            self.is_lost = True
-        return finished
+    yield from two_nodes(monkeypatch)
 
 
 class TestRay:
