@@ -15,9 +15,9 @@ FACTORS = random_factors(5, 4, 6, n_samples=2000)
 LEVELS = standardised(FACTORS.astype(float))
 
 
-def rotated(signal: float, *, n_rows: int = 2000, n_factors: int = 5) -> tuple[np.ndarray, np.ndarray]:
+def rotated(signal: float, *, n_rows: int = 2000, n_factors: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Factors of ten values, turned by a fixed rotation and buried in noise."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     factors = rng.integers(0, 10, (n_rows, n_factors))
     turn = np.linalg.qr(np.random.default_rng(7).normal(size=(n_factors, n_factors)))[0]
     return signal * (factors - 4.5) / 2.87 @ turn + rng.normal(size=(n_rows, n_factors)), factors
@@ -153,10 +153,13 @@ class TestFadingSignal:
     @pytest.mark.slow
     @pytest.mark.parametrize("dci", [dci_forest, dci_boosting])
     def test_disentanglement_of_trees_does_not_rise(self, dci):
-        strong, weak, gone = (float(dci(*rotated(signal)).disentanglement) for signal in (1, 0.2, 0.1))
+        strong, weak = (float(dci(*rotated(signal)).disentanglement) for signal in (1, 0.2))
         assert max(strong, weak) < 0.4
         assert weak < min(0.35, strong + 0.1)
-        assert gone < 0.1
+        # Few factors are predicted from codes of so much noise, and D of two of them is anything, but most often 0.
+        gone = [float(dci(*rotated(0.1, seed=seed)).disentanglement) for seed in range(5)]
+        assert np.median(gone) == 0
+        assert np.mean(gone) < strong
 
     @pytest.mark.parametrize("seed", range(5))
     def test_noise_has_no_disentanglement(self, seed):

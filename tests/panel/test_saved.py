@@ -80,7 +80,11 @@ def everything():
     rep = ub.Representation(codes, factors, names=["shape", "size", "angle"], kinds={"angle": "circular:8"})
     options = {"dci_es": {"ladder": "forest"}, "dci_forest": {"n_trees": 10}}
     return ub.evaluate(
-        rep, metrics="default,embeddings,sparse,dependent,dci_es", options=options, n_jobs=1, name="all of it"
+        rep,
+        metrics="default,embeddings,sparse,dependent,dci_es,blocks,fairness,amari",
+        options=options,
+        n_jobs=1,
+        name="all of it",
     )
 
 

@@ -150,7 +150,7 @@ DIFFERENCES = Source(
     n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few nulls do not show their range
     seconds=(0.13, 0.48),
     once=(0.07, 0.7),
-    memory=_group_bytes,
+    memory=_copies(4),  # groups are drawn in small pieces
 )
 VARIANCES = Source(
     name="variances",

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unbraid.models.ensemble.families import build_network
+from unbraid.models.ensemble.families.catalogue import build_network
 from unbraid.models.ensemble.networks import NEVER, EnsembleVAE, StepInputs
 from unbraid.models.ensemble.settings import Settings
 from unbraid.models.ensemble.source import Batches
 from unbraid.models.ensemble.streams import Purpose, normal, uniform
-from unbraid.models.objectives import factor_prior
+from unbraid.models.objectives.vae import factor_prior
 
 #: Added to the root of Adam's second moments.
 EPSILON = 1e-8

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution
 
-from unbraid.models.objectives import (
+from unbraid.models.objectives.vae import (
     Loss,
     annealed_vae_loss,
     beta_tcvae_loss,

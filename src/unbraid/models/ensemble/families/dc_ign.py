@@ -9,8 +9,9 @@ from torch import Tensor
 
 from unbraid.models.ensemble.networks import EnsembleVAE, StepInputs, gaussians
 from unbraid.models.ensemble.source import as_numbers
-from unbraid.models.objectives import Loss, clamp_codes, vae_loss
+from unbraid.models.objectives.dc_ign import clamp_codes
 from unbraid.models.objectives.diva import standard_normal
+from unbraid.models.objectives.vae import Loss, vae_loss
 
 
 class ClampedVAE(EnsembleVAE):

@@ -13,7 +13,9 @@ from unbraid.models.ensemble.networks import EnsembleVAE, StepInputs, gaussians,
 from unbraid.models.ensemble.settings import Settings
 from unbraid.models.ensemble.source import as_numbers
 from unbraid.models.families import DIVA_BLOCKS
-from unbraid.models.objectives import Loss, capacity_at, diva_loss, one_hot
+from unbraid.models.objectives.diva import diva_loss
+from unbraid.models.objectives.labels import one_hot
+from unbraid.models.objectives.vae import Loss, capacity_at
 
 
 class BlockEncoder(nn.Module):

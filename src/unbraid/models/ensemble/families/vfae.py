@@ -12,8 +12,10 @@ from torch.nn.functional import relu
 from unbraid.models.ensemble.layers import Dense
 from unbraid.models.ensemble.networks import EnsembleVAE, StepInputs, gaussians, make_decoder, make_encoder
 from unbraid.models.ensemble.source import as_numbers
-from unbraid.models.objectives import Loss, one_hot, vfae_loss
 from unbraid.models.objectives.diva import standard_normal
+from unbraid.models.objectives.labels import one_hot
+from unbraid.models.objectives.vae import Loss
+from unbraid.models.objectives.vfae import vfae_loss
 
 
 class GaussianLayer(nn.Module):
