@@ -58,7 +58,8 @@ export class Decoder {
     );
     if (this.row !== null && this.row !== undefined) await this.toRow(this.row);
     else await this.load(performance.now());
-    this.pick(this.choice.firstElementChild, sheets.Traversals);
+    // A sheet may have been chosen while the first picture was on its way.
+    if (!this.choice.querySelector('[aria-pressed="true"]')) this.pick(this.choice.firstElementChild, sheets.Traversals);
     if (!subject.n_rows) return;
     this.sliders.factors.replaceChildren(make("p", { class: "aside busy", text: "Looking for the axes of the factors …" }));
     const { axes } = await ask("axes", { id: subject.id });
