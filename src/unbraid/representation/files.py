@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 
 from unbraid._base.arrays import UNREADABLE, AnyArray, parsing_headers
 from unbraid._base.checks import did_you_mean, did_you_mean_file
@@ -31,7 +32,7 @@ from unbraid.representation.formats.tensors import (
     read_zarr,
 )
 from unbraid.representation.representation import Representation, check_same_rows
-from unbraid.representation.sparse import any_representation
+from unbraid.representation.sparse import SparseRepresentation
 from unbraid.representation.tables import exact_numbers, first_line, kinds_of, labels_of
 
 PREFIX = "factor_"
@@ -233,9 +234,8 @@ def _read(
     parts = read_safetensors_shards(shards) if shards else _foreign(source, suffix, codes, of_obs)
     _check_shapes(parts.codes.shape, _shape(labels))
     given = parts.factors if labels is None else labels
-    rep = any_representation(
-        parts.codes, _restore_numbers(given, kinds, None), kinds=kinds, code_names=parts.code_names, only=only
-    )
+    made = SparseRepresentation if issparse(parts.codes) else Representation
+    rep = made(parts.codes, _restore_numbers(given, kinds, None), kinds=kinds, code_names=parts.code_names, only=only)
     rep.notes += parts.notes if labels is None else ()
     return rep
 

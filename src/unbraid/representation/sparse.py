@@ -13,7 +13,7 @@ from unbraid._base.checks import LARGEST_CODE, MIN_ROWS, check_active
 from unbraid._base.text import listing
 from unbraid.representation.blocks import check_blocks
 from unbraid.representation.factor import Factor
-from unbraid.representation.representation import CodesLayout, Representation, as_representation, check_names
+from unbraid.representation.representation import CodesLayout, Representation, check_names
 
 #: Cells of chosen columns that are made dense at most, and of all codes.
 MOST_DENSE_CELLS, MOST_WRITTEN_OUT = 2**28, 2**22
@@ -176,13 +176,6 @@ class SparseRepresentation(Representation):
         other.memo = self.memo if kept else {}
         other.active = self.active if kept else _active(other.by_column)
         return other
-
-
-def any_representation(codes: Any, factors: Any = None, **given: Any) -> Representation:
-    """Return a representation of an array, a sparse one of a matrix of ``scipy.sparse``, or one as it is."""
-    if scipy.sparse.issparse(codes):
-        return SparseRepresentation(codes, factors, **given)
-    return as_representation(codes, factors, **given)
 
 
 def column_range(by_column: Any) -> tuple[FloatArray, FloatArray]:
