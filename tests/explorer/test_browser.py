@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import unbraid as ub
-from helpers.exploring import durations, pixels
+from helpers.exploring import durations, pixels, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 log = logging.getLogger(__name__)
@@ -24,8 +24,7 @@ def server(serve, example, example_report):
 def ready(page):
     page.wait_for_selector(".finding[aria-current]")
     page.wait_for_selector(".histogram:nth-child(5) canvas")
-    page.wait_for_timeout(200)
-    return page
+    return settled(page)
 
 
 def drag(page, start=(0.35, 0.35), end=(0.55, 0.6)):
@@ -35,7 +34,7 @@ def drag(page, start=(0.35, 0.35), end=(0.55, 0.6)):
     page.mouse.down()
     page.mouse.move(*places[1], steps=4)
     page.mouse.up()
-    page.wait_for_timeout(150)
+    settled(page)
 
 
 def test_a_brush_in_one_view_marks_the_others(explore, server):
@@ -63,7 +62,7 @@ def test_each_finding_leads_to_its_view(explore, server, example_report):
     seen = {}
     for at, finding in enumerate(example_report.findings):
         page.locator(".finding").nth(at).click()
-        page.wait_for_timeout(200)
+        settled(page)
         seen[str(finding.kind)] = (
             page.locator(SCATTER).get_attribute("aria-label"),
             page.inner_text(".caption"),
@@ -79,7 +78,7 @@ def test_each_finding_leads_to_its_view(explore, server, example_report):
 def test_a_cell_of_the_map_leads_to_its_scatter(explore, server):
     page = ready(explore(server))
     page.get_by_role("button", name="size explains 0.99 of size: draw").click()
-    page.wait_for_timeout(200)
+    settled(page)
     assert "size against size" in page.locator(SCATTER).get_attribute("aria-label")
 
 
@@ -125,7 +124,7 @@ def test_the_keyboard_alone_suffices(explore, server):
     page.wait_for_selector(".row dd")
     page.locator(".finding").nth(1).focus()
     page.keyboard.press("Enter")
-    page.wait_for_timeout(150)
+    settled(page)
     assert "angle_sin" in page.locator(SCATTER).get_attribute("aria-label")
     page.locator(HISTOGRAMS).first.focus()
     page.keyboard.press("Enter")
@@ -134,7 +133,7 @@ def test_the_keyboard_alone_suffices(explore, server):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_timeout(150)
+    settled(page)
     assert "against shape" in page.locator(SCATTER).get_attribute("aria-label")
 
 
@@ -171,6 +170,7 @@ def test_dark_mode_is_dark_and_the_button_changes_it(explore, server):
 def test_a_report_without_codes_shows_its_sentences_and_scores(explore, serve, example_report):
     page = explore(serve(example_report))
     page.wait_for_selector(".runs tbody tr")
+    settled(page)
     assert page.locator(".finding").count() == len(example_report.findings)
     assert page.locator(".runs tbody tr").count() == len(example_report.scores)
 
@@ -184,6 +184,7 @@ def test_names_are_text_and_no_markup(explore, serve):
     )
     page = explore(serve(rep))
     page.wait_for_selector(".histogram canvas")
+    settled(page)
     assert page.locator("main b b, main i i, main img").count() == 0
     assert "<b>size</b>" in page.inner_text(".map")
 
@@ -215,11 +216,12 @@ def test_one_of_ten_thousand_codes_is_found_in_time(explore, serve):
     factors = rng.integers(0, 4, (300, 2))
     page = explore(serve(ub.Representation(rng.standard_normal((300, 10_000)), factors)))
     page.wait_for_selector(".map tbody tr")
+    settled(page)
     page.locator("input[type=search]").fill("code_9876")
     assert page.locator(".map tbody tr").count() == 1
     took = durations(page, "unbraid:search")[-1]
     log.warning("10 000 codes: search %.1f ms", took)
     assert took < 100
     page.get_by_role("button", name="code_9876", exact=True).click()
-    page.wait_for_timeout(300)
+    settled(page)
     assert "code_9876" in page.locator(SCATTER).get_attribute("aria-label")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from helpers.blobs import write_blobs
-from helpers.exploring import durations, pixels
+from helpers.exploring import durations, pixels, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 log = logging.getLogger(__name__)
@@ -23,8 +23,7 @@ def page(explore, server):
     page = explore(server)
     page.get_by_role("button", name="Decoder", exact=True).click()
     page.wait_for_selector(".slider.factor")
-    page.wait_for_timeout(500)
-    return page
+    return settled(page)
 
 
 @pytest.mark.parametrize("kind", ["factor", "code"])
@@ -34,7 +33,7 @@ def test_a_slider_changes_pixels_within_a_tenth_of_a_second(page, kind):
     for _ in range(12):
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(60)
-    page.wait_for_timeout(400)
+    settled(page)
     assert pixels(page, ".large") != before
     took = sorted(durations(page, "unbraid:decode"))
     log.warning("decoder: picture after %s ms", [round(one) for one in took])
@@ -46,6 +45,7 @@ def test_moving_a_factor_moves_the_sliders_of_its_codes(page):
     page.locator(".slider.factor input").first.focus()
     for _ in range(10):
         page.keyboard.press("ArrowRight")
+    settled(page)
     after = page.locator(".slider.code output").all_inner_texts()
     assert before[0] != after[0]
     assert before[3] == after[3]  # noise
@@ -55,21 +55,21 @@ def test_reset_goes_back_and_a_row_can_be_the_start(page):
     before = pixels(page, ".large")
     page.get_by_label("Row to start from").fill("17")
     page.get_by_role("button", name="Reset to row").click()
-    page.wait_for_timeout(400)
+    settled(page)
     assert pixels(page, ".large") != before
     page.get_by_role("button", name="Reset", exact=True).click()
-    page.wait_for_timeout(400)
+    settled(page)
     assert pixels(page, ".large") == before
 
 
 @pytest.mark.parametrize(("sheet", "kind"), [("Traversals", "gif"), ("Interpolation", "gif"), ("Swap codes", "png")])
 def test_sheets_are_drawn_and_saved(page, sheet, kind):
     page.get_by_role("button", name=sheet, exact=True).click()
-    page.wait_for_timeout(500)
+    settled(page)
     if sheet == "Swap codes":
         before = pixels(page, ".sheet canvas")
         page.get_by_role("checkbox", name="code_0").check()
-        page.wait_for_timeout(400)
+        settled(page)
         assert pixels(page, ".sheet canvas") != before
     with page.expect_download() as download:
         page.locator(".sheet").get_by_role("button", name=f"Save as {kind.upper()}").click()
@@ -94,17 +94,17 @@ def test_a_block_is_exchanged_between_two_rows(explore, serve, tmp_path):
     page = explore(serve(codes, decoder=f"{model}:decoder", blocks="place=0-1,rest=2-3"))
     page.get_by_role("button", name="Decoder", exact=True).click()
     page.get_by_role("button", name="Swap blocks", exact=True).click()
-    page.wait_for_timeout(500)
+    settled(page)
     before = pixels(page, ".sheet canvas")
     page.get_by_role("checkbox", name="place").check()
-    page.wait_for_timeout(400)
+    settled(page)
     moved = pixels(page, ".sheet canvas")
     page.get_by_role("button", name="Swap codes", exact=True).click()
-    page.wait_for_timeout(500)
+    settled(page)
     assert pixels(page, ".sheet canvas") == before
     for name in ("code_0", "code_1"):
         page.get_by_role("checkbox", name=name).check()
-        page.wait_for_timeout(400)
+        settled(page)
     assert pixels(page, ".sheet canvas") == moved != before
 
 

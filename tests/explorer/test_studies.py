@@ -13,7 +13,7 @@ import pytest
 
 import unbraid as ub
 from helpers.blobs import blob_representation, write_blobs
-from helpers.exploring import pixels
+from helpers.exploring import pixels, settled
 from helpers.inline_engine import InlineEngine
 from unbraid.explorer.opening import OpeningOptions, open_session
 from unbraid.explorer.studies import StudyView
@@ -73,6 +73,7 @@ def test_a_model_is_opened_from_its_row(store):
 def test_the_table_sorts_and_a_point_opens_its_model(explore, serve, store):
     page = explore(serve(str(store)))
     page.wait_for_selector(".runs tbody tr")
+    settled(page)
     page.get_by_role("button", name="mig").click()
     values = page.locator(".runs tbody td:nth-child(6)").all_inner_texts()
     assert values[:3] == sorted(values[:3], reverse=True)
@@ -95,7 +96,7 @@ def test_two_models_share_a_brush_and_their_sliders(explore, serve, tmp_path):
     page = explore(serve(codes, other, decoder=f"{model}:decoder"))
     page.get_by_role("button", name="Compare").click()
     page.wait_for_selector(".compare .slider.factor")
-    page.wait_for_timeout(800)
+    settled(page)
     points = ".compare .scatter canvas:nth-of-type(2)"
     before = [pixels(page, points, side) for side in range(2)]
     box = page.locator(".compare .scatter").first.bounding_box()
@@ -103,13 +104,13 @@ def test_two_models_share_a_brush_and_their_sliders(explore, serve, tmp_path):
     page.mouse.down()
     page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.6 * box["height"], steps=4)
     page.mouse.up()
-    page.wait_for_timeout(200)
+    settled(page)
     assert all(a != b for a, b in zip(before, [pixels(page, points, side) for side in range(2)], strict=True))
     before = [pixels(page, ".compare .large", side) for side in range(2)]
     page.locator(".compare .slider.factor input").first.focus()
     for _ in range(15):
         page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(600)
+    settled(page)
     assert all(
         a != b for a, b in zip(before, [pixels(page, ".compare .large", side) for side in range(2)], strict=True)
     )
@@ -190,7 +191,7 @@ def test_the_page_of_a_run_draws_losses_and_portraits(explore, serve, run_folder
     page.wait_for_selector(".look .scatter")
     page.get_by_role("button", name="Training").click()
     page.wait_for_selector("figure .portrait")
-    page.wait_for_timeout(500)
+    settled(page)
     assert page.locator(".portraits img").count() == 2
     blank = page.evaluate("document.createElement('canvas').toDataURL().length")
     assert page.eval_on_selector(".chart canvas", "(canvas) => canvas.toDataURL().length") > blank

@@ -1,5 +1,23 @@
 """Visits to the explorer in a browser, and pixels of its canvases."""
 
+COUNT_REQUESTS = """
+    window.requestsUnderWay = 0;
+    const plain = window.fetch;
+    window.fetch = (...given) => {
+        window.requestsUnderWay += 1;
+        return plain(...given).finally(() => (window.requestsUnderWay -= 1));
+    };
+"""
+QUIET = """async (milliseconds) => {
+    const quiet = () => !window.requestsUnderWay && [...document.images].every((one) => one.complete);
+    let since = performance.now();
+    while (performance.now() - since < milliseconds) {
+        await new Promise((next) => setTimeout(next, 20));
+        if (!quiet()) since = performance.now();
+    }
+    for (let i = 0; i < 2; i++) await new Promise((next) => requestAnimationFrame(next));
+}"""
+
 
 class Visits:
     """Pages that were opened, and what went wrong on them."""
@@ -12,6 +30,7 @@ class Visits:
         page = self.browser.new_page(**options)
         self.pages.append(page)
         page.set_default_timeout(30_000)
+        page.add_init_script(COUNT_REQUESTS)
         own = f"http://127.0.0.1:{server.port}/"
         page.on("console", lambda message: self.trouble.append(message.text))
         page.on("pageerror", lambda error: self.trouble.append(str(error)))
@@ -26,6 +45,12 @@ class Visits:
     def close(self):
         for page in self.pages:
             page.close()
+
+
+def settled(page, milliseconds=300):
+    """The page once it has asked for nothing for a while: longer than the quarter of a second a sheet waits."""
+    page.evaluate(QUIET, milliseconds)
+    return page
 
 
 def pixels(page, selector, which=0):
