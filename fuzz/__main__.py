@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import sys
 import tempfile
@@ -17,11 +18,14 @@ from hypothesis.errors import Flaky
 
 from fuzz.contract import GOOD, ContractError, Format, Input, Outcome, run
 from fuzz.formats import FORMATS
+from fuzz.speed import quick
 
 #: Inputs of one run of Hypothesis, which remembers what it tried; a violation ends the run, and the next one begins.
 BATCH = 200
 #: Letters of a violation that are printed.
 MOST_SHOWN = 3000
+#: Where files are made and removed without a disk, if the system has it.
+IN_MEMORY = Path("/dev/shm")
 #: Memory that this process may ask for beyond what it has: a guard for the machine, far above the contract.
 GUARD = 16 * 2**30
 
@@ -66,8 +70,9 @@ def fuzz(kind: Format, *, n_inputs: int, start: int = 0, place: Path, n_real: in
     tally = Tally(name=kind.name)
     started = time.monotonic()
     every = max(1, n_inputs // n_real) if n_real and kind.call is None else 0
-    for number, done in enumerate(range(0, n_inputs, BATCH)):
-        _batch(kind, min(BATCH, n_inputs - done), start * 1_000_003 + number, place, tally, every, shrink)
+    with quick():
+        for number, done in enumerate(range(0, n_inputs, BATCH)):
+            _batch(kind, min(BATCH, n_inputs - done), start * 1_000_003 + number, place, tally, every, shrink)
     tally.seconds = time.monotonic() - started
     return tally
 
@@ -132,7 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-shrink", action="store_true", help="show violations as they are found, not made smaller")
     options = parser.parse_args(arguments)
     tallies = []
-    with tempfile.TemporaryDirectory(prefix="unbraid-fuzz-") as place:
+    above = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="unbraid-fuzz-", dir=above) as place:
         for name in options.format or FORMATS:
             kind = FORMATS[name]
             how = {"n_inputs": options.inputs, "start": options.seed, "n_real": options.real}
