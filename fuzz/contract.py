@@ -259,9 +259,16 @@ def _check_files(one: Input, outcome: Outcome, before: dict[str, bytes], after: 
         raise ContractError(f"left {strange}")
     for name in new & set(one.outputs):
         if name.endswith(".json"):
-            json.loads(after[name])
+            _check_json(name, after[name])
         elif name.endswith(".html") and not after[name].rstrip().endswith(b"</html>"):
             raise ContractError(f"wrote half of {name}")
+
+
+def _check_json(name: str, content: bytes) -> None:
+    try:
+        json.loads(content)
+    except ValueError as error:
+        raise ContractError(f"wrote half of {name}") from error
 
 
 def _largest() -> int:

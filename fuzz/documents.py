@@ -43,7 +43,7 @@ def _at(tree: Any, path: tuple[Any, ...]) -> Any:
 
 
 @st.composite
-def _pruned(draw: DrawFn, text: str) -> Any:
+def pruned(draw: DrawFn, text: str) -> Any:
     """Return a tree, read from JSON, after one to three changes of its parts."""
     tree = json.loads(text)
     for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3]))):
@@ -100,7 +100,7 @@ def _report_inputs(draw: DrawFn) -> Input:
     if draw(st.integers(0, 2)) == 0:
         content = draw(mutated(base.encode(), [one.encode() for one in reports()]))
     else:
-        content = json.dumps(draw(_pruned(base))).encode()
+        content = json.dumps(draw(pruned(base))).encode()
     files = {"a.json": content, "b.json": reports()[0].encode()}
     page = ("--report", PAGE) if draw(st.integers(0, 7)) == 0 else ()
     return Input(files=files, command=("compare", "a.json", "b.json", "--json", RESULT, *page), outputs=(RESULT, PAGE))
@@ -132,6 +132,21 @@ scores: {metrics: [mig, sap], rows: [400, 100], options: {mig: {n_bins: 10}}}
 tasks:
   - {tasks: [position_cartesian, "factor:x"], predictors: [linear], train: [1.0, 50]}
 agreement: {methods: [spearman], rows: 200}
+"""
+#: Families with labels, blocks of codes or a generator.
+FAMILIES = """
+name: families
+data: [sprites_mini]
+rows: 400
+models:
+  - {family: diva, hyperparameters: {alpha_y: [1, 2], warm_up: 1}, labels: {y: shape, d: size}, labelled: 0.5}
+  - {family: vfae, hyperparameters: {mmd: 1}, labels: {y: shape, s: size}, labelled: 0.5}
+  - {family: dc_ign, labels: [shape, size]}
+  - {family: info_gan, hyperparameters: {weight: [1, 2]}}
+  - {family: conditioned_vae, hyperparameters: {beta: 2}}
+seeds: [0, 3]
+training: {n_steps: 3, n_codes: 8, width: 4, batch: 8, categories: [3, 2], noise_dim: 2, device: cpu}
+scores: {metrics: [mig], rows: [400]}
 """
 GIVEN = "name: given\nrepresentations: {folder: given, index: index.csv}\nscores: {metrics: [mig]}\n"
 INDEX = b"file,dataset,family,hyperparameter,seed\na.npz,d,f,1,0\nb.npz,d,f,1,1\n"
@@ -171,7 +186,7 @@ SOUND: dict[str, st.SearchStrategy[Any]] = {
 
 @cache
 def _studies() -> tuple[str, ...]:
-    return (SMALL, GIVEN, *(study_text(name) for name in ready_studies()))
+    return (SMALL, FAMILIES, GIVEN, *(study_text(name) for name in ready_studies()))
 
 
 @st.composite
@@ -198,7 +213,7 @@ def _study_inputs(draw: DrawFn) -> Input:
     elif how == 1:
         content = draw(_twisted(base)).encode()
     else:
-        tree = draw(_pruned(json.dumps(yaml.safe_load(base), default=str)))
+        tree = draw(pruned(json.dumps(yaml.safe_load(base), default=str)))
         content = yaml.safe_dump(tree, allow_unicode=draw(st.booleans())).encode("utf-8", "surrogatepass")
     index = draw(st.just(INDEX) | mutated(INDEX))
     files = {"study.yaml": content, "given/index.csv": index, "store/.keep": b""}

@@ -134,10 +134,17 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--option": ("mig.n_bins=5", "mig.n_bins=x", "mig.x=1", "sap.n_bins=", "mig", "=", "mig.n_bins=-1"),
     "--code-columns": ("code_*", "code_0,code_1", "*", "z*", "[", "factor_*"),
     "--factor-columns": ("factor_*", "factor_a", "*", "code_0"),
+    "--blocks": ("a=0,b=1", "a=0-1", "a=code_*", "a=9", "a", "a=0,b=0", ""),
+    "--codes": ("codes", "X", "obsm:X", "nosuch"),
+    "--time": ("10m", "1s", "2h", "0", "-1m", "1e9h", "soon"),
+    "--sample": ("100", "1000", "0", "-1"),
+    "--decoder": ("m.py:decoder", "m.py:W", "m.py", "nosuch.py:x"),
     "--json": ("o.json", "-", "dir", "a.npz", "nowhere/o.json"),
     "--csv": ("o.csv", "dir", "o.json", "nowhere/o.csv"),
     "--report": ("o.html", "o.pdf", "dir", "nowhere/o.html"),
     "--against": ("r", "s", "first"),
+    "--measures": ("cka", "cka,cca", "procrustes", "rsa", "dictionaries", "nosuch", ""),
+    "--untrained": ("c.npy", "a.npz", "t.csv", "nosuch.npz"),
     "--latent-dim": ("3", "2", "-1", "1000000"),
     "--samples": ("4", "0", "-1"),
     "--partition": ("a=0,b=1-2", "a=0-1,rest=2", "a=2-1", "a=0,a=0", "0-2", "a=0-99"),
@@ -174,6 +181,10 @@ COMMANDS: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {
         tuple(VALUES)[: tuple(VALUES).index("--against")],
     ),
     ("compare",): (("r.json", "s.json"), ("--against", "--json", "--csv", "--report")),
+    ("compare", "--similarity"): (
+        ("a.npz", "b.npz", "t.csv"),
+        ("--json", "--csv", "--report", "--seed", "--measures", "--untrained"),
+    ),
     ("manifold",): (
         ("m.py:decoder", "m.py:decoder", "m.py:W", "m.py:nosuch", "m.py", "a.npz:decoder", ":decoder", "m.py:"),
         (
@@ -206,7 +217,7 @@ def _command_inputs(draw: DrawFn) -> Input:
     first, options = COMMANDS[name]
     words = [*name]
     strange = st.sampled_from(ODD) | st.sampled_from(PATHS) | st.sampled_from(ODD_PATHS)
-    least = 2 if name == ("compare",) else 1
+    least = 2 if name[:1] == ("compare",) else 1
     chance = draw(st.integers(0, 9))
     for number in range(least + chance // 9 if first else chance // 8):
         is_usual = draw(st.integers(0, 9)) > 0

@@ -19,7 +19,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from fuzz.contract import GOOD, ContractError, Format, Input, Outcome
 from fuzz.mutate import mutated, mutated_within
-from unbraid import evaluate, load
+from unbraid import Representation, evaluate, load
 
 #: Cheap, and without chance levels and intervals, which add nothing here.
 QUICK = ("--metrics", "mig", "--no-intervals", "--no-nulls", "--jobs", "1")
@@ -39,12 +39,14 @@ class Arrays:
         factors: Factors, the same.
         names: Names of factors, unless the columns have them.
         kinds: Kinds of factors, where they are declared.
+        blocks: Blocks of codes, where there are any.
     """
 
     codes: Any
     factors: Any
     names: tuple[str, ...] | None = None
     kinds: tuple[str, ...] | None = None
+    blocks: Any = None
 
 
 Make = Callable[[np.random.Generator, int], Any]
@@ -101,13 +103,13 @@ def _columns(draw: DrawFn, makers: dict[str, Make], n_rows: int, prefix: str, mo
 
 
 @st.composite
-def _worlds(draw: DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
+def worlds(draw: DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return columns of codes and of factors, by their names in a table."""
     n_rows = draw(st.sampled_from(N_ROWS))
     return _columns(draw, CODES, n_rows, "code_", 4), _columns(draw, FACTORS, n_rows, "factor_", 3)
 
 
-def _same(codes: dict[str, Any], factors: dict[str, Any]) -> Arrays:
+def same_arrays(codes: dict[str, Any], factors: dict[str, Any]) -> Arrays:
     short = [name.removeprefix("factor_") or name for name in factors]
     names = short if len(set(short)) == len(short) else list(factors)
     frame = pd.DataFrame(codes)
@@ -176,11 +178,11 @@ def _is_certain(columns: dict[str, Any], how: Dialect) -> bool:
 
 @st.composite
 def _csv_inputs(draw: DrawFn) -> Input:
-    codes, factors = draw(_worlds())
+    codes, factors = draw(worlds())
     how = draw(_dialects())
     columns = {**codes, **factors}
     content = csv_bytes(columns, how)
-    arrays = _same(codes, factors) if _is_certain(columns, how) else None
+    arrays = same_arrays(codes, factors) if _is_certain(columns, how) else None
     if draw(st.booleans()):
         content, arrays = draw(mutated(content)), None
     return scored("table.csv", {"table.csv": content}, arrays)
@@ -206,7 +208,7 @@ EXOTIC: dict[str, Callable[[int], Any]] = {
 }
 
 
-def _parquet(columns: dict[str, Any], **options: Any) -> bytes:
+def parquet_bytes(columns: dict[str, Any], **options: Any) -> bytes:
     out = io.BytesIO()
     pq.write_table(pa.table(columns), out, **options)
     return out.getvalue()
@@ -214,8 +216,8 @@ def _parquet(columns: dict[str, Any], **options: Any) -> bytes:
 
 @st.composite
 def _parquet_inputs(draw: DrawFn) -> Input:
-    codes, factors = draw(_worlds())
-    arrays: Arrays | None = _same(codes, factors)
+    codes, factors = draw(worlds())
+    arrays: Arrays | None = same_arrays(codes, factors)
     columns: dict[str, Any] = {name: pa.array(values) for name, values in codes.items()}
     for name, values in factors.items():
         large = isinstance(values[0] if len(values) else 0, int) and values.dtype == object
@@ -226,7 +228,7 @@ def _parquet_inputs(draw: DrawFn) -> Input:
         prefix = draw(st.sampled_from(["code_", "factor_"]))
         columns[f"{prefix}z"] = EXOTIC[draw(st.sampled_from(sorted(EXOTIC)))](n_rows)
         arrays = None
-    content = _parquet(columns, compression=draw(st.sampled_from(["none", "snappy", "zstd", "gzip"])))
+    content = parquet_bytes(columns, compression=draw(st.sampled_from(["none", "snappy", "zstd", "gzip"])))
     if draw(st.booleans()):
         content, arrays = draw(mutated(content)), None
     return scored("table.parquet", {"table.parquet": content}, arrays)
@@ -238,7 +240,7 @@ TYPES = (
 )
 
 
-def _array(draw: DrawFn, *, n_rows: int, is_codes: bool) -> Any:
+def drawn_array(draw: DrawFn, *, n_rows: int, is_codes: bool) -> Any:
     """Return an array that is mostly a matrix of one row for each sample."""
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
     n_columns = draw(st.integers(0 if draw(st.integers(0, 9)) == 9 else 2, 4))
@@ -260,13 +262,13 @@ def _array(draw: DrawFn, *, n_rows: int, is_codes: bool) -> Any:
     return np.asfortranarray(array) if draw(st.integers(0, 9)) == 9 else array
 
 
-def _npy(array: Any) -> bytes:
+def npy_bytes(array: Any) -> bytes:
     out = io.BytesIO()
     np.save(out, array, allow_pickle=False)
     return out.getvalue()
 
 
-def _is_plain(*arrays: Any) -> bool:
+def is_plain(*arrays: Any) -> bool:
     """Tell arrays that mean the same in a file and in Python; labels of text may be numbers in a file."""
     return all(array.dtype.kind not in "USV" for array in arrays)
 
@@ -274,9 +276,9 @@ def _is_plain(*arrays: Any) -> bool:
 @st.composite
 def _npy_inputs(draw: DrawFn) -> Input:
     n_rows = draw(st.sampled_from(N_ROWS))
-    codes, factors = _array(draw, n_rows=n_rows, is_codes=True), _array(draw, n_rows=n_rows, is_codes=False)
-    arrays = Arrays(codes=codes, factors=factors) if _is_plain(codes, factors) else None
-    files = {"codes.npy": _npy(codes), "labels.npy": _npy(factors)}
+    codes, factors = drawn_array(draw, n_rows=n_rows, is_codes=True), drawn_array(draw, n_rows=n_rows, is_codes=False)
+    arrays = Arrays(codes=codes, factors=factors) if is_plain(codes, factors) else None
+    files = {"codes.npy": npy_bytes(codes), "labels.npy": npy_bytes(factors)}
     if draw(st.booleans()):
         chosen = draw(st.sampled_from(sorted(files)))
         files[chosen], arrays = draw(mutated(files[chosen], list(files.values()))), None
@@ -289,7 +291,7 @@ KINDS = ("", "", "", "categorical", "ordinal", "continuous", "circular:4", "circ
 @st.composite
 def _npz_inputs(draw: DrawFn) -> Input:
     n_rows = draw(st.sampled_from(N_ROWS))
-    codes, factors = _array(draw, n_rows=n_rows, is_codes=True), _array(draw, n_rows=n_rows, is_codes=False)
+    codes, factors = drawn_array(draw, n_rows=n_rows, is_codes=True), drawn_array(draw, n_rows=n_rows, is_codes=False)
     arrays = Arrays(codes=codes, factors=factors)
     content: dict[str, Any] = {"codes": codes, "factors": factors}
     n_factors = factors.shape[1] if factors.ndim == 2 else 1
@@ -303,13 +305,13 @@ def _npz_inputs(draw: DrawFn) -> Input:
     out = io.BytesIO()
     (np.savez if draw(st.booleans()) else np.savez_compressed)(out, allow_pickle=False, **content)
     file = out.getvalue()
-    known = arrays if content["codes"] is codes and "code_names" not in content and _is_plain(codes, factors) else None
+    known = arrays if content["codes"] is codes and "code_names" not in content and is_plain(codes, factors) else None
     if draw(st.booleans()):
         file, known = draw(mutated(file) | mutated_within(file)), None
     return scored("codes.npz", {"codes.npz": file}, known)
 
 
-def _same_numbers(one: Input, outcome: Outcome, place: Path) -> None:
+def same_numbers(one: Input, outcome: Outcome, place: Path) -> None:
     """Raise unless the file scores what the same arrays score in Python, or both are refused."""
     if one.arrays is None:
         return
@@ -320,6 +322,7 @@ def _same_numbers(one: Input, outcome: Outcome, place: Path) -> None:
             given.factors,
             names=given.names,
             kinds=None if given.kinds is None else [kind or None for kind in given.kinds],
+            blocks=given.blocks,
             metrics="mig",
             intervals=False,
             nulls=False,
@@ -344,12 +347,15 @@ def _same_numbers(one: Input, outcome: Outcome, place: Path) -> None:
             )
     if wanted["meta"]["rows_key"] != found["meta"]["rows_key"]:
         raise ContractError("factors of the file are not those of the arrays")
-    if one.command[1].endswith(".csv") and not np.array_equal(load(place / one.command[1]).codes, given.codes):
+    if wanted["meta"]["blocks"] != found["meta"]["blocks"]:
+        raise ContractError("blocks of the file are not those of the arrays")
+    same = Representation(given.codes).codes if one.command[1].endswith(".csv") else None
+    if same is not None and not np.array_equal(load(place / one.command[1]).codes, same):
         raise ContractError("codes of the file are not those of the arrays")
 
 
 def _format(name: str, inputs: SearchStrategy[Input]) -> Format:
-    return Format(name=name, inputs=inputs, check=_same_numbers)
+    return Format(name=name, inputs=inputs, check=same_numbers)
 
 
 FORMATS = (

@@ -18,7 +18,7 @@ AnyArray: TypeAlias = NDArray[Any]
 ByteArray: TypeAlias = NDArray[np.uint8]
 #: What NumPy raises for a damaged file beside usual errors; headers are Python, which NumPy parses.
 UNREADABLE = (
-    *(zipfile.BadZipFile, zlib.error, EOFError),
+    *(zipfile.BadZipFile, zlib.error, EOFError, UnicodeDecodeError),
     *(SyntaxError, tokenize.TokenError, NotImplementedError, OverflowError),
 )
 

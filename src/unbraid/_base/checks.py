@@ -76,7 +76,18 @@ def check_matrix(codes: Any) -> FloatArray:
         raise ValueError(f"codes must be a matrix of numbers: {error}") from error
     if array.ndim != 2:
         raise ValueError(f"codes must have shape (n_samples, n_codes), got {array.shape}.")
-    n_samples, n_codes = array.shape
+    check_shape(*array.shape)
+    if np.iscomplexobj(array):
+        raise ValueError(f"codes must be real numbers, got {array.dtype}; give real and imaginary parts as two codes.")
+    try:
+        with np.errstate(invalid="ignore"):  # a NaN that signals, which is refused with the others
+            return np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"codes must be numbers, got {array.dtype}: {error}.") from error
+
+
+def check_shape(n_samples: int, n_codes: int) -> None:
+    """Raise unless there are enough rows and codes for a score."""
     if n_samples < MIN_ROWS:
         raise ValueError(
             f"codes must have at least {MIN_ROWS} rows, got {n_samples}; "
@@ -90,12 +101,6 @@ def check_matrix(codes: Any) -> FloatArray:
         raise ValueError(
             f"codes must have at least two columns, got {n_codes}; a single code cannot be entangled with another."
         )
-    if np.iscomplexobj(array):
-        raise ValueError(f"codes must be real numbers, got {array.dtype}; give real and imaginary parts as two codes.")
-    try:
-        return np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"codes must be numbers, got {array.dtype}: {error}.") from error
 
 
 def check_values(codes: FloatArray, names: Sequence[str]) -> None:

@@ -70,7 +70,8 @@ def show(name: str, /) -> None:
 
     with _notes_on_stderr():
         load_study(name)
-    print(study_text(name), end="")
+    text = study_text(name).removeprefix("\ufeff")
+    print("".join(letter if letter in "\n\t" else printable(letter) for letter in text), end="")
 
 
 def run(

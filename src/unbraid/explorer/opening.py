@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from unbraid._base.checks import did_you_mean_file
 from unbraid._base.optional import is_installed, pip_install, require
 from unbraid._base.user_code import kept_apart, load_object
@@ -21,7 +19,7 @@ from unbraid.explorer.session import Session, SubjectEntry
 from unbraid.explorer.studies import StudyView
 from unbraid.explorer.subject import RowPictures, Subject, pictures_from
 from unbraid.panel.saved import read_reports, reports_in
-from unbraid.representation.files import load
+from unbraid.representation.files import load, npz_arrays
 from unbraid.representation.representation import Representation
 from unbraid.results.report import Report
 from unbraid.study.store import Store
@@ -200,13 +198,15 @@ def _pictures(path: Path, rep: Representation) -> RowPictures | None:
     """Return the pictures that an ``.npz`` holds beside its codes."""
     if path.suffix.lower() != ".npz":
         return None
-    with np.load(path, allow_pickle=False) as archive:
-        name = next((one for one in PICTURES if one in archive.files), None)
-        array = None if name is None else archive[name]
-    if array is None:
+    arrays, _ = npz_arrays(path, PICTURES)
+    name = next(iter(arrays), None)
+    if name is None:
         return None
-    if len(array) != rep.n_samples:
-        raise ValueError(f"{name} of {path.name!r} must have {rep.n_samples} rows like the codes, got {len(array)}.")
+    array = arrays[name]
+    if array.shape[:1] != (rep.n_samples,):
+        raise ValueError(
+            f"{name} of {path.name!r} must have {rep.n_samples} rows like the codes, got shape {array.shape}."
+        )
     return pictures_from(array)
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.arrays import AnyArray, IntArray
-from unbraid._base.checks import active_codes, check_active, check_at_least
+from unbraid._base.checks import active_codes, check_active, check_at_least, check_shape
 from unbraid._base.files import write_atomically
 from unbraid._base.progress import Progress, Show, track
 from unbraid.evidence.information import Binning, check_binning
@@ -162,6 +162,7 @@ def scan(
     plan = plan_blocks(path, factors, codes=codes, code_columns=code_columns, factor_columns=factor_columns, only=only)
     if not plan.n_rows:
         raise ValueError(f"path {str(path)!r} has no rows.")
+    check_shape(plan.n_rows, plan.table.n_codes)
     rows = _sampled_rows(plan.n_rows, sample, seed)
     key = plan.digest(kinds=kinds, n_bins=n_bins, binning=binning, sample=sample, seed=seed)
     with _folder(work, key) as folder, track(2 * len(plan.blocks), progress, doing="reading blocks") as bar:
@@ -262,8 +263,8 @@ def _factors(plan: BlockPlan, survey: Survey, kinds: Mapping[str, str]) -> tuple
             raise ValueError(f"factor {name!r} is categorical but takes more than 1000 values; group its labels.")
         if is_number and kind is None and (distinct is None or len(distinct) > MAX_LEVELS):
             kind = "continuous"
-        # With every value once below the sample, the levels are those of all rows.
-        whole = labels if distinct is None else np.concatenate([labels, distinct])
+        # With the values that the sample lacks below it, the levels are those of all rows.
+        whole = labels if distinct is None else np.concatenate([labels, np.setdiff1d(distinct, labels)])
         column = pd.Series(whole) if is_number else pd.Series(whole, dtype=object).replace("", None)
         factor = make_factor(column, name=name, kind=kind)
         made.append(replace(factor.take(np.arange(len(labels))), inferred=name not in kinds))

@@ -147,7 +147,7 @@ def _report(data: Any, where: str) -> Report:
             _rename_old_keys(data)
         for item in data.get("infinite", ()):
             _put(data, item["path"], float(item["number"]))
-        for score in data["scores"].values():
+        for score in _score_parts(data):
             if "null" in score:  # its name in files of earlier versions
                 score["chance"] = score.pop("null")
         saved = msgspec.convert(data, _SavedReport)
@@ -171,8 +171,16 @@ def _report(data: Any, where: str) -> Report:
 
 def _rename_old_keys(data: dict[str, Any]) -> None:
     """Give the sentences of layout 2 their present name."""
-    for item in (*data["scores"].values(), *data.get("findings", ())):
+    for item in (*_score_parts(data), *data.get("findings", ())):
         item["sentence"] = item.pop("says", None)
+
+
+def _score_parts(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the parts of a file that are scores."""
+    scores = data["scores"]
+    if not isinstance(scores, dict) or not all(isinstance(score, dict) for score in scores.values()):
+        raise ValueError("its scores must be an object for each metric")
+    return list(scores.values())
 
 
 def _put(data: Any, path: list[Any], number: float) -> None:

@@ -16,7 +16,9 @@ from unbraid._base.text import listing
 #: Columns of each block, by the name of the block.
 Blocks = dict[str, tuple[int, ...]]
 EXAMPLE = 'such as {"z_y": [0, 1], "z_d": slice(2, 4)}, or "z_y=0-1,z_d=2-3"'
-SPAN = re.compile(r"(\d+)-(\d+)")
+#: Digits of the number of a column: Python refuses to read thousands of them.
+MOST_DIGITS = 18
+SPAN = re.compile(rf"(\d{{1,{MOST_DIGITS}}})-(\d{{1,{MOST_DIGITS}}})")
 
 
 def check_blocks(blocks: Any, code_names: Sequence[str]) -> Blocks:
@@ -76,7 +78,7 @@ def _places(name: str, column: Any, code_names: Sequence[str]) -> list[int]:
         matched = matched or [j for j, code in enumerate(code_names) if fnmatchcase(code, column)]
         if matched:
             return matched
-        if not column.isdecimal():
+        if not column.isdecimal() or len(column) > MOST_DIGITS:
             raise ValueError(
                 f"blocks names {column!r} in {name!r}, which is no code: codes are {listing(list(code_names), most=8)}"
                 f"{did_you_mean(column, code_names)}; name codes that are there, or give their numbers."

@@ -195,7 +195,7 @@ def load_codes(path: str | Path, *, code_columns: str | Sequence[str] = CODE_COL
     shards = shard_files(path)
     suffix = shards[0].suffix.lower() if shards else _checked_suffix(source)
     if suffix == ".npz" and not _is_sparse(source):
-        arrays, found = _npz_arrays(source, ("codes", "code_names", "blocks"))
+        arrays, found = npz_arrays(source, ("codes", "code_names", "blocks"))
         names = _texts(arrays.get("code_names"))
         return Representation(_codes_of(arrays, found, source), code_names=names, blocks=_blocks(arrays))
     if suffix == ".npy":
@@ -330,7 +330,7 @@ def _from_npz(source: Path, labels: Labels | None, kinds: Any, only: Iterable[st
         found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
         shapes = {key: _npz_shape(archive.zip, key) for key in ("codes", "factors") if key in found}
     _check_shapes(shapes.get("codes", ()), shapes.get("factors", ()) if labels is None else _shape(labels))
-    arrays, found = _npz_arrays(source, NPZ_KEYS)
+    arrays, found = npz_arrays(source, NPZ_KEYS)
     codes = _codes_of(arrays, found, source)
     if labels is not None:
         arrays = {key: arrays[key] for key in ("codes", "code_names", "blocks") if key in arrays}
@@ -353,12 +353,20 @@ def _blocks(arrays: Mapping[str, AnyArray]) -> dict[str, Any] | None:
     return None if text is None else blocks_from_json(",".join(text))
 
 
-def _npz_arrays(source: Path, keys: Iterable[str]) -> tuple[dict[str, AnyArray], list[str]]:
+def npz_arrays(source: Path, keys: Iterable[str]) -> tuple[dict[str, AnyArray], list[str]]:
     """Return the arrays of these names that a file has, and the names of all its arrays."""
     with _plain_data(source), source.open("rb") as file:
         archive = np.load(file, allow_pickle=False)
         found = archive.files if isinstance(archive, np.lib.npyio.NpzFile) else ["one array"]
-        return {key: _checked_text(archive[key]) for key in keys if key in found}, found
+        return {key: _checked_text(_array_of(archive, key)) for key in keys if key in found}, found
+
+
+def _array_of(archive: Any, key: str) -> AnyArray:
+    """Return one array of an archive, which holds anything else as bytes."""
+    array = archive[key]
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"its part {key!r} is no array")
+    return array
 
 
 def _codes_of(arrays: Mapping[str, AnyArray], found: Sequence[str], source: Path) -> AnyArray:
@@ -460,7 +468,7 @@ def _read_labels(source: Path, columns: str | Sequence[str], kinds: Any) -> Labe
         named if columns == FACTOR_COLUMNS else _matches(_parts(columns, named), named, named, source, "factor_columns")
     )
     names = short_names(wanted)
-    found, _ = labels_of(frame, source, wanted, kinds_of(kinds, names))
+    found, _ = labels_of(frame, wanted, kinds_of(kinds, names))
     return dict(zip(names, found.values(), strict=True))
 
 
@@ -517,7 +525,7 @@ def _from_frame(
             codes, _restore_numbers(given, kinds, None), kinds=kinds, code_names=code_names, only=only
         )
     names = short_names(factors)
-    labels, notes = labels_of(frame, source, factors, kinds_of(kinds, names))
+    labels, notes = labels_of(frame, factors, kinds_of(kinds, names))
     rep = Representation(
         codes, dict(zip(names, labels.values(), strict=True)), kinds=kinds, code_names=code_names, only=only
     )

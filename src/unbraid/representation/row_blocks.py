@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid._base.arrays import UNREADABLE, AnyArray, FloatArray, parsing_headers
+from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.optional import require
 from unbraid._base.text import listing
 from unbraid.representation.files import pick_columns, short_names
 from unbraid.representation.formats.headers import npy_header
-from unbraid.representation.formats.parts import missing_key, readable, stacked
+from unbraid.representation.formats.parts import UnreadableError, missing_key, readable, stacked
 from unbraid.representation.formats.shards import shard_files
 
 #: Rows of a block, about: parts of a file that are read as a whole are put together up to here.
@@ -207,11 +207,8 @@ def _plan_array(
         shapes = [_npy_shape(source), _npy_shape(Path(factors))]
         name, second = "", str(factors)
     else:
-        group = _zarr(source)
         name, second = codes or "codes", ""
-        if name not in group:
-            raise missing_key("codes", name, list(group), source, what="the arrays")
-        shapes = [tuple(group[name].shape), tuple(group["factors"].shape) if "factors" in group else (0, 0)]
+        shapes = _zarr_shapes(source, name)
     (n_rows, n_codes), labels = shapes[0] if len(shapes[0]) == 2 else (0, 0), (*shapes[1], 1)[:2]
     if not n_codes:
         raise ValueError(f"codes must have shape (n_samples, n_codes), got {shapes[0]} in {str(source)!r}.")
@@ -230,22 +227,44 @@ def _plan_array(
 
 
 def _npy_shape(source: Path) -> tuple[int, ...]:
-    with readable(source, "a NumPy file", OSError, ValueError, *UNREADABLE), parsing_headers():
+    with readable(source, "a NumPy file"):
         with source.open("rb") as file:
             shape, dtype = npy_header(file)
             begins = file.tell()
         if dtype.hasobject:
             raise ValueError("Python objects (pickles) are never loaded")
+        _check_numbers(dtype, source)
         if source.stat().st_size < begins + int(np.prod(shape)) * dtype.itemsize:
             raise ValueError(f"it ends before its {shape[0] if shape else 0} rows do")
     return shape
+
+
+def _check_numbers(dtype: Any, source: Path) -> None:
+    if dtype.kind not in "fiub":
+        raise UnreadableError(
+            f"path {str(source)!r} must hold numbers where rows are read in blocks, got {dtype}; save text as columns "
+            "of a .parquet file."
+        )
+
+
+def _zarr_shapes(source: Path, codes: str) -> list[tuple[int, ...]]:
+    """Return the shapes of codes and factors of a zarr group."""
+    group = _zarr(source)
+    with readable(source, "a zarr folder"):
+        arrays = dict(group.arrays())
+        if codes not in arrays:
+            raise missing_key("codes", codes, list(arrays), source, what="the arrays")
+        wanted = [arrays[name] for name in (codes, "factors") if name in arrays]
+        for one in wanted:
+            _check_numbers(one.dtype, source)
+        return [*(tuple(one.shape) for one in wanted), (0, 0)][:2]
 
 
 def _zarr(source: Path) -> Any:
     require("Reading .zarr", "zarr", extra="files")
     import zarr
 
-    with readable(source, "a zarr folder", OSError, KeyError, ValueError, TypeError, RuntimeError):
+    with readable(source, "a zarr folder"):
         return zarr.open_group(str(source), mode="r")
 
 
@@ -293,10 +312,9 @@ def _plan_tables(
 
 def _schema(source: Path, kind: BlockFormat) -> tuple[Mapping[str, str], list[int]]:
     """Return the kind of every column, and the rows of every part of a file."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with readable(source, f"a file of {kind}", pa.ArrowException, OSError):
+    with readable(source, f"a file of {kind}"):
         if kind is BlockFormat.PARQUET:
             with pq.ParquetFile(source) as file:
                 schema = file.schema_arrow
@@ -311,7 +329,8 @@ def _kind_of(kind: Any) -> str:
     import pyarrow.types as types
 
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        return "lists"
+        inner = _kind_of(kind.value_type)
+        return "lists" if inner == "numbers" else f"lists of {inner}"
     if types.is_boolean(kind):
         return "truth values"
     return "numbers" if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) else "text"
@@ -343,7 +362,7 @@ def _rows_of(source: Path, kind: BlockFormat, parts: Sequence[int], columns: Seq
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with readable(source, f"a file of {kind}", pa.ArrowException, OSError):
+    with readable(source, f"a file of {kind}"):
         if kind is BlockFormat.PARQUET:
             with pq.ParquetFile(source) as file:
                 return file.read_row_groups(list(parts), columns=list(columns), use_threads=False)
@@ -360,14 +379,14 @@ def read_block(table: BlockTable, block: Block) -> tuple[AnyArray, list[Any]]:
     source = Path(block.path)
     if table.format is BlockFormat.NPY:
         start, stop = block.parts
-        with readable(source, "a NumPy file", OSError, ValueError):
+        with readable(source, "a NumPy file"):
             codes = np.load(source, mmap_mode="r", allow_pickle=False)[start:stop]
             labels = np.load(table.factors_path, mmap_mode="r", allow_pickle=False)[start:stop]
         return np.asarray(codes), list(np.asarray(labels).reshape(stop - start, -1).T)
     if table.format is BlockFormat.ZARR:
         start, stop = block.parts
         group = _zarr(source)
-        with readable(source, "a zarr folder", OSError, KeyError, ValueError, TypeError, RuntimeError):
+        with readable(source, "a zarr folder"):
             codes = np.asarray(group[table.code_columns[0]][start:stop])
             labels = np.asarray(group["factors"][start:stop]).reshape(stop - start, -1)
         return codes, list(labels.T)

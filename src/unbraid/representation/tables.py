@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,25 @@ DECIMAL_COMMA = re.compile(r"(?:^|;)\s*\"?-?\d+,\d+(?:[eE][-+]?\d+)?\"?\s*(?=;|$
 WHOLE_NUMBER = re.compile(r"\s*[-+]?\d+\s*")
 #: What an empty cell holds in a column of text; other words for "nothing" may be names there, such as NA for Namibia.
 EMPTY = ["", "nan", "NaN"]
-#: Attribute of a table: how many fields of each row, its number, stand before the first that has a name.
-UNNAMED = "unnamed"
+#: Attributes of a table: how many fields of each row, its number, stand before the first that has a name; and the
+#: files that its rows are from.
+UNNAMED, FILES = "unnamed", "files"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFile:
+    """A file of a table.
+
+    Attributes:
+        path: The file.
+        n_before: Fields of each row before the first that has a name.
+        names: Names of its columns, in order.
+    """
+
+    path: Path
+    n_before: int
+    names: tuple[str, ...]
 
 
 def table_format(source: Path) -> tuple[str, str]:
@@ -105,7 +122,7 @@ def _n_unnamed(source: Path, sep: str, n_names: int) -> int:
 
 
 def labels_of(
-    frame: pd.DataFrame, source: Path, columns: Sequence[str], kinds: Sequence[str | None]
+    frame: pd.DataFrame, columns: Sequence[str], kinds: Sequence[str | None]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return columns of labels by name, and notes; those of a ``.csv`` that pandas may misread are read as text.
 
@@ -113,33 +130,22 @@ def labels_of(
     two names; and whole numbers that a float cannot hold.
 
     Args:
-        frame: The table, as read by :func:`read_table`.
-        source: Where it came from.
+        frame: The table, with its files.
         columns: Names of the columns.
         kinds: The kind declared for each, or ``None``.
     """
     found: dict[str, Any] = {name: frame[name] for name in columns}
-    if source.suffix.lower() != ".csv":
+    files: Sequence[TableFile] = frame.attrs.get(FILES, ())
+    if not files or files[0].path.suffix.lower() != ".csv":
         return found, ()
     declared = {name for name, kind in zip(columns, kinds, strict=True) if kind == "categorical"}
     doubtful = [name for name in frame.columns if name in found and (name in declared or _may_be_misread(frame[name]))]
     if not doubtful:
         return found, ()
-    n_before = frame.attrs.get(UNNAMED, 0)
-    text = pd.read_csv(
-        source,
-        sep=table_format(source)[0],
-        header=0,
-        names=range(n_before + frame.shape[1]),
-        index_col=False,
-        usecols=[n_before + list(frame.columns).index(name) for name in doubtful],
-        dtype=str,
-        keep_default_na=False,
-        na_values=EMPTY,
-    )
+    text = pd.concat([_as_text(file, doubtful) for file in files], ignore_index=True)
     words: dict[str, int] = {}
-    for name, (_, column) in zip(doubtful, text.items(), strict=True):
-        found[name] = _resolved(frame[name], column.astype(object), is_declared=name in declared)
+    for name in doubtful:
+        found[name] = _resolved(frame[name], text[name].astype(object), is_declared=name in declared)
         n_words = int((frame[name].isna() & found[name].notna()).sum())
         if n_words:
             words[name] = n_words
@@ -147,6 +153,23 @@ def labels_of(
         return found, ()
     parts = listing([f"{name} ({count} rows)" for name, count in words.items()])
     return found, (f"Words such as NA, None and null were read as names, not as unlabelled, in: {parts}.",)
+
+
+def _as_text(file: TableFile, columns: Sequence[str]) -> pd.DataFrame:
+    """Return columns of a ``.csv`` file as text."""
+    places = [file.n_before + file.names.index(name) for name in columns]
+    text = pd.read_csv(
+        file.path,
+        sep=table_format(file.path)[0],
+        header=0,
+        names=range(file.n_before + len(file.names)),
+        index_col=False,
+        usecols=places,
+        dtype=str,
+        keep_default_na=False,
+        na_values=EMPTY,
+    )
+    return text[places].set_axis(list(columns), axis=1)
 
 
 def _may_be_misread(column: pd.Series[Any]) -> bool:

@@ -147,7 +147,7 @@ def _check_train(study: Study, size: float) -> None:
 
 
 def _check_sample_size(name: str, size: float) -> None:
-    if size <= 0 or (size > 1 and size != int(size)):
+    if not 0 < size < math.inf or (size > 1 and size != int(size)):
         raise ValueError(f"{name} must be whole numbers of rows or shares up to 1, got {size:g}.")
 
 
@@ -334,8 +334,18 @@ def read_study(text: str, source: str) -> tuple[Study, list[str]]:
         study = msgspec.convert(plain, Study, strict=False)
     except msgspec.ValidationError as error:
         raise ValueError(_explained(str(error), at)) from error
+    _check_finite(msgspec.to_builtins(study), source)
     check_study(study, at)
     return study, renamed
+
+
+def _check_finite(part: Any, source: str, name: str = "") -> None:
+    """Raise on a number that is infinite or none: nothing in a study may be, and keys of results cannot hold it."""
+    if isinstance(part, float) and not math.isfinite(part):
+        raise ValueError(f"{source}: numbers must be finite, got {part:g} in {name}.")
+    steps = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list | tuple) else ()
+    for key, value in steps:
+        _check_finite(value, source, f"{name}.{key}" if name else str(key))
 
 
 def _rename_keys(tree: yaml.Node | None) -> Iterator[str]:

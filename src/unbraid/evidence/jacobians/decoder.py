@@ -286,9 +286,11 @@ def _decode(call: Any, rows: Tensor) -> Tensor:
         raise ValueError(f"decoder must return numbers, got an empty output of shape {tuple(output.shape)}.")
     if not output.is_floating_point():
         raise TypeError(f"decoder must return real floating-point numbers, got {output.dtype}.")
-    if output.is_meta or output.layout is not torch.strided:
-        got = "a tensor on device meta" if output.is_meta else str(output.layout)
-        raise ValueError(f"decoder must return numbers in memory, got {got}; load its weights, or call to_dense().")
+    if output.dtype not in DTYPES.values():
+        raise TypeError(
+            f"decoder must return {' or '.join(DTYPES)}, got {output.dtype}; wrap it, for example as lambda z: "
+            "decoder(z).float()."
+        )
     if not output[0].numel():
         raise ValueError(f"decoder must return at least one number for each row, got shape {tuple(output.shape)}.")
     return output

@@ -17,7 +17,7 @@ import pandas as pd
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid._base.checks import LARGEST_CODE
 from unbraid.evidence.information import Binning, Cut, cut_for, joint_counts
-from unbraid.representation.factor import MAX_CATEGORIES, Factor, FactorKind
+from unbraid.representation.factor import EXACT_UP_TO, MAX_CATEGORIES, Factor, FactorKind
 from unbraid.representation.row_blocks import Block, BlockTable, as_floats, read_block
 
 #: Distinct values of a factor that are remembered; more are a continuous number, or too many categories.
@@ -100,6 +100,8 @@ def survey_block(table: BlockTable, block: Block, sampled: IntArray) -> Survey:
     first, last = np.searchsorted(sampled, [block.first_row, block.first_row + block.n_rows])
     wanted = sampled[first:last] - block.first_row
     labels = [_plain_labels(column) for column in columns]
+    for column, name in zip(columns, table.factor_names, strict=True):
+        _check_exact(column, name)
     return Survey(
         n_rows=len(stored),
         low=low,
@@ -138,6 +140,19 @@ def _plain_labels(column: Any) -> AnyArray:
         text = series.astype(object).where(series.notna(), "")
         return np.asarray(text.map(str).to_numpy(dtype=str))
     return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _check_exact(column: Any, name: str) -> None:
+    """Raise on whole numbers that a float cannot tell apart."""
+    series = column if isinstance(column, pd.Series) else pd.Series(column)
+    if not pd.api.types.is_integer_dtype(series.dtype) or series.dropna().empty:
+        return
+    low, high = int(series.min()), int(series.max())
+    if max(-low, high) > EXACT_UP_TO:
+        raise ValueError(
+            f"factor {name!r} must be whole numbers up to 2**53 where rows are read in blocks, got {low} to {high}; "
+            "subtract a constant, or save its labels as text."
+        )
 
 
 def _are_numbers(known: pd.Series[Any]) -> bool:

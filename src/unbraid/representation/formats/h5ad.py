@@ -13,7 +13,7 @@ import scipy.sparse
 from unbraid._base.arrays import AnyArray
 from unbraid._base.optional import require
 from unbraid._base.text import listing
-from unbraid.representation.formats.parts import MOST_NAMES, Parts, missing_key, readable
+from unbraid.representation.formats.parts import MOST_NAMES, Parts, UnreadableError, missing_key, readable
 
 OBS = "obs:"
 
@@ -33,11 +33,11 @@ def read_h5ad(source: Path, *, codes: str | None, factors: str | None) -> Parts:
     import h5py
 
     with (
-        readable(source, "an AnnData file", OSError, KeyError, RuntimeError, TypeError),
+        readable(source, "an AnnData file"),
         h5py.File(source, "r") as file,
     ):
         if "obs" not in file or not isinstance(file["obs"], h5py.Group):
-            raise ValueError(f"path {str(source)!r} is no AnnData file of a known layout: it has no group 'obs'.")
+            raise UnreadableError(f"path {str(source)!r} is no AnnData file of a known layout: it has no group 'obs'.")
         array, names = _codes(file, codes or "X", source)
         columns = _columns(file["obs"])
         if factors is None:
@@ -70,13 +70,15 @@ def _array(item: Any, source: Path) -> Any:
     if kind.startswith(("csr", "csc")):
         make: Any = scipy.sparse.csr_matrix if kind.startswith("csr") else scipy.sparse.csc_matrix
         shape = tuple(int(size) for size in item.attrs["shape" if "shape" in item.attrs else "h5sparse_shape"])
-        with readable(source, "an AnnData file", ValueError, IndexError):
+        with readable(source, "an AnnData file"):
             matrix = make((item["data"][()], item["indices"][()], item["indptr"][()]), shape=shape)
             matrix.check_format(full_check=True)
         return matrix
     if kind == "dataframe":
         return np.stack([np.asarray(item[name][()]) for name in _columns(item)], axis=1)
-    raise ValueError(f"path {str(source)!r} holds codes as {kind or 'a group'!r}; save them as an array or CSR matrix.")
+    raise UnreadableError(
+        f"path {str(source)!r} holds codes as {kind or 'a group'!r}; save them as an array or CSR matrix."
+    )
 
 
 def _columns(frame: Any) -> list[str]:
@@ -93,7 +95,7 @@ def _index(frame: Any) -> list[str] | None:
 
 def _factors(frame: Any, columns: Sequence[str], factors: str, source: Path) -> dict[str, Any]:
     if not factors.startswith(OBS):
-        raise ValueError(f"factors must be obs:NAME,NAME for an .h5ad file, got {factors!r}.")
+        raise UnreadableError(f"factors must be obs:NAME,NAME for an .h5ad file, got {factors!r}.")
     names = [part.strip() for part in factors.removeprefix(OBS).split(",")]
     for name in names:
         if name not in columns:
@@ -118,7 +120,9 @@ def _column(frame: Any, name: str, source: Path) -> Any:
     if "mask" in item:
         values = item["values"][()]
         return pd.Series(values if values.dtype.kind in "biuf" else [_text(v) for v in values]).mask(item["mask"][()])
-    raise ValueError(f"factors {name!r} of {str(source)!r} is stored in a way that is not known: {', '.join(item)}.")
+    raise UnreadableError(
+        f"factors {name!r} of {str(source)!r} is stored in a way that is not known: {', '.join(item)}."
+    )
 
 
 def _named(codes: AnyArray, categories: AnyArray) -> Any:

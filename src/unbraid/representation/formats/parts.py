@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid._base.arrays import AnyArray
+from unbraid._base.arrays import AnyArray, parsing_headers
 from unbraid._base.checks import did_you_mean
 from unbraid._base.text import listing
 
@@ -51,25 +51,36 @@ def dense(matrix: Any, source: Path) -> AnyArray:
     return np.asarray(matrix.toarray())
 
 
-def missing_key(argument: str, key: str, found: Sequence[str], source: Path, *, what: str) -> ValueError:
+class UnreadableError(ValueError):
+    """A file that cannot be read, with the reason in a sentence."""
+
+
+def missing_key(argument: str, key: str, found: Sequence[str], source: Path, *, what: str) -> UnreadableError:
     """Return the error for a name that a file does not have, with the names it has."""
     there = listing(list(found), most=MOST_NAMES) or "none"
-    return ValueError(
+    return UnreadableError(
         f"{argument} {key!r} is not in {what} of {str(source)!r}, which has {there}{did_you_mean(key, found)}."
     )
 
 
 @contextmanager
-def readable(source: Path, kind: str, *errors: type[Exception]) -> Iterator[None]:
-    """Raise in one sentence why a file could not be read as its kind."""
+def readable(source: Path, kind: str) -> Iterator[None]:
+    """Raise in one sentence why a file could not be read as its kind.
+
+    Whatever is raised within is about the file: what libraries raise for damaged files is no part of their interface,
+    and has been anything from a failed assertion to a number that does not fit.
+    """
     try:
-        yield
+        with parsing_headers():
+            yield
+    except UnreadableError:
+        raise
     except MemoryError as error:
-        raise ValueError(f"path {str(source)!r} does not fit into memory; give fewer rows.") from error
-    except errors as error:
-        lines = str(error).splitlines()
+        raise UnreadableError(f"path {str(source)!r} does not fit into memory; give fewer rows.") from error
+    except Exception as error:
+        lines = str(error).strip().splitlines()
         why = (lines[0] if lines else type(error).__name__).rstrip(".")
-        raise ValueError(f"path {str(source)!r} is damaged or not {kind}: {why}.") from error
+        raise UnreadableError(f"path {str(source)!r} is damaged or not {kind}: {why}.") from error
 
 
 def stacked(column: pd.Series[Any], source: Path) -> AnyArray:

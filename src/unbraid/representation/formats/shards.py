@@ -12,7 +12,7 @@ import pandas as pd
 
 from unbraid._base.text import listing
 from unbraid.representation.formats.parts import readable
-from unbraid.representation.tables import read_table
+from unbraid.representation.tables import FILES, UNNAMED, TableFile, read_table
 
 TABLES = (".parquet", ".arrow", ".csv")
 #: Files that may be shards of one representation.
@@ -56,7 +56,12 @@ def read_shards(files: Sequence[Path]) -> pd.DataFrame:
                 f"{listing(other, most=3)}; give shards of one table."
             )
     _check_kinds(files, frames)
-    return pd.concat([frame[names] for frame in frames], ignore_index=True)
+    whole = pd.concat([frame[names] for frame in frames], ignore_index=True)
+    whole.attrs[FILES] = [
+        TableFile(path=file, n_before=frame.attrs.get(UNNAMED, 0), names=tuple(frame.columns))
+        for file, frame in zip(files, frames, strict=True)
+    ]
+    return whole
 
 
 def _check_kinds(files: Sequence[Path], frames: Sequence[pd.DataFrame]) -> None:
@@ -89,7 +94,7 @@ def read_one(source: Path) -> pd.DataFrame:
         return read_table(source)
     import pyarrow as pa
 
-    with readable(source, "an Arrow file", pa.ArrowException, OSError), pa.memory_map(str(source)) as mapped:
+    with readable(source, "an Arrow file"), pa.memory_map(str(source)) as mapped:
         try:
             table = pa.ipc.open_stream(mapped).read_all()
         except pa.ArrowInvalid:  # the layout with an index at its end

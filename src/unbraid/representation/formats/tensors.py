@@ -15,7 +15,7 @@ import scipy.sparse
 
 from unbraid._base.arrays import AnyArray
 from unbraid._base.optional import require
-from unbraid.representation.formats.parts import Parts, missing_key, readable
+from unbraid.representation.formats.parts import Parts, UnreadableError, missing_key, readable
 
 LONGEST_HEADER = 100 * 2**20
 DTYPES = {
@@ -49,7 +49,7 @@ def read_safetensors(source: Path, *, codes: str | None) -> Parts:
     Raises:
         ValueError: It is damaged, or has no such tensor.
     """
-    with readable(source, "a safetensors file", OSError, KeyError, TypeError, UnicodeDecodeError, struct.error):
+    with readable(source, "a safetensors file"):
         header, start = _header(source)
         names = [name for name in header if name != "__metadata__"]
         if codes is None and {"locations", "activations"} <= set(names):
@@ -67,15 +67,19 @@ def _header(source: Path) -> tuple[dict[str, Any], int]:
     with source.open("rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         if not 2 <= length <= min(size - 8, LONGEST_HEADER):
-            raise ValueError(
+            raise UnreadableError(
                 f"path {str(source)!r} is damaged or not a safetensors file: its header has {length} bytes."
             )
         try:
             header = json.loads(file.read(length))
         except (json.JSONDecodeError, RecursionError) as error:
-            raise ValueError(f"path {str(source)!r} is damaged or not a safetensors file: no JSON header.") from error
+            raise UnreadableError(
+                f"path {str(source)!r} is damaged or not a safetensors file: no JSON header."
+            ) from error
     if not isinstance(header, dict):
-        raise ValueError(f"path {str(source)!r} is damaged or not a safetensors file: its header names no tensors.")
+        raise UnreadableError(
+            f"path {str(source)!r} is damaged or not a safetensors file: its header names no tensors."
+        )
     return header, 8 + length
 
 
@@ -84,11 +88,13 @@ def _tensor(source: Path, header: Mapping[str, Any], start: int, name: str) -> A
     about = header[name]
     shape, (first, last) = tuple(int(size) for size in about["shape"]), (int(place) for place in about["data_offsets"])
     if about["dtype"] not in DTYPES:
-        raise ValueError(f"path {str(source)!r} holds {name!r} as {about['dtype']}; save it as F32.")
+        raise UnreadableError(f"path {str(source)!r} holds {name!r} as {about['dtype']}; save it as F32.")
     dtype = np.dtype(DTYPES[about["dtype"]])
     n_bytes = math.prod(shape) * dtype.itemsize
     if min(shape, default=0) < 0 or first < 0 or last - first != n_bytes or start + last > source.stat().st_size:
-        raise ValueError(f"path {str(source)!r} is damaged: {name!r} of shape {shape} does not fit into its bytes.")
+        raise UnreadableError(
+            f"path {str(source)!r} is damaged: {name!r} of shape {shape} does not fit into its bytes."
+        )
     values = np.memmap(source, dtype=dtype, mode="r", offset=start + first, shape=shape) if n_bytes else np.empty(shape)
     if about["dtype"] == "BF16":  # the upper half of a float32
         return (np.asarray(values).astype(np.uint32) << 16).view(np.float32)
@@ -110,7 +116,7 @@ def read_safetensors_shards(files: Sequence[Path]) -> Parts:
         return _rows_below(files)
     if not all(has_places):
         odd = files[has_places.index(not has_places[0])]
-        raise ValueError(
+        raise UnreadableError(
             f"path {str(odd)!r} must hold locations and activations as {str(files[0])!r} does, or neither."
         )
     ranges = [RANGE.fullmatch(file.stem) for file in files]
@@ -127,7 +133,9 @@ def read_safetensors_shards(files: Sequence[Path]) -> Parts:
         first, last = int(found[1]), int(found[2])
         top = int(part.col.max(initial=-1))
         if top > last:
-            raise ValueError(f"path {str(file)!r} must hold codes {first} to {last}, as its name says, got code {top}.")
+            raise UnreadableError(
+                f"path {str(file)!r} must hold codes {first} to {last}, as its name says, got code {top}."
+            )
         places.append(part.col + (first if top <= last - first else 0))
     rows, values = np.concatenate([part.row for part in parts]), np.concatenate([part.data for part in parts])
     matrix = scipy.sparse.coo_matrix((values, (rows, np.concatenate(places))), shape=(n_rows, n_codes))
@@ -135,7 +143,7 @@ def read_safetensors_shards(files: Sequence[Path]) -> Parts:
 
 
 def _checked_header(source: Path) -> tuple[dict[str, Any], int]:
-    with readable(source, "a safetensors file", OSError, KeyError, TypeError, UnicodeDecodeError, struct.error):
+    with readable(source, "a safetensors file"):
         return _header(source)
 
 
@@ -144,7 +152,7 @@ def _rows_below(files: Sequence[Path]) -> Parts:
     parts = [read_safetensors(file, codes=None) for file in files]
     for file, part in zip(files, parts, strict=True):
         if part.codes.shape[1:] != parts[0].codes.shape[1:] or (part.factors is None) != (parts[0].factors is None):
-            raise ValueError(
+            raise UnreadableError(
                 f"path {str(file)!r} must have codes and factors as {str(files[0])!r} has, got codes of shape "
                 f"{part.codes.shape} and {parts[0].codes.shape}."
             )
@@ -161,12 +169,12 @@ def _located(source: Path, header: Mapping[str, Any], start: int) -> Any:
     places = _tensor(source, header, start, "locations").astype(np.int64)
     values = _tensor(source, header, start, "activations").astype(np.float32).ravel()
     if places.ndim != 2 or places.shape[1] not in (2, 3) or len(places) != len(values):
-        raise ValueError(
+        raise UnreadableError(
             f"path {str(source)!r} must hold locations of shape (n, 2) or (n, 3) and n activations, got {places.shape} "
             f"and {values.shape}."
         )
     if places.size and places.min() < 0:
-        raise ValueError(f"path {str(source)!r} is damaged: it has the negative location {places.min()}.")
+        raise UnreadableError(f"path {str(source)!r} is damaged: it has the negative location {places.min()}.")
     rows, n_rows = places[:, 0], int(places[:, 0].max(initial=-1)) + 1
     if places.shape[1] == 3:
         tokens = header.get("tokens")
@@ -174,13 +182,13 @@ def _located(source: Path, header: Mapping[str, Any], start: int) -> Any:
         n_rows = int(tokens["shape"][0]) * length if tokens else n_rows * length
         rows = rows * length + places[:, 1]
     shape = (n_rows, int(places[:, -1].max(initial=-1)) + 1)
-    with readable(source, "a safetensors file", ValueError):
+    with readable(source, "a safetensors file"):
         return scipy.sparse.coo_matrix((values, (rows, places[:, -1])), shape=shape)
 
 
 def read_sparse_npz(source: Path) -> Parts:
     """Return the codes of a matrix that ``scipy.sparse.save_npz`` wrote; never a pickle."""
-    with readable(source, "a sparse matrix", OSError, KeyError, ValueError, TypeError, IndexError, EOFError):
+    with readable(source, "a sparse matrix"):
         matrix = scipy.sparse.load_npz(source)
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
@@ -190,16 +198,15 @@ def read_sparse_npz(source: Path) -> Parts:
 def read_torch(source: Path, *, codes: str | None) -> Parts:
     """Return the tensors of a ``.pt`` file of plain tensors; nothing in it is run."""
     require("Reading .pt", "torch", extra="torch")
-    import pickle
 
     import torch
 
-    with readable(source, "a file of plain tensors", OSError, RuntimeError, pickle.UnpicklingError, EOFError, KeyError):
+    with readable(source, "a file of plain tensors"):
         found = torch.load(source, map_location="cpu", weights_only=True)
     if isinstance(found, torch.Tensor):
         return Parts(codes=_plain(found))
     if not isinstance(found, dict):
-        raise ValueError(
+        raise UnreadableError(
             f"path {str(source)!r} must hold a tensor or a dictionary of tensors, got {type(found).__name__}."
         )
     tensors = {str(name): value for name, value in found.items() if isinstance(value, torch.Tensor)}
@@ -226,7 +233,7 @@ def read_zarr(source: Path, *, codes: str | None) -> Parts:
     require("Reading .zarr", "zarr", extra="files")
     import zarr
 
-    with readable(source, "a zarr folder", OSError, KeyError, ValueError, TypeError, RuntimeError):
+    with readable(source, "a zarr folder"):
         found: Any = zarr.open(str(source), mode="r")
         if isinstance(found, zarr.Array):
             return Parts(codes=np.asarray(found[...]))
@@ -234,6 +241,6 @@ def read_zarr(source: Path, *, codes: str | None) -> Parts:
     wanted = codes or "codes"
     if wanted not in names:
         raise missing_key("codes", wanted, names, source, what="the arrays")
-    with readable(source, "a zarr folder", OSError, KeyError, ValueError, TypeError, RuntimeError):
+    with readable(source, "a zarr folder"):
         factors = np.asarray(found["factors"][...]) if "factors" in names else None
         return Parts(codes=np.asarray(found[wanted][...]), factors=factors)
