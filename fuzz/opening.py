@@ -73,6 +73,8 @@ def _page() -> bytes:
         return report.to_html(Path(place) / "a.html").read_bytes()
 
 
+#: What is opened: a run takes a tenth of a second and comes less often.
+KINDS = ("codes", "codes", "report", "report", "page", "both", "both", "decoder", "with decoder", "run", "store")
 #: Shapes and types of pictures beside 24 rows of codes.
 PICTURES = (
     *(((24, 4, 4), "u1"), ((24, 4, 4, 3), "u1"), ((24, 1, 4, 4), "f4"), ((24, 3, 4, 4), "f8"), ((24, 4, 4), "i8")),
@@ -115,9 +117,7 @@ def _damaged(draw: DrawFn, files: dict[str, bytes]) -> dict[str, bytes]:
 
 @st.composite
 def _explore_inputs(draw: DrawFn) -> Input:
-    what = draw(
-        st.sampled_from(["codes", "codes", "report", "page", "both", "decoder", "with decoder", "run", "store"])
-    )
+    what = draw(st.sampled_from(KINDS))
     more: tuple[str, ...] = ()
     if what == "codes":
         files, names = draw(_codes()), ("a.npz",)

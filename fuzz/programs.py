@@ -140,7 +140,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--sample": ("100", "1000", "0", "-1"),
     "--decoder": ("m.py:decoder", "m.py:W", "m.py", "nosuch.py:x"),
     "--json": ("o.json", "-", "dir", "a.npz", "nowhere/o.json"),
-    "--csv": ("o.csv", "dir", "o.json", "nowhere/o.csv"),
+    "--csv": ("o.csv", "dir", "nowhere/o.csv"),
     "--report": ("o.html", "o.pdf", "dir", "nowhere/o.html"),
     "--against": ("r", "s", "first"),
     "--measures": ("cka", "cka,cca", "procrustes", "rsa", "dictionaries", "nosuch", ""),

@@ -110,6 +110,7 @@ def worlds(draw: DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def same_arrays(codes: dict[str, Any], factors: dict[str, Any]) -> Arrays:
+    """Return columns of a table as they are passed in Python."""
     short = [name.removeprefix("factor_") or name for name in factors]
     names = short if len(set(short)) == len(short) else list(factors)
     frame = pd.DataFrame(codes)
@@ -209,6 +210,7 @@ EXOTIC: dict[str, Callable[[int], Any]] = {
 
 
 def parquet_bytes(columns: dict[str, Any], **options: Any) -> bytes:
+    """Return a table as Parquet."""
     out = io.BytesIO()
     pq.write_table(pa.table(columns), out, **options)
     return out.getvalue()
@@ -263,6 +265,7 @@ def drawn_array(draw: DrawFn, *, n_rows: int, is_codes: bool) -> Any:
 
 
 def npy_bytes(array: Any) -> bytes:
+    """Return an array as NumPy writes it."""
     out = io.BytesIO()
     np.save(out, array, allow_pickle=False)
     return out.getvalue()

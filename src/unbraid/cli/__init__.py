@@ -101,9 +101,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(0)
     except MemoryError as error:
         _fail(f"there is not enough memory ({' '.join(str(error).split()) or 'no more is given'}); give fewer rows.")
-    except (ValueError, TypeError, OSError) as error:
+    except OSError as error:
+        _fail(_system_error(error))
+    except (ValueError, TypeError) as error:
         _fail(str(error))
     sys.exit(0)
+
+
+def _system_error(error: OSError) -> str:
+    """Return what the system could not do, as a sentence; an error without a number has one already."""
+    if error.errno is None or error.strerror is None:
+        return str(error)
+    return f"{f'{str(error.filename)!r} cannot be used: ' if error.filename else ''}{error.strerror.rstrip('.')}."
 
 
 def _fail(sentence: str) -> NoReturn:
