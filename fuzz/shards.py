@@ -93,7 +93,8 @@ def _shard_inputs(draw: DrawFn) -> Input:
 def _tensor_shard_inputs(draw: DrawFn) -> Input:
     codes, factors = drawn_pair(draw)
     arrays: Arrays | None = Arrays(codes=codes, factors=factors)
-    if not {codes.dtype, factors.dtype} <= set(NAMED) or not codes.ndim or len(codes) != len(factors):
+    is_plain_pair = {codes.dtype, factors.dtype} <= set(NAMED) and codes.shape[:1] == factors.shape[:1] != ()
+    if not is_plain_pair:
         codes, factors, arrays = np.zeros((24, 2)), np.zeros((24, 1)), None
     files = {
         f"in/{k}.safetensors": safetensors_bytes({"codes": codes[first:last], "factors": factors[first:last]})

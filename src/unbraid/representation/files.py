@@ -171,7 +171,7 @@ def load(
     """
     kept = only if only is None or isinstance(only, str) else list(only)
     read = [*(shard_files(path) or [Path(path)]), *([] if factors is None else [Path(factors)])]
-    needed = sum(file_bytes(file) for file in read)
+    needed = sum(file_bytes(file, codes) for file in read)
     check_memory(f"reading {str(path)!r}", needed, memory, cure="give fewer rows or columns")
     rep = _read(Path(path), factors, codes, code_columns, factor_columns, kinds, kept)
     if blocks is not None:
@@ -193,6 +193,8 @@ def load_codes(path: str | Path, *, code_columns: str | Sequence[str] = CODE_COL
     """
     source = Path(path)
     shards = shard_files(path)
+    needed = sum(file_bytes(file) for file in shards or [source])
+    check_memory(f"reading {str(path)!r}", needed, None, cure="give fewer rows or columns")
     suffix = shards[0].suffix.lower() if shards else _checked_suffix(source)
     if suffix == ".npz" and not _is_sparse(source):
         arrays, found = npz_arrays(source, ("codes", "code_names", "blocks"))

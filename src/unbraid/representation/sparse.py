@@ -10,6 +10,7 @@ import scipy.sparse
 
 from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from unbraid._base.checks import LARGEST_CODE, MIN_ROWS, check_active
+from unbraid._base.memory import check_memory
 from unbraid._base.text import listing
 from unbraid.representation.blocks import check_blocks
 from unbraid.representation.factor import Factor
@@ -17,6 +18,8 @@ from unbraid.representation.representation import CodesLayout, Representation, c
 
 #: Cells of chosen columns that are made dense at most, and of all codes.
 MOST_DENSE_CELLS, MOST_WRITTEN_OUT = 2**28, 2**22
+#: Memory of sparse codes by rows and by columns: of a row, of a code with its name, and of a code that is stored.
+BYTES_OF_ROW, BYTES_OF_CODE, BYTES_STORED = 32, 150, 50
 #: A code that varies by less than this share of its size is constant.
 ROUNDING = 1e-9
 
@@ -212,6 +215,8 @@ def _checked(codes: Any) -> Any:
         )
     if codes.dtype.kind not in "fiub":
         raise ValueError(f"codes must be real numbers, got {codes.dtype}.")
+    needed = BYTES_OF_ROW * n_samples + BYTES_OF_CODE * n_codes + BYTES_STORED * codes.nnz
+    check_memory(f"reading {n_samples} rows of {n_codes} sparse codes", needed, None, cure="give fewer of them")
     dtype = np.float32 if codes.dtype in (np.float16, np.float32, np.bool_) else np.float64
     by_row = scipy.sparse.csr_matrix(codes, dtype=dtype)
     if any(np.shares_memory(by_row.data, part) for part in _arrays(codes)):

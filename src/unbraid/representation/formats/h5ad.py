@@ -11,8 +11,10 @@ import pandas as pd
 import scipy.sparse
 
 from unbraid._base.arrays import AnyArray
+from unbraid._base.memory import check_memory
 from unbraid._base.optional import require
 from unbraid._base.text import listing
+from unbraid.representation.formats.headers import COPIES, array_bytes
 from unbraid.representation.formats.parts import MOST_NAMES, Parts, UnreadableError, missing_key, readable
 
 OBS = "obs:"
@@ -75,6 +77,7 @@ def _array(item: Any, source: Path) -> Any:
             matrix.check_format(full_check=True)
         return matrix
     if kind == "dataframe":
+        _check_size(item)
         return np.stack([np.asarray(item[name][()]) for name in _columns(item)], axis=1)
     raise UnreadableError(
         f"path {str(source)!r} holds codes as {kind or 'a group'!r}; save them as an array or CSR matrix."
@@ -90,6 +93,8 @@ def _columns(frame: Any) -> list[str]:
 
 def _index(frame: Any) -> list[str] | None:
     name = _text(frame.attrs.get("_index", "_index"))
+    if name in frame:
+        _check_size(frame[name])
     return [_text(value) for value in frame[name][()]] if name in frame else None
 
 
@@ -106,6 +111,7 @@ def _factors(frame: Any, columns: Sequence[str], factors: str, source: Path) -> 
 def _column(frame: Any, name: str, source: Path) -> Any:
     """Return one column: numbers, or text with ``None`` where there is no label."""
     item = frame[name]
+    _check_size(item)
     if not hasattr(item, "keys"):
         values = item[()]
         if "categories" in item.attrs:  # files of anndata before 0.7
@@ -123,6 +129,13 @@ def _column(frame: Any, name: str, source: Path) -> Any:
     raise UnreadableError(
         f"factors {name!r} of {str(source)!r} is stored in a way that is not known: {', '.join(item)}."
     )
+
+
+def _check_size(item: Any) -> None:
+    """Raise where a column would not fit into memory: a file states sizes that it need not hold."""
+    parts = list(item.values()) if hasattr(item, "keys") else [item]
+    needed = COPIES * sum(array_bytes(part.shape, part.dtype.itemsize) for part in parts)
+    check_memory(f"reading {item.name!r}", needed, None, cure="give fewer rows")
 
 
 def _named(codes: AnyArray, categories: AnyArray) -> Any:

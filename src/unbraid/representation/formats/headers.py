@@ -2,56 +2,130 @@
 
 from __future__ import annotations
 
+import json
 import math
+import struct
 import zipfile
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from unbraid._base.arrays import UNREADABLE, parsing_headers
+from unbraid._base.arrays import parsing_headers
 
 #: Arrays of an ``.npz`` file that are read.
 NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names", "blocks")
+#: Arrays of a sparse matrix in an ``.npz`` file.
+SPARSE_PARTS = ("data", "indices", "indptr", "row", "col", "offsets")
 #: Copies of a table or array while it becomes a representation: as read, as floats, and as columns of factors.
 COPIES = 3
 #: Copies of a text table beside its own bytes while it is read.
 CSV_COPIES = 6
+#: Bytes of a number of codes at least, as a float.
+FLOAT = 8
 
 
-def file_bytes(source: Path) -> int:
-    """Estimate the memory of reading a file from its header; 0 where there is none, which reading it tells better."""
+def file_bytes(source: Path, codes: str | None = None) -> int:
+    """Estimate the memory of reading a file from its header; 0 where there is none, which reading it tells better.
+
+    Args:
+        source: The file, or the folder of a zarr group.
+        codes: Which of several arrays holds the codes.
+    """
     suffix = source.suffix.lower()
-    if not source.is_file():
+    if not source.is_file() and not (suffix == ".zarr" and source.is_dir()):
         return 0
     if suffix == ".csv":
         return CSV_COPIES * source.stat().st_size
+    stated = STATED.get(suffix)
+    if stated is None:
+        return 0
     try:
-        if suffix == ".parquet":
-            import pyarrow.parquet as parquet
-
-            about = parquet.read_metadata(source)
-            stored = sum(about.row_group(part).total_byte_size for part in range(about.num_row_groups))
-            return COPIES * max(8 * int(about.num_rows * about.num_columns), int(stored))
         with parsing_headers():
-            return COPIES * _array_bytes(source)
-    except (OSError, ValueError, KeyError, RuntimeError, *UNREADABLE):
+            return COPIES * stated(source, codes)
+    except Exception:  # whatever a damaged header leads to: reading the file says it better
         return 0
 
 
-def _array_bytes(source: Path) -> int:
-    """Return the bytes that the headers of NumPy's arrays state, eight at least for each number."""
+def _table_bytes(source: Path, codes: str | None) -> int:
+    import pyarrow.parquet as parquet
+
+    about = parquet.read_metadata(source)
+    stored = sum(about.row_group(part).total_byte_size for part in range(about.num_row_groups))
+    return max(FLOAT * int(about.num_rows * about.num_columns), int(stored))
+
+
+def _arrow_bytes(source: Path, codes: str | None) -> int:
+    return source.stat().st_size
+
+
+def _npy_bytes(source: Path, codes: str | None) -> int:
     with source.open("rb") as file:
-        if source.suffix.lower() == ".npy":
-            return _stated_bytes(file)
-        with zipfile.ZipFile(file) as archive:
-            wanted = [name for name in archive.namelist() if name.removesuffix(".npy") in NPZ_KEYS]
-            return sum(_stated_bytes(archive.open(name)) for name in wanted)
+        return _stated_bytes(file)
+
+
+def _npz_bytes(source: Path, codes: str | None) -> int:
+    """Return the bytes that the headers of NumPy's arrays state, eight at least for each number."""
+    with zipfile.ZipFile(source) as archive:
+        keys = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        wanted = NPZ_KEYS if "codes" in keys else SPARSE_PARTS
+        return sum(_stated_bytes(archive.open(keys[key])) for key in wanted if key in keys)
 
 
 def _stated_bytes(file: IO[bytes]) -> int:
     shape, dtype = npy_header(file)
-    return math.prod(shape) * max(8, dtype.itemsize)
+    return array_bytes(shape, dtype.itemsize)
+
+
+def array_bytes(shape: Iterable[int], itemsize: int = FLOAT) -> int:
+    """Return the bytes of an array of numbers, as floats where these are larger."""
+    return math.prod(int(size) for size in shape) * max(FLOAT, itemsize)
+
+
+def _tensor_bytes(source: Path, codes: str | None) -> int:
+    with source.open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(min(length, source.stat().st_size)))
+    wanted = (codes or "codes", "factors", "locations", "activations")
+    return sum(array_bytes(header[name]["shape"]) for name in wanted if name in header)
+
+
+def _torch_bytes(source: Path, codes: str | None) -> int:
+    return source.stat().st_size
+
+
+def _zarr_bytes(source: Path, codes: str | None) -> int:
+    import zarr
+
+    found: Any = zarr.open(str(source), mode="r")
+    if isinstance(found, zarr.Array):
+        return array_bytes(found.shape, found.dtype.itemsize)
+    arrays = dict(found.arrays())
+    wanted = (codes or "codes", "factors")
+    return sum(array_bytes(arrays[name].shape, arrays[name].dtype.itemsize) for name in wanted if name in arrays)
+
+
+def _h5ad_bytes(source: Path, codes: str | None) -> int:
+    import h5py
+
+    with h5py.File(source, "r") as file:
+        item = file[(codes or "X").replace(":", "/")]
+        parts = list(item.values()) if isinstance(item, h5py.Group) else [item]
+        return sum(array_bytes(part.shape, part.dtype.itemsize) for part in parts)
+
+
+#: Bytes of the arrays that are read of a file, by how its name ends.
+STATED: Mapping[str, Callable[[Path, str | None], int]] = {
+    ".parquet": _table_bytes,
+    ".arrow": _arrow_bytes,
+    ".npy": _npy_bytes,
+    ".npz": _npz_bytes,
+    ".safetensors": _tensor_bytes,
+    ".pt": _torch_bytes,
+    ".zarr": _zarr_bytes,
+    ".h5ad": _h5ad_bytes,
+}
 
 
 def npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:

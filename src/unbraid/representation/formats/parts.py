@@ -13,6 +13,7 @@ import pandas as pd
 
 from unbraid._base.arrays import AnyArray, parsing_headers
 from unbraid._base.checks import did_you_mean
+from unbraid._base.memory import TooMuchMemoryError
 from unbraid._base.text import listing
 
 MOST_NAMES = 20
@@ -73,7 +74,7 @@ def readable(source: Path, kind: str) -> Iterator[None]:
     try:
         with parsing_headers():
             yield
-    except UnreadableError:
+    except (UnreadableError, TooMuchMemoryError):
         raise
     except MemoryError as error:
         raise UnreadableError(f"path {str(source)!r} does not fit into memory; give fewer rows.") from error

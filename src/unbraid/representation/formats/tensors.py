@@ -14,7 +14,9 @@ import numpy as np
 import scipy.sparse
 
 from unbraid._base.arrays import AnyArray
+from unbraid._base.memory import check_memory
 from unbraid._base.optional import require
+from unbraid.representation.formats.headers import COPIES, array_bytes
 from unbraid.representation.formats.parts import Parts, UnreadableError, missing_key, readable
 
 LONGEST_HEADER = 100 * 2**20
@@ -217,9 +219,11 @@ def read_torch(source: Path, *, codes: str | None) -> Parts:
 
 
 def _plain(tensor: Any) -> Any:
-    """Return an array, or a sparse matrix of a sparse tensor."""
+    """Return an array, or a sparse matrix of a sparse tensor; a tensor may be larger than the file it is in."""
     import torch
 
+    if tensor.layout == torch.strided or tensor.ndim != 2:
+        check_memory("reading a tensor", COPIES * array_bytes(tensor.shape), None, cure="save fewer rows")
     if tensor.layout != torch.strided and tensor.ndim == 2:
         found = tensor.to_sparse_coo().coalesce()
         values, places = _plain(found.values()), found.indices().numpy()
