@@ -367,7 +367,9 @@ def _rows_of(source: Path, kind: BlockFormat, parts: Sequence[int], columns: Seq
             with pq.ParquetFile(source) as file:
                 return file.read_row_groups(list(parts), columns=list(columns), use_threads=False)
         batches = _arrow(source).to_batches()
-        return pa.Table.from_batches([batches[part] for part in parts]).select(list(columns))
+        table = pa.Table.from_batches([batches[part] for part in parts]).select(list(columns))
+        table.validate(full=True)  # Arrow trusts its files: places of text outside of them would end the process
+        return table
 
 
 def read_block(table: BlockTable, block: Block) -> tuple[AnyArray, list[Any]]:

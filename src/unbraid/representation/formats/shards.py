@@ -99,6 +99,7 @@ def read_one(source: Path) -> pd.DataFrame:
             table = pa.ipc.open_stream(mapped).read_all()
         except pa.ArrowInvalid:  # the layout with an index at its end
             table = pa.ipc.open_file(mapped).read_all()
+        table.validate(full=True)  # Arrow trusts its files: places of text outside of them would end the process
         frame: pd.DataFrame = table.to_pandas()
     frame.columns = pd.Index([str(name) for name in frame.columns])
     return frame
