@@ -2,8 +2,8 @@
 
     python benchmarks/limits.py          # prints, and writes benchmarks/limits.json
 
-Each kind of evidence is gathered alone, once. An estimate should lie between half and a few times the peak, never far
-below it; peaks are Linux's, which can be set back before each measurement. Checks, which look at the input and estimate
+Files of each format are read, and each kind of evidence is gathered alone, once. An estimate should lie between half
+and a few times the peak, never far below it; peaks are Linux's, which can be set back before each measurement. Checks, which look at the input and estimate
 the memory, should take no more than 2 % of the processor time of scoring.
 """
 
@@ -83,6 +83,54 @@ def memory_lines(sizes):
     return lines
 
 
+def written(folder, n_rows):
+    """The same codes and factors as a file of each format."""
+    import h5py
+    import pandas as pd
+    import pyarrow as pa
+    import scipy.sparse
+    import torch
+    import zarr
+
+    codes, factors = many_factors(n_rows, 40, 5)
+    table = pd.DataFrame(
+        {f"code_{j}": codes[:, j] for j in range(40)} | {f"factor_{k}": factors[:, k] for k in range(5)}
+    )
+    np.savez(folder / "a.npz", codes=codes, factors=factors)
+    table.to_parquet(folder / "a.parquet")
+    table.to_csv(folder / "a.csv", index=False)
+    arrow = pa.Table.from_pandas(table)
+    with pa.ipc.new_file(str(folder / "a.arrow"), arrow.schema) as writer:
+        writer.write_table(arrow)
+    torch.save({"codes": torch.from_numpy(codes), "factors": torch.from_numpy(factors)}, folder / "a.pt")
+    with h5py.File(folder / "a.h5ad", "w") as file:
+        file["X"] = codes
+        file.create_group("obs")
+    group = zarr.open_group(str(folder / "a.zarr"), mode="w")
+    for name, array in (("codes", codes), ("factors", factors)):
+        group.create_array(name, data=array)
+    few = np.where(np.random.default_rng(0).random(codes.shape) < 0.1, codes, 0.0)
+    np.save(folder / "labels.npy", factors)
+    scipy.sparse.save_npz(folder / "sparse.npz", scipy.sparse.csr_matrix(few), compressed=False)
+    return [(folder / f"a.{kind}", None) for kind in ("npz", "parquet", "csv", "arrow", "pt", "h5ad", "zarr")] + [
+        (folder / "sparse.npz", folder / "labels.npy")
+    ]
+
+
+def file_lines(n_rows):
+    """Estimate and peak of reading a file of each format."""
+    lines = []
+    with tempfile.TemporaryDirectory() as few, tempfile.TemporaryDirectory() as many:
+        for small, large in zip(written(Path(few), 200), written(Path(many), n_rows), strict=True):
+            load(*small)  # imports are not what is measured
+            estimate = sum(file_bytes(path) for path in large if path is not None) / 2**20
+            peak = peak_mib(lambda large=large: load(*large))
+            name = large[0].name.removeprefix("a")
+            lines.append({"file": name, "estimate_mib": round(estimate, 1), "peak_mib": round(peak, 1)})
+            print(f"reading {name:<14}estimate {estimate:8.1f} MiB   peak {peak:8.1f} MiB", flush=True)
+    return lines
+
+
 def seconds_of(work, repeats=1):
     """Processor seconds of one call, the fastest of a few."""
     found = []
@@ -121,10 +169,12 @@ def main(arguments=None):
     parser = options(__doc__, __file__)
     parser.add_argument("--sizes", default="20000x10x5,20000x40x5", help="rows, codes and factors of each world")
     parser.add_argument("--rows", type=int, default=10_000, help="rows of the file that is scored")
-    given = parse(parser, __file__, arguments, sizes="300x4x2", rows=200)
+    parser.add_argument("--file-rows", type=int, default=200_000, help="rows of the files that are read")
+    given = parse(parser, __file__, arguments, sizes="300x4x2", rows=200, file_rows=200)
     sizes = [tuple(int(part) for part in one.split("x")) for one in given.sizes.split(",")]
     checks = check_lines(given.rows)
-    keep(given.output, {"machine": machine(), "checks": checks, "memory": memory_lines(sizes)})
+    reading = file_lines(given.file_rows)
+    keep(given.output, {"machine": machine(), "checks": checks, "reading": reading, "memory": memory_lines(sizes)})
 
 
 if __name__ == "__main__":

@@ -100,6 +100,12 @@ class TestRowsInBlocks:
         with pytest.raises(ValueError, match=r"labels\.npy' must hold numbers where rows are read in blocks"):
             scan(tmp_path / "codes.npy", tmp_path / "labels.npy")
 
+    def test_factors_of_three_dimensions_are_refused(self, tmp_path):
+        np.save(tmp_path / "codes.npy", CODES)
+        np.save(tmp_path / "labels.npy", FACTORS[:, :, None].repeat(2, axis=2))
+        with pytest.raises(ValueError, match=r"factors must have shape \(n_samples, n_factors\), got"):
+            scan(tmp_path / "codes.npy", tmp_path / "labels.npy")
+
     @pytest.mark.filterwarnings("error")
     def test_a_folder_that_is_no_zarr_array_is_one_sentence(self, tmp_path):
         pytest.importorskip("zarr")

@@ -212,6 +212,8 @@ def _plan_array(
     (n_rows, n_codes), labels = shapes[0] if len(shapes[0]) == 2 else (0, 0), (*shapes[1], 1)[:2]
     if not n_codes:
         raise ValueError(f"codes must have shape (n_samples, n_codes), got {shapes[0]} in {str(source)!r}.")
+    if len(shapes[1]) > 2:
+        raise ValueError(f"factors must have shape (n_samples, n_factors), got {shapes[1]}.")
     if labels[0] != n_rows:
         raise ValueError(f"codes and factors must have the same number of rows, got {n_rows} and {labels[0]}.")
     table = BlockTable(
