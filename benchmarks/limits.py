@@ -3,8 +3,8 @@
     python benchmarks/limits.py          # prints, and writes benchmarks/limits.json
 
 Files of each format are read, and each kind of evidence is gathered alone, once. An estimate should lie between half
-and a few times the peak, never far below it; peaks are Linux's, which can be set back before each measurement. Checks, which look at the input and estimate
-the memory, should take no more than 2 % of the processor time of scoring.
+and a few times the peak, never far below it; peaks are Linux's, which can be set back before each measurement. Checks,
+which look at the input and estimate the memory, should take no more than 2 % of the processor time of scoring.
 """
 
 import ctypes
