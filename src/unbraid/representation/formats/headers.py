@@ -18,12 +18,14 @@ from unbraid._base.arrays import parsing_headers
 NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names", "blocks")
 #: Arrays of a sparse matrix in an ``.npz`` file.
 SPARSE_PARTS = ("data", "indices", "indptr", "row", "col", "offsets")
-#: Copies of a table or array while it becomes a representation: as read, as floats, and as columns of factors.
-COPIES = 3
+#: Copies of an array while it becomes a representation, as read and as floats; and of a table, which has columns too.
+COPIES, TABLE_COPIES = 2, 3
 #: Copies of a text table beside its own bytes while it is read.
 CSV_COPIES = 6
 #: Bytes of a number of codes at least, as a float.
 FLOAT = 8
+#: Files whose columns are read one by one.
+TABLES = (".parquet", ".arrow")
 
 
 def file_bytes(source: Path, codes: str | None = None) -> int:
@@ -43,7 +45,7 @@ def file_bytes(source: Path, codes: str | None = None) -> int:
         return 0
     try:
         with parsing_headers():
-            return COPIES * stated(source, codes)
+            return (TABLE_COPIES if suffix in TABLES else COPIES) * stated(source, codes)
     except Exception:  # whatever a damaged header leads to: reading the file says it better
         return 0
 
