@@ -217,6 +217,7 @@ def _checked(codes: Any) -> Any:
         raise ValueError(f"codes must be real numbers, got {codes.dtype}.")
     needed = BYTES_OF_ROW * n_samples + BYTES_OF_CODE * n_codes + BYTES_STORED * codes.nnz
     check_memory(f"reading {n_samples} rows of {n_codes} sparse codes", needed, None, cure="give fewer of them")
+    _check_ends(codes)
     dtype = np.float32 if codes.dtype in (np.float16, np.float32, np.bool_) else np.float64
     by_row = scipy.sparse.csr_matrix(codes, dtype=dtype)
     if any(np.shares_memory(by_row.data, part) for part in _arrays(codes)):
@@ -230,6 +231,16 @@ def _checked(codes: Any) -> Any:
 def _arrays(codes: Any) -> list[AnyArray]:
     """The arrays of numbers of a sparse matrix that a conversion may share."""
     return [codes.data] if isinstance(getattr(codes, "data", None), np.ndarray) else []
+
+
+def _check_ends(codes: Any) -> None:
+    """Raise where rows do not end one after the other: SciPy, which trusts that they do, would write elsewhere."""
+    ends = getattr(codes, "indptr", None)
+    if ends is not None and (ends[0] != 0 or (np.diff(ends) < 0).any() or ends[-1] > len(codes.indices)):
+        raise ValueError(
+            f"codes must have stored values one after the other, got ends from {ends.min()} to {ends.max()} of "
+            f"{len(codes.indices)} values; the matrix is damaged."
+        )
 
 
 def _check_places(by_row: Any) -> None:

@@ -334,8 +334,8 @@ def read_study(text: str, source: str) -> tuple[Study, list[str]]:
         study = msgspec.convert(plain, Study, strict=False)
     except msgspec.ValidationError as error:
         raise ValueError(_explained(str(error), at)) from error
-    _check_finite(msgspec.to_builtins(study), source)
     check_study(study, at)
+    _check_finite(msgspec.to_builtins(study), source)
     return study, renamed
 
 
