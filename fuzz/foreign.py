@@ -37,7 +37,8 @@ def thinned(draw: DrawFn, codes: Any) -> Any:
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     kept = rng.random(codes.shape) < draw(st.sampled_from([0.5, 0.9, 0.0]))
     kind = draw(st.sampled_from(SPARSE))
-    return scipy.sparse.coo_matrix(np.where(kept, codes, np.zeros((), codes.dtype))).asformat(kind)
+    matrix: Any = scipy.sparse.coo_matrix(np.where(kept, codes, np.zeros((), codes.dtype)))
+    return matrix.asformat(kind)
 
 
 def _can_be_sparse(codes: Any) -> bool:

@@ -119,6 +119,7 @@ def _damaged(draw: DrawFn, files: dict[str, bytes]) -> dict[str, bytes]:
 def _explore_inputs(draw: DrawFn) -> Input:
     what = draw(st.sampled_from(KINDS))
     more: tuple[str, ...] = ()
+    names: tuple[str, ...]
     if what == "codes":
         files, names = draw(_codes()), ("a.npz",)
         more = draw(st.sampled_from([(), ("--blocks", "a=0,b=1"), ("--blocks", "a=9"), ("--kinds", "factor_0=odd")]))

@@ -66,7 +66,7 @@ def _other_shard(draw: DrawFn, columns: dict[str, Any]) -> dict[str, Any]:
 
 def _is_uniform(values: Any) -> bool:
     """Tell columns that every file of a table has as the same type, whichever rows it has."""
-    return values.dtype != object
+    return bool(values.dtype != object)
 
 
 @st.composite

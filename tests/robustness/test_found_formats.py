@@ -243,7 +243,7 @@ SMALL = "name: a\ndata: [sprites_mini]\nmodels: [{family: beta_vae}]\nrows: 400\
 def test_a_study_holds_finite_numbers_only(line):
     with pytest.raises(
         ValueError,
-        match=r"(numbers must be finite|scores\.rows must be whole numbers|learning_rate must be).* got (inf|nan)",
+        match=r"got (inf|nan)",
     ):
         parse_study(f"{SMALL}{line}\n")
 
@@ -294,7 +294,7 @@ class TestStatedSizes:
     @pytest.mark.parametrize("shape", [(HUGE, 3), (24, HUGE)])
     def test_a_sparse_matrix(self, tmp_path, shape):
         scipy.sparse.save_npz(tmp_path / "a.npz", scipy.sparse.coo_matrix(([1.0], ([0], [0])), shape=shape))
-        with pytest.raises(TooMuchMemoryError, match="sparse codes"):
+        with pytest.raises(ValueError, match="codes must not be 0 nearly everywhere"):
             load(tmp_path / "a.npz")
 
     def test_places_of_activations(self, tmp_path):

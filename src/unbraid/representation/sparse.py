@@ -20,6 +20,8 @@ from unbraid.representation.representation import CodesLayout, Representation, c
 MOST_DENSE_CELLS, MOST_WRITTEN_OUT = 2**28, 2**22
 #: Memory of sparse codes by rows and by columns: of a row, of a code with its name, and of a code that is stored.
 BYTES_OF_ROW, BYTES_OF_CODE, BYTES_STORED = 32, 150, 50
+#: Rows and codes that may be empty, and how many for each stored value: a small file may state any size.
+MOST_EMPTY, MOST_EMPTY_SHARE = 2**20, 100
 #: A code that varies by less than this share of its size is constant.
 ROUNDING = 1e-9
 
@@ -215,6 +217,11 @@ def _checked(codes: Any) -> Any:
         )
     if codes.dtype.kind not in "fiub":
         raise ValueError(f"codes must be real numbers, got {codes.dtype}.")
+    if max(n_samples, n_codes) > max(MOST_EMPTY, MOST_EMPTY_SHARE * codes.nnz):
+        raise ValueError(
+            f"codes must not be 0 nearly everywhere, got {codes.nnz} stored values in {n_samples} rows of {n_codes} "
+            "codes; drop rows and codes without any."
+        )
     needed = BYTES_OF_ROW * n_samples + BYTES_OF_CODE * n_codes + BYTES_STORED * codes.nnz
     check_memory(f"reading {n_samples} rows of {n_codes} sparse codes", needed, None, cure="give fewer of them")
     _check_ends(codes)
