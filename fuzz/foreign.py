@@ -146,7 +146,7 @@ def _torch_inputs(draw: DrawFn) -> Input:
     arrays: Arrays | None = Arrays(codes=codes, factors=factors)
     try:
         tensors = {name: torch.from_numpy(np.ascontiguousarray(one)) for name, one in (("c", codes), ("f", factors))}
-    except TypeError:  # types that torch does not have
+    except (TypeError, ValueError):  # types and orders of bytes that torch does not have
         tensors, arrays = {"c": torch.zeros(24, 2), "f": torch.zeros(24, 1)}, None
     content: Any = {"codes": tensors["c"], "factors": tensors["f"]}
     if draw(st.integers(0, 4)) == 4 and tensors["c"].dtype.is_floating_point:

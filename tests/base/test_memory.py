@@ -29,6 +29,11 @@ def test_a_size_that_is_proposed_can_be_given_and_is_enough():
     assert str(error.value).startswith("work would take about 224.0 TiB of memory, more than the 0 MiB it may take; do")
 
 
+def test_a_size_that_no_float_holds_is_refused_like_others():
+    with pytest.raises(TooMuchMemoryError, match="raise the limit with --memory"):
+        check_memory("reading", 10**400, None)
+
+
 def test_work_that_fits_is_let_through():
     check_memory("work", 2**20, "1M")
     check_memory("work", 1, None)

@@ -11,6 +11,8 @@ UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 MEMINFO, GROUPS, MOUNTED = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 #: A limit that is proposed has this much room above the estimate, which may be somewhat low.
 ROOM = 1.2
+#: Estimates are cut here: a damaged file may state sizes that no float holds.
+LARGEST = 2**80
 
 
 class TooMuchMemoryError(ValueError):
@@ -73,6 +75,7 @@ def check_memory(work: str, needed: float, memory: str | int | None, *, cure: st
     limit = memory_limit(memory)
     if needed <= limit:
         return
+    needed = min(needed, LARGEST)
     enough = f"{max(1, round(ROOM * needed / 2**20))}M" if needed < 2**31 else f"{round(ROOM * needed / 2**30)}G"
     raise TooMuchMemoryError(
         f"{work} would take about {size_text(needed)} of memory, more than the {size_text(limit)} it may take; "
