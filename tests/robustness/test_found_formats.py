@@ -148,6 +148,13 @@ class TestDamage:
         with pytest.raises(ValueError, match=r"a\.pt' is damaged or not a file of plain tensors: .*\.$"):
             load(tmp_path / "a.pt")
 
+    def test_tensors_that_numpy_does_not_have(self, tmp_path):
+        torch = pytest.importorskip("torch")
+        packed = torch.quantize_per_tensor(torch.from_numpy(CODES).float(), 0.1, 0, torch.qint8)
+        torch.save({"codes": packed}, tmp_path / "a.pt")
+        with pytest.raises(ValueError, match=r"a\.pt' is damaged or not a file of plain tensors: .*\.$"):
+            load(tmp_path / "a.pt")
+
     def test_text_of_arrow_that_lies_outside_of_the_file(self):
         """Arrow ended the process."""
         with pytest.raises(ValueError, match=r"text_outside\.arrow' is damaged or not an Arrow file: .*\.$"):
@@ -212,6 +219,13 @@ class TestDamage:
         assert (code, out) == (2, "")
         assert err.startswith("unbraid: ")
         assert err.endswith(".\n")
+
+
+def test_weights_of_a_module_are_codes(tmp_path):
+    torch = pytest.importorskip("torch")
+    weights = torch.nn.Parameter(torch.from_numpy(CODES))
+    torch.save({"codes": weights, "factors": torch.from_numpy(FACTORS)}, tmp_path / "a.pt")
+    assert np.array_equal(load(tmp_path / "a.pt").codes, CODES)
 
 
 @pytest.mark.filterwarnings("error")

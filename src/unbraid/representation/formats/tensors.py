@@ -200,22 +200,22 @@ def read_sparse_npz(source: Path) -> Parts:
 def read_torch(source: Path, *, codes: str | None) -> Parts:
     """Return the tensors of a ``.pt`` file of plain tensors; nothing in it is run."""
     require("Reading .pt", "torch", extra="torch")
-
     import torch
 
     with readable(source, "a file of plain tensors"):
         found = torch.load(source, map_location="cpu", weights_only=True)
-    if isinstance(found, torch.Tensor):
-        return Parts(codes=_plain(found))
-    if not isinstance(found, dict):
-        raise UnreadableError(
-            f"path {str(source)!r} must hold a tensor or a dictionary of tensors, got {type(found).__name__}."
-        )
-    tensors = {str(name): value for name, value in found.items() if isinstance(value, torch.Tensor)}
-    wanted = codes or "codes"
-    if wanted not in tensors:
-        raise missing_key("codes", wanted, list(tensors), source, what="the tensors")
-    return Parts(codes=_plain(tensors[wanted]), factors=_plain(tensors["factors"]) if "factors" in tensors else None)
+        if isinstance(found, torch.Tensor):
+            return Parts(codes=_plain(found))
+        if not isinstance(found, dict):
+            raise UnreadableError(
+                f"path {str(source)!r} must hold a tensor or a dictionary of tensors, got {type(found).__name__}."
+            )
+        tensors = {str(name): value for name, value in found.items() if isinstance(value, torch.Tensor)}
+        wanted = codes or "codes"
+        if wanted not in tensors:
+            raise missing_key("codes", wanted, list(tensors), source, what="the tensors")
+        factors = _plain(tensors["factors"]) if "factors" in tensors else None
+        return Parts(codes=_plain(tensors[wanted]), factors=factors)
 
 
 def _plain(tensor: Any) -> Any:
@@ -225,10 +225,10 @@ def _plain(tensor: Any) -> Any:
     if tensor.layout == torch.strided or tensor.ndim != 2:
         check_memory("reading a tensor", COPIES * array_bytes(tensor.shape), None, cure="save fewer rows")
     if tensor.layout != torch.strided and tensor.ndim == 2:
-        found = tensor.to_sparse_coo().coalesce()
+        found = tensor.detach().to_sparse_coo().coalesce()
         values, places = _plain(found.values()), found.indices().numpy()
         return scipy.sparse.coo_matrix((values, places), shape=tuple(found.shape)).tocsr()
-    whole = tensor.to_dense() if tensor.layout != torch.strided else tensor
+    whole = (tensor.to_dense() if tensor.layout != torch.strided else tensor).detach()
     return np.asarray((whole.float() if whole.dtype == torch.bfloat16 else whole).numpy())
 
 
