@@ -150,7 +150,7 @@ class TestDamage:
 
     def test_tensors_that_numpy_does_not_have(self, tmp_path):
         torch = pytest.importorskip("torch")
-        packed = torch.quantize_per_tensor(torch.from_numpy(CODES).float(), 0.1, 0, torch.qint8)
+        packed = torch.from_numpy(CODES).to(torch.float8_e4m3fn)
         torch.save({"codes": packed}, tmp_path / "a.pt")
         with pytest.raises(ValueError, match=r"a\.pt' is damaged or not a file of plain tensors: .*\.$"):
             load(tmp_path / "a.pt")
@@ -204,6 +204,22 @@ class TestDamage:
         (tmp_path / "a.json").write_text(json.dumps(report | {"scores": scores}))
         with pytest.raises(ValueError, match=r"a\.json is a damaged report: its scores must be an object"):
             read_reports(tmp_path / "a.json")
+
+    def test_a_report_with_more_levels_than_factors(self, tmp_path):
+        report = json.loads(evaluate(CODES, FACTORS, **QUICK).to_json())
+        report["meta"]["factor_levels"] *= 2
+        (tmp_path / "a.json").write_text(json.dumps(report))
+        with pytest.raises(ValueError, match=r"a\.json is a damaged report: its names, kinds and levels"):
+            read_reports(tmp_path / "a.json")
+
+    @pytest.mark.parametrize("output", ["z[0]", "z.sum(1)"])
+    def test_a_decoder_of_one_dimension_says_how_to_wrap_it(self, tmp_path, capsys, output):
+        pytest.importorskip("torch")
+        (tmp_path / "model.py").write_text(f"def decoder(z):\n    return {output}\n")
+        command = ("manifold", f"{tmp_path / 'model.py'}:decoder", "--latent-dim", 3, "--samples", 4)
+        code, out, err = run_cli(capsys, *command)
+        assert (code, out) == (2, "")
+        assert "decoder must return numbers for each row, got one dimension" in err
 
     @pytest.mark.parametrize("precision", ["half", "bfloat16"])
     def test_a_decoder_in_half_precision_says_how_to_wrap_it(self, tmp_path, capsys, precision):

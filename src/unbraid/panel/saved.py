@@ -151,6 +151,7 @@ def _report(data: Any, where: str) -> Report:
             if "null" in score:  # its name in files of earlier versions
                 score["chance"] = score.pop("null")
         saved = msgspec.convert(data, _SavedReport)
+        _check_factors(saved.meta)
         scores = {name: _score(name, score, saved.meta) for name, score in saved.scores.items()}
         evidence = tuple(map(_evidence, saved.evidence))
         stills = tuple(msgspec.convert(one, Still, dec_hook=_array) for one in saved.stills)
@@ -167,6 +168,13 @@ def _report(data: Any, where: str) -> Report:
         stills=stills,
         setup=saved.meta,
     )
+
+
+def _check_factors(setup: Setup) -> None:
+    """Raise unless there are a name, a kind and a number of levels for each factor."""
+    counts = {len(setup.factor_names), len(setup.factor_kinds), len(setup.factor_levels)}
+    if len(counts) > 1:
+        raise ValueError("its names, kinds and levels of factors are not equally many")
 
 
 def _rename_old_keys(data: dict[str, Any]) -> None:

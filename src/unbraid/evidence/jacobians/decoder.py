@@ -282,6 +282,11 @@ def _decode(call: Any, rows: Tensor) -> Tensor:
             f"decoder must accept batches: latents of shape {shape} gave an output of shape {tuple(output.shape)}, "
             f"which does not start with {len(rows)}; wrap it, for example as torch.vmap(decoder)."
         )
+    if output.ndim == 1:
+        raise ValueError(
+            f"decoder must return numbers for each row, got one dimension, {tuple(output.shape)}, for latents of shape "
+            f"{shape}; wrap it, for example as lambda z: decoder(z)[:, None]."
+        )
     if not output.numel():
         raise ValueError(f"decoder must return numbers, got an empty output of shape {tuple(output.shape)}.")
     if not output.is_floating_point():
