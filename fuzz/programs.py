@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from functools import cache
 
 import numpy as np
@@ -14,6 +15,8 @@ from fuzz.documents import reports
 from fuzz.mutate import mutated
 
 HEAD = "import numpy, torch\nW = torch.linspace(-1, 1, 15).reshape(3, 5)\n"
+#: Numbers that a decoder, which may take what it likes, would take as much memory for.
+LARGE = re.compile(rb"\d{6,}")
 #: What a decoder of latents ``z`` may return.
 RETURNS = (
     *("z @ W", "z @ W", "torch.tanh(z @ W)", "z", "z * 0", "z * float('nan')", "z / 0", "torch.zeros(0)", "z[:, :0]"),
@@ -60,7 +63,7 @@ OFFERS = (
 def _decoder_inputs(draw: DrawFn) -> Input:
     source = (HEAD + draw(st.sampled_from(OFFERS)).format(body=draw(st.sampled_from(RETURNS)))).encode()
     if draw(st.integers(0, 2)) == 0:
-        source = draw(mutated(source))
+        source = LARGE.sub(b"7", draw(mutated(source)))
     command = ["manifold", "model.py:decoder", "--samples", draw(st.sampled_from(["2", "6", "6", "1", "0"]))]
     width = draw(st.sampled_from([("--latent-dim", "3")] * 5 + [("--latent-dim", "2"), ("--latent-dim", "0"), ()]))
     files = {"model.py": source}
