@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import strategies as st
@@ -177,6 +179,8 @@ FLAGS = (
     "-h",
     "--yes=x",
 )
+#: Options that name a file to write.
+OUTPUTS = ("--json", "--csv", "--report", "--out")
 #: Commands, what they are given first, and their options; none of them trains or fetches for long.
 COMMANDS: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {
     ("score",): (
@@ -240,8 +244,14 @@ def _command_inputs(draw: DrawFn) -> Input:
         words += ["--store", "dir"]
     if name == ("score",):
         words += ["--no-intervals", "--no-nulls"] + ([] if "--metrics" in " ".join(words) else ["--metrics", "mig"])
-    outputs = ("o.json", "o.csv", "o.html", "report.html")
-    return Input(files=_files(), command=tuple(words), outputs=outputs, prints="score" not in words)
+    return Input(files=_files(), command=tuple(words), outputs=_outputs(words), prints="score" not in words)
+
+
+def _outputs(words: Sequence[str]) -> tuple[str, ...]:
+    """Return what a command line names as its outputs, whatever it is, and the names by default."""
+    split = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    named = [value for option, value in pairwise(split) if option in OUTPUTS]
+    return ("o.json", "o.csv", "o.html", "report.html", *named)
 
 
 FORMATS = (
