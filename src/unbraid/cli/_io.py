@@ -8,6 +8,7 @@ from pathlib import Path
 
 from unbraid._base.text import printable
 from unbraid.representation.representation import Representation
+from unbraid.results.report import CODES_BESIDE
 
 
 def say(sentence: str) -> None:
@@ -91,7 +92,10 @@ def check_outputs(
 ) -> None:
     """Raise unless every result has a file of its own to go to."""
     taken = [os.path.realpath(path) for path in inputs]
-    for argument, path in (("report", report), ("csv", csv), ("markdown", markdown), ("json", json_file(json))):
+    outputs = (("report", report), ("csv", csv), ("markdown", markdown), ("json", json_file(json)))
+    if report is not None:
+        outputs = (*outputs, ("report", report.with_suffix(CODES_BESIDE)))
+    for argument, path in outputs:
         if path is not None:
             if os.path.realpath(path) in taken:
                 raise ValueError(f"{argument} {str(path)!r} would overwrite the input or another output; give another.")
