@@ -173,9 +173,18 @@ def one_vs_rest(codes: FloatArray, labels: IntArray, n_levels: int, *, penalty: 
     Returns:
         Coefficients with the intercept last, ``(n_levels, n_codes + 1)``.
     """
+    if n_levels == 2:  # each is the mirror image of the other, so that one fit does for both
+        second = _one_vs_rest(codes, np.where(labels == 1, 0, -1), 1, penalty)
+        return np.vstack([-second, second])
+    return _one_vs_rest(codes, labels, n_levels, penalty)
+
+
+def _one_vs_rest(codes: FloatArray, labels: IntArray, n_levels: int, penalty: float) -> FloatArray:
+    """Fit a regression for each level; rows of no level have the label -1."""
     design = np.hstack([codes, np.ones((len(codes), 1))])
     coefficients = np.zeros((n_levels, design.shape[1]))
-    share = np.clip(np.bincount(labels, minlength=n_levels) / len(labels), 1e-6, 1 - 1e-6)
+    members = np.bincount(labels[labels >= 0], minlength=n_levels)
+    share = np.clip(members / len(labels), 1e-6, 1 - 1e-6)
     coefficients[:, -1] = np.log(share / (1 - share))
     if codes.shape[1] > MAX_NEWTON_CODES:
         return _quasi_newton(design, labels, coefficients, penalty)
@@ -221,9 +230,9 @@ def _quasi_newton(design: FloatArray, labels: IntArray, start: FloatArray, penal
         coefficients = flat.reshape(start.shape)
         loss, gradient = 0.5 * float((coefficients**2 * ridge).sum()), coefficients * ridge
         for rows in _chunks(len(design), len(start)):
-            part, p = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
+            part, p, own = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
             loss += float(part.sum())
-            p[np.arange(len(p)), labels[rows]] -= 1
+            p[own] -= 1
             gradient += p.T @ design[rows]
         return loss, gradient.ravel()
 
@@ -244,13 +253,20 @@ def _ridge(width: int, penalty: float) -> FloatArray:
     return ridge
 
 
-def _loss_and_probability(odds: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Log loss of each level over some rows, and the probability of each level in each row."""
+def _loss_and_probability(
+    odds: FloatArray, labels: IntArray
+) -> tuple[FloatArray, FloatArray, tuple[IntArray, IntArray]]:
+    """Log loss of each level over some rows, the probability of each level in each row, and the places of the labels.
+
+    Rows of no level have the label -1.
+    """
     tail = np.exp(-np.abs(odds))
+    rows = np.flatnonzero(labels >= 0)
+    own = rows, labels[rows]
     loss = (np.maximum(odds, 0.0) + np.log(1 + tail)).sum(axis=0)
-    loss -= np.bincount(labels, weights=odds[np.arange(len(odds)), labels], minlength=odds.shape[1])
+    loss -= np.bincount(own[1], weights=odds[own], minlength=odds.shape[1])
     p: FloatArray = np.where(odds >= 0, 1.0, tail) / (1 + tail)
-    return loss, p
+    return loss, p, own
 
 
 def _products(design: FloatArray) -> FloatArray:
@@ -272,10 +288,10 @@ def _evaluate(
     gradient = coefficients * ridge
     packed = np.zeros((n_levels, len(products)))
     for rows in _chunks(len(design), n_levels):
-        part, p = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
+        part, p, own = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
         loss += part
         packed += (p * (1 - p)).T @ products[:, rows].T
-        p[np.arange(len(p)), labels[rows]] -= 1
+        p[own] -= 1
         gradient += p.T @ design[rows]
     upper = np.triu_indices(width)
     hessian = np.zeros((n_levels, width, width))
@@ -425,11 +441,12 @@ def one_vs_rest_errors(
     """Standard errors of the coefficients of :func:`one_vs_rest` but for the intercepts, ``(n_levels, n_codes)``."""
     design = np.hstack([codes, np.ones((len(codes), 1))])
     ridge, errors = np.diag(_ridge(design.shape[1], penalty)), []
-    for level, own in enumerate(coefficients):
+    is_mirrored = len(coefficients) == 2
+    for level, own in enumerate(coefficients[:1] if is_mirrored else coefficients):
         p = scipy.special.expit(design @ own)
         inverse = np.linalg.inv((design * (p * (1 - p))[:, None]).T @ design + ridge)
         errors.append(np.sqrt(((design @ inverse) ** 2).T @ (p - (labels == level)) ** 2)[:-1])
-    return np.stack(errors)
+    return np.stack(errors * 2 if is_mirrored else errors)
 
 
 def fit_linear(codes: FloatArray, factor: Factor, rows: IntArray) -> FloatArray:
