@@ -92,15 +92,18 @@ def check_outputs(
 ) -> None:
     """Raise unless every result has a file of its own to go to."""
     taken = [os.path.realpath(path) for path in inputs]
-    outputs = (("report", report), ("csv", csv), ("markdown", markdown), ("json", json_file(json)))
-    if report is not None:
-        outputs = (*outputs, ("report", report.with_suffix(CODES_BESIDE)))
-    for argument, path in outputs:
+    for argument, path in (("report", report), ("csv", csv), ("markdown", markdown), ("json", json_file(json))):
         if path is not None:
             if os.path.realpath(path) in taken:
                 raise ValueError(f"{argument} {str(path)!r} would overwrite the input or another output; give another.")
             check_writable(argument, path)
             taken.append(os.path.realpath(path))
+    beside = None if report is None else report.with_suffix(CODES_BESIDE)
+    if beside is not None and os.path.realpath(beside) in taken:
+        raise ValueError(
+            f"report {str(report)!r} may come with a table of codes in {str(beside)!r}, which is the input or another "
+            "output; give another name."
+        )
 
 
 def json_file(json: str | None) -> Path | None:
