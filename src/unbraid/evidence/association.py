@@ -195,7 +195,7 @@ def _explained(codes: FloatArray, factors: Sequence[Factor], correlation: Correl
         alike.setdefault(b"" if factor.is_complete else factor.labelled.tobytes(), []).append(k)
     shares = np.zeros((codes.shape[1], len(factors)))
     for key, group in alike.items():
-        on = np.flatnonzero(factors[group[0]].labelled) if key else slice(None)
+        on: IntArray | slice = np.flatnonzero(factors[group[0]].labelled) if key else slice(None)
         centred, total, varies = _centred(codes[on], correlation)
         lines = [k for k in group if factors[k].kind not in (FactorKind.CATEGORICAL, FactorKind.CIRCULAR)]
         kept = np.zeros((codes.shape[1], len(group)))

@@ -262,7 +262,7 @@ def linear_fit(rep: Representation, options: NoOptions, rng: np.random.Generator
         rows, fold = folds(own[0], N_FOLDS, rng=children[group[0]])
         if len(group) > 1:
             fold = children[group[0]].permutation(len(rows)) % N_FOLDS
-        on = slice(None) if len(rows) == len(design) else rows
+        on: IntArray | slice = slice(None) if len(rows) == len(design) else rows
         targets = [factor.targets(on) for factor in own]
         columns = np.cumsum([0, *(target.shape[1] for target in targets)])
         key = b"" if len(rows) == len(design) else rows.tobytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,9 @@ def directional_regression(x: NDArray[np.float64], slices: NDArray[np.intp]) -> 
     return _kernel(x, slices, x.T @ x)
 
 
-def _kernel(x: NDArray[np.floating], slices: NDArray[np.intp], products: NDArray[np.floating]) -> NDArray[np.float64]:
+def _kernel(
+    x: NDArray[np.floating[Any]], slices: NDArray[np.intp], products: NDArray[np.floating[Any]]
+) -> NDArray[np.float64]:
     """Matrix of directional regression; products of the last slice are those of all rows less those of the others."""
     size = x.shape[1]
     spread, means = np.zeros((size, size)), np.zeros((size, size))
