@@ -407,7 +407,9 @@ def _counted(steps: IntArray, low: float, numbers: FloatArray) -> _Levels:
     counts = np.bincount(steps)
     present = np.flatnonzero(counts)
     labels = steps if len(present) == len(counts) else (np.cumsum(counts > 0) - 1)[steps]
-    return _Levels(distinct=low + present, n_labelled=len(numbers), numbers=numbers, found=labels)
+    return _Levels(
+        distinct=np.asarray(low + present, dtype=np.float64), n_labelled=len(numbers), numbers=numbers, found=labels
+    )
 
 
 def _level_names(distinct: Iterable[float]) -> tuple[str, ...]:
