@@ -27,7 +27,7 @@ from unbraid.report.loss_curves import draw_losses, loss_tables
 from unbraid.report.sections import dependence_view, loss_grid, make_curves, weight_grid
 from unbraid.report.shell import carried, fill
 from unbraid.report.stills import draw_stills, draw_strips
-from unbraid.results.report import Report
+from unbraid.results.report import MOST_SHOWN, Report
 from unbraid.results.score import Score
 from unbraid.results.strips import FactorStrips
 
@@ -288,7 +288,7 @@ def render_page(report: Report, *, strips: FactorStrips | None = None, table: st
 def page_context(report: Report, strips: FactorStrips | None = None, table: str = "") -> dict[str, Any]:
     """Return everything the template shows, as plain data."""
     return {
-        "code_index": code_index(report),
+        "code_index": code_index(report) if report.setup.n_codes > MOST_SHOWN else None,
         "table": table,
         "stills": draw_stills(report),
         "strips": None if strips is None else draw_strips(strips),
