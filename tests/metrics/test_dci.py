@@ -270,3 +270,17 @@ def test_trees_are_grown_on_as_many_rows_as_asked_for():
     assert any("grown on 100 of the rows" in str(note) for note in capped.notes)
     whole = dci_forest(codes, factors, rows_a_tree=0, **options).completeness
     assert not any("of the rows" in str(note) for note in whole.notes)
+
+
+@pytest.mark.parametrize("n_codes", [64, 65, 128])
+def test_noise_beside_the_codes_of_two_values_counts_for_nothing(n_codes):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 2, (2000, 3))
+    codes = rng.normal(size=(2000, n_codes))
+    codes[:, :3] += 2 * factors
+    scores = dci_linear(codes, factors)
+    assert scores.disentanglement.value > 0.97
+    assert scores.completeness.value > 0.97
+    assert scores.informativeness.value == pytest.approx(0.84, abs=0.03)
+    shuffled = dci_linear(codes, rng.permutation(factors))
+    assert shuffled.disentanglement.value == 0

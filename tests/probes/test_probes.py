@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from unbraid.probes import linear as logistic
 from unbraid.probes.importance import ProbeTask
-from unbraid.probes.linear import auc_by_level, lasso_weights, least_squares, one_vs_rest, whitening_axes
+from unbraid.probes.linear import auc_by_level, exact_lasso, lasso_weights, least_squares, one_vs_rest, whitening_axes
 from unbraid.probes.splits import holdout, standardise, standardise_by
 from unbraid.probes.trees import ForestOptions, fit_forest
 from unbraid.representation.factor import make_factor
@@ -177,3 +177,22 @@ class TestWhitening:
         white = codes @ axes
         np.testing.assert_allclose(white.T @ white / len(white), np.eye(axes.shape[1]), atol=1e-9)
         assert (np.diff(np.linalg.norm(axes, axis=0)) >= 0).all()  # the largest variance has the shortest axis
+
+
+class TestExactLasso:
+    @pytest.mark.parametrize("strength", [0.5, 0.05, 0.001])
+    def test_agrees_with_scikit_learn(self, strength):
+        rng = np.random.default_rng(0)
+        x = standardise(rng.normal(size=(400, 12)) @ rng.normal(size=(12, 12)))[0]
+        y = standardise(x[:, :2] @ [[1.0], [-2.0]] + rng.normal(size=(400, 1)))[0]
+        ours = exact_lasso(x.T @ x / 400, x.T @ y / 400, strength=strength)
+        theirs = Lasso(alpha=strength, tol=1e-12, max_iter=100_000).fit(x, y[:, 0]).coef_
+        np.testing.assert_allclose(ours[:, 0], theirs, atol=1e-7)
+
+    def test_equal_and_constant_codes_are_no_trouble(self):
+        rng = np.random.default_rng(0)
+        one = standardise(rng.normal(size=(400, 1)))[0]
+        x = np.hstack([one, one, np.zeros_like(one)])
+        weights = exact_lasso(x.T @ x / 400, x.T @ one / 400, strength=0.1)[:, 0]
+        assert weights.sum() == pytest.approx(0.9, abs=1e-4)
+        assert weights[2] == 0.0

@@ -189,3 +189,22 @@ def test_take_keeps_the_levels_that_are_left_out():
 def test_refuses_what_no_metric_could_use(values, kind, sentence):
     with pytest.raises(ValueError, match=sentence):
         make_factor(values, name="f", kind=kind)
+
+
+@pytest.mark.parametrize("kind", [None, "categorical"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.tile([3, 90, -5, 7], 25),
+        np.tile(np.array([3, 200, 5, 7], dtype=np.uint8), 25),
+        np.tile([0.5, 2.0, -1.0, 7.25], 25),
+        np.tile([2.0, -0.0, 1.0, 0.0], 25),
+        np.tile([1e9, 1e9 + 1, 1e9 + 5], 25),
+        np.tile([0.0, 1e14, 5.0], 25),
+    ],
+)
+def test_arrays_are_read_as_the_same_numbers_in_a_series_are(values, kind):
+    fast, slow = make_factor(values, name="x", kind=kind), make_factor(pd.Series(values), name="x", kind=kind)
+    assert (fast.kind, fast.levels, fast.inferred) == (slow.kind, slow.levels, slow.inferred)
+    np.testing.assert_array_equal(fast.numbers, slow.numbers)
+    np.testing.assert_array_equal(fast.labels, pd.factorize(values, sort=True)[0])

@@ -16,6 +16,8 @@ MIN_ROWS = 4
 LARGEST_CODE, LEAST_SPREAD = 1e30, 1e-9
 #: Differences of up to this share of the values are the rounding error of sums.
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
+#: Numbers in a row from which a reduction over rows is fast; narrower matrices are read several rows at a time.
+LONG_ROW = 512
 #: Similarity of two file names without suffixes from which one is suggested for the other.
 SAME_FILE = 0.7
 
@@ -103,9 +105,29 @@ def check_shape(n_samples: int, n_codes: int) -> None:
         )
 
 
-def check_values(codes: FloatArray, names: Sequence[str]) -> None:
-    """Raise unless all codes are finite and of a size that can be computed with."""
-    low, high = codes.min(axis=0), codes.max(axis=0)
+def column_ranges(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Least and largest value of each column; NaN where a column has one.
+
+    Example:
+        >>> low, high = column_ranges(np.array([[1.0, 5.0], [3.0, 4.0]]))
+        >>> low.tolist(), high.tolist()
+        ([1.0, 4.0], [3.0, 5.0])
+    """
+    n_rows, width = matrix.shape
+    together = LONG_ROW // max(width, 1)
+    if together < 2 or n_rows < 2 * together or not matrix.flags.c_contiguous:
+        return matrix.min(axis=0), matrix.max(axis=0)
+    whole = n_rows - n_rows % together
+    long = matrix[:whole].reshape(-1, together * width)
+    rest = matrix[n_rows - together :]  # some rows twice, which changes no range
+    low = np.minimum(long.min(axis=0).reshape(together, width).min(axis=0), rest.min(axis=0))
+    high = np.maximum(long.max(axis=0).reshape(together, width).max(axis=0), rest.max(axis=0))
+    return low, high
+
+
+def check_values(codes: FloatArray, names: Sequence[str], ranges: tuple[FloatArray, FloatArray] | None = None) -> None:
+    """Raise unless all codes are finite and of a size that can be computed with; ``ranges`` where they are known."""
+    low, high = column_ranges(codes) if ranges is None else ranges
     finite = np.isfinite(low) & np.isfinite(high)
     if not finite.all():
         n_rows = int((~np.isfinite(codes)).any(axis=1).sum())
@@ -154,7 +176,11 @@ def check_active(active: BoolArray) -> BoolArray:
 
 def active_codes(codes: FloatArray) -> BoolArray:
     """Return which columns vary by more than rounding error."""
-    low, high = codes.min(axis=0), codes.max(axis=0)
+    return varies(*column_ranges(codes))
+
+
+def varies(low: FloatArray, high: FloatArray) -> BoolArray:
+    """Return which columns of these ranges vary by more than rounding error."""
     active: BoolArray = high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high))
     return active
 

@@ -7,8 +7,11 @@ from typing import Any, Literal
 import numpy as np
 import scipy
 
-from unbraid._base.arrays import AnyArray, FloatArray
-from unbraid._base.checks import check_choice
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
+from unbraid._base.checks import LONG_ROW, check_choice
+
+#: Squares of means that are more than this many times those of what is beside the mean cost over two digits.
+FAR_MEAN = 100.0
 
 
 def student_quantile(p: float, freedom: float) -> float:
@@ -31,6 +34,66 @@ def student_two_sided(t: Any, freedom: Any) -> FloatArray:
     return np.asarray(2 * scipy.special.stdtr(freedom, -np.abs(t)), dtype=np.float64)
 
 
+def centred_columns(matrix: FloatArray, out: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return a matrix less the mean of each column, the means, and the sums of squares of what is left.
+
+    Narrow matrices are read several rows at a time, which is several times as fast as row by row. The result is new, or
+    written to ``out``, which may be the matrix.
+
+    Example:
+        >>> centred, mean, squares = centred_columns(np.array([[1.0, 5.0], [3.0, 4.0]]))
+        >>> centred.tolist(), mean.tolist(), squares.tolist()
+        ([[-1.0, 0.5], [1.0, -0.5]], [2.0, 4.5], [2.0, 0.5])
+    """
+    mean = np.full(len(matrix), 1 / len(matrix)) @ matrix
+    centred, squares = np.empty_like(matrix) if out is None else out, np.zeros(matrix.shape[1])
+    for (part, times), (left, _) in zip(_long_rows(matrix), _long_rows(centred), strict=True):
+        np.subtract(part, np.tile(mean, times), out=left)
+        squares += np.einsum("ij,ij->j", left, left).reshape(times, -1).sum(axis=0)
+    return centred, mean, squares
+
+
+def near_their_mean(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return a matrix to take products of, the mean of its columns, and the sums of squares of what is beside the mean.
+
+    It is the matrix itself where no mean is so far from 0 that the squares of the mean, subtracted from products, cost
+    digits, and the centred matrix, whose means are 0, where some mean is: a copy takes as long as the products.
+
+    Example:
+        >>> kept, mean, squares = near_their_mean(np.array([[1.0, 500.0], [3.0, 400.0]]))
+        >>> squares.tolist()
+        [2.0, 5000.0]
+        >>> centred, mean, squares = near_their_mean(np.array([[1.0, 500.0], [3.0, 500.5]]))
+        >>> centred.tolist(), mean.tolist(), squares.tolist()
+        ([[-1.0, -0.25], [1.0, 0.25]], [0.0, 0.0], [2.0, 0.125])
+    """
+    mean, raw = np.full(len(matrix), 1 / len(matrix)) @ matrix, np.zeros(matrix.shape[1])
+    for part, times in _long_rows(matrix):
+        raw += np.einsum("ij,ij->j", part, part).reshape(times, -1).sum(axis=0)
+    of_mean = len(matrix) * mean**2
+    squares = raw - of_mean
+    if (of_mean <= FAR_MEAN * squares).all():
+        return matrix, mean, squares
+    centred, _, squares = centred_columns(matrix)
+    return centred, np.zeros_like(mean), squares
+
+
+def scale_columns(matrix: FloatArray, scale: FloatArray) -> None:
+    """Multiply each column by its scale, in place."""
+    for part, times in _long_rows(matrix):
+        part *= np.tile(scale, times)
+
+
+def _long_rows(matrix: FloatArray) -> list[tuple[FloatArray, int]]:
+    """Views of all of a matrix, of which the first has several rows in one, and the number of rows in one."""
+    n_rows, width = matrix.shape
+    times = LONG_ROW // max(width, 1)
+    if times < 2 or n_rows < 2 * times or not matrix.flags.c_contiguous:
+        return [(matrix, 1)]
+    whole = n_rows - n_rows % times
+    return [(matrix[:whole].reshape(-1, times * width), times), (matrix[whole:], 1)]
+
+
 def average_ranks(columns: AnyArray) -> FloatArray:
     """Return the rank of each entry in its column, from 1; equal entries share their mean rank.
 
@@ -38,9 +101,33 @@ def average_ranks(columns: AnyArray) -> FloatArray:
         >>> average_ranks(np.array([[5.0], [7.0], [5.0]])).ravel().tolist()
         [1.5, 3.0, 1.5]
     """
-    from scipy.stats import rankdata
+    n_rows = len(columns)
+    ranks, places = np.empty(columns.shape), np.arange(1.0, n_rows + 1)
+    for j, column in enumerate(columns.T):
+        order = np.argsort(column)
+        ordered = column[order]
+        if n_rows and np.isnan(ordered[-1]):
+            ranks[:, j] = np.nan
+            continue
+        starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
+        own = places
+        if len(starts) < n_rows - 1:
+            bounds = np.concatenate([[0], starts, [n_rows]])
+            own = np.repeat((bounds[:-1] + bounds[1:] + 1) / 2, np.diff(bounds))
+        ranks[order, j] = own
+    return ranks
 
-    return np.asarray(rankdata(columns, axis=0), dtype=np.float64)
+
+def ranks_of_labels(labels: IntArray, n_levels: int) -> FloatArray:
+    """Return the rank of each row whose values have an order, from 1, by counting; equal values share their mean rank.
+
+    Example:
+        >>> ranks_of_labels(np.array([0, 1, 0]), 2).tolist()
+        [1.5, 3.0, 1.5]
+    """
+    counts = np.bincount(labels, minlength=n_levels)
+    middle: FloatArray = np.cumsum(counts) - (counts - 1) / 2
+    return middle[labels]
 
 
 Correction = Literal["holm", "fdr_bh", "none"]

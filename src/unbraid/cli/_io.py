@@ -8,6 +8,7 @@ from pathlib import Path
 
 from unbraid._base.text import printable
 from unbraid.representation.representation import Representation
+from unbraid.results.report import CODES_BESIDE
 
 
 def say(sentence: str) -> None:
@@ -97,6 +98,12 @@ def check_outputs(
                 raise ValueError(f"{argument} {str(path)!r} would overwrite the input or another output; give another.")
             check_writable(argument, path)
             taken.append(os.path.realpath(path))
+    beside = None if report is None else report.with_suffix(CODES_BESIDE)
+    if beside is not None and os.path.realpath(beside) in taken:
+        raise ValueError(
+            f"report {str(report)!r} may come with a table of codes in {str(beside)!r}, which is the input or another "
+            "output; give another name."
+        )
 
 
 def json_file(json: str | None) -> Path | None:

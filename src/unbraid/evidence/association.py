@@ -1,13 +1,14 @@
 """Association of every code with every factor, and covariance of the codes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
-from unbraid._base.checks import check_at_least, check_choice
-from unbraid._base.stats import average_ranks
+from unbraid._base.checks import check_at_least, check_choice, column_ranges
+from unbraid._base.stats import average_ranks, centred_columns, near_their_mean, ranks_of_labels
 from unbraid.probes.splits import Split, holdout
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
@@ -15,6 +16,8 @@ from unbraid.representation.representation import Representation
 Correlation = Literal["pearson", "spearman", "rdc"]
 #: Share of the squares of a column below which what is left beside the mean is taken to be rounding error.
 ROUNDING = 1e-18
+#: Sums of squares between which none of the squares can have overflown or vanished.
+USUAL = (1e-150, 1e150)
 #: Random sines of a column and the scale of their weights, as Lopez-Paz et al. (2013) use them.
 N_SINES, SINE_SCALE = 20, 6.0
 #: Directions of the sines that are smaller than this share of the largest are rounding error of a smooth function.
@@ -84,11 +87,8 @@ def correlations(rep: Representation, options: CorrelationOptions, rng: np.rando
     if options.correlation == "rdc":
         dependence = randomized_dependence(rep, rng)
         return Association(matrix=dependence, active=rep.active, angles=angles)
-    ready = _Ready()
-    columns = [
-        np.sqrt(_explained(rep.codes, factor, options.correlation, ready)) * rep.active for factor in rep.factors
-    ]
-    plain = Association(matrix=np.stack(columns, axis=1), active=rep.active, angles=angles)
+    matrix = np.sqrt(_explained(rep.codes, rep.factors, options.correlation)) * rep.active[:, None]
+    plain = Association(matrix=matrix, active=rep.active, angles=angles)
     return _cross_fitted(rep, options, plain, rng) if options.cross_fit else plain
 
 
@@ -107,9 +107,8 @@ def _cross_fitted(
         test = np.zeros(rep.n_samples, dtype=bool)
         test[part] = True
         outside = rep.take(np.flatnonzero(~test))
-        ready = _Ready()
-        columns = [np.sqrt(_explained(outside.codes, factor, options.correlation, ready)) for factor in outside.factors]
-        chosen.append(np.stack(columns, axis=1) * rep.active[:, None])
+        shares = _explained(outside.codes, outside.factors, options.correlation)
+        chosen.append(np.sqrt(shares) * rep.active[:, None])
         signed = [_predicted(rep.codes, factor, options.correlation, test) for factor in rep.factors]
         tested.append(np.stack(signed, axis=1) * rep.active[:, None])
     sizes = np.array([len(part) for part in parts], dtype=np.intp)
@@ -176,48 +175,89 @@ def predictability(rep: Representation, options: NoOptions, rng: np.random.Gener
     A category is predicted by the class whose mean is nearest, thresholds halfway between neighbouring
     means, tested on held-out rows; so nothing depends on the scale of the code.
     """
-    columns, ready = [], _Ready()
-    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        if factor.is_numeric:
-            columns.append(_explained(rep.codes, factor, "pearson", ready))
-        else:
-            columns.append(_threshold_accuracy(rep.codes, factor, holdout(factor, rng=child)) * rep.active)
-    return Association(matrix=np.stack(columns, axis=1), active=rep.active)
+    matrix = np.zeros((rep.n_codes, rep.n_factors))
+    numbers = [k for k, factor in enumerate(rep.factors) if factor.is_numeric]
+    matrix[:, numbers] = _explained(rep.codes, [rep.factors[k] for k in numbers], "pearson")
+    if len(numbers) < rep.n_factors:
+        for k, (factor, child) in enumerate(zip(rep.factors, rng.spawn(rep.n_factors), strict=True)):
+            if not factor.is_numeric:
+                matrix[:, k] = _threshold_accuracy(rep.codes, factor, holdout(factor, rng=child)) * rep.active
+    return Association(matrix=matrix, active=rep.active)
 
 
-#: Centred codes, their sums of squares, and which of them vary, by the rows that a factor is labelled on.
-_Ready = dict[bytes, tuple[FloatArray, FloatArray, BoolArray]]
+def _explained(codes: FloatArray, factors: Sequence[Factor], correlation: Correlation) -> FloatArray:
+    """Share of each code's variance accounted for by the targets of each factor, ``(n_codes, n_factors)``.
 
-
-def _explained(codes: FloatArray, factor: Factor, correlation: Correlation, ready: _Ready) -> FloatArray:
-    """Share of each code's variance accounted for by the factor's targets, ``(n_codes,)``.
-
-    Codes are made ready once for all factors that are labelled on the same rows.
+    Codes are made ready, and multiplied with targets, once for all factors that are labelled on the same rows.
     """
-    key, rows = factor.labelled.tobytes(), np.flatnonzero(factor.labelled)
-    if key not in ready:
-        ready[key] = _centred(codes if len(rows) == len(codes) else codes[rows], correlation)
-    centred, total, varies = ready[key]
-    targets = factor.targets(rows)
-    if correlation == "spearman" and targets.shape[1] == 1:
-        targets = average_ranks(targets)
-    left, values, _ = np.linalg.svd(targets - targets.mean(axis=0), full_matrices=False)
-    left = left[:, values > 1e-9 * values[0]]
-    kept = ((left.T @ centred) ** 2).sum(axis=0)
-    share = np.divide(kept, total, out=np.zeros_like(total), where=varies)
-    clipped: FloatArray = np.clip(share, 0.0, 1.0)
+    alike: dict[bytes, list[int]] = {}
+    for k, factor in enumerate(factors):
+        alike.setdefault(b"" if factor.is_complete else factor.labelled.tobytes(), []).append(k)
+    shares = np.zeros((codes.shape[1], len(factors)))
+    for key, group in alike.items():
+        on: IntArray | slice = np.flatnonzero(factors[group[0]].labelled) if key else slice(None)
+        centred, total, varies = _centred(codes[on], correlation)
+        lines = [k for k in group if factors[k].kind not in (FactorKind.CATEGORICAL, FactorKind.CIRCULAR)]
+        kept = np.zeros((codes.shape[1], len(group)))
+        kept[:, [group.index(k) for k in lines]] = _by_lines(centred, [factors[k] for k in lines], on, correlation)
+        for place, k in enumerate(group):
+            if k not in lines:
+                kept[:, place] = _by_several_targets(centred, factors[k].targets(on))
+        shares[:, group] = np.divide(kept, total[:, None], out=np.zeros_like(kept), where=varies[:, None])
+    clipped: FloatArray = np.clip(shares, 0.0, 1.0)
     return clipped
 
 
+def _by_lines(
+    centred: FloatArray, factors: Sequence[Factor], rows: IntArray | slice, correlation: Correlation
+) -> FloatArray:
+    """Sum of squares of each code that a line through each factor accounts for, ``(n_codes, n_factors)``."""
+    if not factors:
+        return np.zeros((centred.shape[1], 0))
+    targets = np.stack(
+        [_ranked(factor, rows) if correlation == "spearman" else _line(factor, rows) for factor in factors]
+    )
+    mean = targets.mean(axis=1)
+    targets -= mean[:, None]
+    squares = np.einsum("ki,ki->k", targets, targets)
+    varies = squares > ROUNDING * (squares + targets.shape[1] * mean**2)
+    products = (targets @ centred).T
+    # Divided before squaring, as squares of both could overflow or vanish together.
+    kept = np.divide(products, np.sqrt(squares), out=np.zeros_like(products), where=varies)
+    return np.asarray(kept**2)
+
+
+def _line(factor: Factor, rows: IntArray | slice) -> FloatArray:
+    return factor.targets(rows)[:, 0]
+
+
+def _ranked(factor: Factor, rows: IntArray | slice) -> FloatArray:
+    """Ranks of a factor's numbers."""
+    if factor.labels is not None:
+        return ranks_of_labels(factor.labels[rows], len(factor.levels))
+    return average_ranks(factor.numbers[rows][:, None])[:, 0]
+
+
+def _by_several_targets(centred: FloatArray, targets: FloatArray) -> FloatArray:
+    """Sum of squares of each code in the space that the targets span."""
+    left, values, _ = np.linalg.svd(targets - targets.mean(axis=0), full_matrices=False)
+    left = left[:, values > 1e-9 * values[0]]
+    return np.asarray(((left.T @ centred) ** 2).sum(axis=0))
+
+
 def _centred(codes: FloatArray, correlation: Correlation) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Centred codes or ranks, the sum of squares of each, and whether that is more than rounding error."""
+    """Codes or ranks, centred or nearly so, the sum of squares of each, and whether that is more than rounding error.
+
+    Products with centred targets are the same for both.
+    """
     x = average_ranks(codes) if correlation == "spearman" else codes
+    near, _, total = near_their_mean(x)
+    if near is x and ((total > USUAL[0]) & (total < USUAL[1])).all():
+        return x, total, total > 0
     # In units of the largest value of a column, squares neither overflow nor vanish.
-    largest = np.maximum(x.max(axis=0), -x.min(axis=0))
-    x = x / np.where(largest > 0, largest, 1.0)
-    mean = x.mean(axis=0)
-    centred = x - mean
-    total = np.einsum("ij,ij->j", centred, centred)
+    low, high = column_ranges(x)
+    largest = np.maximum(high, -low)
+    centred, mean, total = centred_columns(x / np.where(largest > 0, largest, 1.0))
     return centred, total, total > ROUNDING * (total + len(x) * mean**2)
 
 
@@ -260,5 +300,7 @@ class CodeCovariance:
 
 def code_covariance(rep: Representation, options: NoOptions, rng: np.random.Generator) -> CodeCovariance:
     """Unbiased covariance of the codes that vary; draws nothing, so ``rng`` is not used."""
-    matrix = np.atleast_2d(np.cov(rep.codes[:, rep.active], rowvar=False))
+    x = rep.codes if rep.active.all() else rep.codes[:, rep.active]
+    near, mean, _ = near_their_mean(x)
+    matrix = (near.T @ near - len(x) * np.outer(mean, mean)) / (len(x) - 1)
     return CodeCovariance(matrix=matrix, active=rep.active)

@@ -1,5 +1,6 @@
 """Linear probes: importances, R², AUC and predictive information."""
 
+import functools
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -9,6 +10,7 @@ import scipy
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
+from unbraid._base.stats import centred_columns, scale_columns
 from unbraid.evidence.association import NoOptions
 from unbraid.evidence.information import Binning, check_binning, factor_labels
 from unbraid.probes.bins import MOST_EXACT
@@ -18,6 +20,7 @@ from unbraid.probes.importance import (
     ProbeFit,
     ProbeTask,
     fit_importance,
+    in_errors,
     on_held_out_rows,
     performance,
     r_squared,
@@ -29,6 +32,7 @@ from unbraid.probes.linear import (
     auc_by_level,
     coefficients_with_errors,
     decision,
+    exact_lasso,
     lasso_weights,
     least_squares,
     multinomial,
@@ -47,6 +51,8 @@ N_FOLDS_OF_NUMBERS, N_FOLDS_OF_CATEGORIES = 5, 3
 
 #: Deviation, in units of that of all rows, below which a code does not vary on the rows that are fitted.
 VARIES = 1e-9
+#: Ratio of a coefficient to its standard error that is as good as 0.
+LEAST_RATIO = 1e-6
 
 
 ChosenStrength = Literal["cross_validated"]
@@ -81,13 +87,18 @@ class LinearOptions:
 
 def linear_importance(rep: Representation, options: LinearOptions, rng: np.random.Generator) -> Importance:
     """Importances are absolute coefficients on standardised codes."""
+    prepared = functools.cache(lambda: _with_products(_standardised_with_ones(rep.codes)))
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
         n_rows, n_codes = int(factor.labelled.sum()), rep.codes.shape[1]
-        few_codes = n_rows >= LEAST_ROWS_A_CODE * n_codes and (factor.is_numeric or n_codes <= MAX_NEWTON_CODES)
+        few_codes = n_rows >= LEAST_ROWS_A_CODE * n_codes
+        if options.given_strength > 0 and factor.is_numeric:
+            return _lasso(*prepared(), factor, options.given_strength, rng)
         if options.strength == "cross_validated" or options.given_strength > 0 or not few_codes:
             return on_held_out_rows(partial(_fit_penalised, options), rep)(factor, rng)
-        return _regress(rep, factor, rng) if factor.is_numeric else _classify(rep, factor, rng)
+        if factor.is_numeric:
+            return _regress(rep, factor, rng)
+        return _classify(rep, factor, rng) if n_codes <= MAX_NEWTON_CODES else _classify_wide(rep, factor, rng)
 
     return fit_importance(rep, fit, rng=rng, columns=options.columns)
 
@@ -106,6 +117,60 @@ def _fit_penalised(options: LinearOptions, task: ProbeTask, rng: np.random.Gener
     spread = np.where(spread > 0, spread, 1.0)
     weights = lasso_weights(x, (targets - centre) / spread, rng=rng, strength=options.given_strength)
     return np.abs(weights).sum(axis=1), x_test @ weights * spread + centre
+
+
+def _lasso(design: FloatArray, gram: FloatArray, factor: Factor, strength: float, rng: np.random.Generator) -> ProbeFit:
+    """Lasso on 70 % of the rows, from products of all rows less those of the test rows.
+
+    Args:
+        design: Codes near mean 0 and deviation 1, and ones.
+        gram: Products of the design with itself.
+        factor: A numeric factor.
+        strength: Weight of the absolute coefficients of standardised codes for a standardised target.
+        rng: Chooses the test rows.
+    """
+    split = holdout(factor, rng=rng)
+    tested, targets = design.take(split.test, axis=0), factor.targets(split.train)
+    centre, spread = targets.mean(axis=0), targets.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    if factor.is_complete:
+        y, y_test = factor.targets(slice(None)) - centre, factor.targets(split.test) - centre
+        fitted, moment = gram - tested.T @ tested, design.T @ y - tested.T @ y_test
+    else:
+        own = design[split.train]
+        fitted, moment = own.T @ own, own.T @ (targets - centre)
+    products, shared, mean, scale = _centred_products(fitted, moment)
+    n_rows = fitted[-1, -1]
+    weights = exact_lasso(products / n_rows, shared / (n_rows * spread), strength=strength)
+    slopes = scale[:, None] * weights * spread
+    predicted = tested[:, :-1] @ slopes + (centre - mean @ slopes)
+    return ProbeFit(
+        sizes=np.abs(weights).sum(axis=1, keepdims=True),
+        errors=None,
+        rows=split.test,
+        fold=np.zeros(len(split.test), dtype=np.intp),
+        predicted=predicted,
+        informativeness=performance(factor, split.test, predicted),
+    )
+
+
+def _centred_products(fitted: FloatArray, moment: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Products of codes that are standardised on the rows that are fitted, from those of a design with ones.
+
+    Returns:
+        Products of the codes with each other and with the targets, their mean, and one over their deviation: 0 for a
+        code that does not vary on these rows.
+    """
+    n_rows, mean = fitted[-1, -1], fitted[-1, :-1] / fitted[-1, -1]
+    products = fitted[:-1, :-1] - n_rows * np.outer(mean, mean)
+    deviation = np.sqrt(np.maximum(np.diagonal(products), 0.0) / n_rows)
+    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > VARIES)
+    return (
+        products * np.outer(scale, scale),
+        scale[:, None] * (moment[:-1] - np.outer(mean, moment[-1])),
+        mean,
+        scale,
+    )
 
 
 def _regress(rep: Representation, factor: Factor, rng: np.random.Generator) -> ProbeFit:
@@ -151,6 +216,30 @@ def _classify(rep: Representation, factor: Factor, rng: np.random.Generator) -> 
     )
 
 
+def _classify_wide(rep: Representation, factor: Factor, rng: np.random.Generator) -> ProbeFit:
+    """Logistic regressions of many codes on 70 % of the rows: coefficients, and predictions of the rest.
+
+    Coefficients over their standard errors are about those of a linear regression of the indicators of the values,
+    which takes one inverse for all values where logistic regressions take one for each.
+    """
+    assert factor.labels is not None
+    split = holdout(factor, rng=rng)
+    x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
+    labels, n_levels = factor.labels[split.train], len(factor.levels)
+    coefficients = one_vs_rest(x, labels, n_levels)
+    slopes, errors = coefficients_with_errors(x, standardise(factor.targets(split.train))[0])
+    sizes = np.abs(coefficients[:, :-1]).T
+    shares = scipy.special.expit(decision(x_test, coefficients))
+    return ProbeFit(
+        sizes=sizes,
+        errors=sizes / np.maximum(in_errors(np.abs(slopes), errors), LEAST_RATIO),
+        rows=split.test,
+        fold=np.zeros(len(split.test), dtype=np.intp),
+        predicted=shares,
+        informativeness=performance(factor, split.test, shares),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinearFit:
     """Held-out share of variance explained, for each factor, not floored, ``(n_factors,)``."""
@@ -167,44 +256,91 @@ def linear_fit(rep: Representation, options: NoOptions, rng: np.random.Generator
     for k, factor in enumerate(rep.factors):
         alike.setdefault(factor.labelled.tobytes() if rep.n_codes > MOST_EXACT else k, []).append(k)
     children, shares = rng.spawn(rep.n_factors), np.empty(rep.n_factors)
-    x = standardise(rep.codes)[0]
+    design, grams = _standardised_with_ones(rep.codes), dict[bytes, FloatArray]()
     for group in alike.values():
         own = [rep.factors[k] for k in group]
         rows, fold = folds(own[0], N_FOLDS, rng=children[group[0]])
         if len(group) > 1:
             fold = children[group[0]].permutation(len(rows)) % N_FOLDS
-        targets = [factor.targets(rows) for factor in own]
-        tested = fold >= 0
-        predicted = _cross_regressed(x if len(rows) == len(x) else x[rows], np.hstack(targets), fold)[tested]
-        parts = np.split(predicted, np.cumsum([target.shape[1] for target in targets])[:-1], axis=1)
-        for k, target, part in zip(group, targets, parts, strict=True):
-            shares[k] = r_squared(target[tested], part)
+        on: IntArray | slice = slice(None) if len(rows) == len(design) else rows
+        targets = [factor.targets(on) for factor in own]
+        columns = np.cumsum([0, *(target.shape[1] for target in targets)])
+        key = b"" if len(rows) == len(design) else rows.tobytes()
+        if key not in grams:
+            grams[key] = design[on].T @ design[on]
+        residual, total = _cross_regressed(design[on], np.hstack(targets), fold, grams[key])
+        for k, first, last in zip(group, columns[:-1], columns[1:], strict=True):
+            whole = float(total[first:last].sum())
+            shares[k] = 1 - float(residual[first:last].sum()) / whole if whole > 0 else 0.0
     return LinearFit(r2=shares)
 
 
-def _cross_regressed(x: FloatArray, targets: FloatArray, fold: IntArray) -> FloatArray:
-    """Targets of each fold, predicted by least squares on the other rows, from products that are formed once.
+def _standardised_with_ones(codes: FloatArray) -> FloatArray:
+    """Codes of mean 0 and deviation 1, those that are constant 0, and a column of ones."""
+    design = np.ones((len(codes), codes.shape[1] + 1))
+    design[:, :-1] = codes
+    _, mean, squares = centred_columns(design, out=design)
+    deviation = np.sqrt(squares / len(codes))
+    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-12 * np.abs(mean))
+    scale_columns(design, scale)
+    design[:, -1] = 1.0
+    return design
+
+
+def _with_products(design: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return design, design.T @ design
+
+
+def _cross_regressed(
+    design: FloatArray, targets: FloatArray, fold: IntArray, gram: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Cross-fitted least squares, from products that are formed once for each fold.
 
     Codes are standardised on the rows that are fitted, as the penalty is one of standardised codes.
+
+    Args:
+        design: Codes near mean 0 and deviation 1, and ones, ``(n_rows, n_codes + 1)``.
+        targets: ``(n_rows, n_targets)``.
+        fold: Fold of each row; -1 for a row that is fitted on and never tested.
+        gram: Products of the design with itself.
+
+    Returns:
+        Sums over the tested rows of squared errors, and of squared differences from the mean, ``(n_targets,)``.
     """
-    design, parts = np.hstack([x, np.ones((len(x), 1))]), [np.flatnonzero(fold == k) for k in range(N_FOLDS)]
-    grams = [design[rows].T @ design[rows] for rows in parts]
-    moments = [design[rows].T @ targets[rows] for rows in parts]
+    y = targets - targets.mean(axis=0)  # so that little is lost where sums of squares are subtracted
+    whole = gram, design.T @ y, np.einsum("ij,ij->j", y, y)
+    parts = [
+        _products(design.take(rows, axis=0), y[rows])
+        for rows in (np.flatnonzero(fold == k) for k in range(N_FOLDS - 1))
+    ]
     alone = np.flatnonzero(fold < 0)
-    gram = np.sum(grams, axis=0) + design[alone].T @ design[alone]
-    moment = np.sum(moments, axis=0) + design[alone].T @ targets[alone]
-    predicted = np.zeros_like(targets)
-    for rows, own_gram, own_moment in zip(parts, grams, moments, strict=True):
-        fitted, wanted = gram - own_gram, moment - own_moment
-        n_rows, mean = fitted[-1, -1], fitted[-1, :-1] / fitted[-1, -1]
-        products = fitted[:-1, :-1] - n_rows * np.outer(mean, mean)
-        deviation = np.sqrt(np.maximum(np.diagonal(products), 0.0) / n_rows)
-        scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > VARIES)
-        level = wanted[-1] / n_rows
-        solve = ridge_solver(products * np.outer(scale, scale), RIDGE * n_rows)
-        weights = scale[:, None] * solve(scale[:, None] * (wanted[:-1] - np.outer(mean, wanted[-1])))
-        predicted[rows] = (x[rows] - mean) @ weights + level
-    return predicted
+    tested = _less(whole, _products(design[alone], y[alone])) if len(alone) else whole
+    parts.append(functools.reduce(_less, parts, tested))
+    residual = np.zeros(targets.shape[1])
+    for part in parts:
+        fitted, moment, _ = _less(whole, part)
+        products, shared, mean, scale = _centred_products(fitted, moment)
+        n_rows, level = fitted[-1, -1], moment[-1] / fitted[-1, -1]
+        slopes = scale[:, None] * ridge_solver(products, RIDGE * n_rows)(shared)
+        weights = np.vstack([slopes, level - mean @ slopes])
+        own_gram, own_moment, own_squares = part
+        residual += own_squares + ((own_gram @ weights - 2 * own_moment) * weights).sum(axis=0)
+    moments, squares = tested[1], tested[2]
+    total = squares - moments[-1] ** 2 / tested[0][-1, -1]
+    return np.maximum(residual, 0.0), total
+
+
+_Products = tuple[FloatArray, FloatArray, FloatArray]
+
+
+def _products(design: FloatArray, targets: FloatArray) -> _Products:
+    """Products of inputs with each other and with the targets, and sums of squared targets."""
+    return design.T @ design, design.T @ targets, np.einsum("ij,ij->j", targets, targets)
+
+
+def _less(whole: _Products, part: _Products) -> _Products:
+    """Products of the rows that are in the whole and not in the part."""
+    return whole[0] - part[0], whole[1] - part[1], whole[2] - part[2]
 
 
 def _regressed(rep: Representation, factor: Factor, split: Split, *, ridge: float = RIDGE) -> FloatArray:

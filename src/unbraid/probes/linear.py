@@ -16,6 +16,8 @@ N_LASSO_STRENGTHS = 20
 WEAKEST_SHARE = 1e-3
 MAX_LASSO_SWEEPS = 200
 LASSO_TOLERANCE = 1e-5
+#: Guesses of which coefficients of a Lasso are not 0, and the rounding error of its conditions.
+MAX_GUESSES, EXACT = 50, 1e-9
 MAX_NEWTON_STEPS = 50
 MAX_HALVINGS = 20
 NEWTON_TOLERANCE = 1e-5
@@ -73,15 +75,65 @@ def lasso_on_gram(gram: FloatArray, moment: FloatArray, *, strength: float) -> F
     return _descend(gram, moment, np.zeros_like(moment), strength)
 
 
+def exact_lasso(gram: FloatArray, moment: FloatArray, *, strength: float) -> FloatArray:
+    """Fit one Lasso for each target from the Gram matrix, to the last digit.
+
+    Codes with a coefficient, and its sign, are guessed, solved for, and corrected until the solution agrees with them,
+    which takes a few steps where codes are not collinear; where it does not end, by coordinate descent.
+
+    Args:
+        gram: Of the centred codes with each other, divided by the rows, ``(n_codes, n_codes)``.
+        moment: Of the codes with the targets, ``(n_codes, n_targets)``.
+        strength: Weight of the absolute coefficients, above 0.
+
+    Returns:
+        Coefficients, ``(n_codes, n_targets)``.
+    """
+    columns = []
+    for own in moment.T:
+        found = _by_signs(gram, own, strength)
+        if found is None:
+            stronger = _weaker_and_weaker(float(np.abs(own).max()))
+            found = _descend_path(gram, own[:, None], np.append(stronger[stronger > strength], strength))[-1][:, 0]
+        columns.append(found)
+    return np.stack(columns, axis=1)
+
+
+def _by_signs(gram: FloatArray, moment: FloatArray, strength: float) -> FloatArray | None:
+    """Solve for the coefficients of a Lasso with guessed signs, and correct the guess; ``None`` where that fails."""
+    signs = np.where(np.abs(moment) > strength, np.sign(moment), 0.0)
+    for _ in range(MAX_GUESSES):
+        on = np.flatnonzero(signs)
+        weights = np.zeros_like(moment)
+        try:
+            weights[on] = np.linalg.solve(gram[np.ix_(on, on)], moment[on] - strength * signs[on])
+        except np.linalg.LinAlgError:
+            return None
+        residual = moment - gram @ weights
+        wrong = weights * signs < 0
+        more = (signs == 0) & (np.abs(residual) > strength * (1 + EXACT))
+        if not wrong.any() and not more.any():
+            solved = np.abs(residual[on] - strength * signs[on]).max(initial=0.0) <= EXACT * strength
+            return weights if solved else None
+        signs = np.where(wrong, 0.0, np.where(more, np.sign(residual), signs))
+    return None
+
+
 def _strengths(codes: FloatArray, targets: FloatArray) -> FloatArray:
     """Return regularisation strengths, from the one at which all coefficients are 0 down to a thousandth of it."""
-    strongest = float(np.abs(codes.T @ targets).max()) / len(codes)
+    return _weaker_and_weaker(float(np.abs(codes.T @ targets).max()) / len(codes))
+
+
+def _weaker_and_weaker(strongest: float) -> FloatArray:
     return np.geomspace(max(strongest, 1e-12), max(strongest, 1e-12) * WEAKEST_SHARE, N_LASSO_STRENGTHS)
 
 
 def _path(codes: FloatArray, targets: FloatArray, strengths: FloatArray) -> list[FloatArray]:
     """Return solutions for each strength, each started from the one before."""
-    gram, moment = codes.T @ codes / len(codes), codes.T @ targets / len(codes)
+    return _descend_path(codes.T @ codes / len(codes), codes.T @ targets / len(codes), strengths)
+
+
+def _descend_path(gram: FloatArray, moment: FloatArray, strengths: FloatArray) -> list[FloatArray]:
     weights = np.zeros_like(moment)
     path = []
     for strength in strengths:
@@ -121,9 +173,18 @@ def one_vs_rest(codes: FloatArray, labels: IntArray, n_levels: int, *, penalty: 
     Returns:
         Coefficients with the intercept last, ``(n_levels, n_codes + 1)``.
     """
+    if n_levels == 2:  # each is the mirror image of the other, so that one fit does for both
+        second = _one_vs_rest(codes, np.where(labels == 1, 0, -1), 1, penalty)
+        return np.vstack([-second, second])
+    return _one_vs_rest(codes, labels, n_levels, penalty)
+
+
+def _one_vs_rest(codes: FloatArray, labels: IntArray, n_levels: int, penalty: float) -> FloatArray:
+    """Fit a regression for each level; rows of no level have the label -1."""
     design = np.hstack([codes, np.ones((len(codes), 1))])
     coefficients = np.zeros((n_levels, design.shape[1]))
-    share = np.clip(np.bincount(labels, minlength=n_levels) / len(labels), 1e-6, 1 - 1e-6)
+    members = np.bincount(labels[labels >= 0], minlength=n_levels)
+    share = np.clip(members / len(labels), 1e-6, 1 - 1e-6)
     coefficients[:, -1] = np.log(share / (1 - share))
     if codes.shape[1] > MAX_NEWTON_CODES:
         return _quasi_newton(design, labels, coefficients, penalty)
@@ -169,9 +230,9 @@ def _quasi_newton(design: FloatArray, labels: IntArray, start: FloatArray, penal
         coefficients = flat.reshape(start.shape)
         loss, gradient = 0.5 * float((coefficients**2 * ridge).sum()), coefficients * ridge
         for rows in _chunks(len(design), len(start)):
-            part, p = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
+            part, p, own = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
             loss += float(part.sum())
-            p[np.arange(len(p)), labels[rows]] -= 1
+            p[own] -= 1
             gradient += p.T @ design[rows]
         return loss, gradient.ravel()
 
@@ -192,13 +253,20 @@ def _ridge(width: int, penalty: float) -> FloatArray:
     return ridge
 
 
-def _loss_and_probability(odds: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Log loss of each level over some rows, and the probability of each level in each row."""
+def _loss_and_probability(
+    odds: FloatArray, labels: IntArray
+) -> tuple[FloatArray, FloatArray, tuple[IntArray, IntArray]]:
+    """Log loss of each level over some rows, the probability of each level in each row, and the places of the labels.
+
+    Rows of no level have the label -1.
+    """
     tail = np.exp(-np.abs(odds))
+    rows = np.flatnonzero(labels >= 0)
+    own = rows, labels[rows]
     loss = (np.maximum(odds, 0.0) + np.log(1 + tail)).sum(axis=0)
-    loss -= np.bincount(labels, weights=odds[np.arange(len(odds)), labels], minlength=odds.shape[1])
+    loss -= np.bincount(own[1], weights=odds[own], minlength=odds.shape[1])
     p: FloatArray = np.where(odds >= 0, 1.0, tail) / (1 + tail)
-    return loss, p
+    return loss, p, own
 
 
 def _products(design: FloatArray) -> FloatArray:
@@ -220,10 +288,10 @@ def _evaluate(
     gradient = coefficients * ridge
     packed = np.zeros((n_levels, len(products)))
     for rows in _chunks(len(design), n_levels):
-        part, p = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
+        part, p, own = _loss_and_probability(design[rows] @ coefficients.T, labels[rows])
         loss += part
         packed += (p * (1 - p)).T @ products[:, rows].T
-        p[np.arange(len(p)), labels[rows]] -= 1
+        p[own] -= 1
         gradient += p.T @ design[rows]
     upper = np.triu_indices(width)
     hessian = np.zeros((n_levels, width, width))
@@ -280,9 +348,13 @@ def ridge_solver(gram: FloatArray, penalty: float | FloatArray) -> Callable[[Flo
     Returns:
         A function from products of the inputs with the targets to coefficients, ``(n_inputs, n_targets)``.
     """
-    penalised = gram + np.diag(np.broadcast_to(penalty, len(gram)))
-    factor = scipy.linalg.cho_factor(penalised, check_finite=False)
-    return lambda moment: np.asarray(scipy.linalg.cho_solve(factor, moment, check_finite=False), dtype=np.float64)
+    penalised = np.array(gram, order="F")
+    penalised[np.diag_indices(len(gram))] += penalty
+    # Called by name: the checks of cho_factor take several times as long as a small decomposition.
+    triangle, failed = scipy.linalg.lapack.dpotrf(penalised, overwrite_a=True)
+    if failed:
+        raise np.linalg.LinAlgError("the Gram matrix with its penalty is not positive definite.")
+    return lambda moment: np.asarray(scipy.linalg.lapack.dpotrs(triangle, moment)[0], dtype=np.float64)
 
 
 def least_squares(codes: FloatArray, targets: FloatArray, *, ridge: float = RIDGE) -> FloatArray:
@@ -369,11 +441,12 @@ def one_vs_rest_errors(
     """Standard errors of the coefficients of :func:`one_vs_rest` but for the intercepts, ``(n_levels, n_codes)``."""
     design = np.hstack([codes, np.ones((len(codes), 1))])
     ridge, errors = np.diag(_ridge(design.shape[1], penalty)), []
-    for level, own in enumerate(coefficients):
+    is_mirrored = len(coefficients) == 2
+    for level, own in enumerate(coefficients[:1] if is_mirrored else coefficients):
         p = scipy.special.expit(design @ own)
         inverse = np.linalg.inv((design * (p * (1 - p))[:, None]).T @ design + ridge)
         errors.append(np.sqrt(((design @ inverse) ** 2).T @ (p - (labels == level)) ** 2)[:-1])
-    return np.stack(errors)
+    return np.stack(errors * 2 if is_mirrored else errors)
 
 
 def fit_linear(codes: FloatArray, factor: Factor, rows: IntArray) -> FloatArray:

@@ -19,7 +19,7 @@ from unbraid.metrics.geometry.orthogonality import PAIRS, scored_pairs
 from unbraid.metrics.prediction.blocks import TWO_SIDED
 from unbraid.probes.importance import Importance
 from unbraid.results.finding import FindingKind
-from unbraid.results.report import Report
+from unbraid.results.report import MOST_SHOWN, Report
 
 DARK_FROM = 65
 
@@ -148,7 +148,7 @@ def strongest_rows(matrix: FloatArray, most: int) -> IntArray:
 
 
 #: Most codes, factors and cells of a table; codes that it has room for at least; most of either in a table of pairs.
-MAX_CODES, MAX_FACTORS, MAX_CELLS, FEWEST_CODES, MAX_PAIRED = 64, 60, 1600, 12, 40
+MAX_CODES, MAX_FACTORS, MAX_CELLS, FEWEST_CODES, MAX_PAIRED = MOST_SHOWN, 60, 1600, 12, 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

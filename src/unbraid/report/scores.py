@@ -21,12 +21,13 @@ from unbraid.metrics.table.catalogue import ceiling
 from unbraid.metrics.table.metric import Property
 from unbraid.panel.plan import plain_options
 from unbraid.report.charts import Strip, make_strip
+from unbraid.report.code_index import code_index
 from unbraid.report.grids import block_maps, code_code_map, code_factor_maps, code_grid, factor_factor_maps, factor_grid
 from unbraid.report.loss_curves import draw_losses, loss_tables
 from unbraid.report.sections import dependence_view, loss_grid, make_curves, weight_grid
 from unbraid.report.shell import carried, fill
 from unbraid.report.stills import draw_stills, draw_strips
-from unbraid.results.report import Report
+from unbraid.results.report import MOST_SHOWN, Report
 from unbraid.results.score import Score
 from unbraid.results.strips import FactorStrips
 
@@ -270,18 +271,25 @@ def _by_family(own: dict[str, dict[str, Any]], names: list[str]) -> dict[str, di
     return short
 
 
-def render_page(report: Report, *, strips: FactorStrips | None = None) -> str:
+def render_page(report: Report, *, strips: FactorStrips | None = None, table: str = "") -> str:
     """Return the report as one HTML page that needs nothing else: no network, no other file.
 
     Names and notes come from the user's data, so the template escapes everything; only the style sheet and the
     script, which are ours, go in as they are. The page's policy allows that one script and nothing from elsewhere.
+
+    Args:
+        report: What to show.
+        strips: Traversals of a decoder.
+        table: Name of the file beside the page that has all codes, where there is one.
     """
-    return fill("page.html", page_context(report, strips), "stills.css")
+    return fill("page.html", page_context(report, strips, table), "stills.css")
 
 
-def page_context(report: Report, strips: FactorStrips | None = None) -> dict[str, Any]:
+def page_context(report: Report, strips: FactorStrips | None = None, table: str = "") -> dict[str, Any]:
     """Return everything the template shows, as plain data."""
     return {
+        "code_index": code_index(report) if report.setup.n_codes > MOST_SHOWN else None,
+        "table": table,
         "stills": draw_stills(report),
         "strips": None if strips is None else draw_strips(strips),
         "setup": report.setup,

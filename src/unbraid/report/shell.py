@@ -38,7 +38,7 @@ def fill(template: str, context: dict[str, Any], *style_sheets: str) -> str:
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }
-    return environment.get_template(template).render({"data": None} | context | ours)
+    return environment.get_template(template).render({"data": None, "code_index": None} | context | ours)
 
 
 def carried(text: str) -> Any:

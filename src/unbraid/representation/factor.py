@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_choice, to_array
 
 RADIANS, DEGREES = 2 * np.pi, 360.0
@@ -131,6 +131,11 @@ class Factor:
         return ~np.isnan(self.numbers)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all rows have a label."""
+        return not np.isnan(self.numbers.min(initial=0.0))
+
+    @property
     def is_numeric(self) -> bool:
         """Whether a regression on the values makes sense."""
         return self.kind is not FactorKind.CATEGORICAL
@@ -153,7 +158,7 @@ class Factor:
         numbers = np.where(self.labels >= 0, self.labels, np.nan).astype(np.float64)
         return replace(self, kind=FactorKind.CATEGORICAL, numbers=numbers, period=None)
 
-    def targets(self, rows: IntArray) -> FloatArray:
+    def targets(self, rows: IntArray | slice) -> FloatArray:
         """Return the regression targets on labelled ``rows``, ``(n_rows, n_targets)``.
 
         A number is itself, from :attr:`origin` and in :attr:`unit`, an angle its cosine and sine, a category its
@@ -194,8 +199,13 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
         ValueError: One value only, text in a numeric factor, a circular factor whose period is in doubt, or a
             categorical factor with so many values that it cannot be one.
     """
-    column = _as_series(values)
     wanted, period = _parse_kind(kind, name)
+    if type(values) is np.ndarray and values.ndim == 1 and len(values):
+        if values.dtype.kind == "f":
+            return _of_numbers(values.astype(np.float64), wanted, period, name)
+        if values.dtype.kind in "iu" and (counted := _count_whole(values)) is not None:
+            return _of_numbers(counted.numbers, wanted, period, name, levels=counted)
+    column = _as_series(values)
     numbers = _numbers(column)
     if not column.notna().any():
         _check_levels(0, name)
@@ -206,17 +216,43 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
                 "such as seconds since the first."
             )
         raise ValueError(f"factor {name!r} is declared {wanted} but holds text such as {_first(column)!r}.")
-    if numbers is None or wanted is FactorKind.CATEGORICAL:
-        return replace(_categorical(column, numbers, name), inferred=wanted is None)
+    if numbers is None:
+        return replace(_categorical(*_text_levels(column), name), inferred=wanted is None)
     exact = _exact_integers(column, numbers)
-    distinct, labels = _labels(numbers, name)
+    if pd.api.types.is_bool_dtype(column.dtype) and wanted is None:
+        return replace(_of_numbers(numbers, FactorKind.CATEGORICAL, None, name), inferred=True)
+    return _of_numbers(numbers, wanted, period, name, exact)
+
+
+def _of_numbers(
+    numbers: FloatArray,
+    wanted: FactorKind | None,
+    period: float | None,
+    name: str,
+    exact: pd.Series[Any] | None = None,
+    levels: _Levels | None = None,
+) -> Factor:
+    """Build a factor from numbers, NaN where a row is not labelled.
+
+    Args:
+        numbers: The column.
+        wanted: Declared kind.
+        period: Declared period.
+        name: For messages and tables.
+        exact: Whole numbers that floats do not tell apart, if these are such.
+        levels: Distinct numbers, where they are known.
+    """
+    levels = _number_levels(numbers, name) if levels is None else levels
+    if wanted is FactorKind.CATEGORICAL:
+        return _categorical_numbers(levels, exact, numbers, name)
+    distinct = levels.distinct
     n_levels = len(distinct) if exact is None else int(exact.nunique())
     _check_levels(n_levels, name)
-    found = wanted or _infer_kind(n_levels, int((labels >= 0).sum()), column)
+    found = wanted or _infer_kind(n_levels, levels.n_labelled)
     if found is FactorKind.CATEGORICAL:
-        return replace(_categorical(column, numbers, name), inferred=True)
+        return replace(_categorical_numbers(levels, exact, numbers, name), inferred=True)
     _check_size(distinct, name)
-    repeats = bool(2 * len(distinct) <= (labels >= 0).sum())
+    repeats = 2 * len(distinct) <= levels.n_labelled
     discrete = found is not FactorKind.CONTINUOUS and repeats and len(distinct) <= MAX_LEVELS
     if found is FactorKind.ORDINAL and not discrete:
         raise ValueError(
@@ -229,7 +265,7 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
         name=name,
         kind=found,
         numbers=numbers,
-        labels=labels if discrete else None,
+        labels=levels.labels() if discrete else None,
         levels=_level_names(distinct) if discrete else (),
         period=(period or _period(distinct, repeats, name)) if is_circular else None,
         inferred=wanted is None,
@@ -300,19 +336,80 @@ def _exact_integers(column: pd.Series[Any], numbers: FloatArray) -> pd.Series[An
     return known if all(isinstance(value, int | np.integer) for value in known) else None
 
 
-def _infer_kind(n_levels: int, n_labelled: int, column: pd.Series[Any]) -> FactorKind:
-    if n_levels == 2 or pd.api.types.is_bool_dtype(column.dtype):
+def _infer_kind(n_levels: int, n_labelled: int) -> FactorKind:
+    if n_levels == 2:
         return FactorKind.CATEGORICAL
     if n_levels <= MAX_LEVELS and 2 * n_levels <= n_labelled:
         return FactorKind.ORDINAL
     return FactorKind.CONTINUOUS
 
 
-def _labels(numbers: FloatArray, name: str) -> tuple[FloatArray, IntArray]:
-    if np.isinf(numbers).any():
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Levels:
+    """Distinct numbers of a column, in order, the number of labelled rows, and the position of each row when asked.
+
+    Attributes:
+        distinct: The numbers, each once.
+        n_labelled: Rows that have one.
+        numbers: The column.
+        found: Position of each row's number, -1 without one, where it came with the distinct ones.
+    """
+
+    distinct: FloatArray
+    n_labelled: int
+    numbers: FloatArray
+    found: IntArray | None = None
+
+    def labels(self) -> IntArray:
+        """Position of each row's number among the distinct ones, -1 for a row without a label."""
+        return np.searchsorted(self.distinct, self.numbers).astype(np.intp) if self.found is None else self.found
+
+
+def _number_levels(numbers: FloatArray, name: str) -> _Levels:
+    """Find the distinct numbers: by counting where they are whole and near each other, by sorting otherwise."""
+    low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 0.0)
+    if np.isnan(low):
+        if np.isinf(numbers).any():
+            raise ValueError(f"factor {name!r} must be finite, or NaN for 'not labelled', got inf.")
+        labels, distinct = pd.factorize(numbers, sort=True)
+        found = labels.astype(np.intp)
+        return _Levels(
+            distinct=np.asarray(distinct, dtype=np.float64),
+            n_labelled=int((found >= 0).sum()),
+            numbers=numbers,
+            found=found,
+        )
+    if np.isinf(low) or np.isinf(high):
         raise ValueError(f"factor {name!r} must be finite, or NaN for 'not labelled', got inf.")
-    labels, distinct = pd.factorize(numbers, sort=True)
-    return np.asarray(distinct, dtype=np.float64), labels.astype(np.intp)
+    if high - low < max(MAX_LEVELS, len(numbers)) and max(-low, high) < EXACT_UP_TO and low == np.floor(low):
+        labels = numbers.astype(np.intp)
+        if (labels == numbers).all():
+            return _counted(labels - int(low), low, numbers)
+    ordered = np.sort(numbers)
+    first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return _Levels(distinct=ordered[first], n_labelled=len(numbers), numbers=numbers)
+
+
+def _count_whole(values: AnyArray) -> _Levels | None:
+    """Count integers that are near each other; ``None`` for others."""
+    low, high = int(values.min()), int(values.max())
+    if high - low >= max(MAX_LEVELS, len(values)) or max(-low, high) >= EXACT_UP_TO:
+        return None
+    labels = values.astype(np.intp)
+    numbers = labels.astype(np.float64)
+    labels -= low
+    return _counted(labels, float(low), numbers)
+
+
+def _counted(steps: IntArray, low: float, numbers: FloatArray) -> _Levels:
+    """Find the distinct numbers from their distance to the least one."""
+    counts = np.bincount(steps)
+    present = np.flatnonzero(counts)
+    labels = steps if len(present) == len(counts) else (np.cumsum(counts > 0) - 1)[steps]
+    return _Levels(
+        distinct=np.asarray(low + present, dtype=np.float64), n_labelled=len(numbers), numbers=numbers, found=labels
+    )
 
 
 def _level_names(distinct: Iterable[float]) -> tuple[str, ...]:
@@ -324,29 +421,41 @@ def _level_names(distinct: Iterable[float]) -> tuple[str, ...]:
     return tuple(str(value) if isinstance(value, int) else repr(float(value)).removesuffix(".0") for value in values)
 
 
-def _categorical(column: pd.Series[Any], numbers: FloatArray | None, name: str) -> Factor:
-    exact = None if numbers is None else _exact_integers(column, numbers)
-    if exact is not None:
-        positions, whole = pd.factorize(np.array([int(value) for value in exact], dtype=object), sort=True)
-        labels = np.full(len(column), -1, dtype=np.intp)
-        labels[column.notna().to_numpy()] = positions
-        levels = _level_names(whole)
-    elif numbers is not None:
-        distinct, labels = _labels(numbers, name)
-        levels = _level_names(distinct)
-    else:
-        text = column.astype(object).where(column.notna(), None)
-        text = text.map(lambda value: None if value is None or value == "" else str(value))
-        codes, found = pd.factorize(text, sort=True)
-        labels, levels = codes.astype(np.intp), tuple(str(value) for value in found)
-    _check_levels(len(levels), name)
-    if len(levels) > MAX_CATEGORIES or 2 * len(levels) > (labels >= 0).sum():
+def _text_levels(column: pd.Series[Any]) -> tuple[IntArray, tuple[str, ...]]:
+    """Position of each row's text, -1 without one, and the texts in order."""
+    text = column.astype(object).where(column.notna(), None)
+    text = text.map(lambda value: None if value is None or value == "" else str(value))
+    codes, found = pd.factorize(text, sort=True)
+    return codes.astype(np.intp), tuple(str(value) for value in found)
+
+
+def _categorical_numbers(levels: _Levels, exact: pd.Series[Any] | None, numbers: FloatArray, name: str) -> Factor:
+    if exact is None:
+        _check_categories(len(levels.distinct), levels.n_labelled, len(numbers), name)
+        return _categorical(levels.labels(), _level_names(levels.distinct), name)
+    positions, whole = pd.factorize(np.array([int(value) for value in exact], dtype=object), sort=True)
+    labels = np.full(len(numbers), -1, dtype=np.intp)
+    labels[~np.isnan(numbers)] = positions
+    return _categorical(labels, _level_names(whole), name)
+
+
+def _categorical(labels: IntArray, levels: tuple[str, ...], name: str) -> Factor:
+    labelled = labels >= 0
+    n_labelled = int(labelled.sum())
+    _check_categories(len(levels), n_labelled, len(labels), name)
+    as_numbers = labels.astype(np.float64)
+    if n_labelled < len(labels):
+        as_numbers[~labelled] = np.nan
+    return Factor(name=name, kind=FactorKind.CATEGORICAL, numbers=as_numbers, labels=labels, levels=levels)
+
+
+def _check_categories(n_levels: int, n_labelled: int, n_rows: int, name: str) -> None:
+    _check_levels(n_levels, name)
+    if n_levels > MAX_CATEGORIES or 2 * n_levels > n_labelled:
         raise ValueError(
-            f"factor {name!r} is categorical but takes {len(levels)} distinct values in {len(labels)} rows; "
+            f"factor {name!r} is categorical but takes {n_levels} distinct values in {n_rows} rows; "
             "declare it continuous if it is a number, or group its labels."
         )
-    as_numbers = np.where(labels >= 0, labels, np.nan).astype(np.float64)
-    return Factor(name=name, kind=FactorKind.CATEGORICAL, numbers=as_numbers, labels=labels, levels=levels)
 
 
 def _check_levels(n_levels: int, name: str) -> None:

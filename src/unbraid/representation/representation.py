@@ -19,8 +19,10 @@ from unbraid._base.checks import (
     check_active,
     check_matrix,
     check_values,
+    column_ranges,
     did_you_mean,
     to_array,
+    varies,
 )
 from unbraid._base.text import listing
 from unbraid.representation.blocks import Blocks, check_blocks
@@ -91,9 +93,10 @@ class Representation:
         self.codes = check_matrix(codes)
         self.code_names = _code_names(codes, code_names, self.n_codes)
         self.blocks = {} if blocks is None else check_blocks(blocks, self.code_names)
-        check_values(self.codes, self.code_names)
+        ranges = column_ranges(self.codes)
+        check_values(self.codes, self.code_names, ranges)
         self._label(codes, factors, names, kinds, only)
-        self.active = check_active(active_codes(self.codes))
+        self.active = check_active(varies(*ranges))
         self.memo = {}
         self.source = ""
 
@@ -168,8 +171,8 @@ class Representation:
 
     def code_spreads(self) -> FloatArray:
         """Largest less smallest value of each code, ``(n_codes,)``."""
-        spreads: FloatArray = np.ptp(self.codes, axis=0)
-        return spreads
+        low, high = column_ranges(self.codes)
+        return high - low
 
     def most_whole_numbers(self) -> int | None:
         """Most distinct values of a code where all codes are whole numbers; ``None`` where some are not."""

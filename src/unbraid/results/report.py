@@ -13,11 +13,12 @@ import pandas as pd
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import did_you_mean
-from unbraid._base.files import write_text
+from unbraid._base.files import write_atomically, write_text
 from unbraid._base.pages import notebook_view_of, page_of
 from unbraid._base.record import write_json
 from unbraid._base.text import as_csv
 from unbraid.evidence.dependence import FactorDependence
+from unbraid.results.code_table import code_maps, make_code_table, write_code_table
 from unbraid.results.evidence import Evidence
 from unbraid.results.finding import Finding
 from unbraid.results.note import as_note
@@ -28,6 +29,10 @@ from unbraid.results.view import Still
 
 #: Incremented when the layout of :meth:`Report.to_json` changes.
 LAYOUT = 3
+#: Codes that a page shows at most.
+MOST_SHOWN = 64
+#: Ending of the table of all codes beside a page that shows some of them.
+CODES_BESIDE = ".codes.parquet"
 T = TypeVar("T")
 
 
@@ -158,14 +163,43 @@ class Report(Mapping[str, Score]):
         """Write :meth:`table` as CSV."""
         return write_text(path, as_csv(self.table(), index=True))
 
+    def code_table(self) -> pd.DataFrame | None:
+        """Return what every code carries of every factor, codes of one factor together, those that carry more first.
+
+        Columns are ``code``, ``main_factor``, and one for each matrix of the evidence and each factor, such as
+        ``mutual_information.shape``; ``None`` where no score has such a matrix.
+        """
+        return make_code_table(self.evidence, self.setup.code_names, self.setup.factor_names)
+
+    def to_parquet(self, path: str | Path) -> Path:
+        """Write :meth:`code_table` as Parquet.
+
+        Raises:
+            ValueError: No score has a matrix of codes by factors.
+        """
+        table = self.code_table()
+        if table is None:
+            raise ValueError(
+                "the report has no matrix of codes by factors to write; score with a metric that has one, such as mig."
+            )
+        return write_atomically(path, lambda file: write_code_table(table, file))
+
     def to_html(self, path: str | Path, *, strips: FactorStrips | None = None) -> Path:
         """Write one self-contained page that explains the scores.
+
+        Of more than 64 codes, the page shows those that carry most, and all of them are in a table beside the page,
+        under the same name with the ending ``.codes.parquet``.
 
         Args:
             path: Where to write.
             strips: Traversals of a decoder along the axes of the factors, to show on the page.
         """
-        return write_text(path, page_of(self, strips=strips))
+        beside = Path(path).with_suffix(CODES_BESIDE)
+        has_table = self.setup.n_codes > MOST_SHOWN and bool(self.setup.n_factors and code_maps(self.evidence))
+        page = page_of(self, strips=strips, table=beside.name if has_table else "")
+        if has_table:
+            self.to_parquet(beside)
+        return write_text(path, page)
 
     def __repr__(self) -> str:
         """Return the scores as a table, then the findings, the sentences and the notes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +38,25 @@ def directional_regression(x: NDArray[np.float64], slices: NDArray[np.intp]) -> 
     Li & Wang (2007): first moments (SIR) and second moments (SAVE) of the slices together. Exact in the limit for
     normal codes, a fair start otherwise.
     """
+    return _kernel(x, slices, x.T @ x)
+
+
+def _kernel(
+    x: NDArray[np.floating[Any]], slices: NDArray[np.intp], products: NDArray[np.floating[Any]]
+) -> NDArray[np.float64]:
+    """Matrix of directional regression; products of the last slice are those of all rows less those of the others."""
     size = x.shape[1]
     spread, means = np.zeros((size, size)), np.zeros((size, size))
-    for value in np.unique(slices):
+    values, left = np.unique(slices), products.astype(np.float64)
+    for place, value in enumerate(values):
         part = x[slices == value]
-        share, mean = len(part) / len(x), part.mean(axis=0)
-        excess = part.T @ part / len(part) - np.eye(size)
+        share, mean = len(part) / len(x), part.mean(axis=0, dtype=np.float64)
+        if place < len(values) - 1:
+            own = (part.T @ part).astype(np.float64)
+            left -= own
+        else:
+            own = left
+        excess = own / len(part) - np.eye(size)
         spread += share * excess @ excess
         means += share * np.outer(mean, mean)
     kernel: NDArray[np.float64] = spread + means @ means + np.trace(means) * means
@@ -55,6 +69,8 @@ SMALL_GAIN = 2e-3
 SMALL_REST = 0.02
 SMALL_WEIGHT = 0.1
 NEGLIGIBLE = 3e-4
+#: Dimensions of a search space up to which all products are in double precision.
+EXACT_WIDTH = 64
 LUCKY_ROWS = 10  # an axis chosen on N rows may lower the loss by about this over N, by luck
 CHANCE_SHARE = 12.0  # by chance, the best axis of L codes explains up to about 7 L / N of an independent factor
 NEARLY_ALL = 0.9
@@ -76,10 +92,21 @@ def fast_subspaces(
     """Find the subspace of every factor; see :func:`find_subspace`."""
     tasks = zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
     with threadpool_limits(1):
-        return (workers or Workers()).map(lambda task: find_subspace(rep.codes, task[0], options, task[1]), tasks)
+        is_shared = rep.n_samples <= MAX_ROWS and sum(factor.is_complete for factor in rep.factors) > 1
+        whole = whiten(rep.codes) if is_shared and rep.n_samples > 2 * rep.n_codes else None
+        return (workers or Workers()).map(
+            lambda task: find_subspace(rep.codes, task[0], options, task[1], whole if task[0].is_complete else None),
+            tasks,
+        )
 
 
-def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, rng: np.random.Generator) -> Subspace:
+def find_subspace(
+    codes: FloatArray,
+    factor: Factor,
+    options: SubspaceOptions,
+    rng: np.random.Generator,
+    whitened: tuple[FloatArray, FloatArray] | None = None,
+) -> Subspace:
     """Find one factor's subspace.
 
     Codes are whitened; directional regression (SIR and SAVE together) gives axes along which the codes' mean or
@@ -90,6 +117,14 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
     code space of over 250 dimensions is first cut down to the most telling ones. Where they
     explain no more than luck may among so many codes, axes must also predict rows that they were not chosen on.
     Where no largest rank is given and ten axes are found, up to twice as many are looked for, and so on.
+
+    Args:
+        codes: ``(n_samples, n_codes)``.
+        factor: The factor.
+        options: Loss and largest rank.
+        rng: Source of chance.
+        whitened: What :func:`whiten` returns for all rows, where the factor is labelled on all of them, and they are
+            at most 30 000.
     """
     rows = np.flatnonzero(factor.labelled)
     if len(rows) <= 2 * codes.shape[1]:
@@ -98,7 +133,7 @@ def find_subspace(codes: FloatArray, factor: Factor, options: SubspaceOptions, r
             f"{factor.name!r}, got {len(rows)} rows and {codes.shape[1]} columns."
         )
     rows = np.sort(rng.permutation(rows)[:MAX_ROWS])
-    x, unwhiten = whiten(codes[rows])
+    x, unwhiten = whiten(codes[rows]) if whitened is None else whitened
     slices = slices_of(factor, rows)
     if x.shape[1] > MAX_WIDTH:
         leading = np.linalg.eigh(directional_regression(x, slices))[1][:, : -MAX_WIDTH - 1 : -1]
@@ -159,8 +194,10 @@ def _holds_on_other_rows(
 
 
 def scaled_targets(factor: Factor, rows: IntArray) -> FloatArray:
-    """Targets of the regression, centred and with total variance 1."""
+    """Targets of the regression, centred and with total variance 1; of two categories, which are mirror images, one."""
     targets = factor.targets(rows)
+    if not factor.is_numeric and targets.shape[1] == 2:
+        targets = targets[:, :1]
     centred = targets - targets.mean(axis=0)
     scaled: FloatArray = centred / np.sqrt((centred**2).sum(axis=1).mean())
     return scaled
@@ -195,7 +232,7 @@ def _find_axes(
         rest = x - x @ axes @ axes.T
         more = _leading_axes(rest, _slices_of_residual(residual), limit - axes.shape[1], rng, minimum=0)
         if not more.shape[1] and (residual**2).sum() > NEARLY_ALL * (targets**2).sum():
-            more = _informative_code(rest, residual, single_codes)
+            more = _informative_code(rest, residual, single_codes, _n_outputs(residual, slices))
         if not more.shape[1]:
             break
         longer, new_residual = refine(x, targets, np.linalg.qr(np.hstack([axes, more]))[0])
@@ -205,7 +242,7 @@ def _find_axes(
     return axes
 
 
-def _informative_code(x: FloatArray, residual: FloatArray, single_codes: FloatArray) -> FloatArray:
+def _informative_code(x: FloatArray, residual: FloatArray, single_codes: FloatArray, n_outputs: int) -> FloatArray:
     """Direction of the single code whose curve explains most of the residual, or ``None``.
 
     Directional regression compares means and spreads; a factor that goes up and down several times along a code changes
@@ -220,9 +257,14 @@ def _informative_code(x: FloatArray, residual: FloatArray, single_codes: FloatAr
             explained[j] = 1 - (rest**2).sum() / (residual**2).sum()
     best = int(explained.argmax())
     # A curve through noise explains about as many rows as it has terms; the best of many codes a few times that.
-    if explained[best] < 4 * len(basis.powers) * residual.shape[1] / len(x):
+    if explained[best] < 4 * len(basis.powers) * n_outputs / len(x):
         return np.empty((x.shape[1], 0))
     return single_codes[:, [best]]
+
+
+def _n_outputs(residual: FloatArray, slices: IntArray) -> int:
+    """Number of targets, both of two categories counted."""
+    return 2 if residual.shape[1] == 1 and len(np.unique(slices)) == 2 else residual.shape[1]
 
 
 def _slices_of_residual(residual: FloatArray) -> IntArray:
@@ -235,8 +277,11 @@ def _leading_axes(
     x: FloatArray, slices: IntArray, limit: int, rng: np.random.Generator, *, minimum: int = 1
 ) -> FloatArray:
     """Axes whose directional-regression eigenvalue beats the largest of a shuffled factor."""
-    values, vectors = np.linalg.eigh(directional_regression(x, slices))
-    chance = max(np.linalg.eigvalsh(directional_regression(x, rng.permutation(slices)))[-1] for _ in range(N_SHUFFLES))
+    products = x.T @ x
+    values, vectors = np.linalg.eigh(_kernel(x, slices, products))
+    # Chance is a threshold, for which single precision is ample.
+    rough = x.astype(np.float32) if x.shape[1] > EXACT_WIDTH else x
+    chance = max(np.linalg.eigvalsh(_kernel(rough, rng.permutation(slices), products))[-1] for _ in range(N_SHUFFLES))
     n_axes = int(np.clip((values > chance).sum(), minimum, limit))
     return vectors[:, ::-1][:, :n_axes]
 
@@ -277,7 +322,9 @@ def _turn(x: FloatArray, slopes: FloatArray, residual: FloatArray) -> FloatArray
     gram, moment = np.zeros((n_axes * size, n_axes * size)), np.zeros(n_axes * size)
     for t in range(n_targets):
         design = (slopes[:, :, t, None] * x[:, None, :]).reshape(n_rows, -1)
-        gram += design.T @ design
+        # The step is tried before it is taken, so that single precision is ample where it saves time.
+        rough = design.astype(np.float32) if size > EXACT_WIDTH else design
+        gram += rough.T @ rough
         moment += design.T @ residual[:, t]
     gram[np.diag_indices(len(gram))] += 1e-3 * np.trace(gram) / len(gram)
     return np.asarray(np.linalg.solve(gram, moment), dtype=np.float64).reshape(n_axes, size).T

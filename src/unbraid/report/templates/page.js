@@ -212,6 +212,45 @@ addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
 });
 
+// Search among all codes, of which the tables show the top. Text only, so names from the data stay text.
+const finder = document.getElementById("find-code");
+if (finder) {
+  const MOST_FOUND = 20;
+  const index = JSON.parse(document.getElementById("code-index").textContent);
+  const names = index.codes.map((name) => name.toLowerCase());
+  const place = document.getElementById("found-codes");
+  const cell = (kind, text) => Object.assign(document.createElement(kind), { textContent: text });
+  const line = (kind, texts) => {
+    const row = document.createElement("tr");
+    row.append(...texts.map((text, at) => cell(at ? kind : "th", text)));
+    return row;
+  };
+  finder.addEventListener("input", () => {
+    const wanted = finder.value.trim().toLowerCase();
+    place.replaceChildren();
+    if (!wanted) return;
+    const found = [];
+    names.forEach((name, code) => {
+      if (name.includes(wanted)) found.push(code);
+    });
+    found.sort((a, b) => (names[b] === wanted) - (names[a] === wanted) || a - b);
+    const shown = found.slice(0, MOST_FOUND);
+    place.append(cell("p", found.length > shown.length ? `${found.length} codes, of which these are the first ${shown.length}.` : `${found.length} ${found.length === 1 ? "code" : "codes"}.`));
+    if (!shown.length) return;
+    const table = document.createElement("table");
+    const head = table.createTHead();
+    head.append(line("th", ["Code", ...index.maps.map((map) => map.title)]));
+    const body = table.createTBody();
+    for (const code of shown) {
+      const carried = index.maps.map(({ factor, size }) =>
+        factor[code] < 0 ? "\u2013" : `${index.factors[factor[code]]} ${size[code]}`
+      );
+      body.append(line("td", [index.codes[code], ...carried]));
+    }
+    place.append(table);
+  });
+}
+
 const save = document.getElementById("save");
 if (save) {
   save.addEventListener("click", () => {
