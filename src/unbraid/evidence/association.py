@@ -15,6 +15,8 @@ from unbraid.representation.representation import Representation
 Correlation = Literal["pearson", "spearman", "rdc"]
 #: Share of the squares of a column below which what is left beside the mean is taken to be rounding error.
 ROUNDING = 1e-18
+#: The same for what sums over rows leave of a column that was centred before.
+SUM_ROUNDING = 1e-12
 #: Random sines of a column and the scale of their weights, as Lopez-Paz et al. (2013) use them.
 N_SINES, SINE_SCALE = 20, 6.0
 #: Directions of the sines that are smaller than this share of the largest are rounding error of a smooth function.
@@ -102,7 +104,12 @@ def _cross_fitted(
             f"{rep.n_samples}; give more rows or fewer folds."
         )
     parts = np.array_split(rng.permutation(rep.n_samples), options.n_folds)
-    chosen, tested = [], []
+    sizes = np.array([len(part) for part in parts], dtype=np.intp)
+    one_target = all(f.is_numeric and f.kind is not FactorKind.CIRCULAR and f.labelled.all() for f in rep.factors)
+    if options.correlation == "pearson" and one_target:
+        folds, tested = _from_sums(rep, parts)
+        return replace(plain, folds=folds, tested=tested, sizes=sizes)
+    chosen, signs = [], []
     for part in parts:
         test = np.zeros(rep.n_samples, dtype=bool)
         test[part] = True
@@ -111,9 +118,57 @@ def _cross_fitted(
         columns = [np.sqrt(_explained(outside.codes, factor, options.correlation, ready)) for factor in outside.factors]
         chosen.append(np.stack(columns, axis=1) * rep.active[:, None])
         signed = [_predicted(rep.codes, factor, options.correlation, test) for factor in rep.factors]
-        tested.append(np.stack(signed, axis=1) * rep.active[:, None])
-    sizes = np.array([len(part) for part in parts], dtype=np.intp)
-    return replace(plain, folds=np.stack(chosen), tested=np.stack(tested), sizes=sizes)
+        signs.append(np.stack(signed, axis=1) * rep.active[:, None])
+    return replace(plain, folds=np.stack(chosen), tested=np.stack(signs), sizes=sizes)
+
+
+def _from_sums(rep: Representation, parts: list[IntArray]) -> tuple[FloatArray, FloatArray]:
+    """Correlations outside each fold, and those within it by their signs outside, from sums over the rows of folds."""
+    every = np.arange(rep.n_samples)
+    x = _centred(rep.codes, "pearson")[0]
+    v = _centred(np.column_stack([factor.targets(every) for factor in rep.factors]), "pearson")[0]
+    within = [_Sums.of(x[part], v[part]) for part in parts]
+    total = _Sums.of(x, v)
+    outside = np.stack([total.less(fold).correlation for fold in within]) * rep.active[:, None]
+    inside = np.stack([fold.correlation for fold in within]) * rep.active[:, None]
+    return np.abs(outside), np.sign(outside) * inside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Sums:
+    """Sums over rows of codes, of factors, of their squares, and of the products of codes and factors."""
+
+    n: int
+    x: FloatArray
+    v: FloatArray
+    xx: FloatArray
+    vv: FloatArray
+    xv: FloatArray
+
+    @staticmethod
+    def of(x: FloatArray, v: FloatArray) -> "_Sums":
+        xx, vv = np.einsum("ij,ij->j", x, x), np.einsum("ij,ij->j", v, v)
+        return _Sums(n=len(x), x=x.sum(axis=0), v=v.sum(axis=0), xx=xx, vv=vv, xv=x.T @ v)
+
+    def less(self, other: "_Sums") -> "_Sums":
+        return _Sums(
+            n=self.n - other.n,
+            x=self.x - other.x,
+            v=self.v - other.v,
+            xx=self.xx - other.xx,
+            vv=self.vv - other.vv,
+            xv=self.xv - other.xv,
+        )
+
+    @property
+    def correlation(self) -> FloatArray:
+        """Of each code with each factor; 0 where one of them does not vary beyond rounding."""
+        x, v = self.xx - self.x**2 / self.n, self.vv - self.v**2 / self.n
+        varies = (x > SUM_ROUNDING * self.xx)[:, None] & (v > SUM_ROUNDING * self.vv)
+        scale = np.sqrt(np.maximum(x, 0.0)[:, None] * np.maximum(v, 0.0))
+        product = self.xv - np.outer(self.x, self.v) / self.n
+        found: FloatArray = np.divide(product, scale, out=np.zeros_like(product), where=varies & (scale > 0))
+        return np.clip(found, -1.0, 1.0)
 
 
 def _predicted(codes: FloatArray, factor: Factor, correlation: Correlation, test: BoolArray) -> FloatArray:
@@ -201,12 +256,20 @@ def _explained(codes: FloatArray, factor: Factor, correlation: Correlation, read
     targets = factor.targets(rows)
     if correlation == "spearman" and targets.shape[1] == 1:
         targets = average_ranks(targets)
-    left, values, _ = np.linalg.svd(targets - targets.mean(axis=0), full_matrices=False)
-    left = left[:, values > 1e-9 * values[0]]
-    kept = ((left.T @ centred) ** 2).sum(axis=0)
+    kept = ((_basis(targets - targets.mean(axis=0)).T @ centred) ** 2).sum(axis=0)
     share = np.divide(kept, total, out=np.zeros_like(total), where=varies)
     clipped: FloatArray = np.clip(share, 0.0, 1.0)
     return clipped
+
+
+def _basis(centred: FloatArray) -> FloatArray:
+    """Orthonormal basis of centred targets."""
+    if centred.shape[1] == 1:
+        length = np.linalg.norm(centred)
+        return centred / length if length > 0 else centred
+    left, values, _ = np.linalg.svd(centred, full_matrices=False)
+    basis: FloatArray = left[:, values > 1e-9 * values[0]]
+    return basis
 
 
 def _centred(codes: FloatArray, correlation: Correlation) -> tuple[FloatArray, FloatArray, BoolArray]:

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbraid._base.arrays import IntArray
+from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid.evidence.information import factor_labels
 from unbraid.evidence.interventions import Groups
 from unbraid.representation.representation import Representation
+
+#: Cells of the codes of groups that are held at once.
+CELLS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +22,13 @@ class AllButOneOptions:
 
     Attributes:
         n_votes: Groups to learn the vote on, and as many again to test it on.
-        group_size: Rows in a group, at most.
+        group_size: Rows in a group, at most: few, so that most combinations have as many, and the score does not depend
+            on the number of rows.
         n_cuts: Parts that a continuous factor is cut into, few, so that combinations repeat.
     """
 
-    n_votes: int = 800
-    group_size: int = 200
+    n_votes: int = 2000
+    group_size: int = 8
     n_cuts: int = 3
 
     def __post_init__(self) -> None:
@@ -44,21 +48,57 @@ def varied_groups(rep: Representation, options: AllButOneOptions, rng: np.random
     """
     active = rep.codes[:, rep.active]
     labels = np.stack([factor_labels(factor, options.n_cuts, "quantile")[0] for factor in rep.factors], axis=1)
-    combinations = [_combinations(rep, labels, k, rng) for k in range(rep.n_factors)]
+    scale = active.var(axis=0, ddof=1)
+    active = active - active.mean(axis=0)  # variances from sums of squares lose no digits to the mean
     summary = np.empty((2 * options.n_votes, active.shape[1]))
     varied = rng.integers(rep.n_factors, size=2 * options.n_votes)
-    for vote, k in enumerate(varied):
-        halves, shares = combinations[k]
-        rows = halves[rng.choice(len(halves), p=shares)][vote >= options.n_votes]
-        drawn = rng.choice(rows, size=min(options.group_size, len(rows)), replace=False)
-        summary[vote] = active[drawn].var(axis=0, ddof=1)
-    return Groups(summary=summary / active.var(axis=0, ddof=1), fixed_factor=varied, n_factors=rep.n_factors)
+    second_half = np.arange(2 * options.n_votes) >= options.n_votes
+    for k in range(rep.n_factors):
+        halves = _combinations(rep, labels, k, rng)
+        counts = np.array([sum(map(len, pair)) for pair in halves], dtype=float)
+        for side in (False, True):
+            votes = np.flatnonzero((varied == k) & (second_half == side))
+            parts = [pair[side] for pair in halves]
+            drawn = rng.choice(len(parts), size=len(votes), p=counts / counts.sum())
+            summary[votes] = _variances(active, parts, drawn, options.group_size, rng)
+    return Groups(summary=summary / scale, fixed_factor=varied, n_factors=rep.n_factors)
+
+
+def _variances(
+    codes: FloatArray, parts: list[IntArray], drawn: IntArray, group_size: int, rng: np.random.Generator
+) -> FloatArray:
+    """Variance of each code in groups of the drawn parts, ``(n_groups, n_codes)``: all rows of a part, or some."""
+    sizes = np.array([len(part) for part in parts], dtype=np.intp)
+    rows, starts = np.concatenate(parts), np.cumsum(sizes) - sizes
+    found = np.empty((len(drawn), codes.shape[1]))
+    step = max(1, CELLS_AT_ONCE // (group_size * codes.shape[1]))
+    for first in range(0, len(drawn), step):
+        own = drawn[first : first + step]
+        n_drawn = np.minimum(sizes[own], group_size)
+        places = _without_repetition(sizes[own], n_drawn, rng)
+        inside = np.arange(places.shape[1]) < n_drawn[:, None]
+        values = codes[rows[starts[own][:, None] + np.where(inside, places, 0)]] * inside[..., None]
+        mean = values.sum(axis=1) / n_drawn[:, None]
+        squares = np.einsum("gij,gij->gj", values, values)
+        found[first : first + step] = (squares - n_drawn[:, None] * mean**2) / (n_drawn - 1)[:, None]
+    return np.maximum(found, 0.0)
+
+
+def _without_repetition(sizes: IntArray, n_drawn: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw ``n_drawn`` different places below each size, by Floyd's algorithm, ``(n_groups, most)``; -1 beyond."""
+    places = np.full((len(sizes), int(n_drawn.max(initial=0))), -1, dtype=np.intp)
+    for i in range(places.shape[1]):
+        last = sizes - n_drawn + i
+        found = np.minimum((rng.random(len(sizes)) * (last + 1)).astype(np.intp), last)
+        taken = (places[:, :i] == found[:, None]).any(axis=1)
+        places[:, i] = np.where(i < n_drawn, np.where(taken, last, found), -1)
+    return places
 
 
 def _combinations(
     rep: Representation, labels: IntArray, k: int, rng: np.random.Generator
-) -> tuple[list[tuple[IntArray, IntArray]], IntArray]:
-    """Rows of each combination of the values of all factors but ``k``, in two halves, and its share of the rows.
+) -> list[tuple[IntArray, IntArray]]:
+    """Rows of each combination of the values of all factors but ``k``, in two halves.
 
     Only where factor ``k`` takes two values in a combination is there anything to see.
     """
@@ -74,6 +114,4 @@ def _combinations(
             "fewer factors or values, so that combinations of values repeat."
         )
     enough = [part for part in parts if len(part) >= 4]
-    halves = [(part[0::2], part[1::2]) for part in enough] or [(part, part) for part in parts]
-    counts = np.array([len(first) + len(second) for first, second in halves], dtype=float)
-    return halves, counts / counts.sum()
+    return [(part[0::2], part[1::2]) for part in enough] or [(part, part) for part in parts]
