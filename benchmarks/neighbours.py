@@ -4,14 +4,16 @@
     python benchmarks/neighbours.py --only mcc    # some rows, the others in the file kept
 
 The plain forms are the algorithms of the libraries named, written out again, so that both sides run in one process on
-the same arrays: the fastest of three calls each. Ours are calls of single metrics, without intervals and chance levels,
-on a Representation, whose arrays were checked when it was made, as the panel makes it once for all metrics.
+the same arrays: processor seconds of the fastest of three calls each. Ours are calls of single metrics, without
+intervals and chance levels, on a Representation, whose arrays were checked when it was made, as the panel makes it once
+for all metrics.
 """
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from functools import partial
+from time import process_time
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -235,13 +237,14 @@ PAIRS = {
 }
 
 
-def fastest(work: Callable[..., Any], inputs: tuple[np.ndarray, ...], repeats: int) -> float:
-    """Seconds of the fastest of some calls."""
+def fastest(work: Callable[..., Any], make: Callable[[], tuple[Any, ...]], repeats: int) -> float:
+    """Processor seconds of the fastest of some calls on fresh inputs; other work on the machine hardly changes them."""
     seconds = []
     for _ in range(repeats):
-        begun = perf_counter()
+        inputs = make()
+        begun = process_time()
         work(*inputs)
-        seconds.append(perf_counter() - begun)
+        seconds.append(process_time() - begun)
     return min(seconds)
 
 
@@ -257,7 +260,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         pair = PAIRS[name]
         inputs = pair.inputs(given.rows)
         repeats = 1 if given.tiny else REPEATS
-        ours, plain = fastest(pair.ours, pair.checked(*inputs), repeats), fastest(pair.plain, inputs, repeats)
+        ours = fastest(pair.ours, partial(pair.checked, *inputs), repeats)
+        plain = fastest(pair.plain, partial(pair.inputs, given.rows), repeats)
         shape = " x ".join(str(size) for size in inputs[0].shape)
         found[name] = {"ours": ours, "plain": plain, "library": pair.library, "shape": shape}
         print(f"{name:30s}{ours:9.4f}s{plain:9.4f}s{plain / ours:7.1f}x  {shape}, {pair.library}", flush=True)

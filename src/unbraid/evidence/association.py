@@ -1,5 +1,7 @@
 """Association of every code with every factor, and covariance of the codes."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -17,6 +19,8 @@ Correlation = Literal["pearson", "spearman", "rdc"]
 ROUNDING = 1e-18
 #: The same for what sums over rows leave of a column that was centred before.
 SUM_ROUNDING = 1e-12
+#: Sums of squares between which no square has overflowed or vanished.
+SMALLEST_SUM, LARGEST_SUM = 1e-120, 1e120
 #: Random sines of a column and the scale of their weights, as Lopez-Paz et al. (2013) use them.
 N_SINES, SINE_SCALE = 20, 6.0
 #: Directions of the sines that are smaller than this share of the largest are rounding error of a smooth function.
@@ -86,6 +90,8 @@ def correlations(rep: Representation, options: CorrelationOptions, rng: np.rando
     if options.correlation == "rdc":
         dependence = randomized_dependence(rep, rng)
         return Association(matrix=dependence, active=rep.active, angles=angles)
+    if options.correlation == "pearson" and _is_one_number_each(rep):
+        return _of_numbers(rep, options, rng)
     ready = _Ready()
     columns = [
         np.sqrt(_explained(rep.codes, factor, options.correlation, ready)) * rep.active for factor in rep.factors
@@ -94,21 +100,27 @@ def correlations(rep: Representation, options: CorrelationOptions, rng: np.rando
     return _cross_fitted(rep, options, plain, rng) if options.cross_fit else plain
 
 
-def _cross_fitted(
-    rep: Representation, options: CorrelationOptions, plain: Association, rng: np.random.Generator
-) -> Association:
-    """Add the correlations of each fold, and of the rows outside it."""
+def _is_one_number_each(rep: Representation) -> bool:
+    """Whether every factor is one number in every row."""
+    return all(f.is_numeric and f.kind is not FactorKind.CIRCULAR and f.labelled.all() for f in rep.factors)
+
+
+def _folds(rep: Representation, options: CorrelationOptions, rng: np.random.Generator) -> list[IntArray]:
+    """Rows of each fold."""
     if rep.n_samples < FEWEST_ROWS_A_FOLD * options.n_folds:
         raise ValueError(
             f"codes must have at least {FEWEST_ROWS_A_FOLD} rows for each of {options.n_folds} folds, got "
             f"{rep.n_samples}; give more rows or fewer folds."
         )
-    parts = np.array_split(rng.permutation(rep.n_samples), options.n_folds)
+    return np.array_split(rng.permutation(rep.n_samples), options.n_folds)
+
+
+def _cross_fitted(
+    rep: Representation, options: CorrelationOptions, plain: Association, rng: np.random.Generator
+) -> Association:
+    """Add the correlations of each fold, and of the rows outside it."""
+    parts = _folds(rep, options, rng)
     sizes = np.array([len(part) for part in parts], dtype=np.intp)
-    one_target = all(f.is_numeric and f.kind is not FactorKind.CIRCULAR and f.labelled.all() for f in rep.factors)
-    if options.correlation == "pearson" and one_target:
-        folds, tested = _from_sums(rep, parts)
-        return replace(plain, folds=folds, tested=tested, sizes=sizes)
     chosen, signs = [], []
     for part in parts:
         test = np.zeros(rep.n_samples, dtype=bool)
@@ -122,16 +134,37 @@ def _cross_fitted(
     return replace(plain, folds=np.stack(chosen), tested=np.stack(signs), sizes=sizes)
 
 
-def _from_sums(rep: Representation, parts: list[IntArray]) -> tuple[FloatArray, FloatArray]:
-    """Correlations outside each fold, and those within it by their signs outside, from sums over the rows of folds."""
+def _of_numbers(rep: Representation, options: CorrelationOptions, rng: np.random.Generator) -> Association:
+    """Correlations with factors of one number each, all at once, from sums over rows and over the rows of folds."""
     every = np.arange(rep.n_samples)
-    x = _centred(rep.codes, "pearson")[0]
-    v = _centred(np.column_stack([factor.targets(every) for factor in rep.factors]), "pearson")[0]
+    x, xx, varies = _around_mean(rep.codes)
+    v, vv, _ = _around_mean(np.concatenate([factor.targets(every) for factor in rep.factors], axis=1))
+    total, kept = _Sums(n=len(x), x=0 * xx, v=0 * vv, xx=xx, vv=vv, xv=x.T @ v), (varies & rep.active)[:, None]
+    plain = Association(matrix=np.abs(total.correlation) * kept, active=rep.active)
+    if not options.cross_fit:
+        return plain
+    parts = _folds(rep, options, rng)
     within = [_Sums.of(x[part], v[part]) for part in parts]
-    total = _Sums.of(x, v)
-    outside = np.stack([total.less(fold).correlation for fold in within]) * rep.active[:, None]
-    inside = np.stack([fold.correlation for fold in within]) * rep.active[:, None]
-    return np.abs(outside), np.sign(outside) * inside
+    outside = np.stack([total.less(fold).correlation for fold in within]) * kept
+    tested = np.sign(outside) * np.stack([fold.correlation for fold in within])
+    sizes = np.array([len(part) for part in parts], dtype=np.intp)
+    return replace(plain, folds=np.abs(outside), tested=tested, sizes=sizes)
+
+
+def _around_mean(columns: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Centred columns, the sum of squares of each, and whether that is more than rounding error."""
+    mean = _sum_of(columns) / len(columns)
+    centred = columns - mean
+    total = _sum_of(centred * centred)
+    if np.all((total > SMALLEST_SUM) & (total < LARGEST_SUM)):
+        return centred, total, total > ROUNDING * (total + len(columns) * mean**2)
+    return _centred(columns, "pearson")
+
+
+def _sum_of(columns: FloatArray) -> FloatArray:
+    """Sum of each column; a product is faster than a sum over the first of two axes."""
+    total: FloatArray = np.ones(len(columns)) @ columns
+    return total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -146,11 +179,12 @@ class _Sums:
     xv: FloatArray
 
     @staticmethod
-    def of(x: FloatArray, v: FloatArray) -> "_Sums":
-        xx, vv = np.einsum("ij,ij->j", x, x), np.einsum("ij,ij->j", v, v)
-        return _Sums(n=len(x), x=x.sum(axis=0), v=v.sum(axis=0), xx=xx, vv=vv, xv=x.T @ v)
+    def of(x: FloatArray, v: FloatArray) -> _Sums:
+        """Sum over all rows of both."""
+        return _Sums(n=len(x), x=_sum_of(x), v=_sum_of(v), xx=_sum_of(x * x), vv=_sum_of(v * v), xv=x.T @ v)
 
-    def less(self, other: "_Sums") -> "_Sums":
+    def less(self, other: _Sums) -> _Sums:
+        """Sums over the rows that are not among others."""
         return _Sums(
             n=self.n - other.n,
             x=self.x - other.x,

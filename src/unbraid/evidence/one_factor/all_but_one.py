@@ -14,6 +14,8 @@ from unbraid.representation.representation import Representation
 
 #: Cells of the codes of groups that are held at once.
 CELLS_AT_ONCE = 4_000_000
+#: Times that the rows of a group are drawn at most until the factor varies among them.
+MOST_DRAWS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,8 @@ def varied_groups(rep: Representation, options: AllButOneOptions, rng: np.random
     """Variance of each active code, over its variance in the data, in groups that agree in all factors but one.
 
     Combinations of values are drawn by their number of rows. The rows of a combination are halved, so that groups of
-    the first half and groups of the second half share no rows, where a combination has four rows or more.
+    the first half and groups of the second half share no rows, where the factor varies in both halves. Rows of a group
+    in which the factor has one value only are drawn again: nothing varies with it there.
 
     Raises:
         ValueError: For some factor, no two rows agree in all the others.
@@ -60,12 +63,17 @@ def varied_groups(rep: Representation, options: AllButOneOptions, rng: np.random
             votes = np.flatnonzero((varied == k) & (second_half == side))
             parts = [pair[side] for pair in halves]
             drawn = rng.choice(len(parts), size=len(votes), p=counts / counts.sum())
-            summary[votes] = _variances(active, parts, drawn, options.group_size, rng)
+            summary[votes] = _variances(active, labels[:, k], parts, drawn, options.group_size, rng)
     return Groups(summary=summary / scale, fixed_factor=varied, n_factors=rep.n_factors)
 
 
 def _variances(
-    codes: FloatArray, parts: list[IntArray], drawn: IntArray, group_size: int, rng: np.random.Generator
+    codes: FloatArray,
+    labels: IntArray,
+    parts: list[IntArray],
+    drawn: IntArray,
+    group_size: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """Variance of each code in groups of the drawn parts, ``(n_groups, n_codes)``: all rows of a part, or some."""
     sizes = np.array([len(part) for part in parts], dtype=np.intp)
@@ -75,18 +83,26 @@ def _variances(
     for first in range(0, len(drawn), step):
         own = drawn[first : first + step]
         n_drawn = np.minimum(sizes[own], group_size)
-        places = _without_repetition(sizes[own], n_drawn, rng)
-        inside = np.arange(places.shape[1]) < n_drawn[:, None]
-        values = codes[rows[starts[own][:, None] + np.where(inside, places, 0)]] * inside[..., None]
+        inside = np.arange(int(n_drawn.max())) < n_drawn[:, None]
+        group = np.zeros(inside.shape, dtype=np.intp)
+        again = np.arange(len(own))
+        for _ in range(MOST_DRAWS):
+            places = _without_repetition(sizes[own[again]], n_drawn[again], inside.shape[1], rng)
+            group[again] = rows[starts[own[again]][:, None] + np.where(inside[again], places, 0)]
+            found_labels = np.where(inside[again], labels[group[again]], labels[group[again, :1]])
+            again = again[(found_labels == found_labels[:, :1]).all(axis=1)]
+            if not len(again):
+                break
+        values = codes[group] * inside[..., None]
         mean = values.sum(axis=1) / n_drawn[:, None]
         squares = np.einsum("gij,gij->gj", values, values)
         found[first : first + step] = (squares - n_drawn[:, None] * mean**2) / (n_drawn - 1)[:, None]
     return np.maximum(found, 0.0)
 
 
-def _without_repetition(sizes: IntArray, n_drawn: IntArray, rng: np.random.Generator) -> IntArray:
+def _without_repetition(sizes: IntArray, n_drawn: IntArray, most: int, rng: np.random.Generator) -> IntArray:
     """Draw ``n_drawn`` different places below each size, by Floyd's algorithm, ``(n_groups, most)``; -1 beyond."""
-    places = np.full((len(sizes), int(n_drawn.max(initial=0))), -1, dtype=np.intp)
+    places = np.full((len(sizes), most), -1, dtype=np.intp)
     for i in range(places.shape[1]):
         last = sizes - n_drawn + i
         found = np.minimum((rng.random(len(sizes)) * (last + 1)).astype(np.intp), last)
@@ -105,13 +121,15 @@ def _combinations(
     others = np.delete(labels, k, axis=1)
     rows = rng.permutation(np.flatnonzero((labels >= 0).all(axis=1)))
     _, group = np.unique(others[rows], axis=0, return_inverse=True)
-    order = np.argsort(group.ravel(), kind="stable")
+    order = np.lexsort((labels[rows, k], group.ravel()))
     parts = np.split(rows[order], np.flatnonzero(np.diff(group.ravel()[order])) + 1)
-    parts = [part for part in parts if len(part) >= 2 and len(np.unique(labels[part, k])) >= 2]
+    # Rows of a part are in the order of the factor, so that both halves have about the same values of it.
+    parts = [part for part in parts if labels[part[0], k] != labels[part[-1], k]]
     if not parts:
         raise ValueError(
             f"factor {rep.factors[k].name!r} never varies while all other factors stay the same; give more rows, or "
             "fewer factors or values, so that combinations of values repeat."
         )
-    enough = [part for part in parts if len(part) >= 4]
-    return [(part[0::2], part[1::2]) for part in enough] or [(part, part) for part in parts]
+    halves = [(part[0::2], part[1::2]) for part in parts]
+    vary = [all(labels[half[0], k] != labels[half[-1], k] for half in pair) for pair in halves]
+    return [pair for pair, both in zip(halves, vary, strict=True) if both] or [(part, part) for part in parts]
