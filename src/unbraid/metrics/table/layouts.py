@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.workers import Workers
-from unbraid.evidence.concepts import CELLS_AT_ONCE
+from unbraid.evidence.concepts import ConceptOptions
 from unbraid.evidence.information import InformationOptions
 from unbraid.evidence.rows.whole import (
     resampled_whole_tables,
@@ -41,6 +41,7 @@ from unbraid.metrics.table.sources import (
     SINGLE_CODES,
     SPARSE_PROBES,
     SUBSPACES,
+    probed_bytes,
 )
 from unbraid.representation.representation import CodesLayout, Representation
 from unbraid.representation.sparse import SparseRepresentation
@@ -51,8 +52,6 @@ STORED_BYTES = 60
 MATRICES = 8
 #: Arrays of a row and a level while a classifier is fitted.
 PARTS = 6
-#: Columns of the probes that are fitted at once, standardised, and copies.
-PROBED_BYTES = 4 * 8 * CELLS_AT_ONCE
 #: Rows that chosen codes are fitted and tested on at most, and rows of their replicates.
 MOST_ROWS, MOST_REPLICATE_ROWS = 20_000, 10_000
 #: With more codes than this, replicates and chance are those of at most ``MANY_ROWS`` rows; chance is no lower then.
@@ -74,14 +73,16 @@ def _probe_bytes(size: InputSize, options: Any) -> float:
     return 4 * STORED_BYTES * size.n_values + 32 * size.n_codes**2 + 8 * PARTS * size.n_rows * max(size.n_levels, 20)
 
 
-def _concept_bytes(size: InputSize, options: Any) -> float:
+def _concept_bytes(size: InputSize, options: ConceptOptions) -> float:
     """Ranks of the codes, sums of them for every code and value, and the written-out codes of some probes."""
-    return STORED_BYTES * size.n_values + 32 * size.n_codes * size.n_factors * max(size.n_levels, 2) + PROBED_BYTES
+    sums = 32 * size.n_codes * max(size.n_levels, options.n_bins)
+    return STORED_BYTES * size.n_values + size.n_factors * sums + probed_bytes(size, options)
 
 
 def _value_bytes(size: InputSize, options: InformationOptions) -> float:
     """Counts, and matrices of every code and value of all factors."""
-    return STORED_BYTES * size.n_values + 8 * MATRICES * size.n_codes * size.n_factors * max(size.n_levels, 2)
+    n_values = size.n_factors * max(size.n_levels, options.n_bins)
+    return STORED_BYTES * size.n_values + 8 * MATRICES * size.n_codes * n_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
