@@ -127,7 +127,8 @@ def by_name(kept: dict[str, Any]) -> str:
         for world, sizes in kept["worlds"].items():
             for found in (table[name] for table in sizes.values() if name in table):
                 large = f"{found['large']:.3f}, {int(found['many_rows']):,}"
-                held = f"{found['bias']:+.3f} | {found['half_width']:.3f} | {found['coverage']:.0%} | {found['draws']}"
+                width = f"{found['half_width']:.3f}" if "half_width" in found else ""
+                held = f"{found['bias']:+.3f} | {width} | {found['coverage']:.0%} | {found['draws']}"
                 lines.append(f"| `{name}` | {world} | {large} | {held} |")
     return "\n".join(lines)
 
