@@ -16,6 +16,8 @@ from unbraid.representation.representation import Representation
 CELLS_AT_ONCE = 4_000_000
 #: Times that the rows of a group are drawn at most until the factor varies among them.
 MOST_DRAWS = 50
+#: Share of the rows that combinations of enough rows must have for the others to be left out.
+ENOUGH_ROWS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,7 @@ def varied_groups(rep: Representation, options: AllButOneOptions, rng: np.random
     varied = rng.integers(rep.n_factors, size=2 * options.n_votes)
     second_half = np.arange(2 * options.n_votes) >= options.n_votes
     for k in range(rep.n_factors):
-        halves = _combinations(rep, labels, k, rng)
+        halves = _combinations(rep, labels, k, options.group_size, rng)
         counts = np.array([sum(map(len, pair)) for pair in halves], dtype=float)
         for side in (False, True):
             votes = np.flatnonzero((varied == k) & (second_half == side))
@@ -112,24 +114,32 @@ def _without_repetition(sizes: IntArray, n_drawn: IntArray, most: int, rng: np.r
 
 
 def _combinations(
-    rep: Representation, labels: IntArray, k: int, rng: np.random.Generator
+    rep: Representation, labels: IntArray, k: int, group_size: int, rng: np.random.Generator
 ) -> list[tuple[IntArray, IntArray]]:
     """Rows of each combination of the values of all factors but ``k``, in two halves.
 
-    Only where factor ``k`` takes two values in a combination is there anything to see.
+    Only where factor ``k`` takes two values in a combination is there anything to see. Combinations with fewer rows
+    than a group needs are left out, where the others have enough of the rows: small groups vote otherwise than large
+    ones, and how many there are depends on the number of rows.
     """
     others = np.delete(labels, k, axis=1)
     rows = rng.permutation(np.flatnonzero((labels >= 0).all(axis=1)))
     _, group = np.unique(others[rows], axis=0, return_inverse=True)
-    order = np.lexsort((labels[rows, k], group.ravel()))
+    order = np.argsort(group.ravel(), kind="stable")
     parts = np.split(rows[order], np.flatnonzero(np.diff(group.ravel()[order])) + 1)
-    # Rows of a part are in the order of the factor, so that both halves have about the same values of it.
-    parts = [part for part in parts if labels[part[0], k] != labels[part[-1], k]]
+    parts = [part for part in parts if _varies(labels[part, k])]
     if not parts:
         raise ValueError(
             f"factor {rep.factors[k].name!r} never varies while all other factors stay the same; give more rows, or "
             "fewer factors or values, so that combinations of values repeat."
         )
     halves = [(part[0::2], part[1::2]) for part in parts]
-    vary = [all(labels[half[0], k] != labels[half[-1], k] for half in pair) for pair in halves]
-    return [pair for pair, both in zip(halves, vary, strict=True) if both] or [(part, part) for part in parts]
+    halves = [pair for pair in halves if all(_varies(labels[half, k]) for half in pair)]
+    large = [pair for pair in halves if min(map(len, pair)) >= group_size]
+    if sum(len(pair[0]) + len(pair[1]) for pair in large) >= ENOUGH_ROWS * len(rows):
+        return large
+    return halves or [(part, part) for part in parts]
+
+
+def _varies(labels: IntArray) -> bool:
+    return bool(labels.min() != labels.max())
