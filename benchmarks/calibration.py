@@ -3,12 +3,14 @@
     python benchmarks/calibration.py                                   # all worlds, 200 to 20 000 rows; hours
     python benchmarks/calibration.py --worlds ordinal,continuous --rows 2000 --draws 100
     python benchmarks/calibration.py --metrics mig,infomec             # the others in the file kept
+    python benchmarks/calibration.py --metrics med,rankme --output benchmarks/calibration_by_name.json
 
 The large-sample value of a score is the same call on 100 000 rows. For every world and number of rows the script draws
 rows again and again, scores each draw with the default options, and prints the mean, the bias against the large-sample
 value, the share of 95 % confidence intervals that hold it, and the mean half-width. Every draw is kept in
 ``benchmarks/.calibration/`` as soon as it is scored: a run that was stopped goes on where it was, and a change of the
-library wants ``--fresh``. The table in docs/calibration.md is made from the kept numbers by ``--page``.
+library wants ``--fresh``. The tables in docs/calibration.md are made from the kept numbers by ``--page``: that of the
+default panel from calibration.json, and that of scores by name from calibration_by_name.json.
 """
 
 import json
@@ -24,7 +26,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 
-from measure import keep, machine, options, parse
+from measure import fill_in, keep, machine, options, parse
 from unbraid import evaluate
 from unbraid._base.progress import track
 from unbraid._base.workers import usable_cores
@@ -36,6 +38,7 @@ WORK = Path(__file__).parent / ".calibration"
 #: For a score to be called calibrated: most bias, and least share of intervals that hold the large-sample value.
 MOST_BIAS, MOST_BIAS_OF_TREES, LEAST_COVERAGE = 0.01, 0.02, 0.9
 START, END = "<!-- table of benchmarks/calibration.py -->", "<!-- end of the table -->"
+BY_NAME = Path(__file__).with_name("calibration_by_name.json")
 
 Scores = dict[str, tuple[float | None, float | None, float | None, float | None]]
 
@@ -115,6 +118,21 @@ def page(kept: dict[str, Any], file: Path) -> None:
     file.write_text(f"{head}{START}\n\n{chr(10).join(_markdown(kept))}\n{END}{tail}", encoding="utf-8")
 
 
+def by_name(kept: dict[str, Any]) -> str:
+    """Return the table of scores that are not in the default panel, a row for each score and world."""
+    head = "score | world | large-sample value, of rows | bias | half-width | holds it | draws"
+    lines = [f"| {head} |", "|---" * 7 + "|"]
+    names = dict.fromkeys(name for sizes in kept["worlds"].values() for table in sizes.values() for name in table)
+    for name in names:
+        for world, sizes in kept["worlds"].items():
+            for found in (table[name] for table in sizes.values() if name in table):
+                large = f"{found['large']:.3f}, {int(found['many_rows']):,}"
+                width = f"{found['half_width']:.3f}" if "half_width" in found else ""
+                held = f"{found['bias']:+.3f} | {width} | {found['coverage']:.0%} | {found['draws']}"
+                lines.append(f"| `{name}` | {world} | {large} | {held} |")
+    return "\n".join(lines)
+
+
 def _markdown(kept: dict[str, Any]) -> Iterable[str]:
     for world, by_rows in kept["worlds"].items():
         sizes = list(by_rows)
@@ -147,7 +165,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     if given.page is not None:
         page(json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8")), given.page)
-        print(f"wrote the table into {given.page}")
+        fill_in(given.page, "scores by name", by_name(json.loads(BY_NAME.read_text(encoding="utf-8"))))
+        print(f"wrote the tables into {given.page}")
         return
     worlds, sizes = given.worlds.split(","), [int(size) for size in given.rows.split(",")]
     cells = [(world, given.many, MANY_SEED) for world in worlds]
@@ -158,7 +177,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         large = found[world, given.many, MANY_SEED]
         for size in sizes:
             draws = [found[world, size, FIRST_SEED + draw] for draw in range(given.draws)]
-            table = {name: row(large[name], [draw.get(name) for draw in draws]) for name in large}
+            table = {
+                name: row(large[name], [draw.get(name) for draw in draws]) | {"many_rows": given.many} for name in large
+            }
             tables.setdefault(world, {})[str(size)] = table
             show(world, size, table)
     keep(given.output, {"machine": machine(), "many_rows": given.many, "worlds": _merged(given.output, tables)})

@@ -1,6 +1,6 @@
-"""Fill in the table of speeds in README.md from the numbers kept here; a test checks that it is up to date.
+"""Fill in the tables of speeds in README.md from the numbers kept here; a test checks that they are up to date.
 
-python benchmarks/readme.py    # after benchmarks/panel.py, orthogonality.py or explicitness.py
+python benchmarks/readme.py    # after benchmarks/panel.py, orthogonality.py, explicitness.py or neighbours.py
 """
 
 import json
@@ -9,6 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
 START, END = "<!-- speed: made by benchmarks/readme.py -->", "<!-- end of speed -->"
+NEIGHBOURS = "<!-- neighbours: made by benchmarks/readme.py -->", "<!-- end of neighbours -->"
 SIZES = ("10000", "150000")
 
 
@@ -26,11 +27,24 @@ def speed_table():
     return "\n".join(lines)
 
 
+def neighbours_table():
+    """Return the table of scores beside the plain NumPy of neighbouring libraries, both from one run."""
+    found = json.loads((HERE / "neighbours.json").read_text(encoding="utf-8"))
+    lines = ["| milliseconds, one run | codes | Unbraid | plain | as computed by |", "|---|---|---|---|---|"]
+    for name, row in found.items():
+        if name != "machine":
+            ours, plain = (_seconds(1e3 * row[side]) for side in ("ours", "plain"))
+            lines.append(f"| `{name}` | {row['shape']} | {ours} | {plain} | {row['library']} |")
+    return "\n".join(lines)
+
+
 def filled(text):
-    """Return README with the table in its place."""
-    before, _, rest = text.partition(START)
-    _, _, after = rest.partition(END)
-    return f"{before}{START}\n{speed_table()}\n{END}{after}"
+    """Return README with the tables in their places."""
+    for (start, end), table in (((START, END), speed_table), (NEIGHBOURS, neighbours_table)):
+        before, _, rest = text.partition(start)
+        _, _, after = rest.partition(end)
+        text = f"{before}{start}\n{table()}\n{end}{after}"
+    return text
 
 
 def _ours(file, *path):

@@ -7,12 +7,15 @@ from scipy.stats import rankdata
 
 import unbraid as ub
 from unbraid.evidence.association import CorrelationOptions, NoOptions, correlations, predictability
+from unbraid.evidence.classes import ClassOptions
 from unbraid.evidence.counting import chance_variance, information_of
 from unbraid.evidence.information import InformationOptions, discretise, factor_labels, joint_counts
 from unbraid.evidence.sparse.association import sparse_correlations, sparse_predictability
 from unbraid.evidence.sparse.choosing import choose_codes
 from unbraid.evidence.sparse.columns import rank_differences, sparse_bins
+from unbraid.evidence.sparse.concepts import sparse_class_association
 from unbraid.evidence.sparse.information import _column, sparse_information_table
+from unbraid.metrics.table.layouts import source_for
 from unbraid.representation.representation import Representation
 from unbraid.representation.sparse import SparseRepresentation
 
@@ -241,6 +244,41 @@ def test_sparse_codes_without_factors_are_refused():
 def test_sparse_codes_that_no_metric_can_use_are_refused(change, sentence):
     with pytest.raises(ValueError, match=sentence):
         SparseRepresentation(change(scipy.sparse.eye(4, format="csr")), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("best_single", {}), ("sparse_probe", {}), ("one_vs_rest", {}), ("one_vs_rest", {"by": "spearman"})],
+)
+def test_concepts_and_values_are_those_of_the_same_codes_written_out(pair, name, options):
+    """Information is counted in other bins, as zero is a bin of its own, and is compared for codes of few values."""
+    metric = ub.METRICS[name]
+    evidence, _ = metric.split_options(options)
+    dense, sparse = (source_for(metric.source, rep).gather(rep, evidence, np.random.default_rng(0)) for rep in pair)
+    if name == "one_vs_rest":
+        assert sparse.values == dense.values
+        same = slice(0, 1) if not options else slice(None)
+        assert sparse.matrix[same] == pytest.approx(dense.matrix[same], abs=1e-9)
+    else:
+        assert sparse.auroc == pytest.approx(dense.auroc, abs=1e-12)
+        assert sparse.chosen.tolist() == dense.chosen.tolist()
+        assert sparse.held_out == pytest.approx(dense.held_out, abs=1e-6, nan_ok=True)
+
+
+def test_the_panel_for_sparse_codes_scores_sparse_codes():
+    rng = np.random.default_rng(0)
+    codes = scipy.sparse.random(400, 500, density=0.02, format="lil", random_state=1)
+    animal = rng.integers(0, 4, 400)
+    for value in range(4):
+        codes[:, 100 + value] = np.where(animal == value, rng.exponential(size=400), 0.0)[:, None]
+    kinds = {"animal": "categorical", "size": "ordinal"}
+    factors = {"animal": animal, "size": rng.integers(0, 3, 400)}
+    report = ub.evaluate(codes.tocsr(), factors, kinds=kinds, metrics="sparse", nulls=False, n_jobs=1, progress=False)
+    assert report.failures == {}
+    assert report["best_single"].per_factor[0] > 0.95
+    rep = SparseRepresentation(codes.tocsr(), factors, kinds=kinds)
+    with pytest.raises(ValueError, match="by must be"):
+        sparse_class_association(rep, ClassOptions(by="neighbours"), rng)
 
 
 def test_metric_without_a_path_for_sparse_codes_names_itself_and_the_cure():

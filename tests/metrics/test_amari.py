@@ -1,12 +1,18 @@
 """Amari distance and unified scores: values on paper, and the published scores that they contain."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import unbraid as ub
+from golden.random_input import unmixing_and_mixing
 from helpers.worlds import random_rotation
 from unbraid.metrics import amari, amari_distance, dci_boosting, mig, sap, unified_scores
 from unbraid.metrics.information.unified import aggregated, independent_groups
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "specialists.json").read_text(encoding="utf-8"))["amari"]
 
 
 def normal(n_rows=2000, n_factors=3, seed=0):
@@ -30,6 +36,13 @@ def test_a_shear_on_paper(a):
 )
 def test_distances_on_paper(matrix, distance):
     assert amari_distance(matrix) == pytest.approx(distance, abs=1e-12)
+
+
+def test_the_distance_of_squares_is_that_of_picard():
+    """Theirs divides the sums of a matrix of K columns by 2 K, ours by 2 K (K - 1)."""
+    unmixing, mixing = unmixing_and_mixing()
+    ours = (len(mixing) - 1) * amari_distance((unmixing @ mixing) ** 2)
+    assert ours == pytest.approx(GOLDEN["values"]["distance"], abs=1e-12)
 
 
 def test_codes_that_are_the_factors_have_distance_0_and_a_known_mixture_its_own():

@@ -5,6 +5,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression
 
 import unbraid as ub
 from unbraid.evidence.block_reading import BlockOptions, BlockReading, Reading, block_reading
@@ -87,6 +89,26 @@ class TestOnPaper:
         codes = np.column_stack([0.6 * v[:, 0] + 0.8 * rng.normal(size=20_000), rng.normal(size=20_000)])
         shares = blocks(codes, v, blocks="a=0,b=1", probe="linear").evidence["matrix"]
         assert shares == pytest.approx(np.array([[0.36, 0.0]]), abs=0.02)
+
+    def test_shares_are_those_of_scikit_learn_on_the_same_folds(self):
+        """Linear regression to the last digits; kernel ridge regression on all rows, which landmarks come close to."""
+        rng = np.random.default_rng(3)
+        v = rng.normal(size=600)
+        codes = np.column_stack([v + 0.5 * rng.normal(size=600), v**2, rng.normal(size=600)])
+        fold = np.random.default_rng(0).spawn(3)[0].permutation(600) % 3
+        block = (codes - codes.mean(axis=0)) / codes.std(axis=0)
+        for probe, model, tolerance in (
+            ("linear", LinearRegression(), 1e-6),
+            ("kernel", KernelRidge(kernel="rbf", gamma=0.5, alpha=0.05), 0.03),
+        ):
+            guess, blind = np.empty(600), np.empty(600)
+            for test in (fold == k for k in range(3)):
+                mean = v[~test].mean()
+                guess[test] = model.fit(block[~test, :2], v[~test] - mean).predict(block[test, :2]) + mean
+                blind[test] = mean
+            theirs = 1 - ((v - guess) ** 2).sum() / ((v - blind) ** 2).sum()
+            ours = blocks(codes, v[:, None], blocks="a=0-1,b=2", probe=probe, rng=0).evidence["matrix"][0, 0]
+            assert ours == pytest.approx(theirs, abs=tolerance)
 
     def test_accuracy_counts_from_the_commonest_category(self):
         """A code that shows one of three equally common values removes half of a blind guess's errors."""

@@ -1,11 +1,17 @@
 """Fairness: distances known on paper, codes that are fair and codes that are not, options and refusals."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import unbraid as ub
+from golden.random_input import decisions
 from unbraid.evidence.fairness import as_classes, demographic_parity, equalised_odds
 from unbraid.metrics import fairness
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "specialists.json").read_text(encoding="utf-8"))["fairness"]
 
 
 def world(n_rows=1200, seed=0):
@@ -37,6 +43,22 @@ def test_odds_are_parity_within_the_true_classes():
     wrong = right.copy()
     wrong[:, 0] = [[30, 0], [0, 10]]  # of the first class, all of the second group are wrong: 40 of 100 rows
     assert equalised_odds(wrong) == pytest.approx(0.4 * 2 * 0.25 * 0.75)
+
+
+def test_two_groups_and_classes_follow_from_the_differences_of_fairlearn():
+    """With a share q of rows in one of two groups, the mean distance from all rows is 2 q (1 - q) of the difference."""
+    truth, guess, group = decisions()
+    counts = np.zeros((2, 2, 2))
+    np.add.at(counts, (guess, truth, group), 1)
+
+    def factor(rows):
+        return 2 * rows.mean() * (1 - rows.mean())
+
+    theirs = GOLDEN["values"]
+    assert demographic_parity(counts.sum(axis=1)) == pytest.approx(factor(group) * theirs["parity"], abs=1e-12)
+    by_truth = {0: theirs["false_positive"], 1: theirs["true_positive"]}
+    odds = sum((truth == y).mean() * factor(group[truth == y]) * gap for y, gap in by_truth.items())
+    assert equalised_odds(counts) == pytest.approx(odds, abs=1e-12)
 
 
 def test_codes_of_independent_factors_are_fair_and_read():

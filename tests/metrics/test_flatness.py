@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
+from scipy.stats import pearsonr, spearmanr
 
 import unbraid as ub
 from helpers.worlds import full_grid
@@ -117,6 +119,26 @@ class TestDistances:
         alone = ub.Representation(GRID + 0.0, GRID, kinds=["categorical"] * 3)
         with pytest.raises(ValueError, match="needs a factor with an order"):
             distances(alone)
+
+    @pytest.mark.parametrize("norm", ["l1", "l2"])
+    def test_random_codes_by_plain_loops(self, norm):
+        """The formulas of disent's metric of distances, over all pairs of two rows of each traversal."""
+        codes, factors = grid_world(1)
+        found = distances(codes, factors, norm=norm)
+        for k in range(3):
+            steps, gaps, agree = [], [], []
+            for others in np.unique(np.delete(factors, k, axis=1), axis=0):
+                rows = np.flatnonzero((np.delete(factors, k, axis=1) == others).all(axis=1))
+                v = cdist(factors[rows, k : k + 1], factors[rows, k : k + 1])
+                z = cdist(codes[rows], codes[rows], "cityblock" if norm == "l1" else "euclidean")
+                for i in range(len(rows)):
+                    steps += list(v[i, i + 1 :])
+                    gaps += list(z[i, i + 1 :])
+                    pairs = [(p, q) for p in range(len(rows)) for q in range(len(rows)) if i not in (p, q)]
+                    agree += [z[i, p] < z[i, q] for p, q in pairs if v[i, p] < v[i, q]]
+            assert found.rank.per_factor[k] == pytest.approx(spearmanr(steps, gaps).statistic, abs=1e-9)
+            assert found.linear.per_factor[k] == pytest.approx(pearsonr(steps, gaps).statistic, abs=1e-9)
+            assert found.order.per_factor[k] == pytest.approx(np.mean(agree), abs=1e-9)
 
     def test_one_norm_by_hand(self):
         """(v, |v - 2|): equal steps are not equal distances."""

@@ -99,6 +99,34 @@ def test_z_max_var_of_separate_factors_is_one_and_of_noise_nothing():
     assert metrics.z_max_var(noise, factors).value < 0.15
 
 
+def published_z_max_var(codes: np.ndarray, factors: np.ndarray, rng: np.random.Generator) -> float:
+    """The algorithm of Zaidi et al.'s library: 200 rows with repetition, votes learned and tested on 800 each."""
+    n_factors, scale = factors.shape[1], codes.var(axis=0)
+    votes = np.empty((1600, 2), dtype=int)
+    for vote in range(1600):
+        k = rng.integers(n_factors)
+        others = np.delete(factors, k, axis=1)
+        rows = np.flatnonzero((others == others[rng.integers(len(factors))]).all(axis=1))
+        votes[vote] = np.argmax(codes[rng.choice(rows, 200)].var(axis=0) / scale), k
+    table = np.zeros((codes.shape[1], n_factors))
+    np.add.at(table, tuple(votes[:800].T), 1)
+    accuracy = (table.argmax(axis=1)[votes[800:, 0]] == votes[800:, 1]).mean()
+    return float((accuracy - 1 / n_factors) / (1 - 1 / n_factors))
+
+
+def test_z_max_var_agrees_with_the_published_algorithm():
+    factors = grid(4, 5, 3, times=60)
+    rng = np.random.default_rng(0)
+    s = (factors - factors.mean(axis=0)) / factors.std(axis=0)
+    codes = s @ [[1, 0.6, 0.3], [0.2, 1, 0.8], [0.9, 0.1, 1]] + 0.9 * rng.normal(size=s.shape)
+    theirs = np.mean([published_z_max_var(codes, factors, rng) for _ in range(3)])
+    ours = np.mean(
+        [metrics.z_max_var(codes, factors, n_votes=800, group_size=200, rng=seed).value for seed in range(3)]
+    )
+    assert theirs == pytest.approx(0.83, abs=0.05)
+    assert ours == pytest.approx(theirs, abs=0.04)
+
+
 def test_z_max_var_of_a_code_shared_by_all_factors_is_a_guess():
     """The one code that varies wins every vote, so that one factor in three is right."""
     factors = grid(4, 4, 4, times=8)

@@ -1,12 +1,18 @@
 """CKA, Procrustes, CCA, RSA and dictionaries: truths, invariances, other libraries' values, intervals, chance."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
+from golden.random_input import two_representations
 from unbraid import similarity
 from unbraid.similarity import cca, cka, dictionaries, procrustes, rsa
 
 QUICK = {"interval": False, "chance": False}
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "specialists.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -27,6 +33,21 @@ class TestTruths:
     @pytest.mark.parametrize("options", [{"kernel": "rbf"}, {"debiased": False}, {"kernel": "rbf", "debiased": False}])
     def test_so_it_is_for_every_form_of_cka(self, codes, options):
         assert abs(cka(codes, 3 * codes @ rotation(6) - 7, **options, **QUICK).value - 1) < 1e-9
+
+    @pytest.mark.parametrize("debiased", [True, False])
+    def test_so_it_is_for_more_codes_than_rows(self, debiased):
+        wide = np.random.default_rng(2).normal(size=(50, 80))
+        assert abs(cka(wide, 3 * wide @ rotation(80) - 7, debiased=debiased, **QUICK).value - 1) < 1e-9
+
+    @pytest.mark.parametrize("debiased", [True, False])
+    def test_products_of_codes_and_of_rows_give_the_same(self, codes, debiased):
+        """With columns of zeros there are more codes than rows, and products of rows are taken."""
+        other = np.tanh(codes[:, :4])
+        padded = np.hstack([codes, np.zeros((len(codes), len(codes)))])
+        found = [cka(one, other, debiased=debiased) for one in (codes, padded)]
+        assert found[0].value == pytest.approx(found[1].value, abs=1e-12)
+        assert found[0].low == pytest.approx(found[1].low, abs=1e-9)
+        assert found[0].chance == pytest.approx(found[1].chance, abs=1e-9)
 
     @pytest.mark.parametrize("name", similarity.MEASURES)
     def test_a_representation_is_exactly_itself(self, name, codes):
@@ -131,10 +152,18 @@ class TestOtherLibraries:
         ],
     )
     def test_same_value(self, measure, options, value, tolerance):
-        rng = np.random.default_rng(0)
-        a = rng.normal(size=(80, 6)) @ rng.normal(size=(6, 6))
-        b = np.tanh(a[:, :4]) + 0.5 * rng.normal(size=(80, 4))
-        assert measure(a, b, **options, **QUICK).value == pytest.approx(value, abs=tolerance)
+        assert measure(*two_representations(), **options, **QUICK).value == pytest.approx(value, abs=tolerance)
+
+    @pytest.mark.parametrize("kernel", ["linear", "rbf"])
+    def test_debiased_cka_equals_that_of_thingsvision(self, kernel):
+        ours = cka(*two_representations(), kernel=kernel, **QUICK).value
+        assert ours == pytest.approx(GOLDEN["debiased_cka"]["values"][kernel], abs=1e-12)
+
+    def test_matched_dictionaries_equal_correlations_assigned_by_scipy(self):
+        a, b = two_representations()
+        size = np.abs(np.corrcoef(a.T, b.T)[:6, 6:])
+        ours = dictionaries(a, b, **QUICK).value
+        assert ours == pytest.approx(size[linear_sum_assignment(-size)].mean(), abs=1e-12)
 
 
 class TestUncertainty:

@@ -58,14 +58,10 @@ def class_association(rep: Representation, options: ClassOptions, rng: np.random
     """Associate every code with every value; of a factor of two values with the second, which says the same."""
     matrices, names, owner = [], [], []
     for k, (factor, child) in enumerate(zip(rep.factors, rng.spawn(rep.n_factors), strict=True)):
-        labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
-        rows = labels >= 0
-        counts = np.bincount(labels[rows], minlength=n_levels)
-        there = [level for level in range(n_levels) if 1 < counts[level] < rows.sum()]
-        there = there[1:] if len(there) == 2 == n_levels else there
-        matrices.append(_associated(rep, labels, there, options, child) * rep.active[:, None])
-        names += [f"{factor.name} = {_text(factor, level, n_levels)}" for level in there]
-        owner += [k] * len(there)
+        labels, levels, texts = associated_values(factor, options)
+        matrices.append(_associated(rep, labels, levels, options, child) * rep.active[:, None])
+        names += texts
+        owner += [k] * len(levels)
     return ClassAssociation(
         matrix=np.concatenate(matrices, axis=1),
         values=tuple(names),
@@ -73,6 +69,16 @@ def class_association(rep: Representation, options: ClassOptions, rng: np.random
         n_factors=rep.n_factors,
         active=rep.active,
     )
+
+
+def associated_values(factor: Factor, options: ClassOptions) -> tuple[IntArray, list[int], list[str]]:
+    """Return the label of each row, and the values that codes are associated with, by label and by name."""
+    labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
+    rows = labels >= 0
+    counts = np.bincount(labels[rows], minlength=n_levels)
+    there = [level for level in range(n_levels) if 1 < counts[level] < rows.sum()]
+    there = there[1:] if len(there) == 2 == n_levels else there
+    return labels, there, [f"{factor.name} = {_text(factor, level, n_levels)}" for level in there]
 
 
 def _text(factor: Factor, level: int, n_levels: int) -> str:

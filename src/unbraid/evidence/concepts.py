@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
@@ -100,17 +101,88 @@ class ConceptProbes:
     asked: int = 0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedCodes:
+    """Codes that vary, and the rank of each row in each code.
+
+    Attributes:
+        codes: ``(n_rows, n_codes)``.
+        ranks: Of the same shape; ties share their mean rank.
+    """
+
+    codes: Any
+    ranks: Any
+
+    @staticmethod
+    def of(codes: FloatArray) -> RankedCodes:
+        """Rank the rows of each code."""
+        starts = range(0, codes.shape[1], CODES_AT_ONCE)
+        ranks = [average_ranks(codes[:, j : j + CODES_AT_ONCE]) for j in starts]
+        return RankedCodes(codes, np.concatenate(ranks, axis=1))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.codes.shape[0])
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes."""
+        return int(self.codes.shape[1])
+
+    def take(self, rows: IntArray) -> RankedCodes:
+        """Return some rows, ranked among themselves."""
+        return RankedCodes.of(self.codes[rows])
+
+    def leads(self, members: BoolArray, rows: IntArray | None = None) -> FloatArray:
+        """Mean rank of the rows of a concept less that of the others, ``(n_codes, n_concepts)``; 0 where one is empty.
+
+        Args:
+            members: Which of all rows belong to each concept, ``(n_concepts, n_rows)``.
+            rows: The rows to average over; all by default.
+        """
+        ranks, chosen = (self.ranks, members) if rows is None else (self.ranks[rows], members[:, rows])
+        return rank_leads(ranks.T @ chosen.T, ranks.sum(axis=0), chosen)
+
+    def columns(self, places: IntArray) -> FloatArray:
+        """Return the codes at some places, ``(n_rows, *places.shape)``."""
+        found: FloatArray = self.codes[:, places]
+        return found
+
+
+def rank_leads(sums: FloatArray, total: FloatArray, members: BoolArray) -> FloatArray:
+    """Leads from the sums of ranks over the rows of each concept, and over all rows."""
+    inside = members.sum(axis=1)
+    outside = members.shape[1] - inside
+    with np.errstate(invalid="ignore", divide="ignore"):
+        leads = sums / inside - (total[:, None] - sums) / outside
+    return np.where((inside > 0) & (outside > 0), leads, 0.0)
+
+
 def single_codes(rep: Representation, options: ConceptOptions, rng: np.random.Generator) -> ConceptProbes:
     """Choose the best code for every concept on some rows, and measure it on the others."""
-    return _gather(rep, options, (1,), rng, fitted=False)
+    return single_codes_of(rep, RankedCodes.of(rep.codes[:, rep.active]), options, rng)
 
 
 def sparse_probes(rep: Representation, options: SparseProbeOptions, rng: np.random.Generator) -> ConceptProbes:
     """Choose the best k codes for every concept, fit a logistic regression to them, and measure it on other rows."""
-    n_codes = int(rep.active.sum())
-    ks = tuple(sorted({min(k, n_codes) for k in (*KS, options.k)}))
-    found = _gather(rep, options, ks, rng, fitted=True)
-    return replace(found, asked=ks.index(min(options.k, n_codes)))
+    return sparse_probes_of(rep, RankedCodes.of(rep.codes[:, rep.active]), options, rng)
+
+
+def single_codes_of(
+    rep: Representation, ranked: RankedCodes, options: ConceptOptions, rng: np.random.Generator
+) -> ConceptProbes:
+    """The same from codes that are ranked."""
+    return _gather(rep, ranked, options, (1,), rng, fitted=False)
+
+
+def sparse_probes_of(
+    rep: Representation, ranked: RankedCodes, options: SparseProbeOptions, rng: np.random.Generator
+) -> ConceptProbes:
+    """The same from codes that are ranked."""
+    ks = tuple(sorted({min(k, ranked.n_codes) for k in (*KS, options.k)}))
+    found = _gather(rep, ranked, options, ks, rng, fitted=True)
+    return replace(found, asked=ks.index(min(options.k, ranked.n_codes)))
 
 
 def concepts_of(factor: Factor, options: ConceptOptions) -> tuple[tuple[str, ...], BoolArray]:
@@ -138,12 +210,16 @@ def concepts_of(factor: Factor, options: ConceptOptions) -> tuple[tuple[str, ...
 
 
 def _gather(
-    rep: Representation, options: ConceptOptions, ks: tuple[int, ...], rng: np.random.Generator, *, fitted: bool
+    rep: Representation,
+    ranked: RankedCodes,
+    options: ConceptOptions,
+    ks: tuple[int, ...],
+    rng: np.random.Generator,
+    *,
+    fitted: bool,
 ) -> ConceptProbes:
-    codes = rep.codes[:, rep.active]
-    ranks = _ranked(codes)
     parts = [
-        _of_factor(codes, ranks, factor, options, ks, child, fitted=fitted)
+        _of_factor(ranked, factor, options, ks, child, fitted=fitted)
         for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
     ]
     auroc = np.full((rep.n_codes, sum(len(part.concepts) for part in parts)), 0.5)
@@ -159,19 +235,12 @@ def _gather(
         auroc=auroc,
         chosen=places[np.concatenate([part.chosen for part in parts])],
         chance=np.concatenate([part.chance for part in parts]),
-        n_codes=codes.shape[1],
+        n_codes=ranked.n_codes,
     )
 
 
-def _ranked(codes: FloatArray) -> FloatArray:
-    """Rank of each row in each code."""
-    starts = range(0, codes.shape[1], CODES_AT_ONCE)
-    return np.concatenate([average_ranks(codes[:, j : j + CODES_AT_ONCE]) for j in starts], axis=1)
-
-
 def _of_factor(
-    codes: FloatArray,
-    ranks: FloatArray,
+    ranked: RankedCodes,
     factor: Factor,
     options: ConceptOptions,
     ks: tuple[int, ...],
@@ -181,13 +250,12 @@ def _of_factor(
 ) -> ConceptProbes:
     """Choose and measure for the concepts of one factor, on its labelled rows."""
     rows = np.flatnonzero(factor.labelled)
-    if len(rows) < len(codes):
-        codes = codes[rows]
-        ranks = _ranked(codes)
+    if len(rows) < ranked.n_rows:
+        ranked = ranked.take(rows)
     splits = cross_fit_factor(factor.take(rows), n_folds=options.n_folds, rng=rng)
     names, members = concepts_of(factor, options)
-    auroc = _areas(ranks, members)
-    tested = [_tested(codes, ranks, members, split, ks, fitted=fitted) for split in splits]
+    auroc = _areas(ranked, members)
+    tested = [_tested(ranked, members, split, ks, fitted=fitted) for split in splits]
     return ConceptProbes(
         concepts=names,
         factor=np.zeros(len(names), dtype=np.intp),
@@ -197,42 +265,43 @@ def _of_factor(
         in_sample=_mean_of([found for _, found in tested]),
         auroc=auroc,
         chosen=np.abs(auroc - 0.5).argmax(axis=0),
-        chance=_best_by_chance(ranks, members, rng),
-        n_codes=codes.shape[1],
+        chance=_best_by_chance(ranked, members, rng),
+        n_codes=ranked.n_codes,
     )
 
 
-def _areas(ranks: FloatArray, members: BoolArray) -> FloatArray:
-    """Area under the ROC curve of every code for every concept, ``(n_codes, n_concepts)``."""
-    n_rows, inside = len(ranks), members.sum(axis=1)
-    area: FloatArray = (ranks.T @ members.T - inside * (inside + 1) / 2) / (inside * (n_rows - inside))
-    return area
+def _areas(ranked: RankedCodes, members: BoolArray) -> FloatArray:
+    """Area under the ROC curve of every code for every concept, ``(n_codes, n_concepts)``.
+
+    The area less 1/2 is the lead of the mean rank of the rows of the concept, over the number of rows.
+    """
+    return 0.5 + ranked.leads(members) / ranked.n_rows
 
 
-def _best_by_chance(ranks: FloatArray, members: BoolArray, rng: np.random.Generator) -> FloatArray:
+def _best_by_chance(ranked: RankedCodes, members: BoolArray, rng: np.random.Generator) -> FloatArray:
     """Mean over shuffles of the largest area of all codes, either way."""
-    best = [np.abs(_areas(ranks, members[:, rng.permutation(len(ranks))]) - 0.5).max(axis=0) for _ in range(N_SHUFFLES)]
-    mean: FloatArray = 0.5 + np.mean(best, axis=0)
+    shuffled = (members[:, rng.permutation(ranked.n_rows)] for _ in range(N_SHUFFLES))
+    mean: FloatArray = 0.5 + np.mean([np.abs(_areas(ranked, those) - 0.5).max(axis=0) for those in shuffled], axis=0)
     return mean
 
 
 def _tested(
-    codes: FloatArray, ranks: FloatArray, members: BoolArray, split: Split, ks: tuple[int, ...], *, fitted: bool
+    ranked: RankedCodes, members: BoolArray, split: Split, ks: tuple[int, ...], *, fitted: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Measures on the test rows and on the training rows of one split, ``(n_ks, 3, n_concepts)`` each.
 
     Codes are ranked once, over all rows: the choice sees which rows belong to a concept among the training rows only.
     """
     train, test = split.train, split.test
-    leads = _leads(ranks[train], members[:, train])
+    leads = ranked.leads(members, train)
     k_most = max(ks)
     order = np.argsort(-np.abs(leads), axis=0, kind="stable")[:k_most]
     found = np.full((2, len(ks), len(Measure), len(members)), np.nan)
-    step = max(1, CELLS_AT_ONCE // (len(codes) * (k_most + 1)))
+    step = max(1, CELLS_AT_ONCE // (ranked.n_rows * (k_most + 1)))
     for first in range(0, len(members), step):
         part = slice(first, first + step)
         inside = members[part]
-        columns = codes[:, order[:, part]].transpose(2, 0, 1)
+        columns = ranked.columns(order[:, part]).transpose(2, 0, 1)
         middle, scale = columns[:, train].mean(axis=1), columns[:, train].std(axis=1)
         columns = (columns - middle[:, None]) / np.where(scale > 0, scale, 1.0)[:, None]
         for place, k in enumerate(ks):
@@ -246,16 +315,6 @@ def _tested(
             for side, rows in enumerate((test, train)):
                 found[side, place, :, part] = _measures(odds[:, rows], inside[:, rows], cut)
     return found[0], found[1]
-
-
-def _leads(ranks: FloatArray, members: BoolArray) -> FloatArray:
-    """Mean rank of the rows of a concept less that of the others, ``(n_codes, n_concepts)``; 0 where one is empty."""
-    inside = members.sum(axis=1)
-    outside = len(ranks) - inside
-    sums = ranks.T @ members.T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        leads = sums / inside - (ranks.sum(axis=0)[:, None] - sums) / outside
-    return np.where((inside > 0) & (outside > 0), leads, 0.0)
 
 
 def _best_cut(odds: FloatArray, members: BoolArray, *, balanced: bool = False) -> float:
@@ -272,24 +331,24 @@ def _best_cut(odds: FloatArray, members: BoolArray, *, balanced: bool = False) -
 
 
 def chosen_and_fired(
-    codes: FloatArray, ranks: FloatArray, members: BoolArray, n_folds: int, rng: np.random.Generator
+    ranked: RankedCodes, members: BoolArray, n_folds: int, rng: np.random.Generator
 ) -> tuple[int, BoolArray]:
     """Return the best code for one concept, and in which rows it speaks, by a code and threshold of the other folds.
 
     The threshold is where recall exceeds the rate of false alarms by most.
     """
-    fold = np.empty(len(codes), dtype=np.intp)
+    fold = np.empty(ranked.n_rows, dtype=np.intp)
     for side in (members, ~members):
         rows = rng.permutation(np.flatnonzero(side))
         fold[rows] = np.arange(len(rows)) % n_folds
-    fired = np.zeros(len(codes), dtype=bool)
+    fired = np.zeros(ranked.n_rows, dtype=bool)
     for k in range(n_folds):
-        train = fold != k
-        leads = _leads(ranks[train], members[None, train])[:, 0]
+        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        leads = ranked.leads(members[None], train)[:, 0]
         code = int(np.abs(leads).argmax())
-        odds = codes[:, code] * np.sign(leads[code])
-        fired[~train] = odds[~train] > _best_cut(odds[train], members[train], balanced=True)
-    return int(np.abs(_leads(ranks, members[None])[:, 0]).argmax()), fired
+        odds = ranked.codes[:, code] * np.sign(leads[code])
+        fired[test] = odds[test] > _best_cut(odds[train], members[train], balanced=True)
+    return int(np.abs(ranked.leads(members[None])[:, 0]).argmax()), fired
 
 
 def _measures(odds: FloatArray, members: BoolArray, cut: FloatArray) -> FloatArray:

@@ -150,6 +150,10 @@ class SparseRepresentation(Representation):
         """Return the same codes with every factor's values as classes, whatever its kind."""
         return self._of(self.by_row, tuple(factor.as_classes() for factor in self.factors))
 
+    def with_factors(self, factors: tuple[Factor, ...]) -> SparseRepresentation:
+        """Return the same codes with other factors of the same rows."""
+        return self._of(self.by_row, factors)
+
     def select_codes(self, columns: IntArray) -> SparseRepresentation:
         """Return some of the codes, with all rows, without blocks."""
         other = self._of(self.by_column[:, columns].tocsr(), self.factors)

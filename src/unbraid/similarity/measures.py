@@ -68,8 +68,8 @@ def cka(
         raise ValueError(f"bandwidth must be above 0, got {bandwidth}.")
     x, y = paired_codes(a, b)
     notes: tuple[Note, ...] = ()
-    if kernel == "linear":
-        x, y = _rotated(x), _rotated(y)
+    if kernel == "linear" and max(x.shape[1], y.shape[1]) <= len(x):
+        x, y = x - x.mean(axis=0), y - y.mean(axis=0)
         product = _unbiased_linear if debiased else _biased_linear
         own = product(x, x), product(y, y)
 
@@ -79,8 +79,11 @@ def cka(
             first, second = own if len(i) == len(x) else (product(p, p), product(q, q))
             return _alignment(product(p, q), first, second)
     else:
-        x, y, notes = _sampled(x, y, max_rows, rng)
-        k, m = _rbf(x, bandwidth), _rbf(y, bandwidth)
+        if kernel == "linear":
+            k, m = _products(x), _products(y)
+        else:
+            x, y, notes = _sampled(x, y, max_rows, rng)
+            k, m = _rbf(x, bandwidth), _rbf(y, bandwidth)
         hsic = _unbiased_hsic if debiased else _biased_hsic
 
         def alignment(i: IntArray, j: IntArray) -> float:
@@ -249,6 +252,13 @@ def _rotated(codes: FloatArray) -> FloatArray:
     values, vectors = np.linalg.eigh(centred @ centred.T)
     kept = values > LEAST_VARIANCE * values[-1]
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def _products(codes: FloatArray) -> FloatArray:
+    """Products of every two rows of the centred codes."""
+    centred = codes - codes.mean(axis=0)
+    products: FloatArray = centred @ centred.T
+    return products
 
 
 def _principal(codes: FloatArray, keep: float) -> FloatArray:

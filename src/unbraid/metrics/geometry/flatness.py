@@ -232,10 +232,12 @@ def distance_order_score(found: Traversals, *, norm: DistanceNorm = "l2") -> Sco
         same = total = 0
         for codes, values in _chunks(factor):
             of_codes, of_values = _distances(codes, int(norm[1])), factor.distances(values)
-            # From row a, pairs of rows b: (n_traversals, a, b, b').
+            # From row a, pairs of other rows b: (n_traversals, a, b, b'). A row is nearest to itself in any codes.
+            other = ~np.eye(of_values.shape[1], dtype=bool)
+            others = other[:, :, None] & other[:, None, :]
             by_values = np.sign(of_values[:, :, :, None] - of_values[:, :, None, :])
             by_codes = np.sign(of_codes[:, :, :, None] - of_codes[:, :, None, :])
-            told = by_values != 0
+            told = (by_values != 0) & others
             same, total = same + int((by_values == by_codes)[told].sum()), total + int(told.sum())
         return same / total if total else np.nan
 

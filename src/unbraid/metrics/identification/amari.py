@@ -8,7 +8,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import to_array
 from unbraid.evidence.association import NoOptions
 from unbraid.evidence.linear_map import LinearMap, linear_map
-from unbraid.metrics.table.metric import AXES, BesideThePanel, KnownFailure, Metric, Property
+from unbraid.metrics.table.metric import AXES, BesideThePanel, KnownFailure, Metric, Preset, Property
 from unbraid.metrics.table.sources import LINEAR_MAP
 from unbraid.metrics.table.weaknesses import OUTLIERS
 from unbraid.representation.representation import as_labelled
@@ -119,6 +119,7 @@ ROWS = (
         tolerance=1e-6,
         min_factors=2,
         in_default=False,
+        presets=frozenset({Preset.IDENTIFIABILITY}),
         summary="How far is the linear map between factors and codes from one code for each factor?",
         reference="Amari et al. (1996), NIPS 8",
         misled_by_dependence=DIVIDED,

@@ -8,7 +8,7 @@ import scipy
 from unbraid._base.arrays import BoolArray
 from unbraid._base.stats import Correction, corrected
 from unbraid.evidence.exclusivity import Exclusivity, ExclusivityOptions, FactorRegressor, Test, exclusivity
-from unbraid.metrics.table.metric import Cost, Invariance, KnownFailure, Metric, Property, dead_code_notes
+from unbraid.metrics.table.metric import Cost, Invariance, KnownFailure, Metric, Preset, Property, dead_code_notes
 from unbraid.metrics.table.sources import EXCLUSIVITY
 from unbraid.metrics.table.weaknesses import ALMUDEVAR
 from unbraid.representation.representation import as_labelled
@@ -137,5 +137,6 @@ ROWS = (
         ),
         other_names=("tmex", "measurement_exclusivity"),
         in_default=False,
+        presets=frozenset({Preset.IDENTIFIABILITY}),
     ),
 )

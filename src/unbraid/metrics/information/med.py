@@ -67,19 +67,20 @@ def med(
 def med_score(table: InformationTable, *, top_k: int = 0) -> Score:
     """MED of a table of mutual information."""
     check_at_least("top_k", top_k, 0)
-    total = table.information.sum(axis=0)
-    share = np.divide(table.information, total, out=np.zeros_like(table.information), where=total > 0)
+    total = table.mutual_information.sum(axis=0)
+    share = np.divide(table.mutual_information, total, out=np.zeros_like(table.mutual_information), where=total > 0)
     factor_weight = np.where(total > 0, information_weights(table, axis=0), 0.0)
     importance = share * factor_weight
     per_code = purity(importance)
-    kept = most_exclusive(importance, per_code, top_k) if top_k else np.arange(len(importance))
-    weight = importance[kept].sum(axis=1)
+    kept = np.arange(len(importance))
+    if top_k:
+        kept = most_exclusive(importance, per_code * information_weights(table, axis=1), top_k)
     # Next to no information about any factor is none, whatever its ratios.
     known = min(1.0, float(factor_weight.sum()))
     counted = np.full(len(importance), np.nan)
     counted[kept] = np.where(table.active[kept], per_code[kept], np.nan)
     return Score(
-        value=known * float((weight * np.nan_to_num(per_code[kept])).sum() / weight.sum()) if known > 0 else 0.0,
+        value=known * _mean_purity(importance[kept]) if known > 0 else 0.0,
         per_code=counted,
         evidence={"importance": importance, "mutual_information": table.mutual_information},
         notes=binning_notes(table) + dead_code_notes(int((~table.active).sum())),
@@ -87,17 +88,38 @@ def med_score(table: InformationTable, *, top_k: int = 0) -> Score:
 
 
 def purity(importance: FloatArray) -> FloatArray:
-    """One minus the entropy of each row as shares, in base of its length; NaN for a row of zeros."""
-    total = importance.sum(axis=1, keepdims=True)
+    """One minus the entropy of each row as shares, in base of its length; NaN for a row without importance."""
+    weight = importance.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = importance / total
-        entropy = -np.where(share > 0, share * np.log(share), 0.0).sum(axis=1) / np.log(importance.shape[1])
-    return np.where(total[:, 0] > 0, 1 - entropy, np.nan)
+        pure = np.clip(1 - _weighted_entropy(importance) / weight, 0.0, 1.0)
+    return np.where(weight > 0, pure, np.nan)
 
 
-def most_exclusive(importance: FloatArray, per_code: FloatArray, top_k: int) -> IntArray:
-    """For each factor, the k codes of largest purity among those whose most important factor it is."""
-    order = np.argsort(-np.nan_to_num(per_code), kind="stable")
+def _mean_purity(importance: FloatArray) -> float:
+    """Mean of the purity of all rows, each weighted by its importance; 0 without importance."""
+    weight = float(importance.sum())
+    return float(np.clip(1 - _weighted_entropy(importance).sum() / weight, 0.0, 1.0)) if weight > 0 else 0.0
+
+
+def _weighted_entropy(importance: FloatArray) -> FloatArray:
+    """Entropy of each row as shares, in base of its length, times the sum of the row.
+
+    An estimate of no information scatters around 0. With -x log|x| for values below 0 too, such values cancel in the
+    mean; counted as 0, they would leave the values above 0, and an entropy that falls with the number of rows.
+    """
+    total = importance.sum(axis=1)
+    entropy: FloatArray = (_minus_x_log_x(importance).sum(axis=1) - _minus_x_log_x(total)) / np.log(importance.shape[1])
+    return entropy
+
+
+def _minus_x_log_x(x: FloatArray) -> FloatArray:
+    """-x log|x|, 0 at 0; an odd function."""
+    return -x * np.log(np.abs(np.where(x == 0, 1.0, x)))
+
+
+def most_exclusive(importance: FloatArray, exclusivity: FloatArray, top_k: int) -> IntArray:
+    """For each factor, the k codes of largest exclusivity among those whose most important factor it is."""
+    order = np.argsort(-np.nan_to_num(exclusivity), kind="stable")
     factor = importance.argmax(axis=1)
     chosen = [
         order[(factor[order] == k) & (importance[order].sum(axis=1) > 0)][:top_k] for k in range(importance.shape[1])

@@ -19,8 +19,8 @@ def z_max_var(
     codes: Any,
     factors: Any = None,
     *,
-    n_votes: int = 800,
-    group_size: int = 200,
+    n_votes: int = 2000,
+    group_size: int = 8,
     n_cuts: int = 3,
     rng: np.random.Generator | int = 0,
 ) -> Score:
@@ -34,7 +34,8 @@ def z_max_var(
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two. Combinations of their values must repeat.
         n_votes: Groups to learn the vote on, and as many to test it on.
-        group_size: Rows in a group, at most.
+        group_size: Rows in a group, at most; 200 as published. In larger groups a code whose variance exceeds that of
+            another by a little wins more votes, and fewer combinations have as many rows.
         n_cuts: Parts that a continuous factor is cut into.
         rng: Source of chance, or its seed.
 
@@ -93,6 +94,10 @@ ROWS = (
                 cases=("copied/*", "composed/*", "tied_angles/*"),
                 sentence="A factor that is a function of the others cannot vary while they are held fixed; the score "
                 "is refused, or rests on the few groups in which it does.",
+            ),
+            KnownFailure(
+                cases=("continuous/warped",),
+                sentence="In a group of few rows, the variance of a bent code rests on its few largest values.",
             ),
             OUTLIERS,
         ),

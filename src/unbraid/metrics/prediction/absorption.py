@@ -6,8 +6,7 @@ import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray
 from unbraid._base.checks import check_at_least
-from unbraid._base.stats import average_ranks
-from unbraid.evidence.concepts import chosen_and_fired
+from unbraid.evidence.concepts import RankedCodes, chosen_and_fired
 from unbraid.metrics.table.metric import BesideThePanel
 from unbraid.representation.representation import as_representation
 from unbraid.results.note import Note, NoteKind
@@ -61,9 +60,8 @@ def absorption(codes: Any, parent: Any, child: Any, *, n_folds: int = 5, rng: np
     for name, size in sizes.items():
         if size < FEWEST_ROWS:
             raise ValueError(f"{name} must have at least {FEWEST_ROWS} rows, got {size}.")
-    active = rep.codes[np.ix_(rows, np.flatnonzero(rep.active))]
-    ranks = average_ranks(active)
-    code, fired = chosen_and_fired(active, ranks, above, n_folds, np.random.default_rng(rng))
+    ranked = RankedCodes.of(rep.codes[np.ix_(rows, np.flatnonzero(rep.active))])
+    code, fired = chosen_and_fired(ranked, above, n_folds, np.random.default_rng(rng))
     without, together = fired[above & ~below], fired[above & below]
     notes: tuple[str, ...] = ()
     if left_out:

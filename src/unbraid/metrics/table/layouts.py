@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.workers import Workers
+from unbraid.evidence.concepts import ConceptOptions
 from unbraid.evidence.information import InformationOptions
 from unbraid.evidence.rows.whole import (
     resampled_whole_tables,
@@ -18,11 +19,13 @@ from unbraid.evidence.rows.whole import (
 )
 from unbraid.evidence.sparse.association import sparse_correlations, sparse_predictability
 from unbraid.evidence.sparse.choosing import among_all, choose_codes, rows_to_choose_on
+from unbraid.evidence.sparse.concepts import sparse_class_association, sparse_codes_probes, sparse_single_codes
 from unbraid.evidence.sparse.information import resampled_sparse_tables, sparse_information_table
 from unbraid.evidence.sparse.linear import sparse_linear_fit, sparse_predictive_information, sparse_separation
 from unbraid.metrics.table.metric import InputSize, Metric, Source
 from unbraid.metrics.table.sources import (
     BOOSTING,
+    CLASSES,
     CORRELATION,
     COVARIANCE,
     FEW_ROWS,
@@ -35,7 +38,10 @@ from unbraid.metrics.table.sources import (
     PREDICTIVE,
     REGRESSION,
     SEPARATION,
+    SINGLE_CODES,
+    SPARSE_PROBES,
     SUBSPACES,
+    probed_bytes,
 )
 from unbraid.representation.representation import CodesLayout, Representation
 from unbraid.representation.sparse import SparseRepresentation
@@ -65,6 +71,18 @@ def _matrix_bytes(size: InputSize, options: Any) -> float:
 def _probe_bytes(size: InputSize, options: Any) -> float:
     """Scaled codes of two parts of the rows, products of every two codes, and odds of every level."""
     return 4 * STORED_BYTES * size.n_values + 32 * size.n_codes**2 + 8 * PARTS * size.n_rows * max(size.n_levels, 20)
+
+
+def _concept_bytes(size: InputSize, options: ConceptOptions) -> float:
+    """Ranks of the codes, sums of them for every code and value, and the written-out codes of some probes."""
+    sums = 32 * size.n_codes * max(size.n_levels, options.n_bins)
+    return STORED_BYTES * size.n_values + size.n_factors * sums + probed_bytes(size, options)
+
+
+def _value_bytes(size: InputSize, options: InformationOptions) -> float:
+    """Counts, and matrices of every code and value of all factors."""
+    n_values = size.n_factors * max(size.n_levels, options.n_bins)
+    return STORED_BYTES * size.n_values + 8 * MATRICES * size.n_codes * n_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +159,9 @@ SPARSE = {
         ),
         SparsePath(source=replace(CORRELATION, gather=sparse_correlations, memory=_matrix_bytes)),
         SparsePath(source=replace(PREDICTABILITY, gather=sparse_predictability, memory=_matrix_bytes)),
+        SparsePath(source=replace(SINGLE_CODES, gather=sparse_single_codes, memory=_concept_bytes)),
+        SparsePath(source=replace(SPARSE_PROBES, gather=sparse_codes_probes, memory=_concept_bytes)),
+        SparsePath(source=replace(CLASSES, gather=sparse_class_association, memory=_value_bytes)),
         SparsePath(source=replace(REGRESSION, gather=sparse_linear_fit, memory=_probe_bytes), most_codes=MOST_PROBED),
         SparsePath(source=replace(SEPARATION, gather=sparse_separation, memory=_probe_bytes), most_codes=MOST_PROBED),
         SparsePath(

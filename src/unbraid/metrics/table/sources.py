@@ -7,10 +7,17 @@ from typing import Any
 from unbraid.evidence.association import CorrelationOptions, NoOptions, code_covariance, correlations, predictability
 from unbraid.evidence.block_reading import MOST_LANDMARKS, BlockOptions, block_reading
 from unbraid.evidence.classes import ClassOptions, class_association
-from unbraid.evidence.concepts import ConceptOptions, SparseProbeOptions, single_codes, sparse_probes
+from unbraid.evidence.concepts import (
+    CELLS_AT_ONCE,
+    KS,
+    ConceptOptions,
+    SparseProbeOptions,
+    single_codes,
+    sparse_probes,
+)
 from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_prediction
 from unbraid.evidence.exclusivity import ExclusivityOptions, exclusivity
-from unbraid.evidence.fairness import FairnessOptions, group_fairness
+from unbraid.evidence.fairness import MOST_GROWN, FairnessOptions, group_fairness
 from unbraid.evidence.information import (
     InformationOptions,
     code_information,
@@ -355,6 +362,13 @@ BLOCKS = Source(
     seconds=(0.35, 1.3),
     memory=_block_bytes,
 )
+
+
+def _fairness_bytes(size: InputSize, options: FairnessOptions) -> float:
+    """Codes of two parts of the rows, and one forest at a time."""
+    return 4 * size.n_bytes + _tree_bytes(size.of_rows(MOST_GROWN), options.n_trees, ForestOptions().min_leaf)
+
+
 FAIRNESS = Source(
     name="fairness",
     gather=group_fairness,
@@ -364,7 +378,7 @@ FAIRNESS = Source(
     max_replicate_rows=MANY_ROWS,
     max_null_rows=FEW_ROWS,
     seconds=(2.8, 13.4),
-    memory=lambda size, options: _tree_bytes(size, options.n_trees, 0),
+    memory=_fairness_bytes,
 )
 COVARIANCE = Source(
     name="covariance",
@@ -401,6 +415,13 @@ SPECTRUM = Source(
     seconds=(0.15, 0.45),
     memory=_copies(4),
 )
+
+
+def probed_bytes(size: InputSize, options: ConceptOptions) -> float:
+    """Columns of the probes that are fitted at once, as chosen, standardised, and those of the training rows."""
+    return 24.0 * min(CELLS_AT_ONCE, size.n_rows * (max(KS) + 1) * max(size.n_levels, options.n_bins))
+
+
 SINGLE_CODES = Source(
     name="single_codes",
     gather=single_codes,
@@ -418,7 +439,7 @@ SPARSE_PROBES = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     seconds=(2.5, 30.0),
-    memory=_copies(6),
+    memory=lambda size, options: 6 * size.n_bytes + probed_bytes(size, options),
 )
 CLASSES = Source(
     name="classes",
