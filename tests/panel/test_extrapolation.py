@@ -14,7 +14,7 @@ NOISY = FACTORS @ [[1, 1], [1, -1]] + 2 * np.random.default_rng(0).normal(size=F
 
 
 def scored(name: str) -> tuple[Score, float, float]:
-    """Score with its interval, the half-width that its replicates give, and the mean of the halves off the plain score."""
+    """Score, the half-width that its replicates give, and how far the mean over halves is off the plain score."""
     score = evaluate(NOISY, FACTORS, metrics=[name], nulls=False, n_jobs=1)[name]
     n = len(score.replicates)
     half_width = t.ppf(0.975, n - 1) * score.replicates.std(ddof=1) * np.sqrt(1 + 1 / n)
