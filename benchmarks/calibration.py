@@ -135,18 +135,23 @@ def by_name(kept: dict[str, Any]) -> str:
 
 def _markdown(kept: dict[str, Any]) -> Iterable[str]:
     for world, by_rows in kept["worlds"].items():
-        sizes = list(by_rows)
-        draws = {size: next(iter(by_rows[size].values()))["draws"] for size in sizes}
+        most = max(by_rows.values(), key=len)
         yield f"**{world}**: {CALIBRATION[world].__doc__}"
         yield ""
-        cells = [f"{int(size):,} rows ({draws[size]} draws): bias, holds it" for size in sizes]
-        yield f"| score | many rows | {' | '.join(cells)} |"
-        yield "|---" * (len(sizes) + 2) + "|"
-        for name in by_rows[sizes[0]]:
-            found = [by_rows[size].get(name) for size in sizes]
+        sizes = [f"{int(size):,} rows ({_draws(table)}): bias, holds it" for size, table in by_rows.items()]
+        yield f"| score | many rows | {' | '.join(sizes)} |"
+        yield "|---" * (len(by_rows) + 2) + "|"
+        for name in most:
+            found = [table.get(name) for table in by_rows.values()]
             cells = [f"{one['bias']:+.3f}, {one['coverage']:.0%}" if one else "" for one in found]
-            yield f"| `{name}` | {by_rows[sizes[0]][name]['large']:.3f} | {' | '.join(cells)} |"
+            yield f"| `{name}` | {most[name]['large']:.3f} | {' | '.join(cells)} |"
         yield ""
+
+
+def _draws(table: dict[str, dict[str, float]]) -> str:
+    """Say how many draws the scores of a table have."""
+    numbers = sorted({int(found["draws"]) for found in table.values()})
+    return f"{numbers[0]} draws" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} draws"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -73,6 +73,12 @@ def test_every_family_has_a_page_and_every_page_a_family() -> None:
     assert {path.stem for path in (DOCS / "metrics").glob("*.md")} == set(FAMILIES) | OF_SEVERAL_MODELS
 
 
+@pytest.mark.parametrize("family", sorted({metric.family for metric in METRICS.values() if metric.in_default}))
+def test_the_page_says_what_the_score_tends_to(family: str) -> None:
+    marks = ("**Large-sample value.**", "**With more rows.**", "### With many rows")
+    assert any(mark in page(family) for mark in marks)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_headings(family: str) -> None:
     found = [line[3:] for line in page(family).splitlines() if line.startswith("## ")]

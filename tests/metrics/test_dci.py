@@ -9,6 +9,7 @@ from unbraid.metrics import completeness, dci_boosting, dci_forest, dci_linear, 
 from unbraid.metrics.prediction.dci import normalised_entropy
 from unbraid.probes.importance import Importance
 from unbraid.results.note import NoteKind
+from unbraid.results.score import Score
 
 every_probe = pytest.mark.parametrize("dci", [dci_linear, dci_forest, dci_boosting])
 FACTORS = random_factors(5, 4, 6, n_samples=2000)
@@ -161,10 +162,20 @@ class TestFadingSignal:
         assert np.median(gone) == 0
         assert np.mean(gone) < strong
 
-    @pytest.mark.parametrize("seed", range(5))
-    def test_noise_has_no_disentanglement(self, seed):
-        rng = np.random.default_rng(seed)
-        assert float(dci_linear(rng.normal(size=(2000, 5)), rng.integers(0, 6, (2000, 10))).disentanglement) <= 0.1
+    @pytest.mark.parametrize("signal", [0.5, 0.2])
+    def test_disentanglement_of_the_panel_does_not_rise_beyond_its_interval(self, signal):
+        def score(signal: float) -> Score:
+            report = evaluate(*rotated(signal), metrics="dci_linear", nulls=False, n_jobs=1)
+            return report["dci_linear.disentanglement"]
+
+        assert score(signal).low <= score(3).value
+        assert score(signal).value <= 0.35
+
+    def test_noise_has_no_disentanglement(self):
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            codes, factors = rng.normal(size=(2000, 5)), rng.integers(0, 6, (2000, 10))
+            assert float(dci_linear(codes, factors).disentanglement) <= 0.1, seed
 
     @pytest.mark.slow
     @pytest.mark.parametrize("dci", [dci_forest, dci_boosting])

@@ -438,18 +438,26 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
     low = high = beats_chance = replicates = None
     if len(values) >= 3 and np.isfinite(values).all() and np.isfinite(score.value):
         scale = _spread_scale(found.plan, rep)
-        half_width = _half_width(values) * scale
+        half_width, middles = _half_width(values) * scale, [score.value]
         replicates = _replicates(found, name, scale)
         if len(nulls):
             # The chance level is a plain estimate too, so that the two plain estimates are compared.
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
             beats_chance = bool(gain > half_width and _beyond(score.value, nulls, gain))
         if found.plan.source.extrapolates and found.plan.refits:
-            step = 1 / ((1 + 1 / scale**2) ** found.plan.source.bias_order - 1)
-            score = _extrapolated(found, metric, score, step)
+            source, plain = found.plan.source, score
+            step = _step(scale, source.bias_order)
+            score = _extrapolated(found, metric, plain, step)
+            middles = [score.value]
+            if source.slowest_bias_order is not None:
+                middles.append(_extrapolated(found, metric, plain, _step(scale, source.slowest_bias_order)).value)
+            error_of_mean = (step / scale) ** 2 / len(values)
+            if metric.drawn_fit:
+                wider = _drawn_fit(step, scale, error_of_mean)
+                half_width, replicates = wider * half_width, _replicates(found, name, wider * scale)
             # The mean over parts of the rows has an error of its own.
-            half_width *= float(np.sqrt(1 + (step / scale) ** 2 / len(values)))
-        ends = score.value - half_width, score.value + half_width
+            half_width *= float(np.sqrt(1 + error_of_mean))
+        ends = min(middles) - half_width, max(middles) + half_width
         low, high = (float(np.clip(end, *metric.bounds)) for end in ends)
     null = float(np.clip(nulls.mean(), *metric.bounds)) if len(nulls) else None
     value = float(np.clip(score.value, *metric.bounds))
@@ -487,6 +495,22 @@ def _extrapolated(found: Gathered, metric: Metric, score: Score, step: float) ->
         per_factor=limit(score.per_factor, [draw.per_factor for draw in draws]),
         per_code=limit(score.per_code, [draw.per_code for draw in draws]),
     )
+
+
+def _step(scale: float, order: float) -> float:
+    """Return how far to go beyond the score of all rows, where the bias falls with a power of one over the rows."""
+    return float(1 / ((1 + 1 / scale**2) ** order - 1))
+
+
+def _drawn_fit(step: float, scale: float, error_of_mean: float) -> float:
+    """Return how much larger the error of an extrapolated score is by chance in the fit than by chance in the rows.
+
+    Of (1 + step) s(N) less ``step`` times the mean over parts, chance in the rows is shared by both terms, and leaves
+    the error of s(N) and that of the mean over few parts. Chance in the fit is not shared: s(N) counts (1 + step)
+    times. It falls as one over the rows too, so that s(N) has n/N of the variance of a part.
+    """
+    of_all_rows = (1 + step) ** 2 / (1 + scale**2)
+    return float(np.sqrt((of_all_rows + error_of_mean) / (1 + error_of_mean)))
 
 
 def _spread_scale(plan: EvidencePlan, rep: Representation) -> float:

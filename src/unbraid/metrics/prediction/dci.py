@@ -328,11 +328,13 @@ def _rows(
     last: tuple[KnownFailure, ...] = (),
     informativeness_only: tuple[KnownFailure, ...] = (),
     of_informativeness: Mapping[str, Any] | None = None,
+    drawn_importances: bool = False,
     **shared: Any,
 ) -> tuple[Metric, ...]:
     """Return the three rows of one probe; failures that all three share come ``first`` or ``last``.
 
-    ``of_informativeness`` has fields of the third row in place of the shared ones.
+    ``of_informativeness`` has fields of the third row in place of the shared ones; importances are ``drawn`` where they
+    depend on folds and trees more than on the rows.
     """
     shared |= {"function": function, "source": source, "reference": "Eastwood & Williams (2018), openreview By-7dz-AZ"}
     return (
@@ -345,6 +347,7 @@ def _rows(
             summary="Does each code matter for one factor only?",
             misled_by_dependence=SPLIT_IMPORTANCE,
             known_failures=(*first, UNUSED_CODES_UNSEEN, *last),
+            drawn_fit=drawn_importances,
             **shared,
         ),
         Metric(
@@ -355,6 +358,7 @@ def _rows(
             summary="Does each factor need one code only?",
             misled_by_dependence=SPLIT_IMPORTANCE,
             known_failures=(ONE_COPY_SUFFICES, *first, *last),
+            drawn_fit=drawn_importances,
             **shared,
         ),
         Metric(
@@ -389,6 +393,14 @@ ROWS = (
         cost=Cost.QUICK,
         presets=frozenset({Preset.VAE}),
     ),
-    *_rows("dci_forest", dci_forest, FOREST, probe="forest", informativeness_only=(OBLIQUE_BOUNDARIES,), **TREES),
+    *_rows(
+        "dci_forest",
+        dci_forest,
+        FOREST,
+        probe="forest",
+        informativeness_only=(OBLIQUE_BOUNDARIES,),
+        drawn_importances=True,
+        **TREES,
+    ),
     *_rows("dci_boosting", dci_boosting, BOOSTING, probe="boosting", presets=frozenset({Preset.VAE}), **TREES),
 )

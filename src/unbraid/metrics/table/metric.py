@@ -135,6 +135,8 @@ class Source:
         extrapolates: Scores depend on the number of rows, with a bias that falls as one over their number: the panel
             extrapolates the score to many rows, from the score of all rows and the mean of its replicates on halves.
         bias_order: Where the score is extrapolated, the power of one over the number of rows with which its bias falls.
+        slowest_bias_order: The least power with which the bias may fall, where it is not known exactly: the confidence
+            interval covers what the score is extrapolated to with either power.
         label_free: Computed from the codes only; its null shuffles each code instead of the factors.
         seconds: CPU seconds at 2 000 and at 20 000 rows, for codes of ten columns and the factors of dSprites; studies
             estimate their cost from it, and ``benchmarks/study.py`` measures it.
@@ -160,6 +162,7 @@ class Source:
     max_null_rows: int | None = None
     extrapolates: bool = False
     bias_order: float = 1.0
+    slowest_bias_order: float | None = None
     label_free: bool = False
     uses_workers: bool = False
 
@@ -252,6 +255,8 @@ class Metric:
         ceiling: Largest attainable score, where it can lie below the best value.
         known_failures: Why it fails in cases of the audit, in the order in which reasons are given.
         traits: How it is computed, where an explanation of a low score depends on it.
+        drawn_fit: Whether most of the spread between replicates is chance in the fit (folds, trees) rather than in the
+            rows: the extrapolated score magnifies that of the fit to all rows, and its interval is wider.
         pair_caption: Caption of its map of factor pairs, for a score whose evidence has such a matrix under the name of
             the metric.
         other_names: Names in other libraries.
@@ -281,6 +286,7 @@ class Metric:
     ceiling: CeilingRule | None = None
     known_failures: tuple[KnownFailure, ...] = ()
     traits: frozenset[Trait] = frozenset()
+    drawn_fit: bool = False
     pair_caption: str = ""
     other_names: tuple[str, ...] = ()
     in_default: bool = True

@@ -1,0 +1,52 @@
+"""Intervals of scores that are extrapolated to many rows."""
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from helpers.worlds import random_factors
+from unbraid import evaluate
+from unbraid.panel.evaluation import _drawn_fit
+from unbraid.results.score import Score
+
+FACTORS = random_factors(5, 4, n_samples=400)
+NOISY = FACTORS @ [[1, 1], [1, -1]] + 2 * np.random.default_rng(0).normal(size=FACTORS.shape)
+
+
+def scored(name: str) -> tuple[Score, float, float]:
+    """Score, the half-width that its replicates give, and how far the mean over halves is off the plain score."""
+    score = evaluate(NOISY, FACTORS, metrics=[name], nulls=False, n_jobs=1)[name]
+    n = len(score.replicates)
+    half_width = t.ppf(0.975, n - 1) * score.replicates.std(ddof=1) * np.sqrt(1 + 1 / n)
+    return score, half_width, score.plain - score.replicates.mean()
+
+
+@pytest.mark.parametrize("name", ["explicitness", "infomec.explicitness", "dci_boosting.informativeness"])
+def test_interval_covers_every_rate_at_which_the_bias_may_fall(name):
+    score, half_width, gain = scored(name)
+    slowly = score.plain + gain / (2 ** (2 / 3) - 1)
+    assert score.value == pytest.approx(score.plain + gain)
+    assert score.low == pytest.approx(min(score.value, slowly) - half_width, abs=1e-7)
+    assert score.high == pytest.approx(max(score.value, slowly) + half_width, abs=1e-7)
+    assert score.high - score.low > 2 * half_width
+
+
+def test_a_rate_that_is_known_widens_nothing():
+    score, half_width, _ = scored("r2")
+    assert score.high - score.low == pytest.approx(2 * half_width, abs=1e-7)
+
+
+def test_replicates_of_a_drawn_fit_scatter_as_its_interval_says():
+    score, half_width, _ = scored("dci_forest.disentanglement")
+    assert score.value + half_width == pytest.approx(score.high, abs=1e-7)
+
+
+@pytest.mark.parametrize(("rows", "part"), [(2, 1), (5, 1)])
+def test_chance_in_the_fit_counts_as_often_as_the_score_of_all_rows(rows, part):
+    """Drawn anew for all rows and for each part, with a variance of one over the rows."""
+    rng = np.random.default_rng(0)
+    whole, parts = rng.normal(size=50_000) / np.sqrt(rows), rng.normal(size=(50_000, 5)) / np.sqrt(part)
+    step, scale = part / (rows - part), np.sqrt(part / (rows - part))
+    error_of_mean = (step / scale) ** 2 / 5
+    found = scale * np.sqrt(1 + error_of_mean) * _drawn_fit(step, scale, error_of_mean) / np.sqrt(part)
+    assert found == pytest.approx(((1 + step) * whole - step * parts.mean(axis=1)).std(), rel=0.02)
