@@ -1,12 +1,6 @@
 """Studies and training runs in the explorer, finished and going on."""
 
 import json
-import re
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 
 import numpy as np
 import pytest
@@ -15,6 +9,7 @@ import unbraid as ub
 from helpers.blobs import blob_representation, write_blobs
 from helpers.exploring import pixels, settled
 from helpers.inline_engine import InlineEngine
+from helpers.watching import Watched
 from unbraid.explorer.opening import OpeningOptions, open_session
 from unbraid.explorer.studies import StudyView
 from unbraid.study import Store, make_plan, parse_study, status
@@ -114,33 +109,6 @@ def test_two_models_share_a_brush_and_their_sliders(explore, serve, tmp_path):
     assert all(
         a != b for a, b in zip(before, [pixels(page, ".compare .large", side) for side in range(2)], strict=True)
     )
-
-
-class Watched:
-    """A command that is watched, and what its explorer answers."""
-
-    def __init__(self, *arguments):
-        command = [sys.executable, "-m", "unbraid", *map(str, arguments), "--watch", "--no-browser"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = next(line for line in self.process.stderr if line.startswith("watch at "))
-        self.base, self.token = re.fullmatch(r"watch at (http://127\.0\.0\.1:\d+)/\?token=(\S+)\n", line).groups()
-
-    def ask(self, path):
-        with urllib.request.urlopen(f"{self.base}/api/{path}{'&' if '?' in path else '?'}token={self.token}") as answer:
-            return answer.read()
-
-    def wait_for(self, path, there):
-        """Ask until an answer is as it should be, or the command has ended."""
-        while self.process.poll() is None:
-            try:
-                found = self.ask(path)
-            except urllib.error.URLError:
-                time.sleep(0.1)
-                continue
-            if there(found):
-                return found
-            time.sleep(0.2)
-        pytest.fail(f"the command ended before {path} was there")
 
 
 @pytest.fixture(scope="module")

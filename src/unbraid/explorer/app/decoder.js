@@ -133,8 +133,10 @@ export class Decoder {
     this.refreshSheet();
   }
 
+  // The width of a picture in a row of some; on a phone, names stand above their row.
   small(n = STEPS) {
-    return Math.max(28, Math.min(64, Math.floor((this.sheet.clientWidth - 190) / n) - 3));
+    const beside = n === STEPS && !matchMedia("(max-width: 52rem)").matches ? 190 : 0;
+    return Math.max(28, Math.min(64, Math.floor((this.sheet.clientWidth - beside) / n) - 3));
   }
 
   pair(refresh) {

@@ -1,14 +1,34 @@
-// A saved report without its codes: the sentences and the scores.
+// A saved report without its codes: the sentences, the rows it keeps of each, and the scores.
 import { ask } from "app/net";
-import { make, text } from "app/dom";
+import { make, say, text } from "app/dom";
 import { Findings } from "app/findings";
+import { spread } from "app/scale";
+import { Scatter } from "app/scatter";
+import { Selection } from "app/selection";
 
 export class Saved {
   constructor(subject) {
     this.subject = subject;
     this.table = make("table", { class: "runs" });
-    this.findings = new Findings({ subject, onShow: () => {}, onFirst: () => {} });
-    this.root = make("div", { class: "saved" }, this.findings.root, make("section", { "aria-label": "Scores" }, make("h2", { text: "Scores" }), make("div", { class: "scroll tall" }, this.table)));
+    this.scatter = new Scatter({ label: "Scatter", selection: new Selection() });
+    this.caption = make("p", { class: "caption" });
+    this.stage = make("section", { class: "stage", "aria-label": "Scatter of two columns", hidden: true }, this.scatter.root, this.caption);
+    this.findings = new Findings({ subject, onShow: (view, finding) => this.draw(view, finding), onFirst: (open) => open() });
+    this.root = make("div", { class: "saved" }, this.findings.root, make("div", {}, this.stage, make("section", { "aria-label": "Scores" }, make("h2", { text: "Scores" }), make("div", { class: "scroll whole" }, this.table))));
+  }
+
+  // The rows that the report keeps of a finding.
+  draw({ kept, lines, caption }, finding) {
+    const columns = Object.fromEntries(
+      Object.entries(kept).map(([name, column]) => {
+        const values = Float32Array.from(column.values, (value) => value ?? NaN);
+        return [name, { ...column, values: name === "colour" ? values : spread(values, column.factor) }];
+      }),
+    );
+    this.stage.hidden = false;
+    this.scatter.set({ ...columns, lines });
+    this.caption.textContent = caption;
+    say(`${finding.sentence} ${caption}`);
   }
 
   async start() {
@@ -19,5 +39,9 @@ export class Saved {
       make("thead", {}, make("tr", {}, make("th", { scope: "col", text: "score" }), ...columns.map((name) => make("th", { scope: "col", text: name })))),
       make("tbody", {}, ...scores.map((score) => make("tr", {}, make("th", { scope: "row", text: score.name }), ...columns.map((name) => make("td", { text: text(score[name]) }))))),
     );
+  }
+
+  recolour() {
+    this.scatter.recolour();
   }
 }
