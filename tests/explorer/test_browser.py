@@ -167,10 +167,16 @@ def test_dark_mode_is_dark_and_the_button_changes_it(explore, server):
     assert pixels(page, POINTS) != before
 
 
-def test_a_report_without_codes_shows_its_sentences_and_scores(explore, serve, example_report):
-    page = explore(serve(example_report))
+def test_a_report_without_codes_shows_its_sentences_its_rows_and_its_scores(explore, serve, example_report):
+    page = explore(serve(example_report), viewport={"width": 390, "height": 800})
     page.wait_for_selector(".runs tbody tr")
     settled(page)
+    before = pixels(page, POINTS)
+    page.locator(".finding").first.click()
+    settled(page)
+    assert "shape against shape" in page.locator(SCATTER).get_attribute("aria-label")
+    assert pixels(page, POINTS) != before
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator(".finding").count() == len(example_report.findings)
     assert page.locator(".runs tbody tr").count() == len(example_report.scores)
 

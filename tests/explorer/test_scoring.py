@@ -103,12 +103,16 @@ def test_the_page_fills_as_scores_come_and_says_when_it_ends(explore, scored):
 
 
 @pytest.mark.slow
-def test_a_command_that_scores_can_be_watched(tmp_path, example):
-    ub.save(example, tmp_path / "codes.npz")
+def test_a_command_that_scores_can_be_watched_to_its_end(tmp_path, example):
+    ub.save(example.take(np.arange(600)), tmp_path / "codes.npz")
     watched = Watched("score", tmp_path / "codes.npz", "--metrics", "mig,dci_forest", "--jobs", 1, "--json", "-")
     found = json.loads(watched.wait_for("scoring", lambda told: json.loads(told)["parts"][0]["rows"]))
     assert found["watching"]
-    assert {row["name"].partition(".")[0] for row in found["parts"][0]["rows"]} == {"mig", "dci_forest"}
+    last = json.loads(watched.wait_for("scoring", lambda told: not json.loads(told)["watching"]))
     output, errors = watched.process.communicate(timeout=300)
     assert watched.process.returncode == 0, errors
-    assert set(json.loads(output)["scores"]) == {row["name"] for row in found["parts"][0]["rows"]}
+    scores = json.loads(output)["scores"]
+    assert {row["name"] for row in found["parts"][0]["rows"]} == set(scores)
+    assert {row["name"]: row["low"] for row in last["parts"][0]["rows"]} == {
+        name: score["low"] for name, score in scores.items()
+    }

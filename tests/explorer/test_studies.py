@@ -77,6 +77,9 @@ def test_the_table_sorts_and_a_point_opens_its_model(explore, serve, store):
     page.locator(".chart canvas").focus()
     page.keyboard.press("ArrowRight")
     assert "noisy 0 seed 0" in page.inner_text(".card")
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.keyboard.press("Enter")
     page.wait_for_selector(".look .scatter")
     assert page.input_value("#model") == "m0"
@@ -102,13 +105,22 @@ def test_two_models_share_a_brush_and_their_sliders(explore, serve, tmp_path):
     settled(page)
     assert all(a != b for a, b in zip(before, [pixels(page, points, side) for side in range(2)], strict=True))
     before = [pixels(page, ".compare .large", side) for side in range(2)]
+    codes = page.locator(".compare .slider.code input").evaluate_all("(found) => found.map((one) => one.value)")
     page.locator(".compare .slider.factor input").first.focus()
     for _ in range(15):
         page.keyboard.press("ArrowRight")
     settled(page)
+    assert codes != page.locator(".compare .slider.code input").evaluate_all("(found) => found.map((one) => one.value)")
     assert all(
         a != b for a, b in zip(before, [pixels(page, ".compare .large", side) for side in range(2)], strict=True)
     )
+    moved = [pixels(page, ".compare .large", side) for side in range(2)]
+    page.locator(".compare .scatter canvas[tabindex]").first.focus()
+    page.keyboard.press("Enter")  # the row nearest to the middle, in both
+    settled(page)
+    assert all(a != b for a, b in zip(moved, [pixels(page, ".compare .large", side) for side in range(2)], strict=True))
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @pytest.fixture(scope="module")

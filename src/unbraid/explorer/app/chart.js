@@ -15,6 +15,7 @@ function frame(context, box, xs, ys, xName, yName, width, height) {
   context.clearRect(0, 0, width, height);
   context.font = "12px system-ui, sans-serif";
   context.strokeStyle = css("--line");
+  context.lineWidth = 1;
   context.fillStyle = css("--soft");
   context.textAlign = "center";
   context.textBaseline = "top";

@@ -1,6 +1,7 @@
 // Two models side by side: scatters with one selection, sliders that move both.
 import { ask } from "app/net";
 import { count, latest, make, options, say } from "app/dom";
+import { fillLegend } from "app/legend";
 import { axisOf, colourOf } from "app/look";
 import { decode, paint } from "app/picture";
 import { Scatter } from "app/scatter";
@@ -34,9 +35,10 @@ export class Compare {
       onHover: (row) => this.point(one, row),
       onPick: (row) => this.toRow(one, row),
     });
-    one.fields = make("div", { class: "controls" });
+    one.fields = make("div", { class: "controls axes" });
+    one.legend = make("div", { class: "legend" });
     one.canvas = make("canvas", { class: "large", role: "img", "aria-label": `Picture decoded by the ${label.toLowerCase()}` });
-    one.root = make("section", { "aria-label": label }, make("div", { class: "controls" }, one.model), one.canvas, one.fields, one.scatter.root);
+    one.root = make("section", { "aria-label": label }, make("div", { class: "controls model" }, one.model), one.canvas, one.fields, one.scatter.root, one.legend);
     one.draw = latest(async () => paint(one.canvas, await decode(one.subject, [one.z]), one.subject.decoder, SIZE));
     return one;
   }
@@ -87,6 +89,7 @@ export class Compare {
   async plot(one) {
     const { subject, place } = one;
     one.scatter.set({ x: await axisOf(subject, place.x), y: await axisOf(subject, place.y), colour: await colourOf(subject, place.colour) });
+    fillLegend(one.legend, one.scatter);
   }
 
   // Rows are linked by their number, where both models have as many; sliders by name of factor or place of code.
@@ -100,7 +103,7 @@ export class Compare {
     this.note.textContent = !a.subject.n_rows || !b.subject.n_rows
       ? ""
       : linked
-        ? `A brush selects the same of ${count(a.subject.n_rows, "row")} in both; a click on a dot decodes its row in both.`
+        ? `A brush selects the same of ${count(a.subject.n_rows, "row")} in both${a.subject.decoder || b.subject.decoder ? "; a click on a dot decodes its row in both" : ""}.`
         : "The models have different rows, so that a brush in one cannot select rows of the other.";
     const both = this.sides.filter(({ subject }) => subject.decoder);
     if (!both.length) {
@@ -171,7 +174,10 @@ export class Compare {
   }
 
   recolour() {
-    for (const { scatter } of this.sides) scatter.recolour();
+    for (const { scatter, legend } of this.sides) {
+      scatter.recolour();
+      fillLegend(legend, scatter);
+    }
   }
 }
 

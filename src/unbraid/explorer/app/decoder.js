@@ -32,7 +32,7 @@ export class Decoder {
           this.number,
           make("button", { type: "button", class: "quiet", text: "Random row", onclick: () => this.toRow(Math.floor(Math.random() * subject.n_shown)) }),
         ]
-      : [];
+      : [make("button", { type: "button", class: "quiet", text: "Random latents", onclick: () => this.sliders.set(this.ranges.start.map(normal)) })];
     this.sheet = make("div", { class: "sheet" });
     this.choice = make("div", { class: "controls", role: "group", "aria-label": "What to lay out" });
     const codes = subject.codes.map((label, j) => ({ label, columns: [j] }));
@@ -219,4 +219,9 @@ export class Decoder {
   recolour() {
     this.draw(performance.now());
   }
+}
+
+// A number from the prior of most decoders, a standard normal.
+function normal() {
+  return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
 }

@@ -1,5 +1,5 @@
 // Scoring that goes on: steps that are done, scores as they come, and the findings at the end.
-import { count, make, say, text } from "app/dom";
+import { count, make, say, score } from "app/dom";
 import { follow } from "app/follow";
 
 const COLUMNS = ["value", "low", "high", "chance"];
@@ -60,6 +60,6 @@ function line(row, columns) {
   const steps = row.error ? "failed" : row.n_done < row.n_steps ? `${row.n_done} of ${row.n_steps}` : "done";
   return make("tr", { class: row.value === null ? "absent" : "", title: row.error },
     make("th", { scope: "row", text: row.name }),
-    ...columns.map((column) => make("td", { text: text(row[column]) })),
+    ...columns.map((column) => make("td", { text: score(row[column]) })),
     make("td", { text: steps }));
 }
