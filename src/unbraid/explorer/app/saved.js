@@ -16,7 +16,7 @@ export class Saved {
     this.caption = make("p", { class: "caption" });
     this.stage = make("section", { class: "stage", "aria-label": "Scatter of two columns", hidden: true }, this.scatter.root, this.legend, this.caption);
     this.findings = new Findings({ subject, onShow: (view, finding) => this.draw(view, finding), onFirst: (open) => open() });
-    this.root = make("div", { class: "saved" }, this.findings.root, make("div", {}, this.stage, make("section", { "aria-label": "Scores" }, make("h2", { text: "Scores" }), make("div", { class: "scroll whole" }, this.table))));
+    this.root = make("div", { class: "saved" }, this.findings.root, make("div", { class: "detail" }, this.stage, make("section", { "aria-label": "Scores" }, make("h2", { text: "Scores" }), make("div", { class: "scroll whole" }, this.table))));
   }
 
   // The rows that the report keeps of a finding.

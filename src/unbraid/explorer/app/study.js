@@ -80,7 +80,7 @@ export class Study {
 
   portrait(point) {
     if (!point) {
-      this.card.replaceChildren(make("p", { class: "aside", text: "Point at a model to see its pictures; click to open it." }));
+      this.card.replaceChildren(make("p", { class: "aside", text: "Point at a model, or tap it, to see its pictures; click it, or tap again, to open it." }));
       return;
     }
     const { row } = point;
