@@ -161,14 +161,15 @@ def evaluate(
     doing = f"scoring {name}" + (f", about {duration(expected)}" if expected > LONG else "")
     check_panel(size_of(rep), plans, n_jobs=workers.n, refits=intervals or nulls, memory=memory)
     started = perf_counter()
-    teller = StepTeller(on_step)
+    teller = None if on_step is None else StepTeller(on_step)
     tests = partial(factor_dependence, rep, np.random.default_rng([seed, zlib.crc32(b"dependence")]))
 
     def gather(
         plans: list[EvidencePlan], *first: Callable[[], Any], intervals: bool = intervals, nulls: bool = nulls
     ) -> tuple[list[Any], list[Gathered]]:
         tasks = [(plan, task) for plan in plans for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
-        teller.start(len(first) + len(tasks), Counter(name for plan, _ in tasks for name in plan.metrics))
+        if teller is not None:
+            teller.start(len(first) + len(tasks), Counter(name for plan, _ in tasks for name in plan.metrics))
         with threadpool_limits(1), track(len(first) + len(tasks), progress, doing=doing) as bar:
             outcomes = _run([*first, *(task for _, task in tasks)], workers, bar, teller)
         by_plan = list(zip((plan for plan, _ in tasks), outcomes[len(first) :], strict=True))
@@ -328,13 +329,14 @@ def _tasks(
     return tasks
 
 
-def _run(tasks: list[Callable[[], Any]], workers: Workers, bar: Progress, teller: StepTeller) -> list[Any]:
+def _run(tasks: list[Callable[[], Any]], workers: Workers, bar: Progress, teller: StepTeller | None) -> list[Any]:
     """Return what each task returns, in the order of the tasks, whichever finishes first."""
 
     def run(task: Callable[[], Any]) -> Any:
         outcome = task()
         bar.advance()
-        teller.done(*_told(outcome))
+        if teller is not None:
+            teller.done(*_told(outcome))
         return outcome
 
     return workers.map(run, tasks)

@@ -46,10 +46,10 @@ class StepTeller:
     """Counts steps that finish in any thread, and tells them to a listener one at a time.
 
     Args:
-        listener: Takes the steps; ``None`` for nobody.
+        listener: Takes the steps.
     """
 
-    def __init__(self, listener: Listener | None) -> None:
+    def __init__(self, listener: Listener) -> None:
         self._listener, self._lock = listener, threading.Lock()
         self._n_done = self._n_steps = 0
 
@@ -57,16 +57,14 @@ class StepTeller:
         """Tell that steps begin, and how many of them each metric waits for."""
         with self._lock:
             self._n_steps += n_steps
-            start = ScoringStep(role=StepRole.START, n_done=self._n_done, n_steps=self._n_steps, planned=planned)
-            self._tell(start)
+            self._listener(
+                ScoringStep(role=StepRole.START, n_done=self._n_done, n_steps=self._n_steps, planned=planned)
+            )
 
     def done(self, role: StepRole, values: Mapping[str, float], errors: Mapping[str, str]) -> None:
         """Tell that a step is done, with the estimates that it gave."""
         with self._lock:
             self._n_done += 1
-            step = ScoringStep(role=role, n_done=self._n_done, n_steps=self._n_steps, values=values, errors=errors)
-            self._tell(step)
-
-    def _tell(self, step: ScoringStep) -> None:
-        if self._listener is not None:
-            self._listener(step)
+            self._listener(
+                ScoringStep(role=role, n_done=self._n_done, n_steps=self._n_steps, values=values, errors=errors)
+            )
