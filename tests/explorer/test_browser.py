@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import unbraid as ub
-from helpers.exploring import durations, pixels, settled
+from helpers.exploring import durations, nameless, pixels, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 log = logging.getLogger(__name__)
@@ -139,13 +139,7 @@ def test_the_keyboard_alone_suffices(explore, server):
 
 def test_everything_that_can_be_reached_has_a_name(explore, server):
     page = ready(explore(server))
-    nameless = page.evaluate(
-        """() => [...document.querySelectorAll("button, select, input, canvas[tabindex], a[href], img, table")]
-            .filter((one) => !["aria-label", "alt"].some((name) => one.getAttribute(name)))
-            .filter((one) => !(one.textContent.trim() || one.labels?.length))
-            .map((one) => one.outerHTML)"""
-    )
-    assert nameless == []
+    assert nameless(page) == []
     assert page.evaluate("document.documentElement.lang") == "en"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from helpers.blobs import write_blobs
-from helpers.exploring import durations, pixels, settled
+from helpers.exploring import durations, nameless, pixels, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 log = logging.getLogger(__name__)
@@ -66,6 +66,7 @@ def test_reset_goes_back_and_a_row_can_be_the_start(page):
 def test_sheets_are_drawn_and_saved(page, sheet, kind):
     page.get_by_role("button", name=sheet, exact=True).click()
     settled(page)
+    assert nameless(page) == []
     if sheet == "Swap codes":
         before = pixels(page, ".sheet canvas")
         page.get_by_role("checkbox", name="code_0").check()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import unbraid as ub
-from helpers.exploring import settled
+from helpers.exploring import nameless, settled
 from helpers.watching import Watched
 from unbraid.explorer.scoring import ScoringView
 from unbraid.explorer.server import ExplorerServer
@@ -96,6 +96,7 @@ def test_the_page_fills_as_scores_come_and_says_when_it_ends(explore, scored):
         page.wait_for_selector(".finding")
         settled(page)
         assert page.locator(".finding").count() == len(report.findings)
+        assert nameless(page) == []
         assert page.inner_text(".scoring [role=status]") == "Scoring has ended."
         page.get_by_role("button", name="Codes and factors").click()
         page.wait_for_selector(".histogram canvas")

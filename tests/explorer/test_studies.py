@@ -7,7 +7,7 @@ import pytest
 
 import unbraid as ub
 from helpers.blobs import blob_representation, write_blobs
-from helpers.exploring import pixels, settled
+from helpers.exploring import nameless, pixels, settled
 from helpers.inline_engine import InlineEngine
 from helpers.watching import Watched
 from unbraid.explorer.opening import OpeningOptions, open_session
@@ -77,6 +77,7 @@ def test_the_table_sorts_and_a_point_opens_its_model(explore, serve, store):
     page.locator(".chart canvas").focus()
     page.keyboard.press("ArrowRight")
     assert "noisy 0 seed 0" in page.inner_text(".card")
+    assert nameless(page) == []
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -119,6 +120,7 @@ def test_two_models_share_a_brush_and_their_sliders(explore, serve, tmp_path):
     page.keyboard.press("Enter")  # the row nearest to the middle, in both
     settled(page)
     assert all(a != b for a, b in zip(moved, [pixels(page, ".compare .large", side) for side in range(2)], strict=True))
+    assert nameless(page) == []
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
@@ -173,6 +175,7 @@ def test_the_page_of_a_run_draws_losses_and_portraits(explore, serve, run_folder
     page.wait_for_selector("figure .portrait")
     settled(page)
     assert page.locator(".portraits img").count() == 2
+    assert nameless(page) == []
     blank = page.evaluate("document.createElement('canvas').toDataURL().length")
     assert page.eval_on_selector(".chart canvas", "(canvas) => canvas.toDataURL().length") > blank
 

@@ -19,6 +19,13 @@ QUIET = """async (milliseconds) => {
 }"""
 
 
+NAMELESS = """() => [...document.querySelectorAll("button, select, input, canvas, progress, a[href], img, table")]
+    .filter((one) => one.getAttribute("aria-hidden") !== "true")
+    .filter((one) => !["aria-label", "alt"].some((name) => one.getAttribute(name)))
+    .filter((one) => !(one.textContent.trim() || one.labels?.length))
+    .map((one) => one.outerHTML)"""
+
+
 class Visits:
     """Pages that were opened, and what went wrong on them."""
 
@@ -69,6 +76,11 @@ def pixels(page, selector, which=0):
         }""",
         which,
     )
+
+
+def nameless(page):
+    """What can be reached or seen on a page, and has no name for a screen reader."""
+    return page.evaluate(NAMELESS)
 
 
 def durations(page, name):
