@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -233,7 +233,10 @@ def score(
 
     reps = read_all(files, read)
     shown = None if decoder is None else _decoder(decoder, reps[0], image)
-    with _watching(names, reps, browser=browser) if watch else nullcontext({}) as live:
+    followed: AbstractContextManager[dict[str, LiveScores]] = (
+        _watching(names, reps, browser=browser) if watch else nullcontext({})
+    )
+    with followed as live:
         results = {}
         for name, rep in zip(names, reps, strict=True):
             results[name] = evaluate(

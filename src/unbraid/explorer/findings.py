@@ -18,7 +18,7 @@ from unbraid.interpret.views import MOST_VIEWS, finding_views
 from unbraid.panel.evaluation import evaluate
 from unbraid.panel.steps import ScoringStep
 from unbraid.representation.representation import Representation
-from unbraid.results.note import NoteKind
+from unbraid.results.note import NoteKind, as_note
 from unbraid.results.report import Report
 from unbraid.results.view import ColumnKind, FindingView, Still, ViewColumn
 
@@ -139,7 +139,7 @@ def _kept_rows(report: Report) -> str:
 
 def _dependence(rep: Representation | None, report: Report) -> list[dict[str, Any]]:
     """Return dependent factors as one more sentence, which leads to each two of them."""
-    notes = [note for note in report.notes if note.kind is NoteKind.DEPENDENT_FACTORS]
+    notes = [note for note in map(as_note, report.notes) if note.kind is NoteKind.DEPENDENT_FACTORS]
     if report.dependence is None or not report.dependence.found or not notes:
         return []
     places = {name: ViewColumn(kind=ColumnKind.FACTOR, index=k, name=name) for k, name in enumerate(_names(rep))}
@@ -166,7 +166,7 @@ def _kept(report: Report, still: Still) -> dict[str, Any]:
 def _kept_column(report: Report, column: ViewColumn, values: FloatArray) -> dict[str, Any]:
     known = values[~np.isnan(values)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-    factor = None
+    factor: dict[str, Any] | None = None
     if column.kind is ColumnKind.FACTOR:
         kind, n_levels = str(report.setup.factor_kinds[column.index]), report.setup.factor_levels[column.index]
         factor = {"kind": kind, "levels": [], "n_levels": n_levels, "low": low, "high": high, "period": high - low}
