@@ -70,7 +70,8 @@ def main():
 
     decoder = runpy.run_path(str(EXAMPLES / "explore_shapes.py"))["decoder"]
     rep, faulty = unbraid.data.example(), runpy.run_path(str(EXAMPLES / "explore_faults.py"))["faults"]()
-    report, other = (unbraid.evaluate(one, metrics=METRICS) for one in (rep, faulty))
+    report = unbraid.evaluate(rep, metrics=METRICS, name="the example")
+    other = unbraid.evaluate(faulty, metrics=METRICS, name="faults")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         camera = Camera(browser)

@@ -9,7 +9,10 @@ COUNT_REQUESTS = """
     };
 """
 QUIET = """async (milliseconds) => {
-    const quiet = () => !window.requestsUnderWay && [...document.images].every((one) => one.complete);
+    const quiet = () =>
+        !window.requestsUnderWay &&
+        !document.querySelector("[aria-busy=true]") &&
+        [...document.images].every((one) => one.complete);
     let since = performance.now();
     while (performance.now() - since < milliseconds) {
         await new Promise((next) => setTimeout(next, 20));
@@ -55,7 +58,7 @@ class Visits:
 
 
 def settled(page, milliseconds=300):
-    """The page once it has asked for nothing for a while: longer than the quarter of a second a sheet waits."""
+    """The page once it has asked for nothing for a while, and says of no part that it is busy."""
     page.evaluate(QUIET, milliseconds)
     return page
 

@@ -9,6 +9,7 @@ const STEPS = 7;
 const BETWEEN = 9;
 const MOST_STRIPS = 16;
 const FRAME = 120;
+const REST = 250;
 const MOST_BOXES = 64;
 
 export class Decoder {
@@ -78,8 +79,21 @@ export class Decoder {
   async load(started) {
     paint(this.canvas, await decode(this.subject, [this.sliders.z]), this.subject.decoder, LARGE);
     performance.measure("unbraid:decode", { start: started, end: performance.now() });
+    this.later();
+  }
+
+  // The sheet follows once the sliders rest.
+  later() {
     clearTimeout(this.soon);
-    if (this.refreshSheet) this.soon = setTimeout(() => this.refreshSheet?.(), 250);
+    if (!this.refreshSheet) return;
+    this.sheet.setAttribute("aria-busy", "true");
+    this.soon = setTimeout(async () => {
+      try {
+        await this.refreshSheet?.();
+      } finally {
+        this.sheet.setAttribute("aria-busy", "false");
+      }
+    }, REST);
   }
 
   async codes(row) {
