@@ -84,8 +84,8 @@ def test_a_saved_report_is_opened_alone_or_beside_its_codes(tmp_path, example, e
 
 
 def test_a_saved_report_draws_the_rows_that_it_keeps(tmp_path, example, example_report):
-    path = example_report.to_json(tmp_path / "report.json")
-    told = open_session([path], OpeningOptions()).findings("m0").answer()["findings"]
+    example_report.to_json(tmp_path / "report.json")
+    told = open_session([tmp_path / "report.json"], OpeningOptions()).findings("m0").answer()["findings"]
     (view,) = next(one for one in told if one["kind"] == "rotated")["views"]
     still = next(one for one in example_report.stills if example_report.findings[one.view.finding].kind == "rotated")
     assert view["kept"]["x"]["values"] == pytest.approx(still.points[:, 0])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import unbraid as ub
-from helpers.exploring import durations, nameless, pixels, settled
+from helpers.exploring import durations, nameless, pixels, settled, slowdown
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 log = logging.getLogger(__name__)
@@ -191,7 +191,7 @@ def test_names_are_text_and_no_markup(explore, serve):
 
 def test_a_hundred_thousand_rows_are_drawn_and_brushed_in_time(explore, serve, wide):
     server = serve(wide)
-    times = []
+    times, slower = [], slowdown()
     for _ in range(3):  # the quickest visit is the one that other programs on the machine slow down least
         page = explore(server)
         page.wait_for_selector(".histogram:nth-child(2) canvas")
@@ -201,14 +201,16 @@ def test_a_hundred_thousand_rows_are_drawn_and_brushed_in_time(explore, serve, w
     drag(page)
     drag(page, (0.3, 0.3), (0.7, 0.7))
     brushes = sorted(durations(page, "unbraid:brush"))
+    slower = max(slower, slowdown())
     log.warning(
-        "100 000 rows x 64 codes: first view %s ms, brushes %s ms",
+        "100 000 rows x 64 codes: first view %s ms, brushes %s ms; other programs slow this one down by %.1f",
         [round(one) for one in times],
         [round(one) for one in brushes],
+        slower,
     )
-    assert min(times) < 2000
+    assert min(times) < 2000 * slower
     assert len(brushes) >= 4
-    assert brushes[len(brushes) // 2] < 200
+    assert brushes[len(brushes) // 2] < 200 * slower
 
 
 def test_one_of_ten_thousand_codes_is_found_in_time(explore, serve):
@@ -221,7 +223,7 @@ def test_one_of_ten_thousand_codes_is_found_in_time(explore, serve):
     assert page.locator(".map tbody tr").count() == 1
     took = durations(page, "unbraid:search")[-1]
     log.warning("10 000 codes: search %.1f ms", took)
-    assert took < 100
+    assert took < 100 * slowdown()
     page.get_by_role("button", name="code_9876", exact=True).click()
     settled(page)
     assert "code_9876" in page.locator(SCATTER).get_attribute("aria-label")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from helpers.blobs import write_blobs
-from helpers.exploring import durations, nameless, pixels, settled
+from helpers.exploring import durations, nameless, pixels, settled, slowdown
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 log = logging.getLogger(__name__)
@@ -37,7 +37,9 @@ def test_a_slider_changes_pixels_within_a_tenth_of_a_second(page, kind):
     assert pixels(page, ".large") != before
     took = sorted(durations(page, "unbraid:decode"))
     log.warning("decoder: picture after %s ms", [round(one) for one in took])
-    assert took[len(took) // 4] < 100  # the slower ones are those that other programs on the machine slow down
+    assert (
+        took[len(took) // 4] < 100 * slowdown()
+    )  # the slower ones are those that other programs on the machine slow down
 
 
 def test_moving_a_factor_moves_the_sliders_of_its_codes(page):

@@ -1,5 +1,7 @@
 """Visits to the explorer in a browser, and pixels of its canvases."""
 
+import time
+
 COUNT_REQUESTS = """
     window.requestsUnderWay = 0;
     const plain = window.fetch;
@@ -84,6 +86,14 @@ def pixels(page, selector, which=0):
 def nameless(page):
     """What can be reached or seen on a page, and has no name for a screen reader."""
     return page.evaluate(NAMELESS)
+
+
+def slowdown():
+    """How much longer work takes now than its processor time, as others have the cores: 1 on an idle machine."""
+    wall, processor = time.perf_counter(), time.process_time()
+    while time.process_time() - processor < 0.1:
+        pass
+    return max(1.0, (time.perf_counter() - wall) / (time.process_time() - processor))
 
 
 def durations(page, name):
