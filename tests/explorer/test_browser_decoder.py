@@ -31,15 +31,13 @@ def test_a_slider_changes_pixels_within_a_tenth_of_a_second(page, kind):
     before = pixels(page, ".large")
     page.locator(f".slider.{kind} input").first.focus()
     for _ in range(12):
+        n_drawn = len(durations(page, "unbraid:decode"))
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(60)
-    settled(page)
+        page.wait_for_function(f"performance.getEntriesByName('unbraid:decode').length > {n_drawn}")
     assert pixels(page, ".large") != before
-    took = sorted(durations(page, "unbraid:decode"))
-    log.warning("decoder: picture after %s ms", [round(one) for one in took])
-    assert (
-        took[len(took) // 4] < 100 * slowdown()
-    )  # the slower ones are those that other programs on the machine slow down
+    took, slower = sorted(durations(page, "unbraid:decode")), slowdown()
+    log.warning("decoder: picture after %s ms; slowed down by %.1f", [round(one) for one in took], slower)
+    assert took[len(took) // 4] < 100 * slower  # the slower ones are those that other programs slow down
 
 
 def test_moving_a_factor_moves_the_sliders_of_its_codes(page):
