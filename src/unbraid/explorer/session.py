@@ -17,7 +17,7 @@ from unbraid.explorer.subject import Subject
 #: Subjects that are kept in memory; a study may have thousands.
 MOST_KEPT = 8
 #: A page that follows work asks more often than this, in seconds.
-LATELY = 5.0
+LATELY = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
