@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from helpers.blobs import write_blobs
-from helpers.exploring import durations, nameless, pixels, settled, slowdown
+from helpers.exploring import durations, nameless, pixels, settled, slowdown, wait_for_measure
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ def test_a_slider_changes_pixels_within_a_tenth_of_a_second(page, kind):
     for _ in range(12):
         n_drawn = len(durations(page, "unbraid:decode"))
         page.keyboard.press("ArrowRight")
-        page.wait_for_function(f"performance.getEntriesByName('unbraid:decode').length > {n_drawn}")
+        wait_for_measure(page, "unbraid:decode", n_drawn + 1)
     assert pixels(page, ".large") != before
     took, slower = sorted(durations(page, "unbraid:decode")), slowdown()
     log.warning("decoder: picture after %s ms; slowed down by %.1f", [round(one) for one in took], slower)

@@ -88,6 +88,16 @@ def nameless(page):
     return page.evaluate(NAMELESS)
 
 
+def wait_for_measure(page, name, count):
+    """Wait until the page has taken so many measures of one name."""
+    page.evaluate(
+        """async ([name, count]) => {
+            while (performance.getEntriesByName(name).length < count) await new Promise((next) => setTimeout(next, 10));
+        }""",
+        [name, count],
+    )
+
+
 def slowdown():
     """How much longer work takes now than its processor time, as others have the cores: 1 on an idle machine."""
     wall, processor = time.perf_counter(), time.process_time()
