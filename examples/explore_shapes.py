@@ -15,8 +15,9 @@ def decoder(codes):
     """Draw the shape that the codes of ``unbraid.data.example`` describe: pictures ``(n, 1, 64, 64)`` from 0 to 1."""
     shape, size, cos, sin, a, b = (codes[:, j, None, None] for j in range(6))
     x, y = math.cos(TURN) * a + math.sin(TURN) * b, math.cos(TURN) * b - math.sin(TURN) * a  # position, turned back
-    length = torch.hypot(cos, sin).clamp(min=0.05)
-    cos, sin = cos / length, sin / length
+    length = torch.hypot(cos, sin)
+    upright = length < 0.05  # in the middle of the circle there is no angle
+    cos, sin = torch.where(upright, 1.0, cos / length), torch.where(upright, 0.0, sin / length)
     grid = torch.linspace(-0.85, 0.85, SIDE, dtype=codes.dtype)
     across, up = grid[None, None, :] - x, -grid[None, :, None] - y
     radius = 0.16 + 0.18 * size.clamp(0, 1.3)

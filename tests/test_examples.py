@@ -16,6 +16,7 @@ SAYS = {
     "train_and_score.py": ("modularity", "wrote codes.npz"),
     "own_metric.py": ("passed 4 of 5 cases", "independent/duplicated: should get worse"),
     "explore_shapes.py": ("wrote codes.npz; next: unbraid explore codes.npz --decoder",),
+    "explore_faults.py": ("wrote faults.npz; next: unbraid explore faults.npz",),
     "analyse_decoder.py": ("latents by importance: [0, 1, 2]", "active: [True, True, False]"),
 }
 

@@ -5,15 +5,20 @@ python docs/images/explore.py    # needs torch, Chromium and playwright, as the 
 
 import base64
 import runpy
+import sys
 from pathlib import Path
 
 from make import ARGUMENTS, CHROMIUM
 
 FOLDER = Path(__file__).resolve().parent
-EXAMPLE = FOLDER.parents[1] / "examples" / "explore_shapes.py"
+sys.path.insert(0, str(FOLDER.parents[1] / "tests"))
+from helpers.exploring import COUNT_REQUESTS, settled  # noqa: E402  the waits of the browser tests
+
+EXAMPLES = FOLDER.parents[1] / "examples"
 #: What the explorer scores in the background; here it is scored first, so that every picture has its findings.
 METRICS = "mig,sap,dci_linear,dci_forest,iwo,explicitness"
 KINDS = ("own code", "circle", "rotated", "empty code", "dead code")
+OTHER_KINDS = ("folded", "copied")
 MOST_BYTES = 120_000
 AS_WEBP = """async (address) => {
     const image = new Image();
@@ -41,11 +46,11 @@ class Camera:
         """Open the explorer and wait until all of it is there."""
         page = self.browser.new_page(**options)
         page.set_default_timeout(120_000)
+        page.add_init_script(COUNT_REQUESTS)
         page.goto(server.address)
         page.wait_for_selector(".finding[aria-current]")
-        page.wait_for_selector(".histogram:nth-child(5) canvas")
-        page.wait_for_timeout(800)
-        return page
+        page.wait_for_selector(".histogram canvas")
+        return settled(page)
 
     def take(self, name, shot):
         """Keep a picture; a large one is refused."""
@@ -63,12 +68,18 @@ def main():
 
     import unbraid
 
-    decoder = runpy.run_path(str(EXAMPLE))["decoder"]
-    rep = unbraid.data.example()
+    decoder = runpy.run_path(str(EXAMPLES / "explore_shapes.py"))["decoder"]
+    rep, faulty = unbraid.data.example(), runpy.run_path(str(EXAMPLES / "explore_faults.py"))["faults"]()
     report = unbraid.evaluate(rep, metrics=METRICS, name="the example")
-    with unbraid.explore(rep, report, decoder=decoder) as server, sync_playwright() as playwright:
+    other = unbraid.evaluate(faulty, metrics=METRICS, name="faults")
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        _photograph(Camera(browser), server, report, _large_heart(rep))
+        camera = Camera(browser)
+        with unbraid.explore(rep, report, decoder=decoder) as server:
+            _photograph(camera, server, report, _large_heart(rep))
+        with unbraid.explore(faulty, other) as server:
+            page = camera.visit(server, viewport={"width": 1360, "height": 860}, color_scheme="light")
+            _findings(camera, page, other, OTHER_KINDS)
         browser.close()
 
 
@@ -85,20 +96,24 @@ def _photograph(camera, server, report, row):
     _brush(page)
     camera.take("explore.webp", page.screenshot())
     page.get_by_role("button", name="Clear selection").click()
-    for kind in KINDS:
-        at = [str(finding.kind) for finding in report.findings].index(kind)
-        page.locator(".finding").nth(at).click()
-        page.wait_for_timeout(500)
-        camera.take(f"explore_{kind.partition(' ')[0]}.webp", page.locator(".stage").screenshot())
+    _findings(camera, page, report, KINDS)
     page.get_by_role("button", name="Decoder", exact=True).click()
     page.wait_for_selector(".slider.factor")
     page.get_by_label("Row to start from").fill(str(row))
     page.get_by_role("button", name="Reset to row").click()
-    page.wait_for_timeout(4000)
+    settled(page)
     camera.take("explore_decoder.webp", page.screenshot())
     page.close()
     phone = camera.visit(server, viewport={"width": 390, "height": 800}, color_scheme="dark", device_scale_factor=1)
     camera.take("explore_phone.webp", phone.screenshot())
+
+
+def _findings(camera, page, report, kinds):
+    for kind in kinds:
+        at = [str(finding.kind) for finding in report.findings].index(kind)
+        page.locator(".finding").nth(at).click()
+        settled(page)
+        camera.take(f"explore_{kind.partition(' ')[0]}.webp", page.locator(".stage").screenshot())
 
 
 def _brush(page):
@@ -108,7 +123,7 @@ def _brush(page):
     page.mouse.move(box["x"] + 0.62 * box["width"], box["y"] + 0.5 * box["height"], steps=4)
     page.mouse.up()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.42 * box["height"])
-    page.wait_for_timeout(1200)
+    settled(page)
 
 
 if __name__ == "__main__":

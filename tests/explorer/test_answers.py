@@ -5,6 +5,7 @@ import urllib.request
 from urllib.parse import urlencode
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import unbraid as ub
@@ -75,11 +76,42 @@ def test_a_saved_report_is_opened_alone_or_beside_its_codes(tmp_path, example, e
     alone = open_session([path], OpeningOptions())
     told = alone.findings("m0").answer()
     assert [one["kind"] for one in told["findings"]] == [str(one.kind) for one in example_report.findings]
-    assert not any(one["views"] for one in told["findings"])
+    assert all(bool(one["views"]) == (suffix == ".json") for one in told["findings"])  # a page keeps no rows
     ub.save(example, tmp_path / "codes.npz")
     beside = open_session([str(tmp_path / "codes.npz"), str(path)], OpeningOptions())
     assert len(beside.entries) == 1
     assert all(one["views"] for one in beside.findings("m0").answer()["findings"])
+
+
+def test_a_saved_report_draws_the_rows_that_it_keeps(tmp_path, example, example_report):
+    example_report.to_json(tmp_path / "report.json")
+    told = open_session([tmp_path / "report.json"], OpeningOptions()).findings("m0").answer()["findings"]
+    (view,) = next(one for one in told if one["kind"] == "rotated")["views"]
+    still = next(one for one in example_report.stills if example_report.findings[one.view.finding].kind == "rotated")
+    assert view["kept"]["x"]["values"] == pytest.approx(still.points[:, 0])
+    assert view["kept"]["x"]["factor"] is None
+    assert view["kept"]["colour"]["factor"]["kind"] == "ordinal"
+    assert {line["role"] for line in view["lines"]} == {"code axis", "factor axis"}
+
+
+def test_dependent_factors_lead_to_the_two_against_each_other():
+    rng = np.random.default_rng(0)
+    a, c = rng.normal(size=(2, 600))
+    factors = {"a": a, "b": a + 0.5 * rng.normal(size=600), "c": c}
+    rep = ub.Representation(np.stack(list(factors.values()), axis=1), factors)
+    report = ub.evaluate(rep, metrics="mig,sap", intervals=False, nulls=False, n_jobs=1)
+    last = open_session([rep, report], OpeningOptions()).findings("m0").answer()["findings"][-1]
+    assert last["kind"] == "dependent factors"
+    assert [(view["x"], view["y"]) for view in last["views"]] == [(["factor", 0], ["factor", 1])]
+
+
+def test_tables_are_opened_by_the_columns_that_are_named(tmp_path, example):
+    names = [f"z{j}" for j in range(3)]
+    table = pd.DataFrame(example.codes[:50, :3], columns=names).assign(size=example.factors[1].numbers[:50])
+    table.to_csv(tmp_path / "table.csv", index=False)
+    options = OpeningOptions(code_columns="z*", factor_columns="size")
+    about = open_session([str(tmp_path / "table.csv")], options).subject("m0").about()
+    assert (about["codes"], [one["name"] for one in about["factors"]]) == (names, ["size"])
 
 
 def test_pictures_in_the_file_are_shown(tmp_path, example):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import unbraid as ub
-from helpers.exploring import durations, pixels, settled
+from helpers.exploring import durations, nameless, pixels, settled, slowdown
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 log = logging.getLogger(__name__)
@@ -139,13 +139,7 @@ def test_the_keyboard_alone_suffices(explore, server):
 
 def test_everything_that_can_be_reached_has_a_name(explore, server):
     page = ready(explore(server))
-    nameless = page.evaluate(
-        """() => [...document.querySelectorAll("button, select, input, canvas[tabindex], a[href], img, table")]
-            .filter((one) => !["aria-label", "alt"].some((name) => one.getAttribute(name)))
-            .filter((one) => !(one.textContent.trim() || one.labels?.length))
-            .map((one) => one.outerHTML)"""
-    )
-    assert nameless == []
+    assert nameless(page) == []
     assert page.evaluate("document.documentElement.lang") == "en"
 
 
@@ -167,10 +161,16 @@ def test_dark_mode_is_dark_and_the_button_changes_it(explore, server):
     assert pixels(page, POINTS) != before
 
 
-def test_a_report_without_codes_shows_its_sentences_and_scores(explore, serve, example_report):
-    page = explore(serve(example_report))
+def test_a_report_without_codes_shows_its_sentences_its_rows_and_its_scores(explore, serve, example_report):
+    page = explore(serve(example_report), viewport={"width": 390, "height": 800})
     page.wait_for_selector(".runs tbody tr")
     settled(page)
+    before = pixels(page, POINTS)
+    page.locator(".finding").first.click()
+    settled(page)
+    assert "shape against shape" in page.locator(SCATTER).get_attribute("aria-label")
+    assert pixels(page, POINTS) != before
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator(".finding").count() == len(example_report.findings)
     assert page.locator(".runs tbody tr").count() == len(example_report.scores)
 
@@ -191,7 +191,7 @@ def test_names_are_text_and_no_markup(explore, serve):
 
 def test_a_hundred_thousand_rows_are_drawn_and_brushed_in_time(explore, serve, wide):
     server = serve(wide)
-    times = []
+    times, slower = [], slowdown()
     for _ in range(3):  # the quickest visit is the one that other programs on the machine slow down least
         page = explore(server)
         page.wait_for_selector(".histogram:nth-child(2) canvas")
@@ -201,14 +201,16 @@ def test_a_hundred_thousand_rows_are_drawn_and_brushed_in_time(explore, serve, w
     drag(page)
     drag(page, (0.3, 0.3), (0.7, 0.7))
     brushes = sorted(durations(page, "unbraid:brush"))
+    slower = max(slower, slowdown())
     log.warning(
-        "100 000 rows x 64 codes: first view %s ms, brushes %s ms",
+        "100 000 rows x 64 codes: first view %s ms, brushes %s ms; other programs slow this one down by %.1f",
         [round(one) for one in times],
         [round(one) for one in brushes],
+        slower,
     )
-    assert min(times) < 2000
+    assert min(times) < 2000 * slower
     assert len(brushes) >= 4
-    assert brushes[len(brushes) // 2] < 200
+    assert brushes[len(brushes) // 2] < 200 * slower
 
 
 def test_one_of_ten_thousand_codes_is_found_in_time(explore, serve):
@@ -221,7 +223,7 @@ def test_one_of_ten_thousand_codes_is_found_in_time(explore, serve):
     assert page.locator(".map tbody tr").count() == 1
     took = durations(page, "unbraid:search")[-1]
     log.warning("10 000 codes: search %.1f ms", took)
-    assert took < 100
+    assert took < 100 * slowdown()
     page.get_by_role("button", name="code_9876", exact=True).click()
     settled(page)
     assert "code_9876" in page.locator(SCATTER).get_attribute("aria-label")

@@ -1,20 +1,15 @@
 """Studies and training runs in the explorer, finished and going on."""
 
 import json
-import re
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 
 import numpy as np
 import pytest
 
 import unbraid as ub
 from helpers.blobs import blob_representation, write_blobs
-from helpers.exploring import pixels, settled
+from helpers.exploring import nameless, pixels, settled
 from helpers.inline_engine import InlineEngine
+from helpers.watching import Watched
 from unbraid.explorer.opening import OpeningOptions, open_session
 from unbraid.explorer.studies import StudyView
 from unbraid.study import Store, make_plan, parse_study, status
@@ -82,6 +77,10 @@ def test_the_table_sorts_and_a_point_opens_its_model(explore, serve, store):
     page.locator(".chart canvas").focus()
     page.keyboard.press("ArrowRight")
     assert "noisy 0 seed 0" in page.inner_text(".card")
+    assert nameless(page) == []
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.keyboard.press("Enter")
     page.wait_for_selector(".look .scatter")
     assert page.input_value("#model") == "m0"
@@ -107,40 +106,23 @@ def test_two_models_share_a_brush_and_their_sliders(explore, serve, tmp_path):
     settled(page)
     assert all(a != b for a, b in zip(before, [pixels(page, points, side) for side in range(2)], strict=True))
     before = [pixels(page, ".compare .large", side) for side in range(2)]
+    codes = page.locator(".compare .slider.code input").evaluate_all("(found) => found.map((one) => one.value)")
     page.locator(".compare .slider.factor input").first.focus()
     for _ in range(15):
         page.keyboard.press("ArrowRight")
     settled(page)
+    assert codes != page.locator(".compare .slider.code input").evaluate_all("(found) => found.map((one) => one.value)")
     assert all(
         a != b for a, b in zip(before, [pixels(page, ".compare .large", side) for side in range(2)], strict=True)
     )
-
-
-class Watched:
-    """A command that is watched, and what its explorer answers."""
-
-    def __init__(self, *arguments):
-        command = [sys.executable, "-m", "unbraid", *map(str, arguments), "--watch", "--no-browser"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = next(line for line in self.process.stderr if line.startswith("watch at "))
-        self.base, self.token = re.fullmatch(r"watch at (http://127\.0\.0\.1:\d+)/\?token=(\S+)\n", line).groups()
-
-    def ask(self, path):
-        with urllib.request.urlopen(f"{self.base}/api/{path}{'&' if '?' in path else '?'}token={self.token}") as answer:
-            return answer.read()
-
-    def wait_for(self, path, there):
-        """Ask until an answer is as it should be, or the command has ended."""
-        while self.process.poll() is None:
-            try:
-                found = self.ask(path)
-            except urllib.error.URLError:
-                time.sleep(0.1)
-                continue
-            if there(found):
-                return found
-            time.sleep(0.2)
-        pytest.fail(f"the command ended before {path} was there")
+    moved = [pixels(page, ".compare .large", side) for side in range(2)]
+    page.locator(".compare .scatter canvas[tabindex]").first.focus()
+    page.keyboard.press("Enter")  # the row nearest to the middle, in both
+    settled(page)
+    assert all(a != b for a, b in zip(moved, [pixels(page, ".compare .large", side) for side in range(2)], strict=True))
+    assert nameless(page) == []
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +175,7 @@ def test_the_page_of_a_run_draws_losses_and_portraits(explore, serve, run_folder
     page.wait_for_selector("figure .portrait")
     settled(page)
     assert page.locator(".portraits img").count() == 2
+    assert nameless(page) == []
     blank = page.evaluate("document.createElement('canvas').toDataURL().length")
     assert page.eval_on_selector(".chart canvas", "(canvas) => canvas.toDataURL().length") > blank
 

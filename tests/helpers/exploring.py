@@ -1,5 +1,7 @@
 """Visits to the explorer in a browser, and pixels of its canvases."""
 
+import time
+
 COUNT_REQUESTS = """
     window.requestsUnderWay = 0;
     const plain = window.fetch;
@@ -9,7 +11,10 @@ COUNT_REQUESTS = """
     };
 """
 QUIET = """async (milliseconds) => {
-    const quiet = () => !window.requestsUnderWay && [...document.images].every((one) => one.complete);
+    const quiet = () =>
+        !window.requestsUnderWay &&
+        !document.querySelector("[aria-busy=true]") &&
+        [...document.images].every((one) => one.complete);
     let since = performance.now();
     while (performance.now() - since < milliseconds) {
         await new Promise((next) => setTimeout(next, 20));
@@ -17,6 +22,13 @@ QUIET = """async (milliseconds) => {
     }
     for (let i = 0; i < 2; i++) await new Promise((next) => requestAnimationFrame(next));
 }"""
+
+
+NAMELESS = """() => [...document.querySelectorAll("button, select, input, canvas, progress, a[href], img, table")]
+    .filter((one) => one.getAttribute("aria-hidden") !== "true")
+    .filter((one) => !["aria-label", "alt"].some((name) => one.getAttribute(name)))
+    .filter((one) => !(one.textContent.trim() || one.labels?.length))
+    .map((one) => one.outerHTML)"""
 
 
 class Visits:
@@ -48,7 +60,7 @@ class Visits:
 
 
 def settled(page, milliseconds=300):
-    """The page once it has asked for nothing for a while: longer than the quarter of a second a sheet waits."""
+    """The page once it has asked for nothing for a while, and says of no part that it is busy."""
     page.evaluate(QUIET, milliseconds)
     return page
 
@@ -69,6 +81,29 @@ def pixels(page, selector, which=0):
         }""",
         which,
     )
+
+
+def nameless(page):
+    """What can be reached or seen on a page, and has no name for a screen reader."""
+    return page.evaluate(NAMELESS)
+
+
+def wait_for_measure(page, name, count):
+    """Wait until the page has taken so many measures of one name."""
+    page.evaluate(
+        """async ([name, count]) => {
+            while (performance.getEntriesByName(name).length < count) await new Promise((next) => setTimeout(next, 10));
+        }""",
+        [name, count],
+    )
+
+
+def slowdown():
+    """How much longer work takes now than its processor time, as others have the cores: 1 on an idle machine."""
+    wall, processor = time.perf_counter(), time.process_time()
+    while time.process_time() - processor < 0.1:
+        pass
+    return max(1.0, (time.perf_counter() - wall) / (time.process_time() - processor))
 
 
 def durations(page, name):

@@ -4,19 +4,22 @@ import sys
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from unbraid.cli._io import read_pairs, read_shape
 from unbraid.explorer.opening import OpeningOptions, open_session
 from unbraid.explorer.server import ExplorerServer
 from unbraid.explorer.session import Session
+from unbraid.representation.files import CODE_COLUMNS, FACTOR_COLUMNS
 
 
 def explore(
     what: str,
     *others: str,
     decoder: str | None = None,
-    factors: Path | None = None,
+    factors: str | None = None,
+    codes: str | None = None,
+    code_columns: str = CODE_COLUMNS,
+    factor_columns: str = FACTOR_COLUMNS,
     kinds: str | None = None,
     blocks: str | None = None,
     latent_dim: int | None = None,
@@ -52,7 +55,14 @@ def explore(
     decoder
         Decoder of the codes, as `FILE.py:NAME`: a torch module, a function, or a function that makes one.
     factors
-        Labels as `.npy`, when WHAT is `.npy`.
+        Labels as `.npy`, `.csv` or `.parquet`, when WHAT has none; for `.h5ad`, columns of obs: `obs:cell_type,batch`.
+    codes
+        Which array of WHAT holds the codes: `X` or `obsm:KEY` of `.h5ad`, the name of a tensor of `.safetensors` or
+        `.zarr`.
+    code_columns
+        Columns of a table that are codes: names and patterns, separated by commas.
+    factor_columns
+        Columns of a table that are factors: names and patterns, separated by commas.
     kinds
         Factor kinds, as `name=kind` separated by commas.
     blocks
@@ -71,6 +81,9 @@ def explore(
     shape = None if image is None else read_shape(image)
     options = OpeningOptions(
         factors=factors,
+        codes=codes,
+        code_columns=code_columns,
+        factor_columns=factor_columns,
         kinds=read_pairs("kinds", kinds),
         blocks=blocks,
         decoder=decoder,
@@ -104,3 +117,4 @@ def watching(session: Session, *, browser: bool) -> Iterator[None]:
         if browser:
             webbrowser.open(server.address)
         yield
+        session.end()

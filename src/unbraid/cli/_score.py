@@ -1,8 +1,11 @@
 """``unbraid score`` and ``unbraid demo``."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -36,6 +39,9 @@ from unbraid.representation.row_blocks import can_be_blocks
 from unbraid.results.report import Report
 from unbraid.results.strips import FactorStrips
 
+if TYPE_CHECKING:
+    from unbraid.explorer.scoring import LiveScores
+
 
 def score(
     file: Path,
@@ -66,6 +72,8 @@ def score(
     address: str | None = None,
     work: Path | None = None,
     sample: int = SAMPLE_ROWS,
+    watch: Annotated[bool, Parameter(negative=())] = False,
+    browser: bool = True,
 ) -> None:
     """Score a representation: how well its codes separate the factors, with confidence intervals.
 
@@ -102,6 +110,8 @@ def score(
         unbraid score codes.npz --decoder model.py:decoder --report report.html
 
         unbraid score embeddings.npz --time 10m
+
+        unbraid score codes.npz --metrics all --report report.html --watch
 
     Parameters
     ----------
@@ -169,6 +179,10 @@ def score(
         broken off.
     sample
         Rows of the sample that probes are fitted to where rows are read in blocks.
+    watch
+        Open `unbraid explore` on the codes while they are scored: progress, and scores as they come.
+    browser
+        Open a browser to watch; with `--no-browser`, only print the address.
     """
     files = [file, *others]
     labels = [Path(factors)] if factors and not factors.startswith(OBS) else []
@@ -219,28 +233,49 @@ def score(
 
     reps = read_all(files, read)
     shown = None if decoder is None else _decoder(decoder, reps[0], image)
-    results = {
-        name: evaluate(
-            rep,
-            metrics=metrics,
-            seed=seed,
-            n_jobs=jobs,
-            n_bins=bins,
-            binning=binning,
-            options=_options(option),
-            intervals=intervals,
-            nulls=nulls,
-            memory=memory,
-            time=time,
-            progress=bar_or_lines(),
-            name=name,
-        )
-        for name, rep in zip(names, reps, strict=True)
-    }
+    followed: AbstractContextManager[dict[str, LiveScores]] = (
+        _watching(names, reps, browser=browser) if watch else nullcontext({})
+    )
+    with followed as live:
+        results = {}
+        for name, rep in zip(names, reps, strict=True):
+            results[name] = evaluate(
+                rep,
+                metrics=metrics,
+                seed=seed,
+                n_jobs=jobs,
+                n_bins=bins,
+                binning=binning,
+                options=_options(option),
+                intervals=intervals,
+                nulls=nulls,
+                memory=memory,
+                time=time,
+                progress=bar_or_lines(),
+                on_step=live[name].take if name in live else None,
+                name=name,
+            )
+            if name in live:
+                live[name].finish(results[name])
     if not any(result.scores for result in results.values()):
         raise ValueError(next(reason for result in results.values() for reason in result.failures.values()))
     strips = None if shown is None else shown(results[names[0]])
     _write(compare(results) if others else results[names[0]], json, csv, report, strips)
+
+
+@contextmanager
+def _watching(
+    names: Sequence[str], reps: Sequence[Representation], *, browser: bool
+) -> Iterator[dict[str, LiveScores]]:
+    """Serve the explorer while representations are scored, and yield what follows each."""
+    from unbraid.cli._explore import watching
+    from unbraid.explorer.scoring import ScoringView
+    from unbraid.explorer.session import Session
+
+    view = ScoringView(names, reps)
+    title = f"scoring {names[0]}" if len(names) == 1 else f"scoring {len(names)} files"
+    with watching(Session(title, view.entries, scoring=view, watching=True), browser=browser):
+        yield view.live
 
 
 def _decoder(address: str, rep: Representation, image: str | None) -> Callable[[Report], FactorStrips]:

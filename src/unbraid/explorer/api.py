@@ -53,8 +53,9 @@ class Answers:
             "row": lambda request: self._subject(request).row(_whole(request, "row")),
             "sliders": lambda request: self._subject(request).sliders(),
             "axes": lambda request: {"axes": self._subject(request).axes()},
-            "study": lambda request: {} if self.session.study is None else self.session.study.about(),
-            "run": lambda request: {} if self.session.run is None else self.session.run.about(),
+            "study": lambda request: self.session.now(self.session.study),
+            "run": lambda request: self.session.now(self.session.run),
+            "scoring": lambda request: self.session.now(self.session.scoring),
         }
         return [
             Route("/", self._page),

@@ -19,12 +19,13 @@ from unbraid.explorer.session import Session, SubjectEntry
 from unbraid.explorer.studies import StudyView
 from unbraid.explorer.subject import RowPictures, Subject, pictures_from
 from unbraid.panel.saved import read_reports, reports_in
-from unbraid.representation.files import load, npz_arrays
+from unbraid.representation.files import CODE_COLUMNS, FACTOR_COLUMNS, load, npz_arrays
+from unbraid.representation.formats.shards import TABLES
 from unbraid.representation.representation import Representation
 from unbraid.results.report import Report
 from unbraid.study.store import Store
 
-CODES = (".npz", ".npy", ".csv", ".parquet")
+CODES = (".npz", ".npy", *TABLES, ".h5ad", ".safetensors", ".zarr")
 PAGES = (".html", ".htm")
 #: Arrays of an ``.npz`` that are pictures of the rows.
 PICTURES = ("pictures", "images", "observations")
@@ -37,7 +38,10 @@ class OpeningOptions:
     """Options of what is opened.
 
     Attributes:
-        factors: Labels as ``.npy``, where codes are ``.npy``.
+        factors: Labels as ``.npy`` or a table, or columns of obs for ``.h5ad``, as ``unbraid.load`` takes them.
+        codes: Which array of the file holds the codes.
+        code_columns: Columns of a table that are codes.
+        factor_columns: Columns of a table that are factors.
         kinds: Factor kinds, over those in a file.
         blocks: Blocks of codes, in place of those in a file.
         decoder: ``FILE.py:NAME`` that decodes the codes of a file, or an object that does.
@@ -47,7 +51,10 @@ class OpeningOptions:
         watching: Whether work goes on that the page should follow.
     """
 
-    factors: Path | None = None
+    factors: str | Path | None = None
+    codes: str | None = None
+    code_columns: str = CODE_COLUMNS
+    factor_columns: str = FACTOR_COLUMNS
     kinds: dict[str, str] | None = None
     blocks: str | None = None
     decoder: Any = None
@@ -117,7 +124,15 @@ def _entries(pair: tuple[Any, Any], options: OpeningOptions) -> list[SubjectEntr
         return [_ready(type(one).__name__, decoder=decoder)]
     path = Path(one)
     if path.suffix.lower() in CODES:
-        rep = load(path, options.factors, kinds=options.kinds, blocks=options.blocks)
+        rep = load(
+            path,
+            options.factors,
+            codes=options.codes,
+            code_columns=options.code_columns,
+            factor_columns=options.factor_columns,
+            kinds=options.kinds,
+            blocks=options.blocks,
+        )
         return [_ready(path.name, rep=rep, report=report, pictures=_pictures(path, rep), options=options)]
     folder = _run_folder(str(one))
     if folder is not None:
@@ -224,7 +239,7 @@ def _run_folder(place: str) -> Path | None:
             f"what {place!r} is no checkpoint of `unbraid train`, which is called {CHECKPOINT}; "
             "name the decoder in a file of yours, FILE.py:NAME."
         )
-    if not path.is_dir():
+    if not path.is_dir() or path.suffix.lower() in CODES:
         return None
     if not (path / CHECKPOINT).is_file() and not any(path.glob(f"group_*/{CHECKPOINT}")):
         raise ValueError(f"folder {place!r} holds neither a study nor trained models ({CHECKPOINT}).")

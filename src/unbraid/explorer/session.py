@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +16,8 @@ from unbraid.explorer.subject import Subject
 
 #: Subjects that are kept in memory; a study may have thousands.
 MOST_KEPT = 8
+#: A page that follows work asks more often than this, in seconds.
+LATELY = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +36,7 @@ class SubjectEntry:
 
 
 class Live(Protocol):
-    """A study or a training run that may still be going on."""
+    """A study, a training run or a scoring that may still be going on."""
 
     def about(self) -> dict[str, Any]:
         """Return what the page shows of it now."""
@@ -46,6 +50,7 @@ class Session:
         entries: Subjects; the key of the first is ``m0``. A function where they may become more.
         study: The study they belong to.
         run: The training run they belong to.
+        scoring: The scoring that goes on.
         watching: Whether work goes on that the page should follow.
     """
 
@@ -56,9 +61,11 @@ class Session:
         *,
         study: Live | None = None,
         run: Live | None = None,
+        scoring: Live | None = None,
         watching: bool = False,
     ) -> None:
-        self.title, self.study, self.run, self.watching = title, study, run, watching
+        self.title, self.study, self.run, self.scoring, self.watching = title, study, run, scoring, watching
+        self._asked, self._told_end = -math.inf, threading.Event()
         self._entries = entries
         self._kept: OrderedDict[str, tuple[float, Subject, FindingsJob]] = OrderedDict()
         self._lock = threading.RLock()
@@ -76,8 +83,24 @@ class Session:
             "subjects": [{"id": f"m{n}", "label": entry.label} for n, entry in enumerate(self.entries)],
             "has_study": self.study is not None,
             "has_run": self.run is not None,
+            "has_scoring": self.scoring is not None,
             "watching": self.watching,
         }
+
+    def now(self, live: Live | None) -> dict[str, Any]:
+        """Return what the page shows of a study, a run or a scoring now, and whether work goes on."""
+        goes_on = self.watching
+        self._asked = time.monotonic()
+        answer = {"watching": goes_on, **({} if live is None else live.about())}
+        if not goes_on:
+            self._told_end.set()
+        return answer
+
+    def end(self) -> None:
+        """Say that the work is done, and wait until a page that follows it has asked once more."""
+        self.watching = False
+        if time.monotonic() - self._asked < LATELY:
+            self._told_end.wait(LATELY)
 
     def subject(self, key: str) -> Subject:
         """Return a subject by its key.

@@ -88,6 +88,7 @@ class Subject:
         pictures: Of the rows; decoded from the codes where only a decoder is there.
         report: Scores and findings, where they were saved.
         notes: Sentences on what is missing or was left out.
+        is_being_scored: Whether the command that is watched scores the codes, so that the page must not.
     """
 
     def __init__(
@@ -100,8 +101,9 @@ class Subject:
         pictures: RowPictures | None = None,
         report: Report | None = None,
         notes: tuple[str, ...] = (),
+        is_being_scored: bool = False,
     ) -> None:
-        self.key, self.label, self.notes = key, label, notes
+        self.key, self.label, self.notes, self.is_being_scored = key, label, notes, is_being_scored
         self.rep, self.decoder, self.report = rep, decoder, report
         self.pictures = pictures if pictures is not None else self._decoded()
 

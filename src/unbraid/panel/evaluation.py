@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,6 +34,7 @@ from unbraid.metrics.table.layouts import layout_notes, no_path, rows_seen, sour
 from unbraid.panel.cost import panel_seconds, within_time
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
+from unbraid.panel.steps import Listener, StepRole, StepTeller
 from unbraid.representation.representation import CodesLayout, Representation, as_representation, check_n_factors
 from unbraid.representation.sparse import SparseRepresentation
 from unbraid.representation.warnings import check_rows, representation_notes
@@ -49,6 +51,7 @@ ENOUGH_NULLS = 19
 #: An evaluation that is expected to take longer, in seconds, says so beside its bar.
 LONG = 20.0
 POINT, REPLICATE, NULL = range(3)
+ROLES = (StepRole.POINT, StepRole.REPLICATE, StepRole.NULL)
 #: Trees of the scores that are added for dependent factors, and the most rows times regressions of their fits.
 ADDED_TREES, MOST_ADDED, FEWEST_ADDED_ROWS = 10, 200_000, 500
 
@@ -73,6 +76,7 @@ def evaluate(
     memory: str | int | None = None,
     time: str | float | None = None,
     progress: Show = None,
+    on_step: Listener | None = None,
     name: str = "a representation",
 ) -> Report:
     """Score a representation with many metrics at once.
@@ -111,6 +115,7 @@ def evaluate(
             for dependent factors.
         progress: Show a progress bar on standard error, by default when that is a terminal; ``"lines"``: a line now and
             then.
+        on_step: Called with every step that is done and the estimates that it gave, from one thread at a time.
         name: Name of the representation in the report.
 
     Returns:
@@ -156,14 +161,17 @@ def evaluate(
     doing = f"scoring {name}" + (f", about {duration(expected)}" if expected > LONG else "")
     check_panel(size_of(rep), plans, n_jobs=workers.n, refits=intervals or nulls, memory=memory)
     started = perf_counter()
+    teller = None if on_step is None else StepTeller(on_step)
     tests = partial(factor_dependence, rep, np.random.default_rng([seed, zlib.crc32(b"dependence")]))
 
     def gather(
         plans: list[EvidencePlan], *first: Callable[[], Any], intervals: bool = intervals, nulls: bool = nulls
     ) -> tuple[list[Any], list[Gathered]]:
         tasks = [(plan, task) for plan in plans for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
+        if teller is not None:
+            teller.start(len(first) + len(tasks), Counter(name for plan, _ in tasks for name in plan.metrics))
         with threadpool_limits(1), track(len(first) + len(tasks), progress, doing=doing) as bar:
-            outcomes = _run([*first, *(task for _, task in tasks)], workers, bar)
+            outcomes = _run([*first, *(task for _, task in tasks)], workers, bar, teller)
         by_plan = list(zip((plan for plan, _ in tasks), outcomes[len(first) :], strict=True))
         return outcomes[: len(first)], [
             _gathered(plan, [outcome for owner, outcome in by_plan if owner is plan]) for plan in plans
@@ -321,15 +329,31 @@ def _tasks(
     return tasks
 
 
-def _run(tasks: list[Callable[[], Any]], workers: Workers, bar: Progress) -> list[Any]:
+def _run(tasks: list[Callable[[], Any]], workers: Workers, bar: Progress, teller: StepTeller | None) -> list[Any]:
     """Return what each task returns, in the order of the tasks, whichever finishes first."""
 
     def run(task: Callable[[], Any]) -> Any:
         outcome = task()
         bar.advance()
+        if teller is not None:
+            teller.done(*_told(outcome))
         return outcome
 
     return workers.map(run, tasks)
+
+
+def _told(outcome: Any) -> tuple[StepRole, Mapping[str, float], Mapping[str, str]]:
+    """Return the role of a task, the mean estimate of each metric, and the reasons where there is none."""
+    if not isinstance(outcome, tuple):
+        return StepRole.DEPENDENCE, {}, {}
+    role, found = outcome
+    draws: Sequence[Draw | Point] = (found,) if isinstance(found, Point) else found
+    values: dict[str, list[float]] = {}
+    for draw in draws:
+        for name, score in draw.scores.items():
+            values.setdefault(name, []).append(score.value)
+    means = {name: float(np.mean(found)) for name, found in values.items()}
+    return ROLES[role], means, {name: reason for draw in draws for name, reason in draw.errors.items()}
 
 
 def _gathered(plan: EvidencePlan, outcomes: Sequence[tuple[int, Outcome]]) -> Gathered:

@@ -15,10 +15,11 @@ function frame(context, box, xs, ys, xName, yName, width, height) {
   context.clearRect(0, 0, width, height);
   context.font = "12px system-ui, sans-serif";
   context.strokeStyle = css("--line");
+  context.lineWidth = 1;
   context.fillStyle = css("--soft");
   context.textAlign = "center";
   context.textBaseline = "top";
-  for (const at of ticks(...xs, Math.max(2, Math.floor((box.right - box.left) / 80)))) {
+  for (const at of ticks(...xs, Math.max(3, Math.floor((box.right - box.left) / 80)))) {
     context.beginPath();
     context.moveTo(toX(at), box.top);
     context.lineTo(toX(at), box.bottom);
@@ -55,11 +56,14 @@ export class PointChart {
     this.canvas = make("canvas", { tabindex: "0", role: "application", "aria-roledescription": "scatter plot" });
     this.root = make("div", { class: "chart" }, this.canvas);
     this.at = -1;
-    this.canvas.addEventListener("pointermove", (event) => this.point(this.near(event)));
-    this.canvas.addEventListener("pointerleave", () => this.point(-1));
+    // A finger cannot point: its first tap shows a model, the second opens it.
+    const isFinger = (event) => event.pointerType === "touch";
+    this.canvas.addEventListener("pointermove", (event) => isFinger(event) || this.point(this.near(event)));
+    this.canvas.addEventListener("pointerleave", (event) => isFinger(event) || this.point(-1));
     this.canvas.addEventListener("click", (event) => {
       const near = this.near(event);
-      if (near >= 0) this.onOpen(this.points[near]);
+      if (near >= 0 && (!isFinger(event) || near === this.at)) this.onOpen(this.points[near]);
+      else this.point(near);
     });
     this.canvas.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];

@@ -9,6 +9,7 @@ const STEPS = 7;
 const BETWEEN = 9;
 const MOST_STRIPS = 16;
 const FRAME = 120;
+const REST = 250;
 const MOST_BOXES = 64;
 
 export class Decoder {
@@ -32,7 +33,7 @@ export class Decoder {
           this.number,
           make("button", { type: "button", class: "quiet", text: "Random row", onclick: () => this.toRow(Math.floor(Math.random() * subject.n_shown)) }),
         ]
-      : [];
+      : [make("button", { type: "button", class: "quiet", text: "Random latents", onclick: () => this.sliders.set(this.ranges.start.map(normal)) })];
     this.sheet = make("div", { class: "sheet" });
     this.choice = make("div", { class: "controls", role: "group", "aria-label": "What to lay out" });
     const codes = subject.codes.map((label, j) => ({ label, columns: [j] }));
@@ -78,8 +79,21 @@ export class Decoder {
   async load(started) {
     paint(this.canvas, await decode(this.subject, [this.sliders.z]), this.subject.decoder, LARGE);
     performance.measure("unbraid:decode", { start: started, end: performance.now() });
+    this.later();
+  }
+
+  // The sheet follows once the sliders rest.
+  later() {
     clearTimeout(this.soon);
-    if (this.refreshSheet) this.soon = setTimeout(() => this.refreshSheet?.(), 250);
+    if (!this.refreshSheet) return;
+    this.sheet.setAttribute("aria-busy", "true");
+    this.soon = setTimeout(async () => {
+      try {
+        await this.refreshSheet?.();
+      } finally {
+        this.sheet.setAttribute("aria-busy", "false");
+      }
+    }, REST);
   }
 
   async codes(row) {
@@ -133,8 +147,10 @@ export class Decoder {
     this.refreshSheet();
   }
 
+  // The width of a picture in a row of some; on a phone, names stand above their row.
   small(n = STEPS) {
-    return Math.max(28, Math.min(64, Math.floor((this.sheet.clientWidth - 190) / n) - 3));
+    const beside = n === STEPS && !matchMedia("(max-width: 52rem)").matches ? 190 : 0;
+    return Math.max(28, Math.min(64, Math.floor((this.sheet.clientWidth - beside) / n) - 3));
   }
 
   pair(refresh) {
@@ -217,4 +233,9 @@ export class Decoder {
   recolour() {
     this.draw(performance.now());
   }
+}
+
+// A number from the prior of most decoders, a standard normal.
+function normal() {
+  return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
 }

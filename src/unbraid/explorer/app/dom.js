@@ -22,6 +22,11 @@ export function text(value, digits = 3) {
   return String(+value.toPrecision(digits)).replace("-", "−");
 }
 
+// A score, with as many decimals as a confidence interval can tell apart.
+export function score(value) {
+  return value === null || value === undefined || Math.abs(value) >= 1000 ? text(value) : value.toFixed(3).replace("-", "−");
+}
+
 export function count(n, noun) {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }

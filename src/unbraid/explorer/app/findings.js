@@ -22,7 +22,8 @@ export class Findings {
       if (!this.root.isConnected && this.was) return;
       this.was = true;
       if (found.state === "running") {
-        this.state.textContent = `Scoring the codes in the background, ${Math.round(found.seconds)} s …`;
+        const steps = found.n_steps ? `step ${found.n_done} of ${found.n_steps}, ` : "";
+        this.state.textContent = `Scoring the codes in the background, ${steps}${Math.round(found.seconds)} s …`;
         this.state.classList.add("busy");
         setTimeout(() => this.load(), WAIT);
         return;

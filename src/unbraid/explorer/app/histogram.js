@@ -48,6 +48,7 @@ export class Histogram {
       this.rows[i] = bin;
       if (bin >= 0) this.totals[bin]++;
     }
+    this.share = (bin) => (this.turns ? bin / this.n : few ? bin / Math.max(1, this.n - 1) : (bin + 0.5) / this.n);
     this.middle = (bin) => (factor.kind === "categorical" ? factor.levels[bin] : text(low + (bin + 0.5 - shift) * width));
   }
 
@@ -64,7 +65,7 @@ export class Histogram {
     // Few rows of many would be invisible: what is selected has a scale of its own once it is a small part.
     const top = mask ? Math.max(1, chosen.reduce((a, b) => Math.max(a, b), 0)) : most;
     const { colours } = colouring(this.factor, new Float32Array(0));
-    const shade = (bin) => colours[this.factor.kind === "categorical" ? bin % colours.length : Math.floor((bin / this.n) * colours.length)];
+    const shade = (bin) => colours[this.factor.kind === "categorical" ? bin % colours.length : Math.min(colours.length - 1, Math.floor(this.share(bin) * colours.length))];
     for (let bin = 0; bin < this.n; bin++) {
       this.bar(context, bin, this.totals[bin] / most, mask ? css("--line") : cssColour(shade(bin)), width, height);
       if (mask) this.bar(context, bin, chosen[bin] / top, cssColour(shade(bin)), width, height);

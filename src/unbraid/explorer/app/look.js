@@ -1,9 +1,9 @@
 // Codes and factors of one model: a scatter, the map that leads to it, histograms, findings, and the row pointed at.
 import { address, ask, column } from "app/net";
-import { cssColour } from "app/colour";
-import { count, latest, make, options, say, text } from "app/dom";
+import { count, latest, make, options, say } from "app/dom";
 import { Findings } from "app/findings";
 import { Histogram } from "app/histogram";
+import { fillLegend } from "app/legend";
 import { CodeMap } from "app/map";
 import { spread } from "app/scale";
 import { Scatter } from "app/scatter";
@@ -164,7 +164,7 @@ export class Look {
     ]);
     this.fill();
     this.scatter.set({ x: across, y: up, colour: tint, lines: this.lines });
-    this.drawLegend(tint);
+    fillLegend(this.legend, this.scatter);
   }
 
   // Axes to choose from; of very many codes only some, as the map searches them all.
@@ -179,24 +179,6 @@ export class Look {
     for (const name of ["x", "y"]) options(this.selects[name], groups, this.place[name].join(":"));
     const tints = [{ value: "", label: "none" }, ...groups[1].members];
     options(this.selects.colour, tints, this.place.colour ? this.place.colour.join(":") : "");
-  }
-
-  drawLegend(tint) {
-    this.legend.replaceChildren();
-    if (!tint) return;
-    const { entries, colours, low, high, turns } = this.scatter.paint;
-    this.legend.append(make("b", { text: tint.name }));
-    if (entries.length) {
-      for (const { label, colour } of entries) {
-        const dot = make("i", { "aria-hidden": "true" });
-        dot.style.background = cssColour(colour);
-        this.legend.append(make("span", {}, dot, label));
-      }
-      return;
-    }
-    const strip = make("i", { class: "strip", "aria-hidden": "true" });
-    strip.style.background = `linear-gradient(to right, ${colours.map((one) => cssColour(one)).join(",")})`;
-    this.legend.append(make("span", { text: text(low) }), strip, make("span", { text: turns ? `${text(high)} = ${text(low)}` : text(high) }));
   }
 
   emptyRow() {
@@ -240,6 +222,6 @@ export class Look {
   recolour() {
     this.scatter.recolour();
     this.selection.set(this.selection.mask);
-    this.drawLegend(this.scatter.data?.colour);
+    fillLegend(this.legend, this.scatter);
   }
 }

@@ -6,6 +6,7 @@ import { Decoder } from "app/decoder";
 import { Look } from "app/look";
 import { Run } from "app/run";
 import { Saved } from "app/saved";
+import { Scoring } from "app/scoring";
 import { Study } from "app/study";
 
 const content = document.getElementById("content");
@@ -18,6 +19,7 @@ const state = { session: null, subject: null, view: "", open: null, row: null };
 const VIEWS = {
   study: { title: "Study", there: () => state.session.has_study },
   run: { title: "Training", there: () => state.session.has_run },
+  scoring: { title: "Scoring", there: () => state.session.has_scoring },
   look: { title: "Codes and factors", there: () => state.subject?.n_rows > 0 },
   saved: { title: "Report", there: () => state.subject?.has_report && !state.subject.n_rows },
   decoder: { title: "Decoder", there: () => Boolean(state.subject?.decoder) },
@@ -78,8 +80,9 @@ VIEWS.look.make = () =>
 VIEWS.saved.make = () => new Saved(state.subject);
 VIEWS.decoder.make = () => new Decoder(state.subject, { row: state.row });
 
-VIEWS.study.make = () => new Study({ watching: state.session.watching, onOpen: (id) => openSubject(id, "look").catch(fail) });
-VIEWS.run.make = () => new Run({ watching: state.session.watching, onOpen: (id) => openRun(id).catch(fail) });
+VIEWS.study.make = () => new Study({ onOpen: (id) => openSubject(id, "look").catch(fail) });
+VIEWS.run.make = () => new Run({ onOpen: (id) => openRun(id).catch(fail) });
+VIEWS.scoring.make = () => new Scoring();
 VIEWS.compare.make = () => new Compare(state.session.subjects, state.subject?.id ?? state.session.subjects[0].id);
 
 // Members of a run that is going on may have come since the page was opened.
@@ -131,12 +134,17 @@ async function readSession(chosen) {
 
 async function start() {
   await readSession("m0");
-  const { subjects, has_study: hasStudy, has_run: hasRun, watching } = state.session;
+  const { subjects, has_study: hasStudy, has_run: hasRun, has_scoring: hasScoring, watching } = state.session;
   if (hasStudy || (hasRun && watching)) {
-    show(hasStudy ? "study" : "run");
+    await show(hasStudy ? "study" : "run");
     return;
   }
-  await openSubject(subjects[0]?.id, "look");
+  await openSubject(subjects[0]?.id, hasScoring ? "scoring" : "look");
 }
 
+// What a view asks for later, and does not get, is said above it.
+addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  fail(event.reason);
+});
 start().catch(fail);

@@ -5,10 +5,15 @@ const columns = new Map();
 
 async function request(path, parameters = {}, options = {}) {
   const query = new URLSearchParams(parameters).toString();
-  const answer = await fetch(`/api/${path}${query ? `?${query}` : ""}`, {
-    ...options,
-    headers: { "x-unbraid-token": token, ...(options.headers || {}) },
-  });
+  let answer;
+  try {
+    answer = await fetch(`/api/${path}${query ? `?${query}` : ""}`, {
+      ...options,
+      headers: { "x-unbraid-token": token, ...(options.headers || {}) },
+    });
+  } catch {
+    throw new Error("The server has stopped; start unbraid explore again.");
+  }
   if (!answer.ok) throw new Error(await answer.text());
   return answer;
 }

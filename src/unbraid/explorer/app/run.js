@@ -1,14 +1,14 @@
 // A training run: losses of all members, and what the last checkpoint decodes.
-import { address, ask } from "app/net";
+import { address } from "app/net";
 import { colourName, drawLines } from "app/chart";
 import { css, make, say } from "app/dom";
+import { follow } from "app/follow";
 
-const WAIT = 2000;
 const MOST_SHOWN = 12;
 
 export class Run {
-  constructor({ watching, onOpen }) {
-    Object.assign(this, { watching, onOpen });
+  constructor({ onOpen }) {
+    this.onOpen = onOpen;
     this.root = make("div", { class: "run" });
     this.stamp = null;
   }
@@ -24,18 +24,16 @@ export class Run {
       make("section", { "aria-label": "Pictures of the last checkpoint" }, make("h2", { text: "Reconstructions and traversals" }), this.pictures),
     );
     new ResizeObserver(() => this.draw()).observe(this.root);
-    await this.load();
+    await follow(this.root, "run", (found) => this.take(found), (words) => (this.state.textContent = words));
   }
 
-  async load() {
-    if (this.stopped) return;
-    this.found = await ask("run");
-    if (this.found.state === "waiting") this.state.textContent = this.watching ? "Waiting for the first checkpoint …" : this.found.note;
-    else if (this.found.stamp !== this.stamp) {
-      this.stamp = this.found.stamp;
+  take(found) {
+    const { state, stamp, note, watching } = (this.found = found);
+    if (state === "waiting") this.state.textContent = watching ? "Waiting for the first checkpoint …" : note;
+    else if (stamp !== this.stamp || watching !== this.watching) {
+      Object.assign(this, { stamp, watching });
       this.show();
     }
-    if (this.watching) setTimeout(() => this.load().catch(() => (this.state.textContent = "The server has stopped.")), WAIT);
   }
 
   addCharts() {
@@ -51,7 +49,7 @@ export class Run {
     if (!this.charts.length) this.addCharts();
     const { members, steps } = this.found;
     const lost = members.filter(({ diverged }) => diverged !== null).length;
-    this.state.textContent = `Step ${steps[steps.length - 1] ?? 0}${lost ? `, ${lost} of ${members.length} diverged` : ""}.`;
+    this.state.textContent = `Step ${steps[steps.length - 1] ?? 0}${lost ? `, ${lost} of ${members.length} diverged` : ""}${this.found.watching ? "; training goes on" : ""}.`;
     this.legend.replaceChildren(
       ...members.slice(0, MOST_SHOWN).map(({ label, diverged }, at) => {
         const dot = make("i", { "aria-hidden": "true" });
@@ -74,10 +72,6 @@ export class Run {
   draw() {
     if (!this.found?.members?.length) return;
     for (const { name, label, canvas } of this.charts) drawLines(canvas, this.found.steps, this.found.members.map(({ losses }) => losses[name]), label);
-  }
-
-  stop() {
-    this.stopped = true;
   }
 
   recolour() {

@@ -352,7 +352,7 @@ export class Scatter {
       trace();
       context.setLineDash([]);
       if (isAxis && !isCode) arrow(context, path, style);
-      if (line.label) tag(context, line.label, path[path.length - 1], this.box, style, taken);
+      if (line.label) tag(context, line.label, isCode ? path[path.length - 1] : beyond(path), this.box, style, taken);
     }
     context.restore();
   }
@@ -499,6 +499,13 @@ function arrow(context, path, style) {
   context.moveTo(x1, y1);
   for (const side of [-1, 1]) context.lineTo(x1 - 12 * Math.cos(turn + 0.4 * side), y1 - 12 * Math.sin(turn + 0.4 * side));
   context.fill();
+}
+
+// A place past the end of a line, so that a name there leaves the arrow to be seen.
+function beyond(path) {
+  const [[x0, y0], [x1, y1]] = path.slice(-2);
+  const share = 20 / (Math.hypot(x1 - x0, y1 - y0) || 1);
+  return [x1 + share * (x1 - x0), y1 + share * (y1 - y0)];
 }
 
 // A name at the end of a line, inside the plot and not over another name.

@@ -1,19 +1,20 @@
 // A study: its jobs and failures, a row for each model, any two of their numbers against each other.
-import { address, ask } from "app/net";
+import { address } from "app/net";
 import { colourName, PointChart } from "app/chart";
 import { count, css, make, options, say, text } from "app/dom";
+import { follow } from "app/follow";
 
-const WAIT = 3000;
 const ABOUT = ["family", "hyperparameter", "seed", "dataset"];
 
 export class Study {
-  constructor({ watching, onOpen }) {
-    Object.assign(this, { watching, onOpen });
+  constructor({ onOpen }) {
+    this.onOpen = onOpen;
     this.sort = { key: "", down: true };
     this.root = make("div", { class: "study" });
   }
 
   async start() {
+    this.state = make("p", { class: "aside", role: "status" });
     this.jobs = make("div", { class: "jobs" });
     this.failures = make("div");
     this.x = make("select", { "aria-label": "Horizontal axis", onchange: () => this.plot() });
@@ -23,7 +24,7 @@ export class Study {
     this.legend = make("div", { class: "legend" });
     this.table = make("table", { class: "runs" });
     this.root.append(
-      make("section", { class: "panel", "aria-label": "Progress" }, make("h2", { text: "Jobs" }), this.jobs, this.failures),
+      make("section", { class: "panel", "aria-label": "Progress" }, make("h2", { text: "Jobs" }), this.state, this.jobs, this.failures),
       make("section", { class: "versus", "aria-label": "Two numbers of all models" },
         make("div", {},
           make("div", { class: "controls" }, make("label", { class: "field" }, "Across", this.x), make("label", { class: "field" }, "Up", this.y)),
@@ -31,20 +32,18 @@ export class Study {
         this.card),
       make("section", { "aria-label": "Models" }, make("h2", { text: "Models" }), make("div", { class: "scroll tall" }, this.table)),
     );
-    await this.load();
+    await follow(this.root, "study", (found) => this.take(found), (words) => (this.state.textContent = words));
   }
 
-  async load() {
-    if (this.stopped) return;
-    const found = await ask("study");
+  take(found) {
     const changed = JSON.stringify(found) !== JSON.stringify(this.found);
     this.found = found;
     if (changed) this.show();
-    if (this.watching && !found.complete) setTimeout(() => this.load().catch(() => {}), WAIT);
   }
 
   show() {
-    const { parts, failures, scores, rows } = this.found;
+    const { parts, failures, scores, rows, about, watching, complete } = this.found;
+    this.state.textContent = [about, watching ? "The study runs." : complete ? "" : "Some of it is missing."].filter(Boolean).join(" ");
     this.jobs.replaceChildren(
       ...Object.entries(parts).map(([name, { wanted, done, failed }]) =>
         make("label", { class: "job" }, make("span", { text: name }), make("progress", { max: Math.max(1, wanted), value: done }), make("span", { text: `${done.toLocaleString("en")} of ${wanted.toLocaleString("en")}${failed ? `, ${failed} failed` : ""}` })),
@@ -81,7 +80,7 @@ export class Study {
 
   portrait(point) {
     if (!point) {
-      this.card.replaceChildren(make("p", { class: "aside", text: "Point at a model to see its pictures; click to open it." }));
+      this.card.replaceChildren(make("p", { class: "aside", text: "Point at a model, or tap it, to see its pictures; click it, or tap again, to open it." }));
       return;
     }
     const { row } = point;
@@ -119,10 +118,6 @@ export class Study {
       ...columns.map((name) => make("td", { text: ABOUT.includes(name) && typeof row[name] !== "number" ? row[name] ?? "–" : text(this.value(row, name)) })),
     ));
     this.table.replaceChildren(make("caption", { class: "sr", text: `${count(rows.length, "model")}; headings are buttons that sort` }), make("thead", {}, head), make("tbody", {}, ...lines));
-  }
-
-  stop() {
-    this.stopped = true;
   }
 
   recolour() {
