@@ -36,13 +36,13 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
     for reproduction in (
         Reproduction(
             name="iwo-table1",
-            title="IWO and IWR of synthetic codes whose subspaces are known",
+            title="DCI-ES, IWO and IWR of synthetic codes whose subspaces are known",
             paper="Geyer et al. (2024), Measuring Orthogonality, Table 1; arXiv:2407.03728",
-            cost="minutes with the fast solver",
+            cost="half an hour of one core, most of it for networks; a minute with --quick; torch",
             run=iwo_table1,
             checks=iwo_checks,
-            quick={"n_seeds": 1},
-            examples=("--rows 1-4 --seeds 1", "--weights spread --json table1.json", "--rows 3,4 --dci"),
+            quick={"n_seeds": 1, "probes": "none"},
+            examples=("--rows 1-4 --seeds 1", "--weights spread --json table1.json", "--rows 3,4 --probes boosting"),
         ),
         Reproduction(
             name="dci-es-table1",
