@@ -3,12 +3,15 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
+import msgspec
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.checks import check_at_least, check_choice
+from unbraid._base.files import write_text
 from unbraid._base.progress import Show, track
 from unbraid.data.orthogonal import MappingKind, axis_windows, orthogonal_scheme, scheme_truth
 from unbraid.evidence.loss_capacity import LossCapacity, LossCapacityOptions, loss_capacity_curves
@@ -27,7 +30,7 @@ from unbraid.probes.importance import Importance
 from unbraid.probes.sage import SageOptions
 from unbraid.representation.representation import Representation
 from unbraid.reproduce.agreement import Check, Part, seed_tolerance
-from unbraid.reproduce.result import Number, Result, Row, Table
+from unbraid.reproduce.result import Number, Result, Row, Table, as_json
 
 N_FACTORS = 5
 #: The published code rounds to multiples of 1/40, which are 41 values, and draws five for the first experiment.
@@ -46,7 +49,7 @@ SAGE = SageOptions(n_background=16, max_rows=512)
 NOTES: dict[Probes, str] = {
     "networks": "D, C, I and E are of DCI-ES with networks: importances by SAGE of the network that predicts best, "
     "capacity as log of the parameters.",
-    "boosting": "D, C and I are those of dci_boosting; the paper has the networks of DCI-ES. Trees have no explicitness.",
+    "boosting": "D, C and I are those of dci_boosting, without E; the paper has the networks of DCI-ES.",
     "none": "D, C, I and E were not measured; ask for them with probes (--probes).",
 }
 
@@ -248,6 +251,7 @@ def iwo_table1(
     weights: Weights = "explained",
     solver: Solver = "fast",
     probes: Probes = "networks",
+    store: str | Path | None = None,
     progress: Show = None,
 ) -> Table1:
     """Reproduce Table 1 of Measuring Orthogonality (arXiv:2407.03728): 22 synthetic representations.
@@ -265,6 +269,8 @@ def iwo_table1(
         solver: ``fast``, or ``nested`` for the published networks (needs torch).
         probes: For D, C, I and E: ``networks``, those of DCI-ES as in the paper (needs torch, and most of the time);
             ``boosting``, gradient-boosted trees, without E; or ``none``.
+        store: Folder that keeps the scores of every row and seed, where the next run finds them: a long run can be
+            done in pieces.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Returns:
@@ -283,7 +289,7 @@ def iwo_table1(
         for row in chosen:
             started, runs = time.perf_counter(), []
             for seed in range(n_seeds):
-                runs.append(_run_once(row, seed, options, probes))
+                runs.append(_kept_or_run(row, seed, options, probes, None if store is None else Path(store)))
                 bar.advance()
             results.append(_row_result(row, runs, time.perf_counter() - started))
     return Table1(rows=tuple(results), n_seeds=n_seeds, weights=weights, solver=solver, probes=probes)
@@ -307,6 +313,21 @@ def _row_result(row: PaperRow, runs: Sequence[dict[str, float]], seconds: float)
         scores=numbers,
         seconds=round(seconds, 3),
     )
+
+
+def _kept_or_run(
+    row: PaperRow, seed: int, options: SubspaceOptions, probes: Probes, store: Path | None
+) -> dict[str, float]:
+    """Run one row with one seed, or read what an earlier run kept of it."""
+    if store is None:
+        return _run_once(row, seed, options, probes)
+    path = store / f"row{row.number:02d}-seed{seed}-{options.solver}-{options.weights}-{probes}.json"
+    if path.exists():
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, float])
+    found = _run_once(row, seed, options, probes)
+    store.mkdir(parents=True, exist_ok=True)
+    write_text(path, as_json(found) + "\n")
+    return found
 
 
 def _run_once(row: PaperRow, seed: int, options: SubspaceOptions, probes: Probes) -> dict[str, float]:

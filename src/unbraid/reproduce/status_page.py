@@ -71,8 +71,8 @@ def opening(outcomes: Sequence[Outcome]) -> str:
     n_attempted, n_nearer = sum(part.n_attempted for part in counted), sum(part.n_nearer for part in counted)
     if n_nearer:
         sentences.append(
-            f"Of {n_attempted} numbers attempted, {n_nearer} of ours lie nearer the known truth than the paper's, which are further "
-            "from it than allowed."
+            f"Of {n_attempted} numbers attempted, {n_nearer} of ours lie nearer the known truth than the paper's, "
+            "which are further from it than allowed."
         )
     missing = [outcome.reproduction.name for outcome in outcomes if not outcome.parts]
     if missing:
