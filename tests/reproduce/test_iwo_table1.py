@@ -199,6 +199,7 @@ def test_the_registry_knows_its_names():
         ({"rows": [23]}, "rows must be between 1 and 22, got 23"),
         ({"rows": []}, "rows must name at least one row, got none"),
         ({"n_seeds": 0}, "n_seeds must be at least 1, got 0"),
+        ({"n_probe_seeds": -1}, "n_probe_seeds must be at least 0, got -1"),
         ({"weights": "equal"}, "weights must be one of"),
         ({"probes": "trees"}, "probes must be one of networks, boosting, none, got 'trees'"),
         ({"solver": "quick"}, "solver must be one of fast, nested, got 'quick'"),

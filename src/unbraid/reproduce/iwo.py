@@ -42,8 +42,9 @@ Probes = Literal["networks", "boosting", "none"]
 #: Seeds of the published means, whose standard deviation is below the second number.
 PUBLISHED_SEEDS, PUBLISHED_SPREAD = 4, 0.02
 #: The published ladder has widths from 2 to 512 times the number of factors. Losses no longer fall beyond a few dozen,
-#: and the published code continues curves that end early at their last loss, to the largest capacity.
-LADDER = MLPLadder(widths=(2, 8, 32), capacity="parameters")
+#: and the published code continues curves that end early at their last loss, to the largest capacity. Training is never
+#: stopped early, since among many codes the loss stands still at first.
+LADDER = MLPLadder(widths=(2, 8, 32), capacity="parameters", patience=20)
 LARGEST_WIDTH = 512
 SAGE = SageOptions(n_background=16, max_rows=512)
 NOTES: dict[Probes, str] = {
@@ -248,6 +249,7 @@ def iwo_table1(
     rows: Iterable[int] = range(1, len(IWO_TABLE1) + 1),
     *,
     n_seeds: int = 4,
+    n_probe_seeds: int = 1,
     weights: Weights = "explained",
     solver: Solver = "fast",
     probes: Probes = "networks",
@@ -264,9 +266,10 @@ def iwo_table1(
     Args:
         rows: Numbers of the rows, from 1 to 22; the last ones, with 250 codes, take longest.
         n_seeds: Runs of each row, with seeds 0, 1, ...; a row and its rotated twin start from the same draw.
+        n_probe_seeds: Of these, runs with D, C, I and E, which take most of the time.
         weights: Importance of an axis: ``explained``, the share of the loss it removes (Eq. 2), or ``spread``, the
             same with the unexplained part of the loss spread over all axes (Eq. 3).
-        solver: ``fast``, or ``nested`` for the published networks (needs torch).
+        solver: ``fast``, or ``nested`` for networks on a spine, as published (needs torch).
         probes: For D, C, I and E: ``networks``, those of DCI-ES as in the paper (needs torch, and most of the time);
             ``boosting``, gradient-boosted trees, without E; or ``none``.
         store: Folder that keeps the scores of every row and seed, where the next run finds them: a long run can be
@@ -281,6 +284,7 @@ def iwo_table1(
     """
     chosen = _check_rows(rows)
     check_at_least("n_seeds", n_seeds, 1)
+    check_at_least("n_probe_seeds", n_probe_seeds, 0)
     check_choice("probes", probes, get_args(Probes))
     options = SubspaceOptions(solver=solver, weights=weights)
 
@@ -289,7 +293,8 @@ def iwo_table1(
         for row in chosen:
             started, runs = time.perf_counter(), []
             for seed in range(n_seeds):
-                runs.append(_kept_or_run(row, seed, options, probes, None if store is None else Path(store)))
+                added: Probes = probes if seed < n_probe_seeds else "none"
+                runs.append(_kept_or_run(row, seed, options, added, None if store is None else Path(store)))
                 bar.advance()
             results.append(_row_result(row, runs, time.perf_counter() - started))
     return Table1(rows=tuple(results), n_seeds=n_seeds, weights=weights, solver=solver, probes=probes)

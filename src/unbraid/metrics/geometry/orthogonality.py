@@ -49,7 +49,7 @@ def iwo(
     Args:
         codes: :math:`c`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
-        solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
+        solver: ``"fast"``, or ``"nested"`` for networks on a spine, as published (needs torch).
         weights: ``"explained"`` (Eq. 2) or ``"spread"`` (Eq. 3).
         loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
         max_rank: Largest subspace to look for; by default 10, and more where the loss still falls (fast solver).
@@ -120,7 +120,7 @@ def iwr(
     Args:
         codes: :math:`c`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``; one is enough.
-        solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
+        solver: ``"fast"``, or ``"nested"`` for networks on a spine, as published (needs torch).
         weights: ``"explained"`` (Eq. 2) or ``"spread"`` (Eq. 3).
         loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
         max_rank: Largest subspace to look for; by default 10, and more where the loss still falls (fast solver).
@@ -180,7 +180,7 @@ def orthogonality(
     Args:
         codes: :math:`c`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
-        solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
+        solver: ``"fast"``, or ``"nested"`` for networks on a spine, as published (needs torch).
         loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
         max_rank: Largest subspace to look for; by default 10, and more where the loss still falls (fast solver).
         device: Where the nested solver trains.
