@@ -1,3 +1,4 @@
+import json
 import sys
 from dataclasses import replace
 
@@ -5,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.small import run_cli
 from unbraid import Representation
 from unbraid.evidence.subspaces import network
 from unbraid.evidence.subspaces.geometry import (
@@ -335,3 +337,17 @@ def test_published_heads_come_with_the_published_training():
 def test_options_of_training_are_checked(options, message):
     with pytest.raises(ValueError, match=message):
         SubspaceOptions(**({"solver": "nested"} | options))
+
+
+def test_the_command_line_takes_heads_and_refits_with_the_fast_solver(tmp_path, capsys):
+    codes = np.random.default_rng(0).normal(size=(400, 3))
+    path, out = tmp_path / "codes.npz", tmp_path / "out.json"
+    np.savez(path, codes=codes, factors=codes[:, :2])
+    given = ("solver=nested", "heads=16x16+norm", "learning_rate=0.01", "n_steps=60")
+    options = [part for one in given for part in ("--option", f"iwo.{one}")]
+    code, _, _ = run_cli(capsys, "score", path, "--metrics", "iwo", *options, "--json", out)
+    report = json.loads(out.read_text())
+    score = report["scores"]["iwo"]
+    assert code == 0
+    assert score["low"] <= score["value"] <= score["high"]
+    assert report["meta"]["options"]["iwo"]["heads"] == "16x16+norm"
