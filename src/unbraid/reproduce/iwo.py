@@ -390,14 +390,12 @@ def _check_rows(rows: Iterable[int]) -> list[PaperRow]:
     return [row for row in IWO_TABLE1 if row.number in wanted]
 
 
-REASONS = {
-    "disentanglement": "",
-    "completeness": "",
-    "informativeness": "",
-    "explicitness": "",
-    "iwo": "The subspaces of a row were not found: its score differs from the truth, which is known here.",
-    "iwr": "The subspaces of a row were not found: its score differs from the truth, which is known here.",
-}
+FEW_ROWS = (
+    "In many codes our networks, fitted on 6000 rows, predict the factors less well than the paper's: in row 18 "
+    "informativeness is 0.92 and stays there with three times the steps."
+)
+NOT_FOUND = "The subspaces of a row were not found: its score differs from the truth, which is known here."
+REASONS = dict.fromkeys(SCORES[:4], FEW_ROWS) | dict.fromkeys(SUBSPACE_SCORES, NOT_FOUND)
 
 
 def iwo_checks(result: Table1) -> Sequence[Part]:

@@ -244,8 +244,13 @@ def how_run(outcome: Outcome) -> str:
 def reason_of(part: Part) -> str:
     """Return how many numbers are nearer the truth than the paper's, what does not count, and why others differ."""
     found = []
+    if not part.checks:
+        found.append("Not measured.")
     if part.compared and not part.is_full:
-        found.append(f"Not at full settings, where {part.n_agree} of {len(part.compared)} agree, which does not count.")
+        found.append(
+            f"Measured at other settings than the full ones: {part.n_agree} of {len(part.compared)} agree, which does "
+            "not count."
+        )
     if part.n_attempted and part.n_attempted < part.n_printed:
         found.append(f"{part.n_printed - part.n_attempted} of {part.n_printed} printed numbers were not compared.")
     if part.n_nearer:
@@ -285,8 +290,9 @@ def _section(outcome: Outcome) -> Iterator[str]:
     for part in outcome.parts:
         yield f"### {about.name}, {part.where}\n"
         yield f"{_mark(part.colour)}: {sentence_of(part)} {reason_of(part)}".rstrip() + "\n"
-        yield "| | ours | paper | truth | allowed | |\n| --- | --- | --- | --- | --- | --- |"
-        yield "\n".join(_row(check) for check in part.checks) + "\n"
+        if part.checks:
+            yield "| | ours | paper | truth | allowed | |\n| --- | --- | --- | --- | --- | --- |"
+            yield "\n".join(_row(check) for check in part.checks) + "\n"
 
 
 def sentence_of(part: Part) -> str:

@@ -29,8 +29,8 @@ from unbraid.reproduce.result import Number, Row, Table, difference
 
 #: How far the second factor of Fig. 1 (iii) leans towards the first: its direction is (SHEAR, 1).
 SHEAR = 0.8
-#: Angle between the planes of Fig. 4 (ii) and (iv), and the frequency of its cosines.
-ANGLE, FREQUENCY = math.radians(30), 0.25
+#: Angle between the planes of Fig. 4 (ii) and (iv).
+ANGLE = math.radians(30)
 #: Size of the world of Fig. 7: experiment 3 of Table 1.
 N_CODES, N_FACTORS, RANK, N_LEVELS = 10, 5, 5, 41
 CASES_1, CASES_4 = ("(i)", "(ii)", "(iii)"), ("(i)", "(ii)", "(iii)", "(iv)")
@@ -44,6 +44,7 @@ class WorldSettings:
 
     Attributes:
         n_samples: Rows of Figs. 1 and 4.
+        frequency: Turns of the cosines of Fig. 4 for each deviation of a code.
         n_nested: Rows of Fig. 7.
         heads: Hidden layers of the networks of Fig. 7, such as ``256x256`` as published; the small ones by default.
         n_steps: Training steps of the networks of Fig. 7.
@@ -51,6 +52,7 @@ class WorldSettings:
     """
 
     n_samples: int = 4000
+    frequency: float = 0.25
     n_nested: int = 10_000
     heads: str | None = None
     n_steps: int = 1000
@@ -230,7 +232,9 @@ def _fourth_figure(case: str, settings: WorldSettings, seed: int) -> Configurati
     codes = np.random.default_rng(seed).standard_normal((settings.n_samples, 3))
     is_quadratic = case in ("(i)", "(ii)")
     of_plane = [codes @ basis for basis in bases]
-    factors = [(part**2 if is_quadratic else np.cos(2 * math.pi * FREQUENCY * part)).sum(axis=1) for part in of_plane]
+    factors = [
+        (part**2 if is_quadratic else np.cos(2 * math.pi * settings.frequency * part)).sum(axis=1) for part in of_plane
+    ]
     rep = Representation(codes, np.stack(factors, axis=1))
     ladder = MLPLadder(widths=(2, 8, 32), n_steps=settings.n_ladder_steps)
     curves = loss_capacity_curves(
@@ -263,6 +267,11 @@ def _seventh_figure(settings: WorldSettings, seed: int, device: Device) -> Neste
 
 
 REASON_1 = "A configuration was not measured as its closed form says."
+REASON_4 = (
+    "Which functions networks find harder depends on the frequency of the cosines, which the paper does not give: with "
+    "half a turn for each deviation explicitness of (iii) is -0.04, and the fast solver takes a part of so fast an "
+    "oscillation for noise, with an IWO of 0.28 in place of 0.5."
+)
 REASON_7 = "Networks that were trained too briefly have not found all axes."
 
 
@@ -270,7 +279,7 @@ def small_world_checks(result: SmallWorlds) -> Sequence[Part]:
     """Hold scores against what the paper says of each configuration, and against closed forms."""
     return [
         Part(where="Fig. 1", checks=_first_checks(result.aligned), reason=REASON_1),
-        Part(where="Fig. 4", checks=_fourth_checks(result.planes), reason=REASON_1),
+        Part(where="Fig. 4", checks=_fourth_checks(result.planes), reason=REASON_4),
         Part(where="Fig. 7", checks=_seventh_checks(result.nested), reason=REASON_7),
     ]
 
