@@ -333,7 +333,7 @@ def study_checks(result: StudyTables) -> Sequence[Part]:
                 *(one.check() for one in result.claims if one.table == where),
             ],
             reason=REASON,
-            n_published=sum(one.table == where for one in (*printed, *result.claims)),
+            n_published=[*(one.table for one in printed), *(one.table for one in result.claims)].count(where),
         )
         for where in tables
     ]
