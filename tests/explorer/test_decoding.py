@@ -165,7 +165,7 @@ def test_strips_along_axes_stand_beside_strips_along_the_best_codes_of_dci():
     decoder = make_decoder(lambda z: (z @ back)[:, None, None, :].expand(-1, 1, 2, 2), n_codes=2, codes=rep.codes)
     report = ub.evaluate(rep, metrics="iwo,dci_linear", n_jobs=1, progress=False, intervals=False, nulls=False)
     strips = factor_strips(rep, report, decoder, n_steps=5)
-    assert strips.labels == ("x", "x, best code z0", "y", "y, best code z1")
+    assert strips.labels == ("x", "x, best code code_0", "y", "y, best code code_1")
     moved = np.ptp(strips.pictures[..., 0, :, 0].astype(float), axis=1)  # how far each strip moves x and y
     assert moved[0][1] < 0.1 * moved[0][0]
     assert moved[1][1] > 0.3 * moved[1][0]
