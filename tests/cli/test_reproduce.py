@@ -80,17 +80,18 @@ def test_table_shows_ours_paper_and_truth_then_the_errors(tmp_path, capsys):
     assert header.split()[:11] == ["row", "L", "R", "f", "ROP", "IWO", "paper", "truth", "IWR", "paper", "truth"]
     assert row.split()[:5] == ["1", "5", "1", "permutation", "no"]
     assert row.split()[8:10] == ["0.98", "1"]
-    assert header.split()[11:] == ["D", "paper", "C", "paper", "I", "paper", "E", "paper"]
-    assert row.split()[-2:] == ["-", "0.9"]
+    assert header.split()[11:] == [word for score in "DCIE" for word in (score, "paper", "truth")]
+    assert row.split()[-3:] == ["-", "0.9", "1"]
     assert [line.split()[:2] for line in errors.splitlines()[1:]] == [
         ["IWO,", "ours"],
         ["IWO,", "paper"],
         ["IWR,", "ours"],
         ["IWR,", "paper"],
     ]
-    assert "note: Explicitness (E) needs the network ladder" in err
+    assert "note: D, C and I are those of dci_boosting, without E" in err
     assert f"wrote {path}" in err
-    assert [line.split()[:2] for line in parts.splitlines()[1:]] == [["green", "iwo-table1"]] * 2
+    colours = [line.split()[:2] for line in parts.splitlines()[1:] if line[:1].strip()]
+    assert colours == [["grey", "iwo-table1"]] * 6  # one row is not the table
     assert len(Table1.from_json(path.read_text()).rows) == 1
 
 
