@@ -148,13 +148,14 @@ def _reproduce(reproduction: Reproduction[Any], options: Sequence[Option], given
         if path is not None:
             check_writable(argument, path)
     arguments, started = _named_arguments(reproduction, options, given), processor_time()
+    made_from = provenance()  # before the run, during which the source may change
     result = reproduction.run(**arguments)
     run = ReproductionRun(
         name=reproduction.name,
         mode=mode_of(reproduction, arguments),
         processor_seconds=round(processor_time() - started, 1),
         result=result,
-        **provenance(),
+        **made_from,
     )
     outcome = judge(reproduction, run)
     if json == "-":

@@ -151,13 +151,13 @@ def _run(
     known = inspect.signature(reproduction.run).parameters
     own = reproduction.quick if quick else reproduction.full
     options = {key: value for key, value in given.items() if key in known} | dict(own)
-    started = processor_time()
+    started, made_from = processor_time(), provenance()
     try:
         result = reproduction.run(**options)
     except ValueError as error:
         return ReproductionRun(name=reproduction.name, mode=mode, reason=str(error))
     seconds = round(processor_time() - started, 1)
-    return ReproductionRun(name=reproduction.name, mode=mode, processor_seconds=seconds, result=result, **provenance())
+    return ReproductionRun(name=reproduction.name, mode=mode, processor_seconds=seconds, result=result, **made_from)
 
 
 #: Arguments that say where to run a reproduction, and not what is run.
