@@ -75,7 +75,7 @@ def run_solver(solver, n_rows, n_codes, n_factors, rank, steps):
     rng = np.random.default_rng(0)
     if solver == "nested":
         from unbraid.evidence.subspaces.nested import nested_subspaces_many
-        from unbraid.evidence.subspaces.network import NestedTraining
+        from unbraid.evidence.subspaces.options import NestedTraining
 
         training = NestedTraining() if steps is None else NestedTraining(n_steps=steps)
         steps = training.n_steps

@@ -19,7 +19,7 @@ def test_list_names_everything_and_what_it_costs(capsys):
 def test_help_teaches(capsys):
     code, out, err = run_cli(capsys, "reproduce", "iwo-table1", "--help")
     assert (code, err) == (0, "")
-    assert all(option in out for option in ("--rows", "--seeds", "--weights", "--solver", "--dci", "--json"))
+    assert all(option in out for option in ("--rows", "--seeds", "--weights", "--solver", "--probes", "--json"))
     assert "4; 1 with --quick" in " ".join(out.replace("│", "").split())
     assert "unbraid reproduce iwo-table1 --rows 1-4 --seeds 1" in out
     code, out, _ = run_cli(capsys, "reproduce", "--help")
@@ -71,24 +71,27 @@ def test_json_to_standard_output_is_all_that_goes_there(capsys):
 @pytest.mark.slow
 def test_table_shows_ours_paper_and_truth_then_the_errors(tmp_path, capsys):
     path = tmp_path / "table1.json"
-    code, out, err = run_cli(capsys, "reproduce", "iwo-table1", "--rows", 1, "--seeds", 2, "--dci", "--json", path)
+    code, out, err = run_cli(
+        capsys, "reproduce", "iwo-table1", "--rows", 1, "--seeds", 2, "--probes", "boosting", "--json", path
+    )
     table, errors, parts = out.rstrip("\n").split("\n\n")
     header, row = table.splitlines()
     assert code == 0
     assert header.split()[:11] == ["row", "L", "R", "f", "ROP", "IWO", "paper", "truth", "IWR", "paper", "truth"]
     assert row.split()[:5] == ["1", "5", "1", "permutation", "no"]
     assert row.split()[8:10] == ["0.98", "1"]
-    assert header.split()[11:] == ["D", "paper", "C", "paper", "I", "paper", "E", "paper"]
-    assert row.split()[-2:] == ["-", "0.9"]
+    assert header.split()[11:] == [word for score in "DCIE" for word in (score, "paper", "truth")]
+    assert row.split()[-3:] == ["-", "0.9", "1"]
     assert [line.split()[:2] for line in errors.splitlines()[1:]] == [
         ["IWO,", "ours"],
         ["IWO,", "paper"],
         ["IWR,", "ours"],
         ["IWR,", "paper"],
     ]
-    assert "note: Explicitness (E) needs the network ladder" in err
+    assert "note: D, C and I are those of dci_boosting, without E" in err
     assert f"wrote {path}" in err
-    assert [line.split()[:2] for line in parts.splitlines()[1:]] == [["green", "iwo-table1"]] * 2
+    colours = [line.split()[:2] for line in parts.splitlines()[1:] if line[:1].strip()]
+    assert colours == [["grey", "iwo-table1"]] * 6  # one row is not the table
     assert len(Table1.from_json(path.read_text()).rows) == 1
 
 
@@ -98,7 +101,8 @@ def options(name):
 
 #: Options that a reproduction had before they were read off signatures; scripts use them.
 KEPT = {
-    "iwo-table1": "rows seeds weights solver dci",
+    "iwo-table1": "rows seeds weights solver probes",
+    "iwo-figures": "samples frequency heads steps seed device",
     "dci-es-table1": "codes probes rows seeds trees",
     "dependent-cosine": "tables samples scaling predictions seed",
     "dependent-mnist": "data seeds epochs beta device",

@@ -9,7 +9,7 @@ from unbraid.evidence.subspaces.fast import directional_regression, find_subspac
 from unbraid.evidence.subspaces.losses import rounding_floor
 from unbraid.evidence.subspaces.options import SubspaceOptions, importance_weights
 from unbraid.evidence.subspaces.solve import factor_subspaces
-from unbraid.metrics.geometry.orthogonality import iwo_score, iwr_score
+from unbraid.metrics.geometry.orthogonality import iwo, iwo_score, iwr_score
 from unbraid.representation.factor import Factor, make_factor
 
 N = 3000
@@ -288,3 +288,17 @@ def test_a_tilted_first_axis_is_set_straight_before_a_second_one_counts(seed):
     found = find_subspace(codes, make_factor(g[:, 1], name="v"), OPTIONS, np.random.default_rng(seed).spawn(3)[1])
     assert found.basis.shape[1] == 1
     assert np.abs(found.basis[2, 0]) < 0.1
+
+
+def test_axes_of_a_score_are_the_directions_of_the_factors():
+    codes = np.random.default_rng(0).normal(size=(1500, 4))
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
+    factors = np.stack([codes[:, 0], codes[:, 1] ** 2 + codes[:, 2] ** 2], axis=1)
+    for weights in ("explained", "spread"):
+        axes = iwo(codes @ turn, factors, weights=weights).evidence["axes"]
+        assert axes.shape == (2, 4, 2)
+        assert abs(axes[0, :, 0] @ turn[0]) > 0.999
+        assert np.isnan(axes[0, :, 1]).all()
+        plane = axes[1]
+        np.testing.assert_allclose(plane.T @ plane, np.eye(2), atol=1e-9)
+        assert np.linalg.norm(turn[[1, 2]] @ plane) ** 2 > 1.99

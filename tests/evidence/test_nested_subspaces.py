@@ -1,10 +1,14 @@
+import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from helpers.small import run_cli
 from unbraid import Representation
+from unbraid.evidence.subspaces import network
 from unbraid.evidence.subspaces.geometry import (
     HeadTarget,
     frame_of,
@@ -15,8 +19,8 @@ from unbraid.evidence.subspaces.geometry import (
     spine_widths,
 )
 from unbraid.evidence.subspaces.nested import nested_subspaces, nested_subspaces_many
-from unbraid.evidence.subspaces.network import NestedTraining, fit_nested
-from unbraid.evidence.subspaces.options import SubspaceOptions
+from unbraid.evidence.subspaces.network import fit_nested
+from unbraid.evidence.subspaces.options import NestedTraining, SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.probes.splits import stratified_split
 from unbraid.representation.factor import make_factor
@@ -278,3 +282,72 @@ def test_says_how_to_get_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ValueError, match=r"needs torch.*pip install .*\[torch\]"):
         factor_subspaces(Representation(gaussian(50, 2), gaussian(50, 1)), NESTED, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("heads", ["32", "32x32x32", "32x32+norm"])
+def test_heads_of_any_depth_find_the_axis(heads):
+    rng = np.random.default_rng(0)
+    c = rng.normal(size=(1500, 3))
+    options = SubspaceOptions(solver="nested", max_rank=2, heads=heads, learning_rate=5e-3, n_steps=250)
+    (found,) = nested_subspaces(Representation(c, c[:, 0] + c[:, 1]), options, np.random.default_rng(0))
+    assert abs(found.basis[:, 0] @ np.array([1, 1, 0]) / np.sqrt(2)) > 0.98
+
+
+def test_running_means_take_the_place_of_those_of_the_batch_once_trained():
+    """With batch norm, one row alone is predicted as among others."""
+    norm = network._Norm(1, 1, 2, torch.device("cpu"))
+    rows = torch.randn(1, 1, 4000, 2, generator=torch.Generator().manual_seed(0)) * 3 + 5
+    for _ in range(80):
+        norm(rows)
+    with torch.no_grad():
+        alone, among = norm(rows[:, :, :1]), norm(rows)
+    torch.testing.assert_close(alone[0, 0, 0], among[0, 0, 0])
+    assert among.mean().abs() < 0.01
+    assert abs(among.std() - 1) < 0.01
+
+
+def test_training_is_kept_by_number_of_axes():
+    c = np.random.default_rng(0).normal(size=(1000, 3))
+    options = SubspaceOptions(solver="nested", max_rank=3, n_steps=200)
+    (found,) = nested_subspaces(Representation(c, c[:, 0] ** 2 + c[:, 1] ** 2), options, np.random.default_rng(0))
+    assert found.history[:, 0].tolist() == [50, 100, 150, 200]
+    last = found.history[-1, 1:]
+    assert last.shape == (3,)
+    assert last[0] > 0.3 > last[1]  # one axis leaves half of the loss, two leave none
+
+
+def test_published_heads_come_with_the_published_training():
+    published = SubspaceOptions(solver="nested", heads="512x512x512").training
+    assert (published.hidden, published.batch_norm, published.start) == ((512, 512, 512), False, "random")
+    assert (published.learning_rate, published.batch_size, published.decay) == (5e-4, 128, False)
+    assert SubspaceOptions(solver="nested", heads="256x256+norm").training.batch_norm
+    assert SubspaceOptions(solver="nested", n_steps=7).training == replace(NestedTraining(), n_steps=7)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"heads": "wide"}, "heads must be the units of each hidden layer, such as 256x256"),
+        ({"heads": "0x4"}, "heads must be"),
+        ({"heads": "4", "solver": "fast"}, "heads is an option of solver='nested', got solver='fast'"),
+        ({"n_steps": 0}, "n_steps must be at least 1, got 0"),
+        ({"learning_rate": 1.5}, r"learning_rate must be in \(0, 1\), got 1.5"),
+    ],
+)
+def test_options_of_training_are_checked(options, message):
+    with pytest.raises(ValueError, match=message):
+        SubspaceOptions(**({"solver": "nested"} | options))
+
+
+def test_the_command_line_takes_heads_and_refits_with_the_fast_solver(tmp_path, capsys):
+    codes = np.random.default_rng(0).normal(size=(400, 3))
+    path, out = tmp_path / "codes.npz", tmp_path / "out.json"
+    np.savez(path, codes=codes, factors=codes[:, :2])
+    given = ("solver=nested", "heads=16x16+norm", "learning_rate=0.01", "n_steps=60")
+    options = [part for one in given for part in ("--option", f"iwo.{one}")]
+    code, _, _ = run_cli(capsys, "score", path, "--metrics", "iwo", *options, "--json", out)
+    report = json.loads(out.read_text())
+    score = report["scores"]["iwo"]
+    assert code == 0
+    assert score["low"] <= score["value"] <= score["high"]
+    assert report["meta"]["options"]["iwo"]["heads"] == "16x16+norm"

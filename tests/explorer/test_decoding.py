@@ -14,6 +14,7 @@ from unbraid._base.gif import gif
 from unbraid._base.optional import pip_install
 from unbraid.explorer.decoding import make_decoder
 from unbraid.explorer.opening import OpeningOptions, open_session
+from unbraid.explorer.strips import factor_strips
 from unbraid.explorer.subject import Subject
 
 
@@ -151,3 +152,29 @@ def test_rows_show_decoded_pictures_where_there_are_no_others():
     decoder = make_decoder(lambda z: z[:, :, None].repeat(1, 1, 3), codes=rep.codes, n_codes=4)
     about = Subject("m0", "decoded", rep=rep, decoder=decoder).about()
     assert about["pictures"]["origin"] == "decoded"
+
+
+def test_strips_along_axes_stand_beside_strips_along_the_best_codes_of_dci():
+    """Two factors turned by 30 degrees: an axis moves its factor alone, the best code moves the other as well."""
+    rng = np.random.default_rng(0)
+    factors = rng.uniform(-1, 1, (800, 2))
+    angle = np.pi / 6
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    rep = ub.Representation(factors @ turn, {"x": factors[:, 0], "y": factors[:, 1]})
+    back = torch.as_tensor(turn.T, dtype=torch.float32)
+    decoder = make_decoder(lambda z: (z @ back)[:, None, None, :].expand(-1, 1, 2, 2), n_codes=2, codes=rep.codes)
+    report = ub.evaluate(rep, metrics="iwo,dci_linear", n_jobs=1, progress=False, intervals=False, nulls=False)
+    strips = factor_strips(rep, report, decoder, n_steps=5)
+    assert strips.labels == ("x", "x, best code code_0", "y", "y, best code code_1")
+    moved = np.ptp(strips.pictures[..., 0, :, 0].astype(float), axis=1)  # how far each strip moves x and y
+    assert moved[0][1] < 0.1 * moved[0][0]
+    assert moved[1][1] > 0.3 * moved[1][0]
+
+
+def test_without_importances_there_are_strips_along_axes_only():
+    rng = np.random.default_rng(0)
+    codes = rng.uniform(-1, 1, (500, 2))
+    rep = ub.Representation(codes, {"x": codes[:, 0], "y": codes[:, 1]})
+    decoder = make_decoder(lambda z: z[:, None, None, :].expand(-1, 1, 2, 2), n_codes=2, codes=rep.codes)
+    report = ub.evaluate(rep, metrics="iwo", n_jobs=1, progress=False, intervals=False, nulls=False)
+    assert factor_strips(rep, report, decoder).labels == ("x", "y")

@@ -198,6 +198,7 @@ class TestScores:
         evidence = score(self.FOUND).evidence
         np.testing.assert_allclose(evidence["axis_weights"], [[1, 0.64, 1], [np.nan, 0.36, np.nan]])
         np.testing.assert_allclose(evidence["loss_curve"], [[1, 1, 1], [0, 0.36, 0], [np.nan, 0, np.nan]], atol=1e-12)
+        assert evidence["axes"].shape[0] == evidence["axis_weights"].shape[1]
 
     def test_padding(self):
         np.testing.assert_array_equal(

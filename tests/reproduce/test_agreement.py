@@ -3,6 +3,7 @@ import math
 import pytest
 
 from unbraid.reproduce import Agreement, Check, Colour, Part
+from unbraid.reproduce.agreement import seed_tolerance
 
 
 def check(**known):
@@ -75,3 +76,27 @@ def test_colour_follows_from_the_share_that_agrees(n_good, n_bad, colour):
 def test_nearer_the_truth_counts_as_agreeing():
     part = Part(where="Table 1", checks=[check(paper=0.9, truth=0.5)])
     assert (part.colour, part.n_nearer) == (Colour.GREEN, 1)
+
+
+def test_numbers_without_a_printed_one_and_tuned_ones_do_not_count():
+    alone, tuned = check(truth=0.5), check(paper=0.5, tuned=True)
+    part = Part(where="Table 1", checks=[alone, tuned])
+    assert (part.n_printed, part.n_attempted, part.n_agree, part.colour) == (1, 0, 0, Colour.GREY)
+    part = Part(where="Table 1", checks=[alone, tuned, check(paper=0.5)])
+    assert (part.n_printed, part.n_attempted, part.n_agree, part.colour) == (2, 1, 1, Colour.AMBER)
+
+
+def test_a_table_is_green_only_if_all_that_is_printed_agrees():
+    part = Part(where="Table 1", checks=[check(paper=0.5)], n_published=2)
+    assert (part.n_attempted, part.n_agree, part.colour) == (1, 1, Colour.AMBER)
+
+
+def test_other_settings_than_the_full_ones_count_for_nothing():
+    part = Part(where="Table 1", checks=[check(paper=0.5)], is_full=False)
+    assert (part.n_printed, part.n_attempted, part.n_agree, part.colour) == (1, 0, 1, Colour.GREY)
+
+
+def test_a_tolerance_is_what_other_seeds_may_change():
+    assert seed_tolerance((0.0, 0.0), (4, 4)) == 0.005
+    assert seed_tolerance((0.1, 0.0), (4, 4)) == pytest.approx(1.96 * 0.05 + 0.005, abs=0.005)
+    assert seed_tolerance((0.1, 0.0), (16, 4)) < seed_tolerance((0.1, 0.1), (16, 4))

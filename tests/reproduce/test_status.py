@@ -11,7 +11,7 @@ from helpers.small import run_cli
 from unbraid.reproduce import REPRODUCTIONS, Check, Colour, Part, Reproduction, StudyTables, iwo_table1
 from unbraid.reproduce.flows_of_digits import DigitsFlow, WaveletSet
 from unbraid.reproduce.result import Number, Result, Table
-from unbraid.reproduce.run import judge, load_run, run_all, status_page
+from unbraid.reproduce.run import judge, load_run, mode_of, run_all, status_page
 from unbraid.reproduce.status_page import opening, render_status
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -97,8 +97,8 @@ def test_every_reproduction_is_judged_and_gives_reasons_where_it_differs(name):
         run = replace(run, result=replace(run.result, scale="full", correlations=known))
     outcome = judge(REPRODUCTIONS[name], run)
     assert outcome.parts, f"{name} has no rules for when it agrees: give its row `checks`"
+    assert any(part.checks for part in outcome.parts)
     for part in outcome.parts:
-        assert part.checks
         assert part.reason, f"{name}, {part.where} needs a reason beside its rules, for when it is not green"
         assert len({check.what for check in part.checks}) == len(part.checks)
 
@@ -163,7 +163,8 @@ def test_flows_of_small_digits_are_held_against_words_and_not_numbers(side, n_nu
         deviation_correlation=replace(kept.deviation_correlation, ours=0.9),
     )
     parts = REPRODUCTIONS["digits-flows"].checks(result)
-    assert (parts[0].colour, len(parts[0].checks)) == (Colour.GREEN, 4 + n_numbers)
+    assert (parts[0].n_printed, len(parts[0].checks)) == (6, 4 + n_numbers)
+    assert parts[0].colour is (Colour.GREEN if n_numbers else Colour.AMBER)  # two numbers were not compared
     assert [part.colour for part in parts[1:]] == [Colour.GREEN, Colour.RED]
 
 
@@ -199,12 +200,12 @@ def test_what_is_not_finite_is_kept_as_null_and_differs(tmp_path):
 def test_the_page_shows_colour_reason_and_numbers():
     good, bad, none = (judge(toy(name, ours), next(run_all([toy(name, ours)]))) for name, ours in TOYS)
     page = status_page([good, bad, none])
-    assert "| 🟢 green | [`a`](#a) | Table 1 | 1 of 1 |  |" in page
-    assert "| 🔴 red | [`b`](#b) | Table 1 | 0 of 1 | Too short. |" in page
-    assert "| ⚪ grey | [`c`](#c) | all | | Not run: torch is not installed. |" in page
+    assert "| 🟢 green | [`a`](#a) | Table 1 | 1 | 1 | 1 |  |" in page
+    assert "| 🔴 red | [`b`](#b) | Table 1 | 1 | 1 | 0 | Too short. |" in page
+    assert "| ⚪ grey | [`c`](#c) | all | | 0 | | Not run: torch is not installed. |" in page
     assert "| it | 0.700 | 0.500 |  | ±0 | **differs** |" in page
     assert opening([good, bad, none]) == (
-        "Of 2 tables and figures, 1 agree in every number and 1 agree in fewer. Not run: c."
+        "Of 2 tables and figures, 1 agree in every printed number and 1 agree in fewer. Not run: c."
     )
     html = render_status([good, bad, none])
     assert html.count('class="light red"') == 2
@@ -233,11 +234,11 @@ def test_the_command_runs_what_it_is_told_to(tmp_path, capsys, monkeypatch):
         capsys, "reproduce", "--all", "--quick", "--only", "moons,dependent-mnist", "--json", folder
     )
     assert code == 0
-    assert "red: moons. Quick settings." in err
+    assert "grey: moons. Quick settings" in err
     assert "grey: dependent-mnist. Not run: needs a folder with MNIST in IDX format (--data)." in err
     assert [line.split()[:2] for line in out.splitlines()[1:] if line[:1].strip()] == [
         ["grey", "dependent-mnist"],
-        ["red", "moons"],
+        ["grey", "moons"],
     ]
     assert json.loads((folder / "moons.json").read_text())["result"]["number"]["ours"] == 0.25
 
@@ -268,13 +269,61 @@ def test_damaged_results_are_refused_in_a_sentence(tmp_path, capsys):
     assert "does not hold a run" in err
 
 
+def test_quick_results_are_shown_and_stand_for_nothing():
+    (quick,) = run_all([toy(ours=1.0)], quick=True)
+    outcome = judge(toy(), quick)
+    assert outcome.colour is Colour.GREY
+    assert [(part.n_printed, part.n_attempted, part.n_agree) for part in outcome.parts] == [(1, 0, 1)]
+    assert (
+        "| ⚪ grey | [`toy`](#toy) | Table 1 | 1 | 0 |  | Measured at other settings than the full ones"
+        in status_page([outcome])
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mode"),
+    [
+        ({}, "full"),
+        ({"data": "mnist"}, "full"),
+        ({"quick": True}, "quick"),
+        ({"quick": True, "data": "mnist", "progress": False}, "quick"),
+        ({"quick": 3}, "own"),
+    ],
+)
+def test_settings_are_named_by_what_they_are(arguments, mode):
+    assert mode_of(toy(), arguments) == mode
+
+
+def test_full_settings_without_the_data_they_need_are_not_full():
+    assert mode_of(toy(needs="MNIST"), {}) == "own"
+    assert mode_of(toy(needs="MNIST"), {"data": "mnist"}) == "full"
+
+
+def test_runs_know_their_source_and_machine(tmp_path):
+    (run,) = run_all([toy()], folder=tmp_path)
+    assert "cores" in run.machine
+    assert replace(run, commit="abc", machine="one").kept()["commit"] == "abc"
+    assert "commit" not in replace(run, commit="", machine="").kept()
+
+
+def test_nothing_is_counted_twice():
+    """No two reproductions have the same table of the same paper, and no table has a number twice."""
+    found = []
+    for outcome in kept_outcomes():
+        paper = outcome.reproduction.paper.partition(",")[0]
+        found += [(paper, part.where, check.what) for part in outcome.parts for check in part.compared]
+    assert len(found) == len(set(found))
+
+
 @pytest.mark.slow
 def test_a_table_writes_the_same_kind_of_page(tmp_path, capsys):
     path = tmp_path / "table1.html"
-    code, _, err = run_cli(capsys, "reproduce", "iwo-table1", "--rows", 1, "--seeds", 1, "--report", path)
+    code, _, err = run_cli(
+        capsys, "reproduce", "iwo-table1", "--rows", 1, "--seeds", 1, "--probes", "none", "--report", path
+    )
     html = path.read_text(encoding="utf-8")
     assert code == 0
     assert f"wrote {path}" in err
     assert "Ours beside the paper" in html
-    value = iwo_table1([1], n_seeds=1).rows[0].scores["iwo"].ours
+    value = iwo_table1([1], n_seeds=1, probes="none").rows[0].scores["iwo"].ours
     assert f"ours {value!r}" in html

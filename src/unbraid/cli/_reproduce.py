@@ -17,7 +17,20 @@ from unbraid.cli._table import print_rows
 from unbraid.reproduce import REPRODUCTIONS, Reproduction
 from unbraid.reproduce.figures import Device
 from unbraid.reproduce.result import DrawnResult, Result
-from unbraid.reproduce.run import Outcome, ReproductionRun, how_run, judge, load_run, reason_of, run_all, status_page
+from unbraid.reproduce.run import (
+    Outcome,
+    ReproductionRun,
+    counts_of,
+    how_run,
+    judge,
+    load_run,
+    mode_of,
+    processor_time,
+    provenance,
+    reason_of,
+    run_all,
+    status_page,
+)
 
 FIGURE_HELP = "Where to write the figure."
 #: A range is not read further than this, so that a slip of the hand does not fill the memory.
@@ -134,8 +147,16 @@ def _reproduce(reproduction: Reproduction[Any], options: Sequence[Option], given
     for argument, path in {"json": target, drawn_to: figure, "report": report}.items():
         if path is not None:
             check_writable(argument, path)
-    result = reproduction.run(**_named_arguments(reproduction, options, given))
-    run = ReproductionRun(name=reproduction.name, mode="own", result=result)
+    arguments, started = _named_arguments(reproduction, options, given), processor_time()
+    made_from = provenance()  # before the run, during which the source may change
+    result = reproduction.run(**arguments)
+    run = ReproductionRun(
+        name=reproduction.name,
+        mode=mode_of(reproduction, arguments),
+        processor_seconds=round(processor_time() - started, 1),
+        result=result,
+        **made_from,
+    )
     outcome = judge(reproduction, run)
     if json == "-":
         print(result.to_json())
@@ -254,8 +275,8 @@ def run_everything(
     """Run every reproduction: which tables and figures agree with the papers, and why the others do not.
 
     Each number of ours is held against the paper's with a stated tolerance, and against the truth where it is known. A
-    table is green if all of its numbers agree, amber if at least half do, red if fewer, and grey if it was not run.
-    One thread is used throughout.
+    table is green if all that is printed agrees, amber if at least half of what was attempted does, red if less does,
+    and grey if it was not run at full settings. One thread is used throughout.
 
     Examples:
         unbraid reproduce --all --quick --report status.html
@@ -346,11 +367,12 @@ def _print_parts(outcomes: Sequence[Outcome]) -> None:
     rows = []
     for outcome in outcomes:
         if not outcome.parts:
-            rows.append([str(outcome.colour), outcome.reproduction.name, "all", "", how_run(outcome)])
+            rows.append([str(outcome.colour), outcome.reproduction.name, "all", "", "0", "", how_run(outcome)])
         for part in outcome.parts:
-            agree = f"{part.n_agree} of {len(part.checks)}"
-            rows.append([str(part.colour), outcome.reproduction.name, part.where, agree, reason_of(part)])
-    print_rows(["colour", "name", "table or figure", "agree", "why"], rows, wrap=("why",))
+            name = outcome.reproduction.name
+            rows.append([str(part.colour), name, part.where, *counts_of(part), reason_of(part)])
+    header = ["colour", "name", "table or figure", "printed", "attempted", "agree", "why"]
+    print_rows(header, rows, wrap=("why",))
 
 
 reproduce = App(

@@ -24,6 +24,7 @@ from unbraid.reproduce.iwo_tables import iwo_study
 from unbraid.reproduce.labelled import dc_ign, diva, vfae
 from unbraid.reproduce.result import Number, Result
 from unbraid.reproduce.studies import StudyTables, study_checks
+from unbraid.reproduce.subspaces import small_worlds as worlds
 from unbraid.reproduce.thesis_tables import thesis_study
 from unbraid.reproduce.torus_flow import TorusFigure, TorusSettings, torus, torus_checks
 from unbraid.reproduce.two_moons import MoonsFigure, MoonsSettings, moons, moons_checks
@@ -36,13 +37,24 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
     for reproduction in (
         Reproduction(
             name="iwo-table1",
-            title="IWO and IWR of synthetic codes whose subspaces are known",
+            title="DCI-ES, IWO and IWR of synthetic codes whose subspaces are known",
             paper="Geyer et al. (2024), Measuring Orthogonality, Table 1; arXiv:2407.03728",
-            cost="minutes with the fast solver",
+            cost="half an hour of one core, in pieces with --store; a few minutes with --quick; torch",
             run=iwo_table1,
             checks=iwo_checks,
-            quick={"n_seeds": 1},
-            examples=("--rows 1-4 --seeds 1", "--weights spread --json table1.json", "--rows 3,4 --dci"),
+            quick={"n_seeds": 1, "probes": "none"},
+            examples=("--rows 1-4 --seeds 1", "--weights spread --json table1.json", "--rows 3,4 --probes boosting"),
+        ),
+        Reproduction(
+            name="iwo-figures",
+            title="Orthogonal, aligned and explicit codes in small worlds with closed forms",
+            paper="Geyer et al. (2024), Measuring Orthogonality, Figs. 1, 4 and 7; arXiv:2407.03728",
+            cost="a minute or two; torch",
+            run=worlds.small_worlds,
+            checks=worlds.small_world_checks,
+            quick={"settings": worlds.QUICK},
+            figure="iwo-figures.html",
+            examples=("--quick", "--heads 256x256 --steps 4000 --json figures.json"),
         ),
         Reproduction(
             name="dci-es-table1",

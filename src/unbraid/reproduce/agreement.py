@@ -43,6 +43,7 @@ class Check:
         claim: Statement of the paper in words, where it prints no number.
         at_least: Least value that the claim allows.
         at_most: Largest value that the claim allows.
+        tuned: Whether a setting of ours was chosen by this very number; such a number is shown and does not count.
 
     Example:
         >>> Check(what="IWO", ours=1.0, paper=0.97, truth=1.0, tolerance=0.02).agreement
@@ -57,6 +58,7 @@ class Check:
     claim: str = ""
     at_least: float = -math.inf
     at_most: float = math.inf
+    tuned: bool = False
 
     def __post_init__(self) -> None:
         """Raise on a check that cannot fail."""
@@ -68,6 +70,11 @@ class Check:
     def of(cls, what: str, number: Number, *, tolerance: float) -> Self:
         """Return the check of a number against the paper's, and against the truth where it is known."""
         return cls(what=what, ours=number.ours, paper=number.paper, truth=number.truth, tolerance=tolerance)
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether the paper has a number or a statement; otherwise the truth alone is known."""
+        return self.paper is not None or bool(self.claim)
 
     @property
     def agreement(self) -> Agreement:
@@ -109,37 +116,84 @@ class Part:
 
     Attributes:
         where: Table or figure of the paper.
-        checks: Its numbers.
+        checks: The numbers that were measured; a printed number that was not is left out.
         reason: Why some differ; shown only where some do.
+        n_published: Numbers and statements that the paper prints there; by default those of ``checks``.
+        is_full: Whether it was run at full settings; at others, numbers are shown and do not count.
     """
 
     where: str
     checks: Sequence[Check]
     reason: str = ""
+    n_published: int | None = None
+    is_full: bool = True
+
+    @property
+    def compared(self) -> Sequence[Check]:
+        """Numbers that count: printed, and not ones that a setting was chosen by."""
+        return [check for check in self.checks if check.is_printed and not check.tuned]
+
+    @property
+    def n_printed(self) -> int:
+        """How many the paper prints."""
+        return sum(check.is_printed for check in self.checks) if self.n_published is None else self.n_published
+
+    @property
+    def n_attempted(self) -> int:
+        """How many of those were measured at full settings, and count."""
+        return len(self.compared) if self.is_full else 0
 
     @property
     def n_agree(self) -> int:
-        """How many agree, or are nearer the truth."""
-        return sum(check.agreement is not Agreement.DIFFERS for check in self.checks)
+        """How many of those that were measured, at any settings, agree or are nearer the truth."""
+        return sum(check.agreement is not Agreement.DIFFERS for check in self.compared)
 
     @property
     def n_nearer(self) -> int:
         """How many differ from the paper because the paper is further from the truth."""
-        return sum(check.agreement is Agreement.NEARER for check in self.checks)
+        return sum(check.agreement is Agreement.NEARER for check in self.compared)
 
     @property
     def colour(self) -> Colour:
-        """Green if all agree, amber if at least half do, red if fewer."""
-        if self.n_agree == len(self.checks):
+        """Green if all that is printed agrees, amber if half of what was measured does, red if less, else grey."""
+        if not self.n_attempted:
+            return Colour.GREY
+        if self.n_agree == self.n_printed:
             return Colour.GREEN
-        return Colour.AMBER if 2 * self.n_agree >= len(self.checks) else Colour.RED
+        return Colour.AMBER if 2 * self.n_agree >= self.n_attempted else Colour.RED
+
+
+#: Quantile of the normal distribution that 95 % lie within.
+QUANTILE = 1.96
+
+
+def seed_tolerance(
+    spreads: tuple[float, float], n_seeds: tuple[int, int], *, rounding: float = 0.005, fewest: int = 2
+) -> float:
+    """Return by how much two means over seeds may differ by chance alone: 1.96 standard errors, and rounding.
+
+    Args:
+        spreads: Standard deviations over seeds, ours and the paper's.
+        n_seeds: Seeds of the means.
+        rounding: Half a unit of the last printed digit.
+        fewest: Digits that are kept, so that a tolerance can be read.
+
+    Example:
+        >>> seed_tolerance((0.01, 0.02), (4, 4))
+        0.027
+    """
+    error = math.sqrt(sum(spread**2 / n for spread, n in zip(spreads, n_seeds, strict=True)))
+    return float(f"{QUANTILE * error + rounding:.{fewest}g}")
 
 
 RULE = (
-    "A number agrees if it lies within the allowed distance of the paper's. Where the truth is known and the paper is "
-    "further from it than allowed while ours is not, ours counts as nearer the truth, and as good. What the paper says "
-    "in words is held against a bound, given beside it. A table or figure is green if all of its numbers agree, amber "
-    "if at least half do, and red if fewer do; grey was not run."
+    "Counted are numbers and statements that the paper prints. Attempted are those that were measured at full "
+    "settings. A number agrees if it lies within the allowed distance of the paper's. Where the truth is known and the "
+    "paper is further from it than allowed while ours is not, ours counts as nearer the truth, and as good. What the "
+    "paper says in words is held against a bound, given beside it. Numbers without a printed one, and numbers that a "
+    "setting of ours was chosen by, are shown and not counted. A table or figure is green if all that is printed "
+    "agrees, amber if at least half of what was attempted does, and red if less does; it is grey if nothing was "
+    "attempted, or at other settings than the full ones."
 )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
+import platform
+import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Generic, Literal
 
@@ -14,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from unbraid._base.files import write_text
 from unbraid._base.progress import Show
+from unbraid._base.workers import usable_cores
 from unbraid.reproduce.agreement import RULE, Agreement, Check, Colour, Part, R, Reproduction
 from unbraid.reproduce.result import as_json, as_text
 
@@ -29,6 +32,8 @@ class ReproductionRun(Generic[R]):
         mode: ``"quick"`` or ``"full"``; ``"own"`` for settings chosen one by one.
         processor_seconds: Processor time it took.
         reason: Why it was not run; empty where it was.
+        commit: Version of the source, where it is known; empty otherwise.
+        machine: Processor and number of its cores; empty where that was not recorded.
         result: Numbers; ``None`` where it was not run.
     """
 
@@ -36,12 +41,17 @@ class ReproductionRun(Generic[R]):
     mode: Mode
     processor_seconds: float = 0.0
     reason: str = ""
+    commit: str = ""
+    machine: str = ""
     result: R | None = None
 
     def kept(self) -> Mapping[str, Any]:
-        """Return the fields that are written as JSON."""
+        """Return the fields that are written as JSON: where and from what it was made only where that is known."""
         result = None if self.result is None else self.result.kept()
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"result": result}
+        known = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {key: value for key, value in known.items() if value or key not in ("commit", "machine")} | {
+            "result": result
+        }
 
     def save(self, folder: str | Path) -> Path:
         """Write ``NAME.json`` into ``folder``, all or nothing; :func:`load_run` reads it back."""
@@ -64,9 +74,9 @@ class Outcome:
 
     @property
     def colour(self) -> Colour:
-        """The worst of its parts; grey where there are none."""
+        """The worst of its parts; grey where there are none, or none counts."""
         order = [Colour.RED, Colour.AMBER, Colour.GREEN]
-        found = [part.colour for part in self.parts]
+        found = [part.colour for part in self.parts if part.colour is not Colour.GREY]
         return min(found, key=order.index) if found else Colour.GREY
 
 
@@ -122,8 +132,9 @@ def load_run(folder: str | Path, reproduction: Reproduction[R]) -> ReproductionR
 
 
 def judge(reproduction: Reproduction[R], run: ReproductionRun[R]) -> Outcome:
-    """Compare a run with the paper and the truth."""
-    parts = () if run.result is None else tuple(reproduction.checks(run.result))
+    """Compare a run with the paper and the truth; at other settings than the full ones nothing counts."""
+    found = () if run.result is None else reproduction.checks(run.result)
+    parts = tuple(replace(part, is_full=run.mode == "full") for part in found)
     return Outcome(reproduction=reproduction, run=run, parts=parts)
 
 
@@ -140,18 +151,50 @@ def _run(
     known = inspect.signature(reproduction.run).parameters
     own = reproduction.quick if quick else reproduction.full
     options = {key: value for key, value in given.items() if key in known} | dict(own)
-    started = _processor_time()
+    started, made_from = processor_time(), provenance()
     try:
         result = reproduction.run(**options)
     except ValueError as error:
         return ReproductionRun(name=reproduction.name, mode=mode, reason=str(error))
-    seconds = round(_processor_time() - started, 1)
-    return ReproductionRun(name=reproduction.name, mode=mode, processor_seconds=seconds, result=result)
+    seconds = round(processor_time() - started, 1)
+    return ReproductionRun(name=reproduction.name, mode=mode, processor_seconds=seconds, result=result, **made_from)
 
 
-def _processor_time() -> float:
+#: Arguments that say where to run a reproduction, and not what is run.
+PLACES = frozenset(
+    {"device", "data", "data_folder", "store", "yes", "engine", "workers", "address", "commit", "progress"}
+)
+
+
+def mode_of(reproduction: Reproduction[Any], arguments: Mapping[str, Any]) -> Mode:
+    """Return whether arguments are the full settings, the quick ones, or others."""
+    signature = inspect.signature(reproduction.run).parameters.values()
+    usual = {one.name: one.default for one in signature if one.default is not inspect.Parameter.empty}
+
+    def settings(given: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in (usual | dict(given)).items() if name not in PLACES}
+
+    own = settings(arguments)
+    if own == settings(reproduction.full) and not (reproduction.needs and arguments.get("data") is None):
+        return "full"
+    return "quick" if own == settings(reproduction.quick) else "own"
+
+
+def processor_time() -> float:
     """Return seconds of this process and of workers it has waited for."""
     return sum(os.times()[:4])
+
+
+def provenance() -> dict[str, str]:
+    """Return the version of the source, where it is a checkout, and the machine, as fields of a run."""
+    where = Path(__file__).parent
+    asked = ["git", "-C", str(where), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        told = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=False)
+        commit = told.stdout.strip() if told.returncode == 0 else ""
+    except OSError:
+        commit = ""
+    return {"commit": commit, "machine": f"{platform.machine()}, {usable_cores()} cores"}
 
 
 MARKS = {Colour.GREEN: "🟢", Colour.AMBER: "🟡", Colour.RED: "🔴", Colour.GREY: "⚪"}
@@ -183,13 +226,15 @@ def status_page(outcomes: Sequence[Outcome]) -> str:
 
 
 def how_run(outcome: Outcome) -> str:
-    """Return how it was run, and its cost."""
+    """Return how it was run, on what, and its cost."""
     run = outcome.run
     if run.result is None:
         return f"Not run: {run.reason.rstrip('.')}."
     took = f", {run.processor_seconds:.0f} s of processor time" if run.processor_seconds else ""
-    sentences = [f"{run.mode.capitalize()} settings{took}."]
-    if run.mode == "own" or not outcome.parts:
+    where = f" on {run.machine}" if run.machine else ""
+    source = f", source {run.commit}" if run.commit else ""
+    sentences = [f"{run.mode.capitalize()} settings{took}{where}{source}."]
+    if run.mode != "full" or not outcome.parts:
         sentences += run.result.notes
     if not outcome.parts:
         sentences.append("No number is compared.")
@@ -197,25 +242,42 @@ def how_run(outcome: Outcome) -> str:
 
 
 def reason_of(part: Part) -> str:
-    """Return how many numbers are nearer the truth than the paper's, and the reason why others differ."""
+    """Return how many numbers are nearer the truth than the paper's, what does not count, and why others differ."""
     found = []
+    if not part.checks:
+        found.append("Not measured.")
+    if part.compared and not part.is_full:
+        found.append(
+            f"Measured at other settings than the full ones: {part.n_agree} of {len(part.compared)} agree, which does "
+            "not count."
+        )
+    if part.n_attempted and part.n_attempted < part.n_printed:
+        found.append(f"{part.n_printed - part.n_attempted} of {part.n_printed} printed numbers were not compared.")
     if part.n_nearer:
         verb = "is" if part.n_nearer == 1 else "are"
         found.append(f"{part.n_nearer} {verb} further from the paper than allowed and nearer the truth than the paper.")
-    if part.colour is not Colour.GREEN:
+    tuned = sum(check.tuned for check in part.checks)
+    if tuned:
+        found.append(f"{tuned} more, which a setting was chosen by, are shown and not counted.")
+    if part.n_agree < len(part.compared):
         found.append(part.reason or "No reason is recorded.")
     return " ".join(found)
 
 
+def counts_of(part: Part) -> tuple[str, str, str]:
+    """Return how many numbers are printed, were attempted and agree, as text; agreement where any was attempted."""
+    return str(part.n_printed), str(part.n_attempted), str(part.n_agree) if part.n_attempted else ""
+
+
 def _summary(outcomes: Sequence[Outcome]) -> list[str]:
-    rows = ["| | Reproduction | Table or figure | Agree | Why |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| | Reproduction | Table or figure | Printed | Attempted | Agree | Why |", "| --- " * 7 + "|"]
     for outcome in outcomes:
         name = f"[`{outcome.reproduction.name}`](#{outcome.reproduction.name})"
         if not outcome.parts:
-            rows.append(f"| {_mark(Colour.GREY)} | {name} | all | | {how_run(outcome)} |")
+            rows.append(f"| {_mark(Colour.GREY)} | {name} | all | | 0 | | {how_run(outcome)} |")
         for part in outcome.parts:
-            agree = f"{part.n_agree} of {len(part.checks)}"
-            rows.append(f"| {_mark(part.colour)} | {name} | {part.where} | {agree} | {reason_of(part)} |")
+            cells = (_mark(part.colour), name, part.where, *counts_of(part), reason_of(part))
+            rows.append(f"| {' | '.join(cells)} |")
     return rows
 
 
@@ -227,15 +289,24 @@ def _section(outcome: Outcome) -> Iterator[str]:
     yield f"{how_run(outcome)}\n"
     for part in outcome.parts:
         yield f"### {about.name}, {part.where}\n"
-        yield f"{_mark(part.colour)}: {part.n_agree} of {len(part.checks)} agree. {reason_of(part)}".rstrip() + "\n"
-        yield "| | ours | paper | truth | allowed | |\n| --- | --- | --- | --- | --- | --- |"
-        yield "\n".join(_row(check) for check in part.checks) + "\n"
+        yield f"{_mark(part.colour)}: {sentence_of(part)} {reason_of(part)}".rstrip() + "\n"
+        if part.checks:
+            yield "| | ours | paper | truth | allowed | |\n| --- | --- | --- | --- | --- | --- |"
+            yield "\n".join(_row(check) for check in part.checks) + "\n"
+
+
+def sentence_of(part: Part) -> str:
+    """Return the counts of a table or figure as a sentence."""
+    if not part.n_attempted:
+        return f"{part.n_printed} printed, none attempted."
+    return f"{part.n_printed} printed, {part.n_attempted} attempted, {part.n_agree} agree."
 
 
 def _row(check: Check) -> str:
     paper = check.claim or as_text(check.paper)
     differs = check.agreement is Agreement.DIFFERS
-    agreement = f"**{check.agreement}**" if differs else check.agreement
+    agreement = f"**{check.agreement}**" if differs else str(check.agreement)
+    agreement += ", not counted" if check.tuned or not check.is_printed else ""
     return f"| {check.what} | {as_text(check.ours)} | {paper} | {as_text(check.truth)} | {check.rule} | {agreement} |"
 
 

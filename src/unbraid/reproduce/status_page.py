@@ -14,12 +14,13 @@ from unbraid.report.charts import Strip, make_strip
 from unbraid.report.shell import carried, fill
 from unbraid.reproduce.agreement import RULE, Check, Colour, Part
 from unbraid.reproduce.result import as_text
-from unbraid.reproduce.run import Outcome, how_run, reason_of
+from unbraid.reproduce.run import Outcome, how_run, reason_of, sentence_of
 
 WORDS = {
-    Colour.GREEN: "agree in every number",
-    Colour.AMBER: "agree in at least half of their numbers",
+    Colour.GREEN: "agree in every printed number",
+    Colour.AMBER: "agree in at least half of the numbers attempted",
     Colour.RED: "agree in fewer",
+    Colour.GREY: "were not attempted at full settings",
 }
 
 
@@ -29,12 +30,14 @@ class PartView:
 
     Attributes:
         part: Its checks.
+        counts: How many numbers are printed, were attempted and agree, as a sentence.
         reason: Why it is not all green.
         ends: Ends of the axis, as text.
         rows: Each check with its drawing, its texts (ours, paper, truth, difference) and what to say on hovering.
     """
 
     part: Part
+    counts: str
     reason: str
     ends: tuple[str, str]
     rows: Sequence[tuple[Check, Strip | None, tuple[str, str, str, str], str]]
@@ -64,11 +67,12 @@ def opening(outcomes: Sequence[Outcome]) -> str:
         counts = [f"{colours.count(colour)} {words}" for colour, words in WORDS.items() if colour in colours]
         noun = "table or figure" if len(parts) == 1 else "tables and figures"
         sentences.append(f"Of {len(parts)} {noun}, {listing(counts)}.")
-    n_checks, n_nearer = sum(len(part.checks) for part in parts), sum(part.n_nearer for part in parts)
+    counted = [part for part in parts if part.n_attempted]
+    n_attempted, n_nearer = sum(part.n_attempted for part in counted), sum(part.n_nearer for part in counted)
     if n_nearer:
         sentences.append(
-            f"Of {n_checks} numbers, {n_nearer} of ours lie nearer the known truth than the paper's, which are further "
-            "from it than allowed."
+            f"Of {n_attempted} numbers attempted, {n_nearer} of ours lie nearer the known truth than the paper's, "
+            "which are further from it than allowed."
         )
     missing = [outcome.reproduction.name for outcome in outcomes if not outcome.parts]
     if missing:
@@ -81,7 +85,12 @@ def _facts(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
     found = [(str(colour).capitalize(), str(sum(part.colour is colour for part in parts))) for colour in WORDS]
     seconds = sum(outcome.run.processor_seconds for outcome in outcomes)
     took = [("Processor time", f"{seconds:.0f} s")] if seconds else []
-    return [*found, ("Numbers", str(sum(len(part.checks) for part in parts))), *took]
+    numbers = [
+        ("Printed", sum(part.n_printed for part in parts)),
+        ("Attempted", sum(part.n_attempted for part in parts)),
+        ("Agree", sum(part.n_agree for part in parts if part.n_attempted)),
+    ]
+    return [*found, *((word, str(number)) for word, number in numbers), *took]
 
 
 def _view(part: Part) -> PartView:
@@ -90,6 +99,7 @@ def _view(part: Part) -> PartView:
     low, high = (0.0, 1.0) if low >= 0 and high <= 1 and high > 0.05 else (low, high)
     return PartView(
         part=part,
+        counts=sentence_of(part),
         reason=reason_of(part),
         ends=(as_text(low), as_text(high)),
         rows=[(check, _strip(check, (low, high)), _texts(check), _tip(check)) for check in part.checks],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -266,8 +267,16 @@ def torus_checks(result: TorusFigure) -> Sequence[Part]:
         for quantity, number in flow.numbers.items():
             what = flow.label(quantity)
             if quantity in BOUNDS:
-                bounds = BOUNDS[quantity][flow.objective]
-                checks.append(Check(what=what, ours=number.ours, claim=number.claim, **bounds))
+                low, high = (BOUNDS[quantity][flow.objective].get(end) for end in ("at_least", "at_most"))
+                checks.append(
+                    Check(
+                        what=what,
+                        ours=number.ours,
+                        claim=number.claim,
+                        at_least=-math.inf if low is None else low,
+                        at_most=math.inf if high is None else high,
+                    )
+                )
             elif number.paper is not None:
                 tolerance = TOLERANCES[flow.objective]
                 checks.append(Check(what=what, ours=number.ours, paper=number.paper, tolerance=tolerance))

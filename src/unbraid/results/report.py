@@ -18,6 +18,7 @@ from unbraid._base.pages import notebook_view_of, page_of
 from unbraid._base.record import write_json
 from unbraid._base.text import as_csv
 from unbraid.evidence.dependence import FactorDependence
+from unbraid.probes.importance import Importance
 from unbraid.results.code_table import code_maps, make_code_table, write_code_table
 from unbraid.results.evidence import Evidence
 from unbraid.results.finding import Finding
@@ -110,6 +111,11 @@ class Report(Mapping[str, Score]):
         """
         found = [record for record in self.evidence if isinstance(record.data, kind)]
         return tuple(cast("Evidence[T]", record) for record in found if source in (None, record.source))
+
+    def best_codes(self) -> tuple[int, ...]:
+        """Return the code that matters most for each factor to DCI; none where the report has no importances."""
+        found = self.evidence_of(Importance)
+        return tuple(int(code) for code in found[0].data.matrix.argmax(axis=0)) if found else ()
 
     def table(self) -> pd.DataFrame:
         """One row for each metric asked for: value, interval, chance, standing, and a note or the reason it failed."""

@@ -1,4 +1,4 @@
-"""Strips of decoded pictures: one for each factor, moved from low to high while the others stay."""
+"""Strips of decoded pictures along the axes of the factors, and along the codes that DCI takes for them."""
 
 from __future__ import annotations
 

@@ -2,9 +2,10 @@
 
 For each factor a chain of projections takes the codes to fewer and fewer dimensions, and a network of its own predicts
 the factor from each; all are trained together, so that every projection drops what the factor misses least. See
-Geyer et al. (2024), sec. 3.1 and app. F.5, https://arxiv.org/abs/2407.03728. Differences: spines start from directional
-regression (:class:`NestedTraining` has the published start too), the wide end is cut short in large code spaces, the
-learning rate falls to 0, and losses are set to the lowest where they are not significantly above it.
+Geyer et al. (2024), sec. 3.1 and app. F.5, https://arxiv.org/abs/2407.03728. By default heads are small, spines start
+from directional regression and the learning rate falls to 0, which takes a tenth of the time; the option ``heads`` has
+the published layers, start and learning rate. In either case the wide end is cut short in large code spaces, rows are
+split 70 : 15 : 15, and losses are set to the lowest where they are not significantly above it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from numpy.typing import ArrayLike
 from unbraid._base.arrays import FloatArray
 from unbraid.evidence.subspaces.geometry import HeadTarget, settled_losses
 from unbraid.evidence.subspaces.losses import rounding_floor
-from unbraid.evidence.subspaces.network import NestedFit, NestedTraining, fit_nested
-from unbraid.evidence.subspaces.options import USUAL_RANK, Subspace, SubspaceOptions
+from unbraid.evidence.subspaces.network import NestedFit, fit_nested
+from unbraid.evidence.subspaces.options import USUAL_RANK, NestedTraining, Subspace, SubspaceOptions
 from unbraid.probes.splits import check_enough_labels
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
@@ -58,7 +59,7 @@ def nested_subspaces_many(
         factors: One row for each sample, as in :attr:`Representation.factors`.
         options: As in :func:`nested_subspaces`.
         rng: As in :func:`nested_subspaces`.
-        training: Sizes and steps; by default such that ten codes and five factors take half a minute on one core.
+        training: Sizes and steps; by default those of ``options``.
 
     Returns:
         For each representation, one subspace for each factor.
@@ -77,7 +78,7 @@ def nested_subspaces_many(
         zero_one=options.loss == "zero_one",
         device=options.device,
         rng=rng,
-        training=training,
+        training=training or options.training,
     )
     return [[_subspace(fit, factor) for fit, factor in zip(row, factors, strict=True)] for row in fits]
 
@@ -107,5 +108,6 @@ def _subspace(fit: NestedFit, factor: Factor) -> Subspace:
         basis=fit.basis,
         losses=losses,
         floor=rounding_floor(factor, rows),
+        history=fit.history,
         stopped=bool(fit.basis.shape[1] < len(fit.basis) and losses[-1] < losses[-2]),
     )

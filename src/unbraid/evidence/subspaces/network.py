@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,6 +23,7 @@ from unbraid.evidence.subspaces.geometry import (
     slices_of,
     spine_widths,
 )
+from unbraid.evidence.subspaces.options import NestedTraining
 from unbraid.probes.splits import Split, stratified_split
 
 #: Rows that pass through all networks at once, without gradients.
@@ -31,30 +31,8 @@ ROWS_AT_ONCE = 2048
 #: Most validation rows for early stopping.
 VALIDATION_ROWS = 4096
 _ABSENT = -1e9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NestedTraining:
-    """Options of training; one step uses one batch of rows for every factor.
-
-    Attributes:
-        hidden: Units in each of the two hidden layers of a head.
-        n_steps: Steps at most.
-        batch_size: Rows of a step.
-        learning_rate: Of Adam, at its highest; it falls to nothing along half a cosine.
-        check_every: Steps between looks at the validation loss.
-        patience: Looks without improvement of any factor after which training stops.
-        start: ``"slices"`` starts each spine from directional regression, without which large code spaces need many
-            more rows; ``"random"`` as published.
-    """
-
-    hidden: int = 64
-    n_steps: int = 1000
-    batch_size: int = 256
-    learning_rate: float = 1e-2
-    check_every: int = 50
-    patience: int = 10
-    start: Literal["random", "slices"] = "slices"
+#: Share of a new batch in the running means of batch normalisation, and what keeps its divisor from 0.
+MOMENTUM, LEAST_VARIANCE = 0.1, 1e-5
 
 
 class NestedFit(NamedTuple):
@@ -64,10 +42,13 @@ class NestedFit(NamedTuple):
         basis: Orthonormal columns, most important first, ``(n_codes, n_axes)``.
         losses: Loss of every test row with no axis, the first, the first two, ..., ``(n_axes + 1, n_rows)``: squared
             error in the units of the target, cross-entropy in nats, or 1 for an error.
+        history: Step, and validation loss of the network of each number of axes as a share of the loss with none, at
+            every look during training, ``(n_looks, 1 + n_axes)``.
     """
 
     basis: NDArray[np.float64]
     losses: NDArray[np.float64]
+    history: NDArray[np.float64]
 
 
 def fit_nested(
@@ -106,8 +87,8 @@ def fit_nested(
     for group in filter(None, (numbers, classes)):
         order += group
         data = _Data(x.to(device, torch.float32), [targets[k] for k in group], rng)
-        heads = _train(data, widths, rng, training or NestedTraining())
-        found = _measure(heads, data, frames, min(max_rank, widths[0]), zero_one)
+        heads, history = _train(data, widths, rng, training or NestedTraining())
+        found = _measure(heads, history, data, frames, min(max_rank, widths[0]), zero_one)
         for fit, more in zip(fits, found, strict=True):
             fit += more
     return [[fit[order.index(k)] for k in range(len(targets))] for fit in fits]
@@ -188,7 +169,12 @@ class _Heads:
     """Spines and heads of all units: every tensor has a leading axis of units, so that a layer is one product."""
 
     def __init__(
-        self, data: _Data, widths: tuple[int, ...], hidden: int, start: Tensor | None, generator: torch.Generator
+        self,
+        data: _Data,
+        widths: tuple[int, ...],
+        training: NestedTraining,
+        start: Tensor | None,
+        generator: torch.Generator,
     ) -> None:
         def uniform(bound: float, *shape: int) -> Tensor:
             return (torch.rand(n_units, *shape, generator=generator, device=device) * 2 - 1) * bound
@@ -197,7 +183,7 @@ class _Heads:
             columns: Tensor = torch.linalg.qr(torch.randn(n_units, wide, narrow, generator=generator, device=device))[0]
             return columns.mT.contiguous()
 
-        device, n_heads = data.x.device, len(widths)
+        device, n_heads, hidden = data.x.device, len(widths), training.hidden
         n_units, n_codes = data.n_representations * data.n_factors, data.x.shape[2]
         self.widths = widths
         if start is None:
@@ -205,31 +191,40 @@ class _Heads:
         else:
             narrowed = [torch.eye(n, w, device=device).repeat(n_units, 1, 1) for w, n in pairwise(widths)]
             self.spine = [start.clone(), *narrowed]
-        first = torch.stack([uniform(math.sqrt(6 / w), hidden, widths[0]) for w in widths], dim=1)
-        self.layers = [
-            first,
-            uniform(1.0, n_heads, 1, hidden),
-            uniform(math.sqrt(6 / hidden), n_heads, hidden, hidden),
-            torch.zeros(n_units, n_heads, 1, hidden, device=device),
-            uniform(math.sqrt(1 / hidden), n_heads, hidden, data.n_outputs),
-            torch.zeros(n_units, n_heads, 1, data.n_outputs, device=device),
-        ]
+        first = torch.stack([uniform(math.sqrt(6 / w), hidden[0], widths[0]) for w in widths], dim=1)
+        self.layers = [first, uniform(1.0, n_heads, 1, hidden[0])]
+        for width, more in pairwise(hidden):
+            self.layers.append(uniform(math.sqrt(6 / width), n_heads, width, more))
+            self.layers.append(torch.zeros(n_units, n_heads, 1, more, device=device))
+        self.layers.append(uniform(math.sqrt(1 / hidden[-1]), n_heads, hidden[-1], data.n_outputs))
+        self.layers.append(torch.zeros(n_units, n_heads, 1, data.n_outputs, device=device))
+        self.norms = [_Norm(n_units, n_heads, width, device) for width in hidden] if training.batch_norm else []
         for tensor in self.parameters:
             tensor.requires_grad_()
 
     @property
     def parameters(self) -> list[Tensor]:
-        return [*self.spine, *self.layers]
+        return [*self.spine, *self.layers, *(tensor for norm in self.norms for tensor in (norm.scale, norm.shift))]
+
+    @property
+    def state(self) -> list[Tensor]:
+        """Parameters, and running means that are not trained."""
+        return [*self.parameters, *(tensor for norm in self.norms for tensor in (norm.mean, norm.variance))]
 
     def __call__(self, x: Tensor) -> Tensor:
         """Predict from ``(n_units, n_rows, n_codes)``; ``(n_units, n_heads, n_rows, n_outputs)``."""
-        first, bias, inner, inner_bias, last, last_bias = self.layers
+        first, bias, *others = self.layers
         entry = x @ self.spine[0].mT
         # A head's first layer goes through the spine once, as weights, rather than with every row.
         weights = first @ self._from_entry()
-        h = functional.relu(_linear(entry[:, None].expand(-1, len(self.widths), -1, -1), weights.mT, bias))
-        h = functional.relu(_linear(h, inner, inner_bias))
-        return _linear(h, last, last_bias)
+        h = self._active(0, _linear(entry[:, None].expand(-1, len(self.widths), -1, -1), weights.mT, bias))
+        for number in range(len(others) // 2 - 1):
+            h = self._active(number + 1, _linear(h, others[2 * number], others[2 * number + 1]))
+        return _linear(h, others[-2], others[-1])
+
+    def _active(self, layer: int, h: Tensor) -> Tensor:
+        """Normalise where that is asked for, and cut below 0."""
+        return functional.relu(self.norms[layer](h) if self.norms else h)
 
     def _from_entry(self) -> Tensor:
         """Projections from the first width to all, rows of zeros below, ``(n_units, n_heads, widest, widest)``."""
@@ -247,25 +242,49 @@ class _Heads:
         return composed[::-1]
 
 
+class _Norm:
+    """Batch normalisation of one layer of all heads of all units; running means where no gradient is taken."""
+
+    def __init__(self, n_units: int, n_heads: int, width: int, device: torch.device) -> None:
+        shape = (n_units, n_heads, 1, width)
+        self.scale, self.shift = torch.ones(shape, device=device), torch.zeros(shape, device=device)
+        self.mean, self.variance = torch.zeros(shape, device=device), torch.ones(shape, device=device)
+
+    def __call__(self, h: Tensor) -> Tensor:
+        if not torch.is_grad_enabled():
+            return (h - self.mean) * torch.rsqrt(self.variance + LEAST_VARIANCE) * self.scale + self.shift
+        variance, mean = torch.var_mean(h, dim=2, keepdim=True)
+        self.mean.lerp_(mean.detach(), MOMENTUM)
+        self.variance.lerp_(variance.detach(), MOMENTUM)
+        return (h - mean) * torch.rsqrt(variance + LEAST_VARIANCE) * self.scale + self.shift
+
+
 def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """One layer of all heads of all units."""
     product = torch.baddbmm(bias.flatten(0, 1), x.flatten(0, 1), weight.flatten(0, 1))
     return product.view(*weight.shape[:2], *product.shape[1:])
 
 
-def _train(data: _Data, widths: tuple[int, ...], rng: np.random.Generator, training: NestedTraining) -> _Heads:
-    """Train until no unit's validation loss improves, and keep the best weights of every unit."""
+def _train(
+    data: _Data, widths: tuple[int, ...], rng: np.random.Generator, training: NestedTraining
+) -> tuple[_Heads, list[tuple[int, Tensor]]]:
+    """Train until no unit's validation loss improves, and keep the best weights of every unit.
+
+    Returns:
+        The heads, and the step and validation loss of every unit and head, ``(n_units, n_heads)``, at every look.
+    """
     generator = torch.Generator(data.x.device).manual_seed(int(rng.integers(2**63 - 1)))
     start = data.guess(widths[0]) if training.start == "slices" else None
-    heads = _Heads(data, widths, training.hidden, start, generator)
+    heads = _Heads(data, widths, training, start, generator)
     optimiser = torch.optim.Adam(heads.parameters, lr=training.learning_rate, betas=(0.9, 0.99))
-    best = [p.detach().clone() for p in heads.parameters]
+    best = [p.detach().clone() for p in heads.state]
     lowest = torch.full((len(best[0]),), math.inf, device=data.x.device)
-    stale = 0
+    stale, history = 0, []
     batches = _batches(data.train, training.batch_size, generator)
     for step in range(1, training.n_steps + 1):
-        for group in optimiser.param_groups:
-            group["lr"] = training.learning_rate * 0.5 * (1 + math.cos(math.pi * (step - 1) / training.n_steps))
+        if training.decay:
+            for group in optimiser.param_groups:
+                group["lr"] = training.learning_rate * 0.5 * (1 + math.cos(math.pi * (step - 1) / training.n_steps))
         x, y = data.batch(next(batches))
         # Each unit has parameters of its own: the sum over units trains each as if it were alone.
         loss = data.losses(heads(x), y).mean(dim=(1, 2)).sum()
@@ -273,17 +292,19 @@ def _train(data: _Data, widths: tuple[int, ...], rng: np.random.Generator, train
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         if step % training.check_every == 0 or step == training.n_steps:
-            current = _over_rows(heads, data, data.validation[:, :VALIDATION_ROWS]).mean(dim=(1, 2))
+            each = _over_rows(heads, data, data.validation[:, :VALIDATION_ROWS]).mean(dim=2)
+            history.append((step, each))
+            current = each.mean(dim=1)
             better = current < lowest
             lowest = torch.where(better, current, lowest)
-            for kept, p in zip(best, heads.parameters, strict=True):
+            for kept, p in zip(best, heads.state, strict=True):
                 kept[better] = p.detach()[better]
             stale = 0 if bool(better.any()) else stale + 1
             if stale == training.patience:
                 break
-    for kept, p in zip(best, heads.parameters, strict=True):
+    for kept, p in zip(best, heads.state, strict=True):
         p.detach().copy_(kept)
-    return heads
+    return heads, history
 
 
 def _batches(rows: Tensor, size: int, generator: torch.Generator) -> Any:
@@ -306,10 +327,19 @@ def _over_rows(heads: _Heads, data: _Data, rows: Tensor, *, zero_one: bool = Fal
     return torch.cat(parts, dim=2)
 
 
-def _measure(heads: _Heads, data: _Data, frames: list[Frame], n_axes: int, zero_one: bool) -> list[list[NestedFit]]:
+def _measure(
+    heads: _Heads,
+    history: list[tuple[int, Tensor]],
+    data: _Data,
+    frames: list[Frame],
+    n_axes: int,
+    zero_one: bool,
+) -> list[list[NestedFit]]:
     """Bases in the space of the original codes, and test losses, narrowest head first."""
     losses = _over_rows(heads, data, data.test, zero_one=zero_one)[:, -n_axes:].flip(1).double().cpu().numpy()
     projections = [p.numpy() for p in heads.projections()[:n_axes]]
+    steps = np.array([step for step, _ in history], dtype=float)
+    looks = torch.stack([each for _, each in history])[:, :, -n_axes:].flip(2).double().cpu().numpy()
     fits: list[list[NestedFit]] = []
     for m, frame in enumerate(frames):
         fits.append([])
@@ -317,5 +347,12 @@ def _measure(heads: _Heads, data: _Data, frames: list[Frame], n_axes: int, zero_
             u = m * data.n_factors + k
             blind = baseline[int(zero_one)]
             basis = nested_basis([frame.to_codes(p[u]) for p in projections])
-            fits[-1].append(NestedFit(basis=basis, losses=unit * np.vstack([blind, losses[u, :, : len(blind)]])))
+            shares = looks[:, u] / (float(baseline[0].mean()) or 1.0)
+            fits[-1].append(
+                NestedFit(
+                    basis=basis,
+                    losses=unit * np.vstack([blind, losses[u, :, : len(blind)]]),
+                    history=np.column_stack([steps, shares]),
+                )
+            )
     return fits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -13,8 +13,65 @@ from unbraid._base.checks import check_at_least, check_choice
 Solver = Literal["fast", "nested"]
 Weights = Literal["explained", "spread"]
 Loss = Literal["likelihood", "zero_one"]
+Start = Literal["random", "slices"]
 #: Largest rank looked for at first, where no largest rank is given.
 USUAL_RANK = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NestedTraining:
+    """Networks of the nested solver and their training; one step uses one batch of rows for every factor.
+
+    Attributes:
+        hidden: Units in each hidden layer of a head, one number for each layer.
+        batch_norm: Whether hidden layers are normalised over the batch, before their ReLU.
+        n_steps: Steps at most.
+        batch_size: Rows of a step.
+        learning_rate: Of Adam, at its highest.
+        decay: Whether the learning rate falls to nothing along half a cosine.
+        check_every: Steps between looks at the validation loss.
+        patience: Looks without improvement of any factor after which training stops.
+        start: ``"slices"`` starts each spine from directional regression, without which large code spaces need many
+            more rows; ``"random"`` as published.
+    """
+
+    hidden: tuple[int, ...] = (64, 64)
+    batch_norm: bool = False
+    n_steps: int = 1000
+    batch_size: int = 256
+    learning_rate: float = 1e-2
+    decay: bool = True
+    check_every: int = 50
+    patience: int = 10
+    start: Start = "slices"
+
+
+#: App. F.5.1 of the paper; the number of steps is that of 72 passes through 7000 rows, as in its Fig. 7.
+PUBLISHED_TRAINING = NestedTraining(
+    hidden=(256, 256), n_steps=4000, batch_size=128, learning_rate=5e-4, decay=False, start="random"
+)
+#: Suffix of heads with batch normalisation.
+NORM = "+norm"
+#: Most hidden layers and units of a head.
+MOST_LAYERS, MOST_UNITS = 8, 8192
+
+
+def read_heads(heads: str) -> tuple[tuple[int, ...], bool]:
+    """Read layer dimensions such as ``256x256`` or ``256x256+norm``: units of each hidden layer, and batch norm.
+
+    Raises:
+        ValueError: Anything else.
+
+    Example:
+        >>> read_heads("512x512x512"), read_heads("256x256+norm")
+        (((512, 512, 512), False), ((256, 256), True))
+    """
+    sizes = heads.removesuffix(NORM).split("x")
+    if not all(part.isdecimal() and 1 <= int(part) <= MOST_UNITS for part in sizes) or len(sizes) > MOST_LAYERS:
+        raise ValueError(
+            f"heads must be the units of each hidden layer, such as 256x256, with {NORM} for batch norm, got {heads!r}."
+        )
+    return tuple(int(part) for part in sizes), heads.endswith(NORM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +87,10 @@ class SubspaceOptions:
             factors always have the squared error.
         max_rank: Largest subspace to look for; by default 10, and with the fast solver more where the loss still falls.
         device: Where the nested solver trains: ``"cpu"`` or ``"cuda"``.
+        heads: Hidden layers of the nested solver's networks, such as ``"256x256"``, or ``"256x256+norm"`` for batch
+            norm, trained as published (Table 6, app. F.5.1); by default two layers of 64 units, trained faster.
+        learning_rate: Of the nested solver, in place of its own.
+        n_steps: Training steps of the nested solver, in place of its own.
     """
 
     solver: Solver = "fast"
@@ -37,6 +98,9 @@ class SubspaceOptions:
     loss: Loss = "likelihood"
     max_rank: int | None = None
     device: str = "cpu"
+    heads: str | None = None
+    learning_rate: float | None = None
+    n_steps: int | None = None
 
     def __post_init__(self) -> None:
         check_choice("solver", self.solver, get_args(Solver))
@@ -45,6 +109,31 @@ class SubspaceOptions:
         if self.max_rank is not None:
             check_at_least("max_rank", self.max_rank, 1)
         check_choice("device", self.device, ("cpu", "cuda"))
+        if self.n_steps is not None:
+            check_at_least("n_steps", self.n_steps, 1)
+        if self.learning_rate is not None and not 0 < self.learning_rate < 1:
+            raise ValueError(f"learning_rate must be in (0, 1), got {self.learning_rate}.")
+        given = {"heads": self.heads, "learning_rate": self.learning_rate, "n_steps": self.n_steps}
+        trained = [name for name, value in given.items() if value is not None]
+        if trained and self.solver != "nested":
+            raise ValueError(f"{trained[0]} is an option of solver='nested', got solver={self.solver!r}.")
+        if self.heads is not None:
+            read_heads(self.heads)
+
+    @property
+    def training(self) -> NestedTraining:
+        """Training of the nested solver."""
+        found = NestedTraining()
+        if self.heads is not None:
+            hidden, batch_norm = read_heads(self.heads)
+            found = replace(PUBLISHED_TRAINING, hidden=hidden, batch_norm=batch_norm)
+        if self.learning_rate is not None:
+            found = replace(found, learning_rate=self.learning_rate)
+        return found if self.n_steps is None else replace(found, n_steps=self.n_steps)
+
+
+def _no_history() -> FloatArray:
+    return np.zeros((0, 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,12 +145,15 @@ class Subspace:
         losses: Held-out loss with no axis, the first, the first two, ..., never increasing, ``(n_axes + 1,)``.
         floor: Loss that no representation could remove: rounding of the factor, say.
         stopped: Whether the loss still fell with the last axis that was allowed, and more axes were not tried.
+        history: Validation loss of the network of each number of axes during training, as a share of the loss with no
+            axis, ``(n_looks, 1 + n_axes)`` with the step in the first column; empty for the fast solver.
     """
 
     basis: FloatArray
     losses: FloatArray
     floor: float = 0.0
     stopped: bool = False
+    history: FloatArray = field(default_factory=_no_history)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

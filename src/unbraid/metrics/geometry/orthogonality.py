@@ -30,6 +30,9 @@ def iwo(
     loss: Loss = "likelihood",
     max_rank: int | None = None,
     device: Device = "cpu",
+    heads: str | None = None,
+    learning_rate: float | None = None,
+    n_steps: int | None = None,
     blocks: bool = False,
     rng: np.random.Generator | int = 0,
 ) -> Score:
@@ -46,11 +49,15 @@ def iwo(
     Args:
         codes: :math:`c`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
-        solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
+        solver: ``"fast"``, or ``"nested"`` for networks on a spine, as published (needs torch).
         weights: ``"explained"`` (Eq. 2) or ``"spread"`` (Eq. 3).
         loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
         max_rank: Largest subspace to look for; by default 10, and more where the loss still falls (fast solver).
         device: Where the nested solver trains.
+        heads: Hidden layers of the nested solver's networks, such as ``"256x256"``, or ``"256x256+norm"`` for batch
+            norm, trained as published (Table 6); by default two layers of 64 units, trained faster.
+        learning_rate: Of the nested solver, in place of its own.
+        n_steps: Training steps of the nested solver, in place of its own.
         blocks: Count the blocks of the representation as axes, in place of the directions of code space.
         rng: Source of chance, or its seed.
 
@@ -58,6 +65,10 @@ def iwo(
         A score in [0, 1], higher is better; ``evidence["iwo"]`` is the matrix of pairs. ``evidence["axis_weights"]``
         and ``evidence["loss_curve"]`` have one column for each factor: the weights of its axes, and the loss left with
         no axis, the first, the first two, ... as a share of the loss with none; NaN where a factor has fewer axes.
+        ``evidence["axes"]`` has the axes themselves, ``(n_factors, n_codes, n_axes)``: unit vectors in the space of the
+        codes, most important first. :func:`~unbraid.evidence.subspaces.traversal.traverse` decodes steps along them.
+        With the nested solver ``evidence["training_curve"]`` has the validation loss of the network of each number of
+        axes during training, ``(n_factors, n_looks, 1 + n_axes)``, the step in the first column.
 
     Note:
         Unchanged by any rotation of the codes. *Not* unchanged by scaling single codes: angles between axes change.
@@ -74,7 +85,16 @@ def iwo(
         1.0
     """
     rep = as_labelled(codes, factors, metric="iwo", min_factors=2)
-    options = SubspaceOptions(solver=solver, weights=weights, loss=loss, max_rank=max_rank, device=device)
+    options = SubspaceOptions(
+        solver=solver,
+        weights=weights,
+        loss=loss,
+        max_rank=max_rank,
+        device=device,
+        heads=heads,
+        learning_rate=learning_rate,
+        n_steps=n_steps,
+    )
     return iwo_score(factor_subspaces(rep, options, np.random.default_rng(rng)), blocks=blocks)
 
 
@@ -87,6 +107,9 @@ def iwr(
     loss: Loss = "likelihood",
     max_rank: int | None = None,
     device: Device = "cpu",
+    heads: str | None = None,
+    learning_rate: float | None = None,
+    n_steps: int | None = None,
     blocks: bool = False,
     rng: np.random.Generator | int = 0,
 ) -> Score:
@@ -97,11 +120,15 @@ def iwr(
     Args:
         codes: :math:`c`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``; one is enough.
-        solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
+        solver: ``"fast"``, or ``"nested"`` for networks on a spine, as published (needs torch).
         weights: ``"explained"`` (Eq. 2) or ``"spread"`` (Eq. 3).
         loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
         max_rank: Largest subspace to look for; by default 10, and more where the loss still falls (fast solver).
         device: Where the nested solver trains.
+        heads: Hidden layers of the nested solver's networks, such as ``"256x256"``, or ``"256x256+norm"`` for batch
+            norm, trained as published (Table 6); by default two layers of 64 units, trained faster.
+        learning_rate: Of the nested solver, in place of its own.
+        n_steps: Training steps of the nested solver, in place of its own.
         blocks: Count the blocks of the representation as axes, in place of the directions of code space.
         rng: Source of chance, or its seed.
 
@@ -120,7 +147,16 @@ def iwr(
         1.0
     """
     rep = as_labelled(codes, factors, metric="iwr")
-    options = SubspaceOptions(solver=solver, weights=weights, loss=loss, max_rank=max_rank, device=device)
+    options = SubspaceOptions(
+        solver=solver,
+        weights=weights,
+        loss=loss,
+        max_rank=max_rank,
+        device=device,
+        heads=heads,
+        learning_rate=learning_rate,
+        n_steps=n_steps,
+    )
     return iwr_score(factor_subspaces(rep, options, np.random.default_rng(rng)), blocks=blocks)
 
 
@@ -132,6 +168,9 @@ def orthogonality(
     loss: Loss = "likelihood",
     max_rank: int | None = None,
     device: Device = "cpu",
+    heads: str | None = None,
+    learning_rate: float | None = None,
+    n_steps: int | None = None,
     rng: np.random.Generator | int = 0,
 ) -> Score:
     r"""Overlap of the factors' subspaces, every axis counted alike (Eq. 5); lower is more orthogonal.
@@ -141,10 +180,14 @@ def orthogonality(
     Args:
         codes: :math:`c`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``, at least two.
-        solver: ``"fast"``, or ``"nested"`` for the published networks (needs torch).
+        solver: ``"fast"``, or ``"nested"`` for networks on a spine, as published (needs torch).
         loss: For categorical factors, ``"likelihood"`` or ``"zero_one"``.
         max_rank: Largest subspace to look for; by default 10, and more where the loss still falls (fast solver).
         device: Where the nested solver trains.
+        heads: Hidden layers of the nested solver's networks, such as ``"256x256"``, or ``"256x256+norm"`` for batch
+            norm, trained as published (Table 6); by default two layers of 64 units, trained faster.
+        learning_rate: Of the nested solver, in place of its own.
+        n_steps: Training steps of the nested solver, in place of its own.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -162,7 +205,15 @@ def orthogonality(
         0.0
     """
     rep = as_labelled(codes, factors, metric="orthogonality", min_factors=2)
-    options = SubspaceOptions(solver=solver, loss=loss, max_rank=max_rank, device=device)
+    options = SubspaceOptions(
+        solver=solver,
+        loss=loss,
+        max_rank=max_rank,
+        device=device,
+        heads=heads,
+        learning_rate=learning_rate,
+        n_steps=n_steps,
+    )
     return orthogonality_score(factor_subspaces(rep, options, np.random.default_rng(rng)))
 
 
@@ -280,7 +331,32 @@ def loss_curves(found: Subspaces) -> FloatArray:
 
 
 def _curves(found: Subspaces) -> dict[str, FloatArray]:
-    return {"axis_weights": padded_columns(found.weights), "loss_curve": loss_curves(found)}
+    curves = {
+        "axis_weights": padded_columns(found.weights),
+        "loss_curve": loss_curves(found),
+        "axes": found_axes(found),
+    }
+    histories = [subspace.history for subspace in found.subspaces]
+    return curves | ({"training_curve": padded_tables(histories)} if all(len(one) for one in histories) else {})
+
+
+def padded_tables(tables: Sequence[FloatArray]) -> FloatArray:
+    """Stack tables of unequal length, with NaN below the shorter ones."""
+    rows, columns = (max(table.shape[axis] for table in tables) for axis in (0, 1))
+    stacked = np.full((len(tables), rows, columns), np.nan)
+    for place, table in zip(stacked, tables, strict=True):
+        place[: table.shape[0], : table.shape[1]] = table
+    return stacked
+
+
+def found_axes(found: Subspaces) -> FloatArray:
+    """Axes that were found, ``(n_factors, n_codes, n_axes)``, NaN behind the last; axes of a spread rest are none."""
+    explained = [weigh([one], SubspaceOptions(), found.n_codes).weights[0] for one in found.subspaces]
+    ranks = [min(len(alpha), one.basis.shape[1]) for alpha, one in zip(explained, found.subspaces, strict=True)]
+    axes = np.full((len(ranks), found.subspaces[0].basis.shape[0], max(ranks)), np.nan)
+    for k, (rank, subspace) in enumerate(zip(ranks, found.subspaces, strict=True)):
+        axes[k, :, :rank] = subspace.basis[:, :rank]
+    return axes
 
 
 def _notes(found: Subspaces) -> tuple[str, ...]:

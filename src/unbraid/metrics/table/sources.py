@@ -302,7 +302,7 @@ SUBSPACES = Source(
     options=SubspaceOptions,
     n_replicates=10,
     n_nulls=3,
-    lighten=lambda options: replace(options, solver="fast"),
+    lighten=lambda options: replace(options, solver="fast", heads=None, learning_rate=None, n_steps=None),
     max_replicate_rows=5_000,
     seconds=(0.18, 0.84),
     once=(0.6, 1.5),
