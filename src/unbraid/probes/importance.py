@@ -78,6 +78,7 @@ class Importance:
             told, ``(n_factors,)``; empty where that is not known.
         rows_a_tree: Number of rows that each tree was grown on, where there are more; else 0.
         leaves_a_tree: Number of leaves at which the growth of trees was stopped; else 0.
+        counts_all: Whether disentanglement counts factors for which no code matters, as published code does.
     """
 
     matrix: FloatArray
@@ -86,6 +87,7 @@ class Importance:
     undecided: FloatArray = field(default_factory=lambda: np.zeros(0))
     rows_a_tree: int = 0
     leaves_a_tree: int = 0
+    counts_all: bool = False
 
 
 def fit_importance(
