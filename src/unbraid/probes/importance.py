@@ -236,21 +236,26 @@ def r_squared(targets: FloatArray, predicted: FloatArray) -> float:
 
 
 def permutation_changes(
-    measure: Callable[[FloatArray], FloatArray], codes: FloatArray, *, rng: np.random.Generator
+    measure: Callable[[FloatArray], FloatArray],
+    codes: FloatArray,
+    *,
+    groups: Sequence[Sequence[int]] | None = None,
+    rng: np.random.Generator,
 ) -> Iterator[FloatArray]:
-    """Yield, for each code in turn, how a measure changes when the code is shuffled between rows.
+    """Yield, for each code or group in turn, how a measure changes when it is shuffled between rows.
 
     Args:
         measure: From codes to a performance or to losses, of any shape.
         codes: Held-out rows, ``(n_rows, n_codes)``.
+        groups: Columns that are shuffled together; every column by itself by default.
         rng: Shuffles; each change is a mean over a few.
     """
     before = measure(codes)
-    for code in range(codes.shape[1]):
+    for members in groups or [[code] for code in range(codes.shape[1])]:
         change = np.zeros_like(before)
         for _ in range(N_SHUFFLES):
             shuffled = codes.copy()
-            shuffled[:, code] = rng.permutation(shuffled[:, code])
+            shuffled[:, list(members)] = rng.permutation(shuffled[:, list(members)], axis=0)
             change += (measure(shuffled) - before) / N_SHUFFLES
         yield change
 
