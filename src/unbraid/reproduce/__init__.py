@@ -63,7 +63,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             cost="about two minutes",
             run=dependent_cosine,
             checks=cosine_checks,
-            quick={"n_samples": 2000},
+            quick={"n_samples": 2000, "n_seeds": 1},
             examples=("--tables 2 --samples 2000", "--scaling spread --json cosine.json"),
         ),
         Reproduction(
