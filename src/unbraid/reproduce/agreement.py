@@ -129,7 +129,9 @@ class Part:
 
     @property
     def colour(self) -> Colour:
-        """Green if all agree, amber if at least half do, red if fewer."""
+        """Green if all agree, amber if at least half do, red if fewer; grey where nothing was compared."""
+        if not self.checks:
+            return Colour.GREY
         if self.n_agree == len(self.checks):
             return Colour.GREEN
         return Colour.AMBER if 2 * self.n_agree >= len(self.checks) else Colour.RED

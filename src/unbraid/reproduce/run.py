@@ -66,7 +66,7 @@ class Outcome:
     def colour(self) -> Colour:
         """The worst of its parts; grey where there are none."""
         order = [Colour.RED, Colour.AMBER, Colour.GREEN]
-        found = [part.colour for part in self.parts]
+        found = [part.colour for part in self.parts if part.checks]
         return min(found, key=order.index) if found else Colour.GREY
 
 
