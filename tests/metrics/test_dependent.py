@@ -1,6 +1,7 @@
 """Scores for dependent factors: closed forms of Gaussian worlds, then what must and must not change them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
