@@ -464,9 +464,7 @@ class TestSettings:
     @pytest.mark.parametrize("ladder", [FOREST, pytest.param(MLP, marks=pytest.mark.slow)], ids=["forest", "mlp"])
     @pytest.mark.parametrize("importance", ["auto", "permutation"])
     def test_groups_count_as_codes(self, ladder, importance):
-        found = dci_es(
-            self.TURNED, self.FACTORS, ladder=ladder, groups="0+1,2,3", importance=importance, sage=SAGE
-        )
+        found = dci_es(self.TURNED, self.FACTORS, ladder=ladder, groups="0+1,2,3", importance=importance, sage=SAGE)
         matrix = found.disentanglement.evidence["importance"]
         assert matrix.shape == (3, 2)
         np.testing.assert_allclose(matrix[:, 0], [1, 0, 0], atol=0.05)  # only the first group knows the first factor

@@ -226,8 +226,8 @@ def check_vectors(vectors: object) -> Vectors:
     names = [name for group in found for name in group]
     if not found or not all(len(group) > 1 for group in found) or len(set(names)) != len(names):
         raise ValueError(
-            f"vectors must be lists of two or more factors that make up one, such as [['x', 'y']] or 'x+y', each factor "
-            f"in one of them, got {vectors!r}."
+            f"vectors must be lists of two or more factors that make up one, such as [['x', 'y']] or 'x+y', and each "
+            f"factor in one of them, got {vectors!r}."
         )
     return found
 

@@ -188,8 +188,8 @@ def check_split_shares(split: object) -> tuple[float, float]:
         train = validation = 0.0
     if not (train > 0 and validation > 0 and train + validation < 1):
         raise ValueError(
-            f"split must be the shares of training and of validation rows, such as (0.6, 0.15), that leave rows to test "
-            f"on, got {split!r}."
+            f"split must be the shares of training and of validation rows, such as (0.6, 0.15), that leave rows to "
+            f"test on, got {split!r}."
         )
     return train, validation
 

@@ -15,7 +15,6 @@ from unbraid.evidence.cross_prediction import CrossPredictionOptions
 from unbraid.evidence.regressors import Scaling
 from unbraid.metrics import METRICS
 from unbraid.probes.splits import Predictions
-from unbraid.representation.representation import Representation
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.result import Number, Result, Table, as_text, difference
 
@@ -185,8 +184,8 @@ def dependent_cosine(
 
     Codes are cosines of three factors. In scenarios that end in I the factors are independent, in scenarios that end in
     D the third factor is the mean of the others. A trustworthy metric gives the same for Cos1I and Cos1D, where every
-    code is one factor. Each cell shows our mean over draws and, in brackets, the paper's. Scores that the paper compares
-    with have the settings of the library that it took them from.
+    code is one factor. Each cell shows our mean over draws and, in brackets, the paper's. Scores that the paper
+    compares with have the settings of the library that it took them from.
 
     Args:
         tables: Numbers of the tables: 2 (modularity), 3 (compactness), 4 (explicitness), 10 and 11 (modularity and
@@ -298,7 +297,7 @@ PUBLISHED = (
 def published_options(kind: type[Any]) -> Any:
     """Return the options of a score from elsewhere, as in the library that the paper took it from."""
     known = {field.name for field in fields(kind)}
-    if "n_votes" in known:  # rows of a vote share a bin of a factor, and the printed votes fit our bins, which are finer
+    if "n_votes" in known:  # rows of a vote share a bin of a factor, and the printed votes fit bins that are finer
         known -= {"n_bins", "binning"}
     return kind(**{name: value for name, value in PUBLISHED_OPTIONS.items() if name in known})
 
@@ -343,7 +342,9 @@ def cosine_checks(result: CosineTables) -> Sequence[Part]:
 def _table_checks(table: int, lines: Sequence[CosineScores]) -> list[Check]:
     in_words = {("z3", "CosNuis2I"), ("z3", "CosNuis2D"), ("z3", "CosNuis3I")} | {("z4", name) for name in NUISANCE}
     numbers = [
-        Check.of(f"{line.label}, {scenario}", number, tolerance=OWN_TOLERANCE if is_own(line.metric) else OTHER_TOLERANCE)
+        Check.of(
+            f"{line.label}, {scenario}", number, tolerance=OWN_TOLERANCE if is_own(line.metric) else OTHER_TOLERANCE
+        )
         for line in lines
         for scenario, number in line.numbers.items()
         if table != 10 or (line.label, scenario) not in in_words

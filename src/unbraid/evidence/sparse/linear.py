@@ -45,15 +45,18 @@ def sparse_separation(rep: SparseRepresentation, options: ClassifierOptions, rng
     """Fit a linear classifier for the values of each factor and take the AUC of each value, averaged over folds."""
     if options.classifier == "one_vs_rest_shares":
         raise ValueError(
-            "classifier must be 'one_vs_rest' or 'multinomial' for sparse codes, got 'one_vs_rest_shares', which scales "
-            "codes to [0, 1] and makes them dense."
+            "classifier must be 'one_vs_rest' or 'multinomial' for sparse codes, got 'one_vs_rest_shares', which "
+            "scales codes to [0, 1] and makes them dense."
         )
     areas = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         binning = "quantile" if options.binning == "robust" else options.binning
         labels, n_levels = factor_labels(factor, options.n_bins, binning)
         found = np.stack(
-            [_areas(rep, labels, n_levels, split, options) for split in separation_splits(factor, options.evaluate_on, child)]
+            [
+                _areas(rep, labels, n_levels, split, options)
+                for split in separation_splits(factor, options.evaluate_on, child)
+            ]
         )
         known = np.isfinite(found)
         seen = known.any(axis=0)

@@ -112,8 +112,9 @@ def information_sufficiency(
 
     .. math:: \bar s = \frac1K \sum_i \max_j \frac{I(z_j; y_i)}{H(y_i)}
 
-    with the posterior of :func:`information_minimality`, or without variances from bins of the codes. The entropy of a continuous factor is that of its bins, so its
-    sufficiency measures how many of ``n_bins`` values can be distinguished.
+    with the posterior of :func:`information_minimality`, or without variances from bins of the codes. The entropy of a
+    continuous factor is that of its bins, so its sufficiency measures how many of ``n_bins`` values
+    can be distinguished.
 
     Args:
         codes: Posterior means, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
