@@ -52,10 +52,11 @@ def mnist_checks(result: DependentMnist) -> Sequence[Part]:
     return [
         Part(
             where=where,
+            # A printed number that was not measured does not agree.
             checks=[
-                _check(row, result.scores[row.name])
+                _check(row, result.scores.get(row.name, Number(ours=None, paper=row.published)))
                 for row in PUBLISHED_NUMBERS
-                if row.where == where and row.name in result.scores
+                if row.where == where
             ],
             reason=reason,
         )
