@@ -8,7 +8,7 @@ import platform
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -233,8 +233,11 @@ class Result(ABC):
             raise ValueError(f"text must be the JSON of a {cls.__name__}: {error}") from error
 
     def kept(self) -> Mapping[str, Any]:
-        """Return the fields that are written as JSON."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.metadata.get("kept", True)}
+        """Return the fields that are written as JSON; of the versions, those that were recorded."""
+        found = {one.name: getattr(self, one.name) for one in fields(self) if one.metadata.get("kept", True)}
+        if self.made_with is not None:
+            found["made_with"] = {name: value for name, value in asdict(self.made_with).items() if value}
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

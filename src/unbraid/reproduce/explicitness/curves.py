@@ -43,7 +43,7 @@ class Curve:
     @property
     def mean(self) -> FloatArray:
         """Mean over seeds, ``(n_levels,)``."""
-        return np.mean(self.losses, axis=0)
+        return np.asarray(np.mean(self.losses, axis=0))
 
     @property
     def band(self) -> tuple[FloatArray, FloatArray]:
