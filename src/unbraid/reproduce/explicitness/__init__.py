@@ -1,1 +1,1 @@
-"""Loss-capacity curves of reproductions, and probes of pictures of our own."""
+"""Loss-capacity curves of reproductions."""
