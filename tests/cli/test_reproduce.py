@@ -99,8 +99,8 @@ def options(name):
 #: Options that a reproduction had before they were read off signatures; scripts use them.
 KEPT = {
     "iwo-table1": "rows seeds weights solver dci",
-    "dci-es-table1": "codes probes rows seeds trees",
-    "dependent-cosine": "tables samples scaling predictions seed",
+    "dci-es-table1": "codes probes rows forest seeds trees",
+    "dependent-cosine": "tables samples compared scaling predictions seeds",
     "dependent-mnist": "data seeds epochs beta device",
     "moons": "steps device seed",
     "torus": "steps device seed",

@@ -53,7 +53,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             checks=dci_es_checks,
             quick=dci_es.QUICK,
             options={"n_samples": "rows"},
-            examples=("--quick --figure curves.html", "--probes forest --codes mix --forest 5000,20000,80000 --seeds 1"),
+            examples=("--quick --figure curves.html", "--probes forest --codes mix --forest 5000,20000 --seeds 1"),
         ),
         Reproduction(
             name="dependent-cosine",
