@@ -103,8 +103,8 @@ def options(name):
 KEPT = {
     "iwo-table1": "rows seeds weights solver probes",
     "iwo-figures": "samples frequency heads steps seed device",
-    "dci-es-table1": "codes probes rows seeds trees",
-    "dependent-cosine": "tables samples scaling predictions seed",
+    "dci-es-table1": "codes probes rows forest seeds trees",
+    "dependent-cosine": "tables samples compared scaling predictions seeds",
     "dependent-mnist": "data seeds epochs beta device",
     "moons": "steps device seed",
     "torus": "steps device seed",

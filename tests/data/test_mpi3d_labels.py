@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import norm
 
 from unbraid.data import mpi3d_labels
-from unbraid.data.synthetic import SIZES, best_noisy_predictions
+from unbraid.data.synthetic import SIZES, best_noisy_predictions, mixing_importance, mixing_matrix
 
 
 def numbers(rep):
@@ -82,3 +82,16 @@ def test_same_seed_same_rows():
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         mpi3d_labels(**arguments)
+
+
+def test_importances_of_a_mix_are_those_of_its_inverse():
+    """SAGE of a linear model of independent codes' causes: weight times covariance with the factor."""
+    matrix = mixing_matrix(seed=3)
+    rep = mpi3d_labels("mix", n_samples=50_000, seed=3)
+    factors = np.stack([factor.numbers for factor in rep.factors], axis=1)
+    factors = (factors - factors.mean(axis=0)) / factors.std(axis=0)
+    codes = rep.codes - rep.codes.mean(axis=0)
+    weights = np.linalg.lstsq(codes, factors, rcond=None)[0]
+    measured = np.abs(weights * (codes.T @ factors / len(codes)))
+    np.testing.assert_allclose(measured / measured.sum(axis=0), mixing_importance(matrix), atol=0.02)
+    assert not np.allclose(mixing_matrix(seed=4), matrix)

@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
 from helpers.worlds import full_grid, random_rotation
-from unbraid import Representation
+from unbraid import Representation, compare, evaluate
 from unbraid.evidence.loss_capacity import (
     LossCapacity,
     LossCapacityOptions,
@@ -20,7 +20,14 @@ from unbraid.evidence.loss_capacity import (
     resampled_curves,
     row_losses,
 )
-from unbraid.metrics import area_under_curve, dci_es, explicitness_of_curve, loss_capacity, task_explicitness
+from unbraid.metrics import (
+    area_under_curve,
+    dci_es,
+    explicitness_of_curve,
+    loss_capacity,
+    shared_explicitness,
+    task_explicitness,
+)
 from unbraid.metrics.prediction.dci_es import (
     es_completeness,
     es_disentanglement,
@@ -438,3 +445,77 @@ class TestBadInput:
         names = np.array([f"v{i}" for i in range(60)])[np.arange(100) % 60]
         with pytest.raises(ValueError, match="is categorical but takes 60 distinct values in 100 rows"):
             dci_es(self.CODES, {"many": names, "few": self.FACTORS[:, 0]}, ladder="forest")
+
+
+class TestSettings:
+    """Groups, splits, settings as text, and one axis for several representations."""
+
+    FACTORS = np.random.default_rng(1).uniform(-1, 1, (600, 2))
+    TURNED = np.column_stack([FACTORS.sum(axis=1), FACTORS[:, 0] - FACTORS[:, 1], FACTORS[:, 1] ** 3, np.ones(600)])
+
+    def test_text_is_a_ladder_with_its_settings(self):
+        text = "forest:depths=1+2+4+8,n_trees=10"
+        given, named = (
+            dci_es(self.TURNED, self.FACTORS, ladder=ladder, split=split, sage="max_rows=64")
+            for ladder, split in ((FOREST, (0.5, 0.2)), (text, "0.5+0.2"))
+        )
+        assert [float(score) for score in given] == [float(score) for score in named]
+
+    @pytest.mark.parametrize("ladder", [FOREST, pytest.param(MLP, marks=pytest.mark.slow)], ids=["forest", "mlp"])
+    @pytest.mark.parametrize("importance", ["auto", "permutation"])
+    def test_groups_count_as_codes(self, ladder, importance):
+        found = dci_es(self.TURNED, self.FACTORS, ladder=ladder, groups="0+1,2,3", importance=importance, sage=SAGE)
+        matrix = found.disentanglement.evidence["importance"]
+        assert matrix.shape == (3, 2)
+        np.testing.assert_allclose(matrix[:, 0], [1, 0, 0], atol=0.05)  # only the first group knows the first factor
+        assert matrix[2].tolist() == [0, 0]  # a group of dead codes
+        assert found.size.value == pytest.approx(2 / 3)
+        per_code = found.disentanglement.per_code
+        assert per_code[0] == per_code[1]
+        assert np.isnan(per_code[3])
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            ({"ladder": "forest:depth=3"}, "ladder forest must have settings among depths, .*did you mean 'depths'"),
+            ({"ladder": "forest:n_trees=x"}, "ladder forest, n_trees, must be int, got 'x'"),
+            ({"sage": "max_rows"}, "sage must have settings among"),
+            ({"split": (0.6, 0.4)}, "split must be the shares of training and of validation rows"),
+            ({"split": "0.6"}, "split must be the shares"),
+            ({"groups": "0+9"}, "groups must name columns of codes from 0 to 3, got 9"),
+        ],
+    )
+    def test_bad_settings_are_named(self, options, sentence):
+        with pytest.raises(ValueError, match=sentence):
+            dci_es(self.TURNED, self.FACTORS, **{"ladder": FOREST} | options)
+
+    def test_split_is_the_one_asked_for(self):
+        split = capacity_split((), 1000, rng=np.random.default_rng(0), shares=(0.285, 0.015))
+        assert [len(part) for part in (split.train, split.validation, split.test)] == [285, 15, 700]
+
+    def test_shared_axis_ends_at_the_largest_capacity(self):
+        # One less explicitness is an area over half the axis: twice the axis, half of it.
+        short = curves_of([[0.5, 0.25, 0.25]], [[1.0]], capacities=np.array([0.0, 1.0, 2.0]))
+        long = curves_of([[0.5, 0.25, 0.25]], [[1.0]], capacities=np.array([0.0, 1.0, 4.0]))
+        found = shared_explicitness({"short": short, "long": long})
+        assert found["short"] == pytest.approx(found["long"])
+        assert 1 - found["short"] == pytest.approx((1 - es_explicitness(short).value) / 2)
+        assert found["long"] == pytest.approx(es_explicitness(long).value)
+        with pytest.raises(ValueError, match="curves must have one axis"):
+            shared_explicitness({"short": short, "other": replace(long, axis="depth")})
+
+    def test_comparison_is_on_a_shared_axis(self):
+        rng = np.random.default_rng(2)
+        wide = np.hstack([self.TURNED[:, :2], rng.normal(size=(600, 14))])
+        options = {"dci_es": {"ladder": "linear"}}
+        reports = {
+            name: evaluate(codes, self.FACTORS, metrics="dci_es", options=options, nulls=False)
+            for name, codes in (("two", self.TURNED[:, :2] @ [[1, 0.5], [0, 0.1]]), ("sixteen", wide))
+        }
+        side = compare(reports)
+        alone, together = (group["two"]["dci_es.explicitness"] for group in (reports, side))
+        share = np.log(2) / np.log(16)  # of the axis that two directions reach
+        assert 1 - together.value == pytest.approx((1 - alone.value) * share)
+        assert 1 - together.low == pytest.approx((1 - alone.low) * share)
+        assert together.notes[-1].startswith("On the capacity axis of all representations compared")
+        assert side["sixteen"]["dci_es.explicitness"].value == reports["sixteen"]["dci_es.explicitness"].value

@@ -1,6 +1,7 @@
 """Scores for dependent factors: closed forms of Gaussian worlds, then what must and must not change them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
@@ -318,3 +319,44 @@ class TestEvidence:
             monkeypatch.setattr("unbraid._base.workers.usable_cores", lambda cores=cores: cores)
             found.append([score.value for score in dependent(codes, factors, n_trees=3, max_rows=300)])
         assert found[0] == found[1]
+
+
+class TestVectorsAndConditions:
+    """A code that is the sum of two of three independent Gaussian factors, and a code that is the third."""
+
+    RNG = np.random.default_rng(5)
+    FACTORS = pd.DataFrame(RNG.standard_normal((1500, 3)), columns=["a", "b", "c"])
+    CODES = np.column_stack([FACTORS["a"] + FACTORS["b"], FACTORS["c"]])
+
+    def scored(self, **options):
+        return dependent(self.CODES, self.FACTORS, regressor="linear", **options)
+
+    def test_alone_each_factor_explains_half_of_the_sum(self):
+        found = self.scored()
+        assert found.modularity.per_code == pytest.approx([1 - np.sqrt(0.5), 1], abs=0.03)
+
+    @pytest.mark.parametrize("vectors", [[["a", "b"]], "a+b"])
+    def test_a_vector_explains_the_sum(self, vectors):
+        found = self.scored(vectors=vectors)
+        assert found.modularity.per_code == pytest.approx([1, 1], abs=0.01)
+        assert found.explicitness.per_factor[0] == found.explicitness.per_factor[1] < 0.5
+        assert found.compactness.evidence["compactness"].shape == (2, 2)
+
+    @pytest.mark.parametrize("given", [{"a": ["b"]}, "a:b"])
+    def test_given_the_other_a_factor_explains_the_sum(self, given):
+        found = self.scored(given=given)
+        assert found.modularity.per_code == pytest.approx([1, 1], abs=0.01)
+        assert found.compactness.value == self.scored().compactness.value  # predicts factors, and knows none
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            ({"vectors": "a"}, "vectors must be lists of two or more factors"),
+            ({"vectors": "a+q"}, "vectors must be one of a, b, c, got 'q'"),
+            ({"given": "a:a"}, "given must name, for a factor, others"),
+            ({"given": "a:q"}, "given must be one of a, b, c, got 'q'"),
+        ],
+    )
+    def test_bad_names_are_named(self, options, sentence):
+        with pytest.raises(ValueError, match=sentence):
+            self.scored(**options)

@@ -80,6 +80,13 @@ def test_linear_dci_agrees(name):
     np.testing.assert_allclose(ours, peer("dci, lasso", name), atol=0.03)
 
 
+@pytest.mark.parametrize("name", ["perm", "rotated", "dup", "nonmodular"])
+def test_published_lasso_is_the_peers(name):
+    """Informativeness is not compared: theirs comes from the squared error of a uniform target."""
+    ours = metrics.dci_linear(*make_set(name), strength="published", columns="raw")
+    np.testing.assert_allclose([float(score) for score in ours[:2]], peer("dci, lasso", name)[:2], atol=1e-4)
+
+
 @pytest.mark.slow
 def test_linear_dci_on_doubled_codes_is_the_converged_lasso():
     """The peer's completeness here, 0.9999, is a solver stopped early; run to the end it is 0.963."""

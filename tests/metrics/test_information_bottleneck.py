@@ -79,3 +79,17 @@ def test_codes_that_know_nothing():
         np.column_stack([Y, OTHER]), np.column_stack([Y, OTHER]), code_variances=np.full((N, 2), 1e8)
     )
     assert score.value < 0.01 or score.evidence["mutual_information"].max() < 1e-6
+
+
+def test_codes_without_variances_have_the_share_of_their_entropy():
+    """Authors' form, I over H: a code of a factor with four values and of a coin has two thirds of its bits from it."""
+    rng = np.random.default_rng(0)
+    y, coin = rng.integers(0, 4, (20_000, 2)), rng.integers(0, 2, 20_000)
+    codes = np.column_stack([y[:, 0], y[:, 1] + 10 * coin, np.zeros(20_000)])
+    minimal = information_minimality(codes, y, n_bins=15, binning="uniform")
+    assert minimal.per_code[:2] == pytest.approx([1, 2 / 3], abs=0.002)
+    assert np.isnan(minimal.per_code[2])
+    assert minimal.value == pytest.approx(5 / 6, abs=0.002)
+    assert information_sufficiency(codes, y, n_bins=15, binning="uniform").value == pytest.approx(1)
+    lost = np.column_stack([y[:, 0] // 2, y[:, 1]])
+    assert information_sufficiency(lost, y, n_bins=15, binning="uniform").value == pytest.approx(0.75, abs=0.002)

@@ -5,7 +5,7 @@ import pytest
 
 from helpers.worlds import full_grid, random_factors, random_rotation, standardised
 from unbraid import Representation
-from unbraid.metrics import explicitness, mcc, r2, sap
+from unbraid.metrics import dci_linear, explicitness, mcc, r2, sap
 
 FACTORS = random_factors(5, 6, n_samples=2000)
 LEVELS = standardised(FACTORS.astype(float))
@@ -151,3 +151,28 @@ def test_mcc_says_how_an_angle_is_correlated():
         "“turn”: an angle is correlated through its cosine and sine together"
     ]
     assert mcc(codes, codes).notes == ()
+
+
+def test_shares_of_values_are_those_of_scikit_learn():
+    """One-versus-rest probabilities as shares of their sum, balanced, on codes in [0, 1] and the rows fitted on."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+    from sklearn.multiclass import OneVsRestClassifier
+
+    rng = np.random.default_rng(0)
+    factor = rng.integers(0, 4, 400)
+    codes = np.column_stack([factor + rng.normal(size=400), rng.normal(size=400)])
+    unit = (codes - codes.min(axis=0)) / np.ptp(codes, axis=0)
+    model = OneVsRestClassifier(LogisticRegression(class_weight="balanced", max_iter=1000)).fit(unit, factor)
+    shares = model.predict_proba(unit)
+    expected = np.mean([2 * roc_auc_score(factor == value, shares[:, value]) - 1 for value in range(4)])
+    options = {"classifier": "one_vs_rest_shares", "evaluate_on": "all", "normalised": True}
+    ours = explicitness(7 * codes - 3, factor[:, None], **options)
+    assert ours.value == pytest.approx(expected, abs=1e-6)
+
+
+def test_published_lasso_takes_numbers_only():
+    codes = np.random.default_rng(0).normal(size=(100, 2))
+    rep = Representation(codes, np.arange(100)[:, None] % 3 + np.zeros((1, 2)), kinds="categorical")
+    with pytest.raises(ValueError, match="strength='published' regresses numbers, got categorical factor"):
+        dci_linear(rep, strength="published")

@@ -3,13 +3,16 @@ import json
 import pytest
 
 from unbraid.reproduce import DCI_ES_TABLE1, REPRODUCTIONS, ESTable, dci_es_table1
+from unbraid.reproduce.dci_es import closed_form, dci_es_checks, matrix_spread
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def table():
-    return dci_es_table1(codes=["labels", "noisy", "mix"], n_samples=[1500], n_seeds=1, widths=(2, 8), n_trees=20)
+    return dci_es_table1(
+        codes=["labels", "noisy", "mix"], n_samples=[1500], n_forest=[1500], n_seeds=1, widths=(2, 8), n_trees=20
+    )
 
 
 def scores(table, codes, probes):
@@ -54,9 +57,31 @@ def test_json_holds_ours_the_papers_and_the_oracles(table, tmp_path):
     assert noisy["n_samples"] == 1500
 
 
-def test_curves_of_the_first_seed_can_be_drawn(table, tmp_path):
-    html = table.draw(tmp_path / "curves.html").read_text()
-    assert "noisy labels, forest" in html
+def test_curves_are_kept_and_can_be_drawn(table, tmp_path):
+    kept = ESTable.from_json(table.to_json())
+    assert [len(row.curve.losses) for row in kept.rows] == [1] * 6
+    assert all(len(row.curve.capacities) == len(row.curve.mean) for row in kept.rows)
+    html = kept.draw(tmp_path / "curves.html").read_text()
+    assert "noisy labels" in html
+    assert "forests" in html
+
+
+def test_a_mix_has_the_scores_of_its_matrix(table):
+    mix = scores(table, "mix", "mlp")
+    assert mix["disentanglement"].truth == closed_form(0)["disentanglement"] == pytest.approx(0.170, abs=0.001)
+    assert mix["completeness"].truth == pytest.approx(0.269, abs=0.001)
+    assert scores(table, "mix", "forest")["disentanglement"].truth is None
+    for score in ("disentanglement", "completeness"):
+        assert mix[score].ours == pytest.approx(mix[score].truth, abs=0.08)  # SAGE of 1500 rows
+    assert 0.05 < matrix_spread()["disentanglement"] < 0.08
+
+
+def test_rows_that_were_not_run_are_grey_and_labels_of_a_forest_are_not_compared(table):
+    parts = {part.where: part for part in dci_es_checks(table)}
+    assert parts["Table 1, rows that need images"].colour == "grey"
+    assert not [check for check in parts["Table 1, forests"].checks if check.what.startswith("GT labels")]
+    assert len(parts["Table 1, networks"].checks) == 15
+    assert [check.paper for check in parts["Uniform mix in closed form"].checks] == [None, None]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ import pytest
 
 from helpers.small import run_cli
 from unbraid.data import cosine_dependence
-from unbraid.metrics import Dependent, dependent
+from unbraid.metrics import Dependent, dci_linear, dependent
 from unbraid.reproduce import CosineTables, dependent_cosine
+from unbraid.reproduce.cosine import cosine_checks
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +69,7 @@ class TestDefaults:
 
 class TestTables:
     def test_lines_carry_ours_and_the_papers(self):
-        found = dependent_cosine([4], n_samples=200)
+        found = dependent_cosine([4], n_samples=200, n_compared=200, n_seeds=2)
         assert [line.label for line in found.lines] == [
             "Explicitness Score",
             "Informativeness",
@@ -81,6 +82,7 @@ class TestTables:
         assert [name for name, one in own.numbers.items() if one.truth == 1] == ["Cos0", "Cos1I", "Cos1D"]
         assert not any(one.truth for line in found.lines[:-1] for one in line.numbers.values())
         assert found.options.scaling == "range"
+        assert [len(line.numbers["Cos0"].seeds) for line in found.lines] == [2, 2, 1]
         assert CosineTables.from_json(found.to_json()) == found
 
     def test_command_prints_both_and_the_settings_and_writes_json(self, capsys, tmp_path):
@@ -88,7 +90,7 @@ class TestTables:
         code, out, err = run_cli(
             capsys, "reproduce", "dependent-cosine", "--tables", "11", "--samples", 100, "--json", path
         )
-        *_, note, wrote = err.splitlines()
+        note, wrote = err, err.splitlines()[-1]
         assert (code, wrote) == (0, f"wrote {path}")
         assert out.startswith("Table 11")
         assert "(0.9947)" in out
@@ -96,6 +98,22 @@ class TestTables:
         lines = json.loads(path.read_text())["lines"]
         assert [line["code"] for line in lines] == [0, 1, 2, 3]
         assert len(lines[0]["numbers"]) == 6
+
+    def test_noise_is_held_against_words_and_its_known_minimality(self):
+        found = dependent_cosine([10, 11], n_samples=300)
+        modularity, minimality = cosine_checks(found)
+        in_words = [check.what for check in modularity.checks if check.claim]
+        assert len(in_words) == 6 + 2 + 3  # z4 everywhere, z3 beside z4 twice, and the order of CosNuis3I
+        assert len(modularity.checks) == 24 - 9 + 11
+        noise = [check for check in minimality.checks if check.what.startswith("z4")]
+        assert [check.truth for check in noise] == [0.0] * 6
+        assert {check.agreement for check in noise} <= {"agrees", "nearer the truth"}
+
+    def test_disentanglement_of_cos3d_is_0_with_the_defect_of_the_library(self):
+        rep = cosine_dependence("Cos3D", n_samples=1000)
+        found = dci_linear(rep, strength="published", columns="raw").disentanglement
+        assert found.evidence["importance"][0].tolist() == [0, 0, 0]  # its loop over codes ends here
+        assert found.value == pytest.approx(0.137, abs=0.01)  # without the defect
 
     @pytest.mark.parametrize(
         ("arguments", "sentence"),

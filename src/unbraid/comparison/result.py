@@ -15,6 +15,7 @@ from unbraid._base.record import write_json
 from unbraid._base.text import as_csv
 from unbraid.comparison.differences import Difference, find_differences
 from unbraid.comparison.verdict import caveats, unlike, untested, verdict
+from unbraid.metrics.prediction.shared_axis import on_shared_axis
 from unbraid.results.report import Report
 
 COLUMNS = [
@@ -49,6 +50,7 @@ class Comparison(Mapping[str, Report]):
     differences: tuple[Difference, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "reports", on_shared_axis(self.reports))
         object.__setattr__(self, "differences", find_differences(self.reports, against=self.against))
 
     def __getitem__(self, name: str) -> Report:

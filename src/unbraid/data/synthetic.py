@@ -110,11 +110,28 @@ def mpi3d_labels(
     if codes == "noisy":
         c = z + scale * NOISE * rng.standard_normal(z.shape)
     elif codes == "mix":
-        n = len(SIZES)
-        c = z @ (1 / n**2 + scale * MIX_NOISE * rng.standard_normal((n, n))).T
+        c = z @ mixing_matrix(seed=seed, scale=scale).T
     else:
         c = z
     return Representation(c, z, names=NAMES, kinds=KINDS)
+
+
+def mixing_matrix(*, seed: int = 0, scale: float = 1.0) -> FloatArray:
+    """Return the matrix W of the codes ``"mix"`` of :func:`mpi3d_labels`, codes by factors, ``(7, 7)``."""
+    _, rng = np.random.default_rng([seed, get_args(LabelCodes).index("mix")]).spawn(2)
+    n = len(SIZES)
+    return np.asarray(1 / n**2 + scale * MIX_NOISE * rng.standard_normal((n, n)))
+
+
+def mixing_importance(matrix: FloatArray) -> FloatArray:
+    r"""Return the importances of mixed codes to the probe that undoes the mix, codes by factors; columns sum to 1.
+
+    For independent factors :math:`z` and codes :math:`c = W z`, the SAGE value of code :math:`j` for the exact inverse
+    is :math:`(W^{-1})_{kj} \mathrm{Cov}(c_j, z_k) = (W^{-1})_{kj} W_{jk} \mathrm{Var}(z_k)`, so that importances are in
+    proportion to :math:`|W^{-\top} \circ W|`.
+    """
+    values = np.abs(np.linalg.inv(matrix).T * matrix)
+    return np.asarray(values / values.sum(axis=0))
 
 
 def best_noisy_predictions(scale: float = 1.0) -> FloatArray:

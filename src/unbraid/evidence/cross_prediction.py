@@ -13,18 +13,24 @@ from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.workers import Workers
 from unbraid.evidence.regressors import (
     ErrorKind,
+    Given,
     Groups,
     RegressorName,
     Scaling,
     Variable,
+    Vectors,
+    check_given,
     check_groups,
     check_regressor,
+    check_vectors,
     code_groups,
     code_variable,
     complete_rows,
+    factor_places,
     factor_variable,
     live_columns,
     predict,
+    vector_variable,
 )
 from unbraid.probes.splits import Predictions as Predictions
 from unbraid.probes.splits import Split, cross_fit_splits
@@ -50,6 +56,8 @@ class CrossPredictionOptions:
         n_trees: Trees of a forest.
         min_leaf: Fewest rows in a leaf.
         max_rows: Rows used at most, drawn at random.
+        vectors: Names of the factors that make up each vector-valued factor; the others are factors by themselves.
+        given: For a factor, others that are known beside it when codes are predicted from it alone.
     """
 
     regressor: RegressorName | Any = "forest"
@@ -61,6 +69,8 @@ class CrossPredictionOptions:
     n_trees: int = 30
     min_leaf: int = 5
     max_rows: int = 20_000
+    vectors: Vectors = ()
+    given: Given = ()
 
     def __post_init__(self) -> None:
         check_regressor(self.regressor)
@@ -72,6 +82,8 @@ class CrossPredictionOptions:
         check_at_least("min_leaf", self.min_leaf, 1)
         check_at_least("max_rows", self.max_rows, MIN_ROWS)
         object.__setattr__(self, "groups", check_groups(self.groups))
+        object.__setattr__(self, "vectors", check_vectors(self.vectors or None))
+        object.__setattr__(self, "given", check_given(self.given or None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -103,8 +115,9 @@ class CrossPrediction:
         live: Position of each live code among the codes (or groups), ``(n_live,)``.
         members: Columns of each code or group.
         n_codes: Number of columns.
-        n_factors: Number of factors.
-        factor_names: Their names.
+        n_factors: Number of columns of factors.
+        factor_names: Names of the factors, a vector counted as one.
+        factor_members: Columns of each factor; empty where every column is one.
     """
 
     of_codes: Errors
@@ -114,6 +127,7 @@ class CrossPrediction:
     n_codes: int
     n_factors: int
     factor_names: tuple[str, ...]
+    factor_members: tuple[tuple[int, ...], ...] = ()
 
     @property
     def n_groups(self) -> int:
@@ -144,22 +158,41 @@ def cross_prediction(
     if not len(live):
         raise ValueError("codes must vary on the rows that every factor has a label for, got constant columns.")
     codes = [code_variable(columns[:, kept[j]], options.scaling) for j in live]
-    factors = [factor_variable(factor, rows, options.scaling) for factor in rep.factors]
+    places = factor_places(options.vectors, rep.factor_names)
+    columns_of = [factor_variable(factor, rows, options.scaling) for factor in rep.factors]
+    known = _known_with(columns_of, places, rep.factor_names, options.given)
+    factors = [first for first, *_ in known]
+    names = tuple("+".join(rep.factor_names[k] for k in group) for group in places)
     noise = Variable(columns=noise_rng.uniform(size=(len(rows), 1)))
     splits = cross_fit_splits(len(rows), options.predictions, options.n_folds, division)
     return CrossPrediction(
-        of_codes=_errors(factors, codes, noise, splits, options, to_codes, workers),
-        of_factors=_errors(codes, factors, noise, splits, options, to_factors, workers),
+        of_codes=_errors(known, codes, noise, splits, options, to_codes, workers),
+        of_factors=_errors([[code] for code in codes], factors, noise, splits, options, to_factors, workers),
         live=live,
         members=tuple(tuple(group) for group in groups),
         n_codes=rep.n_codes,
         n_factors=rep.n_factors,
-        factor_names=rep.factor_names,
+        factor_names=names,
+        factor_members=tuple(tuple(group) for group in places) if options.vectors else (),
     )
 
 
+def _known_with(
+    columns: list[Variable], places: list[list[int]], names: tuple[str, ...], given: Given
+) -> list[list[Variable]]:
+    """For each factor, the variables that are known when it is: itself, and those given with it."""
+    for name in (name for one, others in given for name in (one, *others)):
+        check_choice("given", name, names)
+    beside = {names.index(one): [names.index(name) for name in others] for one, others in given}
+    known = []
+    for group in places:
+        others = dict.fromkeys(k for member in group for k in beside.get(member, ()) if k not in group)
+        known.append([vector_variable([columns[k] for k in group]), *(columns[k] for k in others)])
+    return known
+
+
 def _errors(
-    inputs: list[Variable],
+    inputs: list[list[Variable]],
     targets: list[Variable],
     noise: Variable,
     splits: list[Split],
@@ -169,8 +202,9 @@ def _errors(
 ) -> Errors:
     """Predict every target, and noise, from every input and from all of them."""
     wanted = [*targets, noise]
-    given = [variable.columns for variable in inputs]
-    given.append(np.hstack(given))
+    given = [np.hstack([variable.columns for variable in known]) for known in inputs]
+    # The first variable of each input is the input itself; all of them together are all inputs.
+    given.append(np.hstack([known[0].columns for known in inputs]))
     seeds = rng.spawn(len(given) * len(wanted))
     jobs = [
         partial(

@@ -19,6 +19,7 @@ from unbraid.probes.importance import (
     Importance,
     ProbeFit,
     ProbeTask,
+    as_shares,
     fit_importance,
     in_errors,
     on_held_out_rows,
@@ -55,8 +56,11 @@ VARIES = 1e-9
 LEAST_RATIO = 1e-6
 
 
-ChosenStrength = Literal["cross_validated"]
+ChosenStrength = Literal["cross_validated", "published"]
 Strength = float | ChosenStrength
+#: Strengths of ``"published"``, of which ten folds choose one.
+PUBLISHED_STRENGTHS = (0.0001, 0.001, 0.01, 0.1, 0.2, 0.4, 0.8, 1.0)
+N_PUBLISHED_FOLDS, PUBLISHED_SWEEPS = 10, 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +69,8 @@ class LinearOptions:
 
     Attributes:
         strength: Strength of a Lasso on standardised codes and targets, as published code uses it; 0 for least squares,
-            ``"cross_validated"`` for a Lasso whose strength is chosen on rows kept aside.
+            ``"cross_validated"`` for a Lasso whose strength is chosen on rows kept aside, ``"published"`` for the Lasso
+            of one published library: see :func:`published_lasso`.
         columns: Importances for a factor as ``"shares"`` of their sum, or ``"raw"``.
     """
 
@@ -87,6 +92,8 @@ class LinearOptions:
 
 def linear_importance(rep: Representation, options: LinearOptions, rng: np.random.Generator) -> Importance:
     """Importances are absolute coefficients on standardised codes."""
+    if options.strength == "published":
+        return published_lasso(rep, columns=options.columns)
     prepared = functools.cache(lambda: _with_products(_standardised_with_ones(rep.codes)))
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
@@ -101,6 +108,55 @@ def linear_importance(rep: Representation, options: LinearOptions, rng: np.rando
         return _classify(rep, factor, rng) if n_codes <= MAX_NEWTON_CODES else _classify_wide(rep, factor, rng)
 
     return fit_importance(rep, fit, rng=rng, columns=options.columns)
+
+
+def published_lasso(rep: Representation, *, columns: Columns) -> Importance:
+    """Fit the Lasso of one published library, on whose scores several papers rest.
+
+    Codes and factors are scaled to [0, 1]. Ten consecutive folds choose one of eight strengths; the fit is on all rows,
+    and so is the test. No coefficient is set to 0 but by the Lasso, and a factor without any counts all the same.
+
+    Raises:
+        ValueError: A factor that is no number.
+    """
+    names = [factor.name for factor in rep.factors if not factor.is_numeric]
+    if names:
+        raise ValueError(
+            f"strength='published' regresses numbers, got categorical factor {names[0]!r}; declare it 'ordinal', or "
+            "choose another strength."
+        )
+    found = [_published_fit(scaled_to_range(rep.codes), factor) for factor in rep.factors]
+    weights = [one for one, _ in found]
+    return Importance(
+        matrix=np.stack([as_shares(one) if columns == "shares" else one for one in weights], axis=1),
+        informativeness=np.array([share for _, share in found]),
+        in_accuracy=np.zeros(rep.n_factors),
+        counts_all=True,
+    )
+
+
+def _published_fit(codes: FloatArray, factor: Factor) -> tuple[FloatArray, float]:
+    """Absolute coefficients of the Lasso of one factor, and R² on the rows it was fitted to."""
+    # Its solver, stopping rule and all: of codes that are nearly collinear, the rule decides which have coefficients.
+    from sklearn.linear_model import Lasso
+
+    rows = np.flatnonzero(factor.labelled)
+    x, y = codes[rows], scaled_to_range(factor.targets(rows))
+    errors = np.zeros(len(PUBLISHED_STRENGTHS))
+    for test in np.array_split(np.arange(len(rows)), N_PUBLISHED_FOLDS):
+        train = np.setdiff1d(np.arange(len(rows)), test, assume_unique=True)
+        for s, strength in enumerate(PUBLISHED_STRENGTHS):
+            fitted = Lasso(alpha=strength, max_iter=PUBLISHED_SWEEPS).fit(x[train], y[train])
+            errors[s] += ((y[test] - fitted.predict(x[test]).reshape(len(test), -1)) ** 2).mean()
+    chosen = Lasso(alpha=PUBLISHED_STRENGTHS[int(errors.argmin())], max_iter=PUBLISHED_SWEEPS).fit(x, y)
+    weights = np.abs(np.atleast_2d(chosen.coef_)).sum(axis=0)
+    return weights, max(0.0, r_squared(y, chosen.predict(x).reshape(len(x), -1)))
+
+
+def scaled_to_range(columns: FloatArray) -> FloatArray:
+    """Bring each column to [0, 1]; a constant column becomes 0."""
+    size = np.ptp(columns, axis=0)
+    return np.asarray((columns - columns.min(axis=0)) / np.where(size > 0, size, 1.0))
 
 
 def _fit_penalised(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -357,18 +413,20 @@ def _pooled_r_squared(parts: list[tuple[FloatArray, FloatArray]]) -> float:
     return r_squared(targets, predicted)
 
 
-Classifier = Literal["one_vs_rest", "multinomial"]
+Classifier = Literal["one_vs_rest", "multinomial", "one_vs_rest_shares"]
 EvaluateOn = Literal["held_out", "fitted"]
+#: Of the classifiers of values: ``"all"`` rows are fitted, and tested on too.
+SeparateOn = Literal["held_out", "fitted", "all"]
 #: Every row is tested once, by a probe fitted to the other folds: a single hold-out set would add to the error of a
 #: score the luck of which rows are held out.
 N_FOLDS = 3
 
 
-def _splits(factor: Factor, evaluate_on: EvaluateOn, rng: np.random.Generator) -> list[Split]:
-    """Folds to test on, or one training set that is its own test set."""
+def separation_splits(factor: Factor, evaluate_on: SeparateOn, rng: np.random.Generator) -> list[Split]:
+    """Folds to test on, or one training set that is its own test set: 70 % of the rows, or all of them."""
     if evaluate_on == "held_out":
         return cross_fit_factor(factor, n_folds=N_FOLDS, rng=rng)
-    train = holdout(factor, rng=rng).train
+    train = holdout(factor, rng=rng).train if evaluate_on == "fitted" else np.flatnonzero(factor.labelled)
     return [Split(train=train, test=train)]
 
 
@@ -377,20 +435,23 @@ class ClassifierOptions:
     """Options of the linear classifiers of factor values.
 
     Attributes:
-        classifier: ``"one_vs_rest"``: a logistic regression for each value; ``"multinomial"``: one for all.
-        evaluate_on: ``"held_out"`` rows, or the ``"fitted"`` ones as some published code does.
+        classifier: ``"one_vs_rest"``: a logistic regression for each value; ``"multinomial"``: one for all;
+            ``"one_vs_rest_shares"``: one for each value, on codes scaled to [0, 1] and with equal weight of the value
+            and the rest, whose probabilities are divided by their sum over the values, as one published library does.
+        evaluate_on: ``"held_out"`` rows, the ``"fitted"`` ones as some published code does, or ``"all"`` rows, fitted
+            and tested on.
         n_bins: Bins for factors that are continuous.
         binning: Binning method; ``"robust"`` cuts at quantiles here.
     """
 
     classifier: Classifier = "one_vs_rest"
-    evaluate_on: EvaluateOn = "held_out"
+    evaluate_on: SeparateOn = "held_out"
     n_bins: int = 20
     binning: Binning = "robust"
 
     def __post_init__(self) -> None:
         check_choice("classifier", self.classifier, get_args(Classifier))
-        check_choice("evaluate_on", self.evaluate_on, get_args(EvaluateOn))
+        check_choice("evaluate_on", self.evaluate_on, get_args(SeparateOn))
         check_binning(self.n_bins, self.binning)
 
 
@@ -427,7 +488,7 @@ def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.r
         labels, n_levels = factor_labels(factor, options.n_bins, binning)
         found = [
             _areas(rep, labels, n_levels, split, options.classifier)
-            for split in _splits(factor, options.evaluate_on, child)
+            for split in separation_splits(factor, options.evaluate_on, child)
         ]
         areas.append(_mean_of_known(found))
     return Separation(auc=np.array(areas))
@@ -435,12 +496,30 @@ def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.r
 
 def _areas(rep: Representation, labels: IntArray, n_levels: int, split: Split, classifier: Classifier) -> FloatArray:
     """AUC of each value on the test rows, NaN where they lack it."""
+    if classifier == "one_vs_rest_shares":
+        return auc_by_level(_shares_of_values(rep.codes, labels, n_levels, split), labels[split.test])
     x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
     fit = one_vs_rest if classifier == "one_vs_rest" else multinomial
     scores = decision(x_test, fit(x, labels[split.train], n_levels))
     if classifier == "multinomial":
         scores = scipy.special.log_softmax(scores, axis=1)
     return auc_by_level(scores, labels[split.test])
+
+
+def _shares_of_values(codes: FloatArray, labels: IntArray, n_levels: int, split: Split) -> FloatArray:
+    """Probability of each value by a balanced logistic regression of its own, as a share of their sum."""
+    from sklearn.linear_model import LogisticRegression
+
+    low, size = codes[split.train].min(axis=0), np.ptp(codes[split.train], axis=0)
+    x, x_test = ((codes[rows] - low) / np.where(size > 0, size, 1.0) for rows in (split.train, split.test))
+    found = np.zeros((len(x_test), n_levels))
+    for level in range(n_levels):
+        members = labels[split.train] == level
+        if members.all() or not members.any():
+            continue
+        model = LogisticRegression(class_weight="balanced", max_iter=1000).fit(x, members)
+        found[:, level] = model.predict_proba(x_test)[:, 1]
+    return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
 
 
 def _mean_of_known(areas: list[FloatArray]) -> float:
@@ -457,7 +536,7 @@ def predictive_information(
 ) -> PredictiveInformation:
     """Compare a linear probe of each factor with the best guess without codes."""
     shares = [
-        _removed_share(rep, factor, _splits(factor, options.evaluate_on, child))
+        _removed_share(rep, factor, separation_splits(factor, options.evaluate_on, child))
         for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
     ]
     return PredictiveInformation(share=np.clip(shares, 0.0, 1.0))

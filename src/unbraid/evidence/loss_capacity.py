@@ -10,12 +10,14 @@ import pandas as pd
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_choice
+from unbraid._base.settings import read_settings
 from unbraid._base.workers import Workers
+from unbraid.evidence.regressors import Groups, check_groups, code_groups
 from unbraid.probes.black_box import BlackBoxImportance, black_box_importance, resolve_measure
 from unbraid.probes.capacity import CapacityTask, FittedLadder, Ladder, as_ladder
 from unbraid.probes.importance import as_shares
 from unbraid.probes.sage import SageOptions
-from unbraid.probes.splits import capacity_split, standardise_by
+from unbraid.probes.splits import CAPACITY_SHARES, capacity_split, check_split_shares, standardise_by
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
@@ -97,16 +99,29 @@ class LossCapacityOptions:
             alone.
         probe: Whose importances are taken: ``"simplest"``: the lowest level whose mean validation loss is within one
             standard error of the best; ``"best"``: the level with the lowest, as in the published code.
-        sage: Precision of SAGE.
+        sage: Precision of SAGE, or its settings as text, such as ``"max_rows=512"``.
+        split: Shares of training and of validation rows; the rest is the test set. Text such as ``"0.285+0.015"`` means
+            the same.
+        groups: Columns that make up each code, as for ``dependent``; ``None`` for every column by itself.
     """
 
     ladder: str | Ladder = "mlp"
     loss: Loss = "error"
     importance: str = "auto"
     probe: WhichProbe = "simplest"
-    sage: SageOptions = field(default_factory=SageOptions)
+    sage: SageOptions | str = field(default_factory=SageOptions)
+    split: tuple[float, float] | str = CAPACITY_SHARES
+    groups: Groups = None
+
+    @property
+    def sage_options(self) -> SageOptions:
+        """Precision of SAGE."""
+        return read_settings(self.sage, SageOptions, option="sage") if isinstance(self.sage, str) else self.sage
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "sage", self.sage_options)
+        object.__setattr__(self, "split", check_split_shares(self.split))
+        object.__setattr__(self, "groups", check_groups(self.groups))
         check_choice("loss", self.loss, get_args(Loss))
         check_choice("probe", self.probe, get_args(WhichProbe))
         resolve_measure(self.importance, as_ladder(self.ladder))
@@ -125,7 +140,7 @@ class CapacityCurves:
         baselines: Loss of a guess made without the codes, ``(n_factors,)``.
         loss: Loss of categories.
         importance: Importance of codes for factors to the chosen probe, ``(n_codes, n_factors)``; ``None`` where that
-            was not measured.
+            was not measured, or was of groups of codes.
     """
 
     axis: str
@@ -154,10 +169,12 @@ class LossCapacity:
         beats_baseline: Which factors the chosen probe predicts better than blindly, by two standard errors.
         chosen: The level whose importances are taken.
         importance: Importances of the probe of that level, before scaling.
-        size: Factors for each code, dead ones counted.
+        size: Factors for each code or group, dead ones counted.
         loss: Loss of categories.
         notes: Limitations of the result.
         blocks: Columns of each block of codes; none where there are no blocks.
+        groups: Columns of each group, where the importances are of groups; empty where they are of codes.
+        n_codes: Number of codes.
     """
 
     factor_names: tuple[str, ...]
@@ -175,6 +192,8 @@ class LossCapacity:
     loss: Loss = "error"
     notes: tuple[str, ...] = ()
     blocks: tuple[tuple[int, ...], ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+    n_codes: int = 0
 
     @property
     def losses(self) -> FloatArray:
@@ -209,7 +228,7 @@ class LossCapacity:
     def curves(self) -> CapacityCurves:
         """The curves with their confidence intervals, without single rows."""
         losses, half_width = self.losses, 1.96 * self.errors
-        unknown = self.importance.measure == "none" or bool(np.isnan(self.importance.values).any())
+        unknown = self.importance.measure == "none" or bool(np.isnan(self.importance.values).any() or self.groups)
         return CapacityCurves(
             axis=self.axis,
             capacities=self.capacities,
@@ -236,14 +255,25 @@ def loss_capacity_curves(
     ladder = as_ladder(options.ladder)
     measure = resolve_measure(options.importance, ladder)
     split_rng, fit_rng, importance_rng = rng.spawn(3)
-    split = capacity_split(rep.factors, rep.n_samples, rng=split_rng)
-    codes = rep.codes if rep.active.all() else rep.codes[:, rep.active]
+    split = capacity_split(rep.factors, rep.n_samples, rng=split_rng, shares=check_split_shares(options.split))
+    members = code_groups(rep, options.groups)
+    live = [[j for j in group if rep.active[j]] for group in members]
+    kept = [group for group in live if group]
+    columns = [j for group in kept for j in group]
+    codes = rep.codes if len(columns) == rep.n_codes and columns == sorted(columns) else rep.codes[:, columns]
     task = CapacityTask(
         codes=standardise_by(codes, split.train), factors=tuple(rep.factors), split=split, workers=workers or Workers()
     )
     fitted = ladder.fit(task, rng=fit_rng)
     chosen = _choose(fitted, task, options)
-    importance = black_box_importance(fitted.probe(chosen), measure, task, sage=options.sage, rng=importance_rng)
+    importance = black_box_importance(
+        fitted.probe(chosen),
+        measure,
+        task,
+        sage=options.sage_options,
+        groups=None if options.groups is None else _places(kept),
+        rng=importance_rng,
+    )
     rows = tuple(row_losses(f, split.test, fitted.test[k], options.loss) for k, f in enumerate(task.factors))
     baselines = np.array([baseline_loss(factor, options.loss) for factor in task.factors])
     return LossCapacity(
@@ -257,12 +287,20 @@ def loss_capacity_curves(
         in_accuracy=np.array([float(not factor.is_numeric) for factor in task.factors]),
         beats_baseline=_beats_blind_guess(rows, chosen, task, options.loss),
         chosen=chosen,
-        importance=_with_dead_codes(importance, rep.active),
-        size=rep.n_factors / rep.n_codes,
+        importance=_with_dead_codes(importance, np.array([bool(group) for group in live])),
+        size=rep.n_factors / len(members),
         loss=options.loss,
         notes=importance.notes,
         blocks=tuple(rep.blocks.values()),
+        groups=() if options.groups is None else tuple(tuple(group) for group in members),
+        n_codes=rep.n_codes,
     )
+
+
+def _places(groups: list[list[int]]) -> list[list[int]]:
+    """Columns of each group, where the columns of all groups stand side by side."""
+    starts = np.cumsum([0, *(len(group) for group in groups)])
+    return [list(range(start, start + len(group))) for start, group in zip(starts, groups, strict=False)]
 
 
 def resampled_curves(curves: LossCapacity, *, n_resamples: int, rng: np.random.Generator) -> list[LossCapacity]:
@@ -312,7 +350,7 @@ def _blind_losses(factor: Factor, losses: RowLosses, task: CapacityTask, loss: L
 
 
 def _with_dead_codes(importance: BlackBoxImportance, active: BoolArray) -> BlackBoxImportance:
-    """Insert an importance of 0 for constant codes."""
+    """Insert an importance of 0 for constant codes, or groups of them."""
     values, errors = np.zeros((2, len(active), importance.values.shape[1]))
     values[active], errors[active] = importance.values, importance.errors
     return replace(importance, values=values, errors=errors)

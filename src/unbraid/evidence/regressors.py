@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -87,14 +87,21 @@ class Variable:
         share: Factor on the sum of the errors of its columns: one over their number for a group of codes,
             a half for the indicators of a category, so that a wrong category is wrong by 1.
         is_circular: Two columns, cosine and sine: an absolute error is the chord between two points of the circle.
+        parts: Factors of a factor that is a vector, side by side in ``columns``; its error is the mean of theirs.
     """
 
     columns: FloatArray
     share: float = 1.0
     is_circular: bool = False
+    parts: tuple[Variable, ...] = ()
 
     def errors(self, guess: FloatArray, truth: FloatArray, error: ErrorKind) -> FloatArray:
         """Error of each row."""
+        if self.parts:
+            ends = np.cumsum([part.columns.shape[1] for part in self.parts])[:-1]
+            pairs = zip(self.parts, np.split(guess, ends, axis=-1), np.split(truth, ends, axis=-1), strict=True)
+            mean: FloatArray = np.mean([part.errors(a, b, error) for part, a, b in pairs], axis=0)
+            return mean
         difference = guess - truth
         if error == "squared":
             squared: FloatArray = (difference**2).sum(axis=1) * self.share
@@ -115,6 +122,13 @@ def factor_variable(factor: Factor, rows: IntArray, scaling: Scaling) -> Variabl
     if factor.kind is FactorKind.CATEGORICAL:
         return Variable(columns=columns, share=0.5)
     return Variable(columns=scaled(columns, scaling))
+
+
+def vector_variable(parts: Sequence[Variable]) -> Variable:
+    """One factor made of several; a single one stays as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return Variable(columns=np.hstack([part.columns for part in parts]), parts=tuple(parts))
 
 
 def code_variable(codes: FloatArray, scaling: Scaling) -> Variable:
@@ -188,6 +202,71 @@ def check_groups(groups: object) -> Groups:
     if len(set(columns)) != len(columns):
         raise ValueError(f"groups must not share columns, got {groups!r}.")
     return found
+
+
+#: For a factor, the factors that are known beside it.
+Given = tuple[tuple[str, tuple[str, ...]], ...]
+#: Names of the factors that make up each factor.
+Vectors = tuple[tuple[str, ...], ...]
+
+
+def check_vectors(vectors: object) -> Vectors:
+    """Return the names of vector-valued factors as tuples, from lists of names or text such as ``"r+g+b"``.
+
+    Raises:
+        ValueError: Anything else, or a factor in two vectors.
+    """
+    if vectors is None:
+        return ()
+    listed: Any = [part.split("+") for part in vectors.split(",")] if isinstance(vectors, str) else vectors
+    try:
+        found = tuple(tuple(str(name).strip() for name in group) for group in listed)
+    except TypeError:
+        found = ()
+    names = [name for group in found for name in group]
+    if not found or not all(len(group) > 1 for group in found) or len(set(names)) != len(names):
+        raise ValueError(
+            f"vectors must be lists of two or more factors that make up one, such as [['x', 'y']] or 'x+y', and each "
+            f"factor in one of them, got {vectors!r}."
+        )
+    return found
+
+
+def check_given(given: object) -> Given:
+    """Return the factors that are known beside each factor, from a mapping or text such as ``"size:shape+colour"``.
+
+    Raises:
+        ValueError: Anything else, or a factor that is given itself.
+    """
+    if given is None:
+        return ()
+    listed: Any = given
+    if isinstance(given, str):
+        listed = {name: rest.split("+") for name, _, rest in (part.partition(":") for part in given.split(","))}
+    try:
+        items = listed.items() if isinstance(listed, Mapping) else listed
+        found = tuple((str(name).strip(), tuple(str(one).strip() for one in others)) for name, others in items)
+    except (TypeError, ValueError):
+        found = (("", ()),)
+    if any(not name or not others or not all(others) or name in others for name, others in found):
+        raise ValueError(
+            f"given must name, for a factor, others that are known beside it, such as {{'size': ['shape']}} or "
+            f"'size:shape+colour', got {given!r}."
+        )
+    return found
+
+
+def factor_places(vectors: Vectors, names: Sequence[str]) -> list[list[int]]:
+    """Columns of each factor: of a vector those that make it up, in the order of their first.
+
+    Raises:
+        ValueError: A name that is no factor.
+    """
+    for name in (name for group in vectors for name in group):
+        check_choice("vectors", name, names)
+    owner = {name: group for group in vectors for name in group}
+    found = dict.fromkeys(owner.get(name, (name,)) for name in names)
+    return [[list(names).index(name) for name in group] for group in found]
 
 
 def _column(value: object) -> int:

@@ -65,6 +65,7 @@ from unbraid.metrics.prediction.dci_es import (
     loss_capacity as loss_capacity,
     task_explicitness as task_explicitness,
 )
+from unbraid.metrics.prediction.shared_axis import shared_explicitness as shared_explicitness
 from unbraid.metrics.identification.identifiability import (
     Identifiability as Identifiability,
     Identified as Identified,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -18,6 +19,8 @@ ImportanceMeasure = Literal["auto", "sage", "permutation", "gini", "weights", "n
 #: Measures that are 0 only for a code that the probe does not use, as Corollary 3.5 of DCI-ES requires.
 NECESSARY = ("gini", "weights")
 MAX_PERMUTATION_ROWS = 5000
+#: Columns of each group whose importance is asked for; ``None`` for every column by itself.
+Players = Sequence[Sequence[int]] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,7 +29,7 @@ class BlackBoxImportance:
 
     Attributes:
         measure: Measure of importance.
-        values: ``(n_codes, n_factors)``, not below 0.
+        values: ``(n_codes, n_factors)``, or ``(n_groups, n_factors)``, not below 0.
         errors: Standard errors, NaN where unknown.
         notes: Limitations of the result.
     """
@@ -56,23 +59,39 @@ def resolve_measure(measure: str, ladder: Ladder) -> str:
 
 
 def black_box_importance(
-    probe: Probe, measure: str, task: CapacityTask, *, sage: SageOptions, rng: np.random.Generator
+    probe: Probe,
+    measure: str,
+    task: CapacityTask,
+    *,
+    sage: SageOptions,
+    groups: Players = None,
+    rng: np.random.Generator,
 ) -> BlackBoxImportance:
-    """Measure the importance of each code for the probe, on the test rows."""
+    """Measure the importance of each code, or of each group of codes, for the probe, on the test rows."""
     if measure in ("gini", "weights"):
-        assert probe.weights is not None
-        unknown = np.full_like(probe.weights, np.nan)
-        errors = unknown if probe.weights_error is None else probe.weights_error
-        return BlackBoxImportance(measure=measure, values=probe.weights, errors=errors)
+        return _own_weights(probe, measure, groups)
     if measure == "none":
-        nothing = np.zeros((task.codes.shape[1], len(task.factors)))
+        nothing = np.zeros((task.codes.shape[1] if groups is None else len(groups), len(task.factors)))
         return BlackBoxImportance(measure=measure, values=nothing, errors=nothing)
     if measure == "permutation":
-        return _permutation(probe, task, rng)
-    return _sage(probe, task, sage, rng)
+        return _permutation(probe, task, groups, rng)
+    return _sage(probe, task, sage, groups, rng)
 
 
-def _sage(probe: Probe, task: CapacityTask, options: SageOptions, rng: np.random.Generator) -> BlackBoxImportance:
+def _own_weights(probe: Probe, measure: str, groups: Players) -> BlackBoxImportance:
+    """Importances of the probe itself, added up over the codes of a group."""
+    assert probe.weights is not None
+    values = probe.weights
+    errors = np.full_like(values, np.nan) if probe.weights_error is None else probe.weights_error
+    if groups is not None:
+        values = np.stack([values[list(group)].sum(axis=0) for group in groups])
+        errors = np.stack([np.sqrt((errors[list(group)] ** 2).sum(axis=0)) for group in groups])
+    return BlackBoxImportance(measure=measure, values=values, errors=errors)
+
+
+def _sage(
+    probe: Probe, task: CapacityTask, options: SageOptions, groups: Players, rng: np.random.Generator
+) -> BlackBoxImportance:
     """Absolute SAGE values: a code that raises the loss on average is used all the same."""
     rows = _rows_labelled_everywhere(task)
     found = sage_values(
@@ -81,6 +100,7 @@ def _sage(probe: Probe, task: CapacityTask, options: SageOptions, rng: np.random
         task.codes[rows],
         background=task.codes[task.split.train],
         options=options,
+        groups=groups,
         rng=rng,
     )
     slow = [factor.name for factor, done in zip(task.factors, found.converged, strict=True) if not done]
@@ -93,12 +113,14 @@ def _sage(probe: Probe, task: CapacityTask, options: SageOptions, rng: np.random
     return BlackBoxImportance(measure="sage", values=np.abs(found.values), errors=found.errors, notes=notes)
 
 
-def _permutation(probe: Probe, task: CapacityTask, rng: np.random.Generator) -> BlackBoxImportance:
+def _permutation(probe: Probe, task: CapacityTask, groups: Players, rng: np.random.Generator) -> BlackBoxImportance:
     """Increase of the loss when one code is shuffled between rows, averaged over a few shuffles."""
     rows = rng.permutation(_rows_labelled_everywhere(task))[:MAX_PERMUTATION_ROWS]
     codes = task.codes[rows]
-    values, errors = np.empty((2, codes.shape[1], len(task.factors)))
-    rises = permutation_changes(lambda some: _losses(probe.predict(some), task.factors, rows), codes, rng=rng)
+    values, errors = np.empty((2, codes.shape[1] if groups is None else len(groups), len(task.factors)))
+    rises = permutation_changes(
+        lambda some: _losses(probe.predict(some), task.factors, rows), codes, groups=groups, rng=rng
+    )
     for code, rise in enumerate(rises):
         values[code], errors[code] = rise.mean(axis=1), rise.std(axis=1) / np.sqrt(len(rows))
     return BlackBoxImportance(measure="permutation", values=np.maximum(values, 0.0), errors=errors)

@@ -78,6 +78,7 @@ class Importance:
             told, ``(n_factors,)``; empty where that is not known.
         rows_a_tree: Number of rows that each tree was grown on, where there are more; else 0.
         leaves_a_tree: Number of leaves at which the growth of trees was stopped; else 0.
+        counts_all: Whether disentanglement counts factors for which no code matters, as published code does.
     """
 
     matrix: FloatArray
@@ -86,6 +87,7 @@ class Importance:
     undecided: FloatArray = field(default_factory=lambda: np.zeros(0))
     rows_a_tree: int = 0
     leaves_a_tree: int = 0
+    counts_all: bool = False
 
 
 def fit_importance(
@@ -234,21 +236,26 @@ def r_squared(targets: FloatArray, predicted: FloatArray) -> float:
 
 
 def permutation_changes(
-    measure: Callable[[FloatArray], FloatArray], codes: FloatArray, *, rng: np.random.Generator
+    measure: Callable[[FloatArray], FloatArray],
+    codes: FloatArray,
+    *,
+    groups: Sequence[Sequence[int]] | None = None,
+    rng: np.random.Generator,
 ) -> Iterator[FloatArray]:
-    """Yield, for each code in turn, how a measure changes when the code is shuffled between rows.
+    """Yield, for each code or group in turn, how a measure changes when it is shuffled between rows.
 
     Args:
         measure: From codes to a performance or to losses, of any shape.
         codes: Held-out rows, ``(n_rows, n_codes)``.
+        groups: Columns that are shuffled together; every column by itself by default.
         rng: Shuffles; each change is a mean over a few.
     """
     before = measure(codes)
-    for code in range(codes.shape[1]):
+    for members in groups or [[code] for code in range(codes.shape[1])]:
         change = np.zeros_like(before)
         for _ in range(N_SHUFFLES):
             shuffled = codes.copy()
-            shuffled[:, code] = rng.permutation(shuffled[:, code])
+            shuffled[:, list(members)] = rng.permutation(shuffled[:, list(members)], axis=0)
             change += (measure(shuffled) - before) / N_SHUFFLES
         yield change
 

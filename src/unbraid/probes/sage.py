@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,9 +75,10 @@ def sage_values(
     *,
     background: FloatArray,
     options: SageOptions | None = None,
+    groups: Sequence[Sequence[int]] | None = None,
     rng: np.random.Generator,
 ) -> SageValues:
-    r"""Estimate SAGE values of every code for several tasks that one call predicts.
+    r"""Estimate SAGE values of every code, or group of codes, for several tasks that one call predicts.
 
     Codes are revealed one at a time in a random order; while a code is withheld, the prediction is averaged
     over its values in ``background`` (marginal imputation). What the loss drops by when a code is revealed is credited
@@ -89,25 +90,27 @@ def sage_values(
         codes: Rows to explain, ``(n_rows, n_codes)``; numbered as in ``losses``.
         background: Rows that stand in for withheld codes; ``n_background`` of them are drawn.
         options: Precision of the estimates.
+        groups: Columns that are revealed together; every column by itself by default.
         rng: Source of chance.
 
     Returns:
-        Values with standard errors.
+        Values with standard errors, of codes or of groups.
 
     References:
         Covert, Lundberg & Lee (2020), Understanding Global Feature Contributions With Additive Importance Measures,
         sec. 4. https://arxiv.org/abs/2004.00668
     """
     options = options or SageOptions()
+    players = [np.array([j]) for j in range(codes.shape[1])] if groups is None else [np.array(g) for g in groups]
     stand_in = background[rng.permutation(len(background))[: options.n_background]]
     found: list[FloatArray] = []
     passes = -(-options.max_rows // len(codes))
     order = np.concatenate([rng.permutation(len(codes)) for _ in range(passes)])[: options.max_rows]
     for start in range(0, len(order), options.batch_size):
         rows = order[start : start + options.batch_size]
-        sequence = rng.permuted(np.tile(np.arange(codes.shape[1]), (len(rows), 1)), axis=1)
-        there = _gains(predict, losses, codes, rows, sequence, stand_in)
-        back = _gains(predict, losses, codes, rows, sequence[:, ::-1], stand_in)
+        sequence = rng.permuted(np.tile(np.arange(len(players)), (len(rows), 1)), axis=1)
+        there = _gains(predict, losses, codes, rows, sequence, stand_in, players)
+        back = _gains(predict, losses, codes, rows, sequence[:, ::-1], stand_in, players)
         found.append((there + back) / 2)
         values, errors = _summary(found)
         if len(found) > 1 and _converged(values, errors, options.tolerance).all():
@@ -122,18 +125,28 @@ def sage_values(
 
 
 def _gains(
-    predict: Predict, losses: Losses, codes: FloatArray, rows: IntArray, sequence: IntArray, stand_in: FloatArray
+    predict: Predict,
+    losses: Losses,
+    codes: FloatArray,
+    rows: IntArray,
+    sequence: IntArray,
+    stand_in: FloatArray,
+    players: Sequence[IntArray],
 ) -> FloatArray:
-    """Decrease of the loss as the codes of each row are revealed in its order, ``(n_rows, n_codes, n_tasks)``."""
-    n_rows, n_codes = sequence.shape
+    """Decrease of the loss as the players of each row are revealed in its order, ``(n_rows, n_players, n_tasks)``."""
+    n_rows, n_players = sequence.shape
     each = np.arange(n_rows)
     mixed = np.tile(stand_in, (n_rows, 1, 1))
+    # Columns of a smaller group are repeated, so that all groups are filled in one assignment.
+    largest = max(len(player) for player in players)
+    padded = np.stack([np.resize(player, largest) for player in players])
     # With nothing revealed every row looks the same, so one is enough.
     before = losses([np.repeat(part.mean(axis=0, keepdims=True), n_rows, axis=0) for part in predict(stand_in)], rows)
-    gains = np.empty((n_rows, n_codes, len(before)))
+    gains = np.empty((n_rows, n_players, len(before)))
     for revealed in sequence.T:
-        mixed[each, :, revealed] = codes[rows, revealed][:, None]
-        predicted = predict(mixed.reshape(-1, n_codes))
+        columns = padded[revealed]
+        mixed[each[:, None], :, columns] = codes[rows[:, None], columns][:, :, None]
+        predicted = predict(mixed.reshape(-1, codes.shape[1]))
         after = losses([part.reshape(n_rows, len(stand_in), -1).mean(axis=1) for part in predicted], rows)
         gains[each, revealed] = (before - after).T
         before = after

@@ -155,14 +155,26 @@ def check_enough_labels(factor: Factor) -> None:
         )
 
 
-def capacity_split(factors: Sequence[Factor], n_samples: int, *, rng: np.random.Generator) -> Split:
-    """Draw training (60 %), validation (15 %) and test rows (25 %), the same for all factors.
+def capacity_split(
+    factors: Sequence[Factor],
+    n_samples: int,
+    *,
+    rng: np.random.Generator,
+    shares: tuple[float, float] = CAPACITY_SHARES,
+) -> Split:
+    """Draw training, validation and test rows, the same for all factors.
+
+    Args:
+        factors: Factors that are to be predicted.
+        n_samples: Number of rows.
+        rng: Source of chance.
+        shares: Shares of training and of validation rows; the rest is the test set.
 
     Raises:
         ValueError: Too few labelled rows, or fewer rows to fit on than a factor has values.
     """
     order = rng.permutation(n_samples)
-    first, second = int(CAPACITY_SHARES[0] * n_samples), int(sum(CAPACITY_SHARES) * n_samples)
+    first, second = int(shares[0] * n_samples), int(sum(shares) * n_samples)
     split = Split(train=np.sort(order[:first]), validation=np.sort(order[first:second]), test=np.sort(order[second:]))
     for factor in factors:
         n_labelled = int(factor.labelled.sum())
@@ -179,6 +191,25 @@ def capacity_split(factors: Sequence[Factor], n_samples: int, *, rng: np.random.
                 "on; give more rows, or group its values."
             )
     return split
+
+
+def check_split_shares(split: object) -> tuple[float, float]:
+    """Return the shares of training and validation rows, from two numbers or from text such as ``"0.285+0.015"``.
+
+    Raises:
+        ValueError: Other than two positive shares that leave rows to test on.
+    """
+    parts: Sequence[object] = split.split("+") if isinstance(split, str) else split  # type: ignore[assignment]
+    try:
+        train, validation = (float(part) for part in parts)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        train = validation = 0.0
+    if not (train > 0 and validation > 0 and train + validation < 1):
+        raise ValueError(
+            f"split must be the shares of training and of validation rows, such as (0.6, 0.15), that leave rows to "
+            f"test on, got {split!r}."
+        )
+    return train, validation
 
 
 def stratified_split(values: FloatArray, *, categorical: bool, rng: np.random.Generator) -> Split:

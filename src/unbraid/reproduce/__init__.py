@@ -60,12 +60,12 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             name="dci-es-table1",
             title="DCI-ES scores of labels, noisy labels and mixed labels, by networks and forests",
             paper="Eastwood et al. (2023), On the DCI Framework, Table 1 and Fig. 1; arXiv:2210.00364",
-            cost="ten minutes; half a minute with --quick",
+            cost="hours, for forests on 295,000 rows; ten minutes with --forest 20000, half a minute with --quick",
             run=dci_es_table1,
             checks=dci_es_checks,
             quick=dci_es.QUICK,
             options={"n_samples": "rows"},
-            examples=("--quick --figure curves.html", "--probes forest --codes mix --rows 5000,20000,80000 --seeds 1"),
+            examples=("--quick --figure curves.html", "--probes forest --codes mix --forest 5000,20000 --seeds 1"),
         ),
         Reproduction(
             name="dependent-cosine",
@@ -75,7 +75,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             cost="about two minutes",
             run=dependent_cosine,
             checks=cosine_checks,
-            quick={"n_samples": 2000},
+            quick={"n_samples": 2000, "n_seeds": 1},
             examples=("--tables 2 --samples 2000", "--scaling spread --json cosine.json"),
         ),
         Reproduction(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.images import png
 from unbraid._base.progress import Show
@@ -164,7 +164,7 @@ class ColouredCodes:
         factors: Their factors, ``(n, 3)``.
         train_codes: Posterior means of the training digits.
         train_factors: Factors of the training digits.
-        as_asked: For each factor, the share of generated pictures that show the value asked for.
+        as_asked: Whether a generated picture shows the value asked for, ``(n_styles, n_combinations, n_factors)``.
         classifier_accuracy: For each factor, the accuracy of the classifier of generated pictures on held-out pictures.
         picture: The grid of generated digits, as SVG.
     """
@@ -173,7 +173,7 @@ class ColouredCodes:
     factors: IntArray
     train_codes: FloatArray
     train_factors: IntArray
-    as_asked: FloatArray
+    as_asked: BoolArray
     classifier_accuracy: FloatArray
     picture: str
 
@@ -203,7 +203,7 @@ def learn_codes(
         factors=factors,
         train_codes=model.encode(pictures)[0],
         train_factors=train_factors,
-        as_asked=(seen_factors(flat, train) == asked).mean(axis=0),
+        as_asked=(seen_factors(flat, train) == asked).reshape(*wanted.shape[:2], -1),
         classifier_accuracy=(seen_factors(held_out, train) == factors).mean(axis=0),
         picture=grid_svg(held_out[:drawn], generated[:drawn], train.factor_sizes[0]),
     )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
+import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,13 +20,56 @@ from unbraid._base.files import write_text
 from unbraid._version import __version__
 
 
+@cache
+def source_commit() -> str:
+    """Return the commit of the clone that this source is in, ``+`` where files were changed; empty outside a clone."""
+    where = Path(__file__).parent
+    try:
+        found = subprocess.run(
+            ["git", "describe", "--always", "--exclude=*", "--dirty=+"],
+            cwd=where,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return found.stdout.strip()
+
+
+@cache
+def this_machine() -> str:
+    """Return the processor and the number of its cores."""
+    names = [platform.machine()]
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")] or names
+    return f"{names[0]}, {os.cpu_count()} cores"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Versions:
-    """Versions of the programs that made a result."""
+    """Versions of the programs that made a result, and the machine.
+
+    Attributes:
+        unbraid: Version of this package.
+        numpy: Version of NumPy.
+        python: Version of Python.
+        commit: Commit of the source, where it is a clone; empty where it was not recorded.
+        machine: Processor, and the number of its cores; empty where it was not recorded.
+    """
 
     unbraid: str = __version__
     numpy: str = np.__version__
     python: str = field(default_factory=platform.python_version)
+    commit: str = ""
+    machine: str = ""
+
+    @classmethod
+    def here(cls) -> Self:
+        """Return the versions that run now, and the machine that they run on."""
+        return cls(commit=source_commit(), machine=this_machine())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +202,7 @@ class Result(ABC):
         made_with: Versions of the programs; ``None`` where they were not recorded.
     """
 
-    made_with: Versions | None = field(default_factory=Versions)
+    made_with: Versions | None = field(default_factory=Versions.here)
 
     @property
     def notes(self) -> Sequence[str]:
@@ -187,8 +233,11 @@ class Result(ABC):
             raise ValueError(f"text must be the JSON of a {cls.__name__}: {error}") from error
 
     def kept(self) -> Mapping[str, Any]:
-        """Return the fields that are written as JSON."""
-        return {one.name: getattr(self, one.name) for one in fields(self) if one.metadata.get("kept", True)}
+        """Return the fields that are written as JSON; of the versions, those that were recorded."""
+        found = {one.name: getattr(self, one.name) for one in fields(self) if one.metadata.get("kept", True)}
+        if self.made_with is not None:
+            found["made_with"] = {name: value for name, value in asdict(self.made_with).items() if value}
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,10 +20,11 @@ from unbraid.evidence.linear import (
     PredictiveInformation,
     PredictiveOptions,
     Separation,
+    separation_splits,
 )
 from unbraid.probes.importance import r_squared
 from unbraid.probes.linear import RIDGE, auc_by_level, decision, multinomial, ridge_solver
-from unbraid.probes.splits import Split, cross_fit_factor, holdout
+from unbraid.probes.splits import Split, cross_fit_factor
 from unbraid.representation.factor import Factor
 from unbraid.representation.sparse import SparseRepresentation
 
@@ -42,12 +43,20 @@ def sparse_linear_fit(rep: SparseRepresentation, options: NoOptions, rng: np.ran
 
 def sparse_separation(rep: SparseRepresentation, options: ClassifierOptions, rng: np.random.Generator) -> Separation:
     """Fit a linear classifier for the values of each factor and take the AUC of each value, averaged over folds."""
+    if options.classifier == "one_vs_rest_shares":
+        raise ValueError(
+            "classifier must be 'one_vs_rest' or 'multinomial' for sparse codes, got 'one_vs_rest_shares', which "
+            "scales codes to [0, 1] and makes them dense."
+        )
     areas = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         binning = "quantile" if options.binning == "robust" else options.binning
         labels, n_levels = factor_labels(factor, options.n_bins, binning)
         found = np.stack(
-            [_areas(rep, labels, n_levels, split, options) for split in _splits(factor, options.evaluate_on, child)]
+            [
+                _areas(rep, labels, n_levels, split, options)
+                for split in separation_splits(factor, options.evaluate_on, child)
+            ]
         )
         known = np.isfinite(found)
         seen = known.any(axis=0)
@@ -62,7 +71,7 @@ def sparse_predictive_information(
     """Compare a linear probe of each factor with the best guess without codes."""
     shares = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        splits = _splits(factor, options.evaluate_on, child)
+        splits = separation_splits(factor, options.evaluate_on, child)
         if factor.labels is None:
             shares.append(_pooled_r_squared(rep, factor, splits))
         else:
@@ -70,13 +79,6 @@ def sparse_predictive_information(
             removed, blind = np.sum(surprise, axis=0)
             shares.append(1 - float(removed / blind))
     return PredictiveInformation(share=np.clip(shares, 0.0, 1.0))
-
-
-def _splits(factor: Factor, evaluate_on: str, rng: np.random.Generator) -> list[Split]:
-    if evaluate_on == "held_out":
-        return cross_fit_factor(factor, n_folds=N_FOLDS, rng=rng)
-    train = holdout(factor, rng=rng).train
-    return [Split(train=train, test=train)]
 
 
 def _scaled(rep: SparseRepresentation, split: Split) -> tuple[Any, Any]:

@@ -67,6 +67,8 @@ def dci_linear(
         strength: Strength of a Lasso on standardised codes and targets, as in published code; 0 for least squares,
             ``"cross_validated"`` for a Lasso whose strength is chosen on rows kept aside. With a Lasso, logistic
             regressions are fitted to 70 % of the rows, and all their coefficients count, as in published code.
+            ``"published"`` for the Lasso of one published library: codes and factors scaled to [0, 1], one of eight
+            strengths chosen by ten folds, fitted and tested on all rows, every factor counted; numbers only.
         columns: Importances for a factor as ``"shares"`` of their sum, so that every factor counts alike in the mean
             over codes, or ``"raw"``, as published.
         rng: Chooses the held-out rows, or its seed.
@@ -200,7 +202,7 @@ def disentanglement(importance: Importance) -> Score:
     its codes scored 0. Nothing can be said with fewer than two factors left, and the score is 0.
     """
     matrix, notes = importance.matrix, _left_out_notes(importance)
-    left = matrix[:, matrix.sum(axis=0) > 0]
+    left = matrix if importance.counts_all and matrix.any() else matrix[:, matrix.sum(axis=0) > 0]
     if left.shape[1] < 2:
         note = NOTHING_USED if left.shape[1] == 0 else ONE_FACTOR_LEFT
         return Score(value=0.0, notes=(note, *notes), evidence={"importance": matrix})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from unbraid.evidence.loss_capacity import (
     WhichProbe,
     loss_capacity_curves,
 )
+from unbraid.evidence.regressors import check_groups
 from unbraid.metrics.identification.identifiability import identifiability
 from unbraid.metrics.prediction.dci import (
     ONE_COPY_SUFFICES,
@@ -42,6 +44,7 @@ from unbraid.probes.capacity import Ladder
 from unbraid.probes.capacity.base import check_increasing
 from unbraid.probes.importance import Importance
 from unbraid.probes.sage import SageOptions
+from unbraid.probes.splits import CAPACITY_SHARES
 from unbraid.representation.blocks import parts_of_codes
 from unbraid.representation.representation import Representation, as_labelled
 from unbraid.results.score import Score
@@ -70,7 +73,9 @@ def dci_es(
     loss: Loss = "error",
     importance: str = "auto",
     probe: WhichProbe = "simplest",
-    sage: SageOptions | None = None,
+    sage: SageOptions | str | None = None,
+    split: tuple[float, float] | str = CAPACITY_SHARES,
+    groups: Sequence[Sequence[int]] | str | None = None,
     blocks: bool = False,
     rng: np.random.Generator | int = 0,
 ) -> DCIES:
@@ -85,7 +90,8 @@ def dci_es(
         factors: ``(n_samples, n_factors)``, at least two; for a single label see :func:`task_explicitness`.
         ladder: ``"mlp"`` (linear, then networks of growing width; needs torch), ``"forest"`` (growing depth),
             ``"fourier"`` (growing number of random features), ``"linear"`` (growing number of principal directions),
-            or a ladder with its own settings from :mod:`unbraid.probes.capacity`.
+            or a ladder with its own settings from :mod:`unbraid.probes.capacity`. Text such as
+            ``"mlp:widths=2+8+32,n_steps=500,capacity=parameters"`` means the same.
         loss: ``"error"``: 1 - R² for numbers and angles, 1 - accuracy for categories; ``"cross_entropy"`` for
             categories by cross-entropy.
         importance: ``"auto"``: Gini importances of a forest, weights of linear probes, the rise of the loss when a
@@ -93,7 +99,11 @@ def dci_es(
             ``"permutation"``, ``"gini"``, ``"weights"``.
         probe: Whose importances are taken: ``"simplest"``, the lowest level whose mean validation loss is within one
             standard error of the best, or ``"best"``.
-        sage: Precision of SAGE.
+        sage: Precision of SAGE; or text such as ``"max_rows=512,n_background=16"``.
+        split: Shares of training and of validation rows; the rest is the test set. The paper has (0.285, 0.015).
+        groups: Columns that make up each code, such as ``[[0, 1], [2]]``, ``"0+1,2"`` or ``"blocks"``; by default every
+            column is a code. Importances are of whole groups: SAGE reveals a group at once, and pixels can be groups.
+            Columns left out are not looked at.
         blocks: Take the blocks of the representation for codes: importances of a block's codes are added, for
             disentanglement, completeness and size. Informativeness and explicitness are of all codes together, and
             the same either way.
@@ -123,7 +133,13 @@ def dci_es(
     """
     rep = as_labelled(codes, factors, metric="dci_es", min_factors=2)
     options = LossCapacityOptions(
-        ladder=ladder, loss=loss, importance=importance, probe=probe, sage=sage or SageOptions()
+        ladder=ladder,
+        loss=loss,
+        importance=importance,
+        probe=probe,
+        sage=sage or SageOptions(),
+        split=split,
+        groups=check_groups(groups),
     )
     curves = loss_capacity_curves(rep, options, np.random.default_rng(rng))
     return DCIES(
@@ -203,11 +219,11 @@ def es_disentanglement(curves: LossCapacity, blocks: bool = False) -> Score:
         ValueError: Curves without importances, or no blocks.
     """
     found = _as_importance(curves)
-    if not blocks:
+    if not blocks and not curves.groups:
         return _with_notes(disentanglement(found), curves)
-    parts = _parts(curves)
-    score = disentanglement(_by_block(found, parts))
-    per_code = None if score.per_code is None else np.full(len(found.matrix), np.nan)
+    parts = list(curves.groups) or _parts(curves)
+    score = disentanglement(found if curves.groups else _by_block(found, parts))
+    per_code = None if score.per_code is None else np.full(curves.n_codes, np.nan)
     if per_code is not None and score.per_code is not None:
         for part, value in zip(parts, score.per_code, strict=True):
             per_code[list(part)] = value
@@ -221,11 +237,12 @@ def es_completeness(curves: LossCapacity, blocks: bool = False) -> Score:
         ValueError: Curves without importances, or no blocks.
     """
     found = _as_importance(curves)
-    return _with_notes(completeness(_by_block(found, _parts(curves)) if blocks else found), curves)
+    by_block = blocks and not curves.groups
+    return _with_notes(completeness(_by_block(found, _parts(curves)) if by_block else found), curves)
 
 
 def _parts(curves: LossCapacity) -> list[tuple[int, ...]]:
-    return parts_of_codes(curves.blocks, len(curves.importance.values), option="blocks=True")
+    return parts_of_codes(curves.blocks, curves.n_codes, option="blocks=True")
 
 
 def _by_block(found: Importance, parts: list[tuple[int, ...]]) -> Importance:
@@ -281,7 +298,8 @@ def curve_explicitness(curves: LossCapacity | CapacityCurves) -> FloatArray:
 
 def es_size(curves: LossCapacity, blocks: bool = False) -> Score:
     """Number of factors for each code, or block: 1 for as many codes as factors, less for more codes."""
-    return Score(value=len(curves.factor_names) / len(_parts(curves)) if blocks else curves.size)
+    by_block = blocks and not curves.groups
+    return Score(value=len(curves.factor_names) / len(_parts(curves)) if by_block else curves.size)
 
 
 def explicitness_of_curve(capacities: FloatArray, losses: FloatArray, *, baseline: float, lowest: float = 0.0) -> float:

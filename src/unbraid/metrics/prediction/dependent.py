@@ -1,13 +1,20 @@
 """Modularity, compactness, explicitness, minimality and sufficiency, valid for dependent factors."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid.evidence.cross_prediction import CrossPrediction, CrossPredictionOptions, cross_prediction
-from unbraid.evidence.regressors import ErrorKind, RegressorName, Scaling, check_groups
+from unbraid.evidence.regressors import (
+    ErrorKind,
+    RegressorName,
+    Scaling,
+    check_given,
+    check_groups,
+    check_vectors,
+)
 from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Preset, Property, not_one_number
 from unbraid.metrics.table.sources import CROSS_PREDICTION
 from unbraid.metrics.table.weaknesses import ALMUDEVAR
@@ -38,6 +45,8 @@ def dependent(
     predictions: Predictions = "cross_fitted",
     scaling: Scaling = "spread",
     groups: Sequence[Sequence[int]] | str | None = None,
+    vectors: Sequence[Sequence[str]] | str | None = None,
+    given: Mapping[str, Sequence[str]] | str | None = None,
     n_folds: int = 2,
     n_trees: int = 30,
     min_leaf: int = 5,
@@ -65,6 +74,10 @@ def dependent(
         groups: Columns that make up each code, such as ``[[0, 1], [2]]``; by default every column is a code. Columns
             left out are not looked at. Text such as ``"0+1,2"`` means the same, and ``"blocks"`` the blocks of the
             representation.
+        vectors: Names of factors that make up one vector-valued factor, such as ``[["x", "y"]]`` or ``"x+y"``: the
+            vector is known and predicted as a whole, with the mean error of its factors.
+        given: Factors that are known beside a factor, such as its causes: ``{"size": ["shape"]}`` or ``"size:shape"``.
+            Modularity then asks whether any other factor adds to the two; minimality whether the two explain the code.
         n_folds: Parts for cross-fitting.
         n_trees: Trees of each forest.
         min_leaf: Fewest rows in a leaf.
@@ -100,6 +113,8 @@ def dependent(
         predictions=predictions,
         scaling=scaling,
         groups=check_groups(groups),
+        vectors=check_vectors(vectors),
+        given=check_given(given),
         n_folds=n_folds,
         n_trees=n_trees,
         min_leaf=min_leaf,
@@ -178,8 +193,8 @@ def dependent_explicitness(found: CrossPrediction) -> Score:
     .. math:: \bar e = \frac1K \sum_i e_i, \quad
         e_i = \max\Bigl(0, 1 - \frac{E(f_i(z), y_i)}{E(f^*(z), \epsilon)}\Bigr)
     """
-    per_factor = _shares(found.of_factors.together)
-    return Score(value=float(per_factor.mean()), per_factor=per_factor)
+    shares = _shares(found.of_factors.together)
+    return Score(value=float(shares.mean()), per_factor=_by_factor(found, shares))
 
 
 NO_WEIGHT = "The factors do not predict any code better than a blind guess, so no code has weight: defined as 0."
@@ -204,7 +219,7 @@ def _over_codes(
     return Score(
         value=float(weights @ best / total) if total > 0 else 0.0,
         per_code=_by_column(found, best),
-        per_factor=_best(by_factor, axis=0),
+        per_factor=_by_factor(found, _best(by_factor, axis=0)),
         evidence=evidence,
         notes=() if total > 0 else (NO_WEIGHT,),
     )
@@ -218,7 +233,7 @@ def _over_factors(
         notes = [*notes, ONE_CODE]
     return Score(
         value=float(best.mean()),
-        per_factor=best,
+        per_factor=_by_factor(found, best),
         per_code=_by_column(found, _best(per_code, axis=1)),
         evidence={name: _placed(found, matrix)},
         notes=tuple(notes),
@@ -236,6 +251,16 @@ def _placed(found: CrossPrediction, live: FloatArray) -> FloatArray:
     placed = np.full((found.n_groups, *live.shape[1:]), np.nan)
     placed[found.live] = live
     return placed
+
+
+def _by_factor(found: CrossPrediction, values: FloatArray) -> FloatArray:
+    """Give every column of factors the value of its factor."""
+    if not found.factor_members:
+        return values
+    columns = np.full(found.n_factors, np.nan)
+    for members, value in zip(found.factor_members, values, strict=True):
+        columns[list(members)] = value
+    return columns
 
 
 def _by_column(found: CrossPrediction, live: FloatArray) -> FloatArray:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.evidence.information import Binning
-from unbraid.evidence.linear import Classifier, ClassifierOptions, EvaluateOn, Separation, linear_separation
+from unbraid.evidence.linear import Classifier, ClassifierOptions, SeparateOn, Separation, linear_separation
 from unbraid.metrics.table.metric import (
     AXES,
     CeilingRule,
@@ -28,7 +28,7 @@ def explicitness(
     *,
     classifier: Classifier = "one_vs_rest",
     normalised: bool = False,
-    evaluate_on: EvaluateOn = "held_out",
+    evaluate_on: SeparateOn = "held_out",
     n_bins: int = 20,
     binning: Binning = "robust",
     rng: np.random.Generator | int = 0,
@@ -42,9 +42,11 @@ def explicitness(
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``; continuous ones are binned.
         classifier: ``"one_vs_rest"`` as in the paper; ``"multinomial"`` fits all values together, as
-            disentanglement_lib does, and finds middle values that one line cannot cut out.
+            disentanglement_lib does, and finds middle values that one line cannot cut out;
+            ``"one_vs_rest_shares"``, as another published library does: codes scaled to [0, 1], the value and the rest
+            weighted alike, and probabilities divided by their sum over the values.
         normalised: Rescale so that chance is 0: :math:`(\mathrm{AUC} - 1/2) / (1/2)`.
-        evaluate_on: ``"held_out"`` rows, or the ``"fitted"`` ones.
+        evaluate_on: ``"held_out"`` rows, the ``"fitted"`` ones (70 %), or ``"all"`` rows, fitted and tested on.
         n_bins: Bins for factors that are continuous.
         binning: Binning method.
         rng: Chooses the held-out rows, or its seed.

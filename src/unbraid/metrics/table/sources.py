@@ -320,7 +320,7 @@ def _light_ladder(options: LossCapacityOptions) -> LossCapacityOptions:
         ladder = replace(ladder, n_features=ladder.n_features[:LIGHT_RUNGS])
     elif isinstance(ladder, MLPLadder):
         ladder = replace(ladder, widths=ladder.widths[:LIGHT_RUNGS], n_steps=min(ladder.n_steps, LIGHT_STEPS))
-    sage = replace(options.sage, max_rows=min(options.sage.max_rows, LIGHT_SAGE_ROWS))
+    sage = replace(options.sage_options, max_rows=min(options.sage_options.max_rows, LIGHT_SAGE_ROWS))
     return replace(options, ladder=ladder, sage=sage)
 
 

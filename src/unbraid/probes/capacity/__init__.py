@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from unbraid._base.checks import check_choice
 from unbraid._base.lazy import public_names
+from unbraid._base.settings import read_settings
 from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Ladder, Probe
 from unbraid.probes.capacity.estimators import CapacityLevel, EstimatorLadder
 from unbraid.probes.capacity.forest import ForestLadder
@@ -20,15 +21,20 @@ LADDERS: dict[str, type[MLPLadder] | type[ForestLadder] | type[FourierLadder] | 
 
 
 def as_ladder(ladder: str | Ladder) -> Ladder:
-    """Return a ladder by name, with its defaults, or the ladder given.
+    """Return a ladder by name, with its defaults or with settings after a colon, or the ladder given.
 
     Raises:
-        ValueError: An unknown name.
+        ValueError: An unknown name or setting.
         TypeError: Something that is no ladder.
+
+    Example:
+        >>> as_ladder("forest:depths=1+4+16,n_trees=20").depths
+        (1, 4, 16)
     """
     if isinstance(ladder, str):
-        check_choice("ladder", ladder, list(LADDERS))
-        return LADDERS[ladder]()
+        name, _, settings = ladder.partition(":")
+        check_choice("ladder", name, list(LADDERS))
+        return read_settings(settings, LADDERS[name], option=f"ladder {name}")
     if isinstance(ladder, type) or not isinstance(ladder, Ladder):
         given = f"the class {ladder.__name__}" if isinstance(ladder, type) else type(ladder).__name__
         raise TypeError(
