@@ -202,6 +202,13 @@ def _check_numbers(study: Study, at: At) -> None:
         _at_least("scores.rows", size if size > 1 else size * study.rows, MIN_ROWS, at, ".scores.rows")
         if study.representations is None and size > study.rows:
             raise ValueError(f"{at('.scores.rows')}: scores.rows must be at most rows, {study.rows}, got {size:g}.")
+    for share in study.scores.convergence:
+        path, name = ".scores.convergence", "scores.convergence"
+        if not 0 < share < 1:
+            raise ValueError(f"{at(path)}: {name} must be shares between 0 and 1 of the largest size, got {share:g}.")
+        largest = max(size if size > 1 else size * study.rows for size in study.score_rows)
+        for n_rows in (largest, study.agreement.rows if study.agreement else largest):
+            _at_least(f"rows of {name}", share * n_rows, MIN_ROWS, at, path)
 
 
 def _positive(name: str, value: float, at: At, path: str) -> None:

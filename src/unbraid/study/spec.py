@@ -128,10 +128,13 @@ class Scores(_Part, frozen=True, kw_only=True):
         standardise: Whether codes are scaled to mean 0 and deviation 1 on the scored rows first.
         intervals: Whether to compute confidence intervals.
         nulls: Whether to compute the score that chance alone gives.
+        convergence: Further sample sizes, as shares of the largest, at which the first model of each data set is
+            scored, and the agreement of the models of its setting computed.
     """
 
     metrics: tuple[str, ...] = ("default",)
     rows: tuple[float, ...] = ()
+    convergence: tuple[float, ...] = ()
     options: dict[str, dict[str, Any]] = {}
     classes: bool = False
     standardise: bool = False
@@ -215,6 +218,12 @@ class Study(_Part, frozen=True, kw_only=True):
     def score_rows(self) -> tuple[float, ...]:
         """Sample sizes to score at."""
         return self.scores.rows or (float(self.rows),)
+
+    @property
+    def convergence_rows(self) -> tuple[float, ...]:
+        """Further sample sizes, to score the first model of each data set at."""
+        largest = max(self.score_rows, key=lambda size: size * self.rows if size <= 1 else size)
+        return tuple(share * largest for share in self.scores.convergence)
 
     @property
     def folder(self) -> Path:
