@@ -280,13 +280,14 @@ def report(
     from unbraid.study import analyze
     from unbraid.study import status as status_of
 
+    single = False if factors is None else _factors(factors)
     check_writable("out", out)
     if tables is not None:
         tables.mkdir(parents=True, exist_ok=True)
     with _notes_on_stderr():
         state = status_of(_there(store), study)
         found = state.table()
-    analysis = analyze(found, factors=False if factors is None else _factors(factors))
+    analysis = analyze(found, factors=single)
     spec = state.plan.study
     write_text(out, study_page(analysis, name=spec.name, about=spec.about))
     say(f"wrote {out}")

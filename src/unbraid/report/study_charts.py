@@ -25,7 +25,7 @@ FEWEST_POINTS, MOST_PLOTS, MOST_MARKS = 60, 30, 4000
 MOST_TASKS = 3
 #: Charts against the hyperparameter, over all data sets.
 MOST_PROFILES = 24
-MOST_SIZES = 24
+MOST_SIZES = 32
 #: Share of the way to the next hyperparameter over which families are spread.
 APART = 0.4
 
@@ -162,10 +162,10 @@ def sizes(analysis: Analysis) -> ChartGroup | None:
 
 def size_lines(analysis: Analysis) -> list[tuple[int, str]]:
     """Return the style and name of each line of the charts against the number of rows."""
-    datasets = sorted(analysis.models.about["dataset"].unique())
+    every = analysis.convergence["dataset"].unique()
     few = analysis.convergence_of_few["dataset"].unique()
-    all_models = list(enumerate(datasets))
-    return [*all_models, *((len(datasets) + k, _few_of(name)) for k, name in all_models if name in few)]
+    names = [*sorted(every), *(_few_of(name) for name in sorted(few))]
+    return list(enumerate(names))
 
 
 def _few_of(dataset: str) -> str:

@@ -254,9 +254,13 @@ def _plots(study: _Study, models: ModelTable, columns: Sequence[str]) -> list[Ch
 
 def _scatter_figure(study: _Study, name: str, caption: str, groups: Sequence[ChartGroup]) -> StudyFigure:
     there = [group for group in groups if group.charts]
-    missing = "" if there else "The study lacks UDR, or these columns."
+    drawn = {layer.name for group in there for chart in group.charts if chart.kind == "lines" for layer in chart.layers}
     return StudyFigure(
-        number=name, caption=caption, groups=there, legend=list(enumerate(study.families)), missing=missing
+        number=name,
+        caption=caption,
+        groups=there,
+        legend=[(k, family) for k, family in enumerate(study.families) if family in drawn],
+        missing="" if there else "The study lacks UDR, or these columns.",
     )
 
 
@@ -297,9 +301,7 @@ def _pictures(name: str) -> list[MatrixChart]:
     data = load_dataset(name)
     rows = np.linspace(0, len(data) - 1, N_PICTURES + 2).round().astype(int)[1:-1]
     pictures = data.observations(rows).mean(axis=1)
-    return [
-        matrix_chart(one, title=f"row {row:,}", caption="", top=1.0) for row, one in zip(rows, pictures, strict=True)
-    ]
+    return [matrix_chart(one, title=f"row {row:,}", caption="") for row, one in zip(rows, pictures, strict=True)]
 
 
 def _within_families(study: _Study) -> StudyFigure:
