@@ -22,8 +22,10 @@ RENAMED = {
 }
 
 
+#: Other names of keys, which are read as well.
+ALIASES = {"models": {"model": "family"}}
 #: Training settings that came later: keys leave them out where they have their default, for the same reason.
-LATER = ("categories", "noise_dim")
+LATER = ("categories", "noise_dim", "encoder")
 
 
 class _Part(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -79,6 +81,7 @@ class Training(_Part, frozen=True, kw_only=True):
         n_steps: Optimiser steps.
         n_codes: Dimensions of the codes.
         width: Channels of the first convolution.
+        encoder: ``paper`` for kernels of the encoder as in the paper's table, ``library`` as in the published code.
         discriminator_width: Units of each hidden layer of the discriminator of ``factor_vae``.
         batch: Rows of a step, for each model.
         learning_rate: Of Adam.
@@ -92,6 +95,7 @@ class Training(_Part, frozen=True, kw_only=True):
     n_steps: int = 300_000
     n_codes: int = 10
     width: int = 32
+    encoder: str = "paper"
     discriminator_width: int = 1000
     batch: int = 64
     learning_rate: float = 1e-4

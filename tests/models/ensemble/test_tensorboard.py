@@ -6,6 +6,7 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from helpers.dots import Dots
+from unbraid.data import sprites_mini
 from unbraid.models import train
 from unbraid.models.ensemble import Settings
 from unbraid.models.ensemble.loop import loss_board
@@ -39,6 +40,26 @@ def test_information_is_written_beside_its_entropy(tmp_path):
     assert written["categorical_entropy"] == [(1, pytest.approx(np.log(4)))]
     assert list(written)[:3] == ["loss", "value", "categorical_information"]
     assert "continuous_entropy" not in written  # no column is left for a continuous code
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("family", "terms"),
+    [
+        ("diva", ["rate_d", "rate_y", "rate_x", "class_rate", "domain", "target"]),
+        ("vfae", ["rate_1", "rate_2", "class_rate", "target", "discrepancy"]),
+    ],
+)
+def test_families_with_labels_write_every_term(tmp_path, family, terms):
+    sizes = SMALL | {"n_codes": 6}
+    found = train(family, sprites_mini(), n_steps=2, tensorboard=tmp_path, **sizes)
+    written = read(tmp_path / "member_0")
+    assert list(written) == ["loss", "distortion", "rate", *terms]
+    last = {name: values[-1][1] for name, values in written.items()}
+    rates = [last[name] for name in terms if name.startswith("rate_")]
+    rates += [last["class_rate"]] if family == "vfae" else []
+    assert sum(rates) == pytest.approx(last["rate"], rel=1e-4)
+    np.testing.assert_array_equal(np.float32(list(last.values())), found.history[-1, :, 0])
 
 
 def test_what_was_written_after_the_last_checkpoint_is_void(tmp_path):
