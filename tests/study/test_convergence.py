@@ -13,7 +13,7 @@ STUDY = """
 name: converging
 data: [sprites_mini]
 rows: 300
-models: [{family: beta_vae, hyperparameters: {beta: [1, 4]}}]
+models: [{family: beta_vae, hyperparameters: {beta: [1, 4, 8]}}]
 seeds: 2
 training: {n_steps: 2, n_codes: 3, width: 4, batch: 8, learning_rate: 1e-3}
 scores: {metrics: [mig, sap], rows: [1.0, 105], convergence: [0.25, 0.5, 0.75]}
@@ -30,9 +30,9 @@ def test_only_the_first_model_is_scored_at_further_sizes():
     }
     first, *others = sizes.values()
     assert first == [52, 105, 158, 210]  # half of 210 rows are measured already
-    assert others == [[105, 210]] * 3
+    assert others == [[105, 210]] * 5
     agreed = [[one.n_rows for one in plan.agreements(group)] for group in plan.settings]
-    assert agreed == [[100, 25, 50, 75], [100]]
+    assert agreed == [[100, 25, 50, 75], [100], [100]]
 
 
 def test_keys_of_other_measurements_do_not_change():
@@ -62,8 +62,8 @@ def test_a_study_measures_them_and_counts_them(tmp_path):
     state = run_jobs(status(store, plan), InlineEngine())
     assert state.is_complete
     parts = state.summary()["parts"]
-    assert parts["scores"]["done"] == parts["scores"]["wanted"] == 2 * (2 * 4 + 2)
-    assert parts["agreement"]["done"] == parts["agreement"]["wanted"] == 2 * (4 + 1)
+    assert parts["scores"]["done"] == parts["scores"]["wanted"] == 2 * (2 * 6 + 2)
+    assert parts["agreement"]["done"] == parts["agreement"]["wanted"] == 2 * (4 + 2)
     rows = state.table()
     found = convergence_of_few(rows).set_index(["column", "n_rows"])
     assert found.loc["mig", "models"].to_dict() == {52: 1, 105: 1, 158: 1, 210: 1}
