@@ -148,7 +148,7 @@ def irs_of(
         [0.0, 0.293, 1.0]
     """
     rep = as_labelled(codes, factors, metric="irs_of")
-    names = [rep.factor_names[one] if isinstance(one, int) and 0 <= one < rep.n_factors else one for one in fixed]
+    names = [rep.factor_names[one] if isinstance(one, int) and 0 <= one < rep.n_factors else str(one) for one in fixed]
     for name in names:
         check_choice("fixed", name, rep.factor_names)
     if not of or not all(0 <= one < rep.n_codes for one in of):

@@ -46,7 +46,7 @@ from unbraid.study import (
     correlations,
     pivot,
 )
-from unbraid.study.analysis.matrix import Method
+from unbraid.study.analysis.matrix import METHODS, Method
 
 PAPER = "Bjøru (2021), The importance of disentanglement when learning representations, master's thesis, NTNU."
 #: All scores in the order of the thesis.
@@ -191,7 +191,6 @@ def _against_rows(study: _Study, name: str, caption: str, columns: Sequence[str]
 
 
 def _map(
-    study: _Study,
     name: str,
     caption: str,
     models: ModelTable,
@@ -211,24 +210,24 @@ def _map(
 
 def _matrices(study: _Study) -> Iterator[StudyFigure]:
     models, others = study.models, study.others
-    yield _map(study, "Figure 5.5", "Scores with scores, over all models.", models, study.scores(), study.scores())
-    yield _map(study, "Figure 5.6", "Scores with tasks, over all models.", models, study.scores(), study.tasks())
+    yield _map("Figure 5.5", "Scores with scores, over all models.", models, study.scores(), study.scores())
+    yield _map("Figure 5.6", "Scores with tasks, over all models.", models, study.scores(), study.tasks())
     cci = models.part(models.about["family"] == ANNEALED)
-    yield _map(study, "Figure 5.11", "UDR with tasks, over CCI-VAEs.", cci, study.scores(UDR), study.tasks())
+    yield _map("Figure 5.11", "UDR with tasks, over CCI-VAEs.", cci, study.scores(UDR), study.tasks())
     caption = "Scores with tasks, and in the last column with UDR, over all families but CCI-VAE."
     columns = [*study.tasks(), *study.scores(UDR)]
-    yield _map(study, "Figure 5.12", caption, others, study.scores(), columns)
+    yield _map("Figure 5.12", caption, others, study.scores(), columns)
     caption = "Scores with tasks, predictors trained on few rows, over all families but CCI-VAE."
-    yield _map(study, "Figure 5.13", caption, others, study.scores(), study.tasks(few=True))
+    yield _map("Figure 5.13", caption, others, study.scores(), study.tasks(few=True))
 
 
 def _ranked(study: _Study) -> Iterator[StudyFigure]:
     caption = "Figure 5.6 by Spearman's correlation."
-    yield _map(study, "Figure E.6", caption, study.models, study.scores(), study.tasks(), "spearman")
+    yield _map("Figure E.6", caption, study.models, study.scores(), study.tasks(), "spearman")
     caption, columns = "Figure 5.12 by Spearman's correlation.", [*study.tasks(), *study.scores(UDR)]
-    yield _map(study, "Figure E.7", caption, study.others, study.scores(), columns, "spearman")
+    yield _map("Figure E.7", caption, study.others, study.scores(), columns, "spearman")
     caption = "Figure 5.13 by Spearman's correlation."
-    yield _map(study, "Figure E.8", caption, study.others, study.scores(), study.tasks(few=True), "spearman")
+    yield _map("Figure E.8", caption, study.others, study.scores(), study.tasks(few=True), "spearman")
     yield _single_factors(study, "Figure E.9", "spearman")
 
 
@@ -239,7 +238,7 @@ def _single_factors(study: _Study, name: str, method: Method) -> StudyFigure:
         "trained on few rows, over all families but CCI-VAE. Position is the mean of x and y."
     )
     columns = study.tasks("factor:shape", "factor:scale", "position_cartesian", few=True)
-    return _map(study, name, caption, study.others, rows, columns, method)
+    return _map(name, caption, study.others, rows, columns, method)
 
 
 def _plots(study: _Study, models: ModelTable, columns: Sequence[str]) -> list[Chart]:
@@ -326,10 +325,7 @@ def _modularity(study: _Study) -> StudyFigure:
     rows = study.scores(*FIGURE_E1)
     if MODULARITY not in study.models.values or not rows:
         return StudyFigure(number="Figure E.1", caption=caption, missing="The study lacks Modularity.")
-    both = [
-        correlations(study.models, rows, [MODULARITY], method=method, n_bootstrap=0)
-        for method in ("pearson", "spearman")
-    ]
+    both = [correlations(study.models, rows, [MODULARITY], method=method, n_bootstrap=0) for method in METHODS]
     grid = Grid(
         key="figure-e-1-map",
         title="Modularity",

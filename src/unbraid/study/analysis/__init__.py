@@ -158,7 +158,7 @@ def analyze(
         runs=_runs(rows),
         failures=_failures(rows),
         groups=groups,
-        single_factors=_single_factors(by_factor, models, options) if by_factor else {},
+        single_factors={} if by_factor is None else _single_factors(by_factor, models, options),
         hyperparameters=against_hyperparameter(models),
         convergence=convergence(rows),
         convergence_of_few=convergence_of_few(rows),

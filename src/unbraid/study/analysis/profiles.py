@@ -72,7 +72,8 @@ def convergence_of_few(table: pd.DataFrame) -> pd.DataFrame:
             continue
         complete = part.pivot(index="model", columns="n_rows", values="value").dropna()
         about = part.drop_duplicates("model").set_index("model").loc[complete.index, SETTING[1:]].drop_duplicates()
-        setting = about.iloc[0].to_dict() if len(about) == 1 else {"family": "", "hyperparameter": np.nan}
+        unknown = {"family": "", "hyperparameter": np.nan}
+        setting = {name: about[name].iloc[0] if len(about) == 1 else none for name, none in unknown.items()}
         found = zip(complete.columns, complete.mean(), strict=True) if len(complete) else ()
         models = {"models": len(complete)}
         lines += [
