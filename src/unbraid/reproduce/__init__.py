@@ -178,7 +178,11 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             quick={"scale": "mini"},
             full={"scale": "full"},
             options={"data_folder": "data"},
-            examples=("--scale mini", "--scale gpu --store thesis --yes", "--scale full --store thesis --yes"),
+            examples=(
+                "--scale mini --store thesis --figures figures.html",
+                "--scale gpu --store thesis --yes",
+                "--scale full --store thesis --yes",
+            ),
         ),
         Reproduction(
             name="iwo-study",
