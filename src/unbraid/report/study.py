@@ -109,7 +109,7 @@ def group_maps(analysis: Analysis, n_cells: int) -> tuple[list[Grid], str]:
 
 def factor_maps(analysis: Analysis) -> list[Grid]:
     """Return scores of single factors with tasks: a map for each score with its factors, Pearson's first."""
-    found = []
+    found: list[Grid] = []
     for method, one in analysis.single_factors.items():
         names = [str(name) for name in one.r.index]
         for score in analysis.models.scores:
