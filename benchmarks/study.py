@@ -3,6 +3,7 @@
     python benchmarks/study.py                  # prints, and writes benchmarks/study.json
     python benchmarks/study.py --part speeds    # seconds of each kind of evidence, on one core
     python benchmarks/study.py --part tasks     # seconds of each predictor
+    python benchmarks/study.py --part thesis    # seconds of probes with the settings of the study `thesis`
     python benchmarks/study.py --part status    # of a store of 10 000 models
     python benchmarks/study.py --part mini      # the mini study, trained, scored, correlated and drawn
 
@@ -27,7 +28,7 @@ from measure import keep, machine, options, parse
 from stores import NAMES, finished_store
 from unbraid.downstream import PREDICTORS, solve
 from unbraid.metrics import METRICS, udr
-from unbraid.study import Store
+from unbraid.study import Store, load_study
 from unbraid.study import status as status_of
 from unbraid.study.cost import ROWS_MEASURED
 from worlds import dsprites_like
@@ -46,6 +47,17 @@ def speeds(given):
     return {"rows": given.rows, "scores": scores, "agreement_of_a_pair": pair}
 
 
+def thesis(given):
+    """CPU seconds of linear probes and forests with the settings of the study `thesis`, factors as classes."""
+    spec = load_study("thesis").scores
+    reps = [ub.Representation(*dsprites_like(n), names=NAMES).with_factors_as_classes() for n in given.rows]
+    scores = {
+        METRICS[f"{name}.disentanglement"].source.name: [_score(rep, name, spec.options) for rep in reps]
+        for name in given.probes
+    }
+    return {"rows": given.rows, "scores": scores}
+
+
 def tasks(given):
     """CPU seconds of a task with one part for each predictor; codes are bent, so that none is done at once."""
     worlds = [dsprites_like(n) for n in given.rows]
@@ -53,9 +65,10 @@ def tasks(given):
     return {"rows": given.rows, "seconds": {name: [_task(rep, name) for rep in reps] for name in given.predictors}}
 
 
-def _score(rep, name):
+def _score(rep, name, options=None):
+    how = {"options": {name: options[name]}} if options else {}
     return _timed(
-        lambda rep: ub.evaluate(rep, metrics=[name], intervals=False, nulls=False, n_jobs=1, progress=False), rep
+        lambda rep: ub.evaluate(rep, metrics=[name], intervals=False, nulls=False, n_jobs=1, progress=False, **how), rep
     )
 
 
@@ -124,7 +137,7 @@ def mini(given):
         }
 
 
-PARTS = {"speeds": speeds, "tasks": tasks, "status": status, "mini": mini}
+PARTS = {"speeds": speeds, "thesis": thesis, "tasks": tasks, "status": status, "mini": mini}
 
 
 def main(arguments=None):
@@ -132,12 +145,14 @@ def main(arguments=None):
     parser.add_argument("--part", choices=PARTS)
     parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS_MEASURED))
     parser.add_argument("--sources", nargs="*", help="kinds of evidence; all by default")
+    parser.add_argument("--probes", nargs="*", default=["dci_linear", "dci_forest"], help="of the part thesis")
     parser.add_argument("--predictors", nargs="*", default=list(PREDICTORS))
     parser.add_argument("--models", type=int, default=10_000, help="models of the store whose status is timed")
     parser.add_argument("--stored", default="thesis", help="name or file of the study in that store")
     parser.add_argument("--repeats", type=int, default=7, help="how often the command is timed")
     parser.add_argument("--study", default="mini", help="name or file of the study that is run")
-    small = {"rows": [200, 300], "sources": ["information"], "predictors": ["linear"], "models": 3, "repeats": 1}
+    small = {"rows": [200, 300], "sources": ["information"], "probes": ["dci_linear"], "predictors": ["linear"]}
+    small |= {"models": 3, "repeats": 1}
     given = parse(parser, __file__, arguments, **small, stored=TINY_STUDY, study=TINY_STUDY)
     for name, part in PARTS.items():
         if given.part in (None, name):

@@ -118,6 +118,19 @@ def test_report_is_a_page_and_tables(capsys, store, tmp_path):
     assert {path.suffix for path in (tmp_path / "tables").iterdir()} == {".csv", ".tex"}
 
 
+def test_the_report_takes_single_factors(capsys, store, tmp_path):
+    named = ["--store", store, "--out", tmp_path / "r.html", "--tables", tmp_path / "tables"]
+    status, _, err = call(capsys, "report", *named, "--factors", "both=a+b")
+    assert (status, "factors must be one of" in err) == (2, True)
+    names = {line["row"] for line in _single_factors(capsys, named, "all")}
+    assert any("[" in name for name in names)
+
+
+def _single_factors(capsys, named, factors):
+    assert call(capsys, "report", *named, "--factors", factors)[0] == 0
+    return list(csv.DictReader(io.StringIO((named[-1] / "single_factors_pearson.csv").read_text())))
+
+
 def test_clean_says_what_would_go_and_removes_it_only_on_yes(capsys, store):
     (store / "codes").mkdir()
     (store / "codes" / "left.npz").write_bytes(b"123")
@@ -174,6 +187,7 @@ def test_the_report_counts_the_numbers_that_the_run_announced(capsys, store, tmp
         (["status", "--store", "gone"], "store 'gone' is not there"),
         (["table", "--store", "gone"], "store 'gone' is not there"),
         (["report", "--store", "gone"], "store 'gone' is not there"),
+        (["report", "--store", "gone", "--factors", "shape,=x"], "factors must be all, or names separated by commas"),
     ],
 )
 def test_bad_input_ends_with_2_and_a_sentence(capsys, tmp_path, monkeypatch, arguments, says):

@@ -5,7 +5,7 @@ import pytest
 
 from helpers.worlds import DSPRITES_SIZES, full_grid, random_factors, standardised
 from unbraid import Representation
-from unbraid.metrics import irs, z1, z2, z_diff, z_min_var
+from unbraid.metrics import irs, irs_of, z1, z2, z_diff, z_min_var
 
 FACTORS = random_factors(5, 6, 8, n_samples=3000)
 CODES = FACTORS[:, [2, 0, 1]].astype(float)
@@ -201,3 +201,42 @@ class TestIrs:
     def test_mean_distances_take_no_quantile(self):
         with pytest.raises(ValueError, match="quantile must be left out with variant='mean'"):
             irs(CODES, FACTORS, quantile=0.9, variant="mean")
+
+
+class TestSeveralFactorsFixedAtOnce:
+    """Codes of a position that is turned by 45 degrees, and of a shape: only both coordinates together hold codes."""
+
+    GRID = full_grid(5, 5, 3)
+    TURNED = np.column_stack([GRID[:, 0] + GRID[:, 1], GRID[:, 0] - GRID[:, 1], GRID[:, 2]]).astype(float)
+
+    def test_one_code_and_one_factor_are_an_entry_of_irs(self):
+        rng = np.random.default_rng(0)
+        factors = rng.integers(0, 4, (400, 3))
+        codes = factors @ rng.normal(size=(3, 4)) + 0.1 * rng.normal(size=(400, 4))
+        matrix = irs(codes, factors, variant="thesis").evidence["robustness"]
+        ours = [[irs_of(codes, factors, of=[j], fixed=[k]) for k in range(3)] for j in range(4)]
+        np.testing.assert_allclose(ours, np.clip(matrix, 0, 1), atol=1e-12)
+
+    def test_by_hand(self):
+        """With x fixed, y is up to 2 from its mean, and both codes move by as much: 2 sqrt 2, of 4 at the corners."""
+        found = {fixed: irs_of(self.TURNED, self.GRID, of=[0, 1], fixed=fixed) for fixed in ((), (0,), (0, 1), (2,))}
+        assert found == pytest.approx({(): 0.0, (0,): 1 - np.sqrt(2) / 2, (0, 1): 1.0, (2,): 0.0})
+
+    def test_joined_factors_are_held_fixed_together(self):
+        rep = Representation(self.TURNED, {"x": self.GRID[:, 0], "y": self.GRID[:, 1], "shape": self.GRID[:, 2]})
+        joined = rep.with_joined_factors({"position": ["x", "y"]})
+        assert float(irs(rep, variant="thesis")) < 0.7
+        for metric in (lambda one: irs(one, variant="thesis"), z_min_var, z_diff, z1):
+            assert float(metric(joined)) == pytest.approx(1.0)
+
+    @pytest.mark.parametrize(
+        ("given", "words"),
+        [
+            ({"of": [], "fixed": [0]}, "of must be columns of the codes, from 0 to 2, got"),
+            ({"of": [3], "fixed": [0]}, "of must be columns of the codes"),
+            ({"of": [0], "fixed": ["hue"]}, "fixed must be one of"),
+        ],
+    )
+    def test_what_is_not_there_is_refused(self, given, words):
+        with pytest.raises(ValueError, match=words):
+            irs_of(self.TURNED, self.GRID, **given)

@@ -6,7 +6,16 @@ import pytest
 
 from helpers.study_tables import row, study, table, task
 from unbraid.report import study_page
-from unbraid.report.study import cell_tip, group_maps, hyperparameters, main_maps, scatters, sizes
+from unbraid.report.study import cell_tip, factor_maps, group_maps, main_maps
+from unbraid.report.study_charts import (
+    agreements,
+    hyperparameter_places,
+    hyperparameters,
+    p_value,
+    scatters,
+    sizes,
+    within_families,
+)
 from unbraid.study import analyze
 from unbraid.study.analysis.findings import findings, in_words, opening
 
@@ -202,3 +211,50 @@ def test_a_large_study_stays_light():
 def test_options_after_the_analysis_are_refused(found):
     with pytest.raises(TypeError, match="options must be given where the analysis is made, got seed after it"):
         study_page(found, name="Dots", seed=1)
+
+
+def test_agreement_is_drawn_against_every_score_and_task(found):
+    by_score, by_task = agreements(found)
+    assert [chart.x_label for chart in by_score.charts] == ["irs", "mig"]
+    assert [chart.x_label for chart in by_task.charts] == ["shape/linear@100", "size/linear@100"]
+    at = found.with_tasks["pearson"].at("udr_lasso", "task:shape/linear@100")
+    assert by_task.charts[0].caption == f"r = {at.r:.2f}, p = {p_value(at.p)}"
+
+
+def test_many_plots_of_agreement_stay_light():
+    rng = np.random.default_rng(0)
+    rows = []
+    for k in range(300):
+        about = {"family": f"family {k % 6}", "seed": k}
+        model = f"{k:032x}"
+        rows.append(row(model, rng.normal(), "udr_lasso", kind="agreement", **about))
+        rows += [row(model, rng.normal(), f"score_{j}", **about) for j in range(40)]
+    (group,) = agreements(analyze(table(rows), n_bootstrap=0, progress=False))
+    assert len(group.charts) == 30
+    assert sum(len(layer.marks) for chart in group.charts for layer in chart.layers) <= 4000
+    assert "Shown: the first 30 of 40 columns." in group.left_out
+
+
+def test_families_are_drawn_apart_and_coloured_by_hyperparameter(found):
+    groups = within_families(found)
+    assert [group.title for group in groups] == ["udr_lasso and shape/linear@100", "udr_lasso and size/linear@100"]
+    charts = groups[0].charts
+    assert [chart.title for chart in charts] == [f"{name}: udr_lasso" for name in ("beta_vae", "dip_vae", "factor_vae")]
+    assert [layer.name for layer in charts[0].layers] == ["1", "2", "4", "8"]
+    assert [layer.style for layer in charts[0].layers] == [0, 1, 2, 3]
+    assert hyperparameter_places(found.models) == [
+        (0, "hyperparameter 1, the smallest"),
+        (1, "hyperparameter 2"),
+        (2, "hyperparameter 3"),
+        (3, "hyperparameter 4"),
+    ]
+
+
+def test_scores_of_single_factors_have_a_map_each():
+    rows = study()
+    parts = [rows[rows["name"] == "mig"].assign(factor=one, key=rows["key"] + one) for one in ("x", "y", "shape")]
+    factors = {"shape": ["shape"], "position": ["x", "y"]}
+    maps = factor_maps(analyze(pd.concat([rows, *parts]), n_bootstrap=0, progress=False, factors=factors))
+    assert [grid.title for grid in maps] == ["mig, Pearson", "mig, Spearman"]
+    assert [line.name for line in maps[0].rows] == ["mig", "mig[position]", "mig[shape]"]
+    assert "p " in maps[0].rows[1].cells[0].exact

@@ -24,7 +24,7 @@ from unbraid.reproduce.iwo_tables import (
     seed_errors,
 )
 from unbraid.reproduce.studies import REDUCED, scaled, study_checks
-from unbraid.reproduce.thesis_tables import FIGURE_E1, PREDICTORS, TASKS, thesis_tables
+from unbraid.reproduce.thesis.tables import FIGURE_E1, PREDICTORS, TASKS, thesis_tables
 from unbraid.study import load_study, make_plan, mean_correlations, parse_study, pivot
 
 COLUMNS = ("DCI-D", "DCI-C", "MIG", "IWO", "IWR")

@@ -11,9 +11,12 @@ from unbraid.metrics import METRICS
 from unbraid.study import Store, estimate_cost, load_study, make_plan, run_study, status
 from unbraid.study.cost import (
     AGREEMENT_SECONDS,
+    CLASS_TIMES,
     CPU_MULTIPLICATIONS,
     FACTOR_VAE_TIMES,
     GPU_MULTIPLICATIONS,
+    PERMUTATION_TIMES,
+    ROWS_MEASURED,
     TASK_SECONDS,
     StudyCost,
     check_study_memory,
@@ -41,6 +44,22 @@ def test_speeds_are_those_measured():
     assert pytest.approx(speeds["agreement_of_a_pair"], rel=0.06) == AGREEMENT_SECONDS
 
 
+def test_settings_of_the_thesis_take_as_long_as_measured():
+    rows, scores = MEASURED["thesis"]["rows"], MEASURED["thesis"]["scores"]
+    assert rows[0] == ROWS_MEASURED[0]
+    default = MEASURED["speeds"]["scores"]
+    assert scores["linear"][0] / default["linear"][0] == pytest.approx(CLASS_TIMES, rel=0.06)
+    assert scores["forest"][0] / default["forest"][0] == pytest.approx(PERMUTATION_TIMES, rel=0.06)
+
+
+def test_forests_with_permutation_are_estimated_longer(tmp_path):
+    study = load_study("thesis")
+    options = {name: one for name, one in study.scores.options.items() if name != "dci_forest"}
+    plain = msgspec.structs.replace(study, scores=msgspec.structs.replace(study.scores, options=options))
+    hours = [estimate_cost(status(Store(tmp_path), one)).core_hours for one in (study, plain)]
+    assert hours[0] > 1.5 * hours[1]
+
+
 def test_the_speed_of_training_is_that_measured():
     gpu = json.loads((ROOT / "benchmarks" / "ensemble.json").read_text())["cuda, beta_vae"]
     assert 3 * gpu["images_per_second"] * network_multiplications(32, (1, 64, 64)) == pytest.approx(
@@ -55,7 +74,7 @@ def test_the_speed_of_training_is_that_measured():
     assert multiplications / MEASURED["mini"]["training_seconds"] == pytest.approx(CPU_MULTIPLICATIONS, rel=0.25)
 
 
-@pytest.mark.parametrize(("name", "gpu", "core", "gigabytes"), [("thesis", 22, 74, 47), ("iwo", 26, 22, 21)])
+@pytest.mark.parametrize(("name", "gpu", "core", "gigabytes"), [("thesis", 22, 150, 47), ("iwo", 26, 22, 21)])
 def test_the_documentation_says_what_the_estimate_says(costs, name, gpu, core, gigabytes):
     cost = costs[name]
     assert (round(cost.gpu_hours), round(cost.core_hours), round(cost.gigabytes)) == (gpu, core, gigabytes)

@@ -69,3 +69,10 @@ def test_labels_make_another_model_and_their_defaults_do_not():
 def test_bad_labels_are_found_before_anything_starts(before, after, message):
     with pytest.raises(ValueError, match=message):
         parse_study(STUDY.replace(before, after))
+
+
+def test_a_family_may_be_called_a_model():
+    with_model = parse_study(STUDY.replace("family: diva", "model: diva"))
+    assert with_model == parse_study(STUDY)
+    with pytest.raises(ValueError, match="'family' is given twice"):
+        parse_study(STUDY.replace("family: diva", "model: diva, family: diva"))

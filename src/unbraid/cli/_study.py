@@ -247,7 +247,12 @@ def table(
 
 
 def report(
-    *, store: str, out: Path = Path("report.html"), study: str | None = None, tables: Path | None = None
+    *,
+    store: str,
+    out: Path = Path("report.html"),
+    study: str | None = None,
+    tables: Path | None = None,
+    factors: str | None = None,
 ) -> None:
     """Write the report of a study: correlations of scores with each other and with tasks.
 
@@ -255,6 +260,8 @@ def report(
         unbraid study report --store mini --out report.html
 
         unbraid study report --store mini --out report.html --tables tables
+
+        unbraid study report --store mini --factors shape,scale,position=x+y,orientation
 
     Parameters
     ----------
@@ -266,24 +273,43 @@ def report(
         Name of the study, where the store has several.
     tables
         Folder to also write every table to, as CSV, and the correlations as LaTeX.
+    factors
+        Correlate scores of single factors too: `all`, or factors separated by commas. `position=x+y` is the mean of x
+        and y.
     """
     from unbraid.report import study_page
     from unbraid.study import analyze
     from unbraid.study import status as status_of
 
+    single = False if factors is None else _factors(factors)
     check_writable("out", out)
     if tables is not None:
         tables.mkdir(parents=True, exist_ok=True)
     with _notes_on_stderr():
         state = status_of(_there(store), study)
         found = state.table()
-    analysis = analyze(found)
+    analysis = analyze(found, factors=single)
     spec = state.plan.study
     write_text(out, study_page(analysis, name=spec.name, about=spec.about))
     say(f"wrote {out}")
     if tables is not None:
         written = [*analysis.to_csv(tables), *analysis.to_latex(tables)]
         say(f"wrote {len(written)} tables to {tables}")
+
+
+def _factors(text: str) -> bool | dict[str, list[str]]:
+    """Read ``all``, or ``shape,position=x+y``."""
+    if text.strip() == "all":
+        return True
+    found: dict[str, list[str]] = {}
+    for part in text.split(","):
+        name, _, several = (piece.strip() for piece in part.partition("="))
+        found[name] = [one.strip() for one in (several or name).split("+")]
+        if not name or not all(found[name]):
+            raise ValueError(
+                f"factors must be all, or names separated by commas such as shape,position=x+y, got {text!r}."
+            )
+    return found
 
 
 def clean(*, store: str, yes: Flag = False) -> None:

@@ -77,6 +77,7 @@ def train(
     steps: int | None = None,
     codes: int | None = None,
     width: int | None = None,
+    encoder: Literal["paper", "library"] = "paper",
     batch: int | None = None,
     categories: str | None = None,
     noise: int | None = None,
@@ -150,6 +151,9 @@ def train(
         Number of codes (latent dimensions).
     width
         Channels of the first convolution.
+    encoder
+        Kernels of the encoder: `paper`, 4 x 4 as in the paper's table; `library`, 2 x 2 in the third and fourth
+        convolution as in the published code.
     batch
         Batch size, of each member.
     categories
@@ -211,6 +215,7 @@ def train(
             device=device,
             at_once=at_once,
             progress=bar_or_lines(),
+            encoder=encoder,
             **sizes,
             **values,
         )

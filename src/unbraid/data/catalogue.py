@@ -67,14 +67,19 @@ def _coloured_digits() -> FactorDataset:
     return coloured_digits(bundled_digits())
 
 
-SPRITES_SIZES = (3, 6, 40, 32, 32)
+def _mini_square() -> FactorDataset:
+    return sprites_square(sprites_mini())
+
+
+SPRITES_SIZES, MINI_SIZES = (3, 6, 40, 32, 32), (3, 3, 8, 8, 8)
 ROWS = (
     _entry("sprites", "white shapes on black, drawn in memory", SPRITES_SIZES, sprites),
     _entry("sprites_colour", "sprites of random colours", SPRITES_SIZES, sprites_colour),
     _entry("sprites_noisy", "sprites on noise", SPRITES_SIZES, sprites_noisy),
     _entry("sprites_scream", "sprites on a texture, as its negative", SPRITES_SIZES, sprites_scream),
     _entry("sprites_square", "sprites with a grey square added", SPRITES_SIZES, sprites_square),
-    _entry("sprites_mini", "small sprites, for tests and demos", (3, 3, 8, 8, 8), sprites_mini),
+    _entry("sprites_mini", "small sprites, for tests and demos", MINI_SIZES, sprites_mini),
+    _entry("sprites_mini_square", "small sprites with a grey square added", MINI_SIZES, _mini_square),
     _entry("rotated_digits", "scikit-learn's digits at six angles", (10, 6), rotated_digits),
     _entry("coloured_digits", "scikit-learn's digits 0 to 3 in colours", (4, 2, 2), _coloured_digits),
     _entry("applicants", "a table of applicants of two groups, drawn", (2, 2), applicants),

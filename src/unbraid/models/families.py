@@ -27,10 +27,19 @@ ONE_FACTOR_FAMILY = "dc_ign"
 DIVA_BLOCKS, REST_BLOCK = ("z_d", "z_y", "z_x"), "rest"
 #: The family without a likelihood, whose codes are categorical, continuous or both.
 ADVERSARIAL_FAMILY = "info_gan"
+#: Further terms of the loss of families with labels, without their weights.
+TERMS = MappingProxyType(
+    {
+        "diva": ("rate_d", "rate_y", "rate_x", "class_rate", "domain", "target"),
+        "vfae": ("rate_1", "rate_2", "class_rate", "target", "discrepancy"),
+    }
+)
+#: Kernels of the encoder: as the table of the published study has them, and as its published code has.
+ENCODERS = ("paper", "library")
 
 
 def loss_parts(family: str) -> tuple[str, ...]:
     """Return the parts of the loss that are kept while training, in order; the first is the loss itself."""
     if family == ADVERSARIAL_FAMILY:
         return ("loss", "value", "categorical_information", "continuous_information")
-    return ("loss", "distortion", "rate")
+    return ("loss", "distortion", "rate", *TERMS.get(family, ()))

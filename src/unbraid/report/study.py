@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,198 +10,28 @@ import numpy as np
 import pandas as pd
 
 from unbraid._base.text import EN_DASH, MINUS, MISSING, count, exact, listing, number, short
-from unbraid.report.charts import PANEL, Chart, ChartGroup, Series, line_chart
 from unbraid.report.grids import Cell, Grid, GridRow, strongest_rows
 from unbraid.report.shell import fill
+from unbraid.report.study_charts import (
+    agreements,
+    families,
+    hyperparameter_places,
+    hyperparameters,
+    p_value,
+    scatters,
+    size_lines,
+    sizes,
+    within_families,
+)
 from unbraid.study.analysis import Analysis, analyze
-from unbraid.study.analysis.findings import bare, coefficient, facts, findings, is_lower_better, main_matrix, opening
+from unbraid.study.analysis.findings import bare, facts, findings, is_lower_better, main_matrix, opening
 from unbraid.study.analysis.groups import GROUPINGS, TIMES
 from unbraid.study.analysis.matrix import METHODS, Coefficient, Correlations
-from unbraid.study.analysis.profiles import scatter
 from unbraid.study.table import TASK_MARK
-
-MOST_SCATTERS, MOST_CONTRADICTIONS = 9, 3
-#: Models drawn in one scatter plot.
-MOST_POINTS = 240
-#: Charts against the hyperparameter, over all data sets.
-MOST_PROFILES = 24
-MOST_SIZES = 24
-#: Share of the way to the next hyperparameter over which families are spread.
-APART = 0.4
-
-
-def families(analysis: Analysis) -> list[str]:
-    """Return families in the order of their colours."""
-    return sorted(analysis.models.about["family"].unique())
-
-
-def scatters(analysis: Analysis) -> ChartGroup | None:
-    """Return the strongest score of each task, and pairs whose families contradict the whole."""
-    found = main_matrix(analysis)
-    if found is None:
-        return None
-    strongest = found.tidy().dropna(subset="r")
-    # With tasks, each task once; without, each score once in the first place.
-    best = strongest.drop_duplicates("column" if analysis.with_tasks else "row")
-    grouped = analysis.groups.get(("family", "pearson"))
-    against = grouped.reversals(analysis.level) if grouped else None
-    odd = [] if against is None else _pairs(against[against["is_clear"]])[:MOST_CONTRADICTIONS]
-    pairs = list(dict.fromkeys([*_pairs(best)[: MOST_SCATTERS - len(odd)], *odd]))
-    if not pairs:
-        return None
-    charts = [_scatter(analysis, x, y, found.at(x, y).r) for x, y in pairs]
-    total = len(analysis.models.values)
-    cut = (
-        f"Each plot shows {MOST_POINTS} of {total:,} models, evenly spaced; r is computed over all models."
-        if total > MOST_POINTS
-        else ""
-    )
-    return ChartGroup(charts=charts, left_out=cut)
-
-
-def hyperparameters(analysis: Analysis) -> list[ChartGroup]:
-    """Return scores and tasks against the hyperparameter, for each data set."""
-    table = analysis.hyperparameters
-    if not (table.groupby(["dataset", "family"])["hyperparameter"].nunique() > 1).any():
-        return []
-    datasets = sorted(table["dataset"].unique())
-    columns = [*analysis.models.scores, *analysis.models.tasks]
-    each = max(1, MOST_PROFILES // len(datasets))
-    style = {name: k for k, name in enumerate(families(analysis))}
-    cut = f"Shown: the first {each} of {len(columns)} scores and tasks." if len(columns) > each else ""
-    found = []
-    for place, dataset in enumerate(datasets):
-        here = table[(table["dataset"] == dataset) & table["mean"].notna()]
-        charts = [_against_hyperparameter(here[here["column"] == column], column, style) for column in columns[:each]]
-        shown = [chart for chart in charts if chart is not None]
-        found.append(ChartGroup(key=f"hyperparameter-{place}", title=dataset, charts=shown, left_out=cut))
-    return found
-
-
-def sizes(analysis: Analysis) -> ChartGroup | None:
-    """Return scores and tasks against the number of rows."""
-    table = analysis.convergence[analysis.convergence["mean"].notna()]
-    if table.empty:
-        return None
-    datasets = sorted(analysis.models.about["dataset"].unique())
-    columns = list(dict.fromkeys(table.sort_values("kind", key=lambda kind: kind == "task", kind="stable")["column"]))
-    cut = f"Shown: the first {MOST_SIZES} of {len(columns)} scores and tasks." if len(columns) > MOST_SIZES else ""
-    charts = [_against_size(table[table["column"] == column], column, datasets) for column in columns[:MOST_SIZES]]
-    return ChartGroup(charts=charts, left_out=cut)
-
-
-def _pairs(lines: pd.DataFrame) -> list[tuple[str, str]]:
-    return list(dict.fromkeys(zip(lines["row"], lines["column"], strict=True)))
-
-
-def _scatter(analysis: Analysis, x: str, y: str, r: float) -> Chart:
-    points = scatter(analysis.models, x, y)
-    if len(points) > MOST_POINTS:
-        points = points.iloc[np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(int)]
-    several = analysis.models.about["dataset"].nunique() > 1
-    series = [
-        _points(points[points["family"] == family], family, k, with_dataset=several)
-        for k, family in enumerate(families(analysis))
-    ]
-    kept = [one for one in series if len(one.x)]
-    return line_chart(kept, title=bare(y), caption=f"r = {coefficient(r)}", x_label=bare(x), base=PANEL)
-
-
-def _points(lines: pd.DataFrame, family: str, style: int, *, with_dataset: bool) -> Series:
-    return Series(
-        name=family,
-        mark="points",
-        colour=style,
-        x=lines["x"].to_numpy(float),
-        y=lines["y"].to_numpy(float),
-        tips=[
-            f"{model_name(line, with_dataset=with_dataset)}: {number(line['x'])}, {number(line['y'])}"
-            for line in lines.to_dict("records")
-        ],
-    )
-
-
-def model_name(line: dict[Any, Any], *, with_dataset: bool) -> str:
-    """Say which model it is, with the start of its hash."""
-    setting = "" if pd.isna(line["hyperparameter"]) else f" {line['hyperparameter']:g}"
-    data = f"{line['dataset']}, " if with_dataset else ""
-    return f"{data}{line['family']}{setting}, seed {line['seed']} ({str(line['model'])[:8]})"
-
-
-def _against_hyperparameter(lines: pd.DataFrame, column: str, style: dict[str, int]) -> Chart | None:
-    if lines.empty:
-        return None
-    series = [
-        Series(
-            name=str(family),
-            colour=style[str(family)],
-            x=part["place"].to_numpy(float) + _aside(style, str(family)),
-            y=part["mean"].to_numpy(float),
-            low=(part["mean"] - part["std"].fillna(0.0)).to_numpy(float),
-            high=(part["mean"] + part["std"].fillna(0.0)).to_numpy(float),
-            interval="whisker",
-            tips=[
-                f"{family} {'' if np.isnan(at) else f'{at:g}'}: {number(mean)}, spread {number(std)}, n {n}"
-                for at, mean, std, n in zip(part["hyperparameter"], part["mean"], part["std"], part["n"], strict=True)
-            ],
-        )
-        for family, part in lines.sort_values("place").groupby("family", sort=True)
-    ]
-    places = range(1, int(lines["place"].max()) + 1)
-    marks = [(float(k), str(k)) for k in places]
-    return line_chart(series, title=bare(column), x_label="hyperparameter, smallest first", x_marks=marks, base=PANEL)
-
-
-def _aside(style: dict[str, int], family: str) -> float:
-    """Return a little shift for each family, so that whiskers do not hide each other."""
-    return APART * (style[family] - (len(style) - 1) / 2) / len(style)
-
-
-def _against_size(lines: pd.DataFrame, column: str, datasets: Sequence[str]) -> Chart:
-    series = [
-        Series(
-            name=str(dataset),
-            colour=datasets.index(str(dataset)),
-            x=part["n_rows"].to_numpy(float),
-            y=part["mean"].to_numpy(float),
-            tips=[_settling(str(dataset), line) for line in part.to_dict("records")],
-        )
-        for dataset, part in lines.sort_values("n_rows").groupby("dataset", sort=True)
-    ]
-    every = sorted(lines["n_rows"].unique())
-    shown = every if len(every) <= 4 else [every[k] for k in np.linspace(0, len(every) - 1, 4).round().astype(int)]
-    marks = [(float(n), f"{n:,}") for n in shown]
-    loosest = float(lines["absolute_change"].max())
-    caption = f"at most {number(loosest)} away from the value at the largest size, mean over models"
-    return line_chart(
-        series, title=bare(column), caption=caption, x_label="rows", log_x=True, x_marks=marks, base=PANEL
-    )
-
-
-def _settling(dataset: str, line: dict[Any, Any]) -> str:
-    return (
-        f"{dataset}, {line['n_rows']:,} rows: mean {number(line['mean'])}; on average "
-        f"{number(line['absolute_change'])} away from the value at the largest size, "
-        f"rank correlation {number(line['rank_correlation'])}"
-    )
-
 
 MOST_ROWS = 24
 #: Cells of all maps together; the page would get heavy beyond.
 MOST_CELLS = 6700
-
-
-def p_value(p: float) -> str:
-    """Write a p-value.
-
-    Example:
-        >>> p_value(0.0316), p_value(2.34e-9), p_value(0.0), p_value(float("nan"))
-        ('0.032', '2.3e−09', 'below 1e−300', '–')
-    """
-    if np.isnan(p):
-        return MISSING
-    text = f"{p:.3f}" if p >= 0.001 else f"{p:.1e}" if p > 0 else "below 1e-300"
-    return text.replace("-", MINUS)
 
 
 def cell_tip(at: Coefficient) -> str:
@@ -277,6 +107,28 @@ def group_maps(analysis: Analysis, n_cells: int) -> tuple[list[Grid], str]:
     return maps, text if left_out else ""
 
 
+def factor_maps(analysis: Analysis) -> list[Grid]:
+    """Return scores of single factors with tasks: a map for each score with its factors, Pearson's first."""
+    found: list[Grid] = []
+    for method, one in analysis.single_factors.items():
+        names = [str(name) for name in one.r.index]
+        for score in analysis.models.scores:
+            single = [name for name in names if name.startswith(f"{score}[")]
+            if not single:
+                continue
+            rows = [score, *single]
+            found.append(
+                correlation_map(
+                    one.part(rows, list(one.r.columns)),
+                    key=f"factors-{len(found)}",
+                    title=f"{score}, {method.capitalize()}",
+                    caption=f"All factors, then single ones. {one.summary}",
+                    level=analysis.level,
+                )
+            )
+    return found
+
+
 def _groups(analysis: Analysis) -> Iterator[tuple[str, Correlations]]:
     """Yield matrices of groups with their titles."""
     for method in METHODS:
@@ -349,10 +201,14 @@ def study_context(analysis: Analysis, *, name: str, about: str) -> dict[str, Any
         "group_maps": groups,
         "groups_left_out": not_shown,
         "families": list(enumerate(families(analysis))),
-        "datasets": list(enumerate(sorted(analysis.models.about["dataset"].unique()))),
         "scatters": scatters(analysis),
+        "agreements": agreements(analysis),
+        "within_families": within_families(analysis),
+        "hyperparameter_places": hyperparameter_places(analysis.models),
+        "single_factors": factor_maps(analysis),
         "hyperparameters": hyperparameters(analysis),
         "sizes": sizes(analysis),
+        "size_lines": size_lines(analysis),
         "pairs": pairs(analysis),
         "n_pairs": 0 if found is None else len(found.tidy()),
         "level": f"{analysis.level:g}",

@@ -25,7 +25,7 @@ from unbraid.reproduce.labelled import dc_ign, diva, vfae
 from unbraid.reproduce.result import Number, Result
 from unbraid.reproduce.studies import StudyTables, study_checks
 from unbraid.reproduce.subspaces import small_worlds as worlds
-from unbraid.reproduce.thesis_tables import thesis_study
+from unbraid.reproduce.thesis.study import thesis_study
 from unbraid.reproduce.torus_flow import TorusFigure, TorusSettings, torus, torus_checks
 from unbraid.reproduce.two_moons import MoonsFigure, MoonsSettings, moons, moons_checks
 from unbraid.reproduce.vae_spectrum import SpectrumFigure, SpectrumSettings, beta_vae_spectrum, spectrum_checks
@@ -190,7 +190,11 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             quick={"scale": "mini"},
             full={"scale": "full"},
             options={"data_folder": "data"},
-            examples=("--scale mini", "--scale gpu --store thesis --yes", "--scale full --store thesis --yes"),
+            examples=(
+                "--scale mini --store thesis --figures figures.html",
+                "--scale gpu --store thesis --yes",
+                "--scale full --store thesis --yes",
+            ),
         ),
         Reproduction(
             name="iwo-study",

@@ -161,7 +161,7 @@ class Reduced:
     Attributes:
         about: Beginning of the description of the study.
         data: Data sets that can be drawn, in place of the published ones.
-        also: Data sets that are encoded too.
+        also: Data sets that are encoded too, in place of the published ones, in their order.
         rows: Rows of each data set that are encoded.
         seeds: Models of each setting.
         training: Sizes and optimiser settings that differ from the published ones, by name.
@@ -194,7 +194,7 @@ MINI = Reduced(
     },
 )
 REDUCED = {
-    ("thesis", "mini"): MINI,
+    ("thesis", "mini"): dataclasses.replace(MINI, also=("sprites_mini_square",)),
     ("iwo", "mini"): MINI,
     # Two ensembles share a GPU: one trains while the other is compiled, or writes a checkpoint.
     ("thesis", "gpu"): Reduced(
@@ -230,7 +230,11 @@ def scaled(study: Study, scale: Scale) -> Study:
         return study
     size = REDUCED[study.name, scale]
     training = replace(study.training, **size.training)
-    groups = [(group, tuple(name for name in group.only if name in (*size.data, *size.also))) for group in study.tasks]
+    stand_ins = dict(zip(study.also, size.also, strict=True))
+    groups = [
+        (group, tuple(name for one in group.only if (name := stand_ins.get(one, one)) in (*size.data, *size.also)))
+        for group in study.tasks
+    ]
     tasks = tuple(
         replace(group, train=_sizes(group.train, size), only=kept) for group, kept in groups if kept or not group.only
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from unbraid.study.analysis.matrix import Correlations as Correlations
     from unbraid.study.analysis.profiles import against_hyperparameter as against_hyperparameter
     from unbraid.study.analysis.profiles import convergence as convergence
+    from unbraid.study.analysis.profiles import convergence_of_few as convergence_of_few
     from unbraid.study.analysis.profiles import scatter as scatter
     from unbraid.study.cost import StudyCost as StudyCost
     from unbraid.study.cost import estimate_cost as estimate_cost

@@ -14,6 +14,7 @@ from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import check_task
 from unbraid.metrics import METRICS
 from unbraid.metrics.table.metric import InputSize
+from unbraid.metrics.table.sources import FOREST, LINEAR
 from unbraid.panel.memory import panel_bytes
 from unbraid.panel.plan import plan_evidence
 from unbraid.representation.formats.headers import file_bytes
@@ -31,6 +32,9 @@ TASK_SECONDS = {
     "forest": (0.24, 2.2),
     "mlp": (0.43, 0.93),
 }
+#: Times as long as with the defaults: linear probes of factors as classes, and forests of full trees with importances
+#: by permutation, as in the study ``thesis``, at the smaller number of rows.
+CLASS_TIMES, PERMUTATION_TIMES = 1.6, 12.0
 #: CPU seconds of the agreement of two models.
 AGREEMENT_SECONDS = 3.7e-05
 #: Multiplications a second while training: 580 000 pictures, of one H200; and of one core, models of the mini study.
@@ -46,6 +50,8 @@ START_SECONDS = {"cpu": 5.0, "cuda": 26.0}
 
 #: Above these limits a run needs confirmation.
 LARGE_GPU_HOURS, LARGE_CORE_HOURS, LARGE_GIGABYTES = 1.0, 2.0, 20.0
+#: Beginning of the importances of forests that permute codes.
+PERMUTATION = "permutation"
 #: Smallest growth of a store that is printed as a number.
 SMALL_GIGABYTES = 0.01
 #: Bytes for each parameter of a model: the parameter and two moments of Adam, in single precision.
@@ -242,10 +248,19 @@ def _seconds(plan: Plan, one: Measurement) -> float:
         beside = [other.name for other in plan.measurements if other.kind == SCORE and other.n_rows == one.n_rows]
         sharing = sum(METRICS[name].source is source for name in beside)
         times = 1 + study.scores.intervals * source.n_replicates / 2 + study.scores.nulls * source.n_nulls
-        return _at(source.seconds, one.n_rows) * times / sharing
+        return _at(source.seconds, one.n_rows) * times * _option_times(study, one.name) / sharing
     n_train = one.size if one.size > 1 else one.size * study.rows
     n_parts = len(check_task(one.task).parts) or N_FACTORS
     return n_parts * _at(TASK_SECONDS[one.predictor], n_train)
+
+
+def _option_times(study: Study, name: str) -> float:
+    """Return how many times as long the probe of a score takes with the options of a study as with the defaults."""
+    source, spec = METRICS[name].source, study.scores
+    options = spec.options.get(METRICS[name].family, {}) | spec.options.get(name, {})
+    if source is FOREST and str(options.get("importance", "")).startswith(PERMUTATION):
+        return PERMUTATION_TIMES
+    return CLASS_TIMES if source is LINEAR and spec.classes else 1.0
 
 
 def _at(measured: tuple[float, float], n_rows: float) -> float:

@@ -125,6 +125,7 @@ class Measurement:
         predictor: Predictor that solves a task.
         size: Size of the scored sample or of a task's training set, as the study has it: a number of rows, or a share.
         only: Data sets it is computed on; all if empty.
+        models: Keys of the models it is computed on; all if empty.
     """
 
     key: str
@@ -134,6 +135,7 @@ class Measurement:
     predictor: str = ""
     size: float = 0.0
     only: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
     @property
     def task(self) -> str:
@@ -167,11 +169,24 @@ class Plan:
     @cached_property
     def measurements(self) -> tuple[Measurement, ...]:
         """Scores and tasks, which are computed for each model alone."""
-        return (*_scores(self.study), *_tasks(self.study))
+        further = _scores(self.study, self.study.convergence_rows, self.first_models) if self.first_models else ()
+        return (*_scores(self.study, self.study.score_rows), *_tasks(self.study), *further)
+
+    @cached_property
+    def first_models(self) -> tuple[str, ...]:
+        """Keys of the first model of each data set, which are scored at further sizes; empty without such sizes."""
+        if not self.study.scores.convergence:
+            return ()
+        measured = [model for model in self.models if model.dataset not in self.study.also]
+        return tuple({model.dataset: model.key for model in reversed(measured)}.values())
 
     def measurements_of(self, model: Model) -> list[Measurement]:
         """Return the scores and tasks of one model."""
-        return [one for one in self.measurements if not one.only or model.dataset in one.only]
+        return [
+            one
+            for one in self.measurements
+            if (not one.only or model.dataset in one.only) and (not one.models or model.key in one.models)
+        ]
 
     @cached_property
     def settings(self) -> tuple[tuple[Model, ...], ...]:
@@ -182,19 +197,25 @@ class Plan:
         return tuple(tuple(group) for group in groups.values()) if self.study.agreement else ()
 
     def agreements(self, group: tuple[Model, ...]) -> tuple[Measurement, ...]:
-        """Return the agreements of a group of models; their keys depend on the whole group."""
+        """Return the agreements of a group of models; their keys depend on the whole group.
+
+        The group of a first model has further ones, of fewer rows.
+        """
         spec = self.study.agreement
         assert spec is not None
         members = [model.key for model in group]
-        rows = [SCORED_ROWS, spec.rows, bool(self.study.tasks)]
+        shares = self.study.scores.convergence if set(members) & set(self.first_models) else ()
+        sizes = dict.fromkeys([spec.rows, *(round(share * spec.rows) for share in shares)])
         return tuple(
             Measurement(
                 key=content_key(AGREEMENT, members, method, spec.variant, rows, self.study.seed, __version__),
                 kind=AGREEMENT,
                 name=f"udr_{method}",
-                n_rows=spec.rows,
+                n_rows=size,
             )
             for method in spec.methods
+            for size in sizes
+            for rows in [[SCORED_ROWS, size, bool(self.study.tasks)]]
         )
 
     def wanted(self, failed: set[str]) -> Iterator[tuple[str, Model, Measurement]]:
@@ -317,17 +338,20 @@ def n_scored(study: Study, n_samples: int, size: float) -> int:
     return round(size * most) if size <= 1 else min(int(size), most)
 
 
-def _scores(study: Study) -> Iterator[Measurement]:
+def _scores(study: Study, sizes: tuple[float, ...], models: tuple[str, ...] = ()) -> Iterator[Measurement]:
+    """Yield scores at some sizes; those of some models only, at sizes that not all models are scored at."""
     spec = study.scores
+    there = {n_scored(study, study.rows, size) for size in study.score_rows} if models else set()
+    sizes = tuple(size for size in sizes if n_scored(study, study.rows, size) not in there)
     for name, options in metric_options(spec.metrics, options=spec.options).items():
-        for size in study.score_rows:
+        for size in sizes:
             rows = [SCORED_ROWS, size, bool(study.tasks)]
             codes = [spec.classes, spec.standardise]
             how = [name, options, rows, codes, spec.intervals, spec.nulls, study.seed, __version__]
             n_rows = n_scored(study, study.rows, size)
             key = content_key(SCORE, how)
             only = study.data if study.also else ()
-            yield Measurement(key=key, kind=SCORE, name=name, n_rows=n_rows, size=size, only=only)
+            yield Measurement(key=key, kind=SCORE, name=name, n_rows=n_rows, size=size, only=only, models=models)
 
 
 def _tasks(study: Study) -> Iterator[Measurement]:

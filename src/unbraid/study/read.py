@@ -17,10 +17,10 @@ import yaml
 from unbraid._base.checks import check_choice, did_you_mean
 from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import SplitKind, check_predictor, check_task
-from unbraid.models.families import HYPERPARAMETERS, LABEL_ROLES, ONE_FACTOR_FAMILY
+from unbraid.models.families import ENCODERS, HYPERPARAMETERS, LABEL_ROLES, ONE_FACTOR_FAMILY
 from unbraid.panel.plan import metric_options
 from unbraid.probes.splits import MIN_ROWS, TEST_SHARE
-from unbraid.study.spec import RENAMED, Family, Study, Tasks
+from unbraid.study.spec import ALIASES, RENAMED, Family, Study, Tasks
 
 #: Names that a study can have; its store has a file of that name.
 NAME = re.compile(r"\w[\w .-]*")
@@ -192,6 +192,7 @@ def _check_numbers(study: Study, at: At) -> None:
     ):
         _positive(f"training.{name}", getattr(study.training, name), at, f".training.{name}")
     _check_generator(study, at)
+    _within(at, ".training.encoder", partial(check_choice, "encoder", study.training.encoder, ENCODERS))
     if not study.training.device.startswith(("cpu", "cuda")):
         raise ValueError(f"{at('.training.device')}: device must be cpu or cuda, got {study.training.device!r}.")
     _check_n_models(study, at)
@@ -202,6 +203,13 @@ def _check_numbers(study: Study, at: At) -> None:
         _at_least("scores.rows", size if size > 1 else size * study.rows, MIN_ROWS, at, ".scores.rows")
         if study.representations is None and size > study.rows:
             raise ValueError(f"{at('.scores.rows')}: scores.rows must be at most rows, {study.rows}, got {size:g}.")
+    for share in study.scores.convergence:
+        path, name = ".scores.convergence", "scores.convergence"
+        if not 0 < share < 1:
+            raise ValueError(f"{at(path)}: {name} must be shares between 0 and 1 of the largest size, got {share:g}.")
+        largest = max(size if size > 1 else size * study.rows for size in study.score_rows)
+        for n_rows in (largest, study.agreement.rows if study.agreement else largest):
+            _at_least(f"rows of {name}", share * n_rows, MIN_ROWS, at, path)
 
 
 def _positive(name: str, value: float, at: At, path: str) -> None:
@@ -349,15 +357,15 @@ def _check_finite(part: Any, source: str, name: str = "") -> None:
 
 
 def _rename_keys(tree: yaml.Node | None) -> Iterator[str]:
-    """Give keys of earlier versions their names now, in place, and yield each change in words."""
+    """Give keys their names, in place, and yield each change of a key of an earlier version in words."""
     for key, value in tree.value if isinstance(tree, yaml.MappingNode) else ():
         parts = value.value if isinstance(value, yaml.SequenceNode) else [value]
-        names = RENAMED.get(str(key.value), {})
+        earlier, other = (table.get(str(key.value), {}) for table in (RENAMED, ALIASES))
         for part in parts:
-            for name, _ in part.value if names and isinstance(part, yaml.MappingNode) else ():
-                if str(name.value) in names:
-                    yield f"{name.value} is now called {names[name.value]}"
-                    name.value = names[name.value]
+            for name, _ in part.value if (earlier or other) and isinstance(part, yaml.MappingNode) else ():
+                if str(name.value) in earlier:
+                    yield f"{name.value} is now called {earlier[name.value]}"
+                name.value = {**earlier, **other}.get(name.value, name.value)
 
 
 def _explained(message: str, at: Callable[[str], str]) -> str:

@@ -22,8 +22,10 @@ RENAMED = {
 }
 
 
+#: Other names of keys, which are read as well.
+ALIASES = {"models": {"model": "family"}}
 #: Training settings that came later: keys leave them out where they have their default, for the same reason.
-LATER = ("categories", "noise_dim")
+LATER = ("categories", "noise_dim", "encoder")
 
 
 class _Part(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -79,6 +81,7 @@ class Training(_Part, frozen=True, kw_only=True):
         n_steps: Optimiser steps.
         n_codes: Dimensions of the codes.
         width: Channels of the first convolution.
+        encoder: ``paper`` for kernels of the encoder as in the paper's table, ``library`` as in the published code.
         discriminator_width: Units of each hidden layer of the discriminator of ``factor_vae``.
         batch: Rows of a step, for each model.
         learning_rate: Of Adam.
@@ -92,6 +95,7 @@ class Training(_Part, frozen=True, kw_only=True):
     n_steps: int = 300_000
     n_codes: int = 10
     width: int = 32
+    encoder: str = "paper"
     discriminator_width: int = 1000
     batch: int = 64
     learning_rate: float = 1e-4
@@ -128,10 +132,13 @@ class Scores(_Part, frozen=True, kw_only=True):
         standardise: Whether codes are scaled to mean 0 and deviation 1 on the scored rows first.
         intervals: Whether to compute confidence intervals.
         nulls: Whether to compute the score that chance alone gives.
+        convergence: Further sample sizes, as shares of the largest, at which the first model of each data set is
+            scored, and the agreement of the models of its setting computed.
     """
 
     metrics: tuple[str, ...] = ("default",)
     rows: tuple[float, ...] = ()
+    convergence: tuple[float, ...] = ()
     options: dict[str, dict[str, Any]] = {}
     classes: bool = False
     standardise: bool = False
@@ -215,6 +222,12 @@ class Study(_Part, frozen=True, kw_only=True):
     def score_rows(self) -> tuple[float, ...]:
         """Sample sizes to score at."""
         return self.scores.rows or (float(self.rows),)
+
+    @property
+    def convergence_rows(self) -> tuple[float, ...]:
+        """Further sample sizes, to score the first model of each data set at."""
+        largest = max(self.score_rows, key=lambda size: size * self.rows if size <= 1 else size)
+        return tuple(share * largest for share in self.scores.convergence)
 
     @property
     def folder(self) -> Path:

@@ -147,9 +147,11 @@ class StudyStatus:
         of_dataset = Counter(model.dataset for model in present)
         tally = self.store.tally([model.key for model in present])
         wanted, done = Counter[str](), Counter[str]()
+        dataset_of = {model.key: model.dataset for model in present}
         for one in self.plan.measurements:
+            few = Counter(dataset_of[key] for key in one.models if key in dataset_of)
             for dataset in one.only or of_dataset:
-                wanted[one.kind] += of_dataset[dataset]
+                wanted[one.kind] += few[dataset] if one.models else of_dataset[dataset]
                 done[one.kind] += tally.get((one.key, dataset), 0)
         for group, one in self.plan.comparisons(set(self.lost)):
             wanted[one.kind] += len(group)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -114,12 +114,14 @@ class ModelTable:
         counts: For each column the number of models with a value (``values``), with a failure (``failed``), and
             without a value for another reason (``absent``), such as codes that are all constant.
         per: What a row is: ``"model"`` or ``"setting"``.
+        agreements: Columns that are agreements of models with others.
     """
 
     values: pd.DataFrame
     about: pd.DataFrame
     counts: pd.DataFrame
     per: str
+    agreements: tuple[str, ...] = ()
 
     @property
     def scores(self) -> list[str]:
@@ -133,7 +135,7 @@ class ModelTable:
 
     def part(self, kept: pd.Series[bool]) -> ModelTable:
         """Return some of the rows; ``counts`` are still of all rows."""
-        return ModelTable(values=self.values[kept], about=self.about[kept], counts=self.counts, per=self.per)
+        return replace(self, values=self.values[kept], about=self.about[kept])
 
 
 def pivot(
@@ -145,7 +147,7 @@ def pivot(
     families: Collection[str] | None = None,
     datasets: Collection[str] | None = None,
     without_family: str | None = None,
-    factors: bool = False,
+    factors: bool | Mapping[str, Collection[str]] = False,
 ) -> ModelTable:
     """Turn the table of a study into a row for each model and a column for each score and task.
 
@@ -161,7 +163,9 @@ def pivot(
         families: Only these families.
         datasets: Only these data sets.
         without_family: All families but this one.
-        factors: Whether to add a column for each factor where a score has them, ``mig[shape]``.
+        factors: Whether to add a column for each factor where a score has them, ``mig[shape]``; or the factors to add,
+            by name: ``{"shape": ["shape"], "position": ["x", "y"]}`` adds ``mig[shape]``, and ``mig[position]``, the
+            mean of x and y.
 
     Returns:
         Values, the identity of each row, and counts of failures. A measurement that failed for every model has no
@@ -179,7 +183,7 @@ def pivot(
     if without_family is not None:
         check_choice("without_family", without_family, sorted(rows["family"].unique()))
         rows = rows[rows["family"] != without_family]
-    rows = rows if factors else rows[rows["factor"] == ""]
+    rows = rows if factors is True else _with_factors(rows, factors or {})
     if rows.empty:
         raise ValueError("table must hold scores or tasks after filtering, got none; filter less, or run the study.")
     worked = rows[rows["failure_kind"] == FailureKind.NONE]
@@ -191,7 +195,8 @@ def pivot(
     failed = _failed(rows[has_failed(rows)], found, set(worked["n_rows"]), values)
     counts = pd.DataFrame({"values": values.notna().sum(), "failed": failed})
     counts = counts.assign(absent=len(values) - counts["values"] - counts["failed"])
-    result = ModelTable(values=values, about=about, counts=counts, per="model")
+    compared = dict.fromkeys(found.loc[found["kind"] == AGREEMENT, "column"])
+    result = ModelTable(values=values, about=about, counts=counts, per="model", agreements=tuple(compared))
     return result if row == "model" else mean_over_seeds(result)
 
 
@@ -201,7 +206,7 @@ def mean_over_seeds(models: ModelTable) -> ModelTable:
     about = setting.size().rename("n_models").reset_index()
     means = models.values.groupby([models.about[name] for name in SETTING], dropna=False, sort=True).mean()
     labels = pd.Index([setting_name(*line) for line in about[SETTING].itertuples(index=False)], name="setting")
-    return ModelTable(values=means.set_axis(labels), about=about.set_axis(labels), counts=models.counts, per="setting")
+    return replace(models, values=means.set_axis(labels), about=about.set_axis(labels), per="setting")
 
 
 def setting_name(dataset: str, family: str, hyperparameter: float) -> str:
@@ -299,6 +304,26 @@ def _sizes(rows: pd.DataFrame) -> pd.Series[str]:
     shared = rows.groupby(["kind", "name", "n_rows"])["dataset"].transform("nunique") == n_datasets
     share = 100 * rows["n_rows"] / rows.groupby(["kind", "name", "dataset"])["n_rows"].transform("max")
     return rows["n_rows"].astype(str).where(shared, share.map(lambda part: f"{part:.2g}%" if part < 100 else "100%"))
+
+
+def _with_factors(rows: pd.DataFrame, factors: Mapping[str, Collection[str]]) -> pd.DataFrame:
+    """Return rows of no single factor, and for each name scores that are means over its factors, if all have a value.
+
+    Raises:
+        ValueError: A factor that no row has.
+    """
+    parts = [rows[rows["factor"] == ""]]
+    known = sorted(set(rows["factor"]) - {""})
+    for name, several in factors.items():
+        for factor in several:
+            check_choice("factors", factor, known)
+        worked = (rows["kind"] != TASK) & (rows["failure_kind"] == FailureKind.NONE)
+        some = rows[rows["factor"].isin(several) & worked]
+        cell = [column for column in CELL if column != "factor"]
+        complete = some.groupby(cell)["value"].transform("count") == len(set(several))
+        mean = some.groupby(cell)["value"].transform("mean")
+        parts.append(some.assign(factor=name, value=mean)[complete].drop_duplicates(cell))
+    return pd.concat(parts)
 
 
 def _only(rows: pd.DataFrame, column: str, kept: Collection[str] | None, argument: str) -> pd.DataFrame:

@@ -4,7 +4,14 @@ import pytest
 import torch
 from torch.nn.functional import conv2d, conv_transpose2d
 
-from unbraid.models.ensemble.layers import Convolution, Dense, OddConvolution, OddUpconvolution, Upconvolution
+from unbraid.models.ensemble.layers import (
+    Convolution,
+    Dense,
+    NarrowConvolution,
+    OddConvolution,
+    OddUpconvolution,
+    Upconvolution,
+)
 from unbraid.models.ensemble.networks import EnsembleVAE, inner_sizes
 from unbraid.models.ensemble.settings import Settings
 
@@ -128,6 +135,26 @@ def test_odd_convolutions_are_those_of_torch_for_each_model():
             small[m].movedim(-1, 1), up.weight[m], up.bias[m], stride=2, padding=3, output_padding=(0, 1)
         )
         torch.testing.assert_close(up(small)[m], doubled.movedim(1, -1), rtol=1e-4, atol=1e-4)
+
+
+def test_narrow_convolutions_are_those_of_torch_for_each_model():
+    layer = drawn(NarrowConvolution(2, 3, 5))
+    x = pictures(2, 4, 6, 8, 3)
+    kernels = layer.weight.reshape(2, 2, 2, 3, 5).permute(0, 4, 3, 1, 2)
+    for m in range(2):
+        expected = conv2d(x[m].movedim(-1, 1), kernels[m], layer.bias[m, 0], stride=2)
+        torch.testing.assert_close(layer(x)[m], expected.movedim(1, -1), rtol=1e-5, atol=1e-5)
+
+
+def test_encoders_have_as_many_parameters_as_the_paper_and_the_library():
+    shape, sizes = (1, 64, 64), {"n_codes": 10, "width": 32}
+    for name, n_parameters in (("paper", 382_932), ("library", 309_204)):
+        vae = EnsembleVAE(settings(shape=shape, encoder=name, **sizes))
+        assert sum(one[0].numel() for one in vae.encoder.parameters()) == n_parameters
+        assert sum(one[0].numel() for one in vae.decoder.parameters()) == 381_313
+        assert vae.encode(torch.rand(2, 3, *shape)).mean.shape == (2, 3, 10)
+    with pytest.raises(ValueError, match="encoder 'library' is for network 'conv'"):
+        settings(encoder="library", network="mlp")
 
 
 @pytest.mark.parametrize("shape", [(3, 28, 28), (1, 9, 12)])

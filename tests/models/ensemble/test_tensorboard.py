@@ -6,6 +6,7 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from helpers.dots import Dots
+from unbraid.data import sprites_mini
 from unbraid.models import train
 from unbraid.models.ensemble import Settings
 from unbraid.models.ensemble.loop import loss_board
@@ -63,3 +64,23 @@ def test_nothing_is_written_unasked(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     train("vae", Dots(), n_steps=1, **SMALL)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("family", "terms"),
+    [
+        ("diva", ["rate_d", "rate_y", "rate_x", "class_rate", "domain", "target"]),
+        ("vfae", ["rate_1", "rate_2", "class_rate", "target", "discrepancy"]),
+    ],
+)
+def test_families_with_labels_write_every_term(tmp_path, family, terms):
+    sizes = SMALL | {"n_codes": 6}
+    found = train(family, sprites_mini(), n_steps=2, tensorboard=tmp_path, **sizes)
+    written = read(tmp_path / "member_0")
+    assert list(written) == ["loss", "distortion", "rate", *terms]
+    last = {name: values[-1][1] for name, values in written.items()}
+    rates = [last[name] for name in terms if name.startswith("rate_")]
+    rates += [last["class_rate"]] if family == "vfae" else []
+    assert sum(rates) == pytest.approx(last["rate"], rel=1e-4)
+    np.testing.assert_array_equal(np.float32(list(last.values())), found.history[-1, :, 0])

@@ -1,5 +1,6 @@
 """Interventional robustness score."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -8,7 +9,15 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_choice
 from unbraid.evidence.information import Binning
 from unbraid.evidence.interventions import ConditionalOptions, ConditionalSpread, conditional_spread, sort_by_label
-from unbraid.metrics.table.metric import Invariance, KnownFailure, Metric, Preset, Property, dead_code_notes
+from unbraid.metrics.table.metric import (
+    BesideThePanel,
+    Invariance,
+    KnownFailure,
+    Metric,
+    Preset,
+    Property,
+    dead_code_notes,
+)
 from unbraid.metrics.table.sources import CONDITIONAL
 from unbraid.metrics.table.weaknesses import COUNTS_UNUSED_CODES, MISSES_LOST_FACTORS, MIXES_DEPENDENT_FACTORS, OUTLIERS
 from unbraid.representation.representation import as_labelled
@@ -97,6 +106,76 @@ def irs_score(spread: ConditionalSpread, *, quantile: float | None = None, varia
     )
 
 
+def irs_of(
+    codes: Any,
+    factors: Any = None,
+    *,
+    of: Sequence[int],
+    fixed: Sequence[str | int],
+    n_bins: int = 20,
+    binning: Binning = "robust",
+) -> float:
+    r"""Return how little some codes move, together, while some factors are held fixed and the others change.
+
+    The general form of the score: for every combination of values of the fixed factors, the largest Euclidean distance
+    of the codes of an intervention on the others from their mean; the mean of these by frequency, over the largest
+    distance from the mean of all, less 1. Rows equal in all factors are averaged first. With one code and one factor it
+    is an entry of the matrix of ``irs(variant="thesis")``; with all factors fixed it is 1, with none 0.
+
+    Args:
+        codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
+        factors: :math:`v`, shape ``(n_samples, n_factors)``; all factors of the data should be there.
+        of: Columns of the codes, :math:`\mathbb{L}'`.
+        fixed: Names or numbers of the factors that are held fixed, :math:`\mathbb{K}'`.
+        n_bins: Bins for factors that are continuous.
+        binning: Binning method.
+
+    Returns:
+        A number in [0, 1], higher is better.
+
+    Raises:
+        ValueError: No codes, codes that are constant, or codes and factors that are not there.
+
+    References:
+        Suter et al. (2019), Robustly Disentangled Causal Mechanisms, sec. 3. https://arxiv.org/abs/1811.00007
+
+    Example:
+        >>> import numpy as np
+        >>> x, y = np.divmod(np.arange(9), 3)
+        >>> turned = np.column_stack([x + y, x - y])  # no code is of one factor, and both are of both
+        >>> values = np.column_stack([x, y])
+        >>> [round(irs_of(turned, values, of=[0, 1], fixed=fixed), 3) for fixed in ([], [0], [0, 1])]
+        [0.0, 0.293, 1.0]
+    """
+    rep = as_labelled(codes, factors, metric="irs_of")
+    names = [rep.factor_names[one] if isinstance(one, int) and 0 <= one < rep.n_factors else str(one) for one in fixed]
+    for name in names:
+        check_choice("fixed", name, rep.factor_names)
+    if not of or not all(0 <= one < rep.n_codes for one in of):
+        raise ValueError(f"of must be columns of the codes, from 0 to {rep.n_codes - 1}, got {list(of)}.")
+    spread = conditional_spread(rep, ConditionalOptions(n_bins=n_bins, binning=binning), np.random.default_rng(0))
+    chosen = np.isin(np.flatnonzero(rep.active), of)
+    if not chosen.any():
+        raise ValueError(f"of must have a code that is not constant, got {list(of)}.")
+    means, labels, weights = _interventions(spread, average_repeats=True)
+    assert weights is not None
+    means = means[:, chosen]
+    columns = [rep.factor_names.index(name) for name in names]
+    whole = np.zeros(len(means), dtype=np.intp)
+    group = np.unique(labels[:, columns], axis=0, return_inverse=True)[1].reshape(-1) if columns else whole
+    moved = _mean_reach(means, group, weights) / _mean_reach(means, whole, weights)
+    return float(np.clip(1 - moved, 0.0, 1.0))
+
+
+def _mean_reach(means: FloatArray, group: IntArray, weights: FloatArray) -> float:
+    """Largest Euclidean distance from the mean of each group, averaged over groups by their rows."""
+    mass = np.bincount(group, weights=weights)
+    centres = np.stack([np.bincount(group, weights=column * weights) for column in means.T], axis=1) / mass[:, None]
+    reach = np.zeros(len(mass))
+    np.maximum.at(reach, group, np.linalg.norm(means - centres[group], axis=1))
+    return float(np.average(reach, weights=mass))
+
+
 def _interventions(
     spread: ConditionalSpread, *, average_repeats: bool
 ) -> tuple[FloatArray, IntArray, FloatArray | None]:
@@ -174,5 +253,14 @@ ROWS = (
             MISSES_LOST_FACTORS,
             MIXES_DEPENDENT_FACTORS,
         ),
+    ),
+)
+BESIDE_THE_PANEL = (
+    BesideThePanel(
+        name="irs_of",
+        summary="How little do some codes change together while some factors are held fixed and the others vary?",
+        needs="the codes, and the factors that are held fixed",
+        call="unbraid.metrics.irs_of(codes, factors, of=..., fixed=...)",
+        also="the irs of single codes and factors is in every report",
     ),
 )

@@ -16,7 +16,8 @@ from torch.autograd import Function
 from torch.compiler import is_compiling
 from torch.nn.functional import conv2d, conv_transpose2d, pad
 
-KERNEL = 4
+#: Sides of kernels: of Table D.1, and of the last layers of the published library's encoder.
+KERNEL, NARROW = 4, 2
 
 
 class Dense(nn.Module):
@@ -55,6 +56,20 @@ class Convolution(Dense):
         rows = patches(x).reshape(n_models, -1, self.weight.shape[1])
         found = super().forward(rows, frozen=frozen)
         return found.reshape(n_models, n, height // 2, width // 2, -1)
+
+
+class NarrowConvolution(Dense):
+    """Halves pictures with a kernel of 2 by 2 and no border: patches do not overlap; weights as in `Convolution`."""
+
+    def __init__(self, n_models: int, n_in: int, n_out: int) -> None:
+        super().__init__(n_models, NARROW**2 * n_in, n_out, fan=NARROW**2 * (n_in + n_out))
+
+    def forward(self, x: Tensor, *, frozen: bool = False) -> Tensor:
+        """Return the halved pictures."""
+        n_models, n, height, width, n_in = x.shape
+        tiles = x.reshape(n_models, n, height // NARROW, NARROW, width // NARROW, NARROW, n_in).transpose(4, 3)
+        found = super().forward(tiles.reshape(n_models, -1, self.weight.shape[1]), frozen=frozen)
+        return found.reshape(n_models, n, height // NARROW, width // NARROW, -1)
 
 
 class Upconvolution(nn.Module):

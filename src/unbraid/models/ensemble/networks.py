@@ -12,7 +12,14 @@ from torch import Tensor, nn
 from torch.distributions import Bernoulli, Distribution, Independent, Normal
 from torch.nn.functional import leaky_relu, relu
 
-from unbraid.models.ensemble.layers import Convolution, Dense, OddConvolution, OddUpconvolution, Upconvolution
+from unbraid.models.ensemble.layers import (
+    Convolution,
+    Dense,
+    NarrowConvolution,
+    OddConvolution,
+    OddUpconvolution,
+    Upconvolution,
+)
 from unbraid.models.ensemble.losses import LOSSES, LossInputs, discriminator_step_loss
 from unbraid.models.ensemble.settings import Settings
 from unbraid.models.ensemble.source import as_numbers
@@ -23,6 +30,8 @@ BETAS, DISCRIMINATOR_BETAS = (0.9, 0.999), (0.5, 0.9)
 #: Instead of the step at which a member diverged, for one that did not.
 NEVER = -1
 MAX_HALVINGS, SMALLEST_SIDE = 4, 4
+#: Convolutions of the published library's encoder with kernels of 4 by 4, before those of 2 by 2.
+N_WIDE = 2
 
 
 class StepInputs(NamedTuple):
@@ -168,7 +177,8 @@ def make_encoder(settings: Settings, *, n_codes: int | None = None, n_more: int 
     sizes = n_codes or settings.n_codes, settings.width
     shape = (settings.shape[0] + n_more, *settings.shape[1:])
     if settings.network == "conv":
-        return ConvolutionalEncoder(len(settings.seeds), shape, *sizes, settings.convolutions)
+        narrow = settings.encoder == "library"
+        return ConvolutionalEncoder(len(settings.seeds), shape, *sizes, settings.convolutions, narrow=narrow)
     return DenseEncoder(len(settings.seeds), (math.prod(settings.shape) + n_more,), *sizes)
 
 
@@ -192,10 +202,18 @@ class ConvolutionalEncoder(nn.Module):
         n_codes: Dimensions of the codes.
         width: Channels of the first convolution, 32 in the published models; everything inside grows with it.
         given: Channels and side of the kernel of each convolution, in place of those above.
+        narrow: Whether convolutions from the third on have kernels of 2 by 2, as in the published library.
     """
 
     def __init__(
-        self, n_models: int, shape: tuple[int, ...], n_codes: int, width: int, given: Sequence[tuple[int, int]] = ()
+        self,
+        n_models: int,
+        shape: tuple[int, ...],
+        n_codes: int,
+        width: int,
+        given: Sequence[tuple[int, int]] = (),
+        *,
+        narrow: bool = False,
     ) -> None:
         super().__init__()
         if given:
@@ -204,8 +222,9 @@ class ConvolutionalEncoder(nn.Module):
             self.convolutions = nn.ModuleList(OddConvolution(n_models, before, *after) for before, after in odd)
         else:
             channels, (height, breadth) = inner_sizes(shape, width)
-            steps = pairwise((shape[0], *channels))
-            self.convolutions = nn.ModuleList(Convolution(n_models, before, after) for before, after in steps)
+            kinds = [NarrowConvolution if narrow and k >= N_WIDE else Convolution for k in range(len(channels))]
+            steps = zip(kinds, pairwise((shape[0], *channels)), strict=True)
+            self.convolutions = nn.ModuleList(kind(n_models, before, after) for kind, (before, after) in steps)
         self.hidden = Dense(n_models, channels[-1] * height * breadth, 8 * width)
         self.last = Dense(n_models, 8 * width, 2 * n_codes)
 

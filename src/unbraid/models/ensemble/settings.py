@@ -9,7 +9,7 @@ from typing import Any
 
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid.models.codes import CodeLayout
-from unbraid.models.families import ADVERSARIAL_FAMILY, HYPERPARAMETERS, ONE_FACTOR_FAMILY
+from unbraid.models.families import ADVERSARIAL_FAMILY, ENCODERS, HYPERPARAMETERS, ONE_FACTOR_FAMILY
 
 #: Of Table D.3 of Locatello et al. (2019).
 DISCRIMINATOR_WIDTH = 1000
@@ -37,6 +37,8 @@ class Settings:
         n_codes: Dimensions of the codes.
         width: Channels of the first convolution; hidden layers have eight times as many units.
         convolutions: Channels and side of the kernel of each convolution, in place of those of the published models.
+        encoder: ``"paper"``: convolutions of the encoder as in Table D.1, with kernels of 4 by 4; ``"library"``: as in
+            the published code, with kernels of 2 by 2 from the third on.
         discriminator_width: Units of the hidden layers of a discriminator.
         batch_size: Rows of a step, for each member.
         learning_rate: Of Adam, at the start.
@@ -61,6 +63,7 @@ class Settings:
     n_codes: int = 10
     width: int = 32
     convolutions: tuple[tuple[int, int], ...] = ()
+    encoder: str = ENCODERS[0]
     discriminator_width: int = DISCRIMINATOR_WIDTH
     batch_size: int = 64
     learning_rate: float = 1e-4
@@ -73,6 +76,12 @@ class Settings:
         check_choice("model", self.model, HYPERPARAMETERS)
         check_choice("network", self.network, ("conv", "mlp"))
         check_choice("likelihood", self.likelihood, ("bernoulli", "gaussian"))
+        check_choice("encoder", self.encoder, ENCODERS)
+        if self.encoder != ENCODERS[0] and (self.network != "conv" or self.convolutions):
+            raise ValueError(
+                f"encoder {self.encoder!r} is for network 'conv' with its own convolutions; leave out network and "
+                "convolutions."
+            )
         check_choice("precision", self.precision, ("float32", "bfloat16"))
         for name in ("n_codes", "width", "discriminator_width", "batch_size"):
             check_at_least(name, getattr(self, name), 1)

@@ -17,7 +17,7 @@ from unbraid.models.ensemble.plan import OneFactorRows, plan_of
 from unbraid.models.ensemble.settings import DISCRIMINATOR_WIDTH, Settings, member_hyperparameters
 from unbraid.models.ensemble.source import MOST_MEMORY, BatchSource
 from unbraid.models.ensemble.trained import TrainedEnsemble
-from unbraid.models.families import ADVERSARIAL_FAMILY, LABEL_ROLES, ONE_FACTOR_FAMILY
+from unbraid.models.families import ADVERSARIAL_FAMILY, ENCODERS, LABEL_ROLES, ONE_FACTOR_FAMILY
 
 if TYPE_CHECKING:
     from unbraid.data import FactorDataset
@@ -39,6 +39,7 @@ def train_vaes(
     n_codes: int | None = None,
     width: int = 32,
     convolutions: Sequence[tuple[int, int]] = (),
+    encoder: str = ENCODERS[0],
     discriminator_width: int = DISCRIMINATOR_WIDTH,
     batch_size: int = 64,
     learning_rate: float = 1e-4,
@@ -77,6 +78,9 @@ def train_vaes(
         width: Channels of the first convolution; hidden layers have eight times as many units.
         convolutions: Channels and odd side of the kernel of each convolution, such as ``[(16, 7), (32, 3)]``, each
             with a step of 2; by default up to four with kernels of 4 by 4, as in the published models.
+        encoder: ``"paper"``: kernels of 4 by 4 throughout, as the paper's table of the encoder has them (382 932
+            parameters for a picture of 64 by 64); ``"library"``: kernels of 2 by 2 in the third and fourth convolution,
+            as the published code has (309 204).
         discriminator_width: Units of each hidden layer of the discriminator of ``factor_vae``.
         batch_size: Rows of a step for each member, drawn with replacement.
         learning_rate: Of Adam, at the start.
@@ -139,6 +143,7 @@ def train_vaes(
         n_codes=n_codes,
         width=width,
         convolutions=tuple((int(n_channels), int(kernel)) for n_channels, kernel in convolutions),
+        encoder=encoder,
         discriminator_width=discriminator_width,
         batch_size=batch_size,
         learning_rate=learning_rate,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from unbraid._base.text import as_csv
 from unbraid.study.analysis.correlate import correlations
 from unbraid.study.analysis.groups import GROUPINGS, By, Grouped, cell_correlations, grouped_correlations
 from unbraid.study.analysis.matrix import METHODS, Correlations, Method
-from unbraid.study.analysis.profiles import against_hyperparameter, convergence
+from unbraid.study.analysis.profiles import against_hyperparameter, convergence, convergence_of_few
 from unbraid.study.table import MODEL, FailureKind, ModelTable, check_table, has_failed, mean_over_seeds, pivot
 
 
@@ -37,9 +37,12 @@ class Analysis:
         over_settings: Scores with tasks (or with scores, without tasks), over settings.
         groups: The same within each family and each data set, by ``(by, method)``; only where there are several.
         without_family: The same without each family, no intervals; empty with one family.
+        single_factors: Scores of single factors, beside those of all factors, with tasks (or with scores, without
+            tasks) over models, no intervals; empty unless asked for.
         cells: Scores with tasks over the settings of each data set and family.
         hyperparameters: Mean and spread of each column for each setting.
-        convergence: Each column at each sample size.
+        convergence: Each column at each sample size, over all models.
+        convergence_of_few: Each column at further sample sizes, of the models that were measured at them.
         level: Corrected p-values below it are called significant.
     """
 
@@ -52,9 +55,11 @@ class Analysis:
     over_settings: Mapping[Method, Correlations]
     groups: Mapping[tuple[By, Method], Grouped]
     without_family: Mapping[Method, Grouped]
+    single_factors: Mapping[Method, Correlations]
     cells: Mapping[Method, pd.DataFrame]
     hyperparameters: pd.DataFrame
     convergence: pd.DataFrame
+    convergence_of_few: pd.DataFrame
     level: float
 
     def __repr__(self) -> str:
@@ -69,8 +74,10 @@ class Analysis:
         found |= {f"over_settings_{name}": one.tidy() for name, one in self.over_settings.items()}
         found |= {f"by_{by}_{name}": one.tidy() for (by, name), one in self.groups.items()}
         found |= {f"without_family_{name}": one.tidy() for name, one in self.without_family.items()}
+        found |= {f"single_factors_{name}": one.tidy() for name, one in self.single_factors.items()}
         found |= {f"cells_{name}": one for name, one in self.cells.items()}
-        return found | {"hyperparameters": self.hyperparameters, "convergence": self.convergence}
+        found |= {"hyperparameters": self.hyperparameters, "convergence": self.convergence}
+        return found | {"convergence_of_few": self.convergence_of_few}
 
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write every table into a folder that exists, a CSV file each."""
@@ -97,7 +104,7 @@ def analyze(
     table: pd.DataFrame,
     *,
     n_rows: int | None = None,
-    factors: bool = False,
+    factors: bool | Mapping[str, Collection[str]] = False,
     n_bootstrap: int = 1000,
     confidence: float = 0.95,
     correct: Correction = "holm",
@@ -110,7 +117,7 @@ def analyze(
     Args:
         table: The table of a study, a row for each measurement.
         n_rows: Sample size of the scores; the largest by default.
-        factors: Whether scores of single factors are correlated too.
+        factors: Whether scores of single factors are correlated too, all or some, as :func:`pivot` takes them.
         n_bootstrap: Resamples of the models for each interval.
         confidence: Of the intervals.
         correct: Correction for many tests, within each matrix: ``"holm"``, ``"fdr_bh"`` or ``"none"``.
@@ -128,7 +135,7 @@ def analyze(
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level}.")
     rows = check_table(table)
-    models = pivot(rows, n_rows=n_rows, factors=factors)
+    models = pivot(rows, n_rows=n_rows)
     settings = mean_over_seeds(models)
     options: dict[str, Any] = {
         "n_bootstrap": n_bootstrap,
@@ -143,6 +150,7 @@ def analyze(
             found[method] = _one_method(models, settings, options | {"method": method})
             bar.advance()
     parts = {name: {m: one[name] for m, one in found.items() if one[name] is not None} for name in found[METHODS[0]]}
+    by_factor = pivot(rows, n_rows=n_rows, factors=factors) if factors else None
     groups = {(by, m): one for by in GROUPINGS for m, one in parts.pop(by).items()}
     return Analysis(
         models=models,
@@ -150,8 +158,10 @@ def analyze(
         runs=_runs(rows),
         failures=_failures(rows),
         groups=groups,
+        single_factors={} if by_factor is None else _single_factors(by_factor, models, options),
         hyperparameters=against_hyperparameter(models),
         convergence=convergence(rows),
+        convergence_of_few=convergence_of_few(rows),
         level=level,
         **parts,
     )
@@ -181,6 +191,20 @@ def _one_method(models: ModelTable, settings: ModelTable, options: dict[str, Any
         cell_correlations(settings, *pairs, method=options["method"], correct=options["correct"]) if several else None
     )
     return found
+
+
+def _single_factors(by_factor: ModelTable, models: ModelTable, options: dict[str, Any]) -> dict[Method, Correlations]:
+    """Return correlations of scores that have values for single factors; empty where none has."""
+    single = [name for name in by_factor.scores if name not in models.scores]
+    whole = [name for name in models.scores if any(one.startswith(f"{name}[") for one in single)]
+    columns = models.tasks or models.scores
+    if not single or not columns:
+        return {}
+    how = options | {"n_bootstrap": 0}
+    return {
+        method: correlations(by_factor, [*models.agreements, *whole, *single], columns, **how | {"method": method})
+        for method in METHODS
+    }
 
 
 def _runs(rows: pd.DataFrame) -> pd.DataFrame:

@@ -32,29 +32,72 @@ def convergence(table: pd.DataFrame) -> pd.DataFrame:
     """Return how each score and task converges with the sample size, over all models.
 
     Returns:
-        A row for each data set, column and size, for columns with at least two sizes:
+        A row for each data set, column and size, for columns with at least two sizes that at least half of the models
+        were measured at:
         ``dataset``, ``kind``, ``column``, ``n_rows``, ``models`` (with a value at this and at the largest size),
         ``mean``, ``change`` (mean of the value minus that at the largest size), ``absolute_change`` (mean of its size),
         ``ratio`` (of the mean to the mean at the largest size) and ``rank_correlation`` (Spearman's, with the values at
         the largest size: whether the order of the models is the same).
 
-    References:
-        The importance of disentanglement when learning representations (thesis), Appendix C, for one model.
+    See Also:
+        :func:`convergence_of_few`, for sizes that few models were measured at.
     """
-    rows = check_table(table)
-    rows = rows[(rows["factor"] == "") & (rows["kind"] != MODEL) & (rows["failure_kind"] == FailureKind.NONE)]
-    solved = rows["predictor"].map(lambda word: f"/{word}" if word else "")
-    mark = rows["kind"].map(lambda kind: TASK_MARK if kind == TASK else "")
-    rows = rows.assign(column=mark + rows["name"] + solved)
-    keys = ["dataset", "kind", "column"]
+    rows, common = _by_size(table)
+    rows = rows[common]
     lines = [
-        dict(zip(keys, key, strict=True)) | line
-        for key, part in rows.groupby(keys, sort=True)
+        dict(zip(COLUMN, key, strict=True)) | line
+        for key, part in rows.groupby(COLUMN, sort=True)
         if part["n_rows"].nunique() > 1
         for line in _converging(part.pivot(index="model", columns="n_rows", values="value"))
     ]
     names = ["models", "mean", "change", "absolute_change", "ratio", "rank_correlation"]
-    return pd.DataFrame(lines, columns=[*keys, "n_rows", *names])
+    return pd.DataFrame(lines, columns=[*COLUMN, "n_rows", *names])
+
+
+def convergence_of_few(table: pd.DataFrame) -> pd.DataFrame:
+    """Return how each score converges with the sample size, of the models that were measured at further sizes.
+
+    Returns:
+        A row for each data set, column and size, for columns with sizes that fewer than half of the models were
+        measured at: ``dataset``, ``kind``, ``column``, ``family``, ``hyperparameter``, ``n_rows``, ``models`` (measured
+        at every size) and ``mean`` over them.
+
+    References:
+        The importance of disentanglement when learning representations (thesis), Figures 5.3, 5.4, C.1 and C.2.
+    """
+    rows, common = _by_size(table)
+    lines = []
+    for key, part in rows.groupby(COLUMN, sort=True):
+        if common[part.index].all():
+            continue
+        complete = part.pivot(index="model", columns="n_rows", values="value").dropna()
+        about = part.drop_duplicates("model").set_index("model").loc[complete.index, SETTING[1:]].drop_duplicates()
+        unknown = {"family": "", "hyperparameter": np.nan}
+        setting = {name: about[name].iloc[0] if len(about) == 1 else none for name, none in unknown.items()}
+        found = zip(complete.columns, complete.mean(), strict=True) if len(complete) else ()
+        models = {"models": len(complete)}
+        lines += [
+            dict(zip(COLUMN, key, strict=True)) | setting | {"n_rows": size, "mean": mean} | models
+            for size, mean in found
+        ]
+    return pd.DataFrame(lines, columns=[*COLUMN, "family", "hyperparameter", "n_rows", "models", "mean"])
+
+
+#: What identifies a column among data sets.
+COLUMN = ["dataset", "kind", "column"]
+
+
+def _by_size(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series[bool]]:
+    """Return values of whole scores and tasks, and which are at sizes that at least half of the models have."""
+    rows = check_table(table)
+    rows = rows[(rows["factor"] == "") & (rows["kind"] != MODEL)]
+    solved = rows["predictor"].map(lambda word: f"/{word}" if word else "")
+    mark = rows["kind"].map(lambda kind: TASK_MARK if kind == TASK else "")
+    rows = rows.assign(column=mark + rows["name"] + solved)
+    measured = rows.groupby([*COLUMN, "n_rows"])["model"].transform("nunique")
+    common = 2 * measured >= rows.groupby(COLUMN)["model"].transform("nunique")
+    worked = rows["failure_kind"] == FailureKind.NONE
+    return rows[worked], common[worked]
 
 
 def scatter(models: ModelTable, x: str, y: str) -> pd.DataFrame:

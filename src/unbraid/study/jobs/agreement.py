@@ -52,11 +52,11 @@ class AgreementJob:
         assert spec is not None
         read = self._read_all()
         n_samples = min((len(codes) for codes, _ in read if codes is not None), default=spec.rows)
-        rows = scored_rows(self.plan.study, n_samples, spec.rows)
-        codes = [np.zeros((len(rows), 2)) if one is None else one[rows] for one, _ in read]
         rates = [rate for _, rate in read]
         for measurement in self.measurements:
             started = time.perf_counter()
+            rows = scored_rows(self.plan.study, n_samples, measurement.n_rows)
+            codes = [np.zeros((len(rows), 2)) if one is None else one[rows] for one, _ in read]
             how: dict[str, Any] = {"method": measurement.name.removeprefix("udr_"), "variant": spec.variant}
             known = [rate for rate in rates if rate is not None]
             found = udr(codes, rates=known if len(known) == len(rates) else None, **how)

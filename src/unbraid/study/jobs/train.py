@@ -106,6 +106,7 @@ class TrainJob:
                 n_steps=how.n_steps,
                 n_codes=how.n_codes,
                 width=how.width,
+                encoder=how.encoder,
                 discriminator_width=how.discriminator_width,
                 batch_size=how.batch,
                 learning_rate=how.learning_rate,

@@ -15,7 +15,7 @@ from unbraid.models.ensemble.source import as_numbers
 from unbraid.models.families import DIVA_BLOCKS
 from unbraid.models.objectives.diva import diva_loss
 from unbraid.models.objectives.labels import one_hot
-from unbraid.models.objectives.vae import Loss, capacity_at
+from unbraid.models.objectives.vae import capacity_at
 
 
 class BlockEncoder(nn.Module):
@@ -85,8 +85,8 @@ class DomainVAE(EnsembleVAE):
         found: Tensor = self.classifiers[role](relu(self.block(mean, f"z_{role}")))
         return found
 
-    def objective(self, inputs: StepInputs, hyperparameters: Mapping[str, Tensor]) -> tuple[Tensor, Loss]:
-        """Return the number to minimise, summed over members, and total, distortion and rate of each member."""
+    def objective(self, inputs: StepInputs, hyperparameters: Mapping[str, Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Return the number to minimise, summed over members, and the parts of the loss of each member."""
         x = as_numbers(inputs.x)
         mean, log_scale = self.posterior_parameters(x)
         z = mean + log_scale.exp() * inputs.noise
@@ -112,4 +112,4 @@ class DomainVAE(EnsembleVAE):
             alpha_d=hyperparameters["alpha_d"],
             alpha_y=hyperparameters["alpha_y"],
         )
-        return loss.total.sum(), loss.in_short()
+        return loss.total.sum(), (*loss.in_short(), *loss[2:])

@@ -14,7 +14,6 @@ from unbraid.models.ensemble.networks import EnsembleVAE, StepInputs, gaussians,
 from unbraid.models.ensemble.source import as_numbers
 from unbraid.models.objectives.diva import standard_normal
 from unbraid.models.objectives.labels import one_hot
-from unbraid.models.objectives.vae import Loss
 from unbraid.models.objectives.vfae import vfae_loss
 
 
@@ -77,8 +76,8 @@ class FairVAE(EnsembleVAE):
         found: Tensor = self.classifier(mean)
         return found
 
-    def objective(self, inputs: StepInputs, hyperparameters: Mapping[str, Tensor]) -> tuple[Tensor, Loss]:
-        """Return the number to minimise, summed over members, and total, distortion and rate of each member."""
+    def objective(self, inputs: StepInputs, hyperparameters: Mapping[str, Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Return the number to minimise, summed over members, and the parts of the loss of each member."""
         x = as_numbers(inputs.x)
         y, s = inputs.labels.unbind(dim=-1)
         first_noise, second_noise = inputs.noise.chunk(2, dim=-1)
@@ -103,7 +102,7 @@ class FairVAE(EnsembleVAE):
             alpha=hyperparameters["alpha"],
             mmd=hyperparameters["mmd"],
         )
-        return loss.total.sum(), loss.in_short()
+        return loss.total.sum(), (*loss.in_short(), *loss[2:])
 
     def _sensitive(self, context: Tensor | None) -> Tensor:
         assert context is not None, "checked where the model is called"

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
-from unbraid._base.progress import Show
 from unbraid._base.stats import average_ranks
 from unbraid.reproduce.result import Number
-from unbraid.reproduce.studies import EngineName, Scale, StudyClaim, StudyCorrelation, StudyTables, run_scaled
+from unbraid.reproduce.studies import Scale, StudyClaim, StudyCorrelation, StudyTables
 from unbraid.study import StudyStatus, pivot
 from unbraid.study.analysis.correlate import p_values
 from unbraid.study.table import ModelTable
@@ -371,40 +369,3 @@ def _at_least(where: str, what: str, ours: Any, claim: str, bound: float) -> Stu
 
 def _at_most(where: str, what: str, ours: Any, claim: str, bound: float) -> StudyClaim:
     return StudyClaim(table=where, what=what, number=Number(ours=float(ours), claim=claim), at_most=bound)
-
-
-def thesis_study(
-    *,
-    scale: Scale = "mini",
-    store: str | Path | None = None,
-    yes: bool = False,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
-    data_folder: str | Path | None = None,
-    commit: str = "",
-    progress: Show = None,
-) -> StudyTables:
-    """Reproduce the study of 1800 models of dSprites: which scores agree with each other, and with downstream tasks.
-
-    Trains six families of VAEs with six settings each, scores their codes and solves twelve tasks on them. Prints the
-    correlations of Figure E.1 and of section 6.3 beside the published ones, and what the thesis says in words of its
-    other figures beside the numbers that it is said of; give a store, and `unbraid study report` draws ours.
-
-    Args:
-        scale: ``mini``: small models of small sprites, two seeds; ``gpu``: 180 published networks of drawn sprites,
-            less than half an hour of one GPU; ``full``: the published study.
-        store: Where results go, and are found again by the next run; in small, a temporary folder by default.
-        yes: Start even if it is going to be long.
-        engine: ``local``: processes on this machine; ``ray``: a Ray cluster.
-        workers: Jobs at the same time; as many as there are cores by default.
-        address: Address of the Ray cluster, ``host:port`` of its head or ``auto``.
-        data_folder: Folder with the files of official data sets.
-        commit: Version of the source that models are trained with, which is kept with the result.
-        progress: Show a bar; by default when standard error is a terminal.
-
-    Raises:
-        ValueError: A study at another scale than ``mini`` without a store, or a long one without ``yes``.
-    """
-    how: dict[str, Any] = {"engine": engine, "address": address, "data_folder": data_folder, "commit": commit}
-    return run_scaled("thesis", scale, thesis_tables, store=store, yes=yes, workers=workers, progress=progress, **how)
