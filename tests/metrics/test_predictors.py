@@ -173,6 +173,6 @@ def test_shares_of_values_are_those_of_scikit_learn():
 
 def test_published_lasso_takes_numbers_only():
     codes = np.random.default_rng(0).normal(size=(100, 2))
-    rep = Representation(codes, np.arange(100)[:, None] % 3 + np.zeros((1, 2)), kinds="categorical")
+    rep = Representation(codes, np.arange(100)[:, None] % 3 + np.zeros((1, 2)), kinds=["categorical"] * 2)
     with pytest.raises(ValueError, match="strength='published' regresses numbers, got categorical factor"):
         dci_linear(rep, strength="published")

@@ -9,8 +9,7 @@ from unbraid._base.lazy import public_names
 # isort: off
 from unbraid.metrics.interventions.z_scores import z1 as z1, z2 as z2, z_diff as z_diff, z_min_var as z_min_var
 from unbraid.metrics.interventions.z_max_var import z_max_var as z_max_var
-from unbraid.metrics.interventions.irs import irs as irs
-from unbraid.metrics.interventions.irs import irs_of as irs_of
+from unbraid.metrics.interventions.irs import irs as irs, irs_of as irs_of
 from unbraid.metrics.interventions.omes import omes as omes
 from unbraid.metrics.information.gaps import (
     mig as mig,

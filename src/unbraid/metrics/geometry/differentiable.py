@@ -80,10 +80,11 @@ def explained_weights(losses: Tensor) -> Tensor:
         ``(n_axes,)``, summing to 1.
 
     Example:
-        >>> explained_weights(torch.tensor([1.0, 0.5, 0.25, 0.25])).tolist()
-        [0.6666666865348816, 0.3333333432674408, 0.0]
+        >>> explained_weights(torch.tensor([1.0, 0.5, 0.25, 0.0])).tolist()
+        [0.5, 0.25, 0.25]
     """
-    falls = -torch.diff(torch.cummin(losses, dim=0).values)
+    lowest = torch.cummin(losses, dim=0).values
+    falls = lowest[:-1] - lowest[1:]
     return falls / falls.sum()
 
 
