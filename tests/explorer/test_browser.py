@@ -75,6 +75,14 @@ def test_each_finding_leads_to_its_view(explore, server, example_report):
     assert all(caption for _, caption, _ in seen.values())
 
 
+def test_on_a_phone_a_finding_or_a_cell_brings_its_view_onto_the_screen(explore, server):
+    page = ready(explore(server, viewport={"width": 390, "height": 800}))
+    for leads in (page.locator(".finding").last, page.get_by_role("button", name="size explains 0.99 of size: draw")):
+        leads.click()
+        settled(page)
+        assert 0 <= page.locator(".stage").bounding_box()["y"] < 400
+
+
 def test_a_cell_of_the_map_leads_to_its_scatter(explore, server):
     page = ready(explore(server))
     page.get_by_role("button", name="size explains 0.99 of size: draw").click()

@@ -31,6 +31,12 @@ export function count(n, noun) {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }
 
+// On a narrow screen a view may be far from what leads to it.
+export function bringIntoView(element) {
+  const { top } = element.getBoundingClientRect();
+  if (top < 0 || top > window.innerHeight / 2) element.scrollIntoView({ block: "start" });
+}
+
 export function options(select, entries, chosen) {
   select.replaceChildren(
     ...entries.map((entry) =>

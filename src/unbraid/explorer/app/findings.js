@@ -7,8 +7,8 @@ const WAIT = 1000;
 const TELLING = ["rotated", "folded", "circle", "copied", "mixed", "curved", "packed", "spread"];
 
 export class Findings {
-  constructor({ subject, onShow, onFirst }) {
-    Object.assign(this, { subject, onShow, onFirst });
+  constructor({ subject, onShow, onFirst, onChosen }) {
+    Object.assign(this, { subject, onShow, onFirst, onChosen });
     this.list = make("ol", { class: "findings" });
     this.state = make("p", { class: "aside", role: "status" });
     this.blocks = make("div");
@@ -43,14 +43,14 @@ export class Findings {
         const views = finding.views || [];
         const button = make(
           "button",
-          { type: "button", class: "finding", disabled: !views.length, onclick: () => this.open(finding, at, 0) },
+          { type: "button", class: "finding", disabled: !views.length, onclick: () => this.choose(finding, at, 0) },
           make("span", { class: `kind k-${finding.kind.replace(/ .*/, "")}`, text: finding.kind }),
           make("span", { text: finding.sentence }),
         );
         const others = views.slice(1).map((view, n) =>
-          make("button", { type: "button", class: "chip", text: `${view.y_name} / ${view.x_name}`, onclick: () => this.open(finding, at, n + 1) }),
+          make("button", { type: "button", class: "chip", text: `${view.y_name} / ${view.x_name}`, onclick: () => this.choose(finding, at, n + 1) }),
         );
-        const first = views.length > 1 ? [make("button", { type: "button", class: "chip", text: `${views[0].y_name} / ${views[0].x_name}`, onclick: () => this.open(finding, at, 0) })] : [];
+        const first = views.length > 1 ? [make("button", { type: "button", class: "chip", text: `${views[0].y_name} / ${views[0].x_name}`, onclick: () => this.choose(finding, at, 0) })] : [];
         return make("li", {}, button, others.length ? make("div", { class: "chips" }, ...first, ...others) : null);
       }),
     );
@@ -59,6 +59,11 @@ export class Findings {
     const shown = [...findings.keys()].filter((at) => findings[at].views?.length);
     const first = shown.sort((a, b) => rank(findings[a]) - rank(findings[b]) || a - b)[0] ?? -1;
     if (first >= 0) this.onFirst(() => this.open(findings[first], first, 0));
+  }
+
+  choose(finding, at, which) {
+    this.open(finding, at, which);
+    this.onChosen();
   }
 
   open(finding, at, which) {

@@ -1,6 +1,6 @@
 // Codes and factors of one model: a scatter, the map that leads to it, histograms, findings, and the row pointed at.
 import { address, ask, column } from "app/net";
-import { count, latest, make, options, say } from "app/dom";
+import { bringIntoView, count, latest, make, options, say } from "app/dom";
 import { Findings } from "app/findings";
 import { Histogram } from "app/histogram";
 import { fillLegend } from "app/legend";
@@ -74,7 +74,7 @@ export class Look {
     const sampled = subject.n_shown < subject.n_rows
       ? make("p", { class: "aside", text: `A sample: ${count(subject.n_shown, "row")} of ${subject.n_rows.toLocaleString("en")}, drawn at random, are shown.` })
       : null;
-    const stage = make(
+    this.stage = make(
       "section",
       { class: "stage", "aria-label": "Scatter of two columns" },
       make("div", { class: "controls" }, ...fields),
@@ -90,10 +90,11 @@ export class Look {
       onFirst: (open) => {
         if (!this.touched) open();
       },
+      onChosen: () => bringIntoView(this.stage),
     });
     this.side = make("div", { class: "side" });
     this.row = make("section", { class: "panel row", "aria-label": "The row pointed at" });
-    this.root.append(this.findings.root, stage, this.side);
+    this.root.append(this.findings.root, this.stage, this.side);
     this.selection.listen(({ mask, size }) => {
       this.clear.disabled = !mask;
       this.chosen.textContent = mask ? `${count(size, "row")} selected, ${((100 * size) / mask.length).toFixed(1)} %` : "Drag over the points to select rows everywhere.";
@@ -113,11 +114,13 @@ export class Look {
       onCell: (j, k) => {
         this.place = { x: ["factor", k], y: ["code", j], colour: ["factor", k] };
         this.free();
+        bringIntoView(this.stage);
         say(`${this.subject.codes[j]} against ${this.subject.factors[k].name}.`);
       },
       onCode: (j) => {
         this.place = { ...this.place, y: this.place.x, x: ["code", j] };
         this.free();
+        bringIntoView(this.stage);
       },
     });
     const shown = this.subject.factors.slice(0, MOST_HISTOGRAMS);

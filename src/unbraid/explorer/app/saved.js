@@ -1,6 +1,6 @@
 // A saved report without its codes: the sentences, the rows it keeps of each, and the scores.
 import { ask } from "app/net";
-import { make, say, score as scoreText } from "app/dom";
+import { bringIntoView, make, say, score as scoreText } from "app/dom";
 import { Findings } from "app/findings";
 import { fillLegend } from "app/legend";
 import { spread } from "app/scale";
@@ -15,7 +15,7 @@ export class Saved {
     this.legend = make("div", { class: "legend" });
     this.caption = make("p", { class: "caption" });
     this.stage = make("section", { class: "stage", "aria-label": "Scatter of two columns", hidden: true }, this.scatter.root, this.legend, this.caption);
-    this.findings = new Findings({ subject, onShow: (view, finding) => this.draw(view, finding), onFirst: (open) => open() });
+    this.findings = new Findings({ subject, onShow: (view, finding) => this.draw(view, finding), onFirst: (open) => open(), onChosen: () => bringIntoView(this.stage) });
     this.root = make("div", { class: "saved" }, this.findings.root, make("div", { class: "detail" }, this.stage, make("section", { "aria-label": "Scores" }, make("h2", { text: "Scores" }), make("div", { class: "scroll whole" }, this.table))));
   }
 
