@@ -1,6 +1,7 @@
 """Ctrl-C: every long command ends at once, and says so."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -51,6 +52,11 @@ def decoder(z):
 """
 
 
+def heed_interruptions():
+    """Undo what a shell does to the commands it starts in the background: they ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def interrupted(inside, *arguments, folder, **environment):
     command = [sys.executable, "-c", PROGRAM, inside, *map(str, arguments)]
     with subprocess.Popen(
@@ -60,6 +66,7 @@ def interrupted(inside, *arguments, folder, **environment):
         text=True,
         cwd=folder,
         env={**os.environ, **environment},
+        preexec_fn=heed_interruptions,
     ) as process:
         said, complaint = process.stdout.read(), process.stderr.read()
         _, status, used = os.wait4(process.pid, 0)
