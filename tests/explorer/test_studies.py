@@ -80,6 +80,7 @@ def test_the_table_sorts_and_a_point_opens_its_model(explore, serve, store):
     assert nameless(page) == []
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 800})
+        settled(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.keyboard.press("Enter")
     page.wait_for_selector(".look .scatter")

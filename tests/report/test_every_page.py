@@ -275,6 +275,6 @@ def test_the_tables_of_a_reproduction_sort_and_tell_the_numbers(visit, pages):
     assert page.locator("#said").text_content() == "Sorted by Ours, descending."
     table.locator("svg").first.hover()
     kept = json.loads(page.locator("#data").text_content())
-    values = [row["scores"]["iwo"]["ours"] for row in kept[0]["result"]["rows"]]
+    values = [score["ours"] for row in kept[0]["result"]["rows"] for score in row["scores"].values()]
     assert any(repr(value) in page.locator("#tip").inner_text() for value in values)
     assert "Not run" in page.locator("#moons").inner_text()

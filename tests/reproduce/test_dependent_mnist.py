@@ -141,7 +141,7 @@ def test_the_network_and_its_training_are_those_of_the_appendix(monkeypatch):
 
 def test_no_digit_is_both_learned_from_and_held_out():
     images = np.arange(400, dtype=np.uint16)[:, None, None].view(np.uint8)  # each its own number
-    sets = _coloured(Digits(images=images, labels=np.arange(400) % 4), None, 0)
+    sets = _coloured(Digits(images=images, labels=np.arange(400) % 4), None, 0, None)
     learned, judged = ({image.tobytes() for image in part.digits.images} for part in sets)
     assert (len(learned), len(judged), len(learned | judged)) == (320, 80, 400)
 

@@ -1,6 +1,7 @@
 """Linear probes: importances, R², AUC and predictive information."""
 
 import functools
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -138,17 +139,20 @@ def published_lasso(rep: Representation, *, columns: Columns) -> Importance:
 def _published_fit(codes: FloatArray, factor: Factor) -> tuple[FloatArray, float]:
     """Absolute coefficients of the Lasso of one factor, and R² on the rows it was fitted to."""
     # Its solver, stopping rule and all: of codes that are nearly collinear, the rule decides which have coefficients.
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import Lasso
 
     rows = np.flatnonzero(factor.labelled)
     x, y = codes[rows], scaled_to_range(factor.targets(rows))
     errors = np.zeros(len(PUBLISHED_STRENGTHS))
-    for test in np.array_split(np.arange(len(rows)), N_PUBLISHED_FOLDS):
-        train = np.setdiff1d(np.arange(len(rows)), test, assume_unique=True)
-        for s, strength in enumerate(PUBLISHED_STRENGTHS):
-            fitted = Lasso(alpha=strength, max_iter=PUBLISHED_SWEEPS).fit(x[train], y[train])
-            errors[s] += ((y[test] - fitted.predict(x[test]).reshape(len(test), -1)) ** 2).mean()
-    chosen = Lasso(alpha=PUBLISHED_STRENGTHS[int(errors.argmin())], max_iter=PUBLISHED_SWEEPS).fit(x, y)
+    with warnings.catch_warnings():  # the library stops there without a word
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for test in np.array_split(np.arange(len(rows)), N_PUBLISHED_FOLDS):
+            train = np.setdiff1d(np.arange(len(rows)), test, assume_unique=True)
+            for s, strength in enumerate(PUBLISHED_STRENGTHS):
+                fitted = Lasso(alpha=strength, max_iter=PUBLISHED_SWEEPS).fit(x[train], y[train])
+                errors[s] += ((y[test] - fitted.predict(x[test]).reshape(len(test), -1)) ** 2).mean()
+        chosen = Lasso(alpha=PUBLISHED_STRENGTHS[int(errors.argmin())], max_iter=PUBLISHED_SWEEPS).fit(x, y)
     weights = np.abs(np.atleast_2d(chosen.coef_)).sum(axis=0)
     return weights, max(0.0, r_squared(y, chosen.predict(x).reshape(len(x), -1)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import platform
 import subprocess
 from abc import ABC, abstractmethod
@@ -17,6 +16,7 @@ import msgspec
 import numpy as np
 
 from unbraid._base.files import write_text
+from unbraid._base.workers import usable_cores
 from unbraid._version import __version__
 
 
@@ -40,12 +40,12 @@ def source_commit() -> str:
 
 @cache
 def this_machine() -> str:
-    """Return the processor and the number of its cores."""
+    """Return the processor and the number of cores that may be used."""
     names = [platform.machine()]
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")] or names
-    return f"{names[0]}, {os.cpu_count()} cores"
+    return f"{names[0]}, {usable_cores()} cores"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -193,7 +193,7 @@ PREDICTABILITY = Source(
     extrapolates=True,
     seconds=(0.098, 0.44),
     once=(0.013, 1.0),
-    memory=_copies(4),
+    memory=_copies(0.5),
 )
 CORRELATION = Source(
     name="correlation",
