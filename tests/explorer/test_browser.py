@@ -45,6 +45,7 @@ def test_a_brush_in_one_view_marks_the_others(explore, server):
     assert all(a != b for a, b in zip(before, after, strict=True))
     assert "selected" in page.inner_text(".stage")
     page.get_by_role("button", name="Clear selection").click()
+    settled(page)
     assert [pixels(page, HISTOGRAMS, k) for k in range(5)] == before
 
 
@@ -125,8 +126,10 @@ def test_the_keyboard_alone_suffices(explore, server):
         page.keyboard.press("ArrowLeft")
     for key in ("Shift+ArrowRight", "Shift+ArrowDown") * 8:
         page.keyboard.press(key)
+    settled(page)
     assert "selected" in page.inner_text(".stage")
     page.keyboard.press("Escape")
+    settled(page)
     assert page.get_by_role("button", name="Clear selection").is_disabled()
     page.keyboard.press("Enter")
     page.wait_for_selector(".row dd")
@@ -136,6 +139,7 @@ def test_the_keyboard_alone_suffices(explore, server):
     assert "angle_sin" in page.locator(SCATTER).get_attribute("aria-label")
     page.locator(HISTOGRAMS).first.focus()
     page.keyboard.press("Enter")
+    settled(page)
     assert "selected" in page.inner_text(".stage")
     page.locator(".map button[tabindex='0']").focus()
     page.keyboard.press("ArrowRight")

@@ -76,6 +76,7 @@ def test_the_table_sorts_and_a_point_opens_its_model(explore, serve, store):
     assert "bad.npz" in page.inner_text(".failure")
     page.locator(".chart canvas").focus()
     page.keyboard.press("ArrowRight")
+    settled(page)
     assert "noisy 0 seed 0" in page.inner_text(".card")
     assert nameless(page) == []
     for width in (390, 1280):
@@ -123,6 +124,7 @@ def test_two_models_share_a_brush_and_their_sliders(explore, serve, tmp_path):
     assert all(a != b for a, b in zip(moved, [pixels(page, ".compare .large", side) for side in range(2)], strict=True))
     assert nameless(page) == []
     page.set_viewport_size({"width": 390, "height": 800})
+    settled(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
