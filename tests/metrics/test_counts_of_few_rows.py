@@ -39,6 +39,7 @@ def of_many_rows(kind: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("kind", ["ordinal", "continuous"])
+@pytest.mark.slow
 def test_two_thousand_rows_score_as_many_do(kind):
     draws = [scored(world(kind, 2000, seed)) for seed in range(12)]
     for name, expected in of_many_rows(kind).items():

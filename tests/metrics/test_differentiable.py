@@ -39,6 +39,7 @@ def test_values_are_those_of_the_metrics(seed):
         np.testing.assert_allclose(known, importance_weights(subspace.losses, 5))
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_finite_differences():
     found = weigh(random_subspaces(0), SubspaceOptions(), 5)
     bases, weights = as_tensors(found.bases), as_tensors(found.weights)
@@ -69,6 +70,7 @@ def test_an_axis_without_weight_gets_no_gradient_and_spoils_none():
     assert weights[0].grad[1] == 0
 
 
+@pytest.mark.slow
 def test_descent_makes_subspaces_orthogonal():
     generator = torch.Generator().manual_seed(0)
     free = [torch.randn(4, 2, generator=generator, dtype=torch.float64).requires_grad_() for _ in range(2)]

@@ -26,6 +26,7 @@ def test_copies_have_nothing_of_their_own():
     assert float(rmig(copies, CORNERS, code_variances=np.ones(copies.shape))) == pytest.approx(0.0, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_gaussian_channels():
     """Normal means and noise of variance s: half the logarithm of 1 + 1/s each, and of 1 + 2/s for a copy."""
     s = 0.5

@@ -221,6 +221,7 @@ def test_agreement_is_drawn_against_every_score_and_task(found):
     assert by_task.charts[0].caption == f"r = {at.r:.2f}, p = {p_value(at.p)}"
 
 
+@pytest.mark.slow
 def test_many_plots_of_agreement_stay_light():
     rng = np.random.default_rng(0)
     rows = []
