@@ -8,16 +8,21 @@ that patches are rows of a matrix.
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 from torch.compiler import is_compiling
-from torch.nn.functional import conv2d, conv_transpose2d, pad
+from torch.nn.functional import conv2d, conv_transpose2d, pad, relu
 
 #: Sides of kernels: of Table D.1, and of the last layers of the published library's encoder.
 KERNEL, NARROW = 4, 2
+#: Products without written patches, for a GPU; ``None`` where there is no GPU, or no Triton.
+kernels: Any = None
+if torch.cuda.is_available() and find_spec("triton") is not None:
+    from unbraid.models.ensemble import kernels
 
 
 class Dense(nn.Module):
@@ -57,6 +62,24 @@ class Convolution(Dense):
         found = super().forward(rows, frozen=frozen)
         return found.reshape(n_models, n, height // 2, width // 2, -1)
 
+    @property
+    def channels(self) -> tuple[int, int]:
+        """Channels of pictures before and after."""
+        return self.weight.shape[1] // KERNEL**2, self.weight.shape[2]
+
+    def rectified(self, x: Tensor, *, of_relu: bool, after: nn.Module | None) -> Tensor:
+        """Return the positive part of the halved pictures.
+
+        Args:
+            x: Pictures.
+            of_relu: Whether they are positive parts themselves.
+            after: The layer that takes the result as positive parts, if it is of this kind.
+        """
+        if not has_kernel(self, x):
+            return relu(self(x))
+        flags = of_relu, has_kernel(after, x), x.requires_grad
+        return cast(Tensor, kernels.RectifiedDown.apply(x, self.weight, self.bias, *flags))
+
 
 class NarrowConvolution(Dense):
     """Halves pictures with a kernel of 2 by 2 and no border: patches do not overlap; weights as in `Convolution`."""
@@ -90,6 +113,23 @@ class Upconvolution(nn.Module):
         n_models, n, height, width, n_in = x.shape
         found = torch.bmm(x.reshape(n_models, -1, n_in), self.weight.to(x.dtype))
         return lay(found.reshape(n_models, n, height, width, KERNEL, KERNEL, -1)) + self.bias.to(x.dtype)
+
+    @property
+    def channels(self) -> tuple[int, int]:
+        """Channels of pictures after and before."""
+        return self.bias.shape[-1], self.weight.shape[1]
+
+    def rectified(self, x: Tensor, *, of_relu: bool, after: nn.Module | None) -> Tensor:
+        """Return the positive part of the doubled pictures; arguments as of :meth:`Convolution.rectified`."""
+        if not has_kernel(self, x) or self.channels[0] < kernels.FEWEST:
+            return relu(self(x))
+        return cast(Tensor, kernels.RectifiedUp.apply(x, self.weight, self.bias, of_relu, has_kernel(after, x)))
+
+    def last(self, x: Tensor) -> Tensor:
+        """Return the doubled pictures of positive parts, as a last layer does."""
+        if not has_kernel(self, x) or self.channels[0] >= kernels.FEWEST:
+            return cast(Tensor, self(x))
+        return cast(Tensor, kernels.LastUp.apply(x, self.weight, self.bias, lay, True))
 
 
 class OddConvolution(nn.Module):
@@ -141,6 +181,12 @@ class OddUpconvolution(nn.Module):
             groups=n_models,
         )
         return _apart(found, n_models)
+
+
+def has_kernel(layer: nn.Module | None, x: Tensor) -> bool:
+    """Whether a layer of the compiled step has a kernel for such pictures: of bfloat16, on a GPU, in channels that fit."""
+    there = kernels is not None and is_compiling() and x.is_cuda and x.dtype == torch.bfloat16
+    return there and isinstance(layer, Convolution | Upconvolution) and bool(kernels.fits(*layer.channels))
 
 
 def _side_by_side(x: Tensor) -> Tensor:

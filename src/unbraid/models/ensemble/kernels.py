@@ -1,0 +1,332 @@
+"""Convolutions of many models on a GPU, as matrix products whose patches are never written out.
+
+A convolution with a kernel of 4 by 4 and steps of 2 takes a big picture to a small one, and its transpose takes a small
+one to a big one. Three products make up both, and all their derivatives:
+
+* :func:`down`, big to small: a convolution, and the derivative of an upconvolution by its input;
+* :func:`up`, small to big: an upconvolution, and the derivative of a convolution by its input;
+* :func:`weight_gradient`, big and small to weights: the derivative of either by its weights.
+
+Big pictures are ``[n_models, n, 2 h, 2 w, channels]``, small ones ``[n_models, n, h, w, channels]``, both bfloat16.
+Weights are ``[n_models, 16 * big, small]`` or, ``turned``, ``[n_models, small, 16 * big]``; the 16 are the rows and
+columns of the kernel, and channels run fastest. Products are added up in float32.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+from torch.autograd import Function
+
+TAPS = 16
+#: Rows, inner and weight sizes of a tile; more rows than this leave too few registers.
+ROWS, INNER = 128, 128
+#: Programs that a reduction over rows is spread over, several for each of the processors of a GPU.
+PROGRAMS = 528
+#: Fewest and most channels that a tile of a product can have.
+FEWEST, MOST = 16, 128
+
+
+@triton.jit
+def _down(  # type: ignore[no-untyped-def]
+    big, weight, bias, mask, small, n_rows, height, width, stride_k, stride_s,
+    BIG: tl.constexpr, SMALL: tl.constexpr, R: tl.constexpr, K: tl.constexpr,
+    HAS_BIAS: tl.constexpr, RELU: tl.constexpr, MASK: tl.constexpr,
+):  # fmt: skip
+    model = tl.program_id(1).to(tl.int64)
+    rows = tl.program_id(0) * R + tl.arange(0, R)
+    is_row = rows < n_rows
+    j = rows % width
+    i = (rows // width) % height
+    n = rows // (width * height)
+    big += model * n_rows * 4 * BIG
+    weight += model * 16 * BIG * SMALL
+    # the upper left pixel of each patch, which may lie outside the picture
+    corner = ((n * 2 * height + 2 * i - 1) * 2 * width + 2 * j - 1) * BIG
+    channels = tl.arange(0, SMALL)
+    total = tl.zeros((R, SMALL), dtype=tl.float32)
+    for start in range(0, 16 * BIG, K):
+        k = start + tl.arange(0, K)
+        row = k // (4 * BIG)
+        within = k % (4 * BIG)
+        column = within // BIG
+        offset = row * 2 * width * BIG + within
+        y = (2 * i - 1)[:, None] + row[None, :]
+        x = (2 * j - 1)[:, None] + column[None, :]
+        inside = is_row[:, None] & (y >= 0) & (y < 2 * height) & (x >= 0) & (x < 2 * width) & (k < 16 * BIG)[None, :]
+        patch = tl.load(big + corner[:, None] + offset[None, :], mask=inside, other=0.0)
+        w = tl.load(
+            weight + k[:, None] * stride_k + channels[None, :] * stride_s, mask=(k < 16 * BIG)[:, None], other=0.0
+        )
+        total = tl.dot(patch, w, total)
+    if HAS_BIAS:
+        total += tl.load(bias + model * SMALL + channels).to(tl.float32)[None, :]
+    if RELU:
+        total = tl.maximum(total, 0.0)
+    place = model * n_rows * SMALL + rows[:, None] * SMALL + channels[None, :]
+    if MASK:
+        seen = tl.load(mask + place, mask=is_row[:, None], other=0.0)
+        total = tl.where(seen > 0, total, 0.0)
+    tl.store(small + place, total.to(small.dtype.element_ty), mask=is_row[:, None])
+
+
+@triton.jit
+def _up(  # type: ignore[no-untyped-def]
+    small, weight, bias, mask, big, n_rows, height, width, stride_k, stride_s,
+    BIG: tl.constexpr, SMALL: tl.constexpr, R: tl.constexpr,
+    HAS_BIAS: tl.constexpr, RELU: tl.constexpr, MASK: tl.constexpr,
+):  # fmt: skip
+    model = tl.program_id(1).to(tl.int64)
+    rows = tl.program_id(0) * R + tl.arange(0, R)
+    is_row = rows < n_rows
+    j = rows % width
+    i = (rows // width) % height
+    n = rows // (width * height)
+    small += model * n_rows * SMALL
+    weight += model * 16 * BIG * SMALL
+    channels = tl.arange(0, BIG)
+    inner = tl.arange(0, SMALL)
+    for corner in tl.static_range(4):
+        down: tl.constexpr = corner // 2
+        right: tl.constexpr = corner % 2
+        total = tl.zeros((R, BIG), dtype=tl.float32)
+        for tap in tl.static_range(4):
+            a: tl.constexpr = tap // 2
+            b: tl.constexpr = tap % 2
+            # pixel 2 p + down has patches of rows p + down - a, at row 1 - down + 2 a of their kernel
+            y = i + (down - a)
+            x = j + (right - b)
+            inside = is_row & (y >= 0) & (y < height) & (x >= 0) & (x < width)
+            from_ = ((n * height + y) * width + x) * SMALL
+            patch = tl.load(small + from_[:, None] + inner[None, :], mask=inside[:, None], other=0.0)
+            k = ((1 - down + 2 * a) * 4 + (1 - right + 2 * b)) * BIG + channels
+            w = tl.load(weight + inner[:, None] * stride_s + k[None, :] * stride_k)
+            total = tl.dot(patch, w, total)
+        if HAS_BIAS:
+            total += tl.load(bias + model * BIG + channels).to(tl.float32)[None, :]
+        if RELU:
+            total = tl.maximum(total, 0.0)
+        pixel = (n * 2 * height + 2 * i + down) * 2 * width + 2 * j + right
+        place = model * n_rows * 4 * BIG + pixel[:, None] * BIG + channels[None, :]
+        if MASK:
+            seen = tl.load(mask + place, mask=is_row[:, None], other=0.0)
+            total = tl.where(seen > 0, total, 0.0)
+        tl.store(big + place, total.to(big.dtype.element_ty), mask=is_row[:, None])
+
+
+@triton.jit
+def _weight(  # type: ignore[no-untyped-def]
+    big, small, found, n_rows, height, width, stride_k, stride_s, part_size,
+    BIG: tl.constexpr, SMALL: tl.constexpr, R: tl.constexpr, K: tl.constexpr, PER_PART: tl.constexpr,
+):  # fmt: skip
+    model = tl.program_id(1).to(tl.int64)
+    part = tl.program_id(2)
+    start = tl.program_id(0) * K
+    big += model * n_rows * 4 * BIG
+    small += model * n_rows * SMALL
+    k = start + tl.arange(0, K)
+    channels = tl.arange(0, SMALL)
+    row = k // (4 * BIG)
+    within = k % (4 * BIG)
+    column = within // BIG
+    offset = row * 2 * width * BIG + within
+    total = tl.zeros((K, SMALL), dtype=tl.float32)
+    for begin in range(0, PER_PART, R):
+        rows = part * PER_PART + begin + tl.arange(0, R)
+        is_row = rows < n_rows
+        j = rows % width
+        i = (rows // width) % height
+        n = rows // (width * height)
+        corner = ((n * 2 * height + 2 * i - 1) * 2 * width + 2 * j - 1) * BIG
+        y = (2 * i - 1)[:, None] + row[None, :]
+        x = (2 * j - 1)[:, None] + column[None, :]
+        inside = is_row[:, None] & (y >= 0) & (y < 2 * height) & (x >= 0) & (x < 2 * width) & (k < 16 * BIG)[None, :]
+        patch = tl.load(big + corner[:, None] + offset[None, :], mask=inside, other=0.0)
+        g = tl.load(small + rows[:, None] * SMALL + channels[None, :], mask=is_row[:, None], other=0.0)
+        total = tl.dot(tl.trans(patch), g, total)
+    place = part * part_size + model * 16 * BIG * SMALL + k[:, None] * stride_k + channels[None, :] * stride_s
+    tl.store(found + place, total, mask=(k < 16 * BIG)[:, None])
+
+
+def _strides(turned: bool, n_big: int, n_small: int) -> tuple[int, int]:
+    """Return the steps in memory from one row of a kernel to the next, and from one channel of small pictures."""
+    return (1, TAPS * n_big) if turned else (n_small, 1)
+
+
+def _inner(n_big: int) -> int:
+    """Return the inner size of a tile, whole rows of a kernel or all of it."""
+    return min(INNER, 4 * n_big) if n_big >= FEWEST else triton.next_power_of_2(TAPS * n_big)
+
+
+@torch.library.custom_op("unbraid::down", mutates_args=())
+def down(
+    big: Tensor, weight: Tensor, bias: Tensor | None, mask: Tensor | None, n_small: int, turned: bool, relu: bool
+) -> Tensor:
+    """Return the small pictures of big ones.
+
+    Args:
+        big: Pictures.
+        weight: Of all models.
+        bias: Added to each channel.
+        mask: Small pictures; the result is 0 where these are not above 0.
+        n_small: Channels of small pictures.
+        turned: Whether weights are.
+        relu: Replace negative numbers by 0.
+    """
+    n_models, n, height, width, n_big = big.shape
+    h, w = height // 2, width // 2
+    small = big.new_empty(n_models, n, h, w, n_small)
+    n_rows = n * h * w
+    grid = (triton.cdiv(n_rows, ROWS), n_models)
+    _down[grid](
+        big, weight, bias, mask, small, n_rows, h, w, *_strides(turned, n_big, n_small),
+        BIG=n_big, SMALL=n_small, R=ROWS, K=_inner(n_big),
+        HAS_BIAS=bias is not None, RELU=relu, MASK=mask is not None, num_warps=4, num_stages=3,
+    )  # fmt: skip
+    return small
+
+
+@down.register_fake
+def _(
+    big: Tensor, weight: Tensor, bias: Tensor | None, mask: Tensor | None, n_small: int, turned: bool, relu: bool
+) -> Tensor:
+    n_models, n, height, width, _ = big.shape
+    return big.new_empty(n_models, n, height // 2, width // 2, n_small)
+
+
+@torch.library.custom_op("unbraid::up", mutates_args=())
+def up(
+    small: Tensor, weight: Tensor, bias: Tensor | None, mask: Tensor | None, n_big: int, turned: bool, relu: bool
+) -> Tensor:
+    """Return the big pictures of small ones; arguments as those of :func:`down`."""
+    n_models, n, h, w, n_small = small.shape
+    big = small.new_empty(n_models, n, 2 * h, 2 * w, n_big)
+    n_rows = n * h * w
+    grid = (triton.cdiv(n_rows, ROWS), n_models)
+    _up[grid](
+        small, weight, bias, mask, big, n_rows, h, w, *_strides(turned, n_big, n_small),
+        BIG=n_big, SMALL=n_small, R=ROWS, HAS_BIAS=bias is not None, RELU=relu, MASK=mask is not None,
+        num_warps=4, num_stages=2,
+    )  # fmt: skip
+    return big
+
+
+@up.register_fake
+def _(
+    small: Tensor, weight: Tensor, bias: Tensor | None, mask: Tensor | None, n_big: int, turned: bool, relu: bool
+) -> Tensor:
+    n_models, n, h, w, _ = small.shape
+    return small.new_empty(n_models, n, 2 * h, 2 * w, n_big)
+
+
+@torch.library.custom_op("unbraid::weight_gradient", mutates_args=())
+def weight_gradient(big: Tensor, small: Tensor, turned: bool) -> Tensor:
+    """Return the derivative by weights in float32, in parts that add up to it, ``[n_parts, n_models, ...]``."""
+    n_models, n, h, w, n_small = small.shape
+    n_big = big.shape[-1]
+    n_rows, inner = n * h * w, _inner(n_big)
+    n_tiles = triton.cdiv(TAPS * n_big, inner)
+    n_parts = _n_parts(n_models, n_tiles, n_rows)
+    per_part = triton.cdiv(triton.cdiv(n_rows, n_parts), ROWS) * ROWS
+    sides = (n_small, TAPS * n_big) if turned else (TAPS * n_big, n_small)
+    found = big.new_empty(n_parts, n_models, *sides, dtype=torch.float32)
+    _weight[(n_tiles, n_models, n_parts)](
+        big, small, found, n_rows, h, w, *_strides(turned, n_big, n_small), found[0].numel(),
+        BIG=n_big, SMALL=n_small, R=ROWS, K=inner, PER_PART=per_part, num_warps=4, num_stages=3,
+    )  # fmt: skip
+    return found
+
+
+@weight_gradient.register_fake
+def _(big: Tensor, small: Tensor, turned: bool) -> Tensor:
+    n_models, n, h, w, n_small = small.shape
+    n_big = big.shape[-1]
+    n_parts = _n_parts(n_models, triton.cdiv(TAPS * n_big, _inner(n_big)), n * h * w)
+    sides = (n_small, TAPS * n_big) if turned else (TAPS * n_big, n_small)
+    return big.new_empty(n_parts, n_models, *sides, dtype=torch.float32)
+
+
+def _n_parts(n_models: int, n_tiles: int, n_rows: int) -> int:
+    """Return how many parts rows are cut into, so that all processors have work."""
+    return max(1, min(triton.cdiv(PROGRAMS, n_models * n_tiles), triton.cdiv(n_rows, 4 * ROWS)))
+
+
+def fits(n_big: int, n_small: int) -> bool:
+    """Whether pictures of so many channels can be multiplied here: powers of 2, or few of them in big pictures."""
+    return _is_tile(n_small) and (n_big < FEWEST or _is_tile(n_big))
+
+
+def _is_tile(n_channels: int) -> bool:
+    return FEWEST <= n_channels <= MOST and n_channels & (n_channels - 1) == 0
+
+
+class RectifiedDown(Function):
+    """The positive part of a convolution.
+
+    Inputs: big pictures, weights and biases in float32, and whether the pictures are themselves positive parts, whether
+    the next layer leaves out derivatives where its input is 0, and whether the derivative by the pictures is wanted.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, of_relu: bool, left_out: bool, by_input: bool
+    ) -> Tensor:
+        x, cast = x.contiguous(), weight.to(x.dtype)
+        found = down(x, cast, bias.to(x.dtype).contiguous(), None, bias.shape[-1], False, True)
+        ctx.save_for_backward(x, cast, found)
+        ctx.of_relu, ctx.left_out, ctx.by_input, ctx.shape = of_relu, left_out, by_input, bias.shape
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        x, weight, found = ctx.saved_tensors
+        g = (grads[0] if ctx.left_out else torch.where(found > 0, grads[0], 0.0)).contiguous()
+        back = up(g, weight, None, x if ctx.of_relu else None, x.shape[-1], False, False) if ctx.by_input else None
+        by_weight = weight_gradient(x, g, False).sum(dim=0)
+        return back, by_weight, g.float().sum(dim=(1, 2, 3)).reshape(ctx.shape), None, None, None
+
+
+class RectifiedUp(Function):
+    """The positive part of an upconvolution; inputs as those of :class:`RectifiedDown`, weights turned."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, of_relu: bool, left_out: bool) -> Tensor:
+        x, cast = x.contiguous(), weight.to(x.dtype)
+        found = up(x, cast, bias.to(x.dtype).contiguous(), None, bias.shape[-1], True, True)
+        ctx.save_for_backward(x, cast, found)
+        ctx.of_relu, ctx.left_out, ctx.shape = of_relu, left_out, bias.shape
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        x, weight, found = ctx.saved_tensors
+        g = (grads[0] if ctx.left_out else torch.where(found > 0, grads[0], 0.0)).contiguous()
+        back = down(g, weight, None, x if ctx.of_relu else None, x.shape[-1], True, False)
+        by_weight = weight_gradient(g, x, True).sum(dim=0)
+        return back, by_weight, g.float().sum(dim=(1, 2, 3)).reshape(ctx.shape), None, None
+
+
+class LastUp(Function):
+    """An upconvolution to few channels, its patches laid by ``lay`` of the layers; inputs as of `RectifiedUp`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, lay: Any, of_relu: bool) -> Tensor:
+        x, cast = x.contiguous(), weight.to(x.dtype)
+        n_models, n, h, w, n_small = x.shape
+        cells = torch.bmm(x.reshape(n_models, -1, n_small), cast)
+        ctx.save_for_backward(x, cast)
+        ctx.of_relu, ctx.shape = of_relu, bias.shape
+        found: Tensor = lay(cells.reshape(n_models, n, h, w, 4, 4, -1)) + bias.to(x.dtype)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        x, weight = ctx.saved_tensors
+        g = grads[0].contiguous()
+        back = down(g, weight, None, x if ctx.of_relu else None, x.shape[-1], True, False)
+        by_weight = weight_gradient(g, x, True).sum(dim=0)
+        return back, by_weight, g.float().sum(dim=(1, 2, 3)).reshape(ctx.shape), None, None
