@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from unbraid.models.ensemble.adam import CompiledAdam, RoundedWeights
 from unbraid.models.ensemble.families.catalogue import build_network
 from unbraid.models.ensemble.networks import NEVER, EnsembleVAE, StepInputs
 from unbraid.models.ensemble.settings import Settings
@@ -20,6 +21,7 @@ from unbraid.models.objectives.vae import factor_prior
 EPSILON = 1e-8
 #: Steps before one is recorded as a CUDA graph, so that nothing is set up inside it.
 N_WARM_UP = 3
+USE_ADAM = True
 
 
 Objective = Callable[[StepInputs], tuple[Tensor, Tensor]]
@@ -51,6 +53,8 @@ class EnsembleEngine:
         self.step = 0
         self.diverged = torch.full((len(settings.seeds),), NEVER, device=device)
         self._recorded: _Recorded | None = None
+        self._rounded: RoundedWeights | None = None
+        self._adam: CompiledAdam | None = None
         if on_gpu if compiled is None else compiled:
             self._record()
 
@@ -81,6 +85,8 @@ class EnsembleEngine:
         self.step = state["step"]
         self.diverged.copy_(state["diverged"])
         self.network.load_state_dict(state["network"])
+        if self._rounded is not None:
+            self._rounded.renew()
         if self._recorded is None:
             self.optimizer.load_state_dict(state["optimizer"])
             return
@@ -116,10 +122,11 @@ class EnsembleEngine:
 
     def make_step(self, inputs: StepInputs, objective: Objective) -> Tensor:
         """Train on one batch for each member, and record members that diverge, all on the device."""
-        self.optimizer.zero_grad()
+        optimizer = self._adam or self.optimizer
+        optimizer.zero_grad()
         total, losses = objective(inputs)
         total.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step()
+        optimizer.step()
         self._note(losses.isfinite().all(dim=0), inputs.step + 1)
         return losses
 
@@ -138,8 +145,13 @@ class EnsembleEngine:
     def _record(self) -> None:
         """Compile the step, run it a few times, record it, and put everything back to the start."""
         start = {name: value.clone() for name, value in self.network.state_dict().items()}
+        if USE_ADAM and self.network.precision is torch.bfloat16:
+            self._rounded = RoundedWeights(self.network)
+            self._adam = CompiledAdam(self.optimizer, self._rounded, epsilon=EPSILON)
         self._recorded = _Recorded(self, self._inputs())
         self.network.load_state_dict(start)
+        if self._rounded is not None:
+            self._rounded.renew()
         self.diverged.fill_(NEVER)
         for moments in self.optimizer.state.values():
             for value in moments.values():
@@ -162,7 +174,7 @@ class _Recorded:
             for _ in range(N_WARM_UP):
                 engine.make_step(self.inputs, objective)
         torch.cuda.current_stream().wait_stream(beside)
-        engine.optimizer.zero_grad()
+        (engine._adam or engine.optimizer).zero_grad()
         torch.cuda.empty_cache()
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):

@@ -32,7 +32,11 @@ class Dense(nn.Module):
 
     Attributes:
         bound: Weights are drawn evenly from minus this to this (Glorot & Bengio 2010).
+        rounded: A copy of the weights in bfloat16 that products are made with, and derivatives are taken by, if an
+            optimiser keeps one.
     """
+
+    rounded: Tensor | None = None
 
     def __init__(self, n_models: int, n_in: int, n_out: int, *, fan: int | None = None) -> None:
         super().__init__()
@@ -42,7 +46,8 @@ class Dense(nn.Module):
 
     def forward(self, x: Tensor, *, frozen: bool = False) -> Tensor:
         """Return the images of rows; ``frozen`` keeps gradients from the weights, not from the rows."""
-        weight, bias = (p.detach() if frozen else p for p in (self.weight, self.bias))
+        own = self.weight if self.rounded is None else self.rounded
+        weight, bias = (p.detach() if frozen else p for p in (own, self.bias))
         return torch.bmm(x, weight.to(x.dtype)) + bias.to(x.dtype)
 
 
