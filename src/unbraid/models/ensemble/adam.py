@@ -1,4 +1,4 @@
-"""Adam for a recorded step on a GPU: one pass over weights, moments and derivatives, and weights rounded in the same pass."""
+"""Adam for a recorded step on a GPU: one pass over weights, moments and derivatives that rounds the weights, too."""
 
 from __future__ import annotations
 

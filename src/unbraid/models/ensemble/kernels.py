@@ -1,34 +1,25 @@
-"""Convolutions of many models on a GPU, as matrix products whose patches are never written out.
+"""Kernels of :mod:`~unbraid.models.ensemble.products` for a GPU, in Triton: patches are read where they lie.
 
-A convolution with a kernel of 4 by 4 and steps of 2 takes a big picture to a small one, and its transpose takes a small
-one to a big one. Three products make up both, and all their derivatives:
-
-* :func:`down`, big to small: a convolution, and the derivative of an upconvolution by its input;
-* :func:`up`, small to big: an upconvolution, and the derivative of a convolution by its input;
-* :func:`weight_gradient`, big and small to weights: the derivative of either by its weights.
-
-Big pictures are ``[n_models, n, 2 h, 2 w, channels]``, small ones ``[n_models, n, h, w, channels]``, both bfloat16.
-Weights are ``[n_models, 16 * big, small]`` or, ``turned``, ``[n_models, small, 16 * big]``; the 16 are the rows and
-columns of the kernel, and channels run fastest. Products are added up in float32.
+Pictures and weights are bfloat16 and contiguous; products are added up in float32.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Sequence
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
-from torch.autograd import Function
 
 TAPS = 16
 #: Rows, inner and weight sizes of a tile; more rows than this leave too few registers.
 ROWS, INNER = 128, 128
 #: Programs that a reduction over rows is spread over, several for each of the processors of a GPU.
 PROGRAMS = 528
-#: Fewest and most channels that a tile of a product can have.
-FEWEST, MOST = 16, 128
+#: Channels of big pictures from which a tile takes whole rows of a kernel, and not all of it.
+FEWEST = 16
 
 
 @triton.jit
@@ -162,21 +153,10 @@ def _inner(n_big: int) -> int:
     return min(INNER, 4 * n_big) if n_big >= FEWEST else triton.next_power_of_2(TAPS * n_big)
 
 
-@torch.library.custom_op("unbraid::down", mutates_args=())
 def down(
     big: Tensor, weight: Tensor, bias: Tensor | None, mask: Tensor | None, n_small: int, turned: bool, relu: bool
 ) -> Tensor:
-    """Return the small pictures of big ones.
-
-    Args:
-        big: Pictures.
-        weight: Of all models.
-        bias: Added to each channel.
-        mask: Small pictures; the result is 0 where these are not above 0.
-        n_small: Channels of small pictures.
-        turned: Whether weights are.
-        relu: Replace negative numbers by 0.
-    """
+    """Return the small pictures of big ones."""
     n_models, n, height, width, n_big = big.shape
     h, w = height // 2, width // 2
     small = big.new_empty(n_models, n, h, w, n_small)
@@ -190,19 +170,10 @@ def down(
     return small
 
 
-@down.register_fake
-def _(
-    big: Tensor, weight: Tensor, bias: Tensor | None, mask: Tensor | None, n_small: int, turned: bool, relu: bool
-) -> Tensor:
-    n_models, n, height, width, _ = big.shape
-    return big.new_empty(n_models, n, height // 2, width // 2, n_small)
-
-
-@torch.library.custom_op("unbraid::up", mutates_args=())
 def up(
     small: Tensor, weight: Tensor, bias: Tensor | None, mask: Tensor | None, n_big: int, turned: bool, relu: bool
 ) -> Tensor:
-    """Return the big pictures of small ones; arguments as those of :func:`down`."""
+    """Return the big pictures of small ones."""
     n_models, n, h, w, n_small = small.shape
     big = small.new_empty(n_models, n, 2 * h, 2 * w, n_big)
     n_rows = n * h * w
@@ -215,22 +186,19 @@ def up(
     return big
 
 
-@up.register_fake
-def _(
-    small: Tensor, weight: Tensor, bias: Tensor | None, mask: Tensor | None, n_big: int, turned: bool, relu: bool
-) -> Tensor:
-    n_models, n, h, w, _ = small.shape
-    return small.new_empty(n_models, n, 2 * h, 2 * w, n_big)
+def n_parts(big: Sequence[int], small: Sequence[int]) -> int:
+    """Return how many parts rows of pictures of these shapes are cut into, so that all processors have work."""
+    n_programs = big[0] * triton.cdiv(TAPS * big[-1], _inner(big[-1]))
+    n_rows = math.prod(small[1:-1])
+    return max(1, min(triton.cdiv(PROGRAMS, n_programs), triton.cdiv(n_rows, 4 * ROWS)))
 
 
-@torch.library.custom_op("unbraid::weight_gradient", mutates_args=())
-def weight_gradient(big: Tensor, small: Tensor, turned: bool) -> Tensor:
-    """Return the derivative by weights in float32, in parts that add up to it, ``[n_parts, n_models, ...]``."""
+def weight_gradient(big: Tensor, small: Tensor, turned: bool, n_parts: int) -> Tensor:
+    """Return the derivative by weights in float32, in parts that add up to it."""
     n_models, n, h, w, n_small = small.shape
     n_big = big.shape[-1]
     n_rows, inner = n * h * w, _inner(n_big)
     n_tiles = triton.cdiv(TAPS * n_big, inner)
-    n_parts = _n_parts(n_models, n_tiles, n_rows)
     per_part = triton.cdiv(triton.cdiv(n_rows, n_parts), ROWS) * ROWS
     sides = (n_small, TAPS * n_big) if turned else (TAPS * n_big, n_small)
     found = big.new_empty(n_parts, n_models, *sides, dtype=torch.float32)
@@ -239,94 +207,3 @@ def weight_gradient(big: Tensor, small: Tensor, turned: bool) -> Tensor:
         BIG=n_big, SMALL=n_small, R=ROWS, K=inner, PER_PART=per_part, num_warps=4, num_stages=3,
     )  # fmt: skip
     return found
-
-
-@weight_gradient.register_fake
-def _(big: Tensor, small: Tensor, turned: bool) -> Tensor:
-    n_models, n, h, w, n_small = small.shape
-    n_big = big.shape[-1]
-    n_parts = _n_parts(n_models, triton.cdiv(TAPS * n_big, _inner(n_big)), n * h * w)
-    sides = (n_small, TAPS * n_big) if turned else (TAPS * n_big, n_small)
-    return big.new_empty(n_parts, n_models, *sides, dtype=torch.float32)
-
-
-def _n_parts(n_models: int, n_tiles: int, n_rows: int) -> int:
-    """Return how many parts rows are cut into, so that all processors have work."""
-    return max(1, min(triton.cdiv(PROGRAMS, n_models * n_tiles), triton.cdiv(n_rows, 4 * ROWS)))
-
-
-def fits(n_big: int, n_small: int) -> bool:
-    """Whether pictures of so many channels can be multiplied here: powers of 2, or few of them in big pictures."""
-    return _is_tile(n_small) and (n_big < FEWEST or _is_tile(n_big))
-
-
-def _is_tile(n_channels: int) -> bool:
-    return FEWEST <= n_channels <= MOST and n_channels & (n_channels - 1) == 0
-
-
-class RectifiedDown(Function):
-    """The positive part of a convolution.
-
-    Inputs: big pictures, weights and biases in float32, and whether the pictures are themselves positive parts, whether
-    the next layer leaves out derivatives where its input is 0, and whether the derivative by the pictures is wanted.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, of_relu: bool, left_out: bool, by_input: bool
-    ) -> Tensor:
-        x, cast = x.contiguous(), weight.to(x.dtype)
-        found = down(x, cast, bias.to(x.dtype).contiguous(), None, bias.shape[-1], False, True)
-        ctx.save_for_backward(x, cast, found)
-        ctx.of_relu, ctx.left_out, ctx.by_input, ctx.shape = of_relu, left_out, by_input, bias.shape
-        return found
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        x, weight, found = ctx.saved_tensors
-        g = (grads[0] if ctx.left_out else torch.where(found > 0, grads[0], 0.0)).contiguous()
-        back = up(g, weight, None, x if ctx.of_relu else None, x.shape[-1], False, False) if ctx.by_input else None
-        by_weight = weight_gradient(x, g, False).sum(dim=0)
-        return back, by_weight, g.float().sum(dim=(1, 2, 3)).reshape(ctx.shape), None, None, None
-
-
-class RectifiedUp(Function):
-    """The positive part of an upconvolution; inputs as those of :class:`RectifiedDown`, weights turned."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, of_relu: bool, left_out: bool) -> Tensor:
-        x, cast = x.contiguous(), weight.to(x.dtype)
-        found = up(x, cast, bias.to(x.dtype).contiguous(), None, bias.shape[-1], True, True)
-        ctx.save_for_backward(x, cast, found)
-        ctx.of_relu, ctx.left_out, ctx.shape = of_relu, left_out, bias.shape
-        return found
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        x, weight, found = ctx.saved_tensors
-        g = (grads[0] if ctx.left_out else torch.where(found > 0, grads[0], 0.0)).contiguous()
-        back = down(g, weight, None, x if ctx.of_relu else None, x.shape[-1], True, False)
-        by_weight = weight_gradient(g, x, True).sum(dim=0)
-        return back, by_weight, g.float().sum(dim=(1, 2, 3)).reshape(ctx.shape), None, None
-
-
-class LastUp(Function):
-    """An upconvolution to few channels, its patches laid by ``lay`` of the layers; inputs as of `RectifiedUp`."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, lay: Any, of_relu: bool) -> Tensor:
-        x, cast = x.contiguous(), weight.to(x.dtype)
-        n_models, n, h, w, n_small = x.shape
-        cells = torch.bmm(x.reshape(n_models, -1, n_small), cast)
-        ctx.save_for_backward(x, cast)
-        ctx.of_relu, ctx.shape = of_relu, bias.shape
-        found: Tensor = lay(cells.reshape(n_models, n, h, w, 4, 4, -1)) + bias.to(x.dtype)
-        return found
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        x, weight = ctx.saved_tensors
-        g = grads[0].contiguous()
-        back = down(g, weight, None, x if ctx.of_relu else None, x.shape[-1], True, False)
-        by_weight = weight_gradient(g, x, True).sum(dim=0)
-        return back, by_weight, g.float().sum(dim=(1, 2, 3)).reshape(ctx.shape), None, None

@@ -8,21 +8,18 @@ that patches are rows of a matrix.
 from __future__ import annotations
 
 import math
-from importlib.util import find_spec
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import Function
 from torch.compiler import is_compiling
-from torch.nn.functional import conv2d, conv_transpose2d, pad, relu
+from torch.nn.functional import conv2d, conv_transpose2d, relu
 
-#: Sides of kernels: of Table D.1, and of the last layers of the published library's encoder.
-KERNEL, NARROW = 4, 2
-#: Products without written patches, for a GPU; ``None`` where there is no GPU, or no Triton.
-kernels: Any = None
-if torch.cuda.is_available() and find_spec("triton") is not None:
-    from unbraid.models.ensemble import kernels
+from unbraid.models.ensemble import products
+from unbraid.models.ensemble.patches import KERNEL, lay, patches
+
+#: Side of kernels of the last layers of the published library's encoder; others are those of Table D.1.
+NARROW = 2
 
 
 class Dense(nn.Module):
@@ -83,7 +80,7 @@ class Convolution(Dense):
         if not has_kernel(self, x):
             return relu(self(x))
         flags = of_relu, has_kernel(after, x), x.requires_grad
-        return cast(Tensor, kernels.RectifiedDown.apply(x, self.weight, self.bias, *flags))
+        return cast(Tensor, products.RectifiedDown.apply(x, self.weight, self.bias, *flags))
 
 
 class NarrowConvolution(Dense):
@@ -126,15 +123,15 @@ class Upconvolution(nn.Module):
 
     def rectified(self, x: Tensor, *, of_relu: bool, after: nn.Module | None) -> Tensor:
         """Return the positive part of the doubled pictures; arguments as of :meth:`Convolution.rectified`."""
-        if not has_kernel(self, x) or self.channels[0] < kernels.FEWEST:
+        if not has_kernel(self, x) or self.channels[0] < products.FEWEST:
             return relu(self(x))
-        return cast(Tensor, kernels.RectifiedUp.apply(x, self.weight, self.bias, of_relu, has_kernel(after, x)))
+        return cast(Tensor, products.RectifiedUp.apply(x, self.weight, self.bias, of_relu, has_kernel(after, x)))
 
     def last(self, x: Tensor) -> Tensor:
         """Return the doubled pictures of positive parts, as a last layer does."""
-        if not has_kernel(self, x) or self.channels[0] >= kernels.FEWEST:
+        if not has_kernel(self, x) or self.channels[0] >= products.FEWEST:
             return cast(Tensor, self(x))
-        return cast(Tensor, kernels.LastUp.apply(x, self.weight, self.bias, lay, True))
+        return cast(Tensor, products.LastUp.apply(x, self.weight, self.bias, True))
 
 
 class OddConvolution(nn.Module):
@@ -190,8 +187,8 @@ class OddUpconvolution(nn.Module):
 
 def has_kernel(layer: nn.Module | None, x: Tensor) -> bool:
     """Whether a layer of the compiled step has a kernel for such pictures: of bfloat16, on a GPU, in channels that fit."""
-    there = kernels is not None and is_compiling() and x.is_cuda and x.dtype == torch.bfloat16
-    return there and isinstance(layer, Convolution | Upconvolution) and bool(kernels.fits(*layer.channels))
+    there = products.HAS_KERNELS and is_compiling() and x.is_cuda and x.dtype == torch.bfloat16
+    return there and isinstance(layer, Convolution | Upconvolution) and bool(products.fits(*layer.channels))
 
 
 def _side_by_side(x: Tensor) -> Tensor:
@@ -202,81 +199,3 @@ def _side_by_side(x: Tensor) -> Tensor:
 def _apart(x: Tensor, n_models: int) -> Tensor:
     n, _, height, width = x.shape
     return x.reshape(n, n_models, -1, height, width).permute(1, 0, 3, 4, 2)
-
-
-def patches(x: Tensor) -> Tensor:
-    """Return all patches of 4 by 4, 2 apart with a border of one: ``[.., height / 2, width / 2, 4, 4, channels]``."""
-    kind = _Patches if is_compiling() else _PatchesBothWays
-    return cast(Tensor, kind.apply(x))  # type: ignore[no-untyped-call]
-
-
-def lay(cells: Tensor) -> Tensor:
-    """Lay patches 2 apart, add where they overlap, and cut a border of one: the transpose of :func:`patches`."""
-    kind = _Lay if is_compiling() else _LayBothWays
-    return cast(Tensor, kind.apply(cells))  # type: ignore[no-untyped-call]
-
-
-class _Patches(Function):
-    """Patches, with their transpose as derivative; torch's own derivative would add up zeros many times over."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x: Tensor) -> Tensor:
-        return _gather(x)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Tensor:
-        return lay(grads[0])
-
-
-class _Lay(Function):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(cells: Tensor) -> Tensor:
-        return _scatter(cells)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Tensor:
-        return patches(grads[0])
-
-
-class _PatchesBothWays(_Patches):
-    """Patches with a forward derivative too, which decoder metrics need and the compiler does not support."""
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Tensor) -> Tensor:
-        return _gather(tangents[0])
-
-
-class _LayBothWays(_Lay):
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Tensor) -> Tensor:
-        return _scatter(tangents[0])
-
-
-def _gather(x: Tensor) -> Tensor:
-    windows = pad(x, (0, 0, 1, 1, 1, 1)).unfold(2, KERNEL, 2).unfold(3, KERNEL, 2)
-    return windows.movedim(4, -1).contiguous()
-
-
-def _scatter(cells: Tensor) -> Tensor:
-    """Cut every patch into four blocks of 2 by 2; the blocks of each corner make up a picture, and these are added."""
-    n_models, n, height, width, _, _, channels = cells.shape
-    corners = cells.reshape(n_models, n, height, width, 2, 2, 2, 2, channels)
-    whole = torch.zeros((), dtype=cells.dtype, device=cells.device)
-    for row in (0, 1):
-        for column in (0, 1):
-            blocks = corners[:, :, :, :, row, :, column].transpose(3, 4)
-            picture = blocks.reshape(n_models, n, 2 * height, 2 * width, channels)
-            whole = whole + pad(picture, (0, 0, 2 * column - 1, 1 - 2 * column, 2 * row - 1, 1 - 2 * row))
-    return whole
