@@ -73,7 +73,8 @@ class CompiledAdam:
                 items.append((parameter.data, grad, state["exp_avg"], state["exp_avg_sq"], state["step"], copy))
             weights, grads, first, second, steps, copies = (list(each) for each in zip(*items, strict=True))
             kept = [None if copy is None else copy.detach() for copy in copies]
-            self._update(weights, grads, first, second, steps, kept, group["lr"], *group["betas"], self.epsilon)
+            beta_1, beta_2 = group["betas"]
+            self._update(weights, grads, first, second, steps, kept, group["lr"], beta_1, beta_2, self.epsilon)
 
 
 def _update(

@@ -22,7 +22,7 @@ PROGRAMS = 528
 FEWEST = 16
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def _down(  # type: ignore[no-untyped-def]
     big, weight, bias, mask, small, n_rows, height, width, stride_k, stride_s,
     BIG: tl.constexpr, SMALL: tl.constexpr, R: tl.constexpr, K: tl.constexpr,
@@ -65,7 +65,7 @@ def _down(  # type: ignore[no-untyped-def]
     tl.store(small + place, total.to(small.dtype.element_ty), mask=is_row[:, None])
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def _up(  # type: ignore[no-untyped-def]
     small, weight, bias, mask, big, n_rows, height, width, stride_k, stride_s,
     BIG: tl.constexpr, SMALL: tl.constexpr, R: tl.constexpr,
@@ -109,7 +109,7 @@ def _up(  # type: ignore[no-untyped-def]
         tl.store(big + place, total.to(big.dtype.element_ty), mask=is_row[:, None])
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def _weight(  # type: ignore[no-untyped-def]
     big, small, found, n_rows, height, width, stride_k, stride_s, part_size,
     BIG: tl.constexpr, SMALL: tl.constexpr, R: tl.constexpr, K: tl.constexpr, PER_PART: tl.constexpr,
@@ -188,9 +188,9 @@ def up(
 
 def n_parts(big: Sequence[int], small: Sequence[int]) -> int:
     """Return how many parts rows of pictures of these shapes are cut into, so that all processors have work."""
-    n_programs = big[0] * triton.cdiv(TAPS * big[-1], _inner(big[-1]))
+    n_programs = big[0] * -(-TAPS * big[-1] // _inner(big[-1]))
     n_rows = math.prod(small[1:-1])
-    return max(1, min(triton.cdiv(PROGRAMS, n_programs), triton.cdiv(n_rows, 4 * ROWS)))
+    return max(1, min(-(-PROGRAMS // n_programs), -(-n_rows // (4 * ROWS))))
 
 
 def weight_gradient(big: Tensor, small: Tensor, turned: bool, n_parts: int) -> Tensor:

@@ -80,7 +80,7 @@ class Convolution(Dense):
         if not has_kernel(self, x):
             return relu(self(x))
         flags = of_relu, has_kernel(after, x), x.requires_grad
-        return cast(Tensor, products.RectifiedDown.apply(x, self.weight, self.bias, *flags))
+        return cast(Tensor, products.RectifiedDown.apply(x, self.weight, self.bias, *flags))  # type: ignore[no-untyped-call]
 
 
 class NarrowConvolution(Dense):
@@ -125,13 +125,13 @@ class Upconvolution(nn.Module):
         """Return the positive part of the doubled pictures; arguments as of :meth:`Convolution.rectified`."""
         if not has_kernel(self, x) or self.channels[0] < products.FEWEST:
             return relu(self(x))
-        return cast(Tensor, products.RectifiedUp.apply(x, self.weight, self.bias, of_relu, has_kernel(after, x)))
+        return cast(Tensor, products.RectifiedUp.apply(x, self.weight, self.bias, of_relu, has_kernel(after, x)))  # type: ignore[no-untyped-call]
 
     def last(self, x: Tensor) -> Tensor:
         """Return the doubled pictures of positive parts, as a last layer does."""
         if not has_kernel(self, x) or self.channels[0] >= products.FEWEST:
             return cast(Tensor, self(x))
-        return cast(Tensor, products.LastUp.apply(x, self.weight, self.bias, True))
+        return cast(Tensor, products.LastUp.apply(x, self.weight, self.bias, True))  # type: ignore[no-untyped-call]
 
 
 class OddConvolution(nn.Module):
@@ -186,7 +186,7 @@ class OddUpconvolution(nn.Module):
 
 
 def has_kernel(layer: nn.Module | None, x: Tensor) -> bool:
-    """Whether a layer of the compiled step has a kernel for such pictures: of bfloat16, on a GPU, in channels that fit."""
+    """Whether a layer of the compiled step has a kernel for pictures: in bfloat16, on a GPU, with channels that fit."""
     there = products.HAS_KERNELS and is_compiling() and x.is_cuda and x.dtype == torch.bfloat16
     return there and isinstance(layer, Convolution | Upconvolution) and bool(products.fits(*layer.channels))
 

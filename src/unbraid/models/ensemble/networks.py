@@ -232,8 +232,10 @@ class ConvolutionalEncoder(nn.Module):
         """Return means and log-deviations of pictures, side by side."""
         x = x.movedim(2, -1)
         for number, (layer, after) in enumerate(zip(self.convolutions, [*self.convolutions[1:], None], strict=True)):
-            is_wide = isinstance(layer, Convolution)
-            x = layer.rectified(x, of_relu=number > 0, after=after) if is_wide else relu(layer(x))
+            if isinstance(layer, Convolution):
+                x = layer.rectified(x, of_relu=number > 0, after=after)
+            else:
+                x = relu(layer(x))
         found: Tensor = self.last(relu(self.hidden(x.flatten(2))))
         return found
 
@@ -265,8 +267,10 @@ class ConvolutionalDecoder(nn.Module):
         x = x.reshape(*z.shape[:2], *self.inner)
         *inner, last = self.upconvolutions
         for layer, after in zip(inner, self.upconvolutions[1:], strict=True):
-            is_even = isinstance(layer, Upconvolution)
-            x = layer.rectified(x, of_relu=True, after=after) if is_even else relu(layer(x))
+            if isinstance(layer, Upconvolution):
+                x = layer.rectified(x, of_relu=True, after=after)
+            else:
+                x = relu(layer(x))
         found: Tensor = last.last(x) if isinstance(last, Upconvolution) else last(x)
         return found.movedim(-1, 2)
 

@@ -112,7 +112,8 @@ def _finished(found: Tensor, bias: Tensor | None, mask: Tensor | None, relu: boo
 def by_weights(big: Tensor, small: Tensor, *, turned: bool) -> Tensor:
     """Return the derivative by weights."""
     n_parts = kernels.n_parts(big.shape, small.shape) if HAS_KERNELS else 1
-    return weight_gradient(big, small, turned, n_parts).sum(dim=0)
+    parts: Tensor = weight_gradient(big, small, turned, n_parts)
+    return parts.sum(dim=0)
 
 
 def fits(n_big: int, n_small: int) -> bool:
@@ -135,14 +136,16 @@ class RectifiedDown(Function):
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, of_relu: bool, left_out: bool, by_input: bool
     ) -> Tensor:
+        """Return the pictures, and keep what derivatives need."""
         x, cast = x.contiguous(), weight.to(x.dtype)
-        found = down(x, cast, bias.to(x.dtype).contiguous(), None, bias.shape[-1], False, True)
+        found: Tensor = down(x, cast, bias.to(x.dtype).contiguous(), None, bias.shape[-1], False, True)
         ctx.save_for_backward(x, cast, found)
         ctx.of_relu, ctx.left_out, ctx.by_input, ctx.shape = of_relu, left_out, by_input, bias.shape
         return found
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
+        """Return the derivatives by pictures, weights and biases."""
         x, weight, found = ctx.saved_tensors
         g = (grads[0] if ctx.left_out else torch.where(found > 0, grads[0], 0.0)).contiguous()
         back = up(g, weight, None, x if ctx.of_relu else None, x.shape[-1], False, False) if ctx.by_input else None
@@ -155,14 +158,16 @@ class RectifiedUp(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, of_relu: bool, left_out: bool) -> Tensor:
+        """Return the pictures, and keep what derivatives need."""
         x, cast = x.contiguous(), weight.to(x.dtype)
-        found = up(x, cast, bias.to(x.dtype).contiguous(), None, bias.shape[-1], True, True)
+        found: Tensor = up(x, cast, bias.to(x.dtype).contiguous(), None, bias.shape[-1], True, True)
         ctx.save_for_backward(x, cast, found)
         ctx.of_relu, ctx.left_out, ctx.shape = of_relu, left_out, bias.shape
         return found
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
+        """Return the derivatives by pictures, weights and biases."""
         x, weight, found = ctx.saved_tensors
         g = (grads[0] if ctx.left_out else torch.where(found > 0, grads[0], 0.0)).contiguous()
         back = down(g, weight, None, x if ctx.of_relu else None, x.shape[-1], True, False)
@@ -175,6 +180,7 @@ class LastUp(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, of_relu: bool) -> Tensor:
+        """Return the pictures, and keep what derivatives need."""
         x, cast = x.contiguous(), weight.to(x.dtype)
         n_models, n, h, w, n_small = x.shape
         cells = torch.bmm(x.reshape(n_models, -1, n_small), cast)
@@ -185,6 +191,7 @@ class LastUp(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
+        """Return the derivatives by pictures, weights and biases."""
         x, weight = ctx.saved_tensors
         g = grads[0].contiguous()
         back = down(g, weight, None, x if ctx.of_relu else None, x.shape[-1], True, False)
