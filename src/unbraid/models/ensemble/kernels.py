@@ -82,12 +82,12 @@ def _up(  # type: ignore[no-untyped-def]
     channels = tl.arange(0, BIG)
     inner = tl.arange(0, SMALL)
     for corner in tl.static_range(4):
-        down: tl.constexpr = corner // 2
-        right: tl.constexpr = corner % 2
+        down = corner // 2
+        right = corner % 2
         total = tl.zeros((R, BIG), dtype=tl.float32)
         for tap in tl.static_range(4):
-            a: tl.constexpr = tap // 2
-            b: tl.constexpr = tap % 2
+            a = tap // 2
+            b = tap % 2
             # pixel 2 p + down has patches of rows p + down - a, at row 1 - down + 2 a of their kernel
             y = i + (down - a)
             x = j + (right - b)
