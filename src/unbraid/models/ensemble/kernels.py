@@ -14,10 +14,9 @@ import triton.language as tl
 from torch import Tensor
 
 TAPS = 16
-#: Rows of a tile.
-ROWS = 128
-#: Warps and stages of each kernel.
-DOWN, UP, WEIGHT = (4, 3), (4, 2), (4, 3)
+#: Rows of a tile of pictures, and of a step of the sum over rows; warps and stages. The fastest of eight of each.
+ROWS, STEP = 128, 64
+WARPS, STAGES = 4, 2
 #: Programs that a reduction over rows is spread over, several for each of the processors of a GPU.
 PROGRAMS = 528
 #: Channels of big pictures from which a tile takes whole rows of a kernel, and not all of it.
@@ -211,7 +210,7 @@ def down(
     _down[grid](
         big, weight, bias, mask, small, n_rows, *_strides(turned, n_big, n_small),
         height=h, width=w, BIG=n_big, SMALL=n_small, R=ROWS, WHOLE=_whole(n_big),
-        HAS_BIAS=bias is not None, RELU=relu, MASK=mask is not None, num_warps=DOWN[0], num_stages=DOWN[1],
+        HAS_BIAS=bias is not None, RELU=relu, MASK=mask is not None, num_warps=WARPS, num_stages=STAGES,
     )  # fmt: skip
     return small
 
@@ -227,7 +226,7 @@ def up(
     _up[grid](
         small, weight, bias, mask, big, n_rows, *_strides(turned, n_big, n_small),
         height=h, width=w, BIG=n_big, SMALL=n_small, R=ROWS, HAS_BIAS=bias is not None, RELU=relu, MASK=mask is not None,
-        num_warps=UP[0], num_stages=UP[1],
+        num_warps=WARPS, num_stages=STAGES,
     )  # fmt: skip
     return big
 
@@ -236,7 +235,7 @@ def n_parts(big: Sequence[int], small: Sequence[int]) -> int:
     """Return how many parts rows of pictures of these shapes are cut into, so that all processors have work."""
     n_programs = big[0] * (1 if big[-1] < FEWEST else 4)
     n_rows = math.prod(small[1:-1])
-    return max(1, min(-(-PROGRAMS // n_programs), -(-n_rows // (4 * ROWS))))
+    return max(1, min(-(-PROGRAMS // n_programs), -(-n_rows // (8 * STEP))))
 
 
 def weight_gradient(big: Tensor, small: Tensor, turned: bool, n_parts: int) -> Tensor:
@@ -244,12 +243,12 @@ def weight_gradient(big: Tensor, small: Tensor, turned: bool, n_parts: int) -> T
     n_models, n, h, w, n_small = small.shape
     n_big = big.shape[-1]
     n_rows = n * h * w
-    per_part = triton.cdiv(triton.cdiv(n_rows, n_parts), ROWS) * ROWS
+    per_part = triton.cdiv(triton.cdiv(n_rows, n_parts), STEP) * STEP
     sides = (n_small, TAPS * n_big) if turned else (TAPS * n_big, n_small)
     found = big.new_empty(n_parts, n_models, *sides, dtype=torch.float32)
     _weight[(1 if n_big < FEWEST else 4, n_models, n_parts)](
         big, small, found, n_rows, *_strides(turned, n_big, n_small), found[0].numel(),
-        height=h, width=w, BIG=n_big, SMALL=n_small, R=ROWS, WHOLE=_whole(n_big), PER_PART=per_part,
-        num_warps=WEIGHT[0], num_stages=WEIGHT[1],
+        height=h, width=w, BIG=n_big, SMALL=n_small, R=STEP, WHOLE=_whole(n_big), PER_PART=per_part,
+        num_warps=WARPS, num_stages=STAGES,
     )  # fmt: skip
     return found
