@@ -74,7 +74,7 @@ def test_the_speed_of_training_is_that_measured():
     assert multiplications / MEASURED["mini"]["training_seconds"] == pytest.approx(CPU_MULTIPLICATIONS, rel=0.25)
 
 
-@pytest.mark.parametrize(("name", "gpu", "core", "gigabytes"), [("thesis", 22, 150, 47), ("iwo", 26, 22, 21)])
+@pytest.mark.parametrize(("name", "gpu", "core", "gigabytes"), [("thesis", 14, 150, 47), ("iwo", 17, 22, 21)])
 def test_the_documentation_says_what_the_estimate_says(costs, name, gpu, core, gigabytes):
     cost = costs[name]
     assert (round(cost.gpu_hours), round(cost.core_hours), round(cost.gigabytes)) == (gpu, core, gigabytes)

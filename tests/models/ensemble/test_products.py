@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import relu
 
 from unbraid.models.ensemble import products
-from unbraid.models.ensemble.layers import Convolution, Upconvolution
+from unbraid.models.ensemble.layers import Convolution, Upconvolution, has_products
 from unbraid.models.ensemble.networks import ConvolutionalDecoder, ConvolutionalEncoder
 from unbraid.models.ensemble.patches import lay, patches
 
@@ -67,19 +67,18 @@ def test_up_is_the_transpose_of_down():
     torch.testing.assert_close(there, back)
 
 
+@pytest.mark.parametrize("width", [8, 16])
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_a_network_of_products_has_the_derivatives_of_its_layers(kind, monkeypatch):
+def test_a_network_of_products_has_the_derivatives_of_its_layers(kind, width, monkeypatch):
     """Layers that leave the mask of a positive part to the next one: each mask must be there once, and none missing."""
-    torch.manual_seed(0)
     if kind == "encoder":
-        network, x = filled(ConvolutionalEncoder(N_MODELS, (1, 32, 32), 2, 16)), pictures(32, 1).movedim(-1, 2)
+        network, x = filled(ConvolutionalEncoder(N_MODELS, (1, 32, 32), 2, width)), pictures(32, 1).movedim(-1, 2)
     else:
-        network, x = filled(ConvolutionalDecoder(N_MODELS, (1, 32, 32), 4, 16)), pictures(2, 1).flatten(2)
+        network, x = filled(ConvolutionalDecoder(N_MODELS, (1, 32, 32), 4, width)), pictures(2, 1).flatten(2)
     expected = network(x)
     by = torch.autograd.grad(expected.square().sum(), list(network.parameters()))
-    monkeypatch.setattr(
-        "unbraid.models.ensemble.layers.has_kernel", lambda layer, x: isinstance(layer, Convolution | Upconvolution)
-    )
+    there = lambda layer, x: isinstance(layer, Convolution | Upconvolution) and has_products(layer)  # noqa: E731
+    monkeypatch.setattr("unbraid.models.ensemble.layers.has_kernel", there)
     found = network(x)
     torch.testing.assert_close(found, expected)
     for one, other in zip(torch.autograd.grad(found.square().sum(), list(network.parameters())), by, strict=True):

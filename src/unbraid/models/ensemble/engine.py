@@ -21,7 +21,6 @@ from unbraid.models.objectives.vae import factor_prior
 EPSILON = 1e-8
 #: Steps before one is recorded as a CUDA graph, so that nothing is set up inside it.
 N_WARM_UP = 3
-USE_ADAM = True
 
 
 Objective = Callable[[StepInputs], tuple[Tensor, Tensor]]
@@ -120,6 +119,11 @@ class EnsembleEngine:
             kind=kind,
         )
 
+    def round_weights(self) -> None:
+        """From now on, let the optimizer keep weights in bfloat16 beside those in float32."""
+        self._rounded = RoundedWeights(self.network)
+        self._adam = CompiledAdam(self.optimizer, self._rounded, epsilon=EPSILON)
+
     def make_step(self, inputs: StepInputs, objective: Objective) -> Tensor:
         """Train on one batch for each member, and record members that diverge, all on the device."""
         optimizer = self._adam or self.optimizer
@@ -145,9 +149,8 @@ class EnsembleEngine:
     def _record(self) -> None:
         """Compile the step, run it a few times, record it, and put everything back to the start."""
         start = {name: value.clone() for name, value in self.network.state_dict().items()}
-        if USE_ADAM and self.network.precision is torch.bfloat16:
-            self._rounded = RoundedWeights(self.network)
-            self._adam = CompiledAdam(self.optimizer, self._rounded, epsilon=EPSILON)
+        if self.network.precision is torch.bfloat16:
+            self.round_weights()
         self._recorded = _Recorded(self, self._inputs())
         self.network.load_state_dict(start)
         if self._rounded is not None:

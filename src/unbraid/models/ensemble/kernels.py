@@ -26,8 +26,8 @@ FEWEST = 16
 @triton.jit  # type: ignore[untyped-decorator]
 def _down(  # type: ignore[no-untyped-def]
     big, weight, bias, mask, small, n_rows, stride_k, stride_s,
-    height: tl.constexpr, width: tl.constexpr, BIG: tl.constexpr, SMALL: tl.constexpr, R: tl.constexpr, WHOLE: tl.constexpr,
-    HAS_BIAS: tl.constexpr, RELU: tl.constexpr, MASK: tl.constexpr,
+    height: tl.constexpr, width: tl.constexpr, BIG: tl.constexpr, SMALL: tl.constexpr, R: tl.constexpr,
+    WHOLE: tl.constexpr, HAS_BIAS: tl.constexpr, RELU: tl.constexpr, MASK: tl.constexpr,
 ):  # fmt: skip
     model = tl.program_id(1).to(tl.int64)
     rows = tl.program_id(0) * R + tl.arange(0, R)
@@ -126,7 +126,8 @@ def _up(  # type: ignore[no-untyped-def]
 @triton.jit  # type: ignore[untyped-decorator]
 def _weight(  # type: ignore[no-untyped-def]
     big, small, found, n_rows, stride_k, stride_s, part_size,
-    height: tl.constexpr, width: tl.constexpr, BIG: tl.constexpr, SMALL: tl.constexpr, R: tl.constexpr, WHOLE: tl.constexpr, PER_PART: tl.constexpr,
+    height: tl.constexpr, width: tl.constexpr, BIG: tl.constexpr, SMALL: tl.constexpr, R: tl.constexpr,
+    WHOLE: tl.constexpr, PER_PART: tl.constexpr,
 ):  # fmt: skip
     model = tl.program_id(1).to(tl.int64)
     part = tl.program_id(2)
@@ -225,8 +226,8 @@ def up(
     grid = (4, triton.cdiv(n_rows, ROWS), n_models)
     _up[grid](
         small, weight, bias, mask, big, n_rows, *_strides(turned, n_big, n_small),
-        height=h, width=w, BIG=n_big, SMALL=n_small, R=ROWS, HAS_BIAS=bias is not None, RELU=relu, MASK=mask is not None,
-        num_warps=WARPS, num_stages=STAGES,
+        height=h, width=w, BIG=n_big, SMALL=n_small, R=ROWS,
+        HAS_BIAS=bias is not None, RELU=relu, MASK=mask is not None, num_warps=WARPS, num_stages=STAGES,
     )  # fmt: skip
     return big
 

@@ -69,19 +69,6 @@ class Convolution(Dense):
         """Channels of pictures before and after."""
         return self.weight.shape[1] // KERNEL**2, self.weight.shape[2]
 
-    def rectified(self, x: Tensor, *, of_relu: bool, after: nn.Module | None) -> Tensor:
-        """Return the positive part of the halved pictures.
-
-        Args:
-            x: Pictures.
-            of_relu: Whether they are positive parts themselves.
-            after: The layer that takes the result as positive parts, if it is of this kind.
-        """
-        if not has_kernel(self, x):
-            return relu(self(x))
-        flags = of_relu, has_kernel(after, x), x.requires_grad
-        return cast(Tensor, products.RectifiedDown.apply(x, self.weight, self.bias, *flags))  # type: ignore[no-untyped-call]
-
 
 class NarrowConvolution(Dense):
     """Halves pictures with a kernel of 2 by 2 and no border: patches do not overlap; weights as in `Convolution`."""
@@ -102,10 +89,12 @@ class Upconvolution(nn.Module):
 
     Attributes:
         bound: As in :class:`Dense`.
+        is_last: Whether its result is that of the network, and not rectified.
     """
 
-    def __init__(self, n_models: int, n_in: int, n_out: int) -> None:
+    def __init__(self, n_models: int, n_in: int, n_out: int, *, is_last: bool = False) -> None:
         super().__init__()
+        self.is_last = is_last
         self.weight = nn.Parameter(torch.zeros(n_models, n_in, KERNEL**2 * n_out))
         self.bias = nn.Parameter(torch.zeros(n_models, 1, 1, 1, n_out))
         self.bound = math.sqrt(6 / (KERNEL**2 * (n_in + n_out)))
@@ -121,15 +110,9 @@ class Upconvolution(nn.Module):
         """Channels of pictures after and before."""
         return self.bias.shape[-1], self.weight.shape[1]
 
-    def rectified(self, x: Tensor, *, of_relu: bool, after: nn.Module | None) -> Tensor:
-        """Return the positive part of the doubled pictures; arguments as of :meth:`Convolution.rectified`."""
-        if not has_kernel(self, x) or self.channels[0] < products.FEWEST:
-            return relu(self(x))
-        return cast(Tensor, products.RectifiedUp.apply(x, self.weight, self.bias, of_relu, has_kernel(after, x)))  # type: ignore[no-untyped-call]
-
     def last(self, x: Tensor) -> Tensor:
         """Return the doubled pictures of positive parts, as a last layer does."""
-        if not has_kernel(self, x) or self.channels[0] >= products.FEWEST:
+        if not has_kernel(self, x):
             return cast(Tensor, self(x))
         return cast(Tensor, products.LastUp.apply(x, self.weight, self.bias, True))  # type: ignore[no-untyped-call]
 
@@ -185,10 +168,40 @@ class OddUpconvolution(nn.Module):
         return _apart(found, n_models)
 
 
+def rectified(layer: nn.Module, x: Tensor, *, of_relu: bool, after: nn.Module | None) -> Tensor:
+    """Return the positive part of what a layer makes of pictures.
+
+    Args:
+        layer: The layer.
+        x: Pictures.
+        of_relu: Whether they are positive parts themselves.
+        after: The layer that takes the result, told that it is a positive part.
+    """
+    if has_kernel(layer, x) and isinstance(layer, Convolution):
+        flags = of_relu, has_kernel(after, x), x.requires_grad
+        return cast(Tensor, products.RectifiedDown.apply(x, layer.weight, layer.bias, *flags))  # type: ignore[no-untyped-call]
+    if has_kernel(layer, x) and isinstance(layer, Upconvolution):
+        given = layer.weight, layer.bias, of_relu, has_kernel(after, x)
+        return cast(Tensor, products.RectifiedUp.apply(x, *given))  # type: ignore[no-untyped-call]
+    return relu(layer(x))
+
+
 def has_kernel(layer: nn.Module | None, x: Tensor) -> bool:
-    """Whether a layer of the compiled step has a kernel for pictures: in bfloat16, on a GPU, with channels that fit."""
+    """Whether a layer of the compiled step has a kernel for pictures: in bfloat16, on a GPU, with channels that fit.
+
+    An upconvolution to few channels has one as a last layer only, one to more channels as any other only.
+    """
     there = products.HAS_KERNELS and is_compiling() and x.is_cuda and x.dtype == torch.bfloat16
-    return there and isinstance(layer, Convolution | Upconvolution) and bool(products.fits(*layer.channels))
+    if not there or not isinstance(layer, Convolution | Upconvolution):
+        return False
+    return has_products(layer)
+
+
+def has_products(layer: Convolution | Upconvolution) -> bool:
+    """Whether the channels of a layer fit the products that it is made of."""
+    few = layer.channels[0] < products.FEWEST
+    fits = products.fits(*layer.channels)
+    return fits and (isinstance(layer, Convolution) or few == layer.is_last)
 
 
 def _side_by_side(x: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from unbraid.models.ensemble.layers import (
     OddConvolution,
     OddUpconvolution,
     Upconvolution,
+    rectified,
 )
 from unbraid.models.ensemble.losses import LOSSES, LossInputs, discriminator_step_loss
 from unbraid.models.ensemble.settings import Settings
@@ -232,10 +233,7 @@ class ConvolutionalEncoder(nn.Module):
         """Return means and log-deviations of pictures, side by side."""
         x = x.movedim(2, -1)
         for number, (layer, after) in enumerate(zip(self.convolutions, [*self.convolutions[1:], None], strict=True)):
-            if isinstance(layer, Convolution):
-                x = layer.rectified(x, of_relu=number > 0, after=after)
-            else:
-                x = relu(layer(x))
+            x = rectified(layer, x, of_relu=number > 0, after=after)
         found: Tensor = self.last(relu(self.hidden(x.flatten(2))))
         return found
 
@@ -259,7 +257,9 @@ class ConvolutionalDecoder(nn.Module):
                 OddUpconvolution(n_models, *ends, kernel, to) for ends, (_, kernel), to in mirrored
             )
         else:
-            self.upconvolutions = nn.ModuleList(Upconvolution(n_models, before, after) for before, after in steps)
+            *inner, last = steps
+            self.upconvolutions = nn.ModuleList(Upconvolution(n_models, *ends) for ends in inner)
+            self.upconvolutions.append(Upconvolution(n_models, *last, is_last=True))
 
     def forward(self, z: Tensor) -> Tensor:
         """Return the logits, or the means, of pictures."""
@@ -267,10 +267,7 @@ class ConvolutionalDecoder(nn.Module):
         x = x.reshape(*z.shape[:2], *self.inner)
         *inner, last = self.upconvolutions
         for layer, after in zip(inner, self.upconvolutions[1:], strict=True):
-            if isinstance(layer, Upconvolution):
-                x = layer.rectified(x, of_relu=True, after=after)
-            else:
-                x = relu(layer(x))
+            x = rectified(layer, x, of_relu=True, after=after)
         found: Tensor = last.last(x) if isinstance(last, Upconvolution) else last(x)
         return found.movedim(-1, 2)
 
