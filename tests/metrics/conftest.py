@@ -1,27 +1,28 @@
-"""Metrics whose evidence takes long to gather: tests that are run for every metric are slow for these."""
-
-from pathlib import Path
+"""Marks of tests that run over all metrics: those of the dearest metrics are slow."""
 
 import pytest
 
-#: Families and kinds of evidence.
-SLOW = (
-    "boosting",
-    "cross_prediction",
-    "dci_boosting",
+from unbraid import METRICS
+
+#: Families whose evidence takes a second or more on the worlds of these tests.
+DEAR = {
+    "blocks",
     "dci_es",
-    "dci_forest",
     "dependent",
-    "forest",
-    "joint_information",
-    "loss_capacity",
+    "exclusivity",
+    "fairness",
+    "infomec",
+    "predictive",
+    "sparse_probe",
+    "t_mex",
     "unibound",
-)
+}
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
-        here = Path(__file__).parent in item.path.parents and hasattr(item, "callspec")
-        if here and any(part.startswith(SLOW) for part in item.callspec.id.split("-")):
-            item.add_marker("slow")
+        given = getattr(item, "callspec", None)
+        values = [] if given is None else given.params.values()
+        names = {getattr(value, "name", value) for value in values if isinstance(getattr(value, "name", value), str)}
+        if {METRICS[name].family for name in names & METRICS.keys()} & DEAR:
+            item.add_marker(pytest.mark.slow)
