@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
@@ -20,9 +21,9 @@ from unbraid.data.mnist import Digits, bundled_digits, mnist_digits
 from unbraid.metrics import dci_linear, dependent, explicitness, mig, modularity, sap, z_min_var
 from unbraid.representation.representation import Representation
 from unbraid.reproduce.agreement import Check, Part
-from unbraid.reproduce.coloured_vae import PLACES, ColouredCodes, VaeSettings, learn_codes
+from unbraid.reproduce.coloured_vae import PLACES, ColouredCodes, VaeSettings, learn_codes, n_steps_of
 from unbraid.reproduce.figures import Device
-from unbraid.reproduce.result import DrawnResult, Number, Row, Table
+from unbraid.reproduce.result import DrawnResult, Number, Row, Table, as_json
 
 TOLERANCE = 0.03
 #: Of squared errors, as a share of the paper's.
@@ -266,6 +267,7 @@ def dependent_mnist(
     n_train: int | None = None,
     settings: VaeSettings = FULL,
     device: Device = "cpu",
+    store: str | Path | None = None,
     progress: Show = None,
 ) -> DependentMnist:
     """Reproduce Experiment II of the paper on dependent factors (arXiv:2408.07016): coloured digits and a VAE.
@@ -279,10 +281,12 @@ def dependent_mnist(
         data: An MNIST folder in IDX format, compressed or not: ``train-images-idx3-ubyte`` and
             ``train-labels-idx1-ubyte``, or the same with ``t10k``, or all four, and then the second part is held out;
             otherwise a fifth of the digits is. Without a folder, scikit-learn's 8 by 8 digits.
-        n_seeds: Runs, with seeds 0, 1, ...; each draws colours and held-out digits, and trains, afresh.
+        n_seeds: Networks, with seeds 0, 1, ...; each has colours and held-out digits of its own, and all are trained
+            side by side.
         n_train: Digits to learn from at most; all by default. Fewer show what more digits would bring.
         settings: Network and training.
         device: Where to train: ``cpu`` or ``cuda``.
+        store: Folder for checkpoints and scores, where a later run goes on: a long run can be done in pieces.
         progress: Show progress bars on standard error; by default when that is a terminal.
 
     Returns:
@@ -297,15 +301,18 @@ def dependent_mnist(
         check_at_least("n_train", n_train, 100)
     train, test = (bundled_digits(), None) if data is None else mnist_digits(data)
 
-    started, runs = time.perf_counter(), []
-    for seed in range(n_seeds):
-        sets = _coloured(train, test, seed, n_train)
-        codes = learn_codes(*sets, settings, device=device, seed=seed, progress=progress)
-        runs.append((codes, all_scores(codes, seed=seed, progress=progress)))
-    first = runs[0][0]
+    started = time.perf_counter()
+    sets = [_coloured(train, test, seed, n_train) for seed in range(n_seeds)]
+    learned = learn_codes(sets, settings, device=device, store=store, progress=progress)
+    n_steps = n_steps_of(settings, len(sets[0][0]))
+    runs = [
+        _kept_or_scored(codes, None if store is None else Path(store) / f"scores{seed}-{n_steps}.json", seed, progress)
+        for seed, codes in enumerate(learned)
+    ]
+    first = learned[0]
     return DependentMnist(
         scores={
-            row.name: Number.over_seeds([run[row.name] for _, run in runs], paper=row.published)
+            row.name: Number.over_seeds([run[row.name] for run in runs], paper=row.published)
             for row in PUBLISHED_NUMBERS
         },
         n_seeds=n_seeds,
@@ -317,6 +324,16 @@ def dependent_mnist(
         seconds=round(time.perf_counter() - started, 1),
         drawing=first.picture,
     )
+
+
+def _kept_or_scored(codes: ColouredCodes, path: Path | None, seed: int, progress: Show) -> dict[str, float]:
+    """Score a network, or read what an earlier run kept of it."""
+    if path is not None and path.exists():
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, float])
+    found = all_scores(codes, seed=seed, progress=progress)
+    if path is not None:
+        write_text(path, as_json(found) + "\n")
+    return found
 
 
 def _coloured(
