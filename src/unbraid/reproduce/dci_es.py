@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import msgspec
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from unbraid._base.checks import check_at_least, check_choice
+from unbraid._base.files import write_text
 from unbraid._base.progress import Show, track
 from unbraid.data.synthetic import (
     LabelCodes,
@@ -28,11 +31,12 @@ from unbraid.probes.capacity import ForestLadder, Ladder, MLPLadder
 from unbraid.probes.importance import Importance
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.explicitness.curves import Curve, write_curves
-from unbraid.reproduce.result import DrawnResult, Number, Row, Table
-from unbraid.results.report import Report
+from unbraid.reproduce.result import DrawnResult, Number, Row, Table, as_json
 
 Probes = Literal["mlp", "forest"]
 SCORES = ("disentanglement", "completeness", "informativeness", "explicitness", "size")
+#: Trees of a forest; the paper's have 100.
+N_TREES = 30
 QUICK: dict[str, Any] = {
     "n_samples": (3000,),
     "n_forest": (3000,),
@@ -223,7 +227,8 @@ def dci_es_table1(
     n_forest: Iterable[int] = (492_000,),
     n_seeds: int = 3,
     widths: tuple[int, ...] = MLPLadder().widths,
-    n_trees: int = 100,
+    n_trees: int = N_TREES,
+    store: str | Path | None = None,
     progress: Show = None,
 ) -> ESTable:
     """Reproduce the rows of Table 1 of DCI-ES (arXiv:2210.00364) that need no images.
@@ -241,7 +246,9 @@ def dci_es_table1(
         n_forest: The same for forests, which need more rows; 492,000 leave 295,200 to fit on.
         n_seeds: Runs of each row, with seeds 0, 1, ...; rows, noise and mixing matrix are drawn afresh.
         widths: Widths of the networks, in multiples of seven.
-        n_trees: Trees of each forest.
+        n_trees: Trees of each forest; the paper has 100.
+        store: Folder that keeps every row and seed, where the next run finds them: a long run can be done in pieces, and
+            in processes beside each other.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Returns:
@@ -262,23 +269,35 @@ def dci_es_table1(
     with threadpool_limits(1), track(n_steps, progress, doing="probing") as bar:
         for row in chosen:
             for size in sizes[row.probes]:
-                started, reports = time.perf_counter(), []
+                runs = []
                 for seed in range(n_seeds):
-                    reports.append(_run_once(row, ladders[row.probes], size, seed))
+                    runs.append(_kept_or_run(row, ladders[row.probes], size, seed, store))
                     bar.advance()
-                seconds = time.perf_counter() - started
-                rows.append(_probe_result(row, size, reports, seconds, n_trees))
+                rows.append(_probe_result(row, size, runs, n_trees))
     return ESTable(rows=tuple(rows), n_seeds=n_seeds)
 
 
-def _probe_result(
-    row: PublishedRow, n_samples: int, reports: Sequence[Report], seconds: float, n_trees: int
-) -> ProbeResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedRun:
+    """Scores and curve of one representation, ladder and seed.
+
+    Attributes:
+        scores: By the names in ``SCORES``.
+        curve: Loss by capacity.
+        seconds: Time it took.
+    """
+
+    scores: dict[str, float]
+    curve: Curve
+    seconds: float
+
+
+def _probe_result(row: PublishedRow, n_samples: int, runs: Sequence[SeedRun], n_trees: int) -> ProbeResult:
     numbers = {
         score: Number.over_seeds(
-            [report[f"dci_es.{score}"].value for report in reports],
+            [run.scores[score] for run in runs],
             paper=row.published.get(score),
-            truth=_truth(row, score, len(reports)),
+            truth=_truth(row, score, len(runs)),
         )
         for score in SCORES
     }
@@ -287,10 +306,10 @@ def _probe_result(
         probes=row.probes,
         n_samples=n_samples,
         scores=numbers,
-        seconds=round(seconds, 3),
-        n_seeds=len(reports),
+        seconds=round(sum(run.seconds for run in runs), 3),
+        n_seeds=len(runs),
         n_trees=n_trees if row.probes == "forest" else 0,
-        curve=Curve.of([report.evidence_of(CapacityCurves)[0].data for report in reports]),
+        curve=Curve.joined([run.curve for run in runs]),
     )
 
 
@@ -306,7 +325,23 @@ def _truth(row: PublishedRow, score: str, n_seeds: int) -> float | None:
     return float(np.mean([closed_form(seed)[score] for seed in range(n_seeds)]))
 
 
-def _run_once(row: PublishedRow, ladder: Ladder, n_samples: int, seed: int) -> Report:
+def _kept_or_run(row: PublishedRow, ladder: Ladder, n_samples: int, seed: int, store: str | Path | None) -> SeedRun:
+    """Run one row with one seed, or read what an earlier run kept of it."""
+    if store is None:
+        return _run_once(row, ladder, n_samples, seed)
+    # All settings are part of the name, so that those of another run are not taken for these.
+    digest = hashlib.sha256(repr(ladder).encode()).hexdigest()[:8]
+    path = Path(store) / f"{row.codes}-{row.probes}-{n_samples}-seed{seed}-{digest}.json"
+    if path.exists():
+        return msgspec.json.decode(path.read_bytes(), type=SeedRun)
+    found = _run_once(row, ladder, n_samples, seed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, as_json(found) + "\n")
+    return found
+
+
+def _run_once(row: PublishedRow, ladder: Ladder, n_samples: int, seed: int) -> SeedRun:
+    started = time.perf_counter()
     report = evaluate(
         mpi3d_labels(row.codes, n_samples=n_samples, seed=seed),
         metrics="dci_es",
@@ -319,7 +354,11 @@ def _run_once(row: PublishedRow, ladder: Ladder, n_samples: int, seed: int) -> R
     )
     if report.failures:
         raise ValueError(next(iter(report.failures.values())))
-    return report
+    return SeedRun(
+        scores={score: report[f"dci_es.{score}"].value for score in SCORES},
+        curve=Curve.of([report.evidence_of(CapacityCurves)[0].data]),
+        seconds=round(time.perf_counter() - started, 3),
+    )
 
 
 def _chosen(codes: list[str], probes: list[str]) -> list[PublishedRow]:
