@@ -247,8 +247,8 @@ def dci_es_table1(
         n_seeds: Runs of each row, with seeds 0, 1, ...; rows, noise and mixing matrix are drawn afresh.
         widths: Widths of the networks, in multiples of seven.
         n_trees: Trees of each forest; the paper has 100.
-        store: Folder that keeps every row and seed, where the next run finds them: a long run can be done in pieces, and
-            in processes beside each other.
+        store: Folder that keeps every row and seed, where the next run finds them: a long run can be done in pieces,
+            also by processes beside each other.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Returns:
