@@ -36,7 +36,7 @@ from unbraid.reproduce.result import DrawnResult, Number, Row, Table, as_json
 Probes = Literal["mlp", "forest"]
 SCORES = ("disentanglement", "completeness", "informativeness", "explicitness", "size")
 #: Trees of a forest; the paper's have 100.
-N_TREES = 30
+N_TREES = 20
 QUICK: dict[str, Any] = {
     "n_samples": (3000,),
     "n_forest": (3000,),

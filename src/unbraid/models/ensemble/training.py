@@ -116,8 +116,8 @@ def train_vaes(
             then.
         hyperparameters: Of the model: ``beta``; ``gamma``, ``capacity`` and ``capacity_steps``; ``off_diagonal`` and
             ``diagonal``; ``alpha_y``, ``alpha_d`` and ``warm_up`` of ``diva``; ``alpha`` and ``mmd`` of ``vfae``;
-            ``invariance`` and ``rest`` of ``dc_ign``; ``weight`` and ``continuous_share`` of ``info_gan``. One number,
-            or one for each member.
+            ``invariance`` and ``rest`` of ``dc_ign``; ``weight``, ``continuous_share`` and ``deviation`` of
+            ``info_gan``. One number, or one for each member.
 
     Returns:
         The trained models.
