@@ -7,6 +7,7 @@ import io
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
@@ -587,11 +588,15 @@ def _kept_or_measured(
     return found
 
 
+def set_edges(side: int) -> list[tuple[int, int]]:
+    """Return the first latent of each set of the wavelet flow, counted from 0, and the one behind its last."""
+    return list(pairwise([0, (side // 4) ** 2, (side // 2) ** 2, side**2]))
+
+
 def _wavelet_sets(wavelet: MeasuredFlow, side: int) -> tuple[WaveletSet, ...]:
-    edges = [0, (side // 4) ** 2, (side // 2) ** 2, side**2]
     names: tuple[SetName, ...] = ("C", "M", "D")
     sets = []
-    for name, start, stop in zip(names, edges[:-1], edges[1:], strict=True):
+    for name, (start, stop) in zip(names, set_edges(side), strict=True):
         entropies = wavelet.latent_entropy[start:stop]
         claims = ("most of the information", "more pronounced")
         claims = claims if name == "C" else ("significantly lower", "less pronounced")
