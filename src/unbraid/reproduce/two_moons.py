@@ -157,7 +157,7 @@ class MoonsFigure(FigureResult):
 def moons(
     *,
     settings: MoonsSettings = FULL,
-    n_seeds: int = 3,
+    n_seeds: int = 1,
     device: Device = "cpu",
     seed: int = 0,
     progress: Show = None,
@@ -184,7 +184,6 @@ def moons(
     check_at_least("n_seeds", n_seeds, 1)
     started = time.perf_counter()
     truth = moons_entropy(seed=seed)
-    correlated = with_total_correlation(WEIGHT_B)
     kinds: list[tuple[Any, str, str, Any]] = [
         ("A", "likelihood", "entangled: high mutual information", negative_log_likelihood),
         (
@@ -319,7 +318,6 @@ def _panel(
         n_steps=settings.n_steps,
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
-        recorded=device.startswith("cuda"),
         device=device,
         seed=seed,
         progress=progress,

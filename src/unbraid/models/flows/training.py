@@ -167,7 +167,7 @@ def train_flow(
     held_out_labels: ArrayLike | None = None,
     check_every: int = 250,
     out: str | Path | None = None,
-    recorded: bool | None = None,
+    recorded: bool = False,
     device: str = "cpu",
     seed: int = 0,
     progress: Show = None,
@@ -194,8 +194,8 @@ def train_flow(
         check_every: Steps between two looks at held-out data, and between two checkpoints.
         out: Folder for a checkpoint. A run that is there already goes on where it stopped; one with other settings or
             data is refused.
-        recorded: Record the step as a CUDA graph and replay it, which saves most of the time of a deep flow: by default
-            on a GPU for :func:`negative_log_likelihood`. An objective that waits for the GPU cannot be recorded.
+        recorded: Record the step as a CUDA graph and replay it, for a deep flow whose many small operations keep the GPU
+            waiting. An objective that itself waits for the GPU cannot be recorded.
         device: ``"cpu"`` or ``"cuda"``.
         seed: Draws batches, noise and columns.
         progress: Show a progress bar on standard error; by default when that is a terminal.
@@ -225,8 +225,7 @@ def train_flow(
     if not learning_rate > 0:
         raise ValueError(f"learning_rate must be above 0, got {learning_rate}.")
     where = torch_device(device)
-    on_gpu = where.type == "cuda"
-    if recorded and not on_gpu:
+    if recorded and where.type != "cuda":
         raise ValueError("recorded is for device 'cuda'; leave it out on a processor.")
     x, y = _tensors(flow, data, labels, where)
     unseen = None if held_out is None else _tensors(flow, held_out, held_out_labels, where)
@@ -244,8 +243,7 @@ def train_flow(
     first = torch.Generator().manual_seed(seed)
     noisy = x[:SET_FROM] + noise * torch.randn(x[:SET_FROM].shape, generator=first).to(x) if noise else x[:SET_FROM]
     flow.set_from(noisy, None if y is None else y[:SET_FROM])
-    is_plain = objective is negative_log_likelihood
-    learner = FlowLearner(flow, x, y, objective, run, recorded=on_gpu and is_plain if recorded is None else recorded)
+    learner = FlowLearner(flow, x, y, objective, run, recorded=recorded)
     learn(learner, unseen, _folder(out), progress)
     flow.eval()
     losses = _finite(torch.stack(learner.losses).cpu().numpy(), learning_rate)
