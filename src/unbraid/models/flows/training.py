@@ -194,7 +194,7 @@ def train_flow(
         check_every: Steps between two looks at held-out data, and between two checkpoints.
         out: Folder for a checkpoint. A run that is there already goes on where it stopped; one with other settings or
             data is refused.
-        recorded: Record the step as a CUDA graph and replay it, for a deep flow whose many small operations keep the GPU
+        recorded: Record the step as a CUDA graph and replay it, for a deep flow whose many small operations keep a GPU
             waiting. An objective that itself waits for the GPU cannot be recorded.
         device: ``"cpu"`` or ``"cuda"``.
         seed: Draws batches, noise and columns.
