@@ -134,7 +134,7 @@ def load_run(folder: str | Path, reproduction: Reproduction[R]) -> ReproductionR
 def judge(reproduction: Reproduction[R], run: ReproductionRun[R]) -> Outcome:
     """Compare a run with the paper and the truth; at other settings than the full ones nothing counts."""
     found = () if run.result is None else reproduction.checks(run.result)
-    parts = tuple(replace(part, is_full=run.mode == "full") for part in found)
+    parts = tuple(replace(part, is_full=part.is_full and run.mode == "full") for part in found)
     return Outcome(reproduction=reproduction, run=run, parts=parts)
 
 
