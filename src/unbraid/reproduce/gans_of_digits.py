@@ -41,10 +41,13 @@ N_LAST = 4
 HISTORY_EVERY = 50
 #: Side of the kernels of convolutions.
 KERNEL = 5
-NOTES = (
+AUTHORS = (
     "Networks and weights are the authors': convolutions of 64 and 128, a hidden layer of 1024, weight 1 for all "
     "codes, q with a deviation of 1 for continuous codes. Kernels are 5 by 5 where the authors' are 4 by 4, and q has "
-    "a hidden layer of 512 where theirs has 128.",
+    "a hidden layer of 512 where theirs has 128."
+)
+OTHERS = "Networks and weights are not the authors', which the full settings have."
+NOTES = (
     "Generator, discriminator and q make their steps at the same time; in the authors' code the discriminator goes "
     "first. Noise is normal, there uniform.",
     "The plain GAN has the same networks and weight 0: q is trained on top of the features of its discriminator, and "
@@ -149,7 +152,7 @@ class InfoGanFigure(FigureResult):
     @property
     def notes(self) -> Sequence[str]:
         """What differs from the paper."""
-        return NOTES
+        return (AUTHORS if self.settings == FULL else OTHERS, *NOTES)
 
     def tables(self) -> Sequence[Table]:
         """Return the bounds and the accuracy of both kinds of models."""

@@ -7,8 +7,8 @@ require("unbraid.models.flows", "torch", "zuko", extra="train")
 
 from unbraid.models.flows.build import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow
 from unbraid.models.flows.flow import ClassMixture, Flow, StandardNormal
+from unbraid.models.flows.loop import Objective
 from unbraid.models.flows.training import (
-    Objective,
     TrainedFlow,
     core_reconstruction,
     manifold_total_correlation,

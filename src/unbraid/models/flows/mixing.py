@@ -112,7 +112,7 @@ def series_exponential(matrix: Tensor) -> Tensor:
     """
     small = matrix / 2**N_SQUARINGS
     identity = torch.eye(matrix.shape[-1], dtype=matrix.dtype, device=matrix.device)
-    found = identity + small / N_TERMS
+    found: Tensor = identity + small / N_TERMS
     for k in range(N_TERMS - 1, 0, -1):
         found = identity + small @ found / k
     for _ in range(N_SQUARINGS):
