@@ -43,7 +43,7 @@ def test_classes_of_a_factor_are_seen(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--kind", "glow"), "glow is for square pictures of one channel, got 2 numbers; give spline."),
+        (("--kind", "glow"), "glow is for square pictures of one channel, got 2 numbers"),
         (("--kind", "gin"), "gin needs classes, one Gaussian each: give labels."),
         (("--hold-out", "1"), "hold_out must be a share of the rows from 0 to below 1, got 1."),
         (("--core", "3"), "core must be from 1 to 2, the latents, got 3."),

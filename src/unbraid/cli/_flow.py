@@ -152,7 +152,7 @@ def _rows(data: str, folder: Path | None, labels: str | None) -> tuple[FloatArra
     if Path(data).exists():
         rep = load_codes(data) if labels is None else load(data)
         rows, names = np.asarray(rep.codes, dtype=float), rep.factor_names
-        columns = [np.asarray(factor.values) for factor in rep.factors]
+        columns = [factor.numbers for factor in rep.factors]
     else:
         dataset = sets.load_dataset(data, folder)
         every = np.arange(len(dataset))
@@ -165,4 +165,7 @@ def _rows(data: str, folder: Path | None, labels: str | None) -> tuple[FloatArra
     if labels is None:
         return scaled, None
     check_choice("labels", labels, names)
-    return scaled, np.unique(columns[names.index(labels)], return_inverse=True)[1]
+    column = columns[names.index(labels)]
+    if not np.isfinite(column).all():
+        raise ValueError(f"labels {labels!r} must be known for every row; leave rows without one out.")
+    return scaled, np.unique(column, return_inverse=True)[1]
