@@ -218,8 +218,8 @@ def _over_seeds(flows: Sequence[MoonsFlow]) -> MoonsFlow:
 
 
 REASON = (
-    "The paper shows bars without numbers, and the bounds are ours. Seeds divide the entropy between the two latents of "
-    "(B) differently: with --quick --seeds 4 the entropies are 0.22, 0.71, 0.59 and 0.13 nats apart, at a mutual "
+    "The paper shows bars without numbers, and the bounds are ours. Seeds divide the entropy between the two latents "
+    "of (B) differently: with --quick --seeds 4 the entropies are 0.22, 0.71, 0.59 and 0.13 nats apart, at a mutual "
     "information of 0.03 to 0.07 and a cross-entropy of 1.14 to 1.18."
 )
 #: Tolerance of the entropies of flow and data, in nats.
