@@ -3,6 +3,7 @@
     python benchmarks/ensemble.py                               # 8 small models on this machine's processor
     python benchmarks/ensemble.py --device cuda                 # 64 models of the published architecture on a GPU
     python benchmarks/ensemble.py --device cuda --arrays-only   # the same where only NumPy and torch are there
+    python benchmarks/ensemble.py --device cuda --models 16 --model diva,vfae,dc_ign,info_gan   # with labels, and GANs
 
 Also: the peak of memory beside what was reckoned before, and how far a member is from the same model trained alone.
 Data are binary pictures, kept where the models are. "One at a time" is the same engine with an ensemble of one; the
@@ -23,6 +24,8 @@ import numpy as np
 
 from measure import keep, leave_out_the_rest, machine, options, parse
 
+#: Families that are timed against one model of the same engine.
+WITH_LABELS = ("diva", "vfae", "dc_ign", "info_gan")
 TARGETS = {"images_per_second": 800_000, "times_plain_loop": 30}
 
 
@@ -40,7 +43,7 @@ def squares(n_rows, side, seed=0):
 class Squares:
     """Pictures with a factor, which only the conditioned VAE looks at."""
 
-    factor_sizes = (4,)
+    factor_names, factor_sizes = ("number",), (4,)
 
     def __init__(self, n_rows, side):
         self.pictures = squares(n_rows, side)
@@ -57,10 +60,43 @@ class Squares:
         return np.asarray(index)[:, None] % 4
 
 
+class LabelledSquares(Squares):
+    """Squares of some sizes at some places, of which any two differ in a factor alone: for models with labels."""
+
+    factor_names, factor_sizes = ("size", "across", "down"), (4, 8, 8)
+
+    def __init__(self, side):
+        size, x, y = self.factors(np.arange(4 * 8 * 8)).T
+        at, half = np.arange(side), 1 + size * side // 32
+        rows, columns = (np.abs(at - (place[:, None] + 1) * side / 9) <= half[:, None] for place in (y, x))
+        self.pictures = (255 * (rows[:, None, :, None] & columns[:, None, None, :])).astype(np.uint8)
+
+    def factors(self, index):
+        """Size and place of these rows."""
+        return np.stack(np.unravel_index(np.asarray(index), self.factor_sizes), axis=1)
+
+
+def labelled_source(given, model, data):
+    """Batches with the labels that a model reads, drawn as it needs them."""
+    from unbraid.models.ensemble.labels import chosen_labels, label_columns
+    from unbraid.models.ensemble.plan import plan_of
+    from unbraid.models.ensemble.source import BatchSource
+    from unbraid.models.families import ONE_FACTOR_FAMILY
+
+    read = chosen_labels(model, data, ())
+    reserved = [factor for _, factor, _ in read] if model == ONE_FACTOR_FAMILY else []
+    columns = label_columns(model, data, read, 1.0) if read else None
+    plan = plan_of(data, len(data), reserved, device=given.device)
+    return BatchSource(data, device=given.device, labels=columns, plan=plan)
+
+
 def settings_of(given, model, n_models, data):
+    from unbraid.models.ensemble.labels import chosen_blocks, chosen_labels
     from unbraid.models.ensemble.settings import Settings, member_hyperparameters
 
     seeds, hyperparameters = member_hyperparameters(model, {}, range(n_models))
+    read = chosen_labels(model, data, ())
+    adversarial = model == "info_gan"
     return Settings(
         model=model,
         data="squares",
@@ -69,6 +105,10 @@ def settings_of(given, model, n_models, data):
         seeds=seeds,
         hyperparameters=hyperparameters,
         places=((-3.0, -1.0, 1.0, 3.0),) if model == "conditioned_vae" else (),
+        labels=read,
+        blocks=chosen_blocks(model, read, {}, 10, 10)[0],
+        categories=(4,) if adversarial else (),
+        noise_dim=62 if adversarial else 0,
         width=given.width,
         discriminator_width=min(1000, 32 * given.width),
         batch_size=given.batch,
@@ -218,6 +258,24 @@ def family(given, model, data, source):
     return line
 
 
+def beside_one(given, model, data):
+    """Many models of one family with labels, or a GAN, and one in the same engine."""
+    source = labelled_source(given, model, data)
+    settings = settings_of(given, model, given.models, data)
+    many, start_up, losses = time_engine(settings, source, given, given.steps)
+    one, _, _ = time_engine(settings.only([0]), source, given, given.steps)
+    sizes = {"models": given.models, "batch": given.batch, "side": given.side, "width": given.width}
+    beside = {"one_model_images_per_second": given.batch / one, "times_one_model": given.models * one / many}
+    return {
+        "model": model,
+        **sizes,
+        **rates(given, many),
+        **beside,
+        "start_up_seconds": start_up,
+        "losses_after": losses,
+    }
+
+
 def alone(given, model, precision, data, source):
     """How far the last of four members is from the same model trained alone, beside how far training moved it."""
     import torch
@@ -281,7 +339,7 @@ def lines_of(given):
     from unbraid.models.ensemble.source import BatchSource
     from unbraid.models.families import HYPERPARAMETERS
 
-    data = Squares(given.rows, given.side)
+    data, labelled = Squares(given.rows, given.side), LabelledSquares(given.side)
     source = BatchSource(data, device=given.device)
     models = HYPERPARAMETERS if given.model == "all" else given.model.split(",")
     if given.model == "all" or given.tiny:
@@ -292,7 +350,10 @@ def lines_of(given):
         for model in ("beta_vae", "factor_vae"):
             yield f"kernels and patches, {model}", kernels_and_patches(given, model, data, source)
     for model in models:
-        yield f"family {model}", family(given, model, data, source)
+        if model in WITH_LABELS:
+            yield f"{given.models} at once against one, {model}", beside_one(given, model, labelled)
+        else:
+            yield f"family {model}", family(given, model, data, source)
 
 
 def main(arguments=None):

@@ -101,7 +101,7 @@ def test_a_decoder_that_does_as_asked_is_said_to(monkeypatch):
     digits = bundled_digits()
     known = coloured_digits(digits.take(np.arange(300)), rng=0)
     judged = coloured_digits(digits.take(np.arange(300, 400)), rng=1)
-    run = learn_codes(known, judged, VaeSettings(n_codes=4, n_epochs=1), seed=0)
+    [run] = learn_codes([(known, judged)], VaeSettings(n_codes=4, n_epochs=1))
     assert run.as_asked.all()
     assert run.as_asked.shape[1:] == (16, 3)
     assert run.codes.shape == (len(judged), 4)
@@ -129,7 +129,9 @@ def test_the_network_and_its_training_are_those_of_the_appendix(monkeypatch):
     monkeypatch.setattr("unbraid.models.train", lambda model, data, **options: given.update(options, model=model))
     data = coloured_digits(bundled_digits(), rng=0)
     assert len(data) == 720  # six batches
-    _trained(data, VaeSettings(), device="cpu", seed=4, progress=False)
+    _trained([data, data], VaeSettings(), device="cpu")
+    assert list(given["seeds"]) == [0, 1]
+    assert [(rows[0], rows[-1]) for rows in given["member_rows"]] == [(0, 719), (720, 1439)]
     assert given["model"] == "conditioned_vae"
     assert given["places"] == PLACES
     assert given["convolutions"] == ((16, 7), (16, 5), (32, 3), (32, 3))

@@ -72,6 +72,7 @@ COMMANDS = {
     "manifold": "_manifold",
     "reproduce": "_reproduce",
     "train": "_train",
+    "flow": "_flow",
     "study": "_study",
     "data": "_data",
 }

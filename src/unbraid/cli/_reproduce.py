@@ -148,7 +148,7 @@ def _reproduce(reproduction: Reproduction[Any], options: Sequence[Option], given
         if path is not None:
             check_writable(argument, path)
     arguments, started = _named_arguments(reproduction, options, given), processor_time()
-    made_from = provenance()  # before the run, during which the source may change
+    made_from = provenance(str(arguments.get("device", "cpu")))  # before the run, during which the source may change
     result = reproduction.run(**arguments)
     run = ReproductionRun(
         name=reproduction.name,

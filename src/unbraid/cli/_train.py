@@ -103,7 +103,7 @@ def train(
     `conditioned_vae` (beta). Models that read labels: `diva` (beta, alpha_y, alpha_d, warm_up), with blocks of codes
     for a domain `d` and a target `y`; `vfae` (alpha, mmd), whose codes hide a sensitive attribute `s` and keep `y`;
     `dc_ign` (invariance, rest), with a code for each of some factors. A GAN whose codes can be read from its data:
-    `info_gan` (weight, 0 for a plain GAN; continuous_share).
+    `info_gan` (weight, 0 for a plain GAN; continuous_share; deviation).
 
     Examples:
         unbraid train --preset tiny --out tiny

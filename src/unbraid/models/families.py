@@ -16,7 +16,7 @@ HYPERPARAMETERS = MappingProxyType(
         "diva": {"beta": 1.0, "alpha_y": 3500.0, "alpha_d": 2000.0, "warm_up": 1000.0},
         "vfae": {"alpha": 1.0, "mmd": 1000.0},
         "dc_ign": {"invariance": 1.0, "rest": 10.0},
-        "info_gan": {"weight": 1.0, "continuous_share": 0.1},
+        "info_gan": {"weight": 1.0, "continuous_share": 0.1, "deviation": 0.0},
     }
 )
 #: Roles of the labels that a family reads, in the order of the factors that have them by default.

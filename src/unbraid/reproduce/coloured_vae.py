@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from unbraid._base.checks import check_at_least
 from unbraid._base.images import png
 from unbraid._base.progress import Show
 from unbraid.data.coloured import BACKGROUND_COLOURS, DIGIT_COLOURS, ColouredDigits
+from unbraid.data.mnist import Digits
 
 if TYPE_CHECKING:
     from unbraid.models.ensemble import TrainedEnsemble
@@ -179,18 +181,31 @@ class ColouredCodes:
 
 
 def learn_codes(
-    train: ColouredDigits,
-    test: ColouredDigits,
+    sets: Sequence[tuple[ColouredDigits, ColouredDigits]],
     settings: VaeSettings,
     *,
     device: str = "cpu",
-    seed: int,
+    store: str | Path | None = None,
     progress: Show = None,
-) -> ColouredCodes:
-    """Train a VAE, encode the training and the test set, and generate digits in the styles of the test set."""
+) -> list[ColouredCodes]:
+    """Train a VAE for each pair of a training and a test set, all as one ensemble, with seeds 0, 1, ...
+
+    Both sets of each pair are encoded, and digits are generated in the styles of the test set.
+
+    Args:
+        sets: Training and test set of each network.
+        settings: Network and training.
+        device: Where to train.
+        store: Folder for checkpoints, where a later call goes on.
+        progress: Show a progress bar on standard error; by default when that is a terminal.
+    """
+    models = _trained([train for train, _ in sets], settings, device=device, store=store, progress=progress)
+    return [_codes(models[m], *pair, settings) for m, pair in enumerate(sets)]
+
+
+def _codes(model: TrainedEnsemble, train: ColouredDigits, test: ColouredDigits, settings: VaeSettings) -> ColouredCodes:
     pictures, held_out = _pictures(train), _pictures(test)
     train_factors, factors = (data.factors(np.arange(len(data))) for data in (train, test))
-    model = _trained(train, settings, device=device, seed=seed, progress=progress)
     codes = model.encode(held_out)[0]
     combinations = all_combinations(train.factor_sizes)
     wanted = with_factors_set(codes[:N_STYLES], combinations, PLACES)
@@ -209,20 +224,35 @@ def learn_codes(
     )
 
 
-def _trained(data: ColouredDigits, settings: VaeSettings, *, device: str, seed: int, progress: Show) -> TrainedEnsemble:
-    """Train the VAE of App. D: mean squared error over pixels, plus beta times the divergence summed over codes.
+def n_steps_of(settings: VaeSettings, n_digits: int) -> int:
+    """Return the training steps of so many digits."""
+    return settings.n_epochs * math.ceil(n_digits / settings.batch_size)
+
+
+def _trained(
+    sets: Sequence[ColouredDigits],
+    settings: VaeSettings,
+    *,
+    device: str,
+    store: str | Path | None = None,
+    progress: Show = None,
+) -> TrainedEnsemble:
+    """Train the VAEs of App. D: mean squared error over pixels, plus beta times the divergence summed over codes.
 
     The Gaussian likelihood of the ensembles has half the summed squared error in place of the mean. All of the loss is
     multiplied alike, beta too, and the steps of Adam do not depend on such a factor.
     """
     from unbraid.models import train
 
-    n_steps = settings.n_epochs * math.ceil(len(data) / settings.batch_size)
+    data = _joined(sets)
+    ends = np.cumsum([len(one) for one in sets])
+    n_steps = n_steps_of(settings, len(sets[0]))
     milestones = sorted({max(1, round(share * n_steps)) for share in MILESTONES})
     return train(
         "conditioned_vae",
         data,
-        seeds=seed,
+        seeds=range(len(sets)),
+        member_rows=[np.arange(end - len(one), end) for one, end in zip(sets, ends, strict=True)],
         places=PLACES,
         beta=settings.beta * math.prod(data.observation_shape) / 2,
         likelihood="gaussian",
@@ -235,8 +265,19 @@ def _trained(data: ColouredDigits, settings: VaeSettings, *, device: str, seed: 
         milestones=milestones,
         precision="float32",
         device=device,
+        out=store,
         progress=progress,
     )
+
+
+def _joined(sets: Sequence[ColouredDigits]) -> ColouredDigits:
+    """Return all sets one after the other as one."""
+    digits = Digits(
+        images=np.concatenate([one.digits.images for one in sets]),
+        labels=np.concatenate([one.digits.labels for one in sets]),
+    )
+    factors = np.concatenate([one.factors(np.arange(len(one))) for one in sets])
+    return ColouredDigits(digits, factors, n_digits=sets[0].factor_sizes[0])
 
 
 def _pictures(data: ColouredDigits) -> NDArray[np.float32]:

@@ -39,13 +39,17 @@ FEWEST_DIGITS = 10_000
 N_LAST = 4
 #: Steps between two entries of a history.
 HISTORY_EVERY = 50
+#: Side of the kernels of convolutions.
+KERNEL = 5
+AUTHORS = (
+    "Networks and weights are the authors': convolutions of 64 and 128, a hidden layer of 1024, weight 1 for all "
+    "codes, q with a deviation of 1 for continuous codes. Kernels are 5 by 5 where the authors' are 4 by 4, and q has "
+    "a hidden layer of 512 where theirs has 128."
+)
+OTHERS = "Networks and weights are not the authors', which the full settings have."
 NOTES = (
-    "The networks are those of our VAEs with batch normalisation: convolutions of 64, hidden layers of 512. The "
-    "authors' have convolutions of 64 and 128 and a hidden layer of 1024.",
     "Generator, discriminator and q make their steps at the same time; in the authors' code the discriminator goes "
     "first. Noise is normal, there uniform.",
-    "q has a learned deviation for continuous codes, as in the paper; the authors' code for MNIST fixes it at 1. "
-    "Continuous codes get a tenth of the weight.",
     "The plain GAN has the same networks and weight 0: q is trained on top of the features of its discriminator, and "
     "neither these nor the generator learn from the codes.",
 )
@@ -63,23 +67,27 @@ class GanSettings:
         n_continuous: Continuous codes beside the categorical code of ten values.
         noise_dim: Numbers of noise beside the codes.
         network: ``conv`` or ``mlp``.
-        width: Channels of the first convolution; hidden layers have eight times as many units.
+        width: Hidden layers have eight times as many units; without ``channels``, also the channels of convolutions.
+        channels: Channels of each convolution, with kernels of 5 by 5.
         n_steps: Training steps.
         batch_size: Digits of a training step.
         learning_rate: Of the generator; the discriminator has a fifth of it.
         weight: Of the information in the objective of the InfoGANs.
         continuous_share: Share of the weight that continuous codes get.
+        deviation: Of q for continuous codes; 0 for learned ones.
     """
 
     n_continuous: int = 2
     noise_dim: int = 62
     network: Literal["conv", "mlp"] = "conv"
-    width: int = 64
+    width: int = 128
+    channels: tuple[int, ...] = (64, 128)
     n_steps: int = 5000
     batch_size: int = 128
     learning_rate: float = 1e-3
     weight: float = 1.0
-    continuous_share: float = 0.1
+    continuous_share: float = 1.0
+    deviation: float = 1.0
 
     def __post_init__(self) -> None:
         check_at_least("n_steps", self.n_steps, 1)
@@ -87,7 +95,16 @@ class GanSettings:
 
 
 FULL = GanSettings()
-QUICK = GanSettings(noise_dim=16, network="mlp", width=16, n_steps=1000, batch_size=64)
+QUICK = GanSettings(
+    noise_dim=16,
+    network="mlp",
+    width=16,
+    channels=(),
+    n_steps=1000,
+    batch_size=64,
+    continuous_share=0.1,
+    deviation=0.0,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +152,7 @@ class InfoGanFigure(FigureResult):
     @property
     def notes(self) -> Sequence[str]:
         """What differs from the paper."""
-        return NOTES
+        return (AUTHORS if self.settings == FULL else OTHERS, *NOTES)
 
     def tables(self) -> Sequence[Table]:
         """Return the bounds and the accuracy of both kinds of models."""
@@ -163,6 +180,7 @@ def info_gan(
     n_seeds: int = 5,
     device: Device = "cpu",
     seed: int = 0,
+    store: str | Path | None = None,
     progress: Show = None,
 ) -> InfoGanFigure:
     """Train InfoGANs and plain GANs of digits, after the experiments of the InfoGAN paper (arXiv:1606.03657) on MNIST.
@@ -178,6 +196,7 @@ def info_gan(
         n_seeds: InfoGANs, and as many plain GANs.
         device: Where to train: ``cpu`` or ``cuda``.
         seed: The first of the seeds.
+        store: Folder for checkpoints, where a later run goes on: a long run can be done in pieces.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Raises:
@@ -190,7 +209,7 @@ def info_gan(
     check_at_least("n_seeds", n_seeds, 1)
     started = time.perf_counter()
     digits, held_out = (bundled_digits(), None) if data is None else mnist_digits(data)
-    ensemble = _trained(digits, settings, range(seed, seed + n_seeds), device=device, progress=progress)
+    ensemble = _trained(digits, settings, range(seed, seed + n_seeds), device, store, progress)
     accuracy = _accuracies(ensemble, digits, held_out or digits)
     history = ensemble.history.double().numpy()
     published = PUBLISHED_ACCURACY if len(digits) >= FEWEST_DIGITS else None
@@ -209,7 +228,9 @@ def info_gan(
     )
 
 
-def _trained(digits: Digits, settings: GanSettings, seeds: range, *, device: str, progress: Show) -> Any:
+def _trained(
+    digits: Digits, settings: GanSettings, seeds: range, device: str, store: str | Path | None, progress: Show
+) -> Any:
     from unbraid.models import train
 
     n = len(seeds)
@@ -219,6 +240,8 @@ def _trained(digits: Digits, settings: GanSettings, seeds: range, *, device: str
         seeds=[*seeds, *seeds],
         weight=[settings.weight] * n + [0.0] * n,
         continuous_share=settings.continuous_share,
+        deviation=settings.deviation,
+        convolutions=[(n_channels, KERNEL) for n_channels in settings.channels if settings.network == "conv"],
         n_steps=settings.n_steps,
         n_codes=N_DIGITS + settings.n_continuous,
         categories=[N_DIGITS],
@@ -228,6 +251,7 @@ def _trained(digits: Digits, settings: GanSettings, seeds: range, *, device: str
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
         device=device,
+        out=store,
         progress=progress,
     )
 

@@ -134,7 +134,7 @@ def load_run(folder: str | Path, reproduction: Reproduction[R]) -> ReproductionR
 def judge(reproduction: Reproduction[R], run: ReproductionRun[R]) -> Outcome:
     """Compare a run with the paper and the truth; at other settings than the full ones nothing counts."""
     found = () if run.result is None else reproduction.checks(run.result)
-    parts = tuple(replace(part, is_full=run.mode == "full") for part in found)
+    parts = tuple(replace(part, is_full=part.is_full and run.mode == "full") for part in found)
     return Outcome(reproduction=reproduction, run=run, parts=parts)
 
 
@@ -151,7 +151,7 @@ def _run(
     known = inspect.signature(reproduction.run).parameters
     own = reproduction.quick if quick else reproduction.full
     options = {key: value for key, value in given.items() if key in known} | dict(own)
-    started, made_from = processor_time(), provenance()
+    started, made_from = processor_time(), provenance(str(options.get("device", "cpu")))
     try:
         result = reproduction.run(**options)
     except ValueError as error:
@@ -185,8 +185,12 @@ def processor_time() -> float:
     return sum(os.times()[:4])
 
 
-def provenance() -> dict[str, str]:
-    """Return the version of the source, where it is a checkout, and the machine, as fields of a run."""
+#: Names the version of the source where the source is not a checkout, such as a copy on another machine.
+COMMIT_VARIABLE = "UNBRAID_COMMIT"
+
+
+def provenance(device: str = "cpu") -> dict[str, str]:
+    """Return the version of the source, where it is known, and the machine with its GPU, as fields of a run."""
     where = Path(__file__).parent
     asked = ["git", "-C", str(where), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     try:
@@ -194,7 +198,12 @@ def provenance() -> dict[str, str]:
         commit = told.stdout.strip() if told.returncode == 0 else ""
     except OSError:
         commit = ""
-    return {"commit": commit, "machine": f"{platform.machine()}, {usable_cores()} cores"}
+    machine = f"{platform.machine()}, {usable_cores()} cores"
+    if device.startswith("cuda"):
+        import torch
+
+        machine += f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
+    return {"commit": commit or os.environ.get(COMMIT_VARIABLE, ""), "machine": machine}
 
 
 MARKS = {Colour.GREEN: "🟢", Colour.AMBER: "🟡", Colour.RED: "🔴", Colour.GREY: "⚪"}

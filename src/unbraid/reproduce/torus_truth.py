@@ -11,6 +11,9 @@ from torch import Tensor
 
 from unbraid._base.arrays import FloatArray
 
+#: Largest deviation of an angle, as a share of a full turn, and of a radius; both fall by this exponent (Eqs. 15, 16).
+LARGEST_TURN, LARGEST_REACH, LAST_EXPONENT = 0.07, 0.05, 1.5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Torus:
@@ -44,10 +47,10 @@ class Torus:
 
 def random_torus(n_angles: int, rng: np.random.Generator) -> Torus:
     """Return a torus turned at random."""
-    fall = np.exp(-np.linspace(0, 1.5, n_angles))
+    fall = np.exp(-np.linspace(0, LAST_EXPONENT, n_angles))
     return Torus(
         turn=np.linalg.qr(rng.normal(size=(2 * n_angles, 2 * n_angles)))[0],
-        deviations=np.concatenate((0.07 * 2 * np.pi * fall, 0.05 * fall)),
+        deviations=np.concatenate((LARGEST_TURN * 2 * np.pi * fall, LARGEST_REACH * fall)),
     )
 
 

@@ -293,7 +293,7 @@ def spectrum_checks(result: SpectrumFigure) -> Sequence[Part]:
     return [part for part in parts if part.checks]
 
 
-REASON = "Which beta is the first to keep nothing depends on the digits, the networks and the length of training."
+REASON = "Why is not known: no experiment has shown a cause."
 
 
 def _knee_checks(spectra: Sequence[BetaSpectrum]) -> list[Check]:

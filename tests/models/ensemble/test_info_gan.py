@@ -173,6 +173,17 @@ def test_codes_have_names_and_rates():
     assert (rates >= 0).all()
 
 
+def test_a_deviation_that_is_given_is_that_of_q_and_is_not_learned():
+    model = train("info_gan", Dots(), seeds=[0, 0], deviation=[0.0, 0.5], n_steps=3, **SMALL)
+    x = torch.as_tensor(Dots().observations(np.arange(4)))
+    with torch.no_grad():
+        log_scale = model.network.posterior_parameters(x.expand(2, *x.shape))[1]
+    n_values = model.settings.layout.n_values
+    assert (log_scale[1, :, n_values:] == math.log(0.5)).all()
+    assert not (log_scale[0, :, n_values:] == log_scale[0, :1, n_values:]).all()
+    assert torch.equal(model[1].network.deviation, model.network.deviation[1:])
+
+
 def test_a_member_that_diverges_is_named():
     model = train("info_gan", Dots(), seeds=[0, 1], weight=[1.0, math.inf], n_steps=3, **SMALL)
     assert model.diverged[0] is None
@@ -200,7 +211,7 @@ def test_memory_grows_with_the_batch_and_the_network():
         ({"categories": [1]}, "categories must be at least 2, got 1"),
         ({"noise_dim": -1}, "noise_dim must be at least 0, got -1"),
         ({"model": "vae"}, "categories are for info_gan, got them for vae"),
-        ({"beta": 2.0}, "info_gan has no hyperparameter 'beta'; it has weight, continuous_share"),
+        ({"beta": 2.0}, "info_gan has no hyperparameter 'beta'; it has weight, continuous_share, deviation"),
     ],
 )
 def test_bad_input(options, message):

@@ -6,6 +6,7 @@ from helpers.dots import Dots
 from unbraid.data import FactorTable, sprites_mini
 from unbraid.models import code_rates, encode, load_models, train
 from unbraid.models.ensemble import BatchSource, EnsembleEngine, Settings
+from unbraid.models.ensemble.families.diva import PriorTable, soft_log_scale
 from unbraid.models.ensemble.labels import chosen_blocks, chosen_labels, label_columns
 from unbraid.models.ensemble.plan import OneFactorRows, plan_of
 from unbraid.models.ensemble.settings import member_hyperparameters
@@ -92,9 +93,17 @@ def test_learned_priors_move_apart_and_other_models_have_none():
     before, after = (train("diva", Dots(), n_steps=n_steps, **SMALL).network.priors for n_steps in (1, 12))
     for role in ("y", "d"):
         assert (after[role].mean - before[role].mean).abs().max() > 1e-3
-        assert (after[role].log_scale - before[role].log_scale).abs().max() > 1e-3
+        assert (after[role].raw_scale - before[role].raw_scale).abs().max() > 1e-3
         assert after[role].mean.std(dim=1).min() > 1e-4
     assert not hasattr(train("vae", Dots(), n_steps=1, **SMALL).network, "priors")
+
+
+def test_deviations_of_diva_start_at_one_and_stay_finite_however_large_the_outputs():
+    mean, log_scale = PriorTable(2, 3, 4)()
+    assert torch.equal(mean, torch.zeros(2, 1, 3, 4))
+    torch.testing.assert_close(log_scale, torch.zeros(2, 1, 3, 4), rtol=0, atol=1e-6)
+    least, most = soft_log_scale(torch.tensor([-1e4, 1e4])).exp().tolist()
+    assert (least, most) == (pytest.approx(1e-7), pytest.approx(1e4))
 
 
 def test_blocks_of_codes_are_thirds_or_as_given():

@@ -20,7 +20,8 @@ from unbraid.models.flows import (
     with_reconstruction,
     with_total_correlation,
 )
-from unbraid.models.flows.training import _batches, _rate
+from unbraid.models.flows.loop import Rows, rate_share
+from unbraid.models.flows.mixing import series_exponential
 
 pytestmark = pytest.mark.slow
 
@@ -160,13 +161,13 @@ def test_classes_help(make):
 
 
 def test_batches_see_every_sample_before_any_again():
-    drawn = _batches(10, 5, generator())
+    drawn = Rows(10, 5, generator())
     assert sorted(torch.cat([next(drawn), next(drawn)]).tolist()) == list(range(10))
-    assert len(next(_batches(10, 4, generator()))) == 4
+    assert len(next(Rows(10, 4, generator()))) == 4
 
 
 def test_the_rate_rises_then_falls_to_nothing():
-    rates = [_rate(step, 100) for step in range(101)]
+    rates = [rate_share(step, 100) for step in range(101)]
     assert rates[4] == max(rates) == 1.0
     assert rates[0] == pytest.approx(0.2)
     assert rates[100] == pytest.approx(0.0)
@@ -188,6 +189,9 @@ def test_the_rate_rises_then_falls_to_nothing():
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
         ({"learning_rate": float("nan")}, "learning_rate must be above 0"),
         ({"device": "abacus"}, "device must be one"),
+        ({"check_every": 0}, "check_every must be at least 1"),
+        ({"recorded": True}, "recorded is for device 'cuda'"),
+        ({"held_out": np.zeros((5, 3))}, r"data must have shape \(n_samples, 2\)"),
     ],
 )
 def test_bad_input_is_refused(change, message):
@@ -208,3 +212,51 @@ def test_a_loss_that_is_no_number_says_when_and_what_to_do():
 def test_negative_weights_are_refused(make):
     with pytest.raises(ValueError, match="weight must be at least 0, got -1"):
         make(-1)
+
+
+def test_a_broken_run_goes_on_to_the_same_flow(tmp_path):
+    def stop_at(n_calls):
+        def objective(flow, x, labels, generator):
+            if next(calls) == n_calls:
+                raise KeyboardInterrupt
+            return negative_log_likelihood(flow, x)
+
+        calls = iter(range(100))
+        return objective
+
+    options = {"n_steps": 12, "batch_size": 32, "noise": 0.1, "check_every": 4, "held_out": correlated(40, seed=1)}
+    whole, broken = (
+        {"flow": affine_flow(2, n_blocks=1, hidden=(8,)), "data": correlated(100), **options} for _ in range(2)
+    )
+    straight = train_flow(**whole, objective=stop_at(-1))
+    with pytest.raises(KeyboardInterrupt):
+        train_flow(**broken, objective=stop_at(11), out=tmp_path)
+    resumed = train_flow(**broken, objective=stop_at(-1), out=tmp_path)
+    np.testing.assert_array_equal(resumed.losses, straight.losses)
+    assert resumed.best_step == straight.best_step
+    for one, other in zip(resumed.flow.parameters(), straight.flow.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
+    with pytest.raises(ValueError, match="holds a run with other settings or data; give the same, or another folder"):
+        train_flow(**broken | {"noise": 0.2}, out=tmp_path)
+
+
+def test_a_flow_ends_in_its_best_held_out_state():
+    # Data whose likeness grows worse as the flow learns those it is given: the first look is the best.
+    unlike = correlated(100) * [1.0, -1.0]
+    trained = train_flow(
+        affine_flow(2, n_blocks=1, hidden=(8,)), correlated(100), held_out=unlike, check_every=5, n_steps=40
+    )
+    last = train_flow(affine_flow(2, n_blocks=1, hidden=(8,)), correlated(100), n_steps=40)
+    best, end = (
+        float(negative_log_likelihood(one.flow, torch.as_tensor(unlike).float()).mean().detach())
+        for one in (trained, last)
+    )
+    assert (trained.best_step, last.best_step) == (5, None)
+    assert best < end
+
+
+@pytest.mark.parametrize("size", [2, 16])
+def test_the_exponential_of_fixed_length_is_the_exponential(size):
+    skew = torch.randn(size, size, generator=generator(), dtype=torch.float64) * 2
+    skew = skew - skew.mT
+    torch.testing.assert_close(series_exponential(skew), torch.linalg.matrix_exp(skew), rtol=0, atol=1e-9)

@@ -107,6 +107,16 @@ def label_columns(model: str, data: Any, labels: Labels, labelled: float) -> Int
     return columns
 
 
+def check_parts(model: str, columns: IntArray, labels: Labels, parts: Sequence[IntArray]) -> None:
+    """Raise ValueError where a label takes one value only in the rows of a member."""
+    for (role, factor, _), column in zip(labels, columns.T, strict=True):
+        for number, rows in enumerate(parts):
+            known = np.unique(column[rows])
+            if (known != UNKNOWN).sum() < 2:
+                what = f"{WORDS.get(role, 'a factor')} {factor!r} of {model}"
+                raise ValueError(f"{what} must take two values or more in the rows of every member, not in {number}.")
+
+
 def _kept(column: IntArray, share: float) -> IntArray:
     """Return the rows that keep their label: the same share of each class, rounded up, the same for every seed."""
     kept = np.zeros(len(column), dtype=bool)

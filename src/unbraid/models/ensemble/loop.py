@@ -128,7 +128,9 @@ def train_ensemble(
         bar = stack.enter_context(track(len(layout.groups) * run.n_steps, run.progress, doing="training"))
         for members, folder in zip(layout.groups, folders, strict=True):
             part = replace(run, folder=folder)
-            states.append(_train_group(settings.only(members), source, part, device, bar, board.of(members)))
+            states.append(
+                _train_group(settings.only(members), source.of(members), part, device, bar, board.of(members))
+            )
     return joined(settings, states, device=device)
 
 

@@ -1,4 +1,4 @@
-"""Rows of each batch: drawn at random, or such that one factor varies and the others are fixed."""
+"""Rows of each batch: drawn at random, of each member's own part, or such that one factor varies alone."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ class BatchPlan(Protocol):
             rest: Weight of batches in which the rest varies, against 1 for each factor.
         """
 
+    def of(self, members: Sequence[int]) -> BatchPlan:
+        """Return the plan of some members."""
+
 
 class RandomRows:
     """Rows drawn independently, with replacement; there is one kind of batch, 0."""
@@ -36,6 +39,46 @@ class RandomRows:
     def draw(self, seeds: Tensor, step: int, count: int, rest: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return rows, and kind 0 for each model."""
         return random_rows(seeds, step, self.n_rows, count), torch.zeros_like(seeds)
+
+    def of(self, members: Sequence[int]) -> RandomRows:
+        """Return the same plan, which serves any members."""
+        return self
+
+
+class MemberRows:
+    """Rows drawn independently, with replacement, from a part of the data set that each member has for itself.
+
+    A member draws what it would draw alone from a data set of its rows.
+
+    Args:
+        parts: Numbers of the rows of each member.
+        n_rows: Rows of the data set.
+        device: Where rows are drawn.
+
+    Raises:
+        ValueError: A member without rows, or rows that the data set does not have.
+    """
+
+    def __init__(self, parts: Sequence[IntArray], n_rows: int, *, device: str) -> None:
+        for number, part in enumerate(parts):
+            if not len(part):
+                raise ValueError(f"member_rows must have at least one row for each member, got none for {number}.")
+            if min(part) < 0 or max(part) >= n_rows:
+                raise ValueError(f"member_rows must be from 0 to {n_rows - 1}, got {min(part)} to {max(part)}.")
+        self.parts, self.n_rows, self.device = parts, n_rows, device
+        longest = max(map(len, parts))
+        padded = np.stack([np.pad(np.asarray(part), (0, longest - len(part))) for part in parts])
+        self.table = torch.as_tensor(padded, dtype=torch.int64, device=device)
+        self.sizes = torch.tensor([[len(part)] for part in parts], device=device)
+
+    def draw(self, seeds: Tensor, step: int, count: int, rest: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return rows, and kind 0 for each model."""
+        places = random_rows(seeds, step, self.sizes, count)
+        return self.table.gather(1, places), torch.zeros_like(seeds)
+
+    def of(self, members: Sequence[int]) -> MemberRows:
+        """Return the plan of some members."""
+        return MemberRows([self.parts[m] for m in members], self.n_rows, device=self.device)
 
 
 class OneFactorRows:
@@ -84,6 +127,10 @@ class OneFactorRows:
         size, first = (table[kind[:, None], around].long() for table in (self.size, self.first))
         places = (uniform(seeds, Purpose.PLACES, step, (count,)) * size).long().clamp(max=size - 1)
         return self.order[kind[:, None], first + places].long(), kind
+
+    def of(self, members: Sequence[int]) -> OneFactorRows:
+        """Return the same plan, which serves any members."""
+        return self
 
 
 def _stretches(fixed: IntArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,7 +13,7 @@ import torch
 from torch import Tensor
 
 from unbraid._base.arrays import AnyArray, IntArray
-from unbraid.models.ensemble.plan import BatchPlan, RandomRows
+from unbraid.models.ensemble.plan import BatchPlan, MemberRows, RandomRows
 
 if TYPE_CHECKING:
     from unbraid.data import FactorDataset
@@ -77,14 +79,23 @@ class BatchSource:
         self.resident = self._copied(memory, as_bytes=_are_bytes(torch.as_tensor(first)))
 
     def describe(self) -> str:
-        """Return a description that identifies the data: kind, and a hash of some rows."""
+        """Return a description that identifies the data: kind, and a hash of some rows, labels and parts."""
         rows = np.linspace(0, self.n_rows - 1, num=min(self.n_rows, N_FINGERPRINT)).astype(int)
         digest = hashlib.sha256(np.ascontiguousarray(self._fetch(rows), dtype=np.float32).tobytes()).hexdigest()
         kind = "array" if isinstance(self.data, np.ndarray) else type(self.data).__name__
-        if self._given is None:
-            return f"{kind} {digest[:12]}"
-        of_labels = hashlib.sha256(np.ascontiguousarray(self._given).tobytes()).hexdigest()
-        return f"{kind} {digest[:12]} labels {of_labels[:12]}"
+        words = [kind, digest[:12]]
+        if self._given is not None:
+            words += ["labels", hashlib.sha256(np.ascontiguousarray(self._given).tobytes()).hexdigest()[:12]]
+        if isinstance(self.plan, MemberRows):
+            parts = [np.ascontiguousarray(part, dtype=np.int64).tobytes() for part in self.plan.parts]
+            words += ["parts", hashlib.sha256(b"|".join(parts)).hexdigest()[:12]]
+        return " ".join(words)
+
+    def of(self, members: Sequence[int]) -> BatchSource:
+        """Return the same data for some members, with their plan."""
+        source = copy.copy(self)
+        source.plan = self.plan.of(members)
+        return source
 
     def batch(self, rows: Tensor) -> Tensor:
         """Return rows ``[n_models, n]`` as data ``[n_models, n, *shape]``, bytes or float32."""

@@ -32,8 +32,15 @@ class Purpose(IntEnum):
     PLACES = 6
 
 
-def random_rows(seeds: Tensor, step: int, n_rows: int, count: int) -> Tensor:
-    """Return ``count`` row numbers below ``n_rows`` for each seed, drawn with replacement, ``(n_seeds, count)``."""
+def random_rows(seeds: Tensor, step: int, n_rows: int | Tensor, count: int) -> Tensor:
+    """Return ``count`` row numbers below ``n_rows`` for each seed, drawn with replacement, ``(n_seeds, count)``.
+
+    Args:
+        seeds: One for each model.
+        step: Steps made before.
+        n_rows: Rows of the data set, or of each model's part of it, ``(n_seeds, 1)``.
+        count: Rows of each model.
+    """
     return _shift(_bits(seeds, Purpose.ROWS, step, count), 2) % n_rows
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unbraid._base.arrays import AnyArray
+from unbraid._base.arrays import AnyArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.optional import torch_device
 from unbraid._base.progress import Show
-from unbraid.models.ensemble.labels import Labels, chosen_blocks, chosen_labels, label_columns
+from unbraid.models.ensemble.labels import Labels, check_parts, chosen_blocks, chosen_labels, label_columns
 from unbraid.models.ensemble.loop import Run, train_ensemble
 from unbraid.models.ensemble.memory import free_bytes
-from unbraid.models.ensemble.plan import OneFactorRows, plan_of
+from unbraid.models.ensemble.plan import MemberRows, OneFactorRows, plan_of
 from unbraid.models.ensemble.settings import DISCRIMINATOR_WIDTH, Settings, member_hyperparameters
 from unbraid.models.ensemble.source import MOST_MEMORY, BatchSource
 from unbraid.models.ensemble.trained import TrainedEnsemble
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 N_CODES = 10
 #: Numbers of noise of InfoGAN, as in the authors' code for MNIST.
 NOISE_DIM = 62
+#: Families that count the rows of the data set in their objective, or draw batches by factors.
+WHOLE_DATA = ("beta_tcvae", ONE_FACTOR_FAMILY)
 #: Between the prior means of neighbouring values of a factor, in deviations of the prior.
 PLACE_DISTANCE = 2.0
 
@@ -35,6 +37,7 @@ def train_vaes(
     data: FactorDataset | AnyArray,
     *,
     seeds: int | Sequence[int] = 0,
+    member_rows: Sequence[IntArray] = (),
     n_steps: int = 300_000,
     n_codes: int | None = None,
     width: int = 32,
@@ -73,6 +76,8 @@ def train_vaes(
         data: A data set with ``observations`` and ``factors`` by row, or an array with one row for each observation:
             pictures ``(n, channels, height, width)`` from 0 to 1 (or bytes), or vectors ``(n, n_numbers)``.
         seeds: One for each member.
+        member_rows: Numbers of the rows that each member is trained on, such as all but those of one angle; by default
+            every member is trained on all rows.
         n_steps: Steps from the start; 300 000 for the published models.
         n_codes: Dimensions of the codes, 10 by default.
         width: Channels of the first convolution; hidden layers have eight times as many units.
@@ -111,8 +116,8 @@ def train_vaes(
             then.
         hyperparameters: Of the model: ``beta``; ``gamma``, ``capacity`` and ``capacity_steps``; ``off_diagonal`` and
             ``diagonal``; ``alpha_y``, ``alpha_d`` and ``warm_up`` of ``diva``; ``alpha`` and ``mmd`` of ``vfae``;
-            ``invariance`` and ``rest`` of ``dc_ign``; ``weight`` and ``continuous_share`` of ``info_gan``. One number,
-            or one for each member.
+            ``invariance`` and ``rest`` of ``dc_ign``; ``weight``, ``continuous_share`` and ``deviation`` of
+            ``info_gan``. One number, or one for each member.
 
     Returns:
         The trained models.
@@ -125,7 +130,8 @@ def train_vaes(
     numbers, columns = member_hyperparameters(model, hyperparameters, seeds)
     read = chosen_labels(model, data, labels)
     chosen, n_codes = chosen_blocks(model, read, blocks or {}, n_codes, N_CODES)
-    source = _source(model, data, read, labelled, n_codes, device)
+    parts = _parts(model, member_rows, len(numbers), len(data), device)
+    source = _source(model, data, read, labelled, n_codes, device, parts)
     is_picture = len(source.shape) == 3
     settings = Settings(
         model=model,
@@ -163,7 +169,13 @@ def train_vaes(
 
 
 def _source(
-    model: str, data: FactorDataset | AnyArray, read: Labels, labelled: float, n_codes: int, device: str
+    model: str,
+    data: FactorDataset | AnyArray,
+    read: Labels,
+    labelled: float,
+    n_codes: int,
+    device: str,
+    parts: MemberRows | None,
 ) -> BatchSource:
     """Return the source of batches of a model, with the labels that it reads and the plan of its batches.
 
@@ -173,7 +185,10 @@ def _source(
     if labelled != 1 and not read:
         raise ValueError(f"labelled is for {', '.join(LABEL_ROLES)}, got it for {model}.")
     reserved = [factor for _, factor, _ in read] if model == ONE_FACTOR_FAMILY else []
-    plan = plan_of(data, len(data), reserved, device=device)
+    plan = parts or plan_of(data, len(data), reserved, device=device)
+    labels = label_columns(model, data, read, labelled) if read else None
+    if parts is not None and labels is not None:
+        check_parts(model, labels, read, parts.parts)
     if isinstance(plan, OneFactorRows):
         wanted = len(reserved) + plan.has_rest
         if plan.has_rest and n_codes < wanted:
@@ -187,9 +202,20 @@ def _source(
         data,
         device=device,
         memory=min(MOST_MEMORY["cuda" if device.startswith("cuda") else "cpu"], free_bytes(device) // 2),
-        labels=label_columns(model, data, read, labelled) if read else None,
+        labels=labels,
         plan=plan,
     )
+
+
+def _parts(model: str, given: Sequence[IntArray], n_models: int, n_rows: int, device: str) -> MemberRows | None:
+    """Return the plan of members that have rows for themselves, or None where all members have all rows."""
+    if not len(given):
+        return None
+    if model in WHOLE_DATA:
+        raise ValueError(f"member_rows are not for {model}, whose objective or batches need the whole data set.")
+    if len(given) != n_models:
+        raise ValueError(f"member_rows must be {n_models} lists, one for each member, got {len(given)}.")
+    return MemberRows(given, n_rows, device=device)
 
 
 def _categories(model: str, given: Sequence[int]) -> tuple[int, ...]:

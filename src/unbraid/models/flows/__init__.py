@@ -7,8 +7,9 @@ require("unbraid.models.flows", "torch", "zuko", extra="train")
 
 from unbraid.models.flows.build import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow
 from unbraid.models.flows.flow import ClassMixture, Flow, StandardNormal
+from unbraid.models.flows.loop import Objective
+from unbraid.models.flows.saved import load_flow, make_flow, save_flow
 from unbraid.models.flows.training import (
-    Objective,
     TrainedFlow,
     core_reconstruction,
     manifold_total_correlation,
@@ -28,8 +29,11 @@ __all__ = [
     "core_reconstruction",
     "gin_flow",
     "glow_flow",
+    "load_flow",
+    "make_flow",
     "manifold_total_correlation",
     "negative_log_likelihood",
+    "save_flow",
     "spline_flow",
     "train_flow",
     "wavelet_flow",

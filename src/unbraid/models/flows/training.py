@@ -6,8 +6,9 @@ An objective takes a flow, a batch, its labels and a random generator, and retur
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,10 +19,9 @@ from torch.func import jvp, vmap
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least, to_array
 from unbraid._base.optional import torch_device
-from unbraid._base.progress import Show, track
+from unbraid._base.progress import Show
 from unbraid.models.flows.flow import Flow
-
-Objective = Callable[[Flow, Tensor, Tensor | None, torch.Generator], Tensor]
+from unbraid.models.flows.loop import FlowLearner, FlowRun, Objective, learn
 
 
 def negative_log_likelihood(
@@ -134,10 +134,6 @@ def _log_lengths(
 
 #: Samples from which normalisations are set before the first step.
 SET_FROM = 2048
-#: Longest gradient; a longer one is shortened to this.
-MOST_GRADIENT = 10.0
-#: Share of the steps in which the learning rate rises.
-WARM_UP = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,12 +143,14 @@ class TrainedFlow:
     Attributes:
         flow: The flow, in evaluation mode, on the device it was trained on.
         losses: Mean objective of each step.
-        seconds: Duration.
+        seconds: Duration, from the last checkpoint on.
+        best_step: The step whose state was kept, where data were held out.
     """
 
     flow: Flow
     losses: FloatArray
     seconds: float
+    best_step: int | None = None
 
 
 def train_flow(
@@ -165,6 +163,11 @@ def train_flow(
     batch_size: int = 256,
     learning_rate: float = 1e-3,
     noise: float = 0.0,
+    held_out: ArrayLike | None = None,
+    held_out_labels: ArrayLike | None = None,
+    check_every: int = 250,
+    out: str | Path | None = None,
+    recorded: bool = False,
     device: str = "cpu",
     seed: int = 0,
     progress: Show = None,
@@ -185,6 +188,14 @@ def train_flow(
         batch_size: Samples of a batch.
         learning_rate: At its highest.
         noise: Deviation of Gaussian noise added to every batch afresh.
+        held_out: Data that are not learned from: the flow ends in the state that has the lowest objective on them, of
+            those looked at.
+        held_out_labels: Their classes.
+        check_every: Steps between two looks at held-out data, and between two checkpoints.
+        out: Folder for a checkpoint. A run that is there already goes on where it stopped; one with other settings or
+            data is refused.
+        recorded: Record the step as a CUDA graph and replay it, for a deep flow whose many small operations keep a GPU
+            waiting. An objective that itself waits for the GPU cannot be recorded.
         device: ``"cpu"`` or ``"cuda"``.
         seed: Draws batches, noise and columns.
         progress: Show a progress bar on standard error; by default when that is a terminal.
@@ -204,56 +215,50 @@ def train_flow(
         >>> bool(trained.losses[-10:].mean() < 2.0)  # the entropy of the data is 1.63 nats
         True
     """
-    for name, value, least in (("n_steps", n_steps, 1), ("batch_size", batch_size, 2), ("noise", noise, 0)):
+    for name, value, least in (
+        ("n_steps", n_steps, 1),
+        ("batch_size", batch_size, 2),
+        ("noise", noise, 0),
+        ("check_every", check_every, 1),
+    ):
         check_at_least(name, value, least)
     if not learning_rate > 0:
         raise ValueError(f"learning_rate must be above 0, got {learning_rate}.")
     where = torch_device(device)
+    if recorded and where.type != "cuda":
+        raise ValueError("recorded is for device 'cuda'; leave it out on a processor.")
     x, y = _tensors(flow, data, labels, where)
+    unseen = None if held_out is None else _tensors(flow, held_out, held_out_labels, where)
+    run = FlowRun(
+        n_steps=n_steps,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        noise=noise,
+        seed=seed,
+        check_every=check_every,
+    )
 
     started = time.perf_counter()
-    generator = torch.Generator().manual_seed(seed)
     flow.to(where).train()
-    first = _with_noise(x[:SET_FROM], noise, generator)
-    flow.set_from(first, None if y is None else y[:SET_FROM])
-    losses = _learn(flow, x, y, objective, generator, n_steps, batch_size, learning_rate, noise, progress)
+    first = torch.Generator().manual_seed(seed)
+    noisy = x[:SET_FROM] + noise * torch.randn(x[:SET_FROM].shape, generator=first).to(x) if noise else x[:SET_FROM]
+    flow.set_from(noisy, None if y is None else y[:SET_FROM])
+    learner = FlowLearner(flow, x, y, objective, run, recorded=recorded)
+    learn(learner, unseen, _folder(out), progress)
     flow.eval()
-    return TrainedFlow(flow=flow, losses=losses, seconds=time.perf_counter() - started)
+    losses = _finite(torch.stack(learner.losses).cpu().numpy(), learning_rate)
+    best = None if learner.best is None else learner.best[1]
+    return TrainedFlow(flow=flow, losses=losses, seconds=time.perf_counter() - started, best_step=best)
 
 
-def _learn(
-    flow: Flow,
-    x: Tensor,
-    y: Tensor | None,
-    objective: Objective,
-    generator: torch.Generator,
-    n_steps: int,
-    batch_size: int,
-    learning_rate: float,
-    noise: float,
-    progress: Show,
-) -> FloatArray:
-    optimiser = torch.optim.Adam(flow.parameters(), lr=learning_rate, betas=(0.9, 0.99))
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: _rate(step, n_steps))
-    losses = []
-    rows = _batches(len(x), min(batch_size, len(x)), generator)
-    with track(n_steps, progress, doing="training") as bar:
-        for _, drawn in zip(range(n_steps), rows, strict=False):
-            chosen = drawn.to(x.device)
-            batch = _with_noise(x[chosen], noise, generator)
-            loss = objective(flow, batch, None if y is None else y[chosen], generator).mean()
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(flow.parameters(), MOST_GRADIENT)
-            optimiser.step()
-            schedule.step()
-            losses.append(loss.detach())
-            bar.advance()
-    return _finite(torch.stack(losses).cpu().numpy(), learning_rate)
-
-
-def _with_noise(x: Tensor, noise: float, generator: torch.Generator) -> Tensor:
-    return x + noise * torch.randn(x.shape, generator=generator).to(x) if noise else x
+def _folder(out: str | Path | None) -> Path | None:
+    if out is None:
+        return None
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"out {str(out)!r} cannot be a folder to write to: {error.strerror}.") from error
+    return Path(out)
 
 
 def _finite(losses: FloatArray, learning_rate: float) -> FloatArray:
@@ -264,21 +269,6 @@ def _finite(losses: FloatArray, learning_rate: float) -> FloatArray:
             f"give a smaller learning_rate than {learning_rate:g} or a smaller weight."
         )
     return losses.astype(np.float64)
-
-
-def _rate(step: int, n_steps: int) -> float:
-    warm_up = max(1.0, WARM_UP * n_steps)
-    if step < warm_up:
-        return (step + 1) / warm_up
-    return 0.5 * (1 + float(np.cos(np.pi * (step - warm_up) / max(1.0, n_steps - warm_up))))
-
-
-def _batches(n_samples: int, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Yield batches of rows without end, epoch by epoch; the last incomplete batch of an epoch is left out."""
-    while True:
-        order = torch.randperm(n_samples, generator=generator)
-        for start in range(0, n_samples - batch_size + 1, batch_size):
-            yield order[start : start + batch_size]
 
 
 def _tensors(

@@ -40,6 +40,13 @@ class Curve:
             losses=tuple(tuple(one.losses.mean(axis=0).tolist()) for one in seeds),
         )
 
+    @classmethod
+    def joined(cls, curves: Sequence[Curve]) -> Self:
+        """Return the curves of several runs as one."""
+        first = curves[0]
+        losses = tuple(losses for one in curves for losses in one.losses)
+        return cls(axis=first.axis, capacities=first.capacities, losses=losses)
+
     @property
     def mean(self) -> FloatArray:
         """Mean over seeds, ``(n_levels,)``."""

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unbraid._base.arrays import IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.optional import require
-from unbraid._base.progress import Show, track
+from unbraid._base.progress import Show
 from unbraid.data.mnist import Digits, bundled_digits, mnist_digits
 from unbraid.data.rotated import ANGLES, RotatedDigits, rotated_digits
 from unbraid.data.tables import DatasetRows
@@ -158,6 +159,7 @@ def diva_rotated(
     n_seeds: int = 3,
     settings: DivaSettings = FULL,
     device: Device = "cpu",
+    store: str | Path | None = None,
     progress: Show = None,
 ) -> DivaRotated:
     """Reproduce the experiment of DIVA on rotated digits (arXiv:1905.10427, sec. 4.1): leave one angle out.
@@ -168,9 +170,10 @@ def diva_rotated(
 
     Args:
         data: An MNIST folder in IDX format; without one, scikit-learn's 8 by 8 digits.
-        n_seeds: Models for each angle, with seeds 0, 1, ..., trained side by side.
+        n_seeds: Models for each angle, with seeds 0, 1, ...; models of all angles are trained side by side.
         settings: Data, networks and training.
         device: Where to train: ``cpu`` or ``cuda``.
+        store: Folder for checkpoints, where a later run goes on: a long run can be done in pieces.
         progress: Show progress bars on standard error; by default when that is a terminal.
 
     Raises:
@@ -183,17 +186,21 @@ def diva_rotated(
     turned = rotated_digits(known, n_per_digit=None)
     angle = turned.factors(np.arange(len(turned)))[:, 1]
 
-    started, unseen = time.perf_counter(), {}
-    with track(len(ANGLES) + 1, progress, doing="leaving out angles") as bar:
-        for number, degrees in enumerate(ANGLES):
-            seen, left = (DatasetRows(turned, np.flatnonzero(is_in)) for is_in in (angle != number, angle == number))
-            models = _trained(seen, settings, n_seeds, device)
-            unseen[f"{degrees:g}"] = Number.over_seeds([_share(models[m], left) for m in range(n_seeds)])
-            bar.advance()
-        models = _trained(turned, settings, n_seeds, device)
-        unseen_pictures = rotated_digits(new, n_per_digit=None)
-        found = [_blocks_read(models[m], turned, unseen_pictures, seed=m) for m in range(n_seeds)]
-        bar.advance()
+    started = time.perf_counter()
+    folders = {name: None if store is None else Path(store) / name for name in ("one-left-out", "all")}
+    seen = [np.flatnonzero(angle != number) for number in range(len(ANGLES))]
+    every = [np.arange(len(turned))]
+    leaving = _trained(turned, seen, settings, n_seeds, device, folders["one-left-out"], progress)
+    unseen = {}
+    for number, degrees in enumerate(ANGLES):
+        left, members = (
+            DatasetRows(turned, np.flatnonzero(angle == number)),
+            range(number * n_seeds, (number + 1) * n_seeds),
+        )
+        unseen[f"{degrees:g}"] = Number.over_seeds([_share(leaving[m], left) for m in members])
+    models = _trained(turned, every, settings, n_seeds, device, folders["all"], progress)
+    unseen_pictures = rotated_digits(new, n_per_digit=None)
+    found = [_blocks_read(models[m], turned, unseen_pictures, seed=m) for m in range(n_seeds)]
     return DivaRotated(
         unseen=unseen,
         read={key: Number.over_seeds([one[key].forest for one in found]) for key in found[0]},
@@ -218,14 +225,24 @@ def _parted(digits: Digits, n_per_digit: int) -> tuple[Digits, Digits]:
     return digits.take(np.sort(known)), digits.take(np.sort(new))
 
 
-def _trained(data: RotatedDigits | DatasetRows, settings: DivaSettings, n_seeds: int, device: str) -> TrainedEnsemble:
+def _trained(
+    data: RotatedDigits,
+    parts: Sequence[IntArray],
+    settings: DivaSettings,
+    n_seeds: int,
+    device: str,
+    folder: Path | None,
+    progress: Show,
+) -> TrainedEnsemble:
+    """Train models on each of some parts of the rows, with every seed, as one ensemble; part by part, seed by seed."""
     from unbraid.models import train
 
-    per_epoch = -(-len(data) // settings.batch_size)
+    per_epoch = -(-len(parts[0]) // settings.batch_size)
     return train(
         "diva",
         data,
-        seeds=range(n_seeds),
+        seeds=[seed for _ in parts for seed in range(n_seeds)],
+        member_rows=[part for part in parts for _ in range(n_seeds)],
         labels={"y": "digit", "d": "angle"},
         blocks=dict.fromkeys(("z_d", "z_y", "z_x"), settings.block_size),
         n_steps=settings.n_epochs * per_epoch,
@@ -236,7 +253,8 @@ def _trained(data: RotatedDigits | DatasetRows, settings: DivaSettings, n_seeds:
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
         device=device,
-        progress=False,
+        out=folder,
+        progress=progress,
     )
 
 

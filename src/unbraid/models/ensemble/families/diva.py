@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import relu
+from torch.nn.functional import relu, softplus
 
 from unbraid.models.ensemble.layers import Dense
 from unbraid.models.ensemble.networks import EnsembleVAE, StepInputs, gaussians, make_decoder, make_encoder
@@ -16,6 +17,11 @@ from unbraid.models.families import DIVA_BLOCKS
 from unbraid.models.objectives.diva import diva_loss
 from unbraid.models.objectives.labels import one_hot
 from unbraid.models.objectives.vae import capacity_at
+
+#: Smallest deviation of posteriors and learned priors, as in the authors' code.
+LEAST_SCALE = 1e-7
+#: Softplus of this is 1.
+RAW_OF_ONE = math.log(math.e - 1)
 
 
 class BlockEncoder(nn.Module):
@@ -43,14 +49,24 @@ class PriorTable(nn.Module):
     def __init__(self, n_models: int, n_values: int, size: int) -> None:
         super().__init__()
         self.mean = nn.Parameter(torch.zeros(n_models, n_values, size))
-        self.log_scale = nn.Parameter(torch.zeros(n_models, n_values, size))
+        self.raw_scale = nn.Parameter(torch.full((n_models, n_values, size), RAW_OF_ONE))
 
     def forward(self, labels: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return the means and log-deviations of labels ``[n_models, n]``; or of every value, ``[n_models, 1, ..]``."""
+        log_scale = soft_log_scale(self.raw_scale)
         if labels is None:
-            return self.mean.unsqueeze(1), self.log_scale.unsqueeze(1)
+            return self.mean.unsqueeze(1), log_scale.unsqueeze(1)
         chosen = one_hot(labels, self.mean.shape[1], self.mean.dtype)
-        return torch.bmm(chosen, self.mean), torch.bmm(chosen, self.log_scale)
+        return torch.bmm(chosen, self.mean), torch.bmm(chosen, log_scale)
+
+
+def soft_log_scale(raw: Tensor) -> Tensor:
+    """Return log-deviations, of deviations that grow no faster than the numbers they are made from (softplus).
+
+    The weights of the classifiers are in the thousands, and the divergences have no weight at first: with exponentials
+    deviations fell to 1e-9 and rose until losses were no longer finite.
+    """
+    return (softplus(raw) + LEAST_SCALE).log()
 
 
 class DomainVAE(EnsembleVAE):
@@ -72,6 +88,11 @@ class DomainVAE(EnsembleVAE):
         self.classifiers = nn.ModuleDict(
             {role: Dense(n_models, size, n_values) for role, (n_values, size) in labelled.items()}
         )
+
+    def posterior_parameters(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return means and log-deviations of the posteriors; deviations are softplus of outputs, as the authors'."""
+        mean, raw = super().posterior_parameters(x, context)
+        return mean, soft_log_scale(raw)
 
     def block(self, codes: Tensor, name: str) -> Tensor:
         """Return the columns of a block."""

@@ -52,8 +52,13 @@ class InfoGAN(EnsembleVAE):
     them, noise.
     """
 
+    deviation: Tensor
+
     def build(self) -> None:
         """Make generator and discriminator."""
+        given = dict(self.settings.hyperparameters).get("deviation", (0.0,) * len(self.settings.seeds))
+        # Not part of a checkpoint, whose settings have it; those of earlier versions do not.
+        self.register_buffer("deviation", torch.tensor(given)[:, None, None], persistent=False)
         self.decoder = Generator(self.settings)
         self.encoder = DiscriminatorAndPosterior(self.settings)
         self.discriminator = None
@@ -71,7 +76,7 @@ class InfoGAN(EnsembleVAE):
 
     def posterior_parameters(self, x: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor]:
         r"""Return means and log-deviations of the columns under :math:`q(c \mid x)`; a value's mean is its chance."""
-        logits, mean, log_scale = _split(self.encoder(x.to(self.precision))[1], self.settings.layout)
+        logits, mean, log_scale = self._of_posterior(self.encoder(x.to(self.precision))[1])
         chances = _chances(logits, self.settings.layout)
         # A chance of 0 or 1 has a deviation of 0, whose logarithm is not finite.
         variances = (chances * (1 - chances)).clamp(min=torch.finfo(chances.dtype).tiny)
@@ -117,10 +122,16 @@ class InfoGAN(EnsembleVAE):
         terms = info_gan_loss(value, categorical, continuous, weight=weight, continuous_share=share)
         return (of_discriminator + of_generator).sum(), terms
 
+    def _of_posterior(self, posterior: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return logits, means and log-deviations of q, with deviations that are fixed where a number is given."""
+        logits, mean, log_scale = _split(posterior, self.settings.layout)
+        fixed = self.deviation.clamp(min=torch.finfo(log_scale.dtype).tiny).log()
+        return logits, mean, torch.where(self.deviation > 0, fixed, log_scale)
+
     def _information(self, posterior: Tensor, latents: Tensor) -> tuple[Tensor, Tensor]:
         layout = self.settings.layout
         values, codes, _ = torch.split(latents, [layout.n_values, layout.n_continuous, layout.n_noise], dim=-1)
-        logits, mean, log_scale = _split(posterior, layout)
+        logits, mean, log_scale = self._of_posterior(posterior)
         categorical = categorical_information(logits, values, layout.categories)
         return categorical, continuous_information(mean, log_scale, codes)
 
