@@ -224,7 +224,6 @@ LINEAR_MAP = Source(
     n_replicates=10,
     n_nulls=5,
     extrapolates=True,
-    bias_order=0.5,  # entries that are 0 have sizes of about one over the root of the rows
     seconds=(0.23, 0.53),
     memory=_copies(5),
 )
