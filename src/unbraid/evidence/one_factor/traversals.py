@@ -212,8 +212,9 @@ class Traversals:
 def traversals(rep: Representation, options: TraversalOptions, rng: np.random.Generator) -> Traversals:
     """Collect rows that agree in all factors but one, one row for each value.
 
-    A row is in one traversal of a factor at most. Of a full grid every traversal is whole. Of other rows the traversals of the most values are taken, as long as there
-    are twenty of them; fewer than three values are no traversal, but of a factor of two values.
+    A row is in one traversal of a factor at most. Of a full grid every traversal is whole. Of other rows the traversals
+    of the most values are taken, as long as there are twenty of them; fewer than three values are no traversal, but of
+    a factor of two values.
 
     Raises:
         ValueError: No factor has a traversal.
