@@ -383,6 +383,8 @@ FAIRNESS = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     max_null_rows=FEW_ROWS,
+    extrapolates=True,
+    slowest_bias_order=STEP_FUNCTIONS,
     seconds=(2.8, 13.4),
     memory=_fairness_bytes,
 )
