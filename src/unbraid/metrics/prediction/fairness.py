@@ -83,7 +83,9 @@ def fairness(
         (0.0, 1.0)
     """
     rep = as_labelled(codes, factors, metric="fairness", min_factors=2)
-    found = group_fairness(rep, FairnessOptions(n_cuts=n_cuts, n_trees=n_trees, cross_fit=cross_fit), np.random.default_rng(rng))
+    found = group_fairness(
+        rep, FairnessOptions(n_cuts=n_cuts, n_trees=n_trees, cross_fit=cross_fit), np.random.default_rng(rng)
+    )
     return Fairness(
         parity_score(found, sensitive=sensitive, target=target, predictor=predictor),
         odds_score(found, sensitive=sensitive, target=target, predictor=predictor),
