@@ -97,3 +97,35 @@ BESIDE: dict[str, Case] = {
     "sepin": _sepin,
     "controllability": _controllability,
 }
+
+#: Scores that calibration.py does not draw, and functions that scaling.py does not time, each with the reason.
+NOT_DRAWN = {
+    "dependent.modularity": "forests of all codes and factors: an hour of a core for 100 draws",
+    "dependent.compactness": "the same",
+    "dependent.explicitness": "the same",
+    "dependent.minimality": "the same",
+    "dependent.sufficiency": "the same",
+    "dci_es.disentanglement": "ladders of probes: an hour of a core for 100 draws",
+    "dci_es.completeness": "the same",
+    "dci_es.informativeness": "the same",
+    "dci_es.explicitness": "the same",
+    "dci_es.size": "the numbers of codes and factors, exact on any number of rows",
+    "amari_distance": "of a matrix that is given, not estimated",
+    "unified_scores": "a table of combinations of scores that are drawn, without intervals",
+    "irs_of": "`irs` of groups of codes, which is drawn",
+    "udr": "of several models, not of one draw of rows",
+    "task_explicitness": "ladders of probes, as `dci_es`",
+    "loss_capacity": "a curve, not a score",
+    "shared_explicitness": "several curves of `loss_capacity` on one axis",
+    "identifiability": "of several models, not of one draw of rows",
+}
+NOT_TIMED = {
+    "amari_distance": "of a matrix that is given",
+    "unified_scores": "what `mig`, `sap` and `dci_boosting` take together",
+    "irs_of": "what `irs` takes",
+    "udr": "pairs of models; benchmarks/downstream.py times it",
+    "task_explicitness": "one factor of `dci_es`",
+    "loss_capacity": "benchmarks/explicitness.py times its ladders",
+    "shared_explicitness": "benchmarks/explicitness.py times its ladders",
+    "identifiability": "what `mcc` and `r2` take for each pair of models",
+}
