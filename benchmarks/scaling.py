@@ -11,7 +11,10 @@ a metric refuses: rows of fifty factors never agree in forty-nine of them. Numbe
 scaling_by_name.json.
 """
 
+import ctypes
+import gc
 import json
+import multiprocessing
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -55,6 +58,8 @@ def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float, 
             if expected > limit:
                 points.append({"size": shape[POSITION[axis]], "expected_seconds": expected})
                 break
+        if here and Path("/proc/self/clear_refs").exists():
+            set_peak_back()
         try:
             found = measure(work, many_factors, shape, here=here)
         except (ValueError, RuntimeError):
@@ -62,6 +67,23 @@ def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float, 
             break
         points.append({"size": shape[POSITION[axis]], "seconds": found.seconds, "peak_mib": found.peak_mib})
     return points
+
+
+def alone(name: str, limit: float) -> dict[str, dict[str, object]]:
+    """Measure one score along all axes in this process, whose peak memory is set back before each size."""
+    rows: dict[str, dict[str, object]] = {}
+    for axis, shapes in AXES.items():
+        work = partial(run_beside if name in BESIDE else run_metric, name)
+        points = along(work, axis, shapes, limit, here=True)
+        rows[axis] = {"points": points, "exponent": exponent(points, "seconds")}
+    return rows
+
+
+def set_peak_back() -> None:
+    """Let Linux count the peak memory of this process from what it uses now."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 def cell(point: dict[str, float]) -> str:
@@ -120,14 +142,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     axes = TINY if given.tiny else AXES
     results: dict[str, object] = {}
     for name in names:
-        rows = {}
-        for axis, shapes in axes.items():
-            work = partial(run_beside if name in BESIDE else run_metric, name)
-            points = along(work, axis, shapes, given.limit, given.tiny)
-            rows[axis] = {"points": points, "exponent": exponent(points, "seconds")}
-            cells = "  ".join(map(cell, points))
-            print(f"{name:26s}{axis:9s}{cells}  exponent {rows[axis]['exponent']:.2f}", flush=True)
+        if given.by_name and not given.tiny:
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                rows = pool.apply(alone, (name, given.limit))
+        else:
+            rows = {}
+            for axis, shapes in axes.items():
+                work = partial(run_beside if name in BESIDE else run_metric, name)
+                points = along(work, axis, shapes, given.limit, given.tiny)
+                rows[axis] = {"points": points, "exponent": exponent(points, "seconds")}
+        for axis, found in rows.items():
+            cells = "  ".join(map(cell, found["points"]))
+            print(f"{name:26s}{axis:9s}{cells}  exponent {found['exponent']:.2f}", flush=True)
         results[name] = rows
+        if given.by_name:
+            old = json.loads(given.output.read_text())["results"] if given.output.exists() else {}
+            keep(given.output, {"machine": machine(), "results": old | results})
     if not given.by_name and (not given.only or "information" in given.only):
         case = TINY["rows"][0] if given.tiny else INFORMATION_CASE
         found = measure(run_information, many_factors, case, here=given.tiny)
@@ -136,7 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"information metrics with intervals, N, L, K = {case}: "
             f"{found.seconds:.1f} s, {found.process_mib:.0f} MiB in all"
         )
-    if given.output is not None:
+    if given.output is not None and not given.by_name:
         kept = json.loads(given.output.read_text())["results"] if given.only and given.output.exists() else {}
         keep(given.output, {"machine": machine(), "results": kept | results})
 
