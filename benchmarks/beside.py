@@ -110,6 +110,8 @@ NOT_DRAWN = {
     "dci_es.informativeness": "the same",
     "dci_es.explicitness": "the same",
     "dci_es.size": "the numbers of codes and factors, exact on any number of rows",
+    "rmig": "intervals not drawn yet; values of 2000 and 20 000 rows are within 0.004 of each other",
+    "sepin": "intervals not drawn yet; values of 2000 and 20 000 rows are within 0.02 nats of each other",
     "amari_distance": "of a matrix that is given, not estimated",
     "unified_scores": "a table of combinations of scores that are drawn, without intervals",
     "irs_of": "`irs` of groups of codes, which is drawn",
@@ -120,6 +122,8 @@ NOT_DRAWN = {
     "identifiability": "of several models, not of one draw of rows",
 }
 NOT_TIMED = {
+    "dependent": "minutes for one size; benchmarks/dependent.py times it",
+    "dci_es": "minutes for one size; benchmarks/explicitness.py times its ladders",
     "amari_distance": "of a matrix that is given",
     "unified_scores": "what `mig`, `sap` and `dci_boosting` take together",
     "irs_of": "what `irs` takes",

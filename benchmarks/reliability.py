@@ -38,7 +38,7 @@ USES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("mig_sup", "counts codes of noise as failures"),
             ("modularity", "high for mixed codes already, and so hardly moves"),
             ("infomec.modularity", "reads one code and factor at a time"),
-            ("med", "in units of entropy: mixed codes score well above 0"),
+            ("med", "reads one code and factor at a time"),
             ("dci_linear.disentanglement", "lines only"),
             ("dci_forest.disentanglement", "slow; random trees"),
             ("dci_boosting.disentanglement", "slow"),
@@ -191,8 +191,8 @@ def table(kept: dict[str, dict[str, float]], cases: dict[str, str]) -> str:
     ]
     for use, scores in USES:
         for name, before in scores:
-            found = kept[name]
-            numbers = [_number(found[key], digits) for key, digits in COLUMNS]
+            found = kept.get(name)
+            numbers = [_number(found[key], digits) for key, digits in COLUMNS] if found else ["not measured", *3 * [""]]
             lines.append(f"| {use} | `{name}` | {cases.get(name, '')} | {' | '.join(numbers)} | {before} |")
             use = ""
     return "\n".join(lines)

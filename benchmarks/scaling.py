@@ -52,9 +52,10 @@ def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float, 
     """Measure sizes in turn, while the next can be expected to stay under the limit."""
     points: list[dict[str, float]] = []
     for shape in shapes:
-        if len(points) >= 2:
+        if points:
             growth = shape[POSITION[axis]] / points[-1]["size"]
-            expected = points[-1]["seconds"] * growth ** max(1.0, exponent(points, "seconds"))
+            power = exponent(points, "seconds") if len(points) >= 2 else 1.0
+            expected = points[-1]["seconds"] * growth ** max(1.0, power)
             if expected > limit:
                 points.append({"size": shape[POSITION[axis]], "expected_seconds": expected})
                 break
