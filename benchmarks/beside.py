@@ -122,6 +122,7 @@ NOT_DRAWN = {
     "identifiability": "of several models, not of one draw of rows",
 }
 NOT_TIMED = {
+    "sepin": "rows times samples times codes: 2 s at 2000 rows of 5 codes, 23 s at 20 000, without intervals",
     "dependent": "minutes for one size; benchmarks/dependent.py times it",
     "dci_es": "minutes for one size; benchmarks/explicitness.py times its ladders",
     "amari_distance": "of a matrix that is given",
