@@ -4,8 +4,11 @@
     python benchmarks/calibration.py --worlds ordinal,continuous --rows 2000 --draws 100
     python benchmarks/calibration.py --metrics mig,infomec             # the others in the file kept
     python benchmarks/calibration.py --metrics med,rankme --output benchmarks/calibration_by_name.json
+    python benchmarks/calibration.py --metrics similarity.cka,absorption --output benchmarks/calibration_by_name.json
 
-The large-sample value of a score is the same call on 100 000 rows. For every world and number of rows the script draws
+The large-sample value of a score is the same call on 100 000 rows; with ``--many-draws`` the mean of several such
+calls, for scores that draw a fixed number of groups or traversals and so scatter with any number of rows. Functions
+beside the panel are called as :mod:`beside` has it. For every world and number of rows the script draws
 rows again and again, scores each draw with the default options, and prints the mean, the bias against the large-sample
 value, the share of 95 % confidence intervals that hold it, and the mean half-width. Every draw is kept in
 ``benchmarks/.calibration/`` as soon as it is scored: a run that was stopped goes on where it was, and a change of the
@@ -26,6 +29,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 
+from beside import BESIDE
 from measure import fill_in, keep, machine, options, parse
 from unbraid import evaluate
 from unbraid._base.progress import track
@@ -47,12 +51,17 @@ def score(world: str, n_rows: int, seed: int, metrics: str) -> Scores:
     """Return value, ends of the interval and plain estimate of every score of one draw."""
     codes, factors = CALIBRATION[world](n_rows, seed)
     kinds = ["categorical"] * factors.shape[1] if factors.dtype.kind == "U" else KINDS.get(world)
+    names = metrics.split(",")
+    found: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = evaluate(
-            codes, factors, kinds=kinds, metrics=metrics.split(","), seed=seed, nulls=False, n_jobs=1, progress=False
-        )
-    return {name: (found.value, found.low, found.high, found.plain) for name, found in report.scores.items()}
+        for name in [name for name in names if name in BESIDE]:
+            found |= BESIDE[name](codes, factors, seed)
+        if chosen := [name for name in names if name not in BESIDE]:
+            found |= evaluate(
+                codes, factors, kinds=kinds, metrics=chosen, seed=seed, nulls=False, n_jobs=1, progress=False
+            ).scores
+    return {name: (one.value, one.low, one.high, one.plain) for name, one in found.items()}
 
 
 def scored(work: Path, world: str, n_rows: int, seed: int, metrics: str) -> Scores:
@@ -67,7 +76,7 @@ def scored(work: Path, world: str, n_rows: int, seed: int, metrics: str) -> Scor
     return found
 
 
-def row(large: Any, draws: Sequence[Any]) -> dict[str, float]:
+def row(large: Sequence[Any], draws: Sequence[Any]) -> dict[str, float]:
     """Bias and coverage of one score from its draws; draws without a value or interval count as not covered."""
     draws = [(None,) * 4 if draw is None else draw for draw in draws]
     values = np.array([draw[0] for draw in draws], dtype=float)
@@ -76,7 +85,8 @@ def row(large: Any, draws: Sequence[Any]) -> dict[str, float]:
     plain = np.array(
         [np.nan if draw is None else draw[0] if draw[3] is None else draw[3] for draw in draws], dtype=float
     )
-    truth = float("nan") if large is None or large[0] is None else float(large[0])
+    truths = np.array([np.nan if one is None else one[0] for one in large], dtype=float)
+    truth = float(truths.mean())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a mean of nothing is NaN
         return {
@@ -89,7 +99,7 @@ def row(large: Any, draws: Sequence[Any]) -> dict[str, float]:
             # An end at the bound of the score may miss the value by rounding only.
             "coverage": float(np.mean((low - 1e-9 <= truth) & (truth <= high + 1e-9))),
             "draws": len(draws),
-        }
+        } | ({"large_error": float(truths.std(ddof=1) / np.sqrt(len(truths)))} if len(truths) > 1 else {})
 
 
 def is_calibrated(name: str, found: dict[str, float]) -> bool:
@@ -126,7 +136,8 @@ def by_name(kept: dict[str, Any]) -> str:
     for name in names:
         for world, sizes in kept["worlds"].items():
             for found in (table[name] for table in sizes.values() if name in table):
-                large = f"{found['large']:.3f}, {int(found['many_rows']):,}"
+                error = f" ± {found['large_error']:.3f}" if "large_error" in found else ""
+                large = f"{found['large']:.3f}{error}, {int(found['many_rows']):,}"
                 width = f"{found['half_width']:.3f}" if "half_width" in found else ""
                 held = f"{found['bias']:+.3f} | {width} | {found['coverage']:.0%} | {found['draws']}"
                 lines.append(f"| `{name}` | {world} | {large} | {held} |")
@@ -160,6 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", default=",".join(map(str, ROWS)))
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--many", type=int, default=MANY_ROWS, help="rows of the large-sample value")
+    parser.add_argument("--many-draws", type=int, default=1, help="calls that the large-sample value is the mean of")
     parser.add_argument("--metrics", default="default", help="names or families, with commas between them")
     parser.add_argument("--jobs", type=int, default=usable_cores())
     parser.add_argument("--work", type=Path, default=WORK, help="folder of the draws that were scored")
@@ -174,16 +186,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"wrote the tables into {given.page}")
         return
     worlds, sizes = given.worlds.split(","), [int(size) for size in given.rows.split(",")]
-    cells = [(world, given.many, MANY_SEED) for world in worlds]
+    many_seeds = range(MANY_SEED, MANY_SEED + given.many_draws)
+    cells = [(world, given.many, seed) for world in worlds for seed in many_seeds]
     cells += [(w, size, FIRST_SEED + draw) for w in worlds for size in sizes for draw in range(given.draws)]
     found = dict(zip(cells, _all(cells, given), strict=True))
     tables: dict[str, Any] = {}
     for world in worlds:
-        large = found[world, given.many, MANY_SEED]
+        large = [found[world, given.many, seed] for seed in many_seeds]
         for size in sizes:
             draws = [found[world, size, FIRST_SEED + draw] for draw in range(given.draws)]
             table = {
-                name: row(large[name], [draw.get(name) for draw in draws]) | {"many_rows": given.many} for name in large
+                name: row([one.get(name) for one in large], [draw.get(name) for draw in draws])
+                | {"many_rows": given.many}
+                for name in large[0]
             }
             tables.setdefault(world, {})[str(size)] = table
             show(world, size, table)

@@ -3,23 +3,31 @@
     python benchmarks/scaling.py                # prints, and writes benchmarks/scaling.json
     python benchmarks/scaling.py --only mig     # one metric, the others in the file kept
     python benchmarks/scaling.py --limit 120    # go on to sizes that should take up to 120 s
+    python benchmarks/scaling.py --by-name      # metrics outside the default panel, and functions beside the panel
+    python benchmarks/scaling.py --page benchmarks/README.md   # the table of --by-name from the kept numbers, no more
 
 A size whose time, extrapolated from the sizes before it, passes the limit is left out and marked so, and so is one that
-a metric refuses: rows of fifty factors never agree in forty-nine of them.
+a metric refuses: rows of fifty factors never agree in forty-nine of them. Numbers of ``--by-name`` are kept in
+scaling_by_name.json.
 """
 
+import ctypes
+import gc
 import json
+import multiprocessing
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 
-from measure import keep, machine, measure, options, parse
+from beside import BESIDE
+from measure import fill_in, keep, machine, measure, options, parse
 from panel import METRICS_BY_FAMILY, run_information, run_metric
 from worlds import many_factors
 
@@ -31,18 +39,28 @@ AXES = {
 TINY = {axis: [(200, 4, 2), shape] for axis, shape in zip(AXES, [(400, 4, 2), (200, 8, 2), (200, 4, 3)], strict=True)}
 POSITION = {"rows": 0, "codes": 1, "factors": 2}
 INFORMATION_CASE = (1_000_000, 64, 10)
+#: Families outside the default panel, and functions beside the panel.
+BY_NAME = [*(name for name, metric in METRICS_BY_FAMILY.items() if not metric.in_default), *BESIDE]
+BY_NAME_FILE = Path(__file__).with_name("scaling_by_name.json")
+
+
+def run_beside(name, codes, factors):
+    BESIDE[name](codes, factors, 0)
 
 
 def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float, here: bool) -> list[dict[str, float]]:
     """Measure sizes in turn, while the next can be expected to stay under the limit."""
     points: list[dict[str, float]] = []
     for shape in shapes:
-        if len(points) >= 2:
+        if points:
             growth = shape[POSITION[axis]] / points[-1]["size"]
-            expected = points[-1]["seconds"] * growth ** max(1.0, exponent(points, "seconds"))
+            power = exponent(points, "seconds") if len(points) >= 2 else 1.0
+            expected = points[-1]["seconds"] * growth ** max(1.0, power)
             if expected > limit:
                 points.append({"size": shape[POSITION[axis]], "expected_seconds": expected})
                 break
+        if here and Path("/proc/self/clear_refs").exists():
+            set_peak_back()
         try:
             found = measure(work, many_factors, shape, here=here)
         except (ValueError, RuntimeError):
@@ -50,6 +68,23 @@ def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float, 
             break
         points.append({"size": shape[POSITION[axis]], "seconds": found.seconds, "peak_mib": found.peak_mib})
     return points
+
+
+def alone(name: str, limit: float) -> dict[str, dict[str, object]]:
+    """Measure one score along all axes in this process, whose peak memory is set back before each size."""
+    rows: dict[str, dict[str, object]] = {}
+    for axis, shapes in AXES.items():
+        work = partial(run_beside if name in BESIDE else run_metric, name)
+        points = along(work, axis, shapes, limit, here=True)
+        rows[axis] = {"points": points, "exponent": exponent(points, "seconds")}
+    return rows
+
+
+def set_peak_back() -> None:
+    """Let Linux count the peak memory of this process from what it uses now."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 def cell(point: dict[str, float]) -> str:
@@ -69,23 +104,62 @@ def exponent(points: list[dict[str, float]], key: str) -> float:
     return float(np.log(last[key] / first[key]) / np.log(last["size"] / first["size"]))
 
 
+def by_name(kept: dict[str, dict[str, dict[str, object]]]) -> str:
+    """Return the table of scores by name: the largest size along each axis, and the exponent."""
+    lines = ["| score | rows, to 10⁶ | codes, to 16 384 | factors, to 50 |", "|---|---|---|---|"]
+    for name in [name for name in BY_NAME if name in kept]:
+        lines.append(f"| `{name}` | {' | '.join(largest(kept[name][axis]) for axis in AXES)} |")
+    return "\n".join(lines)
+
+
+def largest(along_axis: dict[str, object]) -> str:
+    """Return the largest size measured along an axis, the exponent, and the size that was not run, in words."""
+    points = along_axis["points"]
+    measured = [point for point in points if "seconds" in point]
+    said = "" if len(measured) == len(points) else f" ({cell(points[-1]).replace(':', '')})"
+    if not measured:
+        return said.strip(" ()")
+    last = measured[-1]
+    growth = f"; exponent {along_axis['exponent']:.1f}" if len(measured) > 1 else ""
+    return f"{last['seconds']:.2g} s, {last['peak_mib']:.0f} MiB at {int(last['size']):,}{growth}{said}"
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = options(__doc__, __file__)
     parser.add_argument("--only", default="")
     parser.add_argument("--limit", type=float, default=60.0)
-    given = parse(parser, __file__, arguments, only="mig,information")
-    names = [name for name in METRICS_BY_FAMILY if not given.only or name in given.only.split(",")]
+    parser.add_argument("--by-name", action="store_true", help="metrics outside the default panel, and functions")
+    parser.add_argument("--page", type=Path, help="a page to put the table of --by-name into, and no more")
+    given = parse(parser, __file__, arguments, only="mig,information,similarity.cka")
+    if given.page is not None:
+        kept = json.loads(BY_NAME_FILE.read_text(encoding="utf-8"))["results"]
+        fill_in(given.page, "scores by name", by_name(kept))
+        print(f"wrote the table into {given.page}")
+        return
+    if given.by_name and given.output == Path(__file__).with_suffix(".json"):
+        given.output = BY_NAME_FILE
+    every = BY_NAME if given.by_name else [*METRICS_BY_FAMILY, *BESIDE] if given.only else METRICS_BY_FAMILY
+    names = [name for name in every if not given.only or name in given.only.split(",")]
     axes = TINY if given.tiny else AXES
     results: dict[str, object] = {}
     for name in names:
-        rows = {}
-        for axis, shapes in axes.items():
-            points = along(partial(run_metric, name), axis, shapes, given.limit, given.tiny)
-            rows[axis] = {"points": points, "exponent": exponent(points, "seconds")}
-            cells = "  ".join(map(cell, points))
-            print(f"{name:26s}{axis:9s}{cells}  exponent {rows[axis]['exponent']:.2f}", flush=True)
+        if given.by_name and not given.tiny:
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                rows = pool.apply(alone, (name, given.limit))
+        else:
+            rows = {}
+            for axis, shapes in axes.items():
+                work = partial(run_beside if name in BESIDE else run_metric, name)
+                points = along(work, axis, shapes, given.limit, given.tiny)
+                rows[axis] = {"points": points, "exponent": exponent(points, "seconds")}
+        for axis, found in rows.items():
+            cells = "  ".join(map(cell, found["points"]))
+            print(f"{name:26s}{axis:9s}{cells}  exponent {found['exponent']:.2f}", flush=True)
         results[name] = rows
-    if not given.only or "information" in given.only:
+        if given.by_name:
+            old = json.loads(given.output.read_text())["results"] if given.output.exists() else {}
+            keep(given.output, {"machine": machine(), "results": old | results})
+    if not given.by_name and (not given.only or "information" in given.only):
         case = TINY["rows"][0] if given.tiny else INFORMATION_CASE
         found = measure(run_information, many_factors, case, here=given.tiny)
         results["information, with intervals"] = {"shape": case, **asdict(found)}
@@ -93,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"information metrics with intervals, N, L, K = {case}: "
             f"{found.seconds:.1f} s, {found.process_mib:.0f} MiB in all"
         )
-    if given.output is not None:
+    if given.output is not None and not given.by_name:
         kept = json.loads(given.output.read_text())["results"] if given.only and given.output.exists() else {}
         keep(given.output, {"machine": machine(), "results": kept | results})
 

@@ -36,6 +36,15 @@ def test_a_score_that_goes_down_along_the_run_is_told():
     assert np.isnan(_row("m", 1.0, {**values, ("m", "run", 0, 0): "no"}, 3)["along_run"])
 
 
+def test_deviations_of_a_score_that_noise_satisfies_too_are_in_ranges_along_the_run():
+    values = {("m", "ends", end, draw): 0.001 * draw for end in (0, 1) for draw in range(2)}
+    values |= {("m", "run", step, draw): 0.3 - 0.1 * step + 0.02 * draw for step in range(3) for draw in range(2)}
+    values |= {("m", "reseed", 1, turn): 0.1 * turn for turn in range(2)}
+    found = _row("m", -1.0, values, 3)
+    assert found["span"] == pytest.approx(0.2)
+    assert found["reseed"] == pytest.approx(0.1 / np.sqrt(2) / 0.2)
+
+
 def test_a_score_for_angles_is_judged_on_angles_and_refuses_elsewhere():
     found = audit.run("d_lsbd", cases="circular/*,independent/rotated", n_seeds=2, n_rows=600, n_jobs=1, progress=False)
     assert found["d_lsbd", "circular/wheels"].verdict is CaseVerdict.PASS

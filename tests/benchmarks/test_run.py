@@ -12,7 +12,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 #: Modules that other benchmarks import, and the one that fills a table in.
-HELPERS = {"blocks", "measure", "readme", "stores", "structures", "worlds"}
+HELPERS = {"beside", "blocks", "measure", "readme", "stores", "structures", "worlds"}
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in HELPERS)
 #: What is not there on a machine with NumPy and torch only.
 MISSING = {"lightgbm", "msgspec", "pandas", "pyarrow", "scipy", "sklearn", "threadpoolctl", "yaml"}

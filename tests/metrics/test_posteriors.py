@@ -45,6 +45,23 @@ def test_a_mean_that_hardly_moves_knows_nothing_however_it_is_scaled():
     assert float(twice.wsepin) == pytest.approx(float(sepin(codes, code_variances=np.ones(codes.shape)).wsepin))
 
 
+def test_intervals_hold_the_value_and_narrow_with_the_rows_and_chance_is_low():
+    rng = np.random.default_rng(1)
+    width = {}
+    for n_rows in (400, 3200):
+        factors = rng.integers(0, 4, (n_rows, 2))
+        codes = factors + 0.5 * rng.normal(size=factors.shape)
+        found = rmig(codes, factors, code_variances=np.full(codes.shape, 0.3))
+        assert found.low < found.value < found.high
+        assert found.null < 0.1 * found.value
+        width[n_rows] = found.high - found.low
+        both = sepin(codes, code_variances=np.full(codes.shape, 0.3), n_samples=300)
+        assert all(score.low < score.value < score.high for score in both)
+    assert width[3200] < 0.8 * width[400]
+    bare = rmig(codes, factors, code_variances=np.full(codes.shape, 0.3), interval=False, chance=False)
+    assert (bare.value, bare.low, bare.null) == (found.value, None, None)
+
+
 def test_too_few_rows_are_pointed_out():
     codes = RNG.standard_normal((100, 8))
     found = sepin(codes, code_variances=np.full(codes.shape, 0.01))

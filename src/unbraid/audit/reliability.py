@@ -47,7 +47,7 @@ def reliability(
 
     The codes of the run go from mixed factors under noise to the factors themselves, in equal steps. Noise is given in
     spans: the distance of the score of separated factors from that of noise, or from that of mixed codes for a score
-    without labels.
+    without labels. Where noise scores as well as separated factors, as for leakage, it is the range along the run.
 
     Args:
         metrics: Names, families, ``"default"`` or ``"all"``.
@@ -126,14 +126,15 @@ def _row(name: str, sign: float, found: dict[tuple[str, str, int, int], Outcome]
     def of(kind: str, step: int) -> FloatArray:
         return np.array([value for (k, s, _), value in values.items() if (k, s) == (kind, step)], dtype=float)
 
-    good, bad = of("ends", 0).mean(), of("ends", 1).mean()
-    span = abs(good - bad) or 1.0
     steps = [sign * of("run", step) for step in range(n_steps)]
     means, spread = np.array([one.mean() for one in steps]), float(np.mean([one.std(ddof=1) for one in steps]))
+    span = float(abs(of("ends", 0).mean() - of("ends", 1).mean()))
+    if span <= 2 * spread:
+        span = float(np.ptp(means)) or 1.0
     rank = scipy.stats.spearmanr(np.arange(n_steps), means).statistic if np.ptp(means) > 0 else 0.0
     return {
         "metric": name,
-        "span": float(abs(good - bad)),
+        "span": span,
         "reseed": float(of("reseed", n_steps // 2).std(ddof=1) / span),
         "redraw": spread / span,
         "along_run": float(rank),

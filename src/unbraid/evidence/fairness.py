@@ -22,6 +22,8 @@ N_FOLDS = 3
 MOST_GROWN = 5000
 #: Shuffles of the sensitive factor over which the chance level of a distance is averaged.
 N_SHUFFLES = 3
+#: Folds of the rows on which signs of differences are found, and differences measured, in turn.
+N_SIGN_FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,15 +31,19 @@ class FairnessOptions:
     """Predictors of fairness scores.
 
     Attributes:
-        n_bins: Groups of as many rows each that a factor of more values is cut into.
+        n_cuts: Groups of as many rows each that a factor of more values is cut into.
         n_trees: Trees of each forest.
+        cross_fit: Find the signs of differences on all folds but one, and measure them on that one, so that differences
+            of chance cancel; otherwise sizes of differences are added up, which grow with the number of groups and fall
+            with the number of rows.
     """
 
-    n_bins: int = 5
+    n_cuts: int = 5
     n_trees: int = 25
+    cross_fit: bool = True
 
     def __post_init__(self) -> None:
-        check_at_least("n_bins", self.n_bins, 2)
+        check_at_least("n_cuts", self.n_cuts, 2)
         check_at_least("n_trees", self.n_trees, 1)
 
 
@@ -72,34 +78,34 @@ class GroupFairness:
 
 def group_fairness(rep: Representation, options: FairnessOptions, rng: np.random.Generator) -> GroupFairness:
     """Predict every factor from all codes, and compare predictions between the values of every other factor."""
-    classes = [as_classes(factor, options.n_bins) for factor in rep.factors]
+    classes = [as_classes(factor, options.n_cuts) for factor in rep.factors]
     predicting, shuffling = rng.spawn(2)
     predicted = [
         _predictions(rep, factor, options, child)
         for factor, child in zip(classes, predicting.spawn(len(classes)), strict=True)
     ]
     linear, forest = (
-        _distances(classes, [both[p] for both in predicted], np.random.default_rng(seed))
+        _distances(classes, [both[p] for both in predicted], np.random.default_rng(seed), options.cross_fit)
         for p, seed in enumerate(shuffling.integers(2**31, size=2))
     )
     return GroupFairness(factors=rep.factor_names, linear=linear, forest=forest)
 
 
-def as_classes(factor: Factor, n_bins: int) -> Factor:
+def as_classes(factor: Factor, n_cuts: int) -> Factor:
     """Return a factor with classes for values: its own where they are few, else groups of as many rows each.
 
     A circle is cut into arcs of equal length.
     """
     if not factor.is_numeric:
         return factor
-    if factor.labels is not None and len(factor.levels) <= n_bins:
+    if factor.labels is not None and len(factor.levels) <= n_cuts:
         return factor.as_classes()
     known, values = factor.labelled, factor.numbers[factor.labelled]
     if factor.kind is FactorKind.CIRCULAR:
         assert factor.period is not None
-        found = np.minimum(np.mod(values / factor.period, 1.0) * n_bins, n_bins - 1).astype(np.intp)
+        found = np.minimum(np.mod(values / factor.period, 1.0) * n_cuts, n_cuts - 1).astype(np.intp)
     else:
-        edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)[1:-1]))
+        edges = np.unique(np.quantile(values, np.linspace(0, 1, n_cuts + 1)[1:-1]))
         found = np.searchsorted(edges, values, side="right")
     seen, found = np.unique(found, return_inverse=True)
     labels = np.full(len(factor.numbers), -1, dtype=np.intp)
@@ -124,7 +130,9 @@ def _predictions(
     return linear, forest
 
 
-def _distances(factors: list[Factor], predicted: list[IntArray], rng: np.random.Generator) -> GroupDistances:
+def _distances(
+    factors: list[Factor], predicted: list[IntArray], rng: np.random.Generator, cross_fit: bool
+) -> GroupDistances:
     n_factors = len(factors)
     parity, odds, parity_chance, odds_chance = (np.full((n_factors, n_factors), np.nan) for _ in range(4))
     labels = [_labels(factor) for factor in factors]
@@ -132,12 +140,13 @@ def _distances(factors: list[Factor], predicted: list[IntArray], rng: np.random.
         known = (predicted[i] >= 0) & (labels[i] >= 0) & (labels[j] >= 0)
         if known.any():
             guess, truth, group = predicted[i][known], labels[i][known], labels[j][known]
-            parity[i, j] = demographic_parity(_table(guess, group))
-            odds[i, j] = equalised_odds(_table(guess, truth, group))
+            fold = rng.permutation(len(guess)) % (N_SIGN_FOLDS if cross_fit else 1)
+            parity[i, j] = demographic_parity(_table(fold, guess, group))
+            odds[i, j] = equalised_odds(_table(fold, guess, truth, group))
             others = [group[rng.permutation(len(group))] for _ in range(N_SHUFFLES)]
-            parity_chance[i, j] = np.mean([demographic_parity(_table(guess, other)) for other in others])
+            parity_chance[i, j] = np.mean([demographic_parity(_table(fold, guess, other)) for other in others])
             others = [group[_shuffled(truth, rng)] for _ in range(N_SHUFFLES)]
-            odds_chance[i, j] = np.mean([equalised_odds(_table(guess, truth, other)) for other in others])
+            odds_chance[i, j] = np.mean([equalised_odds(_table(fold, guess, truth, other)) for other in others])
     reading = np.array([_reading(truth, guess) for truth, guess in zip(labels, predicted, strict=True)])
     return GroupDistances(
         parity=parity, odds=odds, parity_chance=parity_chance, odds_chance=odds_chance, reading=reading
@@ -168,30 +177,42 @@ def demographic_parity(counts: FloatArray) -> float:
     """Mean total variation distance between predictions in a group and in all rows, each group by its rows.
 
     Args:
-        counts: Rows by predicted class and group, ``(n_classes, n_groups)``.
+        counts: Rows by fold, predicted class and group, ``(n_folds, n_classes, n_groups)``. Of one fold, differences
+            count by their size. Of several, the sign of a difference is that in the other folds, so that the distance
+            of groups that do not differ is 0 on average, and not what chance adds.
 
     Example:
-        >>> demographic_parity(np.array([[10.0, 0.0], [0.0, 10.0]]))  # each group gets a class of its own
+        >>> demographic_parity(np.array([[[10.0, 0.0], [0.0, 10.0]]]))  # each group gets a class of its own
         0.5
     """
-    total = counts.sum()
-    if total == 0:
-        return 0.0
-    groups = counts.sum(axis=0)
-    overall = counts.sum(axis=1, keepdims=True) / total
-    within = counts / np.where(groups > 0, groups, 1.0)
-    distances = np.abs(within - overall).sum(axis=0) / 2
-    return float(distances @ groups / total)
+    whole = _deviation(counts.sum(axis=0))
+    if len(counts) == 1:
+        return float(np.abs(whole).sum() / 2)
+    total, found = counts.sum(), 0.0
+    for own in counts:
+        n_rows = own.sum()
+        if n_rows >= 2:
+            signs = np.sign(_deviation(counts.sum(axis=0) - own))
+            # Shares of a group and of all rows come from the same rows, which takes off one part in n.
+            found += n_rows / total * n_rows / (n_rows - 1) * float((signs * _deviation(own)).sum() / 2)
+    return found
+
+
+def _deviation(counts: FloatArray) -> FloatArray:
+    """Share of the rows by class and group, less what it would be if classes did not depend on groups."""
+    shares = counts / max(counts.sum(), 1.0)
+    found: FloatArray = shares - shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
+    return found
 
 
 def equalised_odds(counts: FloatArray) -> float:
     """Demographic parity among rows of one true class, averaged over classes by their rows.
 
     Args:
-        counts: Rows by predicted class, true class and group, ``(n_classes, n_true, n_groups)``.
+        counts: Rows by fold, predicted class, true class and group, ``(n_folds, n_classes, n_true, n_groups)``.
     """
-    rows = counts.sum(axis=(0, 2))
-    each = np.array([demographic_parity(counts[:, y]) for y in range(counts.shape[1])])
+    rows = counts.sum(axis=(0, 1, 3))
+    each = np.array([demographic_parity(counts[:, :, y]) for y in range(counts.shape[2])])
     return float(each @ rows / max(rows.sum(), 1.0))
 
 

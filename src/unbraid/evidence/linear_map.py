@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import chi2
 
 from unbraid._base.arrays import BoolArray, FloatArray
 from unbraid.evidence.association import NoOptions
@@ -14,8 +15,8 @@ from unbraid.probes.splits import standardise
 from unbraid.representation.representation import Representation
 
 MIN_ROWS = 10
-#: Codes and entries of which factors explain less than this many times what they explain by chance are not in the map.
-CLEARLY = 3.0
+#: Share of the entries that are 0, and of the codes that no factor moves, which chance puts into the map.
+BY_CHANCE = 0.001
 #: Share of a code's variance that is taken to be rounding error.
 ROUNDING = 1e-12
 
@@ -37,7 +38,9 @@ class LinearMap:
 def linear_map(rep: Representation, options: NoOptions, rng: np.random.Generator) -> LinearMap:
     """Regress every code on all factors; draws nothing, so ``rng`` is not used.
 
-    A number is itself, an angle its cosine and sine, a category its indicators. Rows with all labels are used.
+    A number is itself, an angle its cosine and sine, a category its indicators. Rows with all labels are used. What a
+    factor moves by chance is taken from the residuals of the rows, as their size may depend on the factor: those of a
+    square of a factor are largest where the factor is.
     """
     rows = complete_rows(rep, MIN_ROWS)
     parts = [factor.targets(rows) for factor in rep.factors]
@@ -46,17 +49,25 @@ def linear_map(rep: Representation, options: NoOptions, rng: np.random.Generator
     inverse = pseudo_inverse(inputs.T @ inputs)
     weights = inverse @ (inputs.T @ codes)
     rank = round(float(np.trace(inverse @ (inputs.T @ inputs))))
-    residual = ((codes - inputs @ weights) ** 2).sum(axis=0) / max(len(rows) - rank - 1, 1)
+    squares = (codes - inputs @ weights) ** 2 * (len(rows) / max(len(rows) - rank - 1, 1))
     columns = []
     for part, own in zip(parts, np.split(np.arange(inputs.shape[1]), _ends(parts)), strict=True):
-        gram = part.T @ part / len(rows)
-        moved = np.einsum("aj,ab,bj->j", weights[own], gram, weights[own])
-        by_chance = residual * float(np.trace(gram @ inverse[np.ix_(own, own)]))
-        beyond = moved > CLEARLY * by_chance + ROUNDING
-        columns.append(np.sqrt(np.where(beyond, moved - by_chance, 0.0)))
-    explained = 1 - residual
-    is_moved = rep.active & (explained > CLEARLY * rank / len(rows))
+        moved, is_clear = _beyond_chance(part, weights[own], inputs @ inverse[:, own], squares)
+        columns.append(np.sqrt(np.maximum(moved, 0.0)) * is_clear.any())
+    is_moved = rep.active & _beyond_chance(inputs, weights, inputs @ inverse, squares)[1]
     return LinearMap(matrix=np.stack(columns, axis=1) * is_moved[:, None], moved=is_moved)
+
+
+def _beyond_chance(
+    part: FloatArray, weights: FloatArray, influence: FloatArray, squares: FloatArray
+) -> tuple[FloatArray, BoolArray]:
+    """Variance of each code that the inputs of a part move, less what chance adds, and whether it is clearly more."""
+    gram = part.T @ part / len(part)
+    moved = np.einsum("aj,ab,bj->j", weights, gram, weights)
+    by_chance = np.einsum("ia,ab,ib->i", influence, gram, influence) @ squares
+    # Of inputs of equal weight this is a chi-squared variable over its degrees of freedom, times its mean.
+    clearly = float(chi2.isf(BY_CHANCE, part.shape[1])) / part.shape[1]
+    return moved - by_chance, moved > clearly * by_chance + ROUNDING
 
 
 def _ends(parts: list[FloatArray]) -> list[int]:

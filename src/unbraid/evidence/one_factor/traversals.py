@@ -142,17 +142,16 @@ class TraversalOptions:
 
     Attributes:
         n_traversals: Traversals of each factor at most, drawn at random.
-        n_bins: Bins for factors that are continuous.
-        binning: Binning method.
+        n_cuts: Parts of equally many rows that a continuous factor is cut into, few, so that combinations repeat: with
+            many, how many values a traversal has depends on the number of rows, and the shape of its path with it.
     """
 
     n_traversals: int = 1024
-    n_bins: int = 20
-    binning: Binning = "robust"
+    n_cuts: int = 5
 
     def __post_init__(self) -> None:
         check_at_least("n_traversals", self.n_traversals, 1)
-        check_binning(self.n_bins, self.binning)
+        check_at_least("n_cuts", self.n_cuts, FEWEST_VALUES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -213,13 +212,14 @@ class Traversals:
 def traversals(rep: Representation, options: TraversalOptions, rng: np.random.Generator) -> Traversals:
     """Collect rows that agree in all factors but one, one row for each value.
 
-    Of a full grid every traversal is whole. Of other rows the traversals of the most values are taken, as long as there
-    are twenty of them; fewer than three values are no traversal, but of a factor of two values.
+    A row is in one traversal of a factor at most. Of a full grid every traversal is whole. Of other rows the traversals
+    of the most values are taken, as long as there are twenty of them; fewer than three values are no traversal, but of
+    a factor of two values.
 
     Raises:
         ValueError: No factor has a traversal.
     """
-    found = labelled_rows(rep, options.n_bins, options.binning)
+    found = labelled_rows(rep, options.n_cuts, "quantile")
     codes = rep.codes[np.ix_(found.rows, np.flatnonzero(rep.active))]
     by_factor = tuple(
         _along(codes, found, k, factor, options, child)
@@ -250,10 +250,8 @@ def _rows_of_traversals(
     group: IntArray, value: IntArray, n_levels: int, options: TraversalOptions, rng: np.random.Generator
 ) -> Iterator[IntArray]:
     """Yield rows of traversals with the same number of values, ``(n_traversals, n_values)``."""
-    shuffled = rng.permutation(len(group))
-    cells = group[shuffled] * n_levels + value[shuffled]
-    first = shuffled[np.unique(cells, return_index=True)[1]]  # one row for each value in each group, in that order
-    _, starts, counts = np.unique(group[first], return_index=True, return_counts=True)
+    rows, starts = _dealt(group, value, rng)
+    counts = np.diff(starts, append=len(rows))
     fewest = min(FEWEST_VALUES, n_levels)
     for size in range(n_levels, fewest - 1, -1):
         if (counts >= size).sum() >= ENOUGH_TRAVERSALS or size == fewest:
@@ -263,7 +261,24 @@ def _rows_of_traversals(
         chosen = np.sort(rng.permutation(chosen)[: options.n_traversals])
     for n_values in np.unique(counts[chosen]):
         some = chosen[counts[chosen] == n_values]
-        yield first[starts[some][:, None] + np.arange(n_values)]
+        yield rows[starts[some][:, None] + np.arange(n_values)]
+
+
+def _dealt(group: IntArray, value: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Return rows in the order of traversals, and where each traversal starts; a row is in one traversal.
+
+    The rows of a combination are dealt out: the first row of each value is one traversal, the second row of each value
+    the next. Which row is the first is drawn.
+    """
+    shuffled = rng.permutation(len(group))
+    cells = group[shuffled] * (int(value.max()) + 1) + value[shuffled]
+    order = np.argsort(cells, kind="stable")
+    places = np.arange(len(order))
+    turn = places - np.maximum.accumulate(np.where(np.diff(cells[order], prepend=-1) > 0, places, 0))
+    by_turn = np.lexsort((cells[order], turn, group[shuffled][order]))
+    rows, turn = shuffled[order][by_turn], turn[by_turn]
+    starts = np.flatnonzero((np.diff(group[rows], prepend=-1) != 0) | (np.diff(turn, prepend=-1) != 0))
+    return rows, starts
 
 
 #: Turns of the codes for one turn of the factor that are tried, in either sense.
@@ -320,11 +335,9 @@ def _turned_back(
     rng: np.random.Generator,
 ) -> FloatArray:
     """Squared mean of the whitened codes turned back, for each number of turns; NaN without groups of two rows."""
-    shuffled = rng.permutation(len(group))
-    cells = group[shuffled] * (int(value.max()) + 1) + value[shuffled]
-    rows = shuffled[np.unique(cells, return_index=True)[1]]
-    group = np.unique(group[rows], return_inverse=True)[1].reshape(-1)
-    sizes = np.bincount(group)
+    rows, starts = _dealt(group, value, rng)
+    sizes = np.diff(starts, append=len(rows))
+    group = np.repeat(np.arange(len(starts)), sizes)
     freedom = int((sizes - 1).sum())
     turns = np.arange(-MOST_TURNS, MOST_TURNS + 1)
     if freedom < 1:

@@ -1,6 +1,7 @@
 """Smoothness and monotonicity of an attribute of decoded observations along one code."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,8 +56,9 @@ def controllability(
     Returns:
         ``smoothness``, at most 1 and higher is better: 1 for a straight line, 0 for a step. ``monotonicity`` in
         [-1, 1]: 1 where the attribute rises at every step, -1 where it falls, near 0 where it wavers; a row whose
-        attribute does not change has none. Each has the confidence interval of its mean over rows, and the chance level
-        of the points in random order.
+        attribute does not change has none. Each has the confidence interval of its mean over rows, of which the points
+        depend on the rows too (the attribute is called on points moved and spread a little), and the chance level of
+        the points in random order.
 
     Raises:
         ValueError: A code that is not there or does not vary, too few points, or an attribute that is not one number
@@ -80,18 +82,41 @@ def controllability(
     middle, deviation = float(z[:, code].mean()), float(z[:, code].std())
     if not deviation > 0 or not reach > 0:
         raise ValueError(f"code {code} must vary, and reach be above 0, got deviation {deviation:g}, reach {reach:g}.")
-    points = middle + deviation * np.linspace(-reach, reach, n_points)
-    moved = np.repeat(z, n_points, axis=0)
+    even = np.linspace(-reach, reach, n_points)
+
+    def along(middle: float, deviation: float) -> tuple[FloatArray, float]:
+        points = middle + deviation * even
+        return _curves(attribute, z, code, points), float(points[1] - points[0])
+
+    curves, step = along(middle, deviation)
+    shuffled = np.random.default_rng(rng).permuted(curves, axis=1)
+    # Mean and deviation are those of the rows: by how much they may be off, and what each row adds to them.
+    apart = (z[:, code] - middle) / deviation
+    nudges = (1 / np.sqrt(len(z)), 1 / np.sqrt(2 * len(z)))
+    moved = along(middle + nudges[0] * deviation, deviation), along(middle, (1 + nudges[1]) * deviation)
+
+    def score(of: Callable[[FloatArray, float], FloatArray]) -> Score:
+        slopes = [_mean(of(*other)) - _mean(of(curves, step)) for other in moved]
+        through = slopes[0] / nudges[0] * apart + slopes[1] / nudges[1] * (apart**2 - 1) / 2
+        return _score(of(curves, step), of(shuffled, step), through)
+
+    return Controllability(score(smoothness_of_curves), score(partial(monotonicity_of_curves, threshold=threshold)))
+
+
+def _curves(attribute: Callable[[FloatArray], Any], z: FloatArray, code: int, points: FloatArray) -> FloatArray:
+    """The attribute of every row as one code moves over the points, ``(n_samples, n_points)``."""
+    moved = np.repeat(z, len(points), axis=0)
     moved[:, code] = np.tile(points, len(z))
     values = np.asarray(attribute(moved), dtype=np.float64)
     if values.shape not in ((len(moved),), (len(moved), 1)):
         raise ValueError(f"attribute must return one number for each of {len(moved)} rows, got shape {values.shape}.")
-    curves, step = values.reshape(len(z), n_points), float(points[1] - points[0])
-    shuffled = np.random.default_rng(rng).permuted(curves, axis=1)
-    return Controllability(
-        _score(smoothness_of_curves(curves, step), smoothness_of_curves(shuffled, step)),
-        _score(monotonicity_of_curves(curves, step, threshold), monotonicity_of_curves(shuffled, step, threshold)),
-    )
+    return values.reshape(len(z), len(points))
+
+
+def _mean(values: FloatArray) -> float:
+    """Mean over the rows that have a value, 0 where none has."""
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else 0.0
 
 
 def smoothness_of_curves(curves: FloatArray, step: float) -> FloatArray:
@@ -115,15 +140,16 @@ def monotonicity_of_curves(curves: FloatArray, step: float, threshold: float) ->
     return found
 
 
-def _score(values: FloatArray, by_chance: FloatArray) -> Score:
-    """Mean over rows with its confidence interval."""
-    known = values[np.isfinite(values)]
-    if not len(known):
+def _score(values: FloatArray, by_chance: FloatArray, through_points: FloatArray) -> Score:
+    """Mean over rows with its confidence interval, from what each row adds to the mean, itself and by the points."""
+    is_known = np.isfinite(values)
+    if not is_known.any():
         return Score(value=0.0, notes=("The attribute does not change along the code in any row.",))
-    mean = float(known.mean())
+    mean, n_known = _mean(values), int(is_known.sum())
     half = None
-    if len(known) > 1:
-        half = student_quantile(0.975, len(known) - 1) * float(known.std(ddof=1)) / np.sqrt(len(known))
+    if n_known > 1:
+        added = np.where(is_known, values - mean, 0.0) * (len(values) / n_known) + through_points
+        half = student_quantile(0.975, n_known - 1) * float(added.std(ddof=1)) / np.sqrt(len(values))
     chance = by_chance[np.isfinite(by_chance)]
     return Score(
         value=mean,

@@ -9,7 +9,6 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_choice
 from unbraid._base.stats import average_ranks
 from unbraid._base.text import quoted
-from unbraid.evidence.information import Binning
 from unbraid.evidence.one_factor.traversals import FactorTraversals, TraversalOptions, Traversals, traversals
 from unbraid.metrics.table.metric import Invariance, KnownFailure, Metric, Property, dead_code_notes, not_one_number
 from unbraid.metrics.table.sources import TRAVERSALS
@@ -29,8 +28,7 @@ def flatness(
     *,
     norm: Norm = "mixed",
     n_traversals: int = 1024,
-    n_bins: int = 20,
-    binning: Binning = "robust",
+    n_cuts: int = 5,
     rng: np.random.Generator | int = 0,
 ) -> Score:
     r"""Score whether codes move straight along one axis while a factor takes its values in turn.
@@ -47,8 +45,7 @@ def flatness(
             straight line along an axis and :math:`1/\sqrt{d}` for one at equal angles to d axes; ``"l1"`` or ``"l2"``:
             both in one norm.
         n_traversals: Traversals of each factor at most.
-        n_bins: Bins for factors that are continuous.
-        binning: Binning method.
+        n_cuts: Parts of equally many rows that a continuous factor is cut into.
         rng: Source of chance, or its seed: the choice of rows where combinations repeat.
 
     Returns:
@@ -64,7 +61,7 @@ def flatness(
         1.0
     """
     rep = as_labelled(codes, factors, metric="flatness")
-    options = TraversalOptions(n_traversals=n_traversals, n_bins=n_bins, binning=binning)
+    options = TraversalOptions(n_traversals=n_traversals, n_cuts=n_cuts)
     return flatness_score(traversals(rep, options, np.random.default_rng(rng)), norm=norm)
 
 
@@ -84,8 +81,7 @@ def linearity(
     factors: Any = None,
     *,
     n_traversals: int = 1024,
-    n_bins: int = 20,
-    binning: Binning = "robust",
+    n_cuts: int = 5,
     rng: np.random.Generator | int = 0,
 ) -> Linearity:
     r"""Score how much of the variance of a traversal lies along one line, and along one axis.
@@ -99,8 +95,7 @@ def linearity(
         codes: :math:`z`, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         factors: :math:`v`, shape ``(n_samples, n_factors)``, as for :func:`flatness`.
         n_traversals: Traversals of each factor at most.
-        n_bins: Bins for factors that are continuous.
-        binning: Binning method.
+        n_cuts: Parts of equally many rows that a continuous factor is cut into.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -116,7 +111,7 @@ def linearity(
         1.0
     """
     rep = as_labelled(codes, factors, metric="linearity")
-    options = TraversalOptions(n_traversals=n_traversals, n_bins=n_bins, binning=binning)
+    options = TraversalOptions(n_traversals=n_traversals, n_cuts=n_cuts)
     found = traversals(rep, options, np.random.default_rng(rng))
     return Linearity(linear_ratio_score(found), axis_ratio_score(found), axis_alignment_score(found))
 
@@ -138,8 +133,7 @@ def distances(
     *,
     norm: DistanceNorm = "l2",
     n_traversals: int = 1024,
-    n_bins: int = 20,
-    binning: Binning = "robust",
+    n_cuts: int = 5,
     rng: np.random.Generator | int = 0,
 ) -> Distances:
     """Score whether codes of one traversal are as far apart as the values of the factor.
@@ -155,8 +149,7 @@ def distances(
             round counts; between values of a category all distances are 1, so that a category has no score.
         norm: Norm of the distance of codes.
         n_traversals: Traversals of each factor at most.
-        n_bins: Bins for factors that are continuous.
-        binning: Binning method.
+        n_cuts: Parts of equally many rows that a continuous factor is cut into.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -172,7 +165,7 @@ def distances(
         [1.0, 1.0, 1.0]
     """
     rep = as_labelled(codes, factors, metric="distances")
-    options = TraversalOptions(n_traversals=n_traversals, n_bins=n_bins, binning=binning)
+    options = TraversalOptions(n_traversals=n_traversals, n_cuts=n_cuts)
     found = traversals(rep, options, np.random.default_rng(rng))
     scores = (distance_rank_score, distance_linear_score, distance_order_score)
     return Distances(*(score(found, norm=norm) for score in scores))

@@ -1,20 +1,43 @@
 """RMIG, WSEPIN and WINDIN, for encoders that give a variance."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
-from unbraid.evidence.information import Binning
-from unbraid.evidence.posterior_information import check_code_variances, posterior_separation
-from unbraid.metrics.information.bottleneck import gather_posteriors, saturation_notes
+from unbraid._base.stats import student_quantile
+from unbraid.evidence.information import Binning, check_binning
+from unbraid.evidence.posterior_information import (
+    PosteriorInformation,
+    PosteriorSeparation,
+    check_code_variances,
+    posterior_information,
+    posterior_separation,
+)
+from unbraid.metrics.information.bottleneck import saturation_notes
 from unbraid.metrics.table.metric import BesideThePanel, not_one_number
-from unbraid.representation.representation import as_representation
+from unbraid.representation.representation import Representation, as_labelled, as_representation
 from unbraid.results.score import Score
+
+#: Random halves of the rows that a confidence interval is made from, and shuffles of the factors of a chance level.
+N_HALVES, N_SHUFFLES = 8, 3
+CONFIDENCE = 0.95
+#: Fewest rows from which a half still says something.
+FEWEST_ROWS = 20
 
 
 def rmig(
-    codes: Any, factors: Any = None, *, code_variances: Any, n_bins: int = 20, binning: Binning = "robust"
+    codes: Any,
+    factors: Any = None,
+    *,
+    code_variances: Any,
+    n_bins: int = 20,
+    binning: Binning = "robust",
+    interval: bool = True,
+    chance: bool = True,
+    rng: np.random.Generator | int = 0,
 ) -> Score:
     r"""Score the gap of information between the best and the second code of each factor, from posteriors.
 
@@ -28,6 +51,9 @@ def rmig(
         code_variances: Posterior variances, in the shape of the codes, all above 0.
         n_bins: Bins of a continuous factor.
         binning: Binning method: ``"robust"``, ``"uniform"`` or ``"quantile"``.
+        interval: Whether to compute a confidence interval, from random halves of the rows.
+        chance: Whether to compute the chance level, from shuffled factors.
+        rng: Draws halves and shuffles, or its seed.
 
     Returns:
         A score in [0, 1], higher is better; ``evidence["mutual_information"]`` is in nats, codes by factors.
@@ -45,15 +71,56 @@ def rmig(
         >>> round(float(rmig(y * 10.0, y, code_variances=np.ones((800, 2)))), 2)
         1.0
     """
-    found = gather_posteriors("rmig", codes, factors, code_variances, n_bins, binning)
-    ranked = np.sort(found.with_factors, axis=0)
-    gaps = np.clip((ranked[-1] - ranked[-2]) / found.factor_entropy, 0.0, 1.0)
+    rep = as_labelled(codes, factors, metric="rmig")
+    check_binning(n_bins, binning)
+    variances = check_code_variances(code_variances, rep)
+    halving, shuffling = np.random.default_rng(rng).spawn(2)
+
+    def information(of: Representation, variances: FloatArray) -> PosteriorInformation:
+        return posterior_information(of, variances, n_bins=n_bins, binning=binning)
+
+    def of_half(rows: IntArray) -> list[float]:
+        return [float(_gaps(information(rep.take(rows), variances[rows])).mean())]
+
+    found = information(rep, variances)
+    gaps = _gaps(found)
+    value, low, high = float(gaps.mean()), None, None
+    if interval:
+        ((low, high),) = _intervals([value], of_half, np.arange(rep.n_samples), halving)
+    null = None
+    if chance:
+        shuffled = [rep.with_shuffled_factors(shuffling) for _ in range(N_SHUFFLES)]
+        null = float(np.mean([_gaps(information(one, variances)).mean() for one in shuffled]))
     return Score(
-        value=float(gaps.mean()),
+        value=value,
+        low=None if low is None else max(low, 0.0),
+        high=None if high is None else min(high, 1.0),
+        null=null,
         per_factor=gaps,
         evidence={"mutual_information": found.with_factors},
         notes=saturation_notes(found),
     )
+
+
+def _gaps(found: PosteriorInformation) -> FloatArray:
+    """Gap of the best and the second code of each factor, over the entropy of the factor."""
+    ranked = np.sort(found.with_factors, axis=0)
+    return np.asarray(np.clip((ranked[-1] - ranked[-2]) / found.factor_entropy, 0.0, 1.0))
+
+
+def _intervals(
+    values: list[float], statistics: Callable[[IntArray], list[float]], rows: IntArray, rng: np.random.Generator
+) -> list[tuple[float | None, float | None]]:
+    """Confidence interval of each value, from the statistics of random halves of the rows; none of too few rows."""
+    if len(rows) < FEWEST_ROWS:
+        return [(None, None)] * len(values)
+    halves = [np.sort(rng.permutation(rows)[: len(rows) // 2]) for _ in range(N_HALVES)]
+    # The deviation over halves drawn without replacement is the standard error of the value of all rows.
+    deviation = np.std([statistics(half) for half in halves], axis=0, ddof=1)
+    quantile = student_quantile(0.5 + CONFIDENCE / 2, N_HALVES - 1)
+    return [
+        (value - quantile * float(s), value + quantile * float(s)) for value, s in zip(values, deviation, strict=True)
+    ]
 
 
 class SEPIN(NamedTuple):
@@ -66,7 +133,14 @@ class SEPIN(NamedTuple):
         raise not_one_number(type(self).__name__, self._fields)
 
 
-def sepin(codes: Any, *, code_variances: Any, n_samples: int = 2000, rng: np.random.Generator | int = 0) -> SEPIN:
+def sepin(
+    codes: Any,
+    *,
+    code_variances: Any,
+    n_samples: int = 2000,
+    interval: bool = True,
+    rng: np.random.Generator | int = 0,
+) -> SEPIN:
     r"""Score how much each code knows of the data that the other codes do not, in nats; no labels needed.
 
     .. math:: \mathrm{WSEPIN} = \sum_i \rho_i \bigl( I(x; z) - I(x; z_{\ne i}) \bigr), \qquad
@@ -79,6 +153,7 @@ def sepin(codes: Any, *, code_variances: Any, n_samples: int = 2000, rng: np.ran
         codes: Posterior means, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         code_variances: Posterior variances, in the shape of the codes, all above 0.
         n_samples: Samples of the posteriors; more reduce the error of sampling.
+        interval: Whether to compute confidence intervals, from random halves of the rows and samples.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -101,10 +176,20 @@ def sepin(codes: Any, *, code_variances: Any, n_samples: int = 2000, rng: np.ran
     check_at_least("n_samples", n_samples, 1)
     rep = as_representation(codes)
     variances = check_code_variances(code_variances, rep)
-    found = posterior_separation(rep.codes, variances, n_samples=n_samples, rng=np.random.default_rng(rng))
-    weights = found.alone / found.alone.sum() if found.alone.sum() > 0 else np.full(rep.n_codes, 1 / rep.n_codes)
-    separate = np.maximum(found.together - found.others, 0.0)
-    shared = np.maximum(found.alone + found.others - found.together, 0.0)
+    sampling, halving = np.random.default_rng(rng).spawn(2)
+    found = posterior_separation(rep.codes, variances, n_samples=n_samples, rng=sampling)
+    weights, separate, independent = _separated(found)
+    ends: list[tuple[float | None, float | None]] = [(None, None)] * 2
+    values = [float(weights @ separate), float(weights @ independent)]
+    if interval:
+        n_sampled = max(1, n_samples // 2)
+
+        def of_half(rows: IntArray) -> list[float]:
+            half = posterior_separation(rep.codes[rows], variances[rows], n_samples=n_sampled, rng=sampling)
+            shares, *both = _separated(half)
+            return [float(shares @ one) for one in both]
+
+        ends = _intervals(values, of_half, np.arange(rep.n_samples), halving)
     evidence = {"information_with_data": found.alone, "information_of_others": found.others}
     notes: tuple[str, ...] = ()
     if found.together > NEAR_CEILING * found.ceiling:
@@ -112,11 +197,20 @@ def sepin(codes: Any, *, code_variances: Any, n_samples: int = 2000, rng: np.ran
             f"All codes together have {found.together:.2f} nats about the data, near the {found.ceiling:.2f} that so "
             "many rows can show: give more rows, or the scores are too low.",
         )
+    scores = (
+        Score(value=value, low=low, high=high, per_code=per_code, evidence=evidence, notes=notes)
+        for value, (low, high), per_code in zip(values, ends, (separate, independent), strict=True)
+    )
+    return SEPIN(*scores)
 
-    def score(per_code: Any) -> Score:
-        return Score(value=float(weights @ per_code), per_code=per_code, evidence=evidence, notes=notes)
 
-    return SEPIN(score(separate), score(found.alone - shared))
+def _separated(found: PosteriorSeparation) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weight of each code, and its terms of WSEPIN and WINDIN."""
+    n_codes = len(found.alone)
+    weights = found.alone / found.alone.sum() if found.alone.sum() > 0 else np.full(n_codes, 1 / n_codes)
+    separate = np.maximum(found.together - found.others, 0.0)
+    shared = np.maximum(found.alone + found.others - found.together, 0.0)
+    return weights, separate, found.alone - shared
 
 
 #: Share of the most information that so many rows can show, above which the scores are biased.

@@ -6,6 +6,7 @@ import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray
 from unbraid._base.checks import check_at_least
+from unbraid._base.stats import student_quantile
 from unbraid.evidence.concepts import RankedCodes, chosen_and_fired
 from unbraid.metrics.table.metric import BesideThePanel
 from unbraid.representation.representation import as_representation
@@ -15,6 +16,8 @@ from unbraid.results.score import Score
 #: Standard errors of a 95 % confidence interval.
 WIDTH = 1.959964
 FEWEST_ROWS = 10
+#: Random halves of the rows on which the code and its threshold are chosen again, for the confidence interval.
+N_HALVES = 12
 
 
 def absorption(codes: Any, parent: Any, child: Any, *, n_folds: int = 5, rng: np.random.Generator | int = 0) -> Score:
@@ -34,7 +37,8 @@ def absorption(codes: Any, parent: Any, child: Any, *, n_folds: int = 5, rng: np
 
     Returns:
         From -1 to 1: 0 where the parent's code speaks as often with the child as without, 1 where the child has
-        absorbed the parent. ``low`` and ``high`` are a 95 % confidence interval, ``evidence`` has both recalls, the
+        absorbed the parent. ``low`` and ``high`` are a 95 % confidence interval, the wider of that of two shares and
+        that of halves of the rows, on which code and threshold are chosen again; ``evidence`` has both recalls, the
         rows behind them and the code chosen on all rows.
 
     References:
@@ -60,8 +64,9 @@ def absorption(codes: Any, parent: Any, child: Any, *, n_folds: int = 5, rng: np
     for name, size in sizes.items():
         if size < FEWEST_ROWS:
             raise ValueError(f"{name} must have at least {FEWEST_ROWS} rows, got {size}.")
-    ranked = RankedCodes.of(rep.codes[np.ix_(rows, np.flatnonzero(rep.active))])
-    code, fired = chosen_and_fired(ranked, above, n_folds, np.random.default_rng(rng))
+    choosing, halving = np.random.default_rng(rng).spawn(2)
+    active = rep.codes[np.ix_(rows, np.flatnonzero(rep.active))]
+    code, fired = chosen_and_fired(RankedCodes.of(active), above, n_folds, choosing)
     without, together = fired[above & ~below], fired[above & below]
     notes: tuple[str, ...] = ()
     if left_out:
@@ -69,6 +74,8 @@ def absorption(codes: Any, parent: Any, child: Any, *, n_folds: int = 5, rng: np
         notes = (Note.of(NoteKind.METRIC, template, left_out),)
     value = float(without.mean() - together.mean())
     low, high = difference_of_shares(without, together)
+    half_width = _half_width(active, above, below, n_folds, halving)
+    low, high = min(low, max(-1.0, value - half_width)), max(high, min(1.0, value + half_width))
     return Score(
         value=value,
         low=min(low, value),
@@ -83,6 +90,19 @@ def absorption(codes: Any, parent: Any, child: Any, *, n_folds: int = 5, rng: np
         },
         notes=notes,
     )
+
+
+def _half_width(codes: FloatArray, above: BoolArray, below: BoolArray, n_folds: int, rng: np.random.Generator) -> float:
+    """Half-width of the confidence interval by random halves of the rows of the parent's and the child's groups."""
+    groups = [np.flatnonzero(group) for group in (above & ~below, above & below, ~above)]
+    found = []
+    for _ in range(N_HALVES):
+        rows = np.sort(np.concatenate([rng.permutation(group)[: max(2, len(group) // 2)] for group in groups]))
+        _, fired = chosen_and_fired(RankedCodes.of(codes[rows]), above[rows], n_folds, rng)
+        speaks = fired[(above & ~below)[rows]].mean() - fired[(above & below)[rows]].mean()
+        found.append(float(speaks))
+    # The deviation over halves drawn without replacement is the standard error of the value of all rows.
+    return student_quantile(0.975, N_HALVES - 1) * float(np.std(found, ddof=1))
 
 
 def _binary(argument: str, values: Any, n_samples: int) -> BoolArray:

@@ -35,8 +35,9 @@ def fairness(
     sensitive: str | None = None,
     target: str | None = None,
     predictor: FairnessPredictor = "linear",
-    n_bins: int = 5,
+    n_cuts: int = 5,
     n_trees: int = 25,
+    cross_fit: bool = True,
     rng: np.random.Generator | int = 0,
 ) -> Fairness:
     r"""Score how far predictions from the codes depend on a sensitive factor; lower is fairer.
@@ -56,8 +57,10 @@ def fairness(
         sensitive: Name of the sensitive factor, or several separated by commas; by default every factor in turn.
         target: Name of the target, or several; by default every other factor.
         predictor: Predictor of the target: ``"linear"`` (softmax regression) or ``"forest"``.
-        n_bins: Classes that numbers of more values are cut into.
+        n_cuts: Classes that numbers of more values are cut into.
         n_trees: Trees of each forest.
+        cross_fit: Measure each difference with the sign that it has in other rows, so that differences of chance
+            cancel; ``False`` adds up sizes, as published.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -80,7 +83,9 @@ def fairness(
         (0.0, 1.0)
     """
     rep = as_labelled(codes, factors, metric="fairness", min_factors=2)
-    found = group_fairness(rep, FairnessOptions(n_bins=n_bins, n_trees=n_trees), np.random.default_rng(rng))
+    found = group_fairness(
+        rep, FairnessOptions(n_cuts=n_cuts, n_trees=n_trees, cross_fit=cross_fit), np.random.default_rng(rng)
+    )
     return Fairness(
         parity_score(found, sensitive=sensitive, target=target, predictor=predictor),
         odds_score(found, sensitive=sensitive, target=target, predictor=predictor),
@@ -148,7 +153,7 @@ def _over_pairs(
     sums = np.where(known, wanted, 0.0).sum(axis=0)
     per_factor = np.where(counted > 0, sums / np.maximum(counted, 1), np.nan)
     return Score(
-        value=float(wanted[known].mean()),
+        value=max(0.0, float(wanted[known].mean())),
         per_factor=per_factor,
         evidence={"matrix": wanted, "chance": np.where(known, chance, np.nan)},
     )
@@ -197,6 +202,7 @@ ROWS = (
         score=parity_score,
         measures=(Property.MODULARITY,),
         summary="How far do predictions of a target differ between the values of a sensitive factor?",
+        drawn_fit=True,
         min_factors=2,
         invariant_to=AXES | {Invariance.ROTATION},
         tolerance=0.02,
@@ -209,6 +215,7 @@ ROWS = (
         score=odds_score,
         measures=(Property.MODULARITY,),
         summary="How far do predictions differ between the values of a sensitive factor, given the truth?",
+        drawn_fit=True,
         min_factors=2,
         invariant_to=AXES | {Invariance.ROTATION},
         tolerance=0.02,

@@ -60,6 +60,7 @@ from unbraid.metrics.table.metric import InputSize, Source
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
 from unbraid.probes.trees import (
     MAX_ROWS_A_TREE,
+    MIN_LEAF,
     PUBLISHED_MIN_LEAF,
     BoostingOptions,
     ForestOptions,
@@ -141,6 +142,8 @@ MANY_ROWS, FEW_ROWS = 20_000, 1_000
 #: function to the power 2/3, and few steps are a model of fixed size, of power 1. The effect of a penalty falls to the
 #: power 1 at last, and more slowly while steep slopes still grow: measured powers are 0.6 to 1.
 STEP_FUNCTIONS = PENALISED = 2 / 3
+#: The largest of eigenvalues that are nearly alike exceeds their mean by about one over the root of the rows.
+EXTREMES = 1 / 2
 
 INFORMATION = Source(
     name="information",
@@ -224,7 +227,6 @@ LINEAR_MAP = Source(
     n_replicates=10,
     n_nulls=5,
     extrapolates=True,
-    bias_order=0.5,  # entries that are 0 have sizes of about one over the root of the rows
     seconds=(0.23, 0.53),
     memory=_copies(5),
 )
@@ -355,7 +357,7 @@ CROSS_PREDICTION = Source(
 
 def _block_bytes(size: InputSize, options: BlockOptions) -> float:
     """Kernels of the rows of a fold with the landmarks, and predictions of all factors and their shuffles."""
-    return 4 * size.n_bytes + size.n_rows * (16 * MOST_LANDMARKS + 16 * size.n_factors * max(size.n_levels, 2))
+    return 2 * size.n_bytes + size.n_rows * (8 * MOST_LANDMARKS + 16 * size.n_factors * max(size.n_levels, 2))
 
 
 BLOCKS = Source(
@@ -372,8 +374,26 @@ BLOCKS = Source(
 
 
 def _fairness_bytes(size: InputSize, options: FairnessOptions) -> float:
-    """Codes of two parts of the rows, and one forest at a time."""
-    return 4 * size.n_bytes + _tree_bytes(size.of_rows(MOST_GROWN), options.n_trees, ForestOptions().min_leaf)
+    """Codes of two parts of the rows, and one forest at a time, of classes that few values are cut into."""
+    grown = replace(size.of_rows(MOST_GROWN), n_levels=options.n_cuts)
+    return 2 * size.n_bytes + _tree_bytes(grown, options.n_trees, MIN_LEAF)
+
+
+def _traversal_bytes(size: InputSize, options: TraversalOptions) -> float:
+    """Codes of all traversals, and their distances in pieces."""
+    return 2 * size.n_bytes + 16 * options.n_traversals * max(size.n_levels, options.n_cuts) * size.n_codes
+
+
+def _exclusivity_bytes(size: InputSize, options: ExclusivityOptions) -> float:
+    """Residuals of codes, and the inputs that all factors are predicted from."""
+    return 5 * size.n_bytes + 128 * size.n_rows * size.n_factors
+
+
+def _joint_bytes(size: InputSize, options: JointOptions) -> float:
+    """Trees of one factor at a time, without histograms, on a part of the rows."""
+    some = size.of_rows(options.max_rows)
+    n_nodes = 2 * some.n_rows / options.min_leaf
+    return 2 * size.n_bytes + 4 * some.n_bytes + options.n_trees * n_nodes * (NODE_BYTES + 8 * max(size.n_levels, 1))
 
 
 FAIRNESS = Source(
@@ -384,6 +404,8 @@ FAIRNESS = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     max_null_rows=FEW_ROWS,
+    extrapolates=True,
+    slowest_bias_order=STEP_FUNCTIONS,
     seconds=(2.8, 13.4),
     memory=_fairness_bytes,
 )
@@ -419,6 +441,7 @@ SPECTRUM = Source(
     n_nulls=5,
     label_free=True,
     extrapolates=True,
+    slowest_bias_order=EXTREMES,
     seconds=(0.15, 0.45),
     memory=_copies(4),
 )
@@ -483,7 +506,7 @@ TRAVERSALS = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.15, 0.47),
-    memory=_copies(6),
+    memory=_traversal_bytes,
 )
 CIRCLES = Source(
     name="circle_fit",
@@ -502,7 +525,7 @@ EXCLUSIVITY = Source(
     n_nulls=3,
     max_replicate_rows=5_000,
     seconds=(0.23, 0.79),
-    memory=_copies(20),
+    memory=_exclusivity_bytes,
 )
 JOINT_INFORMATION = Source(
     name="joint_information",
@@ -516,6 +539,6 @@ JOINT_INFORMATION = Source(
     max_replicate_rows=2_000,
     max_null_rows=FEW_ROWS,
     seconds=(6.5, 10.0),
-    memory=lambda size, options: _tree_bytes(size.of_rows(options.max_rows), options.n_trees, options.min_leaf),
+    memory=_joint_bytes,
     uses_workers=True,
 )
