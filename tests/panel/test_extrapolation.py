@@ -21,10 +21,18 @@ def scored(name: str) -> tuple[Score, float, float]:
     return score, half_width, score.plain - score.replicates.mean()
 
 
-@pytest.mark.parametrize("name", ["explicitness", "infomec.explicitness", "dci_boosting.informativeness"])
-def test_interval_covers_every_rate_at_which_the_bias_may_fall(name):
+@pytest.mark.parametrize(
+    ("name", "slowest"),
+    [
+        ("explicitness", 2 / 3),
+        ("infomec.explicitness", 2 / 3),
+        ("dci_linear.informativeness", 2 / 3),
+        ("dci_boosting.informativeness", 1 / 2),
+    ],
+)
+def test_interval_covers_every_rate_at_which_the_bias_may_fall(name, slowest):
     score, half_width, gain = scored(name)
-    slowly = score.plain + gain / (2 ** (2 / 3) - 1)
+    slowly = score.plain + gain / (2**slowest - 1)
     assert score.value == pytest.approx(score.plain + gain)
     assert score.low == pytest.approx(min(score.value, slowly) - half_width, abs=1e-7)
     assert score.high == pytest.approx(max(score.value, slowly) + half_width, abs=1e-7)
@@ -34,6 +42,14 @@ def test_interval_covers_every_rate_at_which_the_bias_may_fall(name):
 def test_a_rate_that_is_known_widens_nothing():
     score, half_width, _ = scored("r2")
     assert score.high - score.low == pytest.approx(2 * half_width, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", ["disentanglement", "completeness"])
+def test_scores_of_coefficients_are_not_extrapolated(name):
+    assert (
+        evaluate(NOISY, FACTORS, metrics=[f"dci_linear.{name}"], nulls=False, n_jobs=1)[f"dci_linear.{name}"].plain
+        is None
+    )
 
 
 def test_replicates_of_a_drawn_fit_scatter_as_its_interval_says():

@@ -468,8 +468,9 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
             # The chance level is a plain estimate too, so that the two plain estimates are compared.
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
             beats_chance = bool(gain > half_width and _beyond(score.value, nulls, gain))
-        if found.plan.source.extrapolates and found.plan.refits:
-            source, plain = found.plan.source, score
+        source = found.plan.source
+        if source.extrapolates and metric.extrapolates and found.plan.refits:
+            plain = score
             step = _step(scale, source.bias_order)
             score = _extrapolated(found, metric, plain, step)
             middles = [score.value]
