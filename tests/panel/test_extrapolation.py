@@ -44,6 +44,20 @@ def test_a_rate_that_is_known_widens_nothing():
     assert score.high - score.low == pytest.approx(2 * half_width, abs=1e-7)
 
 
+def test_where_no_half_of_the_rows_shows_anything_the_score_may_be_nothing():
+    """No factor is predicted from 60 rows, so that D of each half is 0, and two are from 120."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 10, (120, 5))
+    turn = np.linalg.qr(np.random.default_rng(7).normal(size=(5, 5)))[0]
+    codes = (factors - 4.5) / 2.87 @ turn + rng.normal(size=(120, 5))
+    score = evaluate(codes, factors, metrics=["dci_boosting.disentanglement"], n_jobs=1)["dci_boosting.disentanglement"]
+    assert not score.replicates.any()
+    assert score.value > 0.1
+    assert score.plain is None
+    assert (score.low, score.high) == (0.0, pytest.approx(2 * score.value))
+    assert not score.beats_chance
+
+
 @pytest.mark.parametrize("name", ["disentanglement", "completeness"])
 def test_scores_of_coefficients_are_not_extrapolated(name):
     assert (
