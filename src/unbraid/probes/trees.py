@@ -39,7 +39,7 @@ MAX_LEAVES = 2048
 #: Folds of rows that are tested by trees of the others.
 N_FOREST_FOLDS, N_BOOSTING_FOLDS = 5, 3
 #: Bins of a code among whose ends trees split. Boosted trees of few leaves, whose effects are measured on other rows,
-#: need no more than the second number: scores move by 0.002, in half the time.
+#: need no more than the second number: scores move by less than their intervals, in half the time.
 MOST_BINS, BOOSTING_BINS = 255, 63
 #: Fewest rows in a leaf of trees whose effects are measured on other rows, and of others.
 MIN_LEAF, PUBLISHED_MIN_LEAF = 20, 5
