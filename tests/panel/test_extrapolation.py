@@ -44,6 +44,21 @@ def test_a_rate_that_is_known_widens_nothing():
     assert score.high - score.low == pytest.approx(2 * half_width, abs=1e-7)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_that_few_rows_can_only_raise_are_not_extrapolated_upwards(seed):
+    """Three factors under three times as much noise, of which halves of the rows leave some out."""
+    rng = np.random.default_rng(seed)
+    factors = rng.integers(0, 10, (1000, 3))
+    turn = np.linalg.qr(np.random.default_rng(7).normal(size=(3, 3)))[0]
+    codes = 0.3 * (factors - 4.5) / 2.87 @ turn + rng.normal(size=(1000, 3))
+    report = evaluate(codes, factors, metrics=["dci_boosting"], nulls=False, n_jobs=1)
+    d, i = report["dci_boosting.disentanglement"], report["dci_boosting.informativeness"]
+    gain = d.plain - d.replicates.mean()
+    assert d.value == pytest.approx(max(d.plain + min(gain, 0.0), 0.0))
+    assert d.low <= d.value <= d.high
+    assert i.value == pytest.approx(2 * i.plain - i.replicates.mean())
+
+
 def test_where_no_half_of_the_rows_shows_anything_the_score_may_be_nothing():
     """No factor is predicted from 60 rows, so that D of each half is 0, and two are from 120."""
     rng = np.random.default_rng(0)

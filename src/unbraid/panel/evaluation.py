@@ -514,7 +514,8 @@ def _extrapolated(found: Gathered, metric: Metric, score: Score, step: float) ->
     def limit(full: Any, parts: list[Any]) -> Any:
         if full is None or any(part is None or np.shape(part) != np.shape(full) for part in parts):
             return full
-        return np.clip(full - step * (np.mean(parts, axis=0) - full), *metric.bounds)
+        change = step * (full - np.mean(parts, axis=0))
+        return np.clip(full + (np.minimum(change, 0.0) if metric.falls_with_rows else change), *metric.bounds)
 
     return replace(
         score,

@@ -406,5 +406,15 @@ ROWS = (
         drawn_importances=True,
         **TREES,
     ),
-    *_rows("dci_boosting", dci_boosting, BOOSTING, probe="boosting", presets=frozenset({Preset.VAE}), **TREES),
+    *_rows(
+        "dci_boosting",
+        dci_boosting,
+        BOOSTING,
+        probe="boosting",
+        # Few rows hide small effects, so that codes and factors look simpler than they are.
+        falls_with_rows=True,
+        of_informativeness={"falls_with_rows": False},
+        presets=frozenset({Preset.VAE}),
+        **TREES,
+    ),
 )
