@@ -3,8 +3,8 @@
     python benchmarks/fading.py --jobs 2               # prints, and writes benchmarks/fading.json
 
 Five factors of ten values are rotated, scaled by the signal, and added to noise of variance 1; DCI is scored by the
-default panel with each of its three probes. As the signal fades, D must not rise beyond the confidence interval of any
-stronger signal. Codes of noise have ten factors of six values to be predicted, in 20 seeds.
+default panel with each of its three probes. As the signal fades, D must not rise beyond chance: its confidence interval
+must not lie above D of a stronger signal. Codes of noise have ten factors of six values to be predicted, in 20 seeds.
 """
 
 import os
@@ -56,8 +56,8 @@ def of_noise(probe, n_rows, seed):
 
 
 def rises(curve):
-    """Count pairs of signals of which the weaker has a D above the interval of the stronger."""
-    return sum(weaker["value"] > one["high"] for k, one in enumerate(curve) for weaker in curve[k + 1 :])
+    """Count pairs of signals of which the weaker has an interval above D of the stronger."""
+    return sum(weaker["low"] > one["value"] for k, one in enumerate(curve) for weaker in curve[k + 1 :])
 
 
 def as_markdown(found):
@@ -93,7 +93,7 @@ def main(arguments=None):
             chance = "beats chance" if one["beats_chance"] else "not beyond chance"
             print(f"    signal {signal:<4g} D {one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}], {chance}")
         values = np.array([one["value"] for one in found["noise"][probe]])
-        print(f"    rises beyond an interval: {rises(found['fading'][probe])} pairs")
+        print(f"    rises beyond chance: {rises(found['fading'][probe])} pairs")
         print(f"    codes of noise: largest D {values.max():.3f} of {len(values)}, above 0.1: {(values > 0.1).sum()}")
     fill_in(given.page, "fading", as_markdown(found))
     keep(given.output, {"machine": machine(), "rows": given.rows, **found})
