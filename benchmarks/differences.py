@@ -8,15 +8,19 @@ share of comparisons with any sure difference is the family-wise error, to be at
 representation has more noise: the share of comparisons with a sure difference in favour of the first, of comparisons
 with one in favour of the second among scores that noise lowers, and of scores that are sure.
 
+A run that was broken off goes on where it stopped: ``--store`` keeps each comparison, one line of JSON each.
+
 Mechanisms: two to four factors, ordinal or continuous; each in a code of its own, turned, or mixed; noise of 0.2 to 1
 standard deviations. Rows: 150 to 600.
 """
 
+import json
 import os
 import time
 import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -87,6 +91,21 @@ def one(condition, metrics, seed):
     }
 
 
+def gather(condition, metrics, seeds, jobs, store):
+    """Return the comparisons of all seeds; those in the store are read, and others are written to it as they come."""
+    lines = store.read_text(encoding="utf-8").splitlines() if store is not None and store.exists() else []
+    known = {row["seed"]: row for row in map(json.loads, lines) if row["condition"] == condition}
+    missing = [seed for seed in seeds if seed not in known]
+    work = partial(one, condition, metrics)
+    with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
+        for row in (map if pool is None else pool.map)(work, missing):
+            known[row["seed"]] = row
+            if store is not None:
+                with store.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({**row, "condition": condition}) + "\n")
+    return [known[seed] for seed in seeds]
+
+
 def _outside(found):
     """Return the scores whose 95 % interval leaves out zero."""
     return [item.metric for item in found if item.low is not None and not item.low <= 0 <= item.high]
@@ -131,18 +150,13 @@ def main(arguments=None):
     parser.add_argument("--metrics", default="default", help="names or families, with commas between them")
     parser.add_argument("--conditions", default=",".join(CONDITIONS))
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--store", type=Path, help="file of comparisons, to go on with a run that was broken off")
     parser.add_argument("--page", type=Path, help="a page whose marked block is written anew")
     given = parse(parser, __file__, arguments, comparisons=1, metrics="mig,sap,r2")
     started, found = time.perf_counter(), {}
     seeds = range(given.first_seed, given.first_seed + given.comparisons)
     for condition in given.conditions.split(","):
-        work = partial(one, condition, given.metrics)
-        if given.jobs > 1:
-            with ProcessPoolExecutor(given.jobs) as pool:
-                results = list(pool.map(work, seeds, chunksize=4))
-        else:
-            results = list(map(work, seeds))
-        found[condition] = summary(condition, results)
+        found[condition] = summary(condition, gather(condition, given.metrics, seeds, given.jobs, given.store))
         seconds = time.perf_counter() - started
         keep(given.output, {"machine": machine(), "seconds": seconds, condition: found[condition]}, beside_others=True)
     print(f"{seconds:.0f} s")
