@@ -8,15 +8,19 @@ share of comparisons with any sure difference is the family-wise error, to be at
 representation has more noise: the share of comparisons with a sure difference in favour of the first, of comparisons
 with one in favour of the second among scores that noise lowers, and of scores that are sure.
 
+A run that was broken off goes on where it stopped: ``--store`` keeps each comparison, one line of JSON each.
+
 Mechanisms: two to four factors, ordinal or continuous; each in a code of its own, turned, or mixed; noise of 0.2 to 1
 standard deviations. Rows: 150 to 600.
 """
 
+import json
 import os
 import time
 import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -27,11 +31,6 @@ import numpy as np
 from measure import fill_in, keep, machine, options, parse
 from unbraid import Representation, compare, evaluate
 
-#: The default panel without DCI and subspaces, whose five refits leave four degrees of freedom.
-QUICK = (
-    "z_diff,z_min_var,z1,z2,irs,mig,mig_sup,jemmig,dcimig,modularity,infomec,sap,explicitness,mcc,r2,"
-    "total_correlation,wasserstein_correlation,code_mutual_information"
-)
 CONDITIONS = ("same rows", "other rows", "more noise")
 #: Standard deviation of the noise of the second representation, as a multiple of the first one's.
 MORE = 1.3
@@ -73,7 +72,12 @@ def one(condition, metrics, seed):
     codes["second"] = codes_of(other, rng, noise * (MORE if condition == "more noise" else 1.0))
     reports = {
         name: evaluate(
-            Representation(z, v, kinds=kinds), metrics=metrics, nulls=False, n_jobs=1, progress=False, name=name
+            Representation(z, v, kinds=kinds),
+            metrics=metrics.split(","),
+            nulls=False,
+            n_jobs=1,
+            progress=False,
+            name=name,
         )
         for (name, z), v in zip(codes.items(), (factors, other), strict=True)
     }
@@ -85,6 +89,21 @@ def one(condition, metrics, seed):
         "tested": [item.metric for item in found if item.p_value is not None],
         "outside": _outside(found),
     }
+
+
+def gather(condition, metrics, seeds, jobs, store):
+    """Return the comparisons of all seeds; those in the store are read, and others are written to it as they come."""
+    lines = store.read_text(encoding="utf-8").splitlines() if store is not None and store.exists() else []
+    known = {row["seed"]: row for row in map(json.loads, lines) if row["condition"] == condition}
+    missing = [seed for seed in seeds if seed not in known]
+    work = partial(one, condition, metrics)
+    with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
+        for row in (map if pool is None else pool.map)(work, missing):
+            known[row["seed"]] = row
+            if store is not None:
+                with store.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({**row, "condition": condition}) + "\n")
+    return [known[seed] for seed in seeds]
 
 
 def _outside(found):
@@ -128,25 +147,20 @@ def main(arguments=None):
     parser = options(__doc__, __file__)
     parser.add_argument("--first-seed", type=int, default=1000, help="seeds below 1000 served to choose rules")
     parser.add_argument("--comparisons", type=int, default=200)
-    parser.add_argument("--metrics", default=QUICK)
+    parser.add_argument("--metrics", default="default", help="names or families, with commas between them")
     parser.add_argument("--conditions", default=",".join(CONDITIONS))
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--store", type=Path, help="file of comparisons, to go on with a run that was broken off")
     parser.add_argument("--page", type=Path, help="a page whose marked block is written anew")
     given = parse(parser, __file__, arguments, comparisons=1, metrics="mig,sap,r2")
     started, found = time.perf_counter(), {}
     seeds = range(given.first_seed, given.first_seed + given.comparisons)
     for condition in given.conditions.split(","):
-        work = partial(one, condition, given.metrics)
-        if given.jobs > 1:
-            with ProcessPoolExecutor(given.jobs) as pool:
-                results = list(pool.map(work, seeds, chunksize=4))
-        else:
-            results = list(map(work, seeds))
-        found[condition] = summary(condition, results)
-    seconds = time.perf_counter() - started
+        found[condition] = summary(condition, gather(condition, given.metrics, seeds, given.jobs, given.store))
+        seconds = time.perf_counter() - started
+        keep(given.output, {"machine": machine(), "seconds": seconds, condition: found[condition]}, beside_others=True)
     print(f"{seconds:.0f} s")
     fill_in(given.page, "differences", as_markdown(found))
-    keep(given.output, {"machine": machine(), "seconds": seconds, **found})
 
 
 if __name__ == "__main__":

@@ -5,12 +5,13 @@ from helpers.worlds import random_rotation
 from unbraid import Representation
 from unbraid.evidence.subspaces import fast as fast_subspaces
 from unbraid.evidence.subspaces.axes import additive_turn, cross_fitted, make_basis, order_axes, ridge_fit
-from unbraid.evidence.subspaces.fast import directional_regression, find_subspace, refine, whiten
+from unbraid.evidence.subspaces.fast import directional_regression, find_subspace, refine, tilt, whiten
 from unbraid.evidence.subspaces.losses import rounding_floor
 from unbraid.evidence.subspaces.options import SubspaceOptions, importance_weights
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics.geometry.orthogonality import iwo, iwo_score, iwr_score
 from unbraid.representation.factor import Factor, make_factor
+from unbraid.results.note import NoteKind
 
 N = 3000
 OPTIONS = SubspaceOptions()
@@ -302,3 +303,50 @@ def test_axes_of_a_score_are_the_directions_of_the_factors():
         plane = axes[1]
         np.testing.assert_allclose(plane.T @ plane, np.eye(2), atol=1e-9)
         assert np.linalg.norm(turn[[1, 2]] @ plane) ** 2 > 1.99
+
+
+class TestUncertainAxes:
+    def test_a_weak_line_is_found_that_slices_and_curves_do_not_show(self):
+        """Factors of ten values, rotated, under three times as much noise: R² is 0.08."""
+        rng = np.random.default_rng(1)
+        factors = rng.integers(0, 10, (2000, 5))
+        turn = np.linalg.qr(np.random.default_rng(7).normal(size=(5, 5)))[0]
+        codes = 0.3 * (factors - 4.5) / 2.87 @ turn + rng.normal(size=(2000, 5))
+        for k, values in enumerate(factors.T):
+            found = solve(codes, values)
+            assert found.basis.shape[1] == 1
+            assert abs(float(turn[k] @ found.basis[:, 0])) > 0.9
+
+    @pytest.mark.parametrize("scale", [1.0, 20.0])
+    def test_tilt_is_the_mean_squared_sine_of_the_error_of_least_squares(self, scale):
+        rng, truth = np.random.default_rng(0), np.array([0.0, 0.0, 1.0])
+        scales, n_rows = np.array([1.0, 1.0, scale]), 1000
+        sines, tilts = [], []
+        for _ in range(200):
+            codes = rng.normal(size=(n_rows, 3)) * scales
+            values = codes @ truth / scale + 0.5 * rng.normal(size=n_rows)
+            x, unwhiten = whiten(codes)
+            axis = np.linalg.qr(x.T @ values[:, None])[0]
+            left = values - values.mean() - x @ axis @ (x @ axis).T @ values / n_rows
+            losses = np.array([values.var(), left.var()])
+            direction = np.linalg.qr(unwhiten @ axis)[0][:, 0]
+            sines.append(1 - float(direction @ truth) ** 2)
+            tilts.append(tilt(unwhiten, axis, losses, n_rows))
+        assert np.mean(tilts) == pytest.approx(np.mean(sines), rel=0.15)
+
+    def test_no_axis_has_no_tilt(self):
+        assert tilt(np.eye(3), np.zeros((3, 0)), np.array([1.0]), 100) == 0.0
+
+    def test_codes_of_very_different_scale_are_to_be_standardised(self):
+        codes, mix = normal(4), np.array([[1, 1], [1, -1]]) / np.sqrt(2)
+        turned = np.hstack([codes[:, :2] @ mix, codes[:, 2:] @ mix]) + 0.05 * normal(4, seed=1)
+        raw = iwo(turned * [1, 1, 1e4, 1e4], codes)
+        assert raw.value < 0.8
+        (note,) = raw.notes
+        assert note.kind is NoteKind.UNCERTAIN_AXES
+        assert note.values[0] == "“factor_2” and “factor_3”"
+        assert "standardise the codes" in note
+        for even in (turned, turned * [1, 1, 10, 10]):
+            found = iwo(even, codes)
+            assert found.value > 0.99
+            assert not found.notes

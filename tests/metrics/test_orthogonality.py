@@ -24,6 +24,7 @@ from unbraid.metrics.geometry.orthogonality import (
     weighted_orthogonality,
     weighted_rank,
 )
+from unbraid.results.note import NoteKind
 
 N_CODES = 6
 ROTATIONS = [random_rotation(N_CODES, rng) for rng in np.random.default_rng(0).spawn(20)]
@@ -272,6 +273,18 @@ class TestWeights:
                 "its weight is spread evenly over all axes.",
             )
         assert iwr_score(weigh([heard], options, N_CODES)).notes == ()
+
+    def test_axes_that_chance_turns_have_a_note_with_the_cure(self):
+        by_scale, by_noise, sure = (
+            Subspace(basis=axes(0), losses=np.array([1.0, 0.5]), tilt=tilt, standardised_tilt=standardised)
+            for tilt, standardised in ((0.25, 0.01), (0.25, 0.2), (0.09, 0.0))
+        )
+        for score in (iwo_score, iwr_score, orthogonality_score):
+            scale, noise = score(weigh([by_scale, by_noise, sure], EXPLAINED, N_CODES)).notes
+            assert {scale.kind, noise.kind} == {NoteKind.UNCERTAIN_AXES}
+            assert (scale.values, noise.values) == (("“factor_0”", "30"), ("“factor_1”", "30"))
+            assert "standardise the codes" in scale
+            assert "more rows" in noise
 
     def test_equation_3_tends_to_equation_2_as_the_residual_vanishes(self):
         rng = np.random.default_rng(5)

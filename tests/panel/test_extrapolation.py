@@ -21,10 +21,18 @@ def scored(name: str) -> tuple[Score, float, float]:
     return score, half_width, score.plain - score.replicates.mean()
 
 
-@pytest.mark.parametrize("name", ["explicitness", "infomec.explicitness", "dci_boosting.informativeness"])
-def test_interval_covers_every_rate_at_which_the_bias_may_fall(name):
+@pytest.mark.parametrize(
+    ("name", "slowest"),
+    [
+        ("explicitness", 2 / 3),
+        ("infomec.explicitness", 2 / 3),
+        ("dci_linear.informativeness", 2 / 3),
+        ("dci_boosting.informativeness", 1 / 2),
+    ],
+)
+def test_interval_covers_every_rate_at_which_the_bias_may_fall(name, slowest):
     score, half_width, gain = scored(name)
-    slowly = score.plain + gain / (2 ** (2 / 3) - 1)
+    slowly = score.plain + gain / (2**slowest - 1)
     assert score.value == pytest.approx(score.plain + gain)
     assert score.low == pytest.approx(min(score.value, slowly) - half_width, abs=1e-7)
     assert score.high == pytest.approx(max(score.value, slowly) + half_width, abs=1e-7)
@@ -34,6 +42,43 @@ def test_interval_covers_every_rate_at_which_the_bias_may_fall(name):
 def test_a_rate_that_is_known_widens_nothing():
     score, half_width, _ = scored("r2")
     assert score.high - score.low == pytest.approx(2 * half_width, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_that_few_rows_can_only_raise_are_not_extrapolated_upwards(seed):
+    """Three factors under three times as much noise, of which halves of the rows leave some out."""
+    rng = np.random.default_rng(seed)
+    factors = rng.integers(0, 10, (1000, 3))
+    turn = np.linalg.qr(np.random.default_rng(7).normal(size=(3, 3)))[0]
+    codes = 0.3 * (factors - 4.5) / 2.87 @ turn + rng.normal(size=(1000, 3))
+    report = evaluate(codes, factors, metrics=["dci_boosting"], nulls=False, n_jobs=1)
+    d, i = report["dci_boosting.disentanglement"], report["dci_boosting.informativeness"]
+    gain = d.plain - d.replicates.mean()
+    assert d.value == pytest.approx(max(d.plain + min(gain, 0.0), 0.0))
+    assert d.low <= d.value <= d.high
+    assert i.value == pytest.approx(2 * i.plain - i.replicates.mean())
+
+
+def test_where_no_half_of_the_rows_shows_anything_the_score_may_be_nothing():
+    """No factor is predicted from 60 rows, so that D of each half is 0, and two are from 120."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 10, (120, 5))
+    turn = np.linalg.qr(np.random.default_rng(7).normal(size=(5, 5)))[0]
+    codes = (factors - 4.5) / 2.87 @ turn + rng.normal(size=(120, 5))
+    score = evaluate(codes, factors, metrics=["dci_boosting.disentanglement"], n_jobs=1)["dci_boosting.disentanglement"]
+    assert not score.replicates.any()
+    assert score.value > 0.1
+    assert score.plain is None
+    assert (score.low, score.high) == (0.0, pytest.approx(2 * score.value))
+    assert not score.beats_chance
+
+
+@pytest.mark.parametrize("name", ["disentanglement", "completeness"])
+def test_scores_of_coefficients_are_not_extrapolated(name):
+    assert (
+        evaluate(NOISY, FACTORS, metrics=[f"dci_linear.{name}"], nulls=False, n_jobs=1)[f"dci_linear.{name}"].plain
+        is None
+    )
 
 
 def test_replicates_of_a_drawn_fit_scatter_as_its_interval_says():

@@ -110,6 +110,15 @@ def test_rows_are_drawn_as_the_paper_says(stub_solver):
     assert {options.weights for _, options in stub_solver} == {"spread"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [2, 3, 7])
+def test_weights_of_equation_3_are_near_the_truth_with_the_fast_solver(number):
+    """What the fit leaves of a factor that the codes determine is spread over all axes, and must be next to nothing."""
+    (row,) = iwo_table1([number], n_seeds=1, weights="spread", probes="none", progress=False).rows
+    assert row.scores["iwo"].ours == pytest.approx(row.scores["iwo"].truth, abs=0.015)
+    assert row.scores["iwr"].ours == pytest.approx(row.scores["iwr"].truth, abs=0.005)
+
+
 def test_json_layout(stub_solver, tmp_path):
     table = iwo_table1([1, 3], n_seeds=2, probes="none", progress=False)
     data = json.loads(table.to_json(tmp_path / "table1.json"))

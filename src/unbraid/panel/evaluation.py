@@ -463,13 +463,17 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
     if len(values) >= 3 and np.isfinite(values).all() and np.isfinite(score.value):
         scale = _spread_scale(found.plan, rep)
         half_width, middles = _half_width(values) * scale, [score.value]
+        # Replicates all alike are at an end of the range, and tell neither the spread of the score nor its bias.
+        if is_at_end := bool(np.ptp(values) == 0 and values[0] != score.value):
+            half_width = float(abs(score.value - values[0]))
         replicates = _replicates(found, name, scale)
         if len(nulls):
             # The chance level is a plain estimate too, so that the two plain estimates are compared.
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
             beats_chance = bool(gain > half_width and _beyond(score.value, nulls, gain))
-        if found.plan.source.extrapolates and found.plan.refits:
-            source, plain = found.plan.source, score
+        source = found.plan.source
+        if source.extrapolates and metric.extrapolates and found.plan.refits and not is_at_end:
+            plain = score
             step = _step(scale, source.bias_order)
             score = _extrapolated(found, metric, plain, step)
             middles = [score.value]
@@ -510,7 +514,8 @@ def _extrapolated(found: Gathered, metric: Metric, score: Score, step: float) ->
     def limit(full: Any, parts: list[Any]) -> Any:
         if full is None or any(part is None or np.shape(part) != np.shape(full) for part in parts):
             return full
-        return np.clip(full - step * (np.mean(parts, axis=0) - full), *metric.bounds)
+        change = step * (full - np.mean(parts, axis=0))
+        return np.clip(full + (np.minimum(change, 0.0) if metric.falls_with_rows else change), *metric.bounds)
 
     return replace(
         score,

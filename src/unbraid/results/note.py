@@ -13,6 +13,7 @@ class NoteKind(StrEnum):
     DEPENDENT_FACTORS = "dependent factors"
     LEFT_OUT = "left out"
     METRIC = "metric"
+    UNCERTAIN_AXES = "uncertain axes"
     NO_INTERVAL = "no interval"
     AT_CHANCE = "at chance"
     WORSE_THAN_CHANCE = "worse than chance"

@@ -74,6 +74,8 @@ EXACT_WIDTH = 64
 LUCKY_ROWS = 10  # an axis chosen on N rows may lower the loss by about this over N, by luck
 CHANCE_SHARE = 12.0  # by chance, the best axis of L codes explains up to about 7 L / N of an independent factor
 NEARLY_ALL = 0.9
+WEAK = 0.3  # share of the loss that axes remove, below which the axis of least squares is tried too
+MUCH_MORE = 1.25
 MAX_ROWS = 30_000
 MAX_TERMS = 200
 MAX_WIDTH = 250  # largest dimension of the search space; refining more directions together costs too much
@@ -153,6 +155,11 @@ def find_subspace(
         limit = min(2 * limit, largest)
         axes = _find_axes(x, targets, slices, single_codes, limit, rng)
     axes, losses, rank, floor = evaluated(axes)
+    if targets.shape[1] == 1 and 1 - losses[rank] / losses[0] < WEAK:
+        # The line has the fewest unknowns, and shows a weak effect that slices and curves do not.
+        line = evaluated(np.linalg.qr(x.T @ targets)[0])
+        if line[2] and line[1][0] - line[1][1] > MUCH_MORE * (losses[0] - losses[rank]):
+            axes, losses, rank, floor = line
     stopped = rank == limit < x.shape[1]
     if 0 < rank < axes.shape[1]:
         axes, losses, rank, floor = evaluated(refine(x, targets, axes[:, :rank])[0])
@@ -166,8 +173,39 @@ def find_subspace(
     doubtful = 1 - losses[rank] / losses[0] < CHANCE_SHARE * x.shape[1] / len(x)
     if rank and doubtful and not _holds_on_other_rows(x, factor, rows, slices, single_codes, limit, options.loss, rng):
         rank = 0
-    basis = np.linalg.qr(unwhiten @ axes)[0][:, :rank]
-    return Subspace(basis=basis, losses=losses[: rank + 1], floor=floor, stopped=stopped and rank == limit)
+    axes, losses = axes[:, :rank], losses[: rank + 1]
+    spread = codes[rows].std(axis=0)
+    return Subspace(
+        basis=np.linalg.qr(unwhiten @ axes)[0],
+        losses=losses,
+        floor=floor,
+        stopped=stopped and rank == limit,
+        tilt=tilt(unwhiten, axes, losses, len(x)),
+        standardised_tilt=tilt(spread[:, None] * unwhiten, axes, losses, len(x)),
+    )
+
+
+def tilt(unwhiten: FloatArray, axes: FloatArray, losses: FloatArray, n_rows: int) -> float:
+    """Squared sine of the angle by which chance turns the axes out of their subspace of code space, in expectation.
+
+    Coefficients of whitened codes have errors of the same size, the loss that is left over the rows. In code space the
+    errors of codes of small scale are large beside the coefficients of codes of large scale. Axes count by their share
+    of the loss that they remove.
+
+    Args:
+        unwhiten: Takes directions of whitened codes to those of the codes, ``(n_codes, n_white)``.
+        axes: Orthonormal, of whitened codes, ``(n_white, n_axes)``.
+        losses: With no axis, the first, the first two, ..., ``(n_axes + 1,)``.
+        n_rows: Number of rows.
+    """
+    removed = float(losses[0] - losses[-1])
+    if not axes.shape[1] or removed <= 0:
+        return 0.0
+    directions = unwhiten @ axes
+    inside = np.linalg.qr(directions)[0].T @ unwhiten
+    outside = float((unwhiten**2).sum() - (inside**2).sum())
+    turned = max(outside, 0.0) * float(losses[-1]) / n_rows * float((1 / (directions**2).sum(axis=0)).sum()) / removed
+    return min(turned, 1.0)
 
 
 def _holds_on_other_rows(

@@ -145,6 +145,9 @@ class Subspace:
         losses: Held-out loss with no axis, the first, the first two, ..., never increasing, ``(n_axes + 1,)``.
         floor: Loss that no representation could remove: rounding of the factor, say.
         stopped: Whether the loss still fell with the last axis that was allowed, and more axes were not tried.
+        tilt: Squared sine of the angle by which chance turns the axes out of their subspace, in expectation; 0 for the
+            nested solver, which does not estimate it.
+        standardised_tilt: The same in the space of standardised codes.
         history: Validation loss of the network of each number of axes during training, as a share of the loss with no
             axis, ``(n_looks, 1 + n_axes)`` with the step in the first column; empty for the fast solver.
     """
@@ -153,6 +156,8 @@ class Subspace:
     losses: FloatArray
     floor: float = 0.0
     stopped: bool = False
+    tilt: float = 0.0
+    standardised_tilt: float = 0.0
     history: FloatArray = field(default_factory=_no_history)
 
 

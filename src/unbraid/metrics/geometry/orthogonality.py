@@ -1,6 +1,6 @@
 """Importance-weighted orthogonality and rank, and plain orthogonality, of the factors' subspaces."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -9,16 +9,20 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.text import quoted
-from unbraid.evidence.subspaces.options import Loss, Solver, SubspaceOptions, Subspaces, Weights, weigh
+from unbraid.evidence.subspaces.options import Loss, Solver, Subspace, SubspaceOptions, Subspaces, Weights, weigh
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics.label_free.codes import off_diagonal_mean
 from unbraid.metrics.table.metric import AXES, Cost, Invariance, KnownFailure, Metric, Preset, Property, Trait
 from unbraid.metrics.table.sources import SUBSPACES
 from unbraid.representation.blocks import parts_of_codes
 from unbraid.representation.representation import as_labelled
+from unbraid.results.note import Note, NoteKind
 from unbraid.results.score import Score
 
 Device = Literal["cpu", "cuda"]
+#: Squared sine of the angle by which chance may turn axes without a note, and how much less of it standardised codes
+#: must have to be called the cure.
+MOST_TILT, CURED = 0.1, 0.25
 
 
 def iwo(
@@ -376,7 +380,25 @@ def _notes(found: Subspaces) -> tuple[str, ...]:
             f"The loss of {quoted(list(stopped))} still falls with the last of {max(stopped.values())} axes, the most "
             "that were allowed: the subspaces are larger than measured here; raise max_rank."
         )
-    return tuple(notes)
+    return (*notes, *_tilted(by_name))
+
+
+def _tilted(by_name: Sequence[tuple[str, Subspace]]) -> Iterator[Note]:
+    """Yield notes on axes whose direction in code space is uncertain, by what would make them certain."""
+    tilted = {name: one for name, one in by_name if one.tilt > MOST_TILT}
+    cured = {name: one for name, one in tilted.items() if one.standardised_tilt < one.tilt * CURED}
+    others = {name: one for name, one in tilted.items() if name not in cured}
+    begin = "Chance turns the axes of {} by about {} degrees"
+    if cured:
+        words = f"{begin}, as codes differ much in scale: standardise the codes, or measure them in one unit."
+        yield Note.of(NoteKind.UNCERTAIN_AXES, words, quoted(list(cured)), _degrees(cured.values()))
+    if others:
+        words = f"{begin}: angles need more rows, or codes that tell more."
+        yield Note.of(NoteKind.UNCERTAIN_AXES, words, quoted(list(others)), _degrees(others.values()))
+
+
+def _degrees(found: Iterable[Subspace]) -> str:
+    return f"{np.degrees(np.arcsin(np.sqrt(max(one.tilt for one in found)))):.0f}"
 
 
 REFERENCE = "Geyer et al. (2024), arXiv:2407.03728"

@@ -389,7 +389,9 @@ ROWS = (
         probe="linear",
         first=(BENT_CODES,),
         last=(OUTLIERS,),
-        of_informativeness={"invariant_to": AXES | {Invariance.ROTATION}, "tolerance": 1e-3},
+        # Of few rows classifiers with a penalty predict worse, while coefficients, of which D and C are, hardly change.
+        of_informativeness={"invariant_to": AXES | {Invariance.ROTATION}, "tolerance": 1e-3, "extrapolates": True},
+        extrapolates=False,
         invariant_to=AXES,
         tolerance=1e-6,
         cost=Cost.QUICK,
@@ -404,5 +406,15 @@ ROWS = (
         drawn_importances=True,
         **TREES,
     ),
-    *_rows("dci_boosting", dci_boosting, BOOSTING, probe="boosting", presets=frozenset({Preset.VAE}), **TREES),
+    *_rows(
+        "dci_boosting",
+        dci_boosting,
+        BOOSTING,
+        probe="boosting",
+        # Few rows hide small effects, so that codes and factors look simpler than they are.
+        falls_with_rows=True,
+        of_informativeness={"falls_with_rows": False},
+        presets=frozenset({Preset.VAE}),
+        **TREES,
+    ),
 )

@@ -255,6 +255,8 @@ class Metric:
         ceiling: Largest attainable score, where it can lie below the best value.
         known_failures: Why it fails in cases of the audit, in the order in which reasons are given.
         traits: How it is computed, where an explanation of a low score depends on it.
+        extrapolates: Whether the panel extrapolates the score to many rows where the source says so.
+        falls_with_rows: Whether the score of few rows can be too high only, so that it is not extrapolated upwards.
         drawn_fit: Whether most of the spread between replicates is chance in the fit (folds, trees) rather than in the
             rows: the extrapolated score magnifies that of the fit to all rows, and its interval is wider.
         pair_caption: Caption of its map of factor pairs, for a score whose evidence has such a matrix under the name of
@@ -286,6 +288,8 @@ class Metric:
     ceiling: CeilingRule | None = None
     known_failures: tuple[KnownFailure, ...] = ()
     traits: frozenset[Trait] = frozenset()
+    extrapolates: bool = True
+    falls_with_rows: bool = False
     drawn_fit: bool = False
     pair_caption: str = ""
     other_names: tuple[str, ...] = ()
