@@ -42,17 +42,19 @@ class Input:
     """One command and the files it reads; printed as it is when it breaks the contract.
 
     Attributes:
-        files: Contents by path.
         command: Arguments of ``unbraid``, or what a reader of its own takes.
-        outputs: Paths that the command may write.
+        outputs: Paths that the command may write, and folders, with a slash at the end, whose files are its own.
+        codes: Exit codes that the command may end with.
         prints: Whether a user's code may print lines of its own to standard error.
+        files: Contents by path.
         arrays: The same data in Python, where they are known.
     """
 
-    files: Mapping[str, bytes]
     command: tuple[str, ...]
     outputs: tuple[str, ...] = ()
+    codes: tuple[int, ...] = (GOOD, REFUSED)
     prints: bool = False
+    files: Mapping[str, bytes]
     arrays: Any = None
 
 
@@ -226,7 +228,7 @@ def _in_a_process(one: Input, place: Path) -> Outcome:
 
 
 def _check_words(one: Input, outcome: Outcome) -> None:
-    if outcome.code not in (GOOD, REFUSED):
+    if outcome.code not in one.codes:
         raise ContractError(f"ended with exit code {outcome.code}")
     for text in (outcome.out, outcome.err):
         if "Traceback (most recent call last)" in text:
@@ -248,13 +250,17 @@ def _is_shown(letter: str) -> bool:
 
 
 def _check_files(one: Input, outcome: Outcome, before: dict[str, bytes], after: dict[str, bytes]) -> None:
-    kept = {name: content for name, content in after.items() if name in before and name not in one.outputs}
-    if any(before[name] != content for name, content in kept.items()) or set(before) - set(after):
+    folders = tuple(name for name in one.outputs if name.endswith("/"))
+    theirs = {name: content for name, content in before.items() if not name.startswith(folders)}
+    if any(content != after.get(name) for name, content in theirs.items() if name in after and name not in one.outputs):
         raise ContractError("changed its input")
+    if set(theirs) - set(after):
+        raise ContractError("removed its input")
     new = set(after) - set(before)
-    if outcome.code == REFUSED and new:
+    if outcome.code == REFUSED and any(not name.startswith(folders) for name in new):
         raise ContractError(f"refused the input and wrote {sorted(new)}")
     strange = [name for name in new if name not in one.outputs and "__pycache__" not in name]
+    strange = [name for name in strange if not name.startswith(folders)]
     if strange:
         raise ContractError(f"left {strange}")
     for name in new & set(one.outputs):
