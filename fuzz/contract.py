@@ -24,6 +24,7 @@ from typing import Any
 
 from hypothesis.strategies import SearchStrategy
 
+import unbraid
 from unbraid._base.text import printable
 from unbraid.cli import main
 
@@ -33,6 +34,7 @@ MOST_SECONDS, MOST_WAIT, MOST_BYTES = 10.0, 300.0, 512 * 2**20
 #: Warnings that Python itself does not show by default.
 UNSEEN = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 MARK = "unbraid: "
+SOURCE = Path(unbraid.__file__).parent
 #: Folder for temporary files of a command, within the folder of an input; empty afterwards.
 TEMPORARY = "tmp"
 
@@ -198,7 +200,9 @@ def _here(one: Input, call: Callable[[Input, Path], object] | None) -> Outcome:
             at = traceback.extract_tb(error.__traceback__)[-1]
             why = f"raised {type(error).__name__}, {at.filename}:{at.lineno}: {error}"
             raise ContractError(why) from error
-    shown = [one for one in told if not issubclass(one.category, UNSEEN)]
+    shown = [here for here in told if not issubclass(here.category, UNSEEN)]
+    if one.prints:  # what a user's code does, and what its libraries say of it, is its own
+        shown = [here for here in shown if SOURCE in Path(here.filename).parents]
     if shown:
         raise ContractError(f"warned, {shown[0].filename}:{shown[0].lineno}: {shown[0].message}")
     if not isinstance(code, int):
@@ -211,7 +215,10 @@ def _called(call: Callable[[Input, Path], object], one: Input) -> None:
     """Call a reader as the command line calls it: these errors are refusals."""
     try:
         call(one, Path())
-    except (ValueError, TypeError, OSError, MemoryError) as error:
+    except MemoryError as error:
+        print(f"{MARK}there is not enough memory ({error}).", file=sys.stderr)
+        sys.exit(REFUSED)
+    except (ValueError, TypeError, OSError) as error:
         print(f"{MARK}{printable(' '.join(str(error).split()))}", file=sys.stderr)
         sys.exit(REFUSED)
     sys.exit(GOOD)

@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from unbraid._base.arrays import parsing_headers
+from unbraid.representation.formats.zarr_module import load_zarr
 
 #: Arrays of an ``.npz`` file that are read.
 NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names", "blocks")
@@ -98,8 +99,7 @@ def _torch_bytes(source: Path, codes: str | None) -> int:
 
 
 def _zarr_bytes(source: Path, codes: str | None) -> int:
-    import zarr
-
+    zarr = load_zarr()
     found: Any = zarr.open(str(source), mode="r")
     if isinstance(found, zarr.Array):
         return array_bytes(found.shape, found.dtype.itemsize)

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import struct
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from unbraid._base.memory import check_memory
 from unbraid._base.optional import require
 from unbraid.representation.formats.headers import COPIES, array_bytes
 from unbraid.representation.formats.parts import Parts, UnreadableError, missing_key, readable
+from unbraid.representation.formats.zarr_module import load_zarr
 
 LONGEST_HEADER = 100 * 2**20
 DTYPES = {
@@ -203,7 +205,8 @@ def read_torch(source: Path, *, codes: str | None) -> Parts:
     import torch
 
     with readable(source, "a file of plain tensors"):
-        found = torch.load(source, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings(action="ignore"):  # of a damaged file, with a file and line
+            found = torch.load(source, map_location="cpu", weights_only=True)
         if isinstance(found, torch.Tensor):
             return Parts(codes=_plain(found))
         if not isinstance(found, dict):
@@ -234,9 +237,7 @@ def _plain(tensor: Any) -> Any:
 
 def read_zarr(source: Path, *, codes: str | None) -> Parts:
     """Return an array of a zarr folder: the array itself, or that called ``codes`` in a group."""
-    require("Reading .zarr", "zarr", extra="files")
-    import zarr
-
+    zarr = load_zarr()
     with readable(source, "a zarr folder"):
         found: Any = zarr.open(str(source), mode="r")
         if isinstance(found, zarr.Array):
