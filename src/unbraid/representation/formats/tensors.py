@@ -20,6 +20,7 @@ from unbraid._base.optional import require
 from unbraid.representation.formats.headers import COPIES, array_bytes
 from unbraid.representation.formats.parts import Parts, UnreadableError, missing_key, readable
 from unbraid.representation.formats.zarr_module import load_zarr
+from unbraid.representation.sparse import check_filled
 
 LONGEST_HEADER = 100 * 2**20
 DTYPES = {
@@ -186,6 +187,7 @@ def _located(source: Path, header: Mapping[str, Any], start: int) -> Any:
         n_rows = int(tokens["shape"][0]) * length if tokens else n_rows * length
         rows = rows * length + places[:, 1]
     shape = (n_rows, int(places[:, -1].max(initial=-1)) + 1)
+    check_filled(*shape, len(values))
     with readable(source, "a safetensors file"):
         return scipy.sparse.coo_matrix((values, (rows, places[:, -1])), shape=shape)
 
@@ -230,6 +232,10 @@ def _plain(tensor: Any) -> Any:
     if tensor.layout != torch.strided and tensor.ndim == 2:
         found = tensor.detach().to_sparse_coo().coalesce()
         values, places = _plain(found.values()), found.indices().numpy()
+        try:
+            check_filled(*found.shape, len(values))
+        except ValueError as error:
+            raise UnreadableError(str(error)) from error
         return scipy.sparse.coo_matrix((values, places), shape=tuple(found.shape)).tocsr()
     whole = (tensor.to_dense() if tensor.layout != torch.strided else tensor).detach()
     return np.asarray((whole.float() if whole.dtype == torch.bfloat16 else whole).numpy())
