@@ -233,7 +233,7 @@ def _plain(tensor: Any) -> Any:
         found = tensor.detach().to_sparse_coo().coalesce()
         values, places = _plain(found.values()), found.indices().numpy()
         try:
-            check_filled(*found.shape, len(values))
+            check_filled(found.shape[0], found.shape[1], len(values))
         except ValueError as error:
             raise UnreadableError(str(error)) from error
         return scipy.sparse.coo_matrix((values, places), shape=tuple(found.shape)).tocsr()
