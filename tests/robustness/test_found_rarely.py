@@ -70,6 +70,7 @@ def test_an_archive_with_names_in_no_encoding_is_damaged(tmp_path):
         load_dataset("emnist", tmp_path)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_with_steps_in_a_table_does_not_fit(tmp_path):
     train("vae", pictures(), seeds=[0, 1], out=tmp_path, **SMALL)
     content = torch.load(tmp_path / "ensemble.pt", weights_only=True)
@@ -79,11 +80,13 @@ def test_a_checkpoint_with_steps_in_a_table_does_not_fit(tmp_path):
         load_models(tmp_path)
 
 
+@pytest.mark.slow
 def test_members_that_do_not_fit_are_refused_though_they_are_asked_for():
     with pytest.raises(ValueError, match="may be taken on 'cpu'"):
         train("vae", pictures(), at_once=1, **SMALL | {"batch_size": 10**12})
 
 
+@pytest.mark.slow
 def test_another_run_is_refused_before_its_networks_are_made(tmp_path):
     train("vae", pictures(), out=tmp_path, **SMALL)
     with pytest.raises(ValueError, match="holds a run with other settings"):
