@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
@@ -82,7 +83,7 @@ def _run() -> dict[str, bytes]:
         sizes = [word for pair in SMALL.items() for word in pair]
         where = ["--folder", f"{place}/data", "--out", f"{place}/run"]
         try:
-            with redirect_stdout(None), redirect_stderr(None):
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
                 main(["train", "--model", "vae", "--data", "dsprites", *where, *sizes])
         except SystemExit as stop:
             if stop.code != GOOD:
