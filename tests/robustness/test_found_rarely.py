@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import struct
 import zipfile
 
 import numpy as np
@@ -14,6 +15,7 @@ from helpers.small import run_cli
 from unbraid import Representation, evaluate, save
 from unbraid._base.arrays import AnyArray
 from unbraid.data import load_dataset
+from unbraid.data.official import read_matrix
 from unbraid.explorer.decoding import make_decoder
 from unbraid.models import load_models, train
 from unbraid.panel.saved import reports_in
@@ -133,3 +135,10 @@ def test_errors_of_tasks_of_zarr_stay_off_the_terminal(caplog):
         except zipfile.BadZipFile:
             told.exception("another task")
     assert [record.message for record in caplog.records] == ["another task"]
+
+
+def test_a_matrix_of_smallnorb_that_ends_within_its_axes(tmp_path):
+    path = tmp_path / "a.mat"
+    path.write_bytes(struct.pack("<Ii", 0x1E3D4C55, 4) + bytes(14))
+    with pytest.raises(ValueError, match="ends within its header, after 22 bytes"):
+        read_matrix(path)

@@ -269,6 +269,8 @@ def read_matrix(path: Path) -> AnyArray:
             f"file {str(path)!r} must be a binary matrix of bytes or integers, got first bytes {data[:8].hex(' ')}."
         )
     start = 8 + 4 * max(3, n_axes)
+    if len(data) < start:
+        raise ValueError(f"file {str(path)!r} ends within its header, after {len(data)} bytes; fetch it again.")
     shape = tuple(np.frombuffer(data[8 : 8 + 4 * n_axes], dtype="<u4").tolist())
     expected = start + check_n_bytes(f"file {str(path)!r}", shape, TYPES[kind].itemsize, MOST_BYTES_SMALL)
     data = _bytes_of(path, expected + 1)
