@@ -2,14 +2,16 @@
 
     python benchmarks/limits.py          # prints, and writes benchmarks/limits.json
 
-Files of each format are read, and each kind of evidence is gathered alone, once. An estimate should lie between half
-and a few times the peak, never far below it; peaks are Linux's, which can be set back before each measurement. Checks,
-which look at the input and estimate the memory, should take no more than 2 % of the processor time of scoring.
+Files of each format are read, each kind of evidence is gathered alone, a decoder is measured within a budget, and two
+small studies are run, once each. An estimate should lie between half and a few times the peak, never far below it;
+peaks are Linux's, which can be set back before each measurement; of a study, that of its worker. Checks, which look at
+the input and estimate the memory, should take no more than 2 % of the processor time of scoring.
 """
 
 import ctypes
 import gc
 import os
+import resource
 import tempfile
 import time
 from pathlib import Path
@@ -131,6 +133,72 @@ def file_lines(n_rows):
     return lines
 
 
+def work_lines(n_rows):
+    """Budget or estimate, and peak, of a decoder, a data set and the worker of a study."""
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        found = (*manifold_peaks(n_rows), *data_peaks(Path(folder), n_rows), *study_peaks(Path(folder), n_rows))
+    for name, estimate, peak in found:
+        lines.append({"work": name, "estimate_mib": round(estimate, 1), "peak_mib": round(peak, 1)})
+        print(f"{name:<32}estimate {estimate:8.1f} MiB   peak {peak:8.1f} MiB", flush=True)
+    return lines
+
+
+def manifold_peaks(n_rows):
+    """A decoder of many outputs within two budgets."""
+    import torch
+
+    from unbraid.manifold import analyze
+
+    decoder = torch.nn.Sequential(torch.nn.Linear(20, 100), torch.nn.Tanh(), torch.nn.Linear(100, 2 * n_rows))
+    for budget in (100, 400):
+        analyze(decoder, latent_dim=20, n_samples=4, memory=f"{budget}M")
+        yield (
+            f"manifold, --memory {budget}M",
+            budget,
+            peak_mib(lambda budget=budget: analyze(decoder, latent_dim=20, n_samples=200, memory=f"{budget}M")),
+        )
+
+
+def data_peaks(folder, n_rows):
+    """Pictures of an official data set; their size is known from the header."""
+    from unbraid.data.official import read_mpi3d
+
+    sizes = (2, 1, 1, 1, 1, 5, n_rows // 50)
+    images = np.random.default_rng(0).integers(256, size=(10 * (n_rows // 50), 64, 64, 3), dtype=np.uint8)
+    np.savez_compressed(folder / "real.npz", images=images)
+    n_bytes = images.nbytes
+    del images
+    yield "data, mpi3d", n_bytes / 2**20, peak_mib(lambda: read_mpi3d(folder / "real.npz", sizes=sizes))
+
+
+def study_peaks(folder, n_rows):
+    """Workers of a study of given codes and of one that trains; children are measured by their largest so far."""
+    from unbraid import save
+    from unbraid.study import run_study
+    from unbraid.study.cost import worker_bytes
+
+    (folder / "given").mkdir()
+    save(Representation(*many_factors(n_rows, 40, 5)), folder / "given" / "a.npz")
+    texts = {
+        "given": f"name: given\nrepresentations: {{folder: {folder}/given}}\nscores: {{metrics: [mig, dci_forest]}}\n",
+        "trained": "name: trained\ndata: [sprites_mini]\nrows: 1000\nmodels: [{family: vae}]\n"
+        "training: {n_steps: 3, n_codes: 10, width: 32, batch: 64}\nscores: {metrics: [mig]}\n",
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.yaml").write_text(text)
+        seen = []
+        run_study(
+            folder / f"{name}.yaml",
+            folder / name / "store",
+            workers=1,
+            progress=False,
+            on_start=lambda before, seen=seen: seen.append(worker_bytes(before)),
+        )
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        yield f"study, {name}, its worker", seen[0] / 2**20, peak
+
+
 def seconds_of(work, repeats=1):
     """Processor seconds of one call, the fastest of a few."""
     found = []
@@ -170,11 +238,14 @@ def main(arguments=None):
     parser.add_argument("--sizes", default="20000x10x5,20000x40x5", help="rows, codes and factors of each world")
     parser.add_argument("--rows", type=int, default=10_000, help="rows of the file that is scored")
     parser.add_argument("--file-rows", type=int, default=200_000, help="rows of the files that are read")
-    given = parse(parser, __file__, arguments, sizes="300x4x2", rows=200, file_rows=200)
+    parser.add_argument("--work-rows", type=int, default=20_000, help="rows of a study, half a decoder's outputs")
+    given = parse(parser, __file__, arguments, sizes="300x4x2", rows=200, file_rows=200, work_rows=200)
     sizes = [tuple(int(part) for part in one.split("x")) for one in given.sizes.split(",")]
     checks = check_lines(given.rows)
     reading = file_lines(given.file_rows)
-    keep(given.output, {"machine": machine(), "checks": checks, "reading": reading, "memory": memory_lines(sizes)})
+    work = work_lines(given.work_rows)
+    found = {"checks": checks, "reading": reading, "work": work, "memory": memory_lines(sizes)}
+    keep(given.output, {"machine": machine(), **found})
 
 
 if __name__ == "__main__":

@@ -108,8 +108,12 @@ def _batch(kind: Format, n_inputs: int, start: int, place: Path, tally: Tally, e
     except FlakyStrategyDefinition:  # the generator was at odds with itself; the next run goes on
         pass
     except (ContractError, Flaky) as error:  # flaky: it broke the contract once, and not again
-        notes = "\n".join(getattr(error, "__notes__", ()))
-        tally.violations.append(f"{kind.name}, seed {start}: {error}\n{notes[:MOST_SHOWN]}")
+        found: list[BaseException] = [error]
+        while isinstance(found[0], BaseExceptionGroup):
+            found = [*found[0].exceptions, *found[1:]]
+        notes = "\n".join(note for one in (*found, error) for note in getattr(one, "__notes__", ()))
+        said = f"{'once, and not again: ' if isinstance(error, Flaky) else ''}{found[0]}"
+        tally.violations.append(f"{kind.name}, seed {start}: {said[:MOST_SHOWN]}\n{notes[:MOST_SHOWN]}")
         print(tally.violations[-1], file=sys.stderr, flush=True)
 
 

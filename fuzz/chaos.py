@@ -404,6 +404,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chaos; returns 1 if there was a violation."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.chaos", description=__doc__)
     parser.add_argument("--runs", type=int, default=10, help="chaos runs (10, some minutes)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first run, to go on where a call ended")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same disturbances; the moments differ")
     parser.add_argument("--ray-every", type=int, default=10, help="every such run begins on a Ray cluster; 0 for none")
     options = parser.parse_args(arguments)
@@ -417,7 +418,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print("NOT TESTED: a full disk, as this machine does not let `unshare` mount one.")
         studies = make_studies(Path(root))
         whole: dict[str, pd.DataFrame] = {}
-        for number in range(options.runs):
+        for number in range(options.first, options.first + options.runs):
             name = "trained" if number % TRAINED_EVERY == TRAINED_EVERY - 1 else "given"
             if name not in whole:
                 whole[name] = undisturbed(studies[name], Path(root) / f"whole-{name}")

@@ -24,6 +24,7 @@ from typing import Any
 
 from hypothesis.strategies import SearchStrategy
 
+import unbraid
 from unbraid._base.text import printable
 from unbraid.cli import main
 
@@ -33,6 +34,7 @@ MOST_SECONDS, MOST_WAIT, MOST_BYTES = 10.0, 300.0, 512 * 2**20
 #: Warnings that Python itself does not show by default.
 UNSEEN = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 MARK = "unbraid: "
+SOURCE = Path(unbraid.__file__).parent
 #: Folder for temporary files of a command, within the folder of an input; empty afterwards.
 TEMPORARY = "tmp"
 
@@ -42,17 +44,19 @@ class Input:
     """One command and the files it reads; printed as it is when it breaks the contract.
 
     Attributes:
-        files: Contents by path.
         command: Arguments of ``unbraid``, or what a reader of its own takes.
-        outputs: Paths that the command may write.
+        outputs: Paths that the command may write, and folders, with a slash at the end, whose files are its own.
+        codes: Exit codes that the command may end with.
         prints: Whether a user's code may print lines of its own to standard error.
+        files: Contents by path.
         arrays: The same data in Python, where they are known.
     """
 
-    files: Mapping[str, bytes]
     command: tuple[str, ...]
     outputs: tuple[str, ...] = ()
+    codes: tuple[int, ...] = (GOOD, REFUSED)
     prints: bool = False
+    files: Mapping[str, bytes]
     arrays: Any = None
 
 
@@ -196,7 +200,9 @@ def _here(one: Input, call: Callable[[Input, Path], object] | None) -> Outcome:
             at = traceback.extract_tb(error.__traceback__)[-1]
             why = f"raised {type(error).__name__}, {at.filename}:{at.lineno}: {error}"
             raise ContractError(why) from error
-    shown = [one for one in told if not issubclass(one.category, UNSEEN)]
+    shown = [here for here in told if not issubclass(here.category, UNSEEN)]
+    if one.prints:  # what a user's code does, and what its libraries say of it, is its own
+        shown = [here for here in shown if SOURCE in Path(here.filename).parents]
     if shown:
         raise ContractError(f"warned, {shown[0].filename}:{shown[0].lineno}: {shown[0].message}")
     if not isinstance(code, int):
@@ -209,7 +215,10 @@ def _called(call: Callable[[Input, Path], object], one: Input) -> None:
     """Call a reader as the command line calls it: these errors are refusals."""
     try:
         call(one, Path())
-    except (ValueError, TypeError, OSError, MemoryError) as error:
+    except MemoryError as error:
+        print(f"{MARK}there is not enough memory ({error}).", file=sys.stderr)
+        sys.exit(REFUSED)
+    except (ValueError, TypeError, OSError) as error:
         print(f"{MARK}{printable(' '.join(str(error).split()))}", file=sys.stderr)
         sys.exit(REFUSED)
     sys.exit(GOOD)
@@ -226,7 +235,7 @@ def _in_a_process(one: Input, place: Path) -> Outcome:
 
 
 def _check_words(one: Input, outcome: Outcome) -> None:
-    if outcome.code not in (GOOD, REFUSED):
+    if outcome.code not in one.codes:
         raise ContractError(f"ended with exit code {outcome.code}")
     for text in (outcome.out, outcome.err):
         if "Traceback (most recent call last)" in text:
@@ -248,13 +257,17 @@ def _is_shown(letter: str) -> bool:
 
 
 def _check_files(one: Input, outcome: Outcome, before: dict[str, bytes], after: dict[str, bytes]) -> None:
-    kept = {name: content for name, content in after.items() if name in before and name not in one.outputs}
-    if any(before[name] != content for name, content in kept.items()) or set(before) - set(after):
+    folders = tuple(name for name in one.outputs if name.endswith("/"))
+    theirs = {name: content for name, content in before.items() if not name.startswith(folders)}
+    if any(content != after.get(name) for name, content in theirs.items() if name in after and name not in one.outputs):
         raise ContractError("changed its input")
+    if set(theirs) - set(after):
+        raise ContractError("removed its input")
     new = set(after) - set(before)
-    if outcome.code == REFUSED and new:
+    if outcome.code == REFUSED and any(not name.startswith(folders) for name in new):
         raise ContractError(f"refused the input and wrote {sorted(new)}")
     strange = [name for name in new if name not in one.outputs and "__pycache__" not in name]
+    strange = [name for name in strange if not name.startswith(folders)]
     if strange:
         raise ContractError(f"left {strange}")
     for name in new & set(one.outputs):

@@ -114,7 +114,8 @@ def _same_scores(one: Input, outcome: Outcome, place: Path) -> None:
     wanted = given.get("reports", {"a": given})
     for name, report in wanted.items():
         for metric, score in report["scores"].items():
-            value = found[name if name in found else "a"]["scores"][metric]["value"]
+            own = name if name in found else report["meta"]["name"]  # a report without a name has that of its codes
+            value = found[own if own in found else "a"]["scores"][metric]["value"]
             read = math.nan if score["value"] is None else float(score["value"])
             if value != read and not (value is None and not math.isfinite(read)):
                 raise ContractError(f"{metric} of {name} was {score['value']} and is {value}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fuzz import datafiles, documents, foreign, opening, programs, shards, tables
+from fuzz import datafiles, documents, foreign, jobs, opening, programs, shards, tables
 from fuzz.contract import Format
 
 FORMATS: dict[str, Format] = {
     one.name: one
-    for module in (tables, foreign, shards, documents, programs, opening, datafiles)
+    for module in (tables, foreign, shards, documents, programs, jobs, opening, datafiles)
     for one in module.FORMATS
 }

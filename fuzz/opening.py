@@ -138,7 +138,8 @@ def _explore_inputs(draw: DrawFn) -> Input:
         more = ("--decoder", "m.py:decoder")
     else:
         files, names = _damaged(draw, _run() if what == "run" else _store()), (what,)
-    return Input(files=files, command=("explore", *names, "--no-browser", *more), prints=True)
+    has_code = what in ("decoder", "with decoder")
+    return Input(files=files, command=("explore", *names, "--no-browser", *more), prints=has_code)
 
 
 def _as_json(tree: Any) -> bytes:

@@ -144,6 +144,9 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--time": ("10m", "1s", "2h", "0", "-1m", "1e9h", "soon"),
     "--sample": ("100", "1000", "0", "-1"),
     "--decoder": ("m.py:decoder", "m.py:W", "m.py", "nosuch.py:x"),
+    "--engine": ("local", "none", "LOCAL"),
+    "--address": ("auto", "127.0.0.1:1", "x"),
+    "--work": ("work", "dir", "a.npz", "nowhere/work"),
     "--json": ("o.json", "-", "dir", "a.npz", "nowhere/o.json"),
     "--csv": ("o.csv", "dir", "nowhere/o.csv"),
     "--report": ("o.html", "o.pdf", "dir", "nowhere/o.html"),
@@ -251,7 +254,7 @@ def _outputs(words: Sequence[str]) -> tuple[str, ...]:
     """Return what a command line names as its outputs, whatever it is, and the names by default."""
     split = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
     named = [value for option, value in pairwise(split) if option in OUTPUTS]
-    return ("o.json", "o.csv", "o.html", "report.html", *named)
+    return ("o.json", "o.csv", "o.html", "report.html", "work/", *named)
 
 
 FORMATS = (

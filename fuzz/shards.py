@@ -115,7 +115,8 @@ def _with_damage(draw: DrawFn, files: dict[str, bytes], arrays: Arrays | None, p
 
 
 @st.composite
-def _row_inputs(draw: DrawFn) -> Input:
+def row_inputs(draw: DrawFn) -> Input:
+    """Return a file that is read in blocks; the command is its path and that of its factors."""
     kind = draw(st.sampled_from(["parquet", "arrow", "npy", "zarr"]))
     if kind in ("npy", "zarr"):
         codes, factors = drawn_pair(draw)
@@ -208,6 +209,6 @@ def _blocks_inputs(draw: DrawFn) -> Input:
 
 FORMATS = (
     Format(name="shards", inputs=_shard_inputs(), check=same_numbers),
-    Format(name="rows", inputs=_row_inputs(), call=_scored_in_blocks),
+    Format(name="rows", inputs=row_inputs(), call=_scored_in_blocks),
     Format(name="blocks", inputs=_blocks_inputs(), check=same_numbers),
 )

@@ -1,7 +1,8 @@
-"""What takes long and is not the subject of an input: the parsing of a command line, and permutation tests."""
+"""What takes long and is not the subject of an input: parsing, permutation tests, and the start of processes."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,14 +11,34 @@ from unittest.mock import patch
 from cyclopts import App
 
 from unbraid.evidence import dependence
+from unbraid.study.engines import local
+from unbraid.study.engines.process import run_pickled
+from unbraid.study.jobs import Finished, Job
 
 #: Command lines whose parsing is kept, and shuffles of the test for dependence between factors.
 MOST_KEPT, N_SHUFFLES = 1_000, 3
 
 
+class NoProcess:
+    """Runs the jobs of a local engine in this process, pickled as they are for another."""
+
+    cards: tuple[str, ...] = ()
+
+    def finish(self, job: Job, cards: tuple[str, ...] = ()) -> Finished:
+        """Run a job."""
+        error, seconds = run_pickled(pickle.dumps(job))
+        return Finished(job=job, error=error, seconds=seconds)
+
+    def stop(self) -> None:
+        """Do nothing: there is no process to end."""
+
+
 @contextmanager
 def quick() -> Iterator[None]:
-    """Parse each command line once, and shuffle factors a few times; what is read and scored stays the same."""
+    """Parse each command line once, shuffle factors a few times, and start no process for a job.
+
+    What is read, scored and written stays the same.
+    """
     kept: dict[tuple[str, ...], Any] = {}
     parse = App.parse_args
 
@@ -30,5 +51,9 @@ def quick() -> Iterator[None]:
             kept[key] = found
         return kept[key]
 
-    with patch.object(App, "parse_args", parse_once), patch.object(dependence, "N_SHUFFLES", N_SHUFFLES):
+    with (
+        patch.object(App, "parse_args", parse_once),
+        patch.object(dependence, "N_SHUFFLES", N_SHUFFLES),
+        patch.object(local, "WorkerProcess", NoProcess),
+    ):
         yield

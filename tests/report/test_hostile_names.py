@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import unbraid as ub
-from helpers.study_tables import study
+from helpers.study_tables import row, study, table
 from unbraid.report import study_page
+from unbraid.report.study_figures import render_study_figures
 from unbraid.similarity import similarities
 
 pytestmark = pytest.mark.browser
@@ -19,7 +21,42 @@ EVIL = (
     "<style>@import 'http://a.invalid/x'</style><img src=http://a.invalid/y>",
     "</title></textarea><iframe srcdoc='<script>parent.hit=1</script>'>",
 )
-KINDS = ("score", "comparison", "similarity", "study", "manifold")
+KINDS = (
+    *("score", "comparison", "similarity", "study", "manifold"),
+    *("manifolds", "many", "probes", "sparse", "factors", "figures"),
+)
+
+
+QUICK = {"n_jobs": 1, "progress": False, "nulls": False, "intervals": False}
+
+
+def with_factors(found):
+    """The table of a study with a row for each of two factors beside each score."""
+    scores = found[found["name"] == "mig"].to_dict("records")
+    parts = [
+        row(one["model"], one["value"] + k, **{name: one[name] for name in ABOUT}, factor=EVIL[k])
+        for one in scores
+        for k in range(2)
+    ]
+    return pd.concat([found, table(parts)], ignore_index=True)
+
+
+ABOUT = ("dataset", "family", "hyperparameter", "seed", "n_rows")
+
+
+def wide(rng):
+    """A report of more codes than a page draws, which are found by name."""
+    factors = rng.integers(0, 3, (200, 2))
+    codes = np.column_stack([factors, rng.standard_normal((200, 70))]) + 0.1 * rng.standard_normal((200, 72))
+    names = [f"{EVIL[j % len(EVIL)]} {j}" for j in range(72)]
+    labels = pd.DataFrame({EVIL[k]: factors[:, k] for k in range(2)})
+    return ub.evaluate(ub.Representation(codes, labels, code_names=names), metrics="mig,r2", **QUICK)
+
+
+def figures():
+    """Figures of a published study."""
+    words = dict(zip(("name", "title", "paper", "lede"), EVIL, strict=False))
+    return render_study_figures([], facts=[(EVIL[0], EVIL[1])], **words)
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +74,26 @@ def pages(tmp_path_factory):
     similarities({name: codes + k for k, name in enumerate(EVIL[:3])}, measures="cka", progress=False).to_html(
         folder / "similarity.html"
     )
-    table = study(families=EVIL[:2], datasets=EVIL[2:4])
-    (folder / "study.html").write_text(study_page(table, name=EVIL[0]), encoding="utf-8")
+    trained = study(families=EVIL[:2], datasets=EVIL[2:4])
+    (folder / "study.html").write_text(study_page(trained, name=EVIL[0], about=EVIL[4]), encoding="utf-8")
+    (folder / "factors.html").write_text(study_page(with_factors(trained), name="s", factors=True), encoding="utf-8")
+    wide(rng).to_html(folder / "many.html")
+    ub.evaluate(rep, metrics="sparse_probe,one_vs_rest,best_single", **QUICK).to_html(folder / "probes.html")
+    few = scipy.sparse.csr_matrix(np.where(rng.random((200, 4)) < 0.5, codes, 0.0))
+    ub.evaluate(few, labels, metrics="r2,best_single", **QUICK).to_html(folder / "sparse.html")
+    (folder / "figures.html").write_text(figures(), encoding="utf-8")
     torch = pytest.importorskip("torch")
     partition = {EVIL[0]: [0, 1], EVIL[1]: [2]}
     found = ub.manifold.analyze(torch.nn.Linear(3, 4), latent_dim=3, n_samples=10, partition=partition)
     found.to_html(folder / "manifold.html")
+    both = ub.manifold.compare(
+        *(torch.nn.Linear(3, 4) for _ in range(2)),
+        latent_dim=3,
+        n_samples=10,
+        partition_a=partition,
+        partition_b=partition,
+    )
+    both.to_html(folder / "manifolds.html")
     return folder
 
 
@@ -53,5 +104,7 @@ def test_names_run_nothing_and_fetch_nothing(kind, pages, visit):
     page = visit(path.as_uri())
     for heading in page.locator("th button").all()[:4]:
         heading.click()
+    for field in page.locator("input[type=search]").all():
+        field.fill("hit")
     assert page.evaluate("window.hit") is None
     assert page.locator("iframe").count() == 0

@@ -331,5 +331,5 @@ class TestStatedSizes:
         places = np.array([[0, 0], [self.HUGE, 1]])
         content = safetensors_bytes({"locations": places, "activations": np.ones(2, dtype=np.float32)})
         (tmp_path / "a.safetensors").write_bytes(content)
-        with pytest.raises(ValueError, match=r"(does not fit into memory|would take about)"):
+        with pytest.raises(ValueError, match="codes must not be 0 nearly everywhere"):
             load(tmp_path / "a.safetensors")

@@ -106,6 +106,14 @@ def test_an_index_says_what_files_are(folder):
     assert second.hyperparameter is None
 
 
+def test_names_of_an_index_are_read_as_they_are_written(folder):
+    """A first column that became row numbers, and words that were read as nothing or as numbers, changed models."""
+    (folder / "runs.csv").write_text("file,family,hyperparameter,seed\nm0.npz,NA,2,7,\nm1.npz,01,NA,8,\n")
+    first, second = make_plan(parse_study(given(folder, "runs.csv"))).models
+    assert (first.family, first.hyperparameter, first.seed) == ("NA", 2.0, 7)
+    assert (second.family, second.hyperparameter, second.seed) == ("01", None, 8)
+
+
 @pytest.mark.parametrize(
     ("index", "says"),
     [
@@ -114,6 +122,12 @@ def test_an_index_says_what_files_are(folder):
             "must have the columns file, family, hyperparameter, seed; hyperparameter is missing",
         ),
         ("file,family,hyperparameter,seed\nm9.npz,f,1,0\n", r"m9\.npz' of the index is not there"),
+        ("file,family,hyperparameter,seed\nm0.npz,f,1,1.5\n", "seed of 'm0.npz' in the index must be a whole number"),
+        (
+            "file,family,hyperparameter,seed\nm0.npz,f,inf,1\n",
+            "hyperparameter of 'm0.npz' in the index must be",
+        ),
+        ("file,family,hyperparameter,seed\nm0.npz,f,1,0,9\n", "must have 4 columns in each line"),
     ],
 )
 def test_a_bad_index_is_refused(folder, index, says):

@@ -47,7 +47,6 @@ DECODER_FILE = '''"""The trained decoders, for `unbraid manifold decoder.py:memb
 
 from pathlib import Path
 
-from unbraid.cli._io import say
 from unbraid.models import load_models
 
 ensemble = load_models(Path(__file__).parent)

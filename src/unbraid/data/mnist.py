@@ -243,7 +243,7 @@ def _in_archive(path: Path, part: str) -> tuple[ByteArray, ByteArray]:
                     f"{name!r} of {str(path)!r}", (archive.getinfo(name or "").file_size,), 1, MOST_BYTES_SMALL
                 )
             images, labels = (parse_idx(archive.read(name), f"{path}/{name}") for name in names if name)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnicodeDecodeError) as error:
         raise ValueError(f"file {str(path)!r} is damaged, cut short or not a .zip; fetch it again.") from error
     except OSError as error:
         raise ValueError(f"file {str(path)!r} cannot be read: {error.strerror or error}.") from error

@@ -75,6 +75,7 @@ def read_shapes3d(path: Path, memory: str | int | None = None) -> ImageGrid:
             missing = [name for name in ("images", "labels") if name not in file]
             if missing:
                 raise ValueError(f"file {str(path)!r} must hold 'images' and 'labels', got {', '.join(file)}.")
+            _check_types(file["images"], file["labels"])
             n_bytes = _check_shapes3d(path, file["images"], file["labels"])
             check_memory(f"array 'images' of {str(path)!r}", n_bytes, memory)
             images, labels = np.asarray(file["images"]), np.asarray(file["labels"])
@@ -84,6 +85,15 @@ def read_shapes3d(path: Path, memory: str | int | None = None) -> ImageGrid:
     kinds = tuple(kind.format(size=size) for kind, size in zip(SHAPES3D_KINDS, sizes, strict=True))
     in_order = images if np.array_equal(order, np.arange(len(order))) else images[order]
     return ImageGrid(in_order, names=SHAPES3D_NAMES, sizes=sizes, kinds=kinds)
+
+
+def _check_types(*arrays: Any) -> None:
+    """Raise an OSError, as for other damage, where the type of an array is none that NumPy has."""
+    try:
+        for array in arrays:
+            np.dtype(array.dtype)
+    except (TypeError, ValueError) as error:
+        raise OSError(str(error)) from error
 
 
 def _check_shapes3d(path: Path, images: Any, labels: Any) -> int:
@@ -259,6 +269,8 @@ def read_matrix(path: Path) -> AnyArray:
             f"file {str(path)!r} must be a binary matrix of bytes or integers, got first bytes {data[:8].hex(' ')}."
         )
     start = 8 + 4 * max(3, n_axes)
+    if len(data) < start:
+        raise ValueError(f"file {str(path)!r} ends within its header, after {len(data)} bytes; fetch it again.")
     shape = tuple(np.frombuffer(data[8 : 8 + 4 * n_axes], dtype="<u4").tolist())
     expected = start + check_n_bytes(f"file {str(path)!r}", shape, TYPES[kind].itemsize, MOST_BYTES_SMALL)
     data = _bytes_of(path, expected + 1)

@@ -152,7 +152,9 @@ def _order_statistics(column: FloatArray) -> tuple[float, float, float, float, f
 def _equal_width(column: FloatArray, n_bins: int, low: float, high: float, *, nudge: float = 0.0) -> AnyArray:
     if not high > low:
         return np.zeros(len(column), dtype=np.int16)
-    scaled = (column - low) * (n_bins / (high - low))
+    factor = n_bins / (high - low)
+    # Numbers so close to 0 that no factor widens them are widened by division, which rounds otherwise.
+    scaled = (column - low) * factor if factor < np.inf else (column - low) / (high - low) * n_bins
     if nudge:
         scaled += nudge
     return np.clip(scaled, 0, n_bins - 1).astype(np.int16)

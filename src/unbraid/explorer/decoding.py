@@ -145,9 +145,11 @@ def _attempt(call: Callable[[FloatArray], AnyArray], codes: FloatArray) -> AnyAr
             f"decoder must accept a batch of latents of shape {codes.shape}, but it failed: {type(error).__name__}: "
             f"{line}; give --latent-dim if it takes another number."
         ) from error
-    if found.ndim < 2 or len(found) != len(codes) or not np.isfinite(found).all():
+    is_real = found.dtype.kind in "biuf"
+    if found.ndim < 2 or len(found) != len(codes) or not found.size or not is_real or not np.isfinite(found).all():
         raise ValueError(
-            f"decoder must return a row of finite numbers for each of {len(codes)} latents, got shape {found.shape}."
+            f"decoder must return a row of finite numbers for each of {len(codes)} latents, got shape {found.shape} of "
+            f"type {found.dtype}."
         )
     return found
 

@@ -117,7 +117,10 @@ def reports_in(data: Any, path: str | Path) -> dict[str, Report]:
     if not parts:
         raise ValueError(f"{path} holds no report.")
     found = [(name, _report(part, f"{path}{f', report {name!r},' if name else ''}")) for name, part in parts]
-    return {name or report.setup.name: report for name, report in found}
+    named = [(name or report.setup.name, report) for name, report in found]
+    if len(dict(named)) < len(named):
+        raise ValueError(f"{path} must hold reports of different names, got {', '.join(name for name, _ in named)}.")
+    return dict(named)
 
 
 def _not_json(file: Path, error: Exception) -> str:

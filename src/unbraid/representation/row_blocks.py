@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 
 from unbraid._base.arrays import AnyArray, FloatArray
-from unbraid._base.optional import require
 from unbraid._base.text import listing
 from unbraid.representation.files import pick_columns, short_names
 from unbraid.representation.formats.headers import npy_header
 from unbraid.representation.formats.parts import UnreadableError, missing_key, readable, stacked
 from unbraid.representation.formats.shards import shard_files
+from unbraid.representation.formats.zarr_module import load_zarr
 
 #: Rows of a block, about: parts of a file that are read as a whole are put together up to here.
 BLOCK_ROWS = 500_000
@@ -263,9 +263,7 @@ def _zarr_shapes(source: Path, codes: str) -> list[tuple[int, ...]]:
 
 
 def _zarr(source: Path) -> Any:
-    require("Reading .zarr", "zarr", extra="files")
-    import zarr
-
+    zarr = load_zarr()
     with readable(source, "a zarr folder"):
         return zarr.open_group(str(source), mode="r")
 

@@ -205,6 +205,19 @@ def _active(by_column: Any) -> BoolArray:
     return np.asarray(high - low > ROUNDING * np.maximum(np.abs(low), np.abs(high)))
 
 
+def check_filled(n_samples: int, n_codes: int, n_stored: int) -> None:
+    """Raise where a matrix states many more rows or codes than it has values, as a damaged file does.
+
+    Raises:
+        ValueError: With how many it has.
+    """
+    if max(n_samples, n_codes) > max(MOST_EMPTY, MOST_EMPTY_SHARE * n_stored):
+        raise ValueError(
+            f"codes must not be 0 nearly everywhere, got {n_stored} stored values in {n_samples} rows of {n_codes} "
+            "codes; drop rows and codes without any."
+        )
+
+
 def _checked(codes: Any) -> Any:
     """Return codes by rows, sorted, without zeros and duplicates, in float32 or float64; the argument is left alone."""
     if codes.ndim != 2:
@@ -221,11 +234,7 @@ def _checked(codes: Any) -> Any:
         )
     if codes.dtype.kind not in "fiub":
         raise ValueError(f"codes must be real numbers, got {codes.dtype}.")
-    if max(n_samples, n_codes) > max(MOST_EMPTY, MOST_EMPTY_SHARE * codes.nnz):
-        raise ValueError(
-            f"codes must not be 0 nearly everywhere, got {codes.nnz} stored values in {n_samples} rows of {n_codes} "
-            "codes; drop rows and codes without any."
-        )
+    check_filled(n_samples, n_codes, codes.nnz)
     needed = BYTES_OF_ROW * n_samples + BYTES_OF_CODE * n_codes + BYTES_STORED * codes.nnz
     check_memory(f"reading {n_samples} rows of {n_codes} sparse codes", needed, None, cure="give fewer of them")
     _check_ends(codes)

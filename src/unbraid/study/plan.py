@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -13,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from msgspec import to_builtins
 
 from unbraid._base.arrays import IntArray
@@ -373,6 +374,8 @@ def _tasks(study: Study) -> Iterator[Measurement]:
 COLUMNS = ("file", "family", "hyperparameter", "seed")
 #: Name of the data set of files whose index has no data set.
 UNNAMED = "given"
+#: Words of an index for a number that is not there.
+NO_NUMBER = ("", "nan", "NaN", "NA", "None", "null")
 
 
 def given_models(study: Study) -> tuple[Model, ...]:
@@ -393,35 +396,60 @@ def given_models(study: Study) -> tuple[Model, ...]:
     return tuple(_given_model(folder, line) for line in lines)
 
 
-def _index(path: Path) -> list[dict[str, Any]]:
+def _index(path: Path) -> list[dict[str, str]]:
+    """Return the lines of an index as they are written: a name such as 01 or NA is a name."""
     try:
-        table = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"index {str(path)!r} cannot be read: {error}.") from error
-    if "strength" in table and "hyperparameter" not in table:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header, *rows = [row for row in csv.reader(file) if any(row)] or [[]]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"index {str(path)!r} cannot be read: {error}; save it as .csv in UTF-8.") from error
+    if "strength" in header and "hyperparameter" not in header:
         renamed = f"index {str(path)!r}: the column strength is now called hyperparameter; rename it."
         warnings.warn(renamed, DeprecationWarning, stacklevel=2)
-        table = table.rename(columns={"strength": "hyperparameter"})
-    missing = [name for name in COLUMNS if name not in table]
+        header = ["hyperparameter" if name == "strength" else name for name in header]
+    missing = [name for name in COLUMNS if name not in header]
     if missing:
         raise ValueError(f"index {str(path)!r} must have the columns {', '.join(COLUMNS)}; {missing[0]} is missing.")
-    lines: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
-    return lines
+    for row in rows:
+        if any(row[len(header) :]):
+            raise ValueError(
+                f"index {str(path)!r} must have {len(header)} columns in each line, as in its first, got {row}."
+            )
+    return [dict(zip(header, [*row, *("" for _ in header)], strict=False)) for row in rows]
 
 
-def _given_model(folder: Path, line: dict[str, Any]) -> Model:
-    path = folder / str(line["file"])
-    if not path.is_file():
+def _given_model(folder: Path, line: dict[str, str]) -> Model:
+    path = folder / line["file"]
+    if not line["file"] or not path.is_file():
         raise ValueError(f"file {str(path)!r} of the index is not there.")
-    value = line.get("hyperparameter")
-    dataset, family, seed = str(line.get("dataset", UNNAMED)), str(line["family"]), int(line.get("seed", 0))
-    number = None if value is None or pd.isna(value) else float(value)
+    dataset, family = line.get("dataset") or UNNAMED, line["family"]
+    number = _number("hyperparameter", line)
+    seed = _number("seed", line, whole=True) or 0
     content = hashlib.sha256(path.read_bytes()).hexdigest()[:LENGTH]
     return Model(
-        key=content_key(content, dataset, family, number, seed),
+        key=content_key(content, dataset, family, number, int(seed)),
         dataset=dataset,
         family=family,
         hyperparameter=number,
-        seed=seed,
+        seed=int(seed),
         file=str(path.resolve()),
     )
+
+
+def _number(column: str, line: dict[str, str], *, whole: bool = False) -> float | None:
+    """Return a number of an index, or None where there is none.
+
+    Raises:
+        ValueError: Something else is there.
+    """
+    text = line.get(column, "").strip()
+    if text in NO_NUMBER:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or (whole and not number.is_integer()):
+        kind = "a whole number" if whole else "a number"
+        raise ValueError(f"{column} of {line['file']!r} in the index must be {kind} or empty, got {text!r}.")
+    return number

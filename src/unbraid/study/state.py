@@ -308,7 +308,14 @@ def kept_study(store: Store, study: str | Path | None = None) -> Study:
     name = names[0] if study is None else str(study)
     check_choice("study", name, names)
     # Keys of earlier versions are no reason to warn here: the next run writes the study anew.
-    return read_study(store.read(f"studies/{name}.yaml").decode(), f"{name} in {store.url}")[0]
+    try:
+        text = store.read(f"studies/{name}.yaml").decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"store {store.url!r} has a study {name!r} that is damaged; run the study again from its own file, which "
+            "writes it anew."
+        ) from error
+    return read_study(text, f"{name} in {store.url}")[0]
 
 
 #: Predictor that needs torch.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,8 @@ def load_checkpoint(folder: str | Path, *, device: str = "cpu") -> tuple[Setting
         raise ValueError(f"folder {str(folder)!r} holds no trained models: there is no {FILE_NAME} in it.")
     try:
         _check_sums(path)
-        content = torch.load(path, map_location=device, weights_only=True)
+        with warnings.catch_warnings(action="ignore"):  # of a damaged file, with a file and line
+            content = torch.load(path, map_location=device, weights_only=True)
         content["network"] = {_renamed(name): value for name, value in content["network"].items()}
         return Settings.from_json(content.pop("settings")), content
     except Exception as error:

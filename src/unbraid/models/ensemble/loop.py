@@ -139,8 +139,10 @@ def _train_group(
 ) -> dict[str, Any]:
     """Train members side by side; returns their states once the memory of training is free again."""
     try:
+        begun = _begun(settings, run, device)
         engine = EnsembleEngine(settings, source, device=device)
-        history = _resume(engine, run)
+        history = [] if begun is None else _resumed(engine, begun)
+        del begun
         _advance(engine, run, history, bar, board)
         state = engine.state() | {"history": _kept(history, settings)}
     except (torch.OutOfMemoryError, MemoryError) as error:
@@ -153,11 +155,16 @@ def _train_group(
     return state
 
 
-def _resume(engine: EnsembleEngine, run: Run) -> list[Tensor]:
+def _begun(settings: Settings, run: Run, device: str) -> dict[str, Any] | None:
+    """Return the state that the folder holds, of the same settings; other settings may not even fit in memory."""
     if run.folder is None or not (run.folder / FILE_NAME).exists():
-        return []
-    settings, state = load_checkpoint(run.folder, device=engine.device)
-    check_same(run.folder, settings, engine.settings)
+        return None
+    begun, state = load_checkpoint(run.folder, device=device)
+    check_same(run.folder, begun, settings)
+    return state
+
+
+def _resumed(engine: EnsembleEngine, state: dict[str, Any]) -> list[Tensor]:
     history = list(state.pop("history").cpu())
     engine.restore(state)
     return history

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import weakref
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -40,6 +41,21 @@ def n_that_fit(settings: Settings, *, device: str) -> int:
         f"a model with batches of {settings.batch_size} and width {settings.width} takes {size_text(needed)} to train, "
         f"and {size_text(there)} may be taken on {device!r}; {_cure(settings, there)}"
     )
+
+
+def check_fits(settings: Settings, at_once: int, *, device: str) -> None:
+    """Raise where members that are asked for side by side take more than all the memory that is free.
+
+    Raises:
+        ValueError: With how many would fit.
+    """
+    there, needed = free_bytes(device), member_bytes(settings)
+    if at_once * needed > there:
+        n_fit = n_that_fit(settings, device=device)
+        raise ValueError(
+            f"at_once {at_once} takes {size_text(at_once * needed)} to train, and {device!r} has {size_text(there)} "
+            f"free; {n_fit} fit."
+        )
 
 
 def member_bytes(settings: Settings) -> int:
@@ -123,11 +139,11 @@ def _estimated(settings: Settings) -> int:
 def _cure(settings: Settings, there: float) -> str:
     """Return the largest batch that fits, by halves, or else the largest width."""
     for name in ("batch_size", "width"):
-        size = getattr(settings, name) // 2
-        while size >= 1:
-            if member_bytes(replace(settings, **{name: size})) <= there:
-                return f"try {name}={size}."
-            size //= 2
+        halves = [getattr(settings, name) >> k for k in range(1, getattr(settings, name).bit_length())]
+        # A smaller one takes less, so that a few of the halves tell.
+        at = bisect_left(halves, True, key=lambda size: member_bytes(replace(settings, **{name: size})) <= there)
+        if at < len(halves):
+            return f"try {name}={halves[at]}."
     return "free some, or give another device."
 
 
@@ -192,7 +208,9 @@ def planned_layout(settings: Settings, folder: Path | None, *, device: str, at_o
     if at_once is None:
         n_groups = -(-n_models // n_that_fit(settings, device=device))
         at_once = -(-n_models // n_groups)
-    check_at_least("at_once", at_once, 1)
+    else:
+        check_at_least("at_once", at_once, 1)
+        check_fits(settings, min(at_once, n_models), device=device)
     layout = Layout(settings=settings, at_once=at_once)
     if folder is not None and len(layout.groups) > 1:
         write_text(folder / LAYOUT_NAME, json.dumps({"settings": settings.to_json(), "at_once": at_once}) + "\n")

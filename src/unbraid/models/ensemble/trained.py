@@ -275,6 +275,7 @@ def _check_weights(folder: str | Path, settings: Settings, parts: Sequence[dict[
             {name: tuple(value.shape[1:]) for name, value in part["network"].items()} == wanted
             and all(len(value) == n and value.layout == torch.strided for value in part["network"].values())
             and part["history"].shape[1:] == (len(loss_parts(settings.model)), n)
+            and part["diverged"].shape == (n,)
             and not part["diverged"].is_floating_point()
             for part, n in zip(parts, sizes, strict=True)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
@@ -13,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from unbraid._base.arrays import parsing_headers
+from unbraid.representation.formats.zarr_module import load_zarr
 
 #: Arrays of an ``.npz`` file that are read.
 NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names", "blocks")
@@ -20,8 +22,10 @@ NPZ_KEYS = ("codes", "factors", "factor_names", "factor_kinds", "code_names", "b
 SPARSE_PARTS = ("data", "indices", "indptr", "row", "col", "offsets")
 #: Copies of an array while it becomes a representation, as read and as floats; and of a table, which has columns too.
 COPIES, TABLE_COPIES = 2, 3
-#: Copies of a text table beside its own bytes while it is read.
-CSV_COPIES = 6
+#: Copies of a text table while it is read, of numbers and of letters; and bytes at its start that tell the rows.
+CSV_COPIES, CSV_TEXT_COPIES, CSV_START = 5, 6, 2**16
+#: What may stand between two fields of a text table, and in words.
+SEPARATORS, LETTERS = (b",", b";", b"\t"), re.compile(rb"[A-Za-z\x80-\xff]")
 #: Bytes of a number of codes at least, as a float.
 FLOAT = 8
 #: Files whose columns are read one by one.
@@ -39,7 +43,7 @@ def file_bytes(source: Path, codes: str | None = None) -> int:
     if not source.is_file() and not (suffix == ".zarr" and source.is_dir()):
         return 0
     if suffix == ".csv":
-        return CSV_COPIES * source.stat().st_size
+        return _csv_bytes(source)
     stated = STATED.get(suffix)
     if stated is None:
         return 0
@@ -48,6 +52,17 @@ def file_bytes(source: Path, codes: str | None = None) -> int:
             return (TABLE_COPIES if suffix in TABLES else COPIES) * stated(source, codes)
     except Exception:  # whatever a damaged header leads to: reading the file says it better
         return 0
+
+
+def _csv_bytes(source: Path) -> int:
+    """Estimate from the first rows: short and long numbers take the same memory, and words what their letters take."""
+    with source.open("rb") as file:
+        start = file.read(CSV_START)
+    rows = start.split(b"\n")[1:-1] or [start]
+    n_fields = sum(1 + max(row.count(separator) for separator in SEPARATORS) for row in rows)
+    n_letters = sum(len(LETTERS.findall(row)) for row in rows)
+    times = source.stat().st_size / max(1, sum(len(row) + 1 for row in rows))
+    return math.ceil(times * (CSV_COPIES * FLOAT * n_fields + CSV_TEXT_COPIES * n_letters))
 
 
 def _table_bytes(source: Path, codes: str | None) -> int:
@@ -98,8 +113,7 @@ def _torch_bytes(source: Path, codes: str | None) -> int:
 
 
 def _zarr_bytes(source: Path, codes: str | None) -> int:
-    import zarr
-
+    zarr = load_zarr()
     found: Any = zarr.open(str(source), mode="r")
     if isinstance(found, zarr.Array):
         return array_bytes(found.shape, found.dtype.itemsize)

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import struct
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from unbraid._base.memory import check_memory
 from unbraid._base.optional import require
 from unbraid.representation.formats.headers import COPIES, array_bytes
 from unbraid.representation.formats.parts import Parts, UnreadableError, missing_key, readable
+from unbraid.representation.formats.zarr_module import load_zarr
+from unbraid.representation.sparse import check_filled
 
 LONGEST_HEADER = 100 * 2**20
 DTYPES = {
@@ -184,6 +187,7 @@ def _located(source: Path, header: Mapping[str, Any], start: int) -> Any:
         n_rows = int(tokens["shape"][0]) * length if tokens else n_rows * length
         rows = rows * length + places[:, 1]
     shape = (n_rows, int(places[:, -1].max(initial=-1)) + 1)
+    check_filled(*shape, len(values))
     with readable(source, "a safetensors file"):
         return scipy.sparse.coo_matrix((values, (rows, places[:, -1])), shape=shape)
 
@@ -203,7 +207,8 @@ def read_torch(source: Path, *, codes: str | None) -> Parts:
     import torch
 
     with readable(source, "a file of plain tensors"):
-        found = torch.load(source, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings(action="ignore"):  # of a damaged file, with a file and line
+            found = torch.load(source, map_location="cpu", weights_only=True)
         if isinstance(found, torch.Tensor):
             return Parts(codes=_plain(found))
         if not isinstance(found, dict):
@@ -227,6 +232,10 @@ def _plain(tensor: Any) -> Any:
     if tensor.layout != torch.strided and tensor.ndim == 2:
         found = tensor.detach().to_sparse_coo().coalesce()
         values, places = _plain(found.values()), found.indices().numpy()
+        try:
+            check_filled(found.shape[0], found.shape[1], len(values))
+        except ValueError as error:
+            raise UnreadableError(str(error)) from error
         return scipy.sparse.coo_matrix((values, places), shape=tuple(found.shape)).tocsr()
     whole = (tensor.to_dense() if tensor.layout != torch.strided else tensor).detach()
     return np.asarray((whole.float() if whole.dtype == torch.bfloat16 else whole).numpy())
@@ -234,9 +243,7 @@ def _plain(tensor: Any) -> Any:
 
 def read_zarr(source: Path, *, codes: str | None) -> Parts:
     """Return an array of a zarr folder: the array itself, or that called ``codes`` in a group."""
-    require("Reading .zarr", "zarr", extra="files")
-    import zarr
-
+    zarr = load_zarr()
     with readable(source, "a zarr folder"):
         found: Any = zarr.open(str(source), mode="r")
         if isinstance(found, zarr.Array):

@@ -1,0 +1,144 @@
+"""What ten thousand inputs of each format found, once or a few times each."""
+
+import io
+import json
+import logging
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from helpers.official import write_emnist, write_shapes3d
+from helpers.small import run_cli
+from unbraid import Representation, evaluate, save
+from unbraid._base.arrays import AnyArray
+from unbraid.data import load_dataset
+from unbraid.data.official import read_matrix
+from unbraid.explorer.decoding import make_decoder
+from unbraid.models import load_models, train
+from unbraid.panel.saved import reports_in
+from unbraid.representation.formats.zarr_module import load_zarr
+from unbraid.study import run_study
+
+SMALL = {"n_steps": 1, "n_codes": 2, "width": 1, "batch_size": 2, "progress": False}
+
+
+def pictures() -> AnyArray:
+    return np.random.default_rng(0).integers(256, size=(8, 1, 8, 8), dtype=np.uint8)
+
+
+def test_a_study_of_a_store_that_is_no_text_is_called_damaged(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (60, 2))
+    (tmp_path / "given").mkdir()
+    save(Representation(factors + 0.1 * rng.normal(size=(60, 2)), factors), tmp_path / "given" / "a.npz")
+    study = tmp_path / "small.yaml"
+    study.write_text(f"name: small\nrepresentations: {{folder: {tmp_path}/given}}\nscores: {{metrics: [mig]}}\n")
+    run_study(study, tmp_path / "store", workers=1, progress=False)
+    kept = tmp_path / "store" / "studies" / "small.yaml"
+    kept.write_bytes(b"\xff" + kept.read_bytes())
+    code, _, err = run_cli(capsys, "study", "status", "--store", str(tmp_path / "store"))
+    assert code == 2
+    assert "has a study 'small' that is damaged" in err
+    assert run_study(study, tmp_path / "store", workers=1, progress=False).is_complete
+    assert run_cli(capsys, "study", "status", "--store", str(tmp_path / "store"))[0] == 0
+
+
+def test_a_type_of_hdf5_that_numpy_lacks_is_damage(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "3dshapes.h5"
+    write_shapes3d(path, (2, 1, 1, 1, 2, 1), side=4)
+    odd = h5py.h5t.IEEE_F64LE.copy()
+    odd.set_ebias(10**6)
+    with h5py.File(path, "a") as file:
+        shape = file["labels"].shape
+        del file["labels"]
+        h5py.h5d.create(file.id, b"labels", odd, h5py.h5s.create_simple(shape))
+    with pytest.raises(ValueError, match="is damaged, cut short or not HDF5"):
+        load_dataset("shapes3d", tmp_path)
+
+
+def test_an_archive_with_names_in_no_encoding_is_damaged(tmp_path):
+    path = tmp_path / "gzip.zip"
+    write_emnist(path, n_samples=10)
+    content = bytearray(path.read_bytes())
+    at = content.index(b"PK\x01\x02")
+    content[at + 8 : at + 10] = (0x800).to_bytes(2, "little")  # the name is said to be UTF-8
+    content[at + 46] = 0x8B
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"is damaged, cut short or not a \.zip"):
+        load_dataset("emnist", tmp_path)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_with_steps_in_a_table_does_not_fit(tmp_path):
+    train("vae", pictures(), seeds=[0, 1], out=tmp_path, **SMALL)
+    content = torch.load(tmp_path / "ensemble.pt", weights_only=True)
+    content["diverged"] = content["diverged"][:, None]
+    torch.save(content, tmp_path / "ensemble.pt")
+    with pytest.raises(ValueError, match="do not fit their own settings"):
+        load_models(tmp_path)
+
+
+@pytest.mark.slow
+def test_members_that_do_not_fit_are_refused_though_they_are_asked_for():
+    with pytest.raises(ValueError, match="may be taken on 'cpu'"):
+        train("vae", pictures(), at_once=1, **SMALL | {"batch_size": 10**12})
+
+
+@pytest.mark.slow
+def test_another_run_is_refused_before_its_networks_are_made(tmp_path):
+    train("vae", pictures(), out=tmp_path, **SMALL)
+    with pytest.raises(ValueError, match="holds a run with other settings"):
+        train("vae", pictures(), out=tmp_path, **SMALL | {"n_codes": 10**9})
+
+
+@pytest.mark.parametrize("output", [lambda z: z * 1j, lambda z: z[:, :0]], ids=["complex", "empty"])
+@pytest.mark.filterwarnings("error")
+def test_a_decoder_without_real_numbers_is_not_explored(output):
+    with pytest.raises(ValueError, match="must return a row of finite numbers"):
+        make_decoder(output, n_codes=2)
+
+
+@pytest.mark.filterwarnings("error")
+def test_codes_next_to_zero_are_cut_into_bins():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 4, (60, 2))
+    codes = np.stack([factors[:, 0] * 5e-324, factors[:, 1] + 0.1 * rng.normal(size=60)], axis=1)
+    plain = np.stack([factors[:, 0], codes[:, 1]], axis=1)
+    how = {"metrics": "mig", "intervals": False, "nulls": False, "binning": "uniform", "n_jobs": 1, "progress": False}
+    assert evaluate(codes, factors, **how)["mig"].value == evaluate(plain, factors, **how)["mig"].value
+
+
+def test_reports_of_one_name_do_not_replace_each_other():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (40, 2))
+    report = evaluate(factors + 0.1, factors, metrics="mig", nulls=False, name="same", n_jobs=1, progress=False)
+    data = json.loads(report.to_json())
+    with pytest.raises(ValueError, match="must hold reports of different names"):
+        reports_in({"reports": {"": data, "same": data}}, "a.json")
+
+
+def test_errors_of_tasks_of_zarr_stay_off_the_terminal(caplog):
+    zarr = pytest.importorskip("zarr")
+    load_zarr()
+    told = logging.getLogger("asyncio")
+    with caplog.at_level(logging.ERROR, logger="asyncio"):
+        try:
+            zarr.open("nowhere.zarr", mode="r")
+        except Exception:
+            told.exception("a task of zarr")
+        try:
+            zipfile.ZipFile(io.BytesIO(b""))
+        except zipfile.BadZipFile:
+            told.exception("another task")
+    assert [record.message for record in caplog.records] == ["another task"]
+
+
+def test_a_matrix_of_smallnorb_that_ends_within_its_axes(tmp_path):
+    path = tmp_path / "a.mat"
+    path.write_bytes(struct.pack("<Ii", 0x1E3D4C55, 4) + bytes(14))
+    with pytest.raises(ValueError, match="ends within its header, after 22 bytes"):
+        read_matrix(path)
