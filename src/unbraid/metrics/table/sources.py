@@ -142,7 +142,7 @@ MANY_ROWS, FEW_ROWS = 20_000, 1_000
 #: grow in number with the rows follow a smooth function to the power 2/3; and while the signal carries few steps only,
 #: all that is sure of a sum of trees is the power 1/2 of convex combinations. The effect of a penalty falls to the
 #: power 1 at last, and more slowly while steep slopes still grow: measured powers are 0.6 to 1.
-SUM_OF_TREES, PENALISED = 1 / 2, 2 / 3
+SUM_OF_TREES, STEP_FUNCTIONS, PENALISED = 1 / 2, 2 / 3, 2 / 3
 #: The largest of eigenvalues that are nearly alike exceeds their mean by about one over the root of the rows.
 EXTREMES = 1 / 2
 
