@@ -77,6 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = [name for name in METRICS_BY_FAMILY if not given.only or name in given.only.split(",")]
     axes = TINY if given.tiny else AXES
     results: dict[str, object] = {}
+    if given.output is not None and given.only and given.output.exists():
+        results = json.loads(given.output.read_text())["results"]
     for name in names:
         rows = {}
         for axis, shapes in axes.items():
@@ -85,6 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             cells = "  ".join(map(cell, points))
             print(f"{name:26s}{axis:9s}{cells}  exponent {rows[axis]['exponent']:.2f}", flush=True)
         results[name] = rows
+        keep(given.output, {"machine": machine(), "results": results})
     if not given.only or "information" in given.only:
         case = TINY["rows"][0] if given.tiny else INFORMATION_CASE
         found = measure(run_information, many_factors, case, here=given.tiny)
@@ -93,9 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"information metrics with intervals, N, L, K = {case}: "
             f"{found.seconds:.1f} s, {found.process_mib:.0f} MiB in all"
         )
-    if given.output is not None:
-        kept = json.loads(given.output.read_text())["results"] if given.only and given.output.exists() else {}
-        keep(given.output, {"machine": machine(), "results": kept | results})
+    keep(given.output, {"machine": machine(), "results": results})
 
 
 if __name__ == "__main__":
