@@ -126,6 +126,14 @@ def most_telling(bins: AnyArray, outputs: FloatArray, fold: IntArray) -> list[li
     return [[np.sort(own) for own in one] for one in _best(_alone_or_beside(bins[some], outputs[some], member))]
 
 
+def telling(bins: AnyArray, outputs: FloatArray) -> FloatArray:
+    """What each code tells about any output, alone or beside a line, in standard deviations of luck, ``(n_codes,)``."""
+    some = _some_rows(len(bins))
+    every = np.ones((len(some), 1), dtype=bool)
+    found: FloatArray = _alone_or_beside(bins[some], outputs[some], every).max(axis=(0, 1))
+    return found
+
+
 def _alone_or_beside(bins: AnyArray, y: FloatArray, member: BoolArray) -> FloatArray:
     """What each code tells alone, or beside a line through the best, ``(n_folds, n_outputs, n_codes)``."""
     alone = _excess(bins, np.repeat(y[:, None], member.shape[1], axis=1), member)

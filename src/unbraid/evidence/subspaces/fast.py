@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from unbraid.evidence.information import factor_labels
 from unbraid.evidence.subspaces.axes import Basis, make_basis, order_axes, ridge_fit
 from unbraid.evidence.subspaces.losses import nested_losses
 from unbraid.evidence.subspaces.options import USUAL_RANK, Subspace, SubspaceOptions
+from unbraid.evidence.subspaces.screening import Screening, Single
 from unbraid.probes.linear import whitening_axes
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
@@ -76,13 +78,16 @@ CHANCE_SHARE = 12.0  # by chance, the best axis of L codes explains up to about 
 NEARLY_ALL = 0.9
 MAX_ROWS = 30_000
 MAX_TERMS = 200
-MAX_WIDTH = 250  # largest dimension of the search space; refining more directions together costs too much
+MAX_WIDTH = 250  # codes above which directions are chosen first; refining more together costs too much
+ENOUGH_ROWS = 2000  # rows of every factor with which directions are chosen first among more than 64 codes
 ROWS_A_TERM = 25
 ALONE_DEGREE = 6
 N_SHUFFLES = 5
 MANY_ROWS = 6000
 ROWS_AN_UNKNOWN = 6
 FUNCTION_RIDGE = 1e-5
+MOST_SOLVED = 600  # numbers of a step that are solved for at once; more are approached by conjugate gradients
+MOST_GRADIENTS, SMALL_ENOUGH = 40, 1e-2
 MAX_UNKNOWNS = 1000  # numbers that axes consist of, above which refining more axes together costs too much
 
 
@@ -92,12 +97,50 @@ def fast_subspaces(
     """Find the subspace of every factor; see :func:`find_subspace`."""
     tasks = zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
     with threadpool_limits(1):
+        map_all = (workers or Workers()).map
+        if _is_wide(rep):
+            screening = Screening.of(rep, rng)
+            return map_all(lambda task: find_screened_subspace(screening, task[0], options, task[1]), tasks)
         is_shared = rep.n_samples <= MAX_ROWS and sum(factor.is_complete for factor in rep.factors) > 1
         whole = whiten(rep.codes) if is_shared and rep.n_samples > 2 * rep.n_codes else None
-        return (workers or Workers()).map(
+        return map_all(
             lambda task: find_subspace(rep.codes, task[0], options, task[1], whole if task[0].is_complete else None),
             tasks,
         )
+
+
+def _is_wide(rep: Representation) -> bool:
+    """Return whether directions are chosen first.
+
+    Raises:
+        ValueError: Too few rows to choose on one half of them.
+    """
+    n_rows, name = min((int(factor.labelled.sum()), factor.name) for factor in rep.factors)
+    if rep.n_codes <= MAX_WIDTH:
+        return rep.n_codes > EXACT_WIDTH and n_rows >= ENOUGH_ROWS
+    if n_rows <= 2 * MAX_WIDTH:
+        raise ValueError(
+            f"codes must have more than {2 * MAX_WIDTH} labelled rows to find the subspace of {name!r} "
+            f"among {rep.n_codes} columns, got {n_rows} rows."
+        )
+    return True
+
+
+def find_screened_subspace(
+    screening: Screening, factor: Factor, options: SubspaceOptions, rng: np.random.Generator
+) -> Subspace:
+    """Find one factor's subspace among wide codes, in directions chosen on other rows than it is fitted on."""
+    labelled = factor.labelled[screening.choosing]
+    rows = screening.choosing[labelled]
+    directions = screening.directions(
+        scaled_targets(factor, rows), slices_of(factor, rows), labelled, int(rng.integers(2**31))
+    )
+    used = factor.labelled[screening.scoring]
+    own = screening.other if used.all() else screening.other[used]
+    x, inner = whiten((own @ directions.astype(np.float32)).astype(np.float64))
+    found = _search(x, inner, factor, screening.scoring[used], options, rng)
+    basis = np.linalg.qr((directions @ inner @ found.basis) / screening.scale[:, None])[0]
+    return replace(found, basis=basis)
 
 
 def find_subspace(
@@ -113,8 +156,7 @@ def find_subspace(
     variance changes with the factor, as many as beat those of a shuffled factor. A smooth function of the codes
     along these axes is fitted, and axes and function are improved together by Gauss-Newton steps; axes still
     missing show in the residual and are added. Axes are then turned so that the first few explain most, and
-    weighed by the cross-fitted loss with the first, the first two, and so on. At most 30 000 rows are used, and a
-    code space of over 250 dimensions is first cut down to the most telling ones. Where they
+    weighed by the cross-fitted loss with the first, the first two, and so on. At most 30 000 rows are used. Where they
     explain no more than luck may among so many codes, axes must also predict rows that they were not chosen on.
     Where no largest rank is given and ten axes are found, up to twice as many are looked for, and so on.
 
@@ -134,11 +176,20 @@ def find_subspace(
         )
     rows = np.sort(rng.permutation(rows)[:MAX_ROWS])
     x, unwhiten = whiten(codes[rows]) if whitened is None else whitened
-    slices = slices_of(factor, rows)
-    if x.shape[1] > MAX_WIDTH:
-        leading = np.linalg.eigh(directional_regression(x, slices))[1][:, : -MAX_WIDTH - 1 : -1]
-        x, unwhiten = x @ leading, unwhiten @ leading
-    targets = scaled_targets(factor, rows)
+    found = _search(x, unwhiten, factor, rows, options, rng)
+    return replace(found, basis=np.linalg.qr(unwhiten @ found.basis)[0])
+
+
+def _search(
+    x: FloatArray,
+    unwhiten: FloatArray,
+    factor: Factor,
+    rows: IntArray,
+    options: SubspaceOptions,
+    rng: np.random.Generator,
+) -> Subspace:
+    """Find the subspace among whitened codes; its basis is that of the whitened codes."""
+    slices, targets = slices_of(factor, rows), scaled_targets(factor, rows)
     single_codes = np.linalg.pinv(unwhiten)
     single_codes = single_codes / np.maximum(np.linalg.norm(single_codes, axis=0), 1e-12)
 
@@ -166,8 +217,7 @@ def find_subspace(
     doubtful = 1 - losses[rank] / losses[0] < CHANCE_SHARE * x.shape[1] / len(x)
     if rank and doubtful and not _holds_on_other_rows(x, factor, rows, slices, single_codes, limit, options.loss, rng):
         rank = 0
-    basis = np.linalg.qr(unwhiten @ axes)[0][:, :rank]
-    return Subspace(basis=basis, losses=losses[: rank + 1], floor=floor, stopped=stopped and rank == limit)
+    return Subspace(basis=axes[:, :rank], losses=losses[: rank + 1], floor=floor, stopped=stopped and rank == limit)
 
 
 def _holds_on_other_rows(
@@ -319,6 +369,8 @@ def _turn(x: FloatArray, slopes: FloatArray, residual: FloatArray) -> FloatArray
     """Least-squares change of the axes that removes most of the residual, ``(n_codes, n_axes)``."""
     n_rows, n_axes, n_targets = slopes.shape
     size = x.shape[1]
+    if n_axes * size > MOST_SOLVED:
+        return _turn_by_gradients(x.astype(np.float32), slopes.astype(np.float32), residual.astype(np.float32))
     gram, moment = np.zeros((n_axes * size, n_axes * size)), np.zeros(n_axes * size)
     for t in range(n_targets):
         design = (slopes[:, :, t, None] * x[:, None, :]).reshape(n_rows, -1)
@@ -328,3 +380,26 @@ def _turn(x: FloatArray, slopes: FloatArray, residual: FloatArray) -> FloatArray
         moment += design.T @ residual[:, t]
     gram[np.diag_indices(len(gram))] += 1e-3 * np.trace(gram) / len(gram)
     return np.asarray(np.linalg.solve(gram, moment), dtype=np.float64).reshape(n_axes, size).T
+
+
+def _turn_by_gradients(x: Single, slopes: Single, residual: Single) -> FloatArray:
+    """The same by conjugate gradients, which need no products of all unknowns; the step is tried before it is taken."""
+
+    def products(turn: Single) -> Single:
+        changes = np.einsum("nat,na->nt", slopes, x @ turn)
+        return x.T @ np.einsum("nat,nt->na", slopes, changes) + penalty * turn
+
+    sizes = (slopes**2).sum(axis=(1, 2))
+    penalty = np.float32(1e-3 * float(sizes @ (x**2).sum(axis=1)) / (x.shape[1] * slopes.shape[1]))
+    left = x.T @ np.einsum("nat,nt->na", slopes, residual)
+    turn, step, size = np.zeros_like(left), left, float((left**2).sum())
+    goal = SMALL_ENOUGH**2 * size
+    for _ in range(MOST_GRADIENTS):
+        if size <= goal:
+            break
+        back = products(step)
+        length = np.float32(size / float((step * back).sum()))
+        turn, left = turn + length * step, left - length * back
+        before, size = size, float((left**2).sum())
+        step = left + np.float32(size / before) * step
+    return turn.astype(np.float64)
