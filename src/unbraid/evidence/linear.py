@@ -44,6 +44,7 @@ from unbraid.probes.linear import (
     ridge_solver,
 )
 from unbraid.probes.splits import Split, cross_fit_factor, folds, holdout, standardise
+from unbraid.probes.wide import Values, WideCodes
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
@@ -485,17 +486,52 @@ class PredictiveInformation:
 
 def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.random.Generator) -> Separation:
     """Fit a linear classifier for the values of each factor and take the AUC of each value, averaged over folds."""
+    if rep.n_codes > MAX_NEWTON_CODES and options.classifier != "one_vs_rest_shares":
+        return _separation_of_wide_codes(rep, options, rng)
     areas = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        # Equally many rows in each bin: the AUC of a bin of few rows, at the end of the range, is mostly chance.
-        binning = "quantile" if options.binning == "robust" else options.binning
-        labels, n_levels = factor_labels(factor, options.n_bins, binning)
+        labels, n_levels = _labels(factor, options)
         found = [
             _areas(rep, labels, n_levels, split, options.classifier)
             for split in separation_splits(factor, options.evaluate_on, child)
         ]
         areas.append(_mean_of_known(found))
     return Separation(auc=np.array(areas))
+
+
+def _labels(factor: Factor, options: ClassifierOptions) -> tuple[IntArray, int]:
+    """Values of a factor or its bins, and their number."""
+    # Equally many rows in each bin: the AUC of a bin of few rows, at the end of the range, is mostly chance.
+    return factor_labels(factor, options.n_bins, "quantile" if options.binning == "robust" else options.binning)
+
+
+def _separation_of_wide_codes(
+    rep: Representation, options: ClassifierOptions, rng: np.random.Generator
+) -> Separation:
+    """The same for wide codes, with all classifiers fitted at once on codes that are standardised over all rows."""
+    together, found = options.classifier == "multinomial", []
+    for labels, n_levels, splits in (
+        (*_labels(factor, options), separation_splits(factor, options.evaluate_on, child))
+        for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
+    ):
+        found.append([(_values(labels, n_levels, split, together), split) for split in splits])
+    tasks = [task for own in found for task, _ in own]
+    scores = iter(WideCodes.of(rep).fit(tasks))
+    areas = []
+    for own in found:
+        of_splits = []
+        for task, split in own:
+            odds = next(scores)[0][split.test]
+            of_splits.append(auc_by_level(scipy.special.log_softmax(odds, axis=1) if together else odds, task.labels[split.test]))
+        areas.append(_mean_of_known(of_splits))
+    return Separation(auc=np.array(areas))
+
+
+def _values(labels: IntArray, n_levels: int, split: Split, together: bool) -> Values:
+    """Regressions of values on the training rows of a split."""
+    fitted = np.zeros(len(labels), dtype=bool)
+    fitted[split.train] = True
+    return Values(labels=labels, n_levels=n_levels, fitted=fitted, together=together)
 
 
 def _areas(rep: Representation, labels: IntArray, n_levels: int, split: Split, classifier: Classifier) -> FloatArray:
@@ -539,28 +575,63 @@ def predictive_information(
     rep: Representation, options: PredictiveOptions, rng: np.random.Generator
 ) -> PredictiveInformation:
     """Compare a linear probe of each factor with the best guess without codes."""
-    shares = [
-        _removed_share(rep, factor, separation_splits(factor, options.evaluate_on, child))
+    splits = [
+        separation_splits(factor, options.evaluate_on, child)
         for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
+    ]
+    at_once = {} if rep.n_codes <= MAX_NEWTON_CODES else _log_shares_of_wide_codes(rep, splits)
+    shares = [
+        _removed_share(rep, factor, own, at_once.get(factor.name))
+        for factor, own in zip(rep.factors, splits, strict=True)
     ]
     return PredictiveInformation(share=np.clip(shares, 0.0, 1.0))
 
 
-def _removed_share(rep: Representation, factor: Factor, splits: list[Split]) -> float:
+def _log_shares_of_wide_codes(rep: Representation, splits: list[list[Split]]) -> dict[str, list[FloatArray]]:
+    """Logarithms of the probabilities of values in the test rows of each split, of all factors that have values."""
+    tasks = {
+        (factor.name, k): _values(factor.labels, len(factor.levels), split, together=True)
+        for factor, own in zip(rep.factors, splits, strict=True)
+        if factor.labels is not None
+        for k, split in enumerate(own)
+    }
+    by_name = dict(zip(rep.factor_names, splits, strict=True))
+    found: dict[str, list[FloatArray]] = {}
+    for (name, k), (odds, _) in zip(tasks, WideCodes.of(rep).fit(list(tasks.values())), strict=True):
+        found.setdefault(name, []).append(scipy.special.log_softmax(odds[by_name[name][k].test], axis=1))
+    return found
+
+
+def _removed_share(
+    rep: Representation, factor: Factor, splits: list[Split], log_shares: list[FloatArray] | None = None
+) -> float:
     """Share of the variance, or of the entropy, that the probe removes on all test rows together."""
     if factor.labels is None:
         return _pooled_r_squared(
             [(factor.targets(split.test), _regressed(rep, factor, split, ridge=0.0)) for split in splits]
         )
-    removed, blind = np.sum([_surprise(rep, factor.labels, len(factor.levels), split) for split in splits], axis=0)
+    n_levels = len(factor.levels)
+    if log_shares is None:
+        log_shares = [_log_shares(rep, factor.labels, n_levels, split) for split in splits]
+    removed, blind = np.sum(
+        [_surprise(log_p, factor.labels, n_levels, split) for log_p, split in zip(log_shares, splits, strict=True)],
+        axis=0,
+    )
     return 1 - float(removed / blind)
 
 
-def _surprise(rep: Representation, labels: IntArray, n_levels: int, split: Split) -> tuple[float, float]:
-    """Sum over test rows of the surprise of the probe, and of a guess by the frequencies of the training rows."""
+def _log_shares(rep: Representation, labels: IntArray, n_levels: int, split: Split) -> FloatArray:
+    """Logarithms of the probabilities of values in the test rows."""
     x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
+    found: FloatArray = scipy.special.log_softmax(
+        decision(x_test, multinomial(x, labels[split.train], n_levels)), axis=1
+    )
+    return found
+
+
+def _surprise(log_p: FloatArray, labels: IntArray, n_levels: int, split: Split) -> tuple[float, float]:
+    """Sum over test rows of the surprise of the probe, and of a guess by the frequencies of the training rows."""
     seen = np.bincount(labels[split.train], minlength=n_levels)
     log_prior = np.log(np.maximum(seen, 1e-9) / seen.sum())
-    log_p = scipy.special.log_softmax(decision(x_test, multinomial(x, labels[split.train], n_levels)), axis=1)
     truth = labels[split.test]
     return -float(log_p[np.arange(len(truth)), truth].sum()), -float(log_prior[truth].sum())
