@@ -339,7 +339,11 @@ class TestWideCodes:
     @pytest.mark.parametrize("weights", ["explained", "spread"])
     def test_scores_of_short_bases_are_those_of_complete_ones(self, monkeypatch, weights):
         rng = np.random.default_rng(0)
-        bases = [np.linalg.qr(rng.normal(size=(12, 2)))[0], np.linalg.qr(rng.normal(size=(12, 3)))[0], np.empty((12, 0))]
+        bases = [
+            np.linalg.qr(rng.normal(size=(12, 2)))[0],
+            np.linalg.qr(rng.normal(size=(12, 3)))[0],
+            np.empty((12, 0)),
+        ]
         curves = [np.array([1.0, 0.5, 0.2]), np.array([1.0, 0.9, 0.6, 0.5]), np.array([1.0])]
         found = [Subspace(basis=basis, losses=losses) for basis, losses in zip(bases, curves, strict=True)]
         options = SubspaceOptions(weights=weights)

@@ -15,6 +15,7 @@ from unbraid._base.stats import centred_columns, scale_columns
 from unbraid.evidence.association import NoOptions
 from unbraid.evidence.information import Binning, check_binning, factor_labels
 from unbraid.probes.bins import MOST_EXACT
+from unbraid.probes.chosen import LEAST_RATIO, MOST_FITTED, fit_chosen_codes
 from unbraid.probes.importance import (
     Columns,
     Importance,
@@ -44,7 +45,7 @@ from unbraid.probes.linear import (
     ridge_solver,
 )
 from unbraid.probes.splits import Split, cross_fit_factor, folds, holdout, standardise
-from unbraid.probes.wide import Values, WideCodes
+from unbraid.probes.wide import WideCodes
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
@@ -54,8 +55,6 @@ N_FOLDS_OF_NUMBERS, N_FOLDS_OF_CATEGORIES = 5, 3
 
 #: Deviation, in units of that of all rows, below which a code does not vary on the rows that are fitted.
 VARIES = 1e-9
-#: Ratio of a coefficient to its standard error that is as good as 0.
-LEAST_RATIO = 1e-6
 
 
 ChosenStrength = Literal["cross_validated", "published"]
@@ -96,6 +95,9 @@ def linear_importance(rep: Representation, options: LinearOptions, rng: np.rando
     """Importances are absolute coefficients on standardised codes."""
     if options.strength == "published":
         return published_lasso(rep, columns=options.columns)
+    if rep.n_codes > MOST_FITTED and options.given_strength == 0 and options.strength != "cross_validated":
+        chosen = fit_chosen_codes(rep, rng)
+        return fit_importance(rep, lambda factor, _: chosen[factor.name], rng=rng, columns=options.columns)
     prepared = functools.cache(lambda: _with_products(_standardised_with_ones(rep.codes)))
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
@@ -505,33 +507,16 @@ def _labels(factor: Factor, options: ClassifierOptions) -> tuple[IntArray, int]:
     return factor_labels(factor, options.n_bins, "quantile" if options.binning == "robust" else options.binning)
 
 
-def _separation_of_wide_codes(
-    rep: Representation, options: ClassifierOptions, rng: np.random.Generator
-) -> Separation:
+def _separation_of_wide_codes(rep: Representation, options: ClassifierOptions, rng: np.random.Generator) -> Separation:
     """The same for wide codes, with all classifiers fitted at once on codes that are standardised over all rows."""
-    together, found = options.classifier == "multinomial", []
-    for labels, n_levels, splits in (
-        (*_labels(factor, options), separation_splits(factor, options.evaluate_on, child))
-        for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
-    ):
-        found.append([(_values(labels, n_levels, split, together), split) for split in splits])
-    tasks = [task for own in found for task, _ in own]
-    scores = iter(WideCodes.of(rep).fit(tasks))
+    together, tasks = options.classifier == "multinomial", []
+    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
+        tasks.append((*_labels(factor, options), separation_splits(factor, options.evaluate_on, child)))
     areas = []
-    for own in found:
-        of_splits = []
-        for task, split in own:
-            odds = next(scores)[0][split.test]
-            of_splits.append(auc_by_level(scipy.special.log_softmax(odds, axis=1) if together else odds, task.labels[split.test]))
-        areas.append(_mean_of_known(of_splits))
+    for (labels, _, splits), found in zip(tasks, WideCodes.of(rep).scores(tasks, together=together), strict=True):
+        pairs = zip(found, splits, strict=True)
+        areas.append(_mean_of_known([auc_by_level(scores, labels[split.test]) for scores, split in pairs]))
     return Separation(auc=np.array(areas))
-
-
-def _values(labels: IntArray, n_levels: int, split: Split, together: bool) -> Values:
-    """Regressions of values on the training rows of a split."""
-    fitted = np.zeros(len(labels), dtype=bool)
-    fitted[split.train] = True
-    return Values(labels=labels, n_levels=n_levels, fitted=fitted, together=together)
 
 
 def _areas(rep: Representation, labels: IntArray, n_levels: int, split: Split, classifier: Classifier) -> FloatArray:
@@ -579,27 +564,12 @@ def predictive_information(
         separation_splits(factor, options.evaluate_on, child)
         for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
     ]
-    at_once = {} if rep.n_codes <= MAX_NEWTON_CODES else _log_shares_of_wide_codes(rep, splits)
-    shares = [
-        _removed_share(rep, factor, own, at_once.get(factor.name))
-        for factor, own in zip(rep.factors, splits, strict=True)
-    ]
+    named = {factor.name: (factor, own) for factor, own in zip(rep.factors, splits, strict=True)}
+    wide = {} if rep.n_codes <= MAX_NEWTON_CODES else {n: f for n, f in named.items() if f[0].labels is not None}
+    tasks = [(factor.labels, len(factor.levels), own) for factor, own in wide.values()]
+    found = dict(zip(wide, WideCodes.of(rep).scores(tasks, together=True), strict=True)) if wide else {}
+    shares = [_removed_share(rep, factor, own, found.get(name)) for name, (factor, own) in named.items()]
     return PredictiveInformation(share=np.clip(shares, 0.0, 1.0))
-
-
-def _log_shares_of_wide_codes(rep: Representation, splits: list[list[Split]]) -> dict[str, list[FloatArray]]:
-    """Logarithms of the probabilities of values in the test rows of each split, of all factors that have values."""
-    tasks = {
-        (factor.name, k): _values(factor.labels, len(factor.levels), split, together=True)
-        for factor, own in zip(rep.factors, splits, strict=True)
-        if factor.labels is not None
-        for k, split in enumerate(own)
-    }
-    by_name = dict(zip(rep.factor_names, splits, strict=True))
-    found: dict[str, list[FloatArray]] = {}
-    for (name, k), (odds, _) in zip(tasks, WideCodes.of(rep).fit(list(tasks.values())), strict=True):
-        found.setdefault(name, []).append(scipy.special.log_softmax(odds[by_name[name][k].test], axis=1))
-    return found
 
 
 def _removed_share(

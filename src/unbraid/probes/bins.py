@@ -171,11 +171,18 @@ def most_telling_of_all(bins: AnyArray, tasks: Sequence[FoldedTask]) -> list[lis
     return [[[np.sort(own) for own in one] for one in _best(found)] for found in _compared(bins, tasks)]
 
 
-def telling(bins: AnyArray, outputs: FloatArray) -> FloatArray:
-    """What each code tells about any output, alone or beside a line, in standard deviations of luck, ``(n_codes,)``."""
-    every = FoldedTask(rows=np.arange(len(bins)), fold=np.full(len(bins), -1), outputs=outputs)
-    found: FloatArray = _compared(bins, [every])[0].max(axis=(0, 1))
-    return found
+def telling(bins: AnyArray, tasks: Sequence[tuple[IntArray, FloatArray]]) -> list[FloatArray]:
+    """What each code tells about any output, alone or beside a line, in standard deviations of luck.
+
+    Args:
+        bins: ``(n_rows, n_codes)``.
+        tasks: For each factor, rows in increasing order and their outputs, ``(n_own_rows, n_outputs)``.
+
+    Returns:
+        For each factor, ``(n_codes,)``.
+    """
+    every = [FoldedTask(rows=rows, fold=np.full(len(rows), -1), outputs=outputs) for rows, outputs in tasks]
+    return [found.max(axis=(0, 1)) for found in _compared(bins, every)]
 
 
 def _compared(bins: AnyArray, tasks: Sequence[FoldedTask]) -> list[FloatArray]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid.probes.splits import Split
 from unbraid.representation.representation import Representation
 
 MAX_STEPS, MAX_HALVINGS, MEMORY = 60, 6, 8
@@ -79,6 +80,30 @@ class WideCodes:
         found: WideCodes = rep.memo[key]
         return found
 
+    def scores(
+        self, tasks: Sequence[tuple[IntArray, int, Sequence[Split]]], *, together: bool
+    ) -> list[list[FloatArray]]:
+        """Scores of values in test rows, of regressions on training rows.
+
+        Args:
+            tasks: For each factor its value in each row, the number of values, and splits of the rows.
+            together: Whether probabilities of values add up to 1; scores are then their logarithms.
+
+        Returns:
+            For each factor and split, ``(n_test_rows, n_levels)``.
+        """
+        fits = iter(
+            self.fit(
+                [
+                    Values(labels=labels, n_levels=n_levels, fitted=_at(split.train, len(labels)), together=together)
+                    for labels, n_levels, splits in tasks
+                    for split in splits
+                ]
+            )
+        )
+        found = [[next(fits)[0][split.test] for split in splits] for _, _, splits in tasks]
+        return [[scipy.special.log_softmax(one, axis=1) for one in own] for own in found] if together else found
+
     def fit(self, tasks: Sequence[Values], *, penalty: float = 1.0) -> list[tuple[FloatArray, FloatArray]]:
         """Fit ridge-penalised logistic regressions.
 
@@ -114,6 +139,12 @@ def standardised(codes: FloatArray) -> Single:
     for rows in _parts(n_rows, n_codes):
         z[rows] = (codes[rows] - mean) * scale
     return z
+
+
+def _at(rows: IntArray, n_rows: int) -> BoolArray:
+    found = np.zeros(n_rows, dtype=bool)
+    found[rows] = True
+    return found
 
 
 def _parts(n_rows: int, width: int) -> list[slice]:

@@ -100,7 +100,17 @@ def fast_subspaces(
         map_all = (workers or Workers()).map
         if _is_wide(rep):
             screening = Screening.of(rep, rng)
-            return map_all(lambda task: find_screened_subspace(screening, task[0], options, task[1]), tasks)
+            labelled = [np.flatnonzero(factor.labelled[screening.choosing]) for factor in rep.factors]
+            tells = screening.tells(
+                [
+                    (places, scaled_targets(factor, screening.choosing[places]))
+                    for factor, places in zip(rep.factors, labelled, strict=True)
+                ]
+            )
+            return map_all(
+                lambda task: find_screened_subspace(screening, task[0][0], task[1], options, task[0][1]),
+                zip(tasks, tells, strict=True),
+            )
         is_shared = rep.n_samples <= MAX_ROWS and sum(factor.is_complete for factor in rep.factors) > 1
         whole = whiten(rep.codes) if is_shared and rep.n_samples > 2 * rep.n_codes else None
         return map_all(
@@ -127,13 +137,13 @@ def _is_wide(rep: Representation) -> bool:
 
 
 def find_screened_subspace(
-    screening: Screening, factor: Factor, options: SubspaceOptions, rng: np.random.Generator
+    screening: Screening, factor: Factor, tells: FloatArray, options: SubspaceOptions, rng: np.random.Generator
 ) -> Subspace:
     """Find one factor's subspace among wide codes, in directions chosen on other rows than it is fitted on."""
-    labelled = factor.labelled[screening.choosing]
+    labelled = np.flatnonzero(factor.labelled[screening.choosing])
     rows = screening.choosing[labelled]
     directions = screening.directions(
-        scaled_targets(factor, rows), slices_of(factor, rows), labelled, int(rng.integers(2**31))
+        tells, scaled_targets(factor, rows), slices_of(factor, rows), labelled, int(rng.integers(2**31))
     )
     used = factor.labelled[screening.scoring]
     own = screening.other if used.all() else screening.other[used]

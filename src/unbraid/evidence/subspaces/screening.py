@@ -7,6 +7,7 @@ other half, so that the choice costs no honesty.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +68,13 @@ class Screening:
         root = np.linalg.cholesky(shrunk)
         return cls(choosing=choosing, scoring=scoring, z=z, other=other, scale=scale, bins=bins_of(z), root=root)
 
-    def directions(self, targets: FloatArray, slices: IntArray, labelled: NDArray[np.bool_], seed: int) -> FloatArray:
+    def tells(self, tasks: Sequence[tuple[IntArray, FloatArray]]) -> list[FloatArray]:
+        """What each code tells about each factor, given labelled places among the rows that choose, and targets."""
+        return telling(self.bins, tasks)
+
+    def directions(
+        self, tells: FloatArray, targets: FloatArray, slices: IntArray, labelled: IntArray, seed: int
+    ) -> FloatArray:
         """Directions to search, in terms of the scaled codes, ``(n_codes, n_directions)``.
 
         Single codes that tell most about the factor, by themselves or beside a line through the best; the directions of
@@ -75,13 +82,13 @@ class Screening:
         the second moments of slices (SAVE).
 
         Args:
+            tells: What each code tells, ``(n_codes,)``.
             targets: Targets of the labelled rows that choose, ``(n_labelled, n_targets)``.
             slices: Slice of each of these rows.
-            labelled: Which of the rows that choose are labelled, ``(n_choosing,)``.
+            labelled: Places of these rows among those that choose.
             seed: Of the first directions of the iteration.
         """
-        z = self.z if labelled.all() else self.z[labelled]
-        tells = telling(self.bins if labelled.all() else self.bins[labelled], targets)
+        z = self.z if len(labelled) == len(self.z) else self.z[labelled]
         best = np.argsort(-tells, kind="stable")[:MOST_CODES]
         codes = np.zeros((z.shape[1], len(best)))
         codes[best, np.arange(len(best))] = 1.0
