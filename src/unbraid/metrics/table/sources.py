@@ -54,10 +54,14 @@ from unbraid.evidence.one_factor.traversals import (
     traversals,
 )
 from unbraid.evidence.spectrum import code_spectrum
+from unbraid.evidence.subspaces.fast import MAX_WIDTH
 from unbraid.evidence.subspaces.options import SubspaceOptions
+from unbraid.evidence.subspaces.screening import MOST_CHOOSING, MOST_SCORING
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics.table.metric import InputSize, Source
+from unbraid.probes.bins import CELLS, ENOUGH_ROWS, MOST_EXACT, MOST_TRIED, N_BINS
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
+from unbraid.probes.linear import MAX_NEWTON_CODES
 from unbraid.probes.trees import (
     MAX_ROWS_A_TREE,
     PUBLISHED_MIN_LEAF,
@@ -66,6 +70,7 @@ from unbraid.probes.trees import (
     boosting_importance,
     forest_importance,
 )
+from unbraid.probes.wide import MOST_COLUMNS
 
 #: Bytes of a node of a tree, without and for each class; of a bin of a histogram that a leaf keeps while trees grow.
 NODE_BYTES, CLASS_BYTES, BIN_BYTES = 64, 16, 20
@@ -82,9 +87,16 @@ def _copies(times: float) -> Callable[[InputSize, Any], float]:
     return lambda size, options: times * size.n_bytes
 
 
-def _copies_and_products(times: float) -> Callable[[InputSize, Any], float]:
-    """Memory of copies, and of the products of every two codes in every row."""
-    return lambda size, options: times * size.n_bytes + 4 * size.n_rows * size.n_codes**2
+def _classifier_bytes(times: float) -> Callable[[InputSize, Any], float]:
+    """Memory of copies, and of few codes the products of every two in every row; of wide codes the steps of all fits."""
+
+    def needed(size: InputSize, options: Any) -> float:
+        if size.n_codes <= MAX_NEWTON_CODES:
+            return times * size.n_bytes + 4 * size.n_rows * size.n_codes**2
+        steps = 4 * (size.n_codes + size.n_rows / 2) * MOST_COLUMNS * 20
+        return size.n_bytes + 12 * size.n_codes**2 + steps
+
+    return needed
 
 
 def _group_bytes(size: InputSize, options: GroupOptions) -> float:
@@ -101,8 +113,21 @@ def _tree_bytes(size: InputSize, n_trees: int, min_leaf: int) -> float:
     """Trees that are kept until they have predicted, and the histograms of one that grows."""
     n_leaves = min(size.n_rows, MAX_ROWS_A_TREE) / (min_leaf or PUBLISHED_MIN_LEAF)
     kept = 2 * n_leaves * (NODE_BYTES + CLASS_BYTES * max(size.n_levels, 1))
-    histograms = min(n_leaves, MOST_LEAVES) * TREE_BINS * size.n_codes * BIN_BYTES
-    return 6 * size.n_bytes + n_trees * kept + histograms
+    return _tree_input_bytes(size, 6) + n_trees * kept + min(n_leaves, MOST_LEAVES) * _histogram_bytes(size)
+
+
+def _tree_input_bytes(size: InputSize, copies: float) -> float:
+    """Copies of codes; of wide codes their bins, and a few times the rows and codes that codes are compared on."""
+    if size.n_codes <= MOST_EXACT:
+        return copies * size.n_bytes
+    return 0.5 * size.n_bytes + 24 * min(size.n_rows, ENOUGH_ROWS) * MOST_TRIED + 12 * CELLS
+
+
+def _histogram_bytes(size: InputSize) -> float:
+    """Memory of the histograms of one leaf."""
+    if size.n_codes <= MOST_EXACT:
+        return TREE_BINS * size.n_codes * BIN_BYTES
+    return N_BINS * min(size.n_codes, MOST_TRIED) * BIN_BYTES
 
 
 def _regression_bytes(size: InputSize, options: CrossPredictionOptions) -> float:
@@ -111,15 +136,18 @@ def _regression_bytes(size: InputSize, options: CrossPredictionOptions) -> float
 
 
 def _subspace_bytes(size: InputSize, options: SubspaceOptions) -> float:
-    """Features of the losses along axes, on a part of the rows."""
+    """Features of the losses along axes, on a part of the rows; of wide codes both halves in single precision."""
+    if size.n_codes > MAX_WIDTH:
+        rows = min(size.n_rows, MOST_CHOOSING + MOST_SCORING)
+        return 6 * rows * size.n_codes + 16 * size.n_codes**2 + SUBSPACE_ROWS * 15_000
     return 5 * size.n_bytes + min(size.n_rows, SUBSPACE_ROWS) * (5000 + 100 * size.n_codes)
 
 
 def _boosting_bytes(size: InputSize, options: BoostingOptions) -> float:
     """Small trees, and gradients of every class."""
     trees = options.n_rounds * max(size.n_levels, 1) * options.n_leaves * 2 * NODE_BYTES
-    histograms = options.n_leaves * TREE_BINS * size.n_codes * BIN_BYTES
-    return 4 * size.n_bytes + 32 * size.n_rows * max(size.n_levels, 1) + trees + histograms
+    histograms = options.n_leaves * _histogram_bytes(size)
+    return _tree_input_bytes(size, 4) + 32 * size.n_rows * max(size.n_levels, 1) + trees + histograms
 
 
 def _ladder_bytes(size: InputSize, options: LossCapacityOptions) -> float:
@@ -240,7 +268,7 @@ SEPARATION = Source(
     slowest_bias_order=PENALISED,
     seconds=(0.12, 0.81),
     once=(0.35, 1.2),
-    memory=_copies_and_products(5),
+    memory=_classifier_bytes(5),
 )
 PREDICTIVE = Source(
     name="predictive",
@@ -254,7 +282,7 @@ PREDICTIVE = Source(
     slowest_bias_order=PENALISED,
     seconds=(0.15, 1.0),
     once=(0.5, 1.2),
-    memory=_copies(6),
+    memory=_classifier_bytes(6),
 )
 LINEAR = Source(
     name="linear",
