@@ -25,6 +25,9 @@ MOST_EXACT = 64
 N_BINS, N_GROUPS = 32, 8
 #: Codes that a tree tries: at least, at most, and in steps of.
 LEAST_TRIED, MOST_TRIED, STEP = 32, 256, 32
+#: Codes that a tree of a forest tries at least: deep splits of full trees are on codes of noise as well, which takes
+#: effect from codes that tell little, so that a tree which cannot split on noise has other importances.
+LEAST_OF_A_FOREST = 128
 #: A code that tells more than this, in standard deviations of what chance tells, is tried.
 BEYOND_LUCK = 2.0
 #: Ridge penalty, for each row, of the lines through codes that tell most, whose values are bins.
@@ -153,7 +156,9 @@ def most_telling(bins: AnyArray, outputs: FloatArray, fold: IntArray) -> list[li
     return most_telling_of_all(bins, [FoldedTask(rows=np.arange(len(bins)), fold=fold, outputs=outputs)])[0]
 
 
-def most_telling_of_all(bins: AnyArray, tasks: Sequence[FoldedTask]) -> list[list[list[IntArray]]]:
+def most_telling_of_all(
+    bins: AnyArray, tasks: Sequence[FoldedTask], *, least: int = LEAST_TRIED
+) -> list[list[list[IntArray]]]:
     """Return the codes to try for each task, fold and output, found on the rows of the other folds.
 
     Codes are compared by the variance of the output between groups of neighbouring bins of one code, less what chance
@@ -164,11 +169,12 @@ def most_telling_of_all(bins: AnyArray, tasks: Sequence[FoldedTask]) -> list[lis
     Args:
         bins: ``(n_rows, n_codes)``.
         tasks: Of as many factors as there are; groups of bins are made once for all of them.
+        least: Codes that are tried at least.
 
     Returns:
         For each task, fold and output, codes in increasing order.
     """
-    return [[[np.sort(own) for own in one] for one in _best(found)] for found in _compared(bins, tasks)]
+    return [[[np.sort(own) for own in one] for one in _best(found, least)] for found in _compared(bins, tasks)]
 
 
 def telling(bins: AnyArray, tasks: Sequence[tuple[IntArray, FloatArray]]) -> list[FloatArray]:
@@ -186,7 +192,7 @@ def telling(bins: AnyArray, tasks: Sequence[tuple[IntArray, FloatArray]]) -> lis
 
 
 def _compared(bins: AnyArray, tasks: Sequence[FoldedTask]) -> list[FloatArray]:
-    """What each code tells alone, or beside a line through the best, ``(n_folds, n_outputs, n_codes)`` for each task."""
+    """What each code tells alone, or beside a line through the best; ``(n_folds, n_outputs, n_codes)`` each."""
     some = _some_rows(len(bins))
     compared = bins if len(some) == len(bins) else bins[some]
     group, found = _groups(compared), []
@@ -213,10 +219,10 @@ def _batches(tasks: Sequence[FoldedTask]) -> Iterator[list[FoldedTask]]:
         yield batch
 
 
-def _best(excess: FloatArray) -> list[list[IntArray]]:
+def _best(excess: FloatArray, least: int = LEAST_TRIED) -> list[list[IntArray]]:
     order = np.argsort(-excess, axis=2)
     beyond = (excess > BEYOND_LUCK).sum(axis=2)
-    n_tried = np.clip(-(-beyond // STEP) * STEP, LEAST_TRIED, MOST_TRIED)
+    n_tried = np.clip(-(-beyond // STEP) * STEP, least, MOST_TRIED)
     return [[own[:n] for own, n in zip(*one, strict=True)] for one in zip(order, n_tried, strict=True)]
 
 
@@ -240,7 +246,7 @@ def _excess(group: AnyArray, tasks: Sequence[tuple[FloatArray, BoolArray]]) -> l
 
     Args:
         group: ``(n_rows, n_codes)``.
-        tasks: Outputs for each fold, ``(n_rows, n_folds, n_outputs)``, and rows that count for each, ``(n_rows, n_folds)``.
+        tasks: Outputs for each fold, ``(n_rows, n_folds, n_outputs)``, and rows that count, ``(n_rows, n_folds)``.
     """
     flat = np.concatenate([_standardised(*task) for task in tasks], axis=1)
     shapes = [(outputs.shape[1], outputs.shape[2]) for outputs, _ in tasks]
@@ -266,7 +272,7 @@ def _excess(group: AnyArray, tasks: Sequence[tuple[FloatArray, BoolArray]]) -> l
 
 
 def _standardised(outputs: FloatArray, member: BoolArray) -> AnyArray:
-    """Outputs of the rows that count, with mean 0 and variance 1, and the rows, ``(n_rows, n_folds * (n_outputs + 1))``."""
+    """Outputs of the rows that count, with mean 0 and variance 1, and which rows count, side by side for each fold."""
     counted = member[:, :, None]
     size = np.maximum(member.sum(axis=0), 1)[:, None]
     y = np.where(counted, outputs - (outputs * counted).sum(axis=0) / size, 0.0)

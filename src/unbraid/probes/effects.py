@@ -23,7 +23,7 @@ from unbraid.representation.factor import Factor
 #: Numbers that one step holds in memory.
 CELLS = 4_000_000
 #: Codes of which least squares is fitted beside trees, at most.
-MOST_BY_LINE = 128
+MOST_BY_LINE = 256
 
 #: Share of the variance of a part of the prediction that is left, at least, when what few trees add is taken off.
 LEAST_VARIANCE = 0.25

@@ -16,7 +16,13 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid.probes.bins import as_training_data, most_telling_of_all, shared_bins
+from unbraid.probes.bins import (
+    LEAST_OF_A_FOREST,
+    LEAST_TRIED,
+    as_training_data,
+    most_telling_of_all,
+    shared_bins,
+)
 from unbraid.probes.effects import Tried, fit_boosting_by_effects, fit_forest_by_effects, folded
 from unbraid.probes.importance import (
     Columns,
@@ -230,7 +236,7 @@ def forest_importance(rep: Representation, options: ForestOptions, rng: np.rando
         capped = bags_categories and 0 < most < rep.n_samples * (1 - TEST_SHARE)
         return replace(found, rows_a_tree=most if capped else 0)
     splits: list[int] = []
-    tried = _tried(rep, N_FOREST_FOLDS, rng)
+    tried = _tried(rep, N_FOREST_FOLDS, rng, least=LEAST_OF_A_FOREST)
     n_trees = -(-options.n_trees // N_FOREST_FOLDS)
 
     def train(codes: AnyArray, target: FloatArray, seed: int) -> Any:
@@ -261,7 +267,7 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
     if options.importance != "held_out":
         fitted = _on_held_out_rows(fit_boosting, options, options.importance, rep)
         return fit_importance(rep, fitted, rng=rng, columns=options.columns)
-    tried = _tried(rep, N_BOOSTING_FOLDS, rng)
+    tried = _tried(rep, N_BOOSTING_FOLDS, rng, least=LEAST_TRIED)
 
     def train(codes: AnyArray, target: FloatArray, seed: int) -> Any:
         settings = _boosting_settings(options) | {"min_data_in_leaf": _least_rows(len(codes))}
@@ -281,7 +287,7 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
     return fit_importance(rep, fit, rng=rng, columns=options.columns)
 
 
-def _tried(rep: Representation, n_folds: int, rng: np.random.Generator) -> dict[str, Tried]:
+def _tried(rep: Representation, n_folds: int, rng: np.random.Generator, *, least: int) -> dict[str, Tried]:
     """Return the codes that trees of wide codes try for each factor, chosen for all factors at once; none for few."""
     bins = shared_bins(rep)
     if bins is None:
@@ -289,7 +295,7 @@ def _tried(rep: Representation, n_folds: int, rng: np.random.Generator) -> dict[
     # Copies of the sources of chance that the fits will have, so that the folds are those of the fits.
     children = deepcopy(rng).spawn(rep.n_factors)
     tasks = [folded(factor, n_folds, child) for factor, child in zip(rep.factors, children, strict=True)]
-    return dict(zip(rep.factor_names, most_telling_of_all(bins, tasks), strict=True))
+    return dict(zip(rep.factor_names, most_telling_of_all(bins, tasks, least=least), strict=True))
 
 
 def _least_rows(n_rows: int) -> int:

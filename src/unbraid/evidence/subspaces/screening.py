@@ -1,7 +1,7 @@
 """Search spaces of wide codes: the few directions in which a factor's subspace is looked for.
 
-Among very many codes, the cost of refining axes grows with the square of the codes, and some direction fits any factor by
-luck. Directions are therefore chosen on one half of the rows, and everything after that is fitted and tested on the
+Among very many codes, the cost of refining axes grows with the square of the codes, and some direction fits any factor
+by luck. Directions are therefore chosen on one half of the rows, and everything after that is fitted and tested on the
 other half, so that the choice costs no honesty.
 """
 
@@ -101,7 +101,7 @@ class Screening:
         return self._from_whitened(left[:, :MOST_LINES])
 
     def _spreads(self, z: Single, slices: IntArray, seed: int) -> FloatArray:
-        """Leading eigenvectors of the mean square of what the second moments of slices have beyond those of all rows."""
+        """Leading eigenvectors of the mean square of what second moments of slices have beyond those of all rows."""
         parts = [z[slices == value] for value in np.unique(slices)]
         start = np.random.default_rng(seed).standard_normal((z.shape[1], MOST_SPREADS))
         found = np.linalg.qr(start.astype(np.float32))[0]
