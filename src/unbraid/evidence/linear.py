@@ -98,7 +98,11 @@ def linear_importance(rep: Representation, options: LinearOptions, rng: np.rando
     if rep.n_codes > MOST_FITTED and options.given_strength == 0 and options.strength != "cross_validated":
         chosen = fit_chosen_codes(rep, rng)
         return fit_importance(rep, lambda factor, _: chosen[factor.name], rng=rng, columns=options.columns)
-    prepared = functools.cache(lambda: _with_products(_standardised_with_ones(rep.codes)))
+
+    @functools.cache
+    def prepared() -> tuple[FloatArray, FloatArray]:
+        design = _standardised_with_ones(rep.codes)
+        return design, design.T @ design
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
         n_rows, n_codes = int(factor.labelled.sum()), rep.codes.shape[1]
@@ -348,10 +352,6 @@ def _standardised_with_ones(codes: FloatArray) -> FloatArray:
     scale_columns(design, scale)
     design[:, -1] = 1.0
     return design
-
-
-def _with_products(design: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return design, design.T @ design
 
 
 def _cross_regressed(

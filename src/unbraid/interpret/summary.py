@@ -135,11 +135,9 @@ def _closest(report: Report) -> str:
     found = next(iter(report.evidence_of(CodeInformation)), None)
     if found is None or len(found.data.matrix) < 3:
         return ""
-    matrix, measured = found.data.matrix, found.data.measured > 0
-    names = (
-        [name for name, own in zip(report.setup.code_names, measured, strict=True) if own] if len(measured) else None
-    )
-    names = names or report.setup.active_codes
+    names, matrix, measured = report.setup.active_codes, found.data.matrix, found.data.measured
+    if len(measured):
+        names = tuple(name for name, own in zip(report.setup.code_names, measured, strict=True) if own)
     rows, columns = np.triu_indices(len(matrix), 1)
     pairs = matrix[rows, columns]
     first = int(pairs.argmax())

@@ -112,8 +112,8 @@ class WideCodes:
             penalty: Weight of half the squared norm of the coefficients; intercepts are free.
 
         Returns:
-            For each task, scores of all values in all rows, ``(n_samples, n_levels)``, and the coefficients of those that
-            have some, with the intercept last, ``(n_columns, n_codes + 1)``.
+            For each task, scores of all values in all rows, ``(n_samples, n_levels)``, and the coefficients of values
+            that have some, with the intercept last, ``(n_columns, n_codes + 1)``.
         """
         found: dict[int, tuple[FloatArray, FloatArray]] = {}
         for batch in _batches(tasks):

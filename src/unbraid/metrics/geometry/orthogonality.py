@@ -298,8 +298,9 @@ def _beyond(basis: FloatArray, alpha: FloatArray) -> float:
 def weighted_orthogonality(a: FloatArray, b: FloatArray, alpha: FloatArray, beta: FloatArray) -> float:
     r"""IWO of two bases (columns) with weights; needs no training.
 
-    Weights beyond the columns of a basis belong to all directions that are left. With :math:`S_a = \sum_l \sqrt{\alpha_l}
-    a_l a_l^T`, IWO is :math:`1 - \mathrm{tr}(S_a S_b)`, and :math:`S_a` is a multiple of the identity beside the columns.
+    Weights beyond the columns of a basis belong to all directions that are left. With
+    :math:`S_a = \sum_l \sqrt{\alpha_l} a_l a_l^T`, IWO is :math:`1 - \mathrm{tr}(S_a S_b)`, and beside the columns
+    :math:`S_a` is a multiple of the identity.
     """
     left, right = np.sqrt(_beyond(a, alpha)), np.sqrt(_beyond(b, beta))
     own, other = np.sqrt(alpha[: a.shape[1]]) - left, np.sqrt(beta[: b.shape[1]]) - right
@@ -314,7 +315,7 @@ def weighted_rank(alpha: FloatArray, n_codes: int) -> float:
 
 
 def overlap(a: FloatArray, b: FloatArray, alpha: FloatArray | None = None, beta: FloatArray | None = None) -> float:
-    """O of two bases (columns), each with the axes that have weight: all directions where weights are more than axes."""
+    """O of two bases (columns); all directions have weight where there are more weights than columns."""
     n_a, n_b = (len(basis.T) if weights is None else len(weights) for basis, weights in ((a, alpha), (b, beta)))
     if n_a > a.shape[1] or n_b > b.shape[1]:
         return 1.0

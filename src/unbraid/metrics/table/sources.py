@@ -88,7 +88,7 @@ def _copies(times: float) -> Callable[[InputSize, Any], float]:
 
 
 def _classifier_bytes(times: float) -> Callable[[InputSize, Any], float]:
-    """Memory of copies, and of few codes the products of every two in every row; of wide codes the steps of all fits."""
+    """Memory of copies, and of the products of every two codes in every row; of wide codes, that of steps of fits."""
 
     def needed(size: InputSize, options: Any) -> float:
         if size.n_codes <= MAX_NEWTON_CODES:
