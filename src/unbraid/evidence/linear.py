@@ -1,7 +1,6 @@
 """Linear probes: importances, R², AUC and predictive information."""
 
 import functools
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -21,7 +20,6 @@ from unbraid.probes.importance import (
     Importance,
     ProbeFit,
     ProbeTask,
-    as_shares,
     fit_importance,
     in_errors,
     on_held_out_rows,
@@ -44,6 +42,7 @@ from unbraid.probes.linear import (
     pseudo_inverse,
     ridge_solver,
 )
+from unbraid.probes.published_lasso import published_lasso
 from unbraid.probes.splits import Split, cross_fit_factor, folds, holdout, standardise
 from unbraid.probes.wide import WideCodes
 from unbraid.representation.factor import Factor
@@ -59,9 +58,6 @@ VARIES = 1e-9
 
 ChosenStrength = Literal["cross_validated", "published"]
 Strength = float | ChosenStrength
-#: Strengths of ``"published"``, of which ten folds choose one.
-PUBLISHED_STRENGTHS = (0.0001, 0.001, 0.01, 0.1, 0.2, 0.4, 0.8, 1.0)
-N_PUBLISHED_FOLDS, PUBLISHED_SWEEPS = 10, 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,58 +112,6 @@ def linear_importance(rep: Representation, options: LinearOptions, rng: np.rando
         return _classify(rep, factor, rng) if n_codes <= MAX_NEWTON_CODES else _classify_wide(rep, factor, rng)
 
     return fit_importance(rep, fit, rng=rng, columns=options.columns)
-
-
-def published_lasso(rep: Representation, *, columns: Columns) -> Importance:
-    """Fit the Lasso of one published library, on whose scores several papers rest.
-
-    Codes and factors are scaled to [0, 1]. Ten consecutive folds choose one of eight strengths; the fit is on all rows,
-    and so is the test. No coefficient is set to 0 but by the Lasso, and a factor without any counts all the same.
-
-    Raises:
-        ValueError: A factor that is no number.
-    """
-    names = [factor.name for factor in rep.factors if not factor.is_numeric]
-    if names:
-        raise ValueError(
-            f"strength='published' regresses numbers, got categorical factor {names[0]!r}; declare it 'ordinal', or "
-            "choose another strength."
-        )
-    found = [_published_fit(scaled_to_range(rep.codes), factor) for factor in rep.factors]
-    weights = [one for one, _ in found]
-    return Importance(
-        matrix=np.stack([as_shares(one) if columns == "shares" else one for one in weights], axis=1),
-        informativeness=np.array([share for _, share in found]),
-        in_accuracy=np.zeros(rep.n_factors),
-        counts_all=True,
-    )
-
-
-def _published_fit(codes: FloatArray, factor: Factor) -> tuple[FloatArray, float]:
-    """Absolute coefficients of the Lasso of one factor, and R² on the rows it was fitted to."""
-    # Its solver, stopping rule and all: of codes that are nearly collinear, the rule decides which have coefficients.
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import Lasso
-
-    rows = np.flatnonzero(factor.labelled)
-    x, y = codes[rows], scaled_to_range(factor.targets(rows))
-    errors = np.zeros(len(PUBLISHED_STRENGTHS))
-    with warnings.catch_warnings():  # the library stops there without a word
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for test in np.array_split(np.arange(len(rows)), N_PUBLISHED_FOLDS):
-            train = np.setdiff1d(np.arange(len(rows)), test, assume_unique=True)
-            for s, strength in enumerate(PUBLISHED_STRENGTHS):
-                fitted = Lasso(alpha=strength, max_iter=PUBLISHED_SWEEPS).fit(x[train], y[train])
-                errors[s] += ((y[test] - fitted.predict(x[test]).reshape(len(test), -1)) ** 2).mean()
-        chosen = Lasso(alpha=PUBLISHED_STRENGTHS[int(errors.argmin())], max_iter=PUBLISHED_SWEEPS).fit(x, y)
-    weights = np.abs(np.atleast_2d(chosen.coef_)).sum(axis=0)
-    return weights, max(0.0, r_squared(y, chosen.predict(x).reshape(len(x), -1)))
-
-
-def scaled_to_range(columns: FloatArray) -> FloatArray:
-    """Bring each column to [0, 1]; a constant column becomes 0."""
-    size = np.ptp(columns, axis=0)
-    return np.asarray((columns - columns.min(axis=0)) / np.where(size > 0, size, 1.0))
 
 
 def _fit_penalised(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
