@@ -188,7 +188,7 @@ DIFFERENCES = Source(
     n_replicates=10,
     n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few nulls do not show their range
     seconds=(0.13, 0.48),
-    once=(0.07, 0.7),
+    once=(0.07, 0.3),
     memory=_copies(4),  # groups are drawn in small pieces
 )
 VARIANCES = Source(
@@ -199,7 +199,7 @@ VARIANCES = Source(
     n_nulls=3,
     extrapolates=True,
     seconds=(0.11, 0.42),
-    once=(0.04, 0.7),
+    once=(0.04, 0.5),
     memory=_group_bytes,
 )
 CONDITIONAL = Source(
@@ -209,7 +209,7 @@ CONDITIONAL = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.093, 0.4),
-    once=(0.02, 1.0),
+    once=(0.02, 0.9),
     memory=_copies(7),
 )
 PREDICTABILITY = Source(
@@ -242,7 +242,7 @@ REGRESSION = Source(
     n_nulls=5,
     extrapolates=True,
     seconds=(0.094, 0.42),
-    once=(0.04, 1.5),
+    once=(0.04, 0.5),
     memory=_copies(5),
 )
 LINEAR_MAP = Source(
@@ -267,7 +267,7 @@ SEPARATION = Source(
     extrapolates=True,
     slowest_bias_order=PENALISED,
     seconds=(0.12, 0.81),
-    once=(0.35, 1.2),
+    once=(0.35, 0.35),
     memory=_classifier_bytes(5),
 )
 PREDICTIVE = Source(
@@ -281,7 +281,7 @@ PREDICTIVE = Source(
     extrapolates=True,
     slowest_bias_order=PENALISED,
     seconds=(0.15, 1.0),
-    once=(0.5, 1.2),
+    once=(0.5, 0.35),
     memory=_classifier_bytes(6),
 )
 LINEAR = Source(
@@ -292,7 +292,7 @@ LINEAR = Source(
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     seconds=(0.15, 0.49),
-    once=(0.04, 1.5),
+    once=(0.04, 0.65),
     memory=_copies(5),
 )
 FOREST = Source(
@@ -307,7 +307,7 @@ FOREST = Source(
     max_null_rows=FEW_ROWS,  # effects on held-out rows are 0 by chance, whatever the number of rows
     extrapolates=True,
     seconds=(0.58, 2.1),
-    once=(0.9, 0.5),
+    once=(0.9, 0.35),
     memory=lambda size, options: _tree_bytes(size, options.n_trees, options.min_leaf),
 )
 BOOSTING = Source(
@@ -321,7 +321,7 @@ BOOSTING = Source(
     extrapolates=True,
     slowest_bias_order=STEP_FUNCTIONS,
     seconds=(0.36, 1.1),
-    once=(1.3, 0.5),
+    once=(1.3, 0.25),
     memory=_boosting_bytes,
 )
 SUBSPACES = Source(
@@ -333,7 +333,7 @@ SUBSPACES = Source(
     lighten=lambda options: replace(options, solver="fast", heads=None, learning_rate=None, n_steps=None),
     max_replicate_rows=5_000,
     seconds=(0.18, 0.84),
-    once=(0.6, 1.5),
+    once=(0.6, 0.3),
     memory=_subspace_bytes,
     uses_workers=True,
 )
@@ -436,7 +436,7 @@ CODE_INFORMATION = Source(
     resample=resampled_code_information,
     label_free=True,
     seconds=(0.086, 0.39),
-    once=(0.01, 2.0),
+    once=(0.01, 1.0),
     memory=_copies(3),
 )
 SPECTRUM = Source(
