@@ -36,20 +36,23 @@ def plan_seconds(size: InputSize, plan: EvidencePlan, *, intervals: bool, nulls:
     """Estimate the CPU seconds of one kind of evidence, with its replicates and nulls."""
     source = plan.source
     half, limit = size.n_rows // 2, source.max_replicate_rows or size.n_rows
-    seconds = once_seconds(source, size, size.n_rows)
+    seconds = _once(source, size, size.n_rows)
     if intervals and plan.refits:
-        seconds += source.n_replicates * once_seconds(source, size, min(half, limit))
+        seconds += source.n_replicates * _once(source, size, min(half, limit))
     elif intervals:
         seconds *= 2
     if nulls:
-        seconds += source.n_nulls * once_seconds(
-            source, size, min(size.n_rows, limit, source.max_null_rows or size.n_rows)
-        )
+        seconds += source.n_nulls * _once(source, size, min(size.n_rows, limit, source.max_null_rows or size.n_rows))
     return seconds
 
 
-def once_seconds(source: Source, size: InputSize, n_rows: int) -> float:
-    """Estimate the CPU seconds of gathering once on so many rows."""
+def dearest_first(size: InputSize, plans: Sequence[EvidencePlan]) -> list[EvidencePlan]:
+    """Order plans by the expected time of gathering once, so that no thread is left with a long one at the end."""
+    return sorted(plans, key=lambda plan: -_once(plan.source, size, size.n_rows))
+
+
+def _once(source: Source, size: InputSize, n_rows: int) -> float:
+    """CPU seconds of gathering once on so many rows."""
     base, power = source.once
     by_factor = 1.0 if source.label_free else size.n_factors / FACTORS
     return float(base * max(n_rows, FEWEST_ROWS) / ROWS * (size.n_codes / CODES) ** power * by_factor)
