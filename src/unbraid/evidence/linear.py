@@ -509,9 +509,13 @@ def predictive_information(
         for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
     ]
     named = {factor.name: (factor, own) for factor, own in zip(rep.factors, splits, strict=True)}
-    wide = {} if rep.n_codes <= MAX_NEWTON_CODES else {n: f for n, f in named.items() if f[0].labels is not None}
-    tasks = [(factor.labels, len(factor.levels), own) for factor, own in wide.values()]
-    found = dict(zip(wide, WideCodes.of(rep).scores(tasks, together=True), strict=True)) if wide else {}
+    tasks = {
+        name: (factor.labels, len(factor.levels), own)
+        for name, (factor, own) in named.items()
+        if factor.labels is not None and rep.n_codes > MAX_NEWTON_CODES
+    }
+    scores = WideCodes.of(rep).scores(list(tasks.values()), together=True) if tasks else []
+    found = dict(zip(tasks, scores, strict=True))
     shares = [_removed_share(rep, factor, own, found.get(name)) for name, (factor, own) in named.items()]
     return PredictiveInformation(share=np.clip(shares, 0.0, 1.0))
 

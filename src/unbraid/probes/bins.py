@@ -1,7 +1,7 @@
 """Bins of wide codes that all trees of a representation share, and the codes on which splits are tried.
 
 With many codes, most of the time of a tree is the search over thresholds of codes that carry nothing. Wide codes are
-cut into few bins once, for all factors, folds and shuffles; and a tree tries those codes that tell most about its
+cut into bins once, for all factors, folds and shuffles; and a tree tries those codes that tell most about its
 target, by the rows that grow it.
 """
 
@@ -21,8 +21,9 @@ from unbraid.representation.representation import Representation
 
 #: With more codes than this, trees share bins.
 MOST_EXACT = 64
-#: Bins of a code, and groups of neighbouring bins by which codes are compared.
-N_BINS, N_GROUPS = 32, 8
+#: Bins of a code, about as many thresholds as trees of few codes have, and groups of neighbouring bins by which codes are
+#: compared. With fewer thresholds noise wins fewer of the deep splits, and effects of codes that tell little grow.
+N_BINS, N_GROUPS = 250, 8
 #: Codes that a tree tries: at least, at most, and in steps of.
 LEAST_TRIED, MOST_TRIED, STEP = 32, 256, 32
 #: Codes that a tree of a forest tries at least: deep splits of full trees are on codes of noise as well, which takes
@@ -51,7 +52,7 @@ def shared_bins(rep: Representation) -> AnyArray | None:
     return found
 
 
-def bins_of(codes: FloatArray) -> AnyArray:
+def bins_of(codes: AnyArray) -> AnyArray:
     """Cut every code into bins of about equally many rows; a value that fills a bin by itself has one of its own."""
     bins = np.empty(codes.shape, dtype=np.uint8)
     some = _some_rows(len(codes))

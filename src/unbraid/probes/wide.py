@@ -242,7 +242,9 @@ class _Steps:
 
     def _sums(self, cells: NDArray[Any], active: IntArray) -> FloatArray:
         """Sum over the coefficients and columns of each group."""
-        return np.bincount(self._places(active), weights=cells.sum(axis=0, dtype=np.float64))
+        return np.asarray(
+            np.bincount(self._places(active), weights=cells.sum(axis=0, dtype=np.float64)), dtype=np.float64
+        )
 
     def _evaluate(self, u: Single, active: IntArray) -> tuple[FloatArray, Single]:
         """Loss of each group, and the gradient in the scaled coordinates."""
@@ -274,7 +276,7 @@ class _Steps:
         scaled = np.empty_like(u)
         scaled[:-1] = solve_triangular(self.root, gradient, lower=True)
         scaled[-1] = level / self.level_scale
-        return np.bincount(places, weights=loss), scaled
+        return np.asarray(np.bincount(places, weights=loss), dtype=np.float64), scaled
 
     def _direction(
         self, gradient: Single, history: list[tuple[Single, Single, FloatArray]], active: IntArray

@@ -397,7 +397,7 @@ def _turn_by_gradients(x: Single, slopes: Single, residual: Single) -> FloatArra
 
     def products(turn: Single) -> Single:
         changes = np.einsum("nat,na->nt", slopes, x @ turn)
-        return x.T @ np.einsum("nat,nt->na", slopes, changes) + penalty * turn
+        return np.asarray(x.T @ np.einsum("nat,nt->na", slopes, changes) + penalty * turn, dtype=np.float32)
 
     sizes = (slopes**2).sum(axis=(1, 2))
     penalty = np.float32(1e-3 * float(sizes @ (x**2).sum(axis=1)) / (x.shape[1] * slopes.shape[1]))
@@ -412,4 +412,4 @@ def _turn_by_gradients(x: Single, slopes: Single, residual: Single) -> FloatArra
         turn, left = turn + length * step, left - length * back
         before, size = size, float((left**2).sum())
         step = left + np.float32(size / before) * step
-    return turn.astype(np.float64)
+    return np.asarray(turn, dtype=np.float64)

@@ -116,12 +116,12 @@ class Screening:
     def _excess(self, part: Single, directions: Single) -> Single:
         """Second moments of whitened rows, less the identity, times directions."""
         back = part.T @ (part @ solve_triangular(self.root, directions, lower=True, trans="T")) / np.float32(len(part))
-        found: Single = solve_triangular(self.root, back, lower=True) - directions
-        return found
+        found = solve_triangular(self.root, back, lower=True) - directions
+        return np.asarray(found, dtype=np.float32)
 
     def _from_whitened(self, directions: NDArray[Any]) -> FloatArray:
-        found: FloatArray = solve_triangular(self.root, directions, lower=True, trans="T").astype(np.float64)
-        return found / np.maximum(np.linalg.norm(found, axis=0), 1e-300)
+        found = np.asarray(solve_triangular(self.root, directions, lower=True, trans="T"), dtype=np.float64)
+        return np.asarray(found / np.maximum(np.linalg.norm(found, axis=0), 1e-300))
 
 
 def _moments(codes: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray]:
