@@ -21,8 +21,8 @@ from unbraid.representation.representation import Representation
 
 #: With more codes than this, trees share bins.
 MOST_EXACT = 64
-#: Bins of a code, about as many thresholds as trees of few codes have, and groups of neighbouring bins by which codes are
-#: compared. With fewer thresholds noise wins fewer of the deep splits, and effects of codes that tell little grow.
+#: Bins of a code, about as many as trees of few codes have thresholds, and groups of neighbouring bins by which codes
+#: are compared. With fewer thresholds noise wins fewer of the deep splits, and effects of codes that tell little grow.
 N_BINS, N_GROUPS = 250, 8
 #: Codes that a tree tries: at least, at most, and in steps of.
 LEAST_TRIED, MOST_TRIED, STEP = 32, 256, 32
