@@ -28,7 +28,7 @@ LEAST_RATIO = 1e-6
 
 
 def fit_chosen_codes(rep: Representation, rng: np.random.Generator) -> dict[str, ProbeFit]:
-    """Fit a linear probe for each factor on the codes that tell most about it.
+    """Fit a linear probe for each factor on the codes that tell most about any.
 
     All factors share the parts of the rows. Numbers are fitted by least squares, values by logistic regressions.
     """
@@ -40,16 +40,18 @@ def fit_chosen_codes(rep: Representation, rng: np.random.Generator) -> dict[str,
     assert bins is not None
     places = [np.flatnonzero(factor.labelled[choosing]) for factor in rep.factors]
     tasks = [(own, factor.targets(choosing[own])) for factor, own in zip(rep.factors, places, strict=True)]
-    tells = telling(bins[choosing], tasks)
+    tells = np.stack(telling(bins[choosing], tasks))
+    n_chosen = int(np.clip(len(fitted) // LEAST_ROWS_A_CODE, LEAST_FITTED, MOST_FITTED))
+    # All factors are fitted on the same codes: a code that only its best factor had chosen would seem to be of one factor.
+    best = (tells / np.maximum(tells.max(axis=1, keepdims=True), np.finfo(float).tiny)).max(axis=0)
+    chosen = np.sort(np.argsort(-best, kind="stable")[:n_chosen])
     return {
-        factor.name: _fit(rep.codes, factor, fitted[factor.labelled[fitted]], tested[factor.labelled[tested]], own)
-        for factor, own in zip(rep.factors, tells, strict=True)
+        factor.name: _fit(rep.codes, factor, fitted[factor.labelled[fitted]], tested[factor.labelled[tested]], chosen)
+        for factor in rep.factors
     }
 
 
-def _fit(codes: FloatArray, factor: Factor, rows: IntArray, tested: IntArray, tells: FloatArray) -> ProbeFit:
-    n_chosen = int(np.clip(len(rows) // LEAST_ROWS_A_CODE, LEAST_FITTED, MOST_FITTED))
-    chosen = np.sort(np.argsort(-tells, kind="stable")[:n_chosen])
+def _fit(codes: FloatArray, factor: Factor, rows: IntArray, tested: IntArray, chosen: IntArray) -> ProbeFit:
     x, x_test = standardise(codes[np.ix_(rows, chosen)], codes[np.ix_(tested, chosen)])
     targets = factor.targets(rows)
     slopes, errors = coefficients_with_errors(x, standardise(targets)[0])
