@@ -142,6 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = [name for name in every if not given.only or name in given.only.split(",")]
     axes = TINY if given.tiny else AXES
     results: dict[str, object] = {}
+    if given.output is not None and given.only and given.output.exists():
+        results = json.loads(given.output.read_text())["results"]
     for name in names:
         if given.by_name and not given.tiny:
             with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -156,9 +158,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             cells = "  ".join(map(cell, found["points"]))
             print(f"{name:26s}{axis:9s}{cells}  exponent {found['exponent']:.2f}", flush=True)
         results[name] = rows
-        if given.by_name:
+        if given.output is not None:
             old = json.loads(given.output.read_text())["results"] if given.output.exists() else {}
-            keep(given.output, {"machine": machine(), "results": old | results})
+            keep(given.output, {"machine": machine(), "results": (old if given.by_name else {}) | results})
     if not given.by_name and (not given.only or "information" in given.only):
         case = TINY["rows"][0] if given.tiny else INFORMATION_CASE
         found = measure(run_information, many_factors, case, here=given.tiny)
@@ -168,8 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"{found.seconds:.1f} s, {found.process_mib:.0f} MiB in all"
         )
     if given.output is not None and not given.by_name:
-        kept = json.loads(given.output.read_text())["results"] if given.only and given.output.exists() else {}
-        keep(given.output, {"machine": machine(), "results": kept | results})
+        keep(given.output, {"machine": machine(), "results": results})
 
 
 if __name__ == "__main__":

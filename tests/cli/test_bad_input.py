@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from helpers.small import run_cli, save_npz, small_world
 
@@ -266,3 +267,18 @@ def test_a_real_process_refuses_in_one_line(tmp_path, case):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert_refused(done.returncode, done.stdout, done.stderr, sentence)
     assert [item.name for item in tmp_path.iterdir()] == ["codes.npz"]
+
+
+def test_an_index_out_of_range_in_sparse_codes_ends_with_one_sentence_and_writes_nothing(tmp_path, capsys):
+    codes = scipy.sparse.random(60, 20, density=0.2, format="csr", random_state=0)
+    indices = codes.indices.copy()
+    indices[5] = 99
+    path, labels, page = tmp_path / "codes.npz", tmp_path / "labels.csv", tmp_path / "page.html"
+    fields = {"data": codes.data, "indptr": codes.indptr, "shape": np.array(codes.shape), "format": np.array(b"csr")}
+    np.savez(path, indices=indices, **fields)
+    labels.write_text("\n".join(["word", *map(str, np.arange(60) % 2)]) + "\n")
+    code, out, err = run_cli(capsys, "score", str(path), "--factors", str(labels), "--report", str(page))
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert "codes.npz" in err
+    assert not page.exists()

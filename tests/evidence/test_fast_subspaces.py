@@ -214,18 +214,71 @@ class TestWeights:
         values = np.cos(codes[:, 0]) + codes[:, 1] ** 2
         np.testing.assert_array_equal(solve(codes, values).basis, solve(codes, values).basis)
 
-    def test_a_wide_code_space_is_cut_down_without_losing_the_axis(self, monkeypatch):
-        monkeypatch.setattr(fast_subspaces, "MAX_WIDTH", 6)
-        codes = normal(30, n_samples=5000)
-        found = solve(codes, np.tanh(codes[:, 7]))
-        assert found.basis.shape == (30, 1)
-        assert abs(found.basis[7, 0]) > 0.99
-
     def test_too_few_rows_are_refused(self):
         with pytest.raises(
             ValueError, match=r"more than twice as many labelled rows as columns .* 'v', got 12 rows and 8"
         ):
             solve(normal(8, n_samples=12), normal(1, n_samples=12)[:, 0])
+
+
+def rotated_functions(n_rows: int, n_codes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three factors of one, two and two directions of turned codes, of which the first and the last share one."""
+    rng = np.random.default_rng(0)
+    z, noise = rng.standard_normal((n_rows, n_codes)), rng.standard_normal((n_rows, 3))
+    factors = [np.tanh(z[:, 0]), z[:, 1] ** 2 + z[:, 2], z[:, 3] + z[:, 0]] + np.array([[0.1], [0.3], [0.5]]) * noise.T
+    return z @ random_rotation(n_codes, rng), factors.T
+
+
+def codes_of_their_own(n_rows: int, n_codes: int) -> tuple[np.ndarray, np.ndarray]:
+    """A code of its own for each of two factors of two values, among codes of noise."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 2, (n_rows, 2))
+    codes = rng.standard_normal((n_rows, n_codes))
+    codes[:, :2] += 2 * factors
+    return codes, factors
+
+
+class TestWideCodes:
+    @pytest.mark.parametrize("world", [rotated_functions, codes_of_their_own])
+    def test_scores_of_128_codes_are_those_of_all_directions(self, monkeypatch, world):
+        rep = Representation(*world(5000, 128))
+        found = factor_subspaces(rep, OPTIONS, np.random.default_rng(0))
+        monkeypatch.setattr(fast_subspaces, "ENOUGH_ROWS", 10_000)
+        exact = factor_subspaces(rep, OPTIONS, np.random.default_rng(0))
+        assert found.subspaces[0].losses[0] != exact.subspaces[0].losses[0]  # other rows
+        assert iwo_score(found).value == pytest.approx(iwo_score(exact).value, abs=0.02)
+        assert iwr_score(found).value == pytest.approx(iwr_score(exact).value, abs=0.02)
+
+    @pytest.mark.slow
+    def test_known_codes_are_found_among_4096(self):
+        rep = Representation(*codes_of_their_own(3000, 4096))
+        found = factor_subspaces(rep, OPTIONS, np.random.default_rng(0))
+        assert iwo_score(found).value > 0.97
+        assert [float(np.linalg.norm(one.basis[k])) > 0.9 for k, one in enumerate(found.subspaces)] == [True, True]
+
+    @pytest.mark.slow
+    def test_the_best_of_4096_directions_of_noise_is_none(self):
+        codes, factors = codes_of_their_own(1200, 4096)
+        rep = Representation(codes, np.random.default_rng(1).permutation(factors))
+        found = factor_subspaces(rep, OPTIONS, np.random.default_rng(0)).subspaces
+        assert [one.basis.shape[1] for one in found] == [0, 0]
+
+    def test_codes_of_any_scale_have_the_same_subspaces(self):
+        codes, factors = codes_of_their_own(2000, 300)
+        scale = np.geomspace(1e-3, 1e3, 300)
+        once, again = (
+            factor_subspaces(Representation(c, factors), OPTIONS, np.random.default_rng(0)).subspaces
+            for c in (codes, codes * scale + 5 * scale)
+        )
+        for a, b in zip(once, again, strict=True):
+            turned = a.basis / scale[:, None]
+            assert smallest_cosine(b.basis, turned) == pytest.approx(1.0, abs=1e-3)
+
+    def test_a_factor_that_few_rows_have_is_refused(self):
+        codes, factors = codes_of_their_own(600, 300)
+        labels = np.where(np.arange(600) < 500, factors[:, 0], np.nan)
+        with pytest.raises(ValueError, match=r"more than 500 labelled rows .* 'v' among 300 columns, got 500 rows"):
+            factor_subspaces(Representation(codes, {"v": labels}), OPTIONS, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("seed", [0, 3])

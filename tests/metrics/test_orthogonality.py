@@ -1,5 +1,6 @@
 """IWO, IWR and plain orthogonality of bases and weights made by hand: no solver, no training."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -343,3 +344,26 @@ class TestOptions:
     def test_bad_options_are_named(self, options, message):
         with pytest.raises(ValueError, match=message):
             SubspaceOptions(**options)
+
+
+class TestWideCodes:
+    """Bases of wide codes are not continued by axes of even weight; scores must not depend on it."""
+
+    @pytest.mark.parametrize("weights", ["explained", "spread"])
+    def test_scores_of_short_bases_are_those_of_complete_ones(self, monkeypatch, weights):
+        rng = np.random.default_rng(0)
+        bases = [
+            np.linalg.qr(rng.normal(size=(12, 2)))[0],
+            np.linalg.qr(rng.normal(size=(12, 3)))[0],
+            np.empty((12, 0)),
+        ]
+        curves = [np.array([1.0, 0.5, 0.2]), np.array([1.0, 0.9, 0.6, 0.5]), np.array([1.0])]
+        found = [Subspace(basis=basis, losses=losses) for basis, losses in zip(bases, curves, strict=True)]
+        options = SubspaceOptions(weights=weights)
+        whole = replace(weigh(found, options, 12), blocks=((0, 1), (2, 3, 4)))
+        monkeypatch.setattr("unbraid.evidence.subspaces.options.MOST_WRITTEN", 4)
+        short = replace(weigh(found, options, 12), blocks=((0, 1), (2, 3, 4)))
+        assert max(basis.shape[1] for basis in short.bases) == 3
+        for score in (iwo_score, iwr_score, orthogonality_score):
+            np.testing.assert_allclose(score(short).per_factor, score(whole).per_factor, atol=1e-12)
+        assert iwo_score(short, blocks=True).value == pytest.approx(iwo_score(whole, blocks=True).value, abs=1e-12)

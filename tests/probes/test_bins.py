@@ -15,7 +15,7 @@ class TestBins:
     def test_a_continuous_code_has_about_equal_bins(self):
         counts = np.bincount(bins_of(RNG.normal(size=(3200, 1)))[:, 0])
         assert len(counts) == N_BINS
-        assert counts.min() >= 90
+        assert counts.min() >= 0.9 * 3200 / N_BINS
 
     def test_few_values_keep_a_bin_each(self):
         values = RNG.integers(0, 5, (500, 1))
@@ -85,9 +85,7 @@ def test_scores_of_128_codes_are_those_of_exact_trees(monkeypatch, world, functi
     exact = np.mean([[float(score) for score in function(*draw)] for draw in draws], axis=0)
     tolerance = METRICS[f"{function.__name__}.disentanglement"].tolerance
     np.testing.assert_allclose(fast[1:], exact[1:], atol=tolerance)
-    # Trees that try no codes of noise find more of the mixed codes, and a forest has a lower D (docs/metrics).
-    lower = 0.15 if (function, world) == (dci_forest, spread_over_codes) else tolerance
-    assert exact[0] - lower <= fast[0] <= exact[0] + tolerance
+    np.testing.assert_allclose(fast[0], exact[0], atol=tolerance)
 
 
 def test_known_codes_are_found_among_4096():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,6 +16,8 @@ from unbraid.representation.representation import Representation
 
 Binning = Literal["uniform", "quantile", "robust"]
 MAX_BINS = 1000
+#: Codes of which every pair is counted; of more, this many are drawn.
+MOST_PAIRED = 128
 #: Share of the rows beyond each end of robust bins.
 TAIL = 0.01
 #: A value this far below an edge, in widths of a bin, is on the edge but for rounding, also in single precision.
@@ -371,28 +373,37 @@ def joint_counts(bins: AnyArray, n_bins: int, labels: IntArray, n_levels: int) -
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CodeInformation:
-    """Mutual information between the active codes.
+    """Mutual information between the active codes, or between some of them where they are very many.
 
     Attributes:
-        matrix: In nats, the entropy of each code on the diagonal, ``(n_active, n_active)``; where the bias is taken
+        matrix: In nats, the entropy of each code on the diagonal, ``(n_measured, n_measured)``; where the bias is taken
             off, it scatters around 0 for independent codes.
         active: Which codes vary.
+        measured: Which codes the matrix is of; empty for all that vary.
     """
 
     matrix: FloatArray
     active: BoolArray
+    measured: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def codes(self) -> BoolArray:
+        """Codes of the matrix."""
+        return self.measured > 0 if len(self.measured) else self.active
 
     def spread(self, values: FloatArray) -> FloatArray:
         """Return one value for every code, NaN for those that do not vary."""
         full = np.full(len(self.active), np.nan)
-        full[self.active] = values
+        full[self.codes] = values
         return full
 
 
 def code_information(rep: Representation, options: InformationOptions, rng: np.random.Generator) -> CodeInformation:
     """Count every pair of codes; draws nothing, so ``rng`` is not used."""
     matrix = _fill(information_of(*pair, options.estimator).mutual_information for pair in _pair_counts(rep, options))
-    return CodeInformation(matrix=matrix, active=rep.active)
+    measured = _paired_codes(rep)
+    some = measured.astype(float) if measured.sum() < rep.active.sum() else np.zeros(0)
+    return CodeInformation(matrix=matrix, active=rep.active, measured=some)
 
 
 def resampled_code_information(
@@ -411,12 +422,23 @@ def resampled_code_information(
 
 
 def _pair_counts(rep: Representation, options: InformationOptions) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield for each active code its counts with those before it and with itself, and the numbers of bins of these."""
+    """Yield for each code that is paired its counts with those before it and with itself, and the bins of these."""
     bins, sizes = bin_codes(rep, options)
-    bins, sizes = bins[rep.active], sizes[rep.active]
+    paired = _paired_codes(rep)
+    bins, sizes = bins[paired], sizes[paired]
     for j in range(len(bins)):
         counts = joint_counts(bins[: j + 1], int(sizes[: j + 1].max()), bins[j].astype(np.intp), int(sizes[j]))
         yield counts, sizes[: j + 1]
+
+
+def _paired_codes(rep: Representation) -> BoolArray:
+    """Active codes, or as many as the pairs of which can be counted, drawn at random but always the same."""
+    active = np.flatnonzero(rep.active)
+    if len(active) <= MOST_PAIRED:
+        return rep.active
+    paired = np.zeros(rep.n_codes, dtype=bool)
+    paired[np.random.default_rng(0).choice(active, MOST_PAIRED, replace=False)] = True
+    return paired
 
 
 def _fill(rows: Iterable[FloatArray]) -> FloatArray:

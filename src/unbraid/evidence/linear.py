@@ -1,7 +1,6 @@
 """Linear probes: importances, R², AUC and predictive information."""
 
 import functools
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -15,12 +14,12 @@ from unbraid._base.stats import centred_columns, scale_columns
 from unbraid.evidence.association import NoOptions
 from unbraid.evidence.information import Binning, check_binning, factor_labels
 from unbraid.probes.bins import MOST_EXACT
+from unbraid.probes.chosen import LEAST_RATIO, MOST_FITTED, fit_chosen_codes
 from unbraid.probes.importance import (
     Columns,
     Importance,
     ProbeFit,
     ProbeTask,
-    as_shares,
     fit_importance,
     in_errors,
     on_held_out_rows,
@@ -43,7 +42,9 @@ from unbraid.probes.linear import (
     pseudo_inverse,
     ridge_solver,
 )
+from unbraid.probes.published_lasso import published_lasso
 from unbraid.probes.splits import Split, cross_fit_factor, folds, holdout, standardise
+from unbraid.probes.wide import WideCodes
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
@@ -53,15 +54,10 @@ N_FOLDS_OF_NUMBERS, N_FOLDS_OF_CATEGORIES = 5, 3
 
 #: Deviation, in units of that of all rows, below which a code does not vary on the rows that are fitted.
 VARIES = 1e-9
-#: Ratio of a coefficient to its standard error that is as good as 0.
-LEAST_RATIO = 1e-6
 
 
 ChosenStrength = Literal["cross_validated", "published"]
 Strength = float | ChosenStrength
-#: Strengths of ``"published"``, of which ten folds choose one.
-PUBLISHED_STRENGTHS = (0.0001, 0.001, 0.01, 0.1, 0.2, 0.4, 0.8, 1.0)
-N_PUBLISHED_FOLDS, PUBLISHED_SWEEPS = 10, 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +91,14 @@ def linear_importance(rep: Representation, options: LinearOptions, rng: np.rando
     """Importances are absolute coefficients on standardised codes."""
     if options.strength == "published":
         return published_lasso(rep, columns=options.columns)
-    prepared = functools.cache(lambda: _with_products(_standardised_with_ones(rep.codes)))
+    if rep.n_codes > MOST_FITTED and options.given_strength == 0 and options.strength != "cross_validated":
+        chosen = fit_chosen_codes(rep, rng)
+        return fit_importance(rep, lambda factor, _: chosen[factor.name], rng=rng, columns=options.columns)
+
+    @functools.cache
+    def prepared() -> tuple[FloatArray, FloatArray]:
+        design = _standardised_with_ones(rep.codes)
+        return design, design.T @ design
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
         n_rows, n_codes = int(factor.labelled.sum()), rep.codes.shape[1]
@@ -109,58 +112,6 @@ def linear_importance(rep: Representation, options: LinearOptions, rng: np.rando
         return _classify(rep, factor, rng) if n_codes <= MAX_NEWTON_CODES else _classify_wide(rep, factor, rng)
 
     return fit_importance(rep, fit, rng=rng, columns=options.columns)
-
-
-def published_lasso(rep: Representation, *, columns: Columns) -> Importance:
-    """Fit the Lasso of one published library, on whose scores several papers rest.
-
-    Codes and factors are scaled to [0, 1]. Ten consecutive folds choose one of eight strengths; the fit is on all rows,
-    and so is the test. No coefficient is set to 0 but by the Lasso, and a factor without any counts all the same.
-
-    Raises:
-        ValueError: A factor that is no number.
-    """
-    names = [factor.name for factor in rep.factors if not factor.is_numeric]
-    if names:
-        raise ValueError(
-            f"strength='published' regresses numbers, got categorical factor {names[0]!r}; declare it 'ordinal', or "
-            "choose another strength."
-        )
-    found = [_published_fit(scaled_to_range(rep.codes), factor) for factor in rep.factors]
-    weights = [one for one, _ in found]
-    return Importance(
-        matrix=np.stack([as_shares(one) if columns == "shares" else one for one in weights], axis=1),
-        informativeness=np.array([share for _, share in found]),
-        in_accuracy=np.zeros(rep.n_factors),
-        counts_all=True,
-    )
-
-
-def _published_fit(codes: FloatArray, factor: Factor) -> tuple[FloatArray, float]:
-    """Absolute coefficients of the Lasso of one factor, and R² on the rows it was fitted to."""
-    # Its solver, stopping rule and all: of codes that are nearly collinear, the rule decides which have coefficients.
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import Lasso
-
-    rows = np.flatnonzero(factor.labelled)
-    x, y = codes[rows], scaled_to_range(factor.targets(rows))
-    errors = np.zeros(len(PUBLISHED_STRENGTHS))
-    with warnings.catch_warnings():  # the library stops there without a word
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for test in np.array_split(np.arange(len(rows)), N_PUBLISHED_FOLDS):
-            train = np.setdiff1d(np.arange(len(rows)), test, assume_unique=True)
-            for s, strength in enumerate(PUBLISHED_STRENGTHS):
-                fitted = Lasso(alpha=strength, max_iter=PUBLISHED_SWEEPS).fit(x[train], y[train])
-                errors[s] += ((y[test] - fitted.predict(x[test]).reshape(len(test), -1)) ** 2).mean()
-        chosen = Lasso(alpha=PUBLISHED_STRENGTHS[int(errors.argmin())], max_iter=PUBLISHED_SWEEPS).fit(x, y)
-    weights = np.abs(np.atleast_2d(chosen.coef_)).sum(axis=0)
-    return weights, max(0.0, r_squared(y, chosen.predict(x).reshape(len(x), -1)))
-
-
-def scaled_to_range(columns: FloatArray) -> FloatArray:
-    """Bring each column to [0, 1]; a constant column becomes 0."""
-    size = np.ptp(columns, axis=0)
-    return np.asarray((columns - columns.min(axis=0)) / np.where(size > 0, size, 1.0))
 
 
 def _fit_penalised(options: LinearOptions, task: ProbeTask, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -347,10 +298,6 @@ def _standardised_with_ones(codes: FloatArray) -> FloatArray:
     return design
 
 
-def _with_products(design: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return design, design.T @ design
-
-
 def _cross_regressed(
     design: FloatArray, targets: FloatArray, fold: IntArray, gram: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -485,16 +432,34 @@ class PredictiveInformation:
 
 def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.random.Generator) -> Separation:
     """Fit a linear classifier for the values of each factor and take the AUC of each value, averaged over folds."""
+    if rep.n_codes > MAX_NEWTON_CODES and options.classifier != "one_vs_rest_shares":
+        return _separation_of_wide_codes(rep, options, rng)
     areas = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        # Equally many rows in each bin: the AUC of a bin of few rows, at the end of the range, is mostly chance.
-        binning = "quantile" if options.binning == "robust" else options.binning
-        labels, n_levels = factor_labels(factor, options.n_bins, binning)
+        labels, n_levels = _labels(factor, options)
         found = [
             _areas(rep, labels, n_levels, split, options.classifier)
             for split in separation_splits(factor, options.evaluate_on, child)
         ]
         areas.append(_mean_of_known(found))
+    return Separation(auc=np.array(areas))
+
+
+def _labels(factor: Factor, options: ClassifierOptions) -> tuple[IntArray, int]:
+    """Values of a factor or its bins, and their number."""
+    # Equally many rows in each bin: the AUC of a bin of few rows, at the end of the range, is mostly chance.
+    return factor_labels(factor, options.n_bins, "quantile" if options.binning == "robust" else options.binning)
+
+
+def _separation_of_wide_codes(rep: Representation, options: ClassifierOptions, rng: np.random.Generator) -> Separation:
+    """The same for wide codes, with all classifiers fitted at once on codes that are standardised over all rows."""
+    together, tasks = options.classifier == "multinomial", []
+    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
+        tasks.append((*_labels(factor, options), separation_splits(factor, options.evaluate_on, child)))
+    areas = []
+    for (labels, _, splits), found in zip(tasks, WideCodes.of(rep).scores(tasks, together=together), strict=True):
+        pairs = zip(found, splits, strict=True)
+        areas.append(_mean_of_known([auc_by_level(scores, labels[split.test]) for scores, split in pairs]))
     return Separation(auc=np.array(areas))
 
 
@@ -539,28 +504,52 @@ def predictive_information(
     rep: Representation, options: PredictiveOptions, rng: np.random.Generator
 ) -> PredictiveInformation:
     """Compare a linear probe of each factor with the best guess without codes."""
-    shares = [
-        _removed_share(rep, factor, separation_splits(factor, options.evaluate_on, child))
+    splits = [
+        separation_splits(factor, options.evaluate_on, child)
         for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
     ]
+    named = {factor.name: (factor, own) for factor, own in zip(rep.factors, splits, strict=True)}
+    tasks = {
+        name: (factor.labels, len(factor.levels), own)
+        for name, (factor, own) in named.items()
+        if factor.labels is not None and rep.n_codes > MAX_NEWTON_CODES
+    }
+    scores = WideCodes.of(rep).scores(list(tasks.values()), together=True) if tasks else []
+    found = dict(zip(tasks, scores, strict=True))
+    shares = [_removed_share(rep, factor, own, found.get(name)) for name, (factor, own) in named.items()]
     return PredictiveInformation(share=np.clip(shares, 0.0, 1.0))
 
 
-def _removed_share(rep: Representation, factor: Factor, splits: list[Split]) -> float:
+def _removed_share(
+    rep: Representation, factor: Factor, splits: list[Split], log_shares: list[FloatArray] | None = None
+) -> float:
     """Share of the variance, or of the entropy, that the probe removes on all test rows together."""
     if factor.labels is None:
         return _pooled_r_squared(
             [(factor.targets(split.test), _regressed(rep, factor, split, ridge=0.0)) for split in splits]
         )
-    removed, blind = np.sum([_surprise(rep, factor.labels, len(factor.levels), split) for split in splits], axis=0)
+    n_levels = len(factor.levels)
+    if log_shares is None:
+        log_shares = [_log_shares(rep, factor.labels, n_levels, split) for split in splits]
+    removed, blind = np.sum(
+        [_surprise(log_p, factor.labels, n_levels, split) for log_p, split in zip(log_shares, splits, strict=True)],
+        axis=0,
+    )
     return 1 - float(removed / blind)
 
 
-def _surprise(rep: Representation, labels: IntArray, n_levels: int, split: Split) -> tuple[float, float]:
-    """Sum over test rows of the surprise of the probe, and of a guess by the frequencies of the training rows."""
+def _log_shares(rep: Representation, labels: IntArray, n_levels: int, split: Split) -> FloatArray:
+    """Logarithms of the probabilities of values in the test rows."""
     x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
+    found: FloatArray = scipy.special.log_softmax(
+        decision(x_test, multinomial(x, labels[split.train], n_levels)), axis=1
+    )
+    return found
+
+
+def _surprise(log_p: FloatArray, labels: IntArray, n_levels: int, split: Split) -> tuple[float, float]:
+    """Sum over test rows of the surprise of the probe, and of a guess by the frequencies of the training rows."""
     seen = np.bincount(labels[split.train], minlength=n_levels)
     log_prior = np.log(np.maximum(seen, 1e-9) / seen.sum())
-    log_p = scipy.special.log_softmax(decision(x_test, multinomial(x, labels[split.train], n_levels)), axis=1)
     truth = labels[split.test]
     return -float(log_p[np.arange(len(truth)), truth].sum()), -float(log_prior[truth].sum())

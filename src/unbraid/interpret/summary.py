@@ -135,7 +135,9 @@ def _closest(report: Report) -> str:
     found = next(iter(report.evidence_of(CodeInformation)), None)
     if found is None or len(found.data.matrix) < 3:
         return ""
-    names, matrix = report.setup.active_codes, found.data.matrix
+    names, matrix, measured = report.setup.active_codes, found.data.matrix, found.data.measured
+    if len(measured):
+        names = tuple(name for name, own in zip(report.setup.code_names, measured, strict=True) if own)
     rows, columns = np.triu_indices(len(matrix), 1)
     pairs = matrix[rows, columns]
     first = int(pairs.argmax())

@@ -46,6 +46,11 @@ def plan_seconds(size: InputSize, plan: EvidencePlan, *, intervals: bool, nulls:
     return seconds
 
 
+def dearest_first(size: InputSize, plans: Sequence[EvidencePlan]) -> list[EvidencePlan]:
+    """Order plans by the expected time of gathering once, so that no thread is left with a long one at the end."""
+    return sorted(plans, key=lambda plan: -_once(plan.source, size, size.n_rows))
+
+
 def _once(source: Source, size: InputSize, n_rows: int) -> float:
     """CPU seconds of gathering once on so many rows."""
     base, power = source.once

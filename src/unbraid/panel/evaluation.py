@@ -31,7 +31,7 @@ from unbraid.interpret.views import stills
 from unbraid.metrics import METRICS, Metric, Preset
 from unbraid.metrics.table.catalogue import attainable
 from unbraid.metrics.table.layouts import layout_notes, no_path, rows_seen, source_for
-from unbraid.panel.cost import panel_seconds, within_time
+from unbraid.panel.cost import dearest_first, panel_seconds, within_time
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
 from unbraid.panel.steps import Listener, StepRole, StepTeller
@@ -167,7 +167,8 @@ def evaluate(
     def gather(
         plans: list[EvidencePlan], *first: Callable[[], Any], intervals: bool = intervals, nulls: bool = nulls
     ) -> tuple[list[Any], list[Gathered]]:
-        tasks = [(plan, task) for plan in plans for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
+        ordered = plans if teller is not None else dearest_first(size_of(rep), plans)
+        tasks = [(plan, task) for plan in ordered for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
         if teller is not None:
             teller.start(len(first) + len(tasks), Counter(name for plan, _ in tasks for name in plan.metrics))
         with threadpool_limits(1), track(len(first) + len(tasks), progress, doing=doing) as bar:

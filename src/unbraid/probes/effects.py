@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
-from unbraid.probes.bins import most_telling
+from unbraid.probes.bins import FoldedTask
 from unbraid.probes.importance import ProbeFit, in_errors, performance
 from unbraid.probes.linear import LEAST_ROWS_A_CODE, coefficients_with_errors
 from unbraid.probes.splits import folds, standardise
@@ -23,7 +23,7 @@ from unbraid.representation.factor import Factor
 #: Numbers that one step holds in memory.
 CELLS = 4_000_000
 #: Codes of which least squares is fitted beside trees, at most.
-MOST_BY_LINE = 128
+MOST_BY_LINE = 256
 
 #: Share of the variance of a part of the prediction that is left, at least, when what few trees add is taken off.
 LEAST_VARIANCE = 0.25
@@ -31,6 +31,8 @@ LEAST_VARIANCE = 0.25
 Rng = np.random.Generator
 #: From codes or their bins, one target for each row, and a seed to a LightGBM model.
 Train = Callable[[AnyArray, FloatArray, int], Any]
+#: For each fold and output, the codes that trees try.
+Tried = list[list[IntArray]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -234,8 +236,21 @@ def _leaves(model: Any, codes: AnyArray) -> AnyArray:
     return found.reshape(len(found), -1)
 
 
+def folded(factor: Factor, n_folds: int, rng: Rng) -> FoldedTask:
+    """Draw the folds of a factor, as a fit does first of all."""
+    rows, fold = folds(factor, n_folds, rng=rng)
+    return FoldedTask(rows=rows, fold=fold, outputs=_outputs(factor, rows))
+
+
 def fit_forest_by_effects(
-    factor: Factor, codes: FloatArray, *, n_folds: int, train: Train, rng: Rng, bins: AnyArray | None = None
+    factor: Factor,
+    codes: FloatArray,
+    *,
+    n_folds: int,
+    train: Train,
+    rng: Rng,
+    bins: AnyArray | None = None,
+    tried: Tried | None = None,
 ) -> tuple[ProbeFit, int]:
     """Grow a forest for each fold on the rows of the others, and cut its trees back to the size that predicts best.
 
@@ -249,13 +264,14 @@ def fit_forest_by_effects(
         train: Grows the trees of one output.
         rng: Source of chance.
         bins: Bins of the codes, which ``train`` is given in their place, ``(n_samples, n_codes)``.
+        tried: Codes that the trees of each fold and output try; all by default.
 
     Returns:
         The fit, and how many splits a tree keeps at most.
     """
-    rows, fold = folds(factor, n_folds, rng=rng)
-    outputs = _outputs(factor, rows)
-    grown = list(_grow((codes if bins is None else bins)[rows], outputs, fold, train, rng))
+    task = folded(factor, n_folds, rng)
+    outputs = task.outputs
+    grown = list(_grow(codes if bins is None else bins, task, train, rng, tried))
     largest = max(int(one.trees.order.max(initial=0)) + 1 for one in grown)
     sizes = [0, *(2**power for power in range(int(np.ceil(np.log2(largest))) + 1))]
     errors = np.zeros(len(sizes))
@@ -264,9 +280,7 @@ def fit_forest_by_effects(
         for part, leaves in one.leaves():
             errors += [_error_of_many_trees(one.targets[part], value[leaves]) for value in values]
     best = int(errors.argmin())
-    fit = _fit(
-        factor, codes[rows], rows, fold, outputs, _measured(grown, outputs, codes.shape[1], n_splits=sizes[best])
-    )
+    fit = _fit(factor, codes, task, _measured(grown, outputs, codes.shape[1], n_splits=sizes[best]))
     if factor.is_numeric:
         total = float(((outputs - outputs.mean(axis=0)) ** 2).sum())
         explained = 1 - float(errors[best]) / total if total > 0 else 0.0
@@ -282,15 +296,21 @@ def _error_of_many_trees(truth: FloatArray, by_tree: FloatArray) -> float:
 
 
 def fit_boosting_by_effects(
-    factor: Factor, codes: FloatArray, *, n_folds: int, train: Train, rng: Rng, bins: AnyArray | None = None
+    factor: Factor,
+    codes: FloatArray,
+    *,
+    n_folds: int,
+    train: Train,
+    rng: Rng,
+    bins: AnyArray | None = None,
+    tried: Tried | None = None,
 ) -> ProbeFit:
     """Boost trees for each fold on the rows of the others, for as many rounds as predict best.
 
-    ``bins`` is as for :func:`fit_forest_by_effects`.
+    ``bins`` and ``tried`` are as for :func:`fit_forest_by_effects`.
     """
-    rows, fold = folds(factor, n_folds, rng=rng)
-    outputs = _outputs(factor, rows)
-    grown = list(_grow((codes if bins is None else bins)[rows], outputs, fold, train, rng))
+    task = folded(factor, n_folds, rng)
+    grown = list(_grow(codes if bins is None else bins, task, train, rng, tried))
     errors = np.zeros(1 + max(len(one.trees.roots) for one in grown))
     for one in grown:
         start = one.trees.value[one.trees.roots[0]]
@@ -299,7 +319,7 @@ def fit_boosting_by_effects(
             found = ((one.targets[part, None] - scores) ** 2).sum(axis=0)
             errors += np.pad(found, (0, len(errors) - len(found)), "edge")
     best = int(errors.argmin())
-    return _fit(factor, codes[rows], rows, fold, outputs, _measured(grown, outputs, codes.shape[1], n_rounds=best))
+    return _fit(factor, codes, task, _measured(grown, task.outputs, codes.shape[1], n_rounds=best))
 
 
 def _outputs(factor: Factor, rows: IntArray) -> FloatArray:
@@ -308,15 +328,15 @@ def _outputs(factor: Factor, rows: IntArray) -> FloatArray:
     return targets[:, :1] if not factor.is_numeric and targets.shape[1] == 2 else targets
 
 
-def _grow(codes: AnyArray, outputs: FloatArray, fold: IntArray, train: Train, rng: Rng) -> Iterator[Grown]:
+def _grow(codes: AnyArray, task: FoldedTask, train: Train, rng: Rng, chosen: Tried | None) -> Iterator[Grown]:
     """Train a model for each fold and output; of very many codes, on those that tell most in the other folds."""
-    n_folds, n_codes = int(fold.max()) + 1, codes.shape[1]
-    chosen = most_telling(codes, outputs, fold) if codes.dtype == np.uint8 else None
+    n_folds, n_codes = int(task.fold.max()) + 1, codes.shape[1]
+    labelled = codes if len(task.rows) == len(codes) or chosen is not None else codes[task.rows]
     for k in range(n_folds):
-        others, tested = fold != k, np.flatnonzero(fold == k)
-        for output, targets in enumerate(outputs.T):
+        others, tested = task.fold != k, np.flatnonzero(task.fold == k)
+        for output, targets in enumerate(task.outputs.T):
             tried = np.arange(n_codes) if chosen is None else chosen[k][output]
-            own = codes if chosen is None else codes[:, tried]
+            own = labelled if chosen is None else codes[np.ix_(task.rows, tried)]
             model = train(own[others], targets[others], int(rng.integers(2**31)))
             trees, test_codes = Trees.of(model), own[tested]
             few = len(tested) * len(trees.roots) <= CELLS
@@ -369,33 +389,29 @@ def _measured(
 
 
 def _fit(
-    factor: Factor,
-    codes: FloatArray,
-    rows: IntArray,
-    fold: IntArray,
-    outputs: FloatArray,
-    measured: tuple[FloatArray, FloatArray, FloatArray],
+    factor: Factor, codes: FloatArray, task: FoldedTask, measured: tuple[FloatArray, FloatArray, FloatArray]
 ) -> ProbeFit:
-    tested = fold >= 0
+    rows, tested = task.rows, task.fold >= 0
     predicted, sizes, errors = measured
     if not factor.is_numeric and len(factor.levels) == 2:
         predicted = np.hstack([predicted, 1 - predicted])
     return ProbeFit(
         sizes=sizes,
         errors=errors,
-        by_line=_by_line(codes, outputs),
+        by_line=_by_line(codes, task),
         rows=rows[tested],
-        fold=fold[tested],
+        fold=task.fold[tested],
         predicted=predicted[tested],
         informativeness=performance(factor, rows[tested], predicted[tested]),
     )
 
 
-def _by_line(codes: FloatArray, outputs: FloatArray) -> FloatArray | None:
+def _by_line(codes: FloatArray, task: FoldedTask) -> FloatArray | None:
     """Coefficients of least squares over their standard errors; ``None`` where rows are too few, or codes very many."""
-    if len(codes) < LEAST_ROWS_A_CODE * codes.shape[1] or codes.shape[1] > MOST_BY_LINE:
+    if len(task.rows) < LEAST_ROWS_A_CODE * codes.shape[1] or codes.shape[1] > MOST_BY_LINE:
         return None
-    weights, errors = coefficients_with_errors(standardise(codes)[0], standardise(outputs)[0])
+    own = codes if len(task.rows) == len(codes) else codes[task.rows]
+    weights, errors = coefficients_with_errors(standardise(own)[0], standardise(task.outputs)[0])
     return in_errors(np.abs(weights), errors)
 
 

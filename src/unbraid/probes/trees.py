@@ -7,6 +7,7 @@ side they warn at random. Here its trees are grown one by one, nothing is shared
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, get_args
@@ -15,8 +16,14 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.checks import check_at_least, check_choice
-from unbraid.probes.bins import as_training_data, shared_bins
-from unbraid.probes.effects import fit_boosting_by_effects, fit_forest_by_effects
+from unbraid.probes.bins import (
+    LEAST_OF_A_FOREST,
+    LEAST_TRIED,
+    as_training_data,
+    most_telling_of_all,
+    shared_bins,
+)
+from unbraid.probes.effects import Tried, fit_boosting_by_effects, fit_forest_by_effects, folded
 from unbraid.probes.importance import (
     Columns,
     Importance,
@@ -232,6 +239,7 @@ def forest_importance(rep: Representation, options: ForestOptions, rng: np.rando
         capped = bags_categories and 0 < most < rep.n_samples * (1 - TEST_SHARE)
         return replace(found, rows_a_tree=most if capped else 0)
     splits: list[int] = []
+    tried = _tried(rep, N_FOREST_FOLDS, rng, least=LEAST_OF_A_FOREST)
     n_trees = -(-options.n_trees // N_FOREST_FOLDS)
 
     def train(codes: AnyArray, target: FloatArray, seed: int) -> Any:
@@ -242,7 +250,13 @@ def forest_importance(rep: Representation, options: ForestOptions, rng: np.rando
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
         found, n_splits = fit_forest_by_effects(
-            factor, rep.codes, n_folds=N_FOREST_FOLDS, train=train, rng=rng, bins=shared_bins(rep)
+            factor,
+            rep.codes,
+            n_folds=N_FOREST_FOLDS,
+            train=train,
+            rng=rng,
+            bins=shared_bins(rep),
+            tried=tried.get(factor.name),
         )
         splits.append(n_splits)
         return found
@@ -256,6 +270,7 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
     if options.importance != "held_out":
         fitted = _on_held_out_rows(fit_boosting, options, options.importance, rep)
         return fit_importance(rep, fitted, rng=rng, columns=options.columns)
+    tried = _tried(rep, N_BOOSTING_FOLDS, rng, least=LEAST_TRIED)
 
     def train(codes: AnyArray, target: FloatArray, seed: int) -> Any:
         settings = _boosting_settings(options) | {"min_data_in_leaf": _least_rows(len(codes))}
@@ -264,10 +279,27 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
         return fit_boosting_by_effects(
-            factor, rep.codes, n_folds=N_BOOSTING_FOLDS, train=train, rng=rng, bins=shared_bins(rep)
+            factor,
+            rep.codes,
+            n_folds=N_BOOSTING_FOLDS,
+            train=train,
+            rng=rng,
+            bins=shared_bins(rep),
+            tried=tried.get(factor.name),
         )
 
     return fit_importance(rep, fit, rng=rng, columns=options.columns)
+
+
+def _tried(rep: Representation, n_folds: int, rng: np.random.Generator, *, least: int) -> dict[str, Tried]:
+    """Return the codes that trees of wide codes try for each factor, chosen for all factors at once; none for few."""
+    bins = shared_bins(rep)
+    if bins is None:
+        return {}
+    # Copies of the sources of chance that the fits will have, so that the folds are those of the fits.
+    children = deepcopy(rng).spawn(rep.n_factors)
+    tasks = [folded(factor, n_folds, child) for factor, child in zip(rep.factors, children, strict=True)]
+    return dict(zip(rep.factor_names, most_telling_of_all(bins, tasks, least=least), strict=True))
 
 
 def _least_rows(n_rows: int) -> int:

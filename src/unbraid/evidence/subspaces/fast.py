@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from unbraid.evidence.information import factor_labels
 from unbraid.evidence.subspaces.axes import Basis, make_basis, order_axes, ridge_fit
 from unbraid.evidence.subspaces.losses import nested_losses
 from unbraid.evidence.subspaces.options import USUAL_RANK, Subspace, SubspaceOptions
+from unbraid.evidence.subspaces.screening import Screening, Single
 from unbraid.probes.linear import whitening_axes
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
@@ -78,13 +80,16 @@ WEAK = 0.3  # share of the loss that axes remove, below which the axis of least 
 MUCH_MORE = 1.25
 MAX_ROWS = 30_000
 MAX_TERMS = 200
-MAX_WIDTH = 250  # largest dimension of the search space; refining more directions together costs too much
+MAX_WIDTH = 250  # codes above which directions are chosen first; refining more together costs too much
+ENOUGH_ROWS = 2000  # rows of every factor with which directions are chosen first among more than 64 codes
 ROWS_A_TERM = 25
 ALONE_DEGREE = 6
 N_SHUFFLES = 5
 MANY_ROWS = 6000
 ROWS_AN_UNKNOWN = 6
 FUNCTION_RIDGE = 1e-5
+MOST_SOLVED = 600  # numbers of a step that are solved for at once; more are approached by conjugate gradients
+MOST_GRADIENTS, SMALL_ENOUGH = 40, 1e-2
 MAX_UNKNOWNS = 1000  # numbers that axes consist of, above which refining more axes together costs too much
 
 
@@ -94,12 +99,70 @@ def fast_subspaces(
     """Find the subspace of every factor; see :func:`find_subspace`."""
     tasks = zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
     with threadpool_limits(1):
+        map_all = (workers or Workers()).map
+        if _is_wide(rep):
+            screening = Screening.of(rep, rng)
+            labelled = [np.flatnonzero(factor.labelled[screening.choosing]) for factor in rep.factors]
+            tells = screening.tells(
+                [
+                    (places, scaled_targets(factor, screening.choosing[places]))
+                    for factor, places in zip(rep.factors, labelled, strict=True)
+                ]
+            )
+            return map_all(
+                lambda task: find_screened_subspace(screening, task[0][0], task[1], options, task[0][1]),
+                zip(tasks, tells, strict=True),
+            )
         is_shared = rep.n_samples <= MAX_ROWS and sum(factor.is_complete for factor in rep.factors) > 1
         whole = whiten(rep.codes) if is_shared and rep.n_samples > 2 * rep.n_codes else None
-        return (workers or Workers()).map(
+        return map_all(
             lambda task: find_subspace(rep.codes, task[0], options, task[1], whole if task[0].is_complete else None),
             tasks,
         )
+
+
+def _is_wide(rep: Representation) -> bool:
+    """Return whether directions are chosen first.
+
+    Raises:
+        ValueError: Too few rows to choose on one half of them.
+    """
+    n_rows, name = min((int(factor.labelled.sum()), factor.name) for factor in rep.factors)
+    if rep.n_codes <= MAX_WIDTH:
+        return rep.n_codes > EXACT_WIDTH and n_rows >= ENOUGH_ROWS
+    if n_rows <= 2 * MAX_WIDTH:
+        raise ValueError(
+            f"codes must have more than {2 * MAX_WIDTH} labelled rows to find the subspace of {name!r} "
+            f"among {rep.n_codes} columns, got {n_rows} rows."
+        )
+    return True
+
+
+def find_screened_subspace(
+    screening: Screening, factor: Factor, tells: FloatArray, options: SubspaceOptions, rng: np.random.Generator
+) -> Subspace:
+    """Find one factor's subspace among wide codes, in directions chosen on other rows than it is fitted on."""
+    labelled = np.flatnonzero(factor.labelled[screening.choosing])
+    rows = screening.choosing[labelled]
+    directions = screening.directions(
+        tells, scaled_targets(factor, rows), slices_of(factor, rows), labelled, int(rng.integers(2**31))
+    )
+    used = factor.labelled[screening.scoring]
+    own = screening.other if used.all() else screening.other[used]
+    x, inner = whiten((own @ directions.astype(np.float32)).astype(np.float64))
+    found = _search(x, inner, factor, screening.scoring[used], options, rng)
+    return _among_codes(found, (directions @ inner) / screening.scale[:, None], screening.scale, len(x))
+
+
+def _among_codes(found: Subspace, unwhiten: FloatArray, spread: FloatArray, n_rows: int) -> Subspace:
+    """Return a subspace of whitened codes as one of the codes, whose standard deviations are given."""
+    axes = found.basis
+    return replace(
+        found,
+        basis=np.linalg.qr(unwhiten @ axes)[0],
+        tilt=tilt(unwhiten, axes, found.losses, n_rows),
+        standardised_tilt=tilt(spread[:, None] * unwhiten, axes, found.losses, n_rows),
+    )
 
 
 def find_subspace(
@@ -115,8 +178,7 @@ def find_subspace(
     variance changes with the factor, as many as beat those of a shuffled factor. A smooth function of the codes
     along these axes is fitted, and axes and function are improved together by Gauss-Newton steps; axes still
     missing show in the residual and are added. Axes are then turned so that the first few explain most, and
-    weighed by the cross-fitted loss with the first, the first two, and so on. At most 30 000 rows are used, and a
-    code space of over 250 dimensions is first cut down to the most telling ones. Where they
+    weighed by the cross-fitted loss with the first, the first two, and so on. At most 30 000 rows are used. Where they
     explain no more than luck may among so many codes, axes must also predict rows that they were not chosen on.
     Where no largest rank is given and ten axes are found, up to twice as many are looked for, and so on.
 
@@ -136,11 +198,19 @@ def find_subspace(
         )
     rows = np.sort(rng.permutation(rows)[:MAX_ROWS])
     x, unwhiten = whiten(codes[rows]) if whitened is None else whitened
-    slices = slices_of(factor, rows)
-    if x.shape[1] > MAX_WIDTH:
-        leading = np.linalg.eigh(directional_regression(x, slices))[1][:, : -MAX_WIDTH - 1 : -1]
-        x, unwhiten = x @ leading, unwhiten @ leading
-    targets = scaled_targets(factor, rows)
+    return _among_codes(_search(x, unwhiten, factor, rows, options, rng), unwhiten, codes[rows].std(axis=0), len(x))
+
+
+def _search(
+    x: FloatArray,
+    unwhiten: FloatArray,
+    factor: Factor,
+    rows: IntArray,
+    options: SubspaceOptions,
+    rng: np.random.Generator,
+) -> Subspace:
+    """Find the subspace among whitened codes; its basis is that of the whitened codes."""
+    slices, targets = slices_of(factor, rows), scaled_targets(factor, rows)
     single_codes = np.linalg.pinv(unwhiten)
     single_codes = single_codes / np.maximum(np.linalg.norm(single_codes, axis=0), 1e-12)
 
@@ -173,16 +243,7 @@ def find_subspace(
     doubtful = 1 - losses[rank] / losses[0] < CHANCE_SHARE * x.shape[1] / len(x)
     if rank and doubtful and not _holds_on_other_rows(x, factor, rows, slices, single_codes, limit, options.loss, rng):
         rank = 0
-    axes, losses = axes[:, :rank], losses[: rank + 1]
-    spread = codes[rows].std(axis=0)
-    return Subspace(
-        basis=np.linalg.qr(unwhiten @ axes)[0],
-        losses=losses,
-        floor=floor,
-        stopped=stopped and rank == limit,
-        tilt=tilt(unwhiten, axes, losses, len(x)),
-        standardised_tilt=tilt(spread[:, None] * unwhiten, axes, losses, len(x)),
-    )
+    return Subspace(basis=axes[:, :rank], losses=losses[: rank + 1], floor=floor, stopped=stopped and rank == limit)
 
 
 def tilt(unwhiten: FloatArray, axes: FloatArray, losses: FloatArray, n_rows: int) -> float:
@@ -357,6 +418,8 @@ def _turn(x: FloatArray, slopes: FloatArray, residual: FloatArray) -> FloatArray
     """Least-squares change of the axes that removes most of the residual, ``(n_codes, n_axes)``."""
     n_rows, n_axes, n_targets = slopes.shape
     size = x.shape[1]
+    if n_axes * size > MOST_SOLVED:
+        return _turn_by_gradients(x.astype(np.float32), slopes.astype(np.float32), residual.astype(np.float32))
     gram, moment = np.zeros((n_axes * size, n_axes * size)), np.zeros(n_axes * size)
     for t in range(n_targets):
         design = (slopes[:, :, t, None] * x[:, None, :]).reshape(n_rows, -1)
@@ -366,3 +429,26 @@ def _turn(x: FloatArray, slopes: FloatArray, residual: FloatArray) -> FloatArray
         moment += design.T @ residual[:, t]
     gram[np.diag_indices(len(gram))] += 1e-3 * np.trace(gram) / len(gram)
     return np.asarray(np.linalg.solve(gram, moment), dtype=np.float64).reshape(n_axes, size).T
+
+
+def _turn_by_gradients(x: Single, slopes: Single, residual: Single) -> FloatArray:
+    """The same by conjugate gradients, which need no products of all unknowns; the step is tried before it is taken."""
+
+    def products(turn: Single) -> Single:
+        changes = np.einsum("nat,na->nt", slopes, x @ turn)
+        return np.asarray(x.T @ np.einsum("nat,nt->na", slopes, changes) + penalty * turn, dtype=np.float32)
+
+    sizes = (slopes**2).sum(axis=(1, 2))
+    penalty = np.float32(1e-3 * float(sizes @ (x**2).sum(axis=1)) / (x.shape[1] * slopes.shape[1]))
+    left = x.T @ np.einsum("nat,nt->na", slopes, residual)
+    turn, step, size = np.zeros_like(left), left, float((left**2).sum())
+    goal = SMALL_ENOUGH**2 * size
+    for _ in range(MOST_GRADIENTS):
+        if size <= goal:
+            break
+        back = products(step)
+        length = np.float32(size / float((step * back).sum()))
+        turn, left = turn + length * step, left - length * back
+        before, size = size, float((left**2).sum())
+        step = left + np.float32(size / before) * step
+    return np.asarray(turn, dtype=np.float64)

@@ -16,6 +16,8 @@ Loss = Literal["likelihood", "zero_one"]
 Start = Literal["random", "slices"]
 #: Largest rank looked for at first, where no largest rank is given.
 USUAL_RANK = 10
+#: Codes up to which bases have all axes that have weight, also where the weight is spread evenly over many.
+MOST_WRITTEN = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,8 +169,9 @@ class Subspaces:
 
     Attributes:
         subspaces: One for each factor.
-        bases: For each factor, a basis of as many axes as have weight, ``(n_codes, rank)``.
-        weights: For each factor, the weights of those axes, summing to 1, ``(rank,)``.
+        bases: For each factor, a basis of as many axes as have weight, ``(n_codes, rank)``; of wide codes, whose
+            axes are too many to write out, of those axes alone whose directions matter.
+        weights: For each factor, the weights of all axes, summing to 1, ``(rank,)``; equal beyond those of the basis.
         n_codes: Dimensions of code space.
         factor_names: The factors' names, for notes; none where they are not known.
         blocks: Columns of each block of codes; none where there are no blocks.
@@ -187,7 +190,8 @@ def weigh(subspaces: list[Subspace], options: SubspaceOptions, n_codes: int) -> 
     bases, weights = [], []
     for subspace in subspaces:
         alpha = importance_weights(subspace.losses, n_codes, weights=options.weights, floor=subspace.floor)
-        bases.append(complete_basis(subspace.basis, len(alpha)))
+        n_written = len(alpha) if n_codes <= MOST_WRITTEN else min(len(alpha), max(1, subspace.basis.shape[1]))
+        bases.append(complete_basis(subspace.basis, n_written))
         weights.append(alpha)
     return Subspaces(subspaces=tuple(subspaces), bases=tuple(bases), weights=tuple(weights), n_codes=n_codes)
 
@@ -224,5 +228,7 @@ def complete_basis(basis: FloatArray, n_axes: int) -> FloatArray:
     """Return the first ``n_axes`` columns, continued by any orthonormal ones that are missing."""
     if n_axes <= basis.shape[1]:
         return basis[:, :n_axes]
+    if not basis.shape[1]:
+        return np.eye(len(basis), n_axes)
     full = np.linalg.qr(np.hstack([basis, np.eye(len(basis))]))[0]
     return np.hstack([basis, full[:, basis.shape[1] : n_axes]])

@@ -251,7 +251,7 @@ def weighted_pairs(found: Subspaces) -> Pairs:
 def plain_pairs(found: Subspaces) -> Pairs:
     """Overlap of every two factors, every axis that lowers the loss counted alike."""
     explained = weigh(list(found.subspaces), SubspaceOptions(), found.n_codes)
-    return over_pairs(explained, lambda a, b, _, __: overlap(a, b), diagonal=1.0)
+    return over_pairs(explained, overlap, diagonal=1.0)
 
 
 #: Scores that are the mean of a matrix over pairs of factors, and the matrix.
@@ -283,15 +283,33 @@ def by_block(found: Subspaces) -> Subspaces:
         ValueError: There are no blocks, or only one.
     """
     parts = parts_of_codes(found.blocks, found.n_codes, option="blocks=True")
-    shares = [basis**2 @ alpha for basis, alpha in zip(found.bases, found.weights, strict=True)]
+    shares = [_share_of_codes(basis, alpha) for basis, alpha in zip(found.bases, found.weights, strict=True)]
     weights = tuple(np.array([float(share[list(part)].sum()) for part in parts]) for share in shares)
     return replace(found, bases=(np.eye(len(parts)),) * len(weights), weights=weights, n_codes=len(parts), blocks=())
 
 
+def _share_of_codes(basis: FloatArray, alpha: FloatArray) -> FloatArray:
+    """Share of each code in the weighted axes; axes beyond the basis share all directions that are left alike."""
+    even = _beyond(basis, alpha)
+    return np.asarray(basis**2 @ (alpha[: basis.shape[1]] - even) + even)
+
+
+def _beyond(basis: FloatArray, alpha: FloatArray) -> float:
+    """Weight of each axis beyond those of a basis, which all have the same; 0 where there are none."""
+    return float(alpha[basis.shape[1]]) if len(alpha) > basis.shape[1] else 0.0
+
+
 def weighted_orthogonality(a: FloatArray, b: FloatArray, alpha: FloatArray, beta: FloatArray) -> float:
-    """IWO of two bases (columns) with weights; needs no training."""
-    shared = (a.T @ b) ** 2
-    return float(np.clip(1 - np.sqrt(alpha) @ shared @ np.sqrt(beta), 0.0, 1.0))
+    r"""IWO of two bases (columns) with weights; needs no training.
+
+    Weights beyond the columns of a basis belong to all directions that are left. With
+    :math:`S_a = \sum_l \sqrt{\alpha_l} a_l a_l^T`, IWO is :math:`1 - \mathrm{tr}(S_a S_b)`, and beside the columns
+    :math:`S_a` is a multiple of the identity.
+    """
+    left, right = np.sqrt(_beyond(a, alpha)), np.sqrt(_beyond(b, beta))
+    own, other = np.sqrt(alpha[: a.shape[1]]) - left, np.sqrt(beta[: b.shape[1]]) - right
+    shared = own @ (a.T @ b) ** 2 @ other + right * own.sum() + left * other.sum() + left * right * len(a)
+    return float(np.clip(1 - shared, 0.0, 1.0))
 
 
 def weighted_rank(alpha: FloatArray, n_codes: int) -> float:
@@ -300,9 +318,12 @@ def weighted_rank(alpha: FloatArray, n_codes: int) -> float:
     return float(np.clip(1 + (positive * np.log(positive)).sum() / np.log(n_codes), 0.0, 1.0))
 
 
-def overlap(a: FloatArray, b: FloatArray) -> float:
-    """O of two bases (columns)."""
-    return float(((a.T @ b) ** 2).sum() / min(a.shape[1], b.shape[1]))
+def overlap(a: FloatArray, b: FloatArray, alpha: FloatArray | None = None, beta: FloatArray | None = None) -> float:
+    """O of two bases (columns); all directions have weight where there are more weights than columns."""
+    n_a, n_b = (len(basis.T) if weights is None else len(weights) for basis, weights in ((a, alpha), (b, beta)))
+    if n_a > a.shape[1] or n_b > b.shape[1]:
+        return 1.0
+    return float(((a.T @ b) ** 2).sum() / min(n_a, n_b))
 
 
 def over_pairs(found: Subspaces, compare: Any, *, diagonal: float) -> Pairs:

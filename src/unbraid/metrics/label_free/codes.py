@@ -84,7 +84,8 @@ def code_mutual_information(
 
     Returns:
         0 for pairwise independent codes; lower is more independent. Plug-in estimates are up to about
-        :math:`(B-1)^2 / 2N` even then.
+        :math:`(B-1)^2 / 2N` even then. Of more than 128 codes, the mean is over the pairs of 128 that are drawn at
+        random, the others have NaN in ``per_code``, and a note says so.
 
     References:
         Locatello et al. (2019), Challenging Common Assumptions, sec. 5.
@@ -130,11 +131,13 @@ def code_mutual_information_score(information: CodeInformation) -> Score:
     """Mean of the off-diagonal mutual information."""
     matrix = information.matrix
     per_code = off_diagonal_mean(matrix)
+    n_active, n_dead = int(information.active.sum()), int((~information.active).sum())
+    drawn = (f"Mean over the pairs of {len(matrix)} codes, drawn at random of {n_active}.",)
     return Score(
         value=max(0.0, float(per_code.mean())),
         per_code=information.spread(np.maximum(per_code, 0.0)),
         evidence={"code_mutual_information": matrix},
-        notes=dead_code_notes(int((~information.active).sum())),
+        notes=(*dead_code_notes(n_dead), *(drawn if len(matrix) < n_active else ())),
     )
 
 

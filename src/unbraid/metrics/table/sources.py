@@ -54,10 +54,14 @@ from unbraid.evidence.one_factor.traversals import (
     traversals,
 )
 from unbraid.evidence.spectrum import code_spectrum
+from unbraid.evidence.subspaces.fast import MAX_WIDTH
 from unbraid.evidence.subspaces.options import SubspaceOptions
+from unbraid.evidence.subspaces.screening import MOST_CHOOSING, MOST_SCORING
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics.table.metric import InputSize, Source
+from unbraid.probes.bins import CELLS, ENOUGH_ROWS, MOST_EXACT, MOST_TRIED, N_BINS
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
+from unbraid.probes.linear import MAX_NEWTON_CODES
 from unbraid.probes.trees import (
     MAX_ROWS_A_TREE,
     MIN_LEAF,
@@ -67,6 +71,7 @@ from unbraid.probes.trees import (
     boosting_importance,
     forest_importance,
 )
+from unbraid.probes.wide import MOST_COLUMNS
 
 #: Bytes of a node of a tree, without and for each class; of a bin of a histogram that a leaf keeps while trees grow.
 NODE_BYTES, CLASS_BYTES, BIN_BYTES = 64, 16, 20
@@ -83,9 +88,16 @@ def _copies(times: float) -> Callable[[InputSize, Any], float]:
     return lambda size, options: times * size.n_bytes
 
 
-def _copies_and_products(times: float) -> Callable[[InputSize, Any], float]:
-    """Memory of copies, and of the products of every two codes in every row."""
-    return lambda size, options: times * size.n_bytes + 4 * size.n_rows * size.n_codes**2
+def _classifier_bytes(times: float) -> Callable[[InputSize, Any], float]:
+    """Memory of copies, and of the products of every two codes in every row; of wide codes, that of steps of fits."""
+
+    def needed(size: InputSize, options: Any) -> float:
+        if size.n_codes <= MAX_NEWTON_CODES:
+            return times * size.n_bytes + 4 * size.n_rows * size.n_codes**2
+        steps = 4 * (size.n_codes + size.n_rows / 2) * MOST_COLUMNS * 20
+        return size.n_bytes + 12 * size.n_codes**2 + steps
+
+    return needed
 
 
 def _group_bytes(size: InputSize, options: GroupOptions) -> float:
@@ -102,8 +114,21 @@ def _tree_bytes(size: InputSize, n_trees: int, min_leaf: int) -> float:
     """Trees that are kept until they have predicted, and the histograms of one that grows."""
     n_leaves = min(size.n_rows, MAX_ROWS_A_TREE) / (min_leaf or PUBLISHED_MIN_LEAF)
     kept = 2 * n_leaves * (NODE_BYTES + CLASS_BYTES * max(size.n_levels, 1))
-    histograms = min(n_leaves, MOST_LEAVES) * TREE_BINS * size.n_codes * BIN_BYTES
-    return 6 * size.n_bytes + n_trees * kept + histograms
+    return _tree_input_bytes(size, 6) + n_trees * kept + min(n_leaves, MOST_LEAVES) * _histogram_bytes(size)
+
+
+def _tree_input_bytes(size: InputSize, copies: float) -> float:
+    """Copies of codes; of wide codes their bins, and a few times the rows and codes that codes are compared on."""
+    if size.n_codes <= MOST_EXACT:
+        return copies * size.n_bytes
+    return 0.5 * size.n_bytes + 24 * min(size.n_rows, ENOUGH_ROWS) * MOST_TRIED + 12 * CELLS
+
+
+def _histogram_bytes(size: InputSize) -> float:
+    """Memory of the histograms of one leaf."""
+    if size.n_codes <= MOST_EXACT:
+        return TREE_BINS * size.n_codes * BIN_BYTES
+    return N_BINS * min(size.n_codes, MOST_TRIED) * BIN_BYTES
 
 
 def _regression_bytes(size: InputSize, options: CrossPredictionOptions) -> float:
@@ -112,15 +137,18 @@ def _regression_bytes(size: InputSize, options: CrossPredictionOptions) -> float
 
 
 def _subspace_bytes(size: InputSize, options: SubspaceOptions) -> float:
-    """Features of the losses along axes, on a part of the rows."""
+    """Features of the losses along axes, on a part of the rows; of wide codes both halves in single precision."""
+    if size.n_codes > MAX_WIDTH:
+        rows = min(size.n_rows, MOST_CHOOSING + MOST_SCORING)
+        return 6 * rows * size.n_codes + 16 * size.n_codes**2 + SUBSPACE_ROWS * 15_000
     return 5 * size.n_bytes + min(size.n_rows, SUBSPACE_ROWS) * (5000 + 100 * size.n_codes)
 
 
 def _boosting_bytes(size: InputSize, options: BoostingOptions) -> float:
     """Small trees, and gradients of every class."""
     trees = options.n_rounds * max(size.n_levels, 1) * options.n_leaves * 2 * NODE_BYTES
-    histograms = options.n_leaves * TREE_BINS * size.n_codes * BIN_BYTES
-    return 4 * size.n_bytes + 32 * size.n_rows * max(size.n_levels, 1) + trees + histograms
+    histograms = options.n_leaves * _histogram_bytes(size)
+    return _tree_input_bytes(size, 4) + 32 * size.n_rows * max(size.n_levels, 1) + trees + histograms
 
 
 def _ladder_bytes(size: InputSize, options: LossCapacityOptions) -> float:
@@ -164,7 +192,7 @@ DIFFERENCES = Source(
     n_replicates=10,
     n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few nulls do not show their range
     seconds=(0.13, 0.48),
-    once=(0.07, 0.7),
+    once=(0.07, 0.3),
     memory=_copies(4),  # groups are drawn in small pieces
 )
 VARIANCES = Source(
@@ -175,7 +203,7 @@ VARIANCES = Source(
     n_nulls=3,
     extrapolates=True,
     seconds=(0.11, 0.42),
-    once=(0.04, 0.7),
+    once=(0.04, 0.5),
     memory=_group_bytes,
 )
 CONDITIONAL = Source(
@@ -185,7 +213,7 @@ CONDITIONAL = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.093, 0.4),
-    once=(0.02, 1.0),
+    once=(0.02, 0.9),
     memory=_copies(7),
 )
 PREDICTABILITY = Source(
@@ -218,7 +246,7 @@ REGRESSION = Source(
     n_nulls=5,
     extrapolates=True,
     seconds=(0.094, 0.42),
-    once=(0.04, 1.5),
+    once=(0.04, 0.5),
     memory=_copies(5),
 )
 LINEAR_MAP = Source(
@@ -242,8 +270,8 @@ SEPARATION = Source(
     extrapolates=True,
     slowest_bias_order=PENALISED,
     seconds=(0.12, 0.81),
-    once=(0.35, 1.2),
-    memory=_copies_and_products(5),
+    once=(0.35, 0.35),
+    memory=_classifier_bytes(5),
 )
 PREDICTIVE = Source(
     name="predictive",
@@ -256,8 +284,8 @@ PREDICTIVE = Source(
     extrapolates=True,
     slowest_bias_order=PENALISED,
     seconds=(0.15, 1.0),
-    once=(0.5, 1.2),
-    memory=_copies(6),
+    once=(0.5, 0.35),
+    memory=_classifier_bytes(6),
 )
 LINEAR = Source(
     name="linear",
@@ -269,7 +297,7 @@ LINEAR = Source(
     extrapolates=True,
     slowest_bias_order=PENALISED,
     seconds=(0.15, 0.49),
-    once=(0.04, 1.5),
+    once=(0.04, 0.65),
     memory=_copies(5),
 )
 FOREST = Source(
@@ -284,7 +312,7 @@ FOREST = Source(
     max_null_rows=FEW_ROWS,  # effects on held-out rows are 0 by chance, whatever the number of rows
     extrapolates=True,
     seconds=(0.58, 2.1),
-    once=(0.9, 0.5),
+    once=(0.9, 0.35),
     memory=lambda size, options: _tree_bytes(size, options.n_trees, options.min_leaf),
 )
 BOOSTING = Source(
@@ -298,7 +326,7 @@ BOOSTING = Source(
     extrapolates=True,
     slowest_bias_order=SUM_OF_TREES,
     seconds=(0.36, 1.1),
-    once=(1.3, 0.5),
+    once=(1.3, 0.25),
     memory=_boosting_bytes,
 )
 SUBSPACES = Source(
@@ -310,7 +338,7 @@ SUBSPACES = Source(
     lighten=lambda options: replace(options, solver="fast", heads=None, learning_rate=None, n_steps=None),
     max_replicate_rows=5_000,
     seconds=(0.18, 0.84),
-    once=(0.6, 1.5),
+    once=(0.6, 0.3),
     memory=_subspace_bytes,
     uses_workers=True,
 )
@@ -433,7 +461,7 @@ CODE_INFORMATION = Source(
     resample=resampled_code_information,
     label_free=True,
     seconds=(0.086, 0.39),
-    once=(0.01, 2.0),
+    once=(0.01, 1.0),
     memory=_copies(3),
 )
 SPECTRUM = Source(

@@ -1,0 +1,299 @@
+"""Logistic regressions of wide codes on many targets, fitted at once.
+
+A pass over wide codes takes as long for one column of coefficients as for many, and a matrix of the size of the codes
+squared is formed once for all: regressions of all factors, values and folds therefore take their steps together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid.probes.splits import Split
+from unbraid.representation.representation import Representation
+
+MAX_STEPS, MAX_HALVINGS, MEMORY = 60, 6, 8
+#: Distance to the least loss, as a share of the loss, at which a regression is done.
+CLOSE = 1e-6
+#: Numbers that are converted or predicted at once, and columns of coefficients that take steps together.
+CELLS, MOST_COLUMNS = 4_000_000, 256
+#: Bounds of the curvature of the losses of independent values, and of values that exclude each other.
+APART, TOGETHER = 0.25, 0.5
+
+Single = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Values:
+    """Regressions of the values of one factor on some rows.
+
+    Attributes:
+        labels: Value of each row; any number in rows that are not fitted, ``(n_samples,)``.
+        n_levels: Number of values.
+        fitted: Rows to fit on, ``(n_samples,)``.
+        together: Whether probabilities of the values add up to 1 (softmax), or each value has a regression of its own.
+    """
+
+    labels: IntArray
+    n_levels: int
+    fitted: BoolArray
+    together: bool
+
+    @property
+    def levels(self) -> IntArray:
+        """Values that have a column of coefficients; of two values, which are mirror images, the second alone."""
+        return np.array([1]) if self.n_levels == 2 else np.arange(self.n_levels)
+
+    def of_all(self, odds: FloatArray) -> FloatArray:
+        """Scores of all values, from those that have coefficients, ``(n_samples, n_levels)``."""
+        if self.n_levels != 2:
+            return odds
+        return np.hstack([-odds, odds]) / (2 if self.together else 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WideCodes:
+    """Codes in single precision, each with mean 0 and deviation 1 over all rows, and their mean products.
+
+    Attributes:
+        z: ``(n_samples, n_codes)``.
+        products: Mean over rows of the products of every two codes, ``(n_codes, n_codes)``.
+    """
+
+    z: Single
+    products: Single
+
+    @classmethod
+    def of(cls, rep: Representation) -> WideCodes:
+        """Return those of a representation, which are made once."""
+        key = "wide codes"
+        if key not in rep.memo:
+            z = standardised(rep.codes)
+            rep.memo[key] = cls(z=z, products=z.T @ z / np.float32(len(z)))
+        found: WideCodes = rep.memo[key]
+        return found
+
+    def scores(
+        self, tasks: Sequence[tuple[IntArray, int, Sequence[Split]]], *, together: bool
+    ) -> list[list[FloatArray]]:
+        """Scores of values in test rows, of regressions on training rows.
+
+        Args:
+            tasks: For each factor its value in each row, the number of values, and splits of the rows.
+            together: Whether probabilities of values add up to 1; scores are then their logarithms.
+
+        Returns:
+            For each factor and split, ``(n_test_rows, n_levels)``.
+        """
+        fits = iter(
+            self.fit(
+                [
+                    Values(labels=labels, n_levels=n_levels, fitted=_at(split.train, len(labels)), together=together)
+                    for labels, n_levels, splits in tasks
+                    for split in splits
+                ]
+            )
+        )
+        found = [[next(fits)[0][split.test] for split in splits] for _, _, splits in tasks]
+        return [[scipy.special.log_softmax(one, axis=1) for one in own] for own in found] if together else found
+
+    def fit(self, tasks: Sequence[Values], *, penalty: float = 1.0) -> list[tuple[FloatArray, FloatArray]]:
+        """Fit ridge-penalised logistic regressions.
+
+        Args:
+            tasks: Values to fit.
+            penalty: Weight of half the squared norm of the coefficients; intercepts are free.
+
+        Returns:
+            For each task, scores of all values in all rows, ``(n_samples, n_levels)``, and the coefficients of values
+            that have some, with the intercept last, ``(n_columns, n_codes + 1)``.
+        """
+        found: dict[int, tuple[FloatArray, FloatArray]] = {}
+        for batch in _batches(tasks):
+            weights, odds = _Steps(self, [tasks[k] for k in batch], penalty).run()
+            start = 0
+            for k in batch:
+                stop = start + len(tasks[k].levels)
+                found[k] = tasks[k].of_all(odds[:, start:stop].astype(np.float64)), weights[:, start:stop].T
+                start = stop
+        return [found[k] for k in range(len(tasks))]
+
+
+def standardised(codes: FloatArray) -> Single:
+    """Codes of mean 0 and deviation 1, constant ones 0, in single precision."""
+    n_rows, n_codes = codes.shape
+    mean = np.mean(codes, axis=0, dtype=np.float64)
+    squares = np.zeros(n_codes)
+    for rows in _parts(n_rows, n_codes):
+        squares += ((codes[rows] - mean) ** 2).sum(axis=0)
+    deviation = np.sqrt(squares / n_rows)
+    scale = np.divide(1.0, deviation, out=np.zeros(n_codes), where=deviation > 1e-12 * np.abs(mean))
+    z = np.empty(codes.shape, dtype=np.float32)
+    for rows in _parts(n_rows, n_codes):
+        z[rows] = (codes[rows] - mean) * scale
+    return z
+
+
+def _at(rows: IntArray, n_rows: int) -> BoolArray:
+    found = np.zeros(n_rows, dtype=bool)
+    found[rows] = True
+    return found
+
+
+def _parts(n_rows: int, width: int) -> list[slice]:
+    size = max(1, CELLS // width)
+    return [slice(start, start + size) for start in range(0, n_rows, size)]
+
+
+def _batches(tasks: Sequence[Values]) -> Iterator[list[int]]:
+    """Yield places of tasks that take steps together: of one kind, within a number of columns."""
+    for together in (False, True):
+        batch: list[int] = []
+        n_columns = 0
+        for k in (k for k, task in enumerate(tasks) if (task.together and task.n_levels > 2) == together):
+            if batch and n_columns + len(tasks[k].levels) > MOST_COLUMNS:
+                yield batch
+                batch, n_columns = [], 0
+            batch.append(k)
+            n_columns += len(tasks[k].levels)
+        if batch:
+            yield batch
+
+
+class _Steps:
+    """Limited-memory quasi-Newton steps of many regressions, in coordinates in which curvature is about even.
+
+    The Hessian of a logistic loss is at most a quarter of the products of the codes (Böhning 1992), half of them for a
+    softmax, so that the Cholesky factor of this bound with the penalty makes a good scale. Columns of one softmax are a
+    group, and take steps of the same length; each other column is a group by itself.
+    """
+
+    def __init__(self, codes: WideCodes, tasks: Sequence[Values], penalty: float) -> None:
+        self.z, self.penalty = codes.z, np.float32(penalty)
+        self.together = tasks[0].together and tasks[0].n_levels > 2
+        widths = [len(task.levels) for task in tasks]
+        sizes = widths if self.together else [1] * sum(widths)
+        self.group = np.repeat(np.arange(len(sizes)), sizes)
+        self.truth = np.hstack([task.labels[:, None] == task.levels for task in tasks])
+        self.fitted = np.repeat(np.stack([task.fitted for task in tasks], axis=1), widths, axis=1)
+        n_fitted = float(np.mean([task.fitted.sum() for task in tasks]))
+        curvature = TOGETHER if self.together else APART
+        bound = codes.products * np.float32(curvature * n_fitted)
+        bound[np.diag_indices(len(bound))] += self.penalty + np.float32(1e-6 * curvature * n_fitted)
+        self.root = np.linalg.cholesky(bound)
+        self.level_scale = np.float32(np.sqrt(curvature * n_fitted))
+
+    def run(self) -> tuple[FloatArray, Single]:
+        """Return coefficients with the intercept last, ``(n_codes + 1, n_columns)``, and log-odds of all rows."""
+        n_columns = len(self.group)
+        share = np.clip((self.truth & self.fitted).sum(axis=0) / np.maximum(self.fitted.sum(axis=0), 1), 1e-6, 1 - 1e-6)
+        start = np.log(share) if self.together else np.log(share / (1 - share))
+        u = np.zeros((self.z.shape[1] + 1, n_columns), dtype=np.float32)
+        u[-1] = start * self.level_scale
+        active = np.arange(n_columns)
+        loss, gradient = self._evaluate(u, active)
+        history: list[tuple[Single, Single, FloatArray]] = []
+        for _ in range(MAX_STEPS):
+            moving = self._sums(gradient * gradient, active) > 2 * CLOSE * loss
+            if not moving.any():
+                break
+            if not moving.all():
+                kept = moving[self._places(active)]
+                active, loss, gradient = active[kept], loss[moving], gradient[:, kept]
+                history = [(s[:, kept], y[:, kept], rho[moving]) for s, y, rho in history]
+            step = self._direction(gradient, history, active)
+            slope = self._sums(gradient * step, active)
+            uphill = slope >= 0
+            if uphill.any():
+                step = np.where(uphill[self._places(active)], -gradient, step)
+                slope = self._sums(gradient * step, active)
+            length = np.ones(len(loss), dtype=np.float32)
+            before, old = u[:, active], loss
+            for _ in range(MAX_HALVINGS):
+                u[:, active] = before + length[self._places(active)] * step
+                loss, new_gradient = self._evaluate(u[:, active], active)
+                worse = loss > old + 1e-4 * length * slope + 1e-7 * old
+                if not worse.any():
+                    break
+                length[worse] /= 2
+            change, turn = u[:, active] - before, new_gradient - gradient
+            along = self._sums(change * turn, active)
+            rho = np.divide(1.0, along, out=np.zeros_like(along), where=along > 1e-12)
+            history = [*history[-MEMORY + 1 :], (change, turn, rho)]
+            gradient = new_gradient
+        weights = self._weights(u)
+        odds = np.concatenate([self.z[rows] @ weights[:-1] for rows in _parts(*self.z.shape)]) + weights[-1]
+        return weights.astype(np.float64), odds
+
+    def _weights(self, u: Single) -> Single:
+        return np.vstack([solve_triangular(self.root, u[:-1], lower=True, trans="T"), u[-1:] / self.level_scale])
+
+    def _places(self, active: IntArray) -> IntArray:
+        """Number of the group of each column, among those that still move."""
+        found: IntArray = np.unique(self.group[active], return_inverse=True)[1]
+        return found
+
+    def _sums(self, cells: NDArray[Any], active: IntArray) -> FloatArray:
+        """Sum over the coefficients and columns of each group."""
+        return np.asarray(
+            np.bincount(self._places(active), weights=cells.sum(axis=0, dtype=np.float64)), dtype=np.float64
+        )
+
+    def _evaluate(self, u: Single, active: IntArray) -> tuple[FloatArray, Single]:
+        """Loss of each group, and the gradient in the scaled coordinates."""
+        weights = self._weights(u)
+        own = weights[:-1]
+        gradient, level = self.penalty * own, np.zeros(len(active))
+        loss = 0.5 * float(self.penalty) * (own * own).sum(axis=0, dtype=np.float64)
+        places = self._places(active)
+        first = np.flatnonzero(np.diff(places, prepend=-1))
+        for rows in _parts(len(self.z), max(self.z.shape[1], len(active))):
+            part = self.z[rows]
+            odds = part @ own + weights[-1]
+            truth, fitted = self.truth[rows][:, active], self.fitted[rows][:, active]
+            if self.together:
+                odds -= np.repeat(np.maximum.reduceat(odds, first, axis=1), np.diff(first, append=len(places)), axis=1)
+                p = np.exp(odds)
+                total = np.add.reduceat(p, first, axis=1)
+                p /= np.repeat(total, np.diff(first, append=len(places)), axis=1)
+                spread = np.zeros_like(odds)
+                spread[:, first] = np.log(total)
+                lost = spread - truth * odds
+            else:
+                p = scipy.special.expit(odds)
+                lost = np.logaddexp(0, odds) - truth * odds
+            loss += np.where(fitted, lost, 0.0).sum(axis=0, dtype=np.float64)
+            wrong = np.where(fitted, p - truth, np.float32(0))
+            gradient += part.T @ wrong
+            level += wrong.sum(axis=0, dtype=np.float64)
+        scaled = np.empty_like(u)
+        scaled[:-1] = solve_triangular(self.root, gradient, lower=True)
+        scaled[-1] = level / self.level_scale
+        return np.asarray(np.bincount(places, weights=loss), dtype=np.float64), scaled
+
+    def _direction(
+        self, gradient: Single, history: list[tuple[Single, Single, FloatArray]], active: IntArray
+    ) -> Single:
+        """Two-loop recursion (Nocedal 1980), each group with products of its own."""
+        places = self._places(active)
+        q, factors = gradient.copy(), []
+        for change, turn, rho in reversed(history):
+            alpha = rho * self._sums(change * q, active)
+            factors.append(alpha)
+            q -= alpha[places].astype(np.float32) * turn
+        if history:
+            change, turn, rho = history[-1]
+            size = self._sums(turn * turn, active) * rho
+            scale = np.divide(1.0, size, out=np.ones_like(size), where=size > 1e-12)
+            q *= scale[places].astype(np.float32)
+        for (change, turn, rho), alpha in zip(history, reversed(factors), strict=True):
+            beta = rho * self._sums(turn * q, active)
+            q += (alpha - beta)[places].astype(np.float32) * change
+        return -q
