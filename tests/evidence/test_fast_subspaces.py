@@ -71,6 +71,7 @@ class TestPolynomials:
 
 
 class TestAxes:
+    @pytest.mark.slow
     @pytest.mark.parametrize("function", [lambda s: np.sqrt((s**2).mean(axis=1)), lambda s: np.cos(s).mean(axis=1)])
     def test_turned_axes_are_found_almost_exactly(self, function):
         codes, turn = normal(8), random_rotation(8, np.random.default_rng(1))
@@ -209,6 +210,7 @@ class TestWeights:
         factor = make_factor(values, name="v")
         assert rounding_floor(factor, np.arange(N)) == pytest.approx(0.05**2 / 12, rel=1e-6)
 
+    @pytest.mark.slow
     def test_same_seed_same_subspace(self):
         codes = normal(5)
         values = np.cos(codes[:, 0]) + codes[:, 1] ** 2
@@ -238,6 +240,7 @@ def codes_of_their_own(n_rows: int, n_codes: int) -> tuple[np.ndarray, np.ndarra
     return codes, factors
 
 
+@pytest.mark.slow
 class TestWideCodes:
     @pytest.mark.parametrize("world", [rotated_functions, codes_of_their_own])
     def test_scores_of_128_codes_are_those_of_all_directions(self, monkeypatch, world):
@@ -318,6 +321,7 @@ class TestManyAxes:
     CODES = normal(13, n_samples=2500)
     LENGTH = np.sqrt((CODES[:, :12] ** 2).mean(axis=1))
 
+    @pytest.mark.slow
     def test_more_than_ten_axes_are_found_where_they_are(self):
         found = solve(self.CODES, self.LENGTH)
         assert found.basis.shape == (13, 12)
@@ -358,6 +362,7 @@ def test_axes_of_a_score_are_the_directions_of_the_factors():
         assert np.linalg.norm(turn[[1, 2]] @ plane) ** 2 > 1.99
 
 
+@pytest.mark.slow
 class TestUncertainAxes:
     def test_a_weak_line_is_found_that_slices_and_curves_do_not_show(self):
         """Factors of ten values, rotated, under three times as much noise: R² is 0.08."""

@@ -117,6 +117,7 @@ class TestOnPaper:
         shares = blocks(codes, y.astype(str), blocks="a=0,b=1").evidence["matrix"]
         assert shares[0, 0] == pytest.approx(0.5, abs=0.01)
 
+    @pytest.mark.slow
     def test_errors_of_cells_are_those_of_other_draws(self):
         draws = [block_reading(world(400, seed), BlockOptions(), np.random.default_rng(0)).linear for seed in range(12)]
         scatter = np.std([draw.share for draw in draws], axis=0, ddof=1)
@@ -126,6 +127,7 @@ class TestOnPaper:
 
 
 class TestWhatIsRead:
+    @pytest.mark.slow
     def test_each_factor_from_its_own_block(self):
         score = blocks(WORLD)
         assert score.value > 0.95
@@ -162,6 +164,7 @@ class TestWhatIsRead:
         assert score.value > 0.95
 
 
+@pytest.mark.slow
 class TestInvariance:
     @pytest.mark.parametrize("probe", ["linear", "kernel"])
     def test_any_invertible_linear_map_within_a_block_changes_nothing(self, probe):

@@ -54,6 +54,7 @@ def test_cross_fitted_distances_are_those_on_paper_where_folds_agree_and_0_where
     assert demographic_parity(np.stack([each, turned])) < 0
 
 
+@pytest.mark.slow
 def test_groups_that_do_not_differ_have_a_distance_of_0_on_average_and_not_that_of_chance():
     rng = np.random.default_rng(0)
     codes, factors = rng.normal(size=(300, 2)), rng.integers(0, 5, (300, 2))
@@ -109,6 +110,7 @@ def test_a_folded_factor_is_read_by_the_forest_only():
     assert found.leakage_forest.value > 0.9
 
 
+@pytest.mark.slow
 def test_all_pairs_by_default():
     rep = world()
     both = fairness(rep).parity

@@ -60,6 +60,7 @@ def test_sap_equals_its_peer(name):
     assert float(metrics.sap(*make_set(name))) == pytest.approx(peer("sap, regression", name), abs=1e-5)
 
 
+@pytest.mark.slow
 @every_set
 def test_multinomial_explicitness_agrees(name):
     ours = float(metrics.explicitness(*make_set(name), classifier="multinomial"))

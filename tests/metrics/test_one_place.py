@@ -47,6 +47,7 @@ VOCABULARIES = {
     "models/objectives/": set(objectives.__all__),
     "evidence/": {*get_args(RegressorName), *get_args(ByBlock), *get_args(Classifier), *get_args(By)},
     "probes/capacity/": set(LADDERS),
+    "cli/_flow.py": {"total_correlation"},
     "probes/trees.py": {"boosting", "regression"},
     "similarity/": {*get_args(Kernel), *get_args(Distance)},
     "report/comparison.py": {field.name for field in fields(Comparison)},

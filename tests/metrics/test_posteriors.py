@@ -45,6 +45,7 @@ def test_a_mean_that_hardly_moves_knows_nothing_however_it_is_scaled():
     assert float(twice.wsepin) == pytest.approx(float(sepin(codes, code_variances=np.ones(codes.shape)).wsepin))
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_value_and_narrow_with_the_rows_and_chance_is_low():
     rng = np.random.default_rng(1)
     width = {}

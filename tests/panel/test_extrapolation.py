@@ -59,6 +59,7 @@ def test_scores_that_few_rows_can_only_raise_are_not_extrapolated_upwards(seed):
     assert i.value == pytest.approx(2 * i.plain - i.replicates.mean())
 
 
+@pytest.mark.slow
 def test_where_no_half_of_the_rows_shows_anything_the_score_may_be_nothing():
     """No factor is predicted from 60 rows, so that D of each half is 0, and two are from 120."""
     rng = np.random.default_rng(0)

@@ -88,6 +88,7 @@ def test_scores_of_128_codes_are_those_of_exact_trees(monkeypatch, world, functi
     np.testing.assert_allclose(fast[0], exact[0], atol=tolerance)
 
 
+@pytest.mark.slow
 def test_known_codes_are_found_among_4096():
     codes, factors = known_among_noise(600, 4096, 2, 0)
     scores = dci_forest(codes, factors)
@@ -95,6 +96,7 @@ def test_known_codes_are_found_among_4096():
     assert float(scores.completeness) > 0.9
 
 
+@pytest.mark.slow
 def test_the_best_of_4096_codes_of_noise_predicts_nothing():
     rep = Representation(RNG.normal(size=(600, 4096)), RNG.integers(0, 2, (600, 3)))
     found = boosting_importance(rep, BoostingOptions(n_rounds=20), np.random.default_rng(0))

@@ -41,6 +41,7 @@ def test_fits_at_once_are_those_one_by_one(n_levels, together):
         np.testing.assert_allclose(found, expected, atol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [explicitness, infomec])
 def test_scores_of_128_codes_are_those_of_fits_one_by_one(monkeypatch, function):
     codes, factors = world(2000, 128, 4)
@@ -62,6 +63,7 @@ def test_linear_dci_of_128_codes_is_that_of_all_codes(monkeypatch):
     assert float(chosen.informativeness) != float(exact.informativeness)
 
 
+@pytest.mark.slow
 def test_known_codes_are_found_by_lines_among_4096():
     codes, factors = world(1500, 4096, 2)
     found = dci_linear(codes, factors)
@@ -69,6 +71,7 @@ def test_known_codes_are_found_by_lines_among_4096():
     assert float(found.completeness) > 0.9
 
 
+@pytest.mark.slow
 def test_the_best_of_4096_codes_of_noise_counts_for_nothing():
     codes, factors = world(1500, 4096, 2)
     found = dci_linear(codes, np.random.default_rng(1).permutation(factors))

@@ -29,6 +29,7 @@ def pictures() -> AnyArray:
     return np.random.default_rng(0).integers(256, size=(8, 1, 8, 8), dtype=np.uint8)
 
 
+@pytest.mark.slow
 def test_a_study_of_a_store_that_is_no_text_is_called_damaged(tmp_path, capsys):
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 3, (60, 2))

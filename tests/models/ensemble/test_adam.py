@@ -57,6 +57,7 @@ def test_a_restored_engine_rounds_the_weights_it_was_given(monkeypatch):
     torch.testing.assert_close(fresh.advance(), expected)
 
 
+@pytest.mark.slow
 def test_copies_are_of_dense_layers_and_follow_their_weights():
     network = engine_of("beta_vae", rounded=False).network
     rounded = RoundedWeights(network)
