@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
+import scipy
 
 from unbraid._base.arrays import BoolArray, FloatArray
 from unbraid.evidence.association import NoOptions
@@ -66,7 +66,7 @@ def _beyond_chance(
     moved = np.einsum("aj,ab,bj->j", weights, gram, weights)
     by_chance = np.einsum("ia,ab,ib->i", influence, gram, influence) @ squares
     # Of inputs of equal weight this is a chi-squared variable over its degrees of freedom, times its mean.
-    clearly = float(chi2.isf(BY_CHANCE, part.shape[1])) / part.shape[1]
+    clearly = float(scipy.stats.chi2.isf(BY_CHANCE, part.shape[1])) / part.shape[1]
     return moved - by_chance, moved > clearly * by_chance + ROUNDING
 
 
