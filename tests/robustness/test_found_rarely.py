@@ -7,12 +7,13 @@ import struct
 import zipfile
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 
 from helpers.official import write_emnist, write_shapes3d
 from helpers.small import run_cli
-from unbraid import Representation, evaluate, save
+from unbraid import Representation, compare, evaluate, save
 from unbraid._base.arrays import AnyArray
 from unbraid.data import load_dataset
 from unbraid.data.official import read_matrix
@@ -20,6 +21,7 @@ from unbraid.explorer.decoding import make_decoder
 from unbraid.models import load_models, train
 from unbraid.panel.saved import reports_in
 from unbraid.representation.formats.zarr_module import load_zarr
+from unbraid.representation.row_blocks import plan_blocks
 from unbraid.study import run_study
 
 SMALL = {"n_steps": 1, "n_codes": 2, "width": 1, "batch_size": 2, "progress": False}
@@ -143,3 +145,23 @@ def test_a_matrix_of_smallnorb_that_ends_within_its_axes(tmp_path):
     path.write_bytes(struct.pack("<Ii", 0x1E3D4C55, 4) + bytes(14))
     with pytest.raises(ValueError, match="ends within its header, after 22 bytes"):
         read_matrix(path)
+
+
+def test_an_arrow_file_with_a_column_name_that_is_no_text_is_called_damaged(tmp_path):
+    table = pa.table({"code_a": np.arange(20.0), "factor_zzzz": np.arange(20) % 3})
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    path = tmp_path / "a.arrow"
+    path.write_bytes(sink.getvalue().replace(b"factor_zzzz", b"factor_\xe4\xe4zz"))
+    with pytest.raises(ValueError, match="damaged or not a file of"):
+        plan_blocks(path)
+
+
+def test_reports_with_absurd_replicates_are_compared_without_a_warning():
+    factors = np.random.default_rng(0).integers(0, 3, (60, 2))
+    clean = evaluate(factors + 0.0, factors, metrics="mig", name="a")
+    data = json.loads(clean.to_json())
+    data["scores"]["mig"]["replicates"][:2] = [1e308, 1e308]
+    (absurd,) = reports_in(data, "a.json").values()
+    assert compare({"a": clean, "b": absurd}).differences

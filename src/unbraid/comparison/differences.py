@@ -247,10 +247,11 @@ def _error(replicates: FloatArray, middle: float, *, extrapolated: bool) -> tupl
     n = len(known)
     if n < 2:
         return 0.0, n - 1
-    scatter = float(known.std(ddof=1))
+    with np.errstate(over="ignore", invalid="ignore"):  # of a file, replicates may be any numbers
+        scatter, mean = float(known.std(ddof=1)), float(known.mean())
     if extrapolated and scatter > 0:
         return scatter * math.sqrt(1 + 1 / n), n - 1
-    return math.hypot(scatter, float(known.mean()) - middle), n - 1
+    return math.hypot(scatter, mean - middle), n - 1
 
 
 def _plain(score: Score) -> float:

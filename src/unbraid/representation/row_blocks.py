@@ -322,7 +322,7 @@ def _schema(source: Path, kind: BlockFormat) -> tuple[Mapping[str, str], list[in
         else:
             table = _arrow(source)
             schema, sizes = table.schema, [len(batch) for batch in table.to_batches()]
-    return {field.name: _kind_of(field.type) for field in schema}, sizes
+        return {field.name: _kind_of(field.type) for field in schema}, sizes
 
 
 def _kind_of(kind: Any) -> str:
