@@ -11,7 +11,7 @@ from helpers.small import run_cli
 from unbraid.reproduce import REPRODUCTIONS, Check, Colour, Part, Reproduction, StudyTables, iwo_table1
 from unbraid.reproduce.flows_of_digits import DigitsFlow, WaveletSet
 from unbraid.reproduce.result import Number, Result, Table
-from unbraid.reproduce.run import judge, load_run, mode_of, run_all, status_page
+from unbraid.reproduce.run import ReproductionRun, judge, load_run, mode_of, run_all, status_page
 from unbraid.reproduce.status_page import opening, render_status
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -292,6 +292,16 @@ def test_quick_results_are_shown_and_stand_for_nothing():
 )
 def test_settings_are_named_by_what_they_are(arguments, mode):
     assert mode_of(toy(), arguments) == mode
+
+
+def test_the_size_for_one_gpu_is_named_and_counts():
+    item = toy(gpu={"quick": 3})
+    assert mode_of(item, {"quick": 3, "data": "mnist"}) == "gpu"
+    assert mode_of(toy(), {"quick": 3}) == "own"
+    result = Toy(number=Number(ours=0.5, paper=0.5))
+    outcome = judge(item, ReproductionRun(name="toy", mode="gpu", result=result))
+    assert outcome.colour is Colour.GREEN
+    assert "The size for one GPU." in status_page([outcome])
 
 
 def test_full_settings_without_the_data_they_need_are_not_full():

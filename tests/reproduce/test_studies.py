@@ -146,6 +146,16 @@ def test_tables_have_a_column_for_each_score_and_read_back(orthogonality):
     assert StudyTables.from_json(orthogonality.to_json()) == orthogonality
 
 
+def test_a_table_of_families_is_followed_by_its_means(orthogonality):
+    header, rows = next(one.text for one in orthogonality.tables() if one.header[0] == "Table 2a, mean over its rows")
+    some = [one.number for one in orthogonality.correlations if (one.table, one.task) == ("Table 2a", rows[0][0])]
+    first = some[:: len(COLUMNS)]
+    known = [one for one in first if one.ours is not None]
+    assert header[1:] == list(COLUMNS)
+    assert float(rows[0][1].split()[0]) == pytest.approx(np.mean([one.ours for one in known]), abs=6e-4)
+    assert rows[0][1].endswith(f" ({np.mean([one.paper for one in known]):.2g})")
+
+
 def test_modularity_is_correlated_with_every_other_score():
     rng = np.random.default_rng(0)
     rows = []
@@ -166,6 +176,22 @@ def test_modularity_is_correlated_with_every_other_score():
     assert found["pearson", "sap"] < 0.99
     assert study_checks(tables) == ()
     assert [len(row) for row in tables.tables()[0].rows] == [3] * len(FIGURE_E1)  # many scores: a row each
+
+
+def test_family_means_do_not_count_within_families():
+    rows = []
+    for number, (family, low, high) in enumerate([("beta_vae", 0.0, 5.0), ("dip_vae_i", 5.0, 0.0)]):
+        for seed in range(6):
+            rows += [row(family, 1.0, 10 * number + seed, "score", "modularity", low + seed / 10)]
+            rows += [row(family, 1.0, 10 * number + seed, "score", "mig", high + seed / 10)]
+    tables = thesis_tables(FakeState(rows), "gpu")
+    found = {one.table: one.number.ours for one in tables.correlations if (one.group, one.score) == ("pearson", "mig")}
+    assert found["Fig. E.1"] < -0.9
+    assert found["Fig. E.1, within families"] == pytest.approx(1)
+    parts = {part.where: part for part in study_checks(tables)}
+    assert "Fig. E.1, within families" not in parts
+    assert parts["Fig. E.1"].n_printed == 2 * len(FIGURE_E1)
+    assert "within families" in parts["Fig. E.1"].reason
 
 
 @pytest.mark.parametrize("scale", ["mini", "gpu"])

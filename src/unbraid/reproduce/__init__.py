@@ -189,6 +189,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             checks=study_checks,
             quick={"scale": "mini"},
             full={"scale": "full"},
+            gpu={"scale": "gpu"},
             options={"data_folder": "data"},
             examples=(
                 "--scale mini --store thesis --figures figures.html",
@@ -205,6 +206,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             checks=study_checks,
             quick={"scale": "mini"},
             full={"scale": "full"},
+            gpu={"scale": "gpu"},
             options={"data_folder": "data"},
             examples=("--scale mini", "--scale gpu --store iwo --yes", "--scale full --store iwo --engine ray --yes"),
         ),

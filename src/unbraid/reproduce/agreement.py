@@ -119,7 +119,8 @@ class Part:
         checks: The numbers that were measured; a printed number that was not is left out.
         reason: Why some differ; shown only where some do.
         n_published: Numbers and statements that the paper prints there; by default those of ``checks``.
-        is_full: Whether it was run at full settings; at others, numbers are shown and do not count.
+        is_full: Whether it was run at settings that count, the full ones or those for one GPU; at others, numbers are
+            shown and do not count.
     """
 
     where: str
@@ -188,12 +189,13 @@ def seed_tolerance(
 
 RULE = (
     "Counted are numbers and statements that the paper prints. Attempted are those that were measured at full "
-    "settings. A number agrees if it lies within the allowed distance of the paper's. Where the truth is known and the "
-    "paper is further from it than allowed while ours is not, ours counts as nearer the truth, and as good. What the "
-    "paper says in words is held against a bound, given beside it. Numbers without a printed one, and numbers that a "
-    "setting of ours was chosen by, are shown and not counted. A table or figure is green if all that is printed "
-    "agrees, amber if at least half of what was attempted does, and red if less does; it is grey if nothing was "
-    "attempted, or at other settings than the full ones."
+    "settings; of the two studies of many models, at the size for one GPU, which has the published networks, "
+    "families, hyperparameters and scores, and fewer seeds, steps and rows. A number agrees if it lies within the "
+    "allowed distance of the paper's. Where the truth is known and the paper is further from it than allowed while "
+    "ours is not, ours counts as nearer the truth, and as good. What the paper says in words is held against a bound, "
+    "given beside it. Numbers without a printed one, and numbers that a setting of ours was chosen by, are shown and "
+    "not counted. A table or figure is green if all that is printed agrees, amber if at least half of what was "
+    "attempted does, and red if less does; it is grey if nothing was attempted, or at other settings than these."
 )
 
 
@@ -211,6 +213,8 @@ class Reproduction(Generic[R]):
         checks: From a result, the tables and figures with our numbers held against the paper's and the truth.
         quick: Arguments of ``run`` for a quick run.
         full: Arguments of ``run`` for a full run, where they are not its defaults.
+        gpu: Arguments of ``run`` for a size that one GPU can do, whose numbers count like those of a full run; empty
+            where a full run is what one GPU can do.
         needs: What a full run needs that does not come with the package, in words; empty for nothing.
         quick_needs: The same for a quick run.
         options: Names on the command line of arguments that have another name there.
@@ -226,6 +230,7 @@ class Reproduction(Generic[R]):
     checks: Callable[[R], Sequence[Part]]
     quick: Mapping[str, Any] = field(default_factory=dict)
     full: Mapping[str, Any] = field(default_factory=dict)
+    gpu: Mapping[str, Any] = field(default_factory=dict)
     needs: str = ""
     quick_needs: str = ""
     options: Mapping[str, str] = field(default_factory=dict)

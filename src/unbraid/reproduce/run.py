@@ -20,7 +20,9 @@ from unbraid._base.workers import usable_cores
 from unbraid.reproduce.agreement import RULE, Agreement, Check, Colour, Part, R, Reproduction
 from unbraid.reproduce.result import as_json, as_text
 
-Mode = Literal["quick", "full", "own"]
+Mode = Literal["quick", "gpu", "full", "own"]
+#: Settings whose numbers count.
+COUNTED: frozenset[Mode] = frozenset({"gpu", "full"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +31,8 @@ class ReproductionRun(Generic[R]):
 
     Attributes:
         name: Name of the reproduction.
-        mode: ``"quick"`` or ``"full"``; ``"own"`` for settings chosen one by one.
+        mode: ``"quick"`` or ``"full"``, or ``"gpu"`` for the size made for one GPU; ``"own"`` for settings chosen one
+            by one.
         processor_seconds: Processor time it took.
         reason: Why it was not run; empty where it was.
         commit: Version of the source, where it is known; empty otherwise.
@@ -132,9 +135,9 @@ def load_run(folder: str | Path, reproduction: Reproduction[R]) -> ReproductionR
 
 
 def judge(reproduction: Reproduction[R], run: ReproductionRun[R]) -> Outcome:
-    """Compare a run with the paper and the truth; at other settings than the full ones nothing counts."""
+    """Compare a run with the paper and the truth; at quick settings, or settings of one's own, nothing counts."""
     found = () if run.result is None else reproduction.checks(run.result)
-    parts = tuple(replace(part, is_full=part.is_full and run.mode == "full") for part in found)
+    parts = tuple(replace(part, is_full=part.is_full and run.mode in COUNTED) for part in found)
     return Outcome(reproduction=reproduction, run=run, parts=parts)
 
 
@@ -160,14 +163,14 @@ def _run(
     return ReproductionRun(name=reproduction.name, mode=mode, processor_seconds=seconds, result=result, **made_from)
 
 
-#: Arguments that say where to run a reproduction, and not what is run.
+#: Arguments that say where to run a reproduction and what to draw of it, and not what is run.
 PLACES = frozenset(
-    {"device", "data", "data_folder", "store", "yes", "engine", "workers", "address", "commit", "progress"}
+    {"device", "data", "data_folder", "store", "yes", "engine", "workers", "address", "commit", "figures", "progress"}
 )
 
 
 def mode_of(reproduction: Reproduction[Any], arguments: Mapping[str, Any]) -> Mode:
-    """Return whether arguments are the full settings, the quick ones, or others."""
+    """Return whether arguments are the full settings, those for one GPU, the quick ones, or others."""
     signature = inspect.signature(reproduction.run).parameters.values()
     usual = {one.name: one.default for one in signature if one.default is not inspect.Parameter.empty}
 
@@ -177,6 +180,8 @@ def mode_of(reproduction: Reproduction[Any], arguments: Mapping[str, Any]) -> Mo
     own = settings(arguments)
     if own == settings(reproduction.full) and not (reproduction.needs and arguments.get("data") is None):
         return "full"
+    if reproduction.gpu and own == settings(reproduction.gpu):
+        return "gpu"
     return "quick" if own == settings(reproduction.quick) else "own"
 
 
@@ -234,6 +239,14 @@ def status_page(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(sections).rstrip("\n") + "\n"
 
 
+SETTINGS: Mapping[Mode, str] = {
+    "quick": "Quick settings",
+    "gpu": "The size for one GPU",
+    "full": "Full settings",
+    "own": "Own settings",
+}
+
+
 def how_run(outcome: Outcome) -> str:
     """Return how it was run, on what, and its cost."""
     run = outcome.run
@@ -242,7 +255,7 @@ def how_run(outcome: Outcome) -> str:
     took = f", {run.processor_seconds:.0f} s of processor time" if run.processor_seconds else ""
     where = f" on {run.machine}" if run.machine else ""
     source = f", source {run.commit}" if run.commit else ""
-    sentences = [f"{run.mode.capitalize()} settings{took}{where}{source}."]
+    sentences = [f"{SETTINGS[run.mode]}{took}{where}{source}."]
     if run.mode != "full" or not outcome.parts:
         sentences += run.result.notes
     if not outcome.parts:

@@ -123,7 +123,9 @@ class StudyTables(Result):
         """Return each table with a column for each score; one with many scores, with a row for each."""
         names = dict.fromkeys(one.table for one in self.correlations)
         title = f"{self.n_models} models"
-        tables = [_table(name, title, [one for one in self.correlations if one.table == name]) for name in names]
+        found = [(name, [one for one in self.correlations if one.table == name]) for name in names]
+        tables = [_table(name, title, some) for name, some in found]
+        tables += [_means(name, title, some) for name, some in found if len({one.group for one in some}) >= MANY_GROUPS]
         rows: list[Row] = [[one.table, one.what, one.number] for one in self.claims]
         header = ["in words", "quantity", "ours (the paper's words)"]
         return [*tables, *([Table(title=title, header=header, rows=rows, compact=True)] if rows else [])]
@@ -142,6 +144,29 @@ def _table(name: str, title: str, correlations: Sequence[StudyCorrelation]) -> T
     return Table(title=title, header=header, rows=rows, compact=True)
 
 
+def _means(name: str, title: str, correlations: Sequence[StudyCorrelation]) -> Table:
+    """Return the means of each column of a table over its families and data sets, for each task."""
+    scores = list(dict.fromkeys(one.score for one in correlations))
+    rows: list[Row] = [
+        [task, *(_mean([one for one in correlations if (one.task, one.score) == (task, score)]) for score in scores)]
+        for task in dict.fromkeys(one.task for one in correlations)
+    ]
+    return Table(title=title, header=[f"{name}, mean over its rows", *scores], rows=rows, compact=True)
+
+
+def _mean(correlations: Sequence[StudyCorrelation]) -> Number:
+    """Return the mean of correlations that both have, ours and the paper's."""
+    both = [
+        (one.number.ours, one.number.paper)
+        for one in correlations
+        if one.number.ours is not None and one.number.paper is not None
+    ]
+    ours, paper = (sum(values) / len(both) for values in zip(*both, strict=True)) if both else (None, None)
+    return Number(ours=ours, paper=None if paper is None else round(paper, 2))
+
+
+#: A table with at least this many families or data sets is followed by its means.
+MANY_GROUPS = 5
 #: Scores beyond which each has a row of a table instead of a column.
 MOST_COLUMNS = 6
 NOT_THE_PUBLISHED = {
@@ -316,6 +341,8 @@ REASON = (
     "Data are drawn and models were trained again, for fewer steps; the allowed distance covers other seeds, and not "
     "other data or steps."
 )
+#: Ends the name of a table whose correlations are taken again after the mean of its family was taken from every model.
+WITHIN = ", within families"
 
 
 def study_checks(result: StudyTables) -> Sequence[Part]:
@@ -336,11 +363,30 @@ def study_checks(result: StudyTables) -> Sequence[Part]:
                 *(one.check() for one in compared if one.table == where),
                 *(one.check() for one in result.claims if one.table == where),
             ],
-            reason=REASON,
+            reason=f"{REASON} {_of_families(result, where)}".rstrip(),
             n_published=[*(one.table for one in printed), *(one.table for one in result.claims)].count(where),
         )
         for where in tables
     ]
+
+
+def _of_families(result: StudyTables, table: str) -> str:
+    """Return how far correlations are from print over all models and within families; empty where not known."""
+    at = {(one.table, one.group, one.score): one.number.ours for one in result.correlations}
+    found = [
+        (abs(one.number.ours - one.number.paper), abs(inside - one.number.paper))
+        for one in result.correlations
+        if one.table == table and one.number.ours is not None and one.number.paper is not None
+        for inside in [at.get((f"{table}{WITHIN}", one.group, one.score))]
+        if inside is not None
+    ]
+    if not found:
+        return ""
+    over_all, within = (sum(distances) / len(found) for distances in zip(*found, strict=True))
+    return (
+        f"Correlations are on average {over_all:.2f} from the printed ones over all models, and {within:.2f} within "
+        "families."
+    )
 
 
 def is_repeated(study: str, one: StudyCorrelation) -> bool:

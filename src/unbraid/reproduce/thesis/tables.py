@@ -6,7 +6,7 @@ From Bjøru (2021) as machine-read text; figures are lost, captions, tables and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.stats import average_ranks
 from unbraid.reproduce.result import Number
-from unbraid.reproduce.studies import Scale, StudyClaim, StudyCorrelation, StudyTables
+from unbraid.reproduce.studies import WITHIN, Scale, StudyClaim, StudyCorrelation, StudyTables
 from unbraid.study import StudyStatus, pivot
 from unbraid.study.analysis.correlate import p_values
 from unbraid.study.table import ModelTable
@@ -152,7 +152,7 @@ def thesis_tables(state: StudyStatus, scale: Scale) -> StudyTables:
         n_models=len(models.family),
         n_failed=len(state.failed_models) + len(state.missing),
         gpu_seconds=state.training_seconds,
-        correlations=(*_figure_e1(models), *_section_63(models), *_square_accuracy(square)),
+        correlations=(*_figure_e1(models), *_within_families(models), *_section_63(models), *_square_accuracy(square)),
         claims=tuple(claim for claim in (*_claims(models), *_square_claims(square)) if claim.number.ours is not None),
     )
 
@@ -177,6 +177,28 @@ def _figure_e1(models: Models) -> Iterator[StudyCorrelation]:
                 p=_p(ours, len(everyone)),
                 p_paper=p,
             )
+
+
+def _within_families(models: Models) -> Iterator[StudyCorrelation]:
+    """Pearson's correlations of Figure E.1 after the mean of its family was taken from every model.
+
+    A family whose training is not over differs from the others in all scores at once, which does not count here.
+    """
+    names = [name for name in (MODULARITY, *FIGURE_E1) if name in models.columns]
+    centred = {name: models.columns[name].copy() for name in names}
+    for rows in (models.only(family) for family in np.unique(models.family)):
+        for values in centred.values():
+            known = rows & np.isfinite(values)
+            values[known] -= values[known].mean() if known.any() else 0.0
+    within = replace(models, columns=centred)
+    for score in FIGURE_E1:
+        yield StudyCorrelation(
+            table=f"Fig. E.1{WITHIN}",
+            group="pearson",
+            task=MODULARITY,
+            score=score,
+            number=Number(ours=within.r(MODULARITY, score)),
+        )
 
 
 def _p(r: float, n: int) -> float | None:
