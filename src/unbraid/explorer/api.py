@@ -15,12 +15,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from unbraid._base.arrays import ByteArray, FloatArray
-from unbraid._base.gif import gif
-from unbraid._base.images import png
+from unbraid._base.images import gif, png, sheet
 from unbraid._base.record import finite
 from unbraid.explorer.guard import has_dots
 from unbraid.explorer.session import Session
-from unbraid.explorer.sheets import sheet
 
 #: Largest body of a request, and most codes to decode at once.
 MOST_BYTES, MOST_DECODED = 4_000_000, 512

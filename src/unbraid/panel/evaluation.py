@@ -31,8 +31,7 @@ from unbraid.interpret.views import stills
 from unbraid.metrics import METRICS, Metric, Preset
 from unbraid.metrics.table.catalogue import attainable
 from unbraid.metrics.table.layouts import layout_notes, no_path, rows_seen, source_for
-from unbraid.panel.cost import dearest_first, panel_seconds, within_time
-from unbraid.panel.memory import check_panel, size_of
+from unbraid.panel.cost import check_panel, dearest_first, panel_seconds, size_of, within_time
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
 from unbraid.panel.steps import Listener, StepRole, StepTeller
 from unbraid.representation.representation import CodesLayout, Representation, as_representation, check_n_factors

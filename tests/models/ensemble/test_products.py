@@ -9,7 +9,7 @@ from torch.nn.functional import relu
 from unbraid.models.ensemble import products
 from unbraid.models.ensemble.layers import Convolution, Upconvolution, has_products
 from unbraid.models.ensemble.networks import ConvolutionalDecoder, ConvolutionalEncoder
-from unbraid.models.ensemble.patches import lay, patches
+from unbraid.models.ensemble.products import lay, patches
 
 N_MODELS, N = 2, 3
 

@@ -16,7 +16,7 @@ from torch.compiler import is_compiling
 from torch.nn.functional import conv2d, conv_transpose2d, relu
 
 from unbraid.models.ensemble import products
-from unbraid.models.ensemble.patches import KERNEL, lay, patches
+from unbraid.models.ensemble.products import KERNEL, lay, patches
 
 #: Side of kernels of the last layers of the published library's encoder; others are those of Table D.1.
 NARROW = 2

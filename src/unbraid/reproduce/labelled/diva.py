@@ -19,7 +19,7 @@ from unbraid.data.rotated import ANGLES, RotatedDigits, rotated_digits
 from unbraid.data.tables import DatasetRows
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.figures import Device
-from unbraid.reproduce.labelled.reading import Read, read_label
+from unbraid.reproduce.labelled import Read, read_label
 from unbraid.reproduce.result import Number, Result, Row, Table
 
 if TYPE_CHECKING:

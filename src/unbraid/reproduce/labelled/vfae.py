@@ -14,7 +14,7 @@ from unbraid._base.progress import Show
 from unbraid.data.tables import DatasetRows, applicants
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.figures import Device
-from unbraid.reproduce.labelled.reading import Read, majority, read_label
+from unbraid.reproduce.labelled import Read, majority, read_label
 from unbraid.reproduce.result import Number, Result, Row, Table
 
 HELD_OUT = 0.25

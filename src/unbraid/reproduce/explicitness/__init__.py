@@ -1,1 +1,0 @@
-"""Loss-capacity curves of reproductions."""

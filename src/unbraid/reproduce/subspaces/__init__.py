@@ -1,1 +1,0 @@
-"""Figures of Measuring Orthogonality: small worlds whose subspaces are known in closed form."""
