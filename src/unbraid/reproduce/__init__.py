@@ -5,7 +5,7 @@ from typing import Any
 from unbraid.reproduce import (
     dci_es,
     dependent_digits,
-    flows_of_digits,
+    digit_flow_training,
     gans_of_digits,
     torus_flow,
     two_moons,
@@ -17,8 +17,9 @@ from unbraid.reproduce.coloured_vae import VaeSettings
 from unbraid.reproduce.cosine import CosineTables, cosine_checks, dependent_cosine
 from unbraid.reproduce.dci_es import DCI_ES_TABLE1, ESTable, dci_es_checks, dci_es_table1
 from unbraid.reproduce.dependent_digits import PUBLISHED_NUMBERS, DependentMnist, dependent_mnist, mnist_checks
+from unbraid.reproduce.digit_flow_training import DigitsSettings
 from unbraid.reproduce.figures import PAPER, FigureResult
-from unbraid.reproduce.flows_of_digits import DigitsFigure, DigitsSettings, digits_checks, digits_flows
+from unbraid.reproduce.flows_of_digits import DigitsFigure, digits_checks, digits_flows
 from unbraid.reproduce.gans_of_digits import GanSettings, InfoGanFigure, info_gan, info_gan_checks
 from unbraid.reproduce.iwo import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_checks, iwo_table1
 from unbraid.reproduce.iwo_tables import iwo_study
@@ -121,7 +122,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             cost="many minutes on a GPU, about one on a CPU with --quick; torch and zuko",
             run=digits_flows,
             checks=digits_checks,
-            quick={"settings": flows_of_digits.QUICK},
+            quick={"settings": digit_flow_training.QUICK},
             needs=MNIST,
             figure="digits-flows.html",
             examples=("--quick", "--data mnist --device cuda --json flows.json"),

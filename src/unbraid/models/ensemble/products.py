@@ -106,8 +106,8 @@ def _scatter(cells: Tensor) -> Tensor:
     return whole
 
 
-#: Whether the products have kernels here.
-HAS_KERNELS = torch.cuda.is_available() and find_spec("triton") is not None
+#: Whether this machine can run kernels: a GPU, and Triton to compile for it.
+CAN_RUN_KERNELS = torch.cuda.is_available() and find_spec("triton") is not None
 #: Fewest and most channels that a tile of a kernel can have.
 FEWEST, MOST = 16, 128
 
@@ -176,7 +176,7 @@ def _(big: Tensor, small: Tensor, turned: bool, n_parts: int) -> Tensor:
     return big.new_empty(n_parts, len(big), *(sides[::-1] if turned else sides), dtype=_sums(big))
 
 
-if HAS_KERNELS:
+if CAN_RUN_KERNELS:
     from unbraid.models.ensemble import kernels
 
     down.register_kernel("cuda", kernels.down)
@@ -193,7 +193,7 @@ def _finished(found: Tensor, bias: Tensor | None, mask: Tensor | None, relu: boo
 
 def by_weights(big: Tensor, small: Tensor, *, turned: bool) -> Tensor:
     """Return the derivative by weights."""
-    n_parts = kernels.n_parts(big.shape, small.shape) if HAS_KERNELS else 1
+    n_parts = kernels.n_parts(big.shape, small.shape) if CAN_RUN_KERNELS else 1
     parts: Tensor = weight_gradient(big, small, turned, n_parts)
     return parts.sum(dim=0)
 
