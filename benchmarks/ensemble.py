@@ -2,6 +2,7 @@
 
     python benchmarks/ensemble.py                               # 8 small models on this machine's processor
     python benchmarks/ensemble.py --device cuda                 # 64 models of the published architecture on a GPU
+    python benchmarks/ensemble.py --device cuda --part kernels  # losses and speed of convolutions, beside patches
     python benchmarks/ensemble.py --device cuda --arrays-only   # the same where only NumPy and torch are there
     python benchmarks/ensemble.py --device cuda --models 16 --model diva,vfae,dc_ign,info_gan   # with labels, and GANs
 
@@ -342,13 +343,14 @@ def lines_of(given):
     data, labelled = Squares(given.rows, given.side), LabelledSquares(given.side)
     source = BatchSource(data, device=given.device)
     models = HYPERPARAMETERS if given.model == "all" else given.model.split(",")
+    if given.part == "kernels":
+        for model in ("beta_vae", "factor_vae"):
+            yield f"kernels and patches, {model}", kernels_and_patches(given, model, data, source)
+        return
     if given.model == "all" or given.tiny:
         yield "beta_vae", beside_the_plain_loop(given, data, source)
         for model, precision in (("beta_vae", "float32"), ("beta_vae", "bfloat16"), ("factor_vae", "float32")):
             yield f"member against alone, {model}, {precision}", alone(given, model, precision, data, source)
-    if given.device == "cuda" and given.model == "all":
-        for model in ("beta_vae", "factor_vae"):
-            yield f"kernels and patches, {model}", kernels_and_patches(given, model, data, source)
     for model in models:
         if model in WITH_LABELS:
             yield f"{given.models} at once against one, {model}", beside_one(given, model, labelled)
@@ -361,6 +363,7 @@ def main(arguments=None):
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--arrays-only", action="store_true", help="do not import the package, only NumPy and torch")
     parser.add_argument("--model", default="all", help="some families only, with commas between")
+    parser.add_argument("--part", choices=("families", "kernels"), default="families", help="kernels: against patches")
     parser.add_argument("--models", type=int)
     parser.add_argument("--width", type=int)
     parser.add_argument("--side", type=int)
