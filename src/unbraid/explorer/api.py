@@ -1,4 +1,4 @@
-"""Answers to the page: names, columns, pictures and exports of what was opened, by key and number only."""
+"""Answers to the page: names, columns, pictures and exports of the subjects of a session, by key and number only."""
 
 from __future__ import annotations
 

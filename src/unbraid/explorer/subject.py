@@ -1,4 +1,4 @@
-"""What the explorer shows of one model: codes, factors, pictures, a decoder and a report."""
+"""Subject of the explorer: codes, factors, pictures, decoder and report of one model, and strips along its factors."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
         ),
         Reproduction(
             name="diva-rotated",
-            title="DIVA on rotated digits: the digit in an angle never seen, and what each block of codes knows",
+            title="DIVA on rotated digits: the digit at an unseen angle, and the labels in each block of codes",
             paper="Ilse et al. (2020), DIVA: Domain Invariant Variational Autoencoders, sec. 4.1; arXiv:1905.10427",
             cost="minutes on a GPU, hours on a CPU, a few minutes with --quick; torch",
             run=diva.diva_rotated,

@@ -1,4 +1,4 @@
-"""DIVA on rotated digits: the digit in an angle that was never seen, and what each block of codes knows."""
+"""DIVA on rotated digits: the digit at an unseen angle, and the labels predicted from each block of codes."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class VfaeTradeoff(Result):
         """What a reader of the table should know."""
         return (
             DATA,
-            f"Who knows nothing of a row names the larger group, and is right for {self.majority:.3f} of them.",
+            f"A blind guess names the larger group, and is right for {self.majority:.3f} of the rows.",
         )
 
     def tables(self) -> Sequence[Table]:

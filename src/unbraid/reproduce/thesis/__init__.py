@@ -1,4 +1,4 @@
-"""The thesis on 1800 models: its printed numbers, its figures, and the study that they are of."""
+"""The thesis on 1800 models: its study run again, its printed numbers, and its figures."""
 
 from __future__ import annotations
 
