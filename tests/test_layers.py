@@ -118,7 +118,7 @@ HALVES = {
     "report.sections": LONG,
     "report.stills": LONG,
     "representation.formats.tensors": LONG,
-    "reproduce.capacity_curves": LONG,
+    "reproduce.explicitness.curves": LONG,
     "reproduce.torus_truth": LATE,
     "study.jobs.agreement": SUBJECT,  # one file for each kind of job
     "study.jobs.train": SUBJECT,

@@ -8,7 +8,7 @@ import pytest
 
 from unbraid.reproduce import REPRODUCTIONS, Colour
 from unbraid.reproduce.run import load_run
-from unbraid.reproduce.small_worlds import closed_form, lines, planes, small_world_checks
+from unbraid.reproduce.subspaces.small_worlds import closed_form, lines, planes, small_world_checks
 
 KEPT = Path(__file__).resolve().parents[2] / "docs" / "reproductions"
 

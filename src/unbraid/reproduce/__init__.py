@@ -11,7 +11,6 @@ from unbraid.reproduce import (
     two_moons,
     vae_spectrum,
 )
-from unbraid.reproduce import small_worlds as worlds
 from unbraid.reproduce.agreement import Agreement, Check, Colour, Part, Reproduction
 from unbraid.reproduce.coloured_vae import VaeSettings
 from unbraid.reproduce.cosine import CosineTables, cosine_checks, dependent_cosine
@@ -26,6 +25,7 @@ from unbraid.reproduce.iwo_tables import iwo_study
 from unbraid.reproduce.labelled import dc_ign, diva, vfae
 from unbraid.reproduce.result import Number, Result
 from unbraid.reproduce.studies import StudyTables, study_checks
+from unbraid.reproduce.subspaces import small_worlds as worlds
 from unbraid.reproduce.thesis import thesis_study
 from unbraid.reproduce.torus_flow import TorusFigure, TorusSettings, torus, torus_checks
 from unbraid.reproduce.two_moons import MoonsFigure, MoonsSettings, moons, moons_checks

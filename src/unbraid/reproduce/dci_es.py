@@ -30,7 +30,7 @@ from unbraid.panel.evaluation import evaluate
 from unbraid.probes.capacity import ForestLadder, Ladder, MLPLadder
 from unbraid.probes.importance import Importance
 from unbraid.reproduce.agreement import Check, Part
-from unbraid.reproduce.capacity_curves import Curve, write_curves
+from unbraid.reproduce.explicitness.curves import Curve, write_curves
 from unbraid.reproduce.result import DrawnResult, Number, Row, Table, as_json
 
 Probes = Literal["mlp", "forest"]

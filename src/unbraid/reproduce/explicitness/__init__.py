@@ -1,0 +1,1 @@
+"""Loss-capacity curves of reproductions."""
