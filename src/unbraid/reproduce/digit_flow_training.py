@@ -28,6 +28,8 @@ N_CLASSES = 10
 #: Nats per latent, sec. 7 of the paper, for pictures with sides of so many pixels.
 PUBLISHED: dict[FlowName, float] = {"GLOW-like": 1.9, "wavelet": 0.5}
 PUBLISHED_SIDE = 28
+#: Share of the digits that no flow learns from.
+HELD_OUT = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

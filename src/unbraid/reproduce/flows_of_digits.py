@@ -19,6 +19,7 @@ from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.digit_flow_training import (
     FLOWS,
     FULL,
+    HELD_OUT,
     PUBLISHED,
     PUBLISHED_SIDE,
     SMALL_NOISE,
@@ -36,7 +37,6 @@ from unbraid.reproduce.figures import About, Device, FigureResult
 from unbraid.reproduce.result import Number, Row, Table, difference, ratio
 
 SetName = Literal["C", "M", "D"]
-HELD_OUT = 0.1
 NOTES = (
     "The paper trains on 240 000 digits of EMNIST for 1000 epochs of 235 steps; here there are fewer digits and far "
     "fewer steps, so compare the order of the flows and the shapes of the spectra rather than the numbers.",
