@@ -312,9 +312,9 @@ def kernels_and_patches(given, model, data, source):
     from unbraid.models.ensemble.engine import EnsembleEngine
 
     settings, found = settings_of(given, model, given.models, data), {}
-    for name, there in (("kernels", products.HAS_KERNELS), ("patches", False)):
+    for name, there in (("kernels", products.CAN_RUN_KERNELS), ("patches", False)):
         empty(given.device)
-        with patch.object(products, "HAS_KERNELS", there):
+        with patch.object(products, "CAN_RUN_KERNELS", there):
             engine = EnsembleEngine(settings, source, device=given.device)
             losses = [engine.advance()[0].mean().item() for _ in range(given.steps)]
             before = clock(given.device)

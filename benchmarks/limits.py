@@ -24,7 +24,7 @@ from measure import keep, machine, options, parse
 from unbraid import evaluate, load
 from unbraid._base.checks import check_values
 from unbraid.metrics import METRICS
-from unbraid.panel.memory import check_panel, panel_bytes, size_of
+from unbraid.panel.cost import check_panel, panel_bytes, size_of
 from unbraid.panel.plan import plan_evidence, resolve_metrics
 from unbraid.representation.formats.headers import file_bytes
 from unbraid.representation.representation import Representation

@@ -100,17 +100,17 @@ def run_many(device, n_rows, arrays_only, steps, sizes):
     if arrays_only:
         leave_out_the_rest()
     from unbraid.evidence.subspaces import geometry as geometry
-    from unbraid.evidence.subspaces import network as network
+    from unbraid.evidence.subspaces import nested
 
-    training = network.NestedTraining() if steps is None else network.NestedTraining(n_steps=steps)
+    training = nested.NestedTraining() if steps is None else nested.NestedTraining(n_steps=steps)
     targets = [geometry.HeadTarget(values=values[:, None]) for values in factors.T]
 
     def fit(stack, training):
-        return network.fit_nested(
+        return nested.fit_nested(
             stack, targets, max_rank=MAX_RANK, device=device, rng=np.random.default_rng(0), training=training
         )
 
-    fit(stack[:1], network.NestedTraining(n_steps=3))  # starting the device is not what is timed
+    fit(stack[:1], nested.NestedTraining(n_steps=3))  # starting the device is not what is timed
     started = time.perf_counter()
     fits = fit(stack, training)
     measured = [scores([f.basis for f in one], [geometry.settled_losses(f.losses) for f in one]) for one in fits]

@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -91,6 +92,37 @@ ALLOWED = {
     },
 }
 MOST_MODULES = 21
+#: Most modules, as a share of all, that only one other module of their room imports without a reason below.
+MOST_HALVES = 0.02
+LATE = "loads torch or Triton, which its importer does only when asked to"
+LONG = "together with its importer it would have more than 500 lines"
+SUBJECT = "another subject than its importer"
+#: Modules that only one other module of their room imports, each with the reason why both are not one.
+HALVES = {
+    "downstream.mask_network": LATE,
+    "downstream.segmentation": LONG,
+    "evidence.jacobians.autodiff": LONG,
+    "evidence.subspaces.geometry": LONG,
+    "evidence.subspaces.nested": LATE,
+    "explorer.api": SUBJECT,  # answers; the importer has sockets and threads
+    "explorer.findings": SUBJECT,  # the importer lists what was opened
+    "integrations.scores": SUBJECT,  # public without Lightning
+    "interpret.weak_factors": LONG,
+    "manifold.pair": LATE,
+    "models.ensemble.kernels": LATE,
+    "models.ensemble.labels": SUBJECT,  # no torch; the importer trains
+    "models.ensemble.losses": SUBJECT,  # the place for the loss of a new family
+    "models.ensemble.products": LONG,
+    "probes.effects": LONG,
+    "probes.network": LATE,
+    "report.sections": LONG,
+    "report.stills": LONG,
+    "representation.formats.tensors": LONG,
+    "reproduce.explicitness.curves": LONG,
+    "reproduce.torus_truth": LATE,
+    "study.jobs.agreement": SUBJECT,  # one file for each kind of job
+    "study.jobs.train": SUBJECT,
+}
 
 
 def module_of(path: Path) -> str:
@@ -101,6 +133,7 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path): path for path in SOURCE.rglob("*.py")}
 
 
+@cache
 def imports_of(path: Path) -> set[str]:
     """Return the modules of unbraid that a file imports anywhere, a package's names by the package."""
     found = set()
@@ -150,6 +183,29 @@ def test_no_folder_has_too_many_modules():
         if path.name != "__init__.py":
             by_folder[path.parent.relative_to(SOURCE)].append(path.name)
     assert {str(folder): len(names) for folder, names in by_folder.items() if len(names) > MOST_MODULES} == {}
+
+
+def halves() -> set[str]:
+    """Return the modules that exactly one other module imports, of the same room and no package's list of names."""
+    importers = defaultdict(set)
+    for module, path in MODULES.items():
+        for name in imports_of(path) - {module}:
+            importers[name].add(module)
+    alone = {module: next(iter(found)) for module, found in importers.items() if len(found) == 1 and module in MODULES}
+    return {
+        module.removeprefix("unbraid.")
+        for module, importer in alone.items()
+        if room_of(module) == room_of(importer) and MODULES[importer].name != "__init__.py"
+    }
+
+
+def test_hardly_any_module_is_half_of_another():
+    without_reason = halves() - set(HALVES)
+    assert len(without_reason) <= MOST_HALVES * len(MODULES), without_reason
+
+
+def test_reasons_are_of_modules_that_are_there():
+    assert {f"unbraid.{module}" for module in HALVES} <= set(MODULES)
 
 
 def test_a_class_name_has_one_meaning():

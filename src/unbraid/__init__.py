@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from unbraid.comparison.differences import Difference as Difference
     from unbraid.comparison.result import Comparison as Comparison
     from unbraid.comparison.result import compare as compare
-    from unbraid.explorer.exploring import explore as explore
+    from unbraid.explorer.server import explore as explore
     from unbraid.metrics import METRICS as METRICS
     from unbraid.metrics.table.listing import list_metrics as list_metrics
     from unbraid.models import encode as encode

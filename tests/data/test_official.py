@@ -496,7 +496,7 @@ def test_data_that_would_not_fit_are_refused_before_they_are_read(tmp_path, name
         "emnist": lambda: sparse_file(tmp_path / "gzip.zip", 1),
     }
     write[name]()
-    monkeypatch.setattr("unbraid.data.npz._check_whole", lambda member, n_bytes: None)
+    monkeypatch.setattr("unbraid.data.array_files._check_whole", lambda member, n_bytes: None)
     with pytest.raises(
         TooMuchMemoryError, match=r"than the 1 MiB it may take; .*raise the limit with --memory \d+[MG]"
     ):

@@ -8,7 +8,7 @@ import torch
 
 from helpers.small import run_cli
 from unbraid import Representation
-from unbraid.evidence.subspaces import network
+from unbraid.evidence.subspaces import nested
 from unbraid.evidence.subspaces.geometry import (
     HeadTarget,
     frame_of,
@@ -18,8 +18,7 @@ from unbraid.evidence.subspaces.geometry import (
     slices_of,
     spine_widths,
 )
-from unbraid.evidence.subspaces.nested import nested_subspaces, nested_subspaces_many
-from unbraid.evidence.subspaces.network import fit_nested
+from unbraid.evidence.subspaces.nested import fit_nested, nested_subspaces, nested_subspaces_many
 from unbraid.evidence.subspaces.options import NestedTraining, SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.probes.splits import stratified_split
@@ -295,7 +294,7 @@ def test_heads_of_any_depth_find_the_axis(heads):
 
 def test_running_means_take_the_place_of_those_of_the_batch_once_trained():
     """With batch norm, one row alone is predicted as among others."""
-    norm = network._Norm(1, 1, 2, torch.device("cpu"))
+    norm = nested._Norm(1, 1, 2, torch.device("cpu"))
     rows = torch.randn(1, 1, 4000, 2, generator=torch.Generator().manual_seed(0)) * 3 + 5
     for _ in range(80):
         norm(rows)

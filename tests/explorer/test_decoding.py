@@ -10,12 +10,11 @@ import torch
 
 import unbraid as ub
 from helpers.blobs import blob_representation, write_blobs
-from unbraid._base.gif import gif
+from unbraid._base.images import gif
 from unbraid._base.optional import pip_install
 from unbraid.explorer.decoding import make_decoder
 from unbraid.explorer.opening import OpeningOptions, open_session
-from unbraid.explorer.strips import factor_strips
-from unbraid.explorer.subject import Subject
+from unbraid.explorer.subject import Subject, factor_strips
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,7 @@ import pytest
 import unbraid as ub
 from unbraid.evidence.explained import explained_variance
 from unbraid.interpret.views import finding_views, stills
-from unbraid.results.finding import Finding, FindingKind
-from unbraid.results.view import ColumnKind, LineRole
+from unbraid.results.finding import ColumnKind, Finding, FindingKind, LineRole
 
 ROWS = 1500
 

@@ -193,10 +193,10 @@ class TestInvariance:
 
 class TestInThePanel:
     def test_the_default_panel_scores_blocks_only_where_there_are_some(self):
-        from unbraid.panel import evaluation
+        from unbraid.panel import plan
 
-        named = [metric.name for metric in evaluation._choose("default", WORLD)[0]]
-        plain = [metric.name for metric in evaluation._choose("default", WORLD.with_blocks(None))[0]]
+        named = [metric.name for metric in plan.choose_metrics("default", WORLD)[0]]
+        plain = [metric.name for metric in plan.choose_metrics("default", WORLD.with_blocks(None))[0]]
         assert [name for name in named if name not in plain] == ["blocks", "blocks.leakage", "blocks.own"]
 
     def test_intervals_and_chance(self, report):

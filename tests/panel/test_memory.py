@@ -11,7 +11,7 @@ import pytest
 from unbraid import Representation, evaluate, load
 from unbraid._base.memory import TooMuchMemoryError
 from unbraid.metrics import METRICS
-from unbraid.panel.memory import panel_bytes, size_of
+from unbraid.panel.cost import panel_bytes, size_of
 from unbraid.panel.plan import plan_evidence, resolve_metrics
 from unbraid.representation.formats.headers import file_bytes
 

@@ -8,7 +8,7 @@ import scipy.sparse
 import unbraid as ub
 from helpers.study_tables import row, study, table
 from unbraid.report import study_page
-from unbraid.report.study_figures import render_study_figures
+from unbraid.report.figure import render_study_figures
 from unbraid.similarity import similarities
 
 pytestmark = pytest.mark.browser

@@ -7,7 +7,7 @@ import pytest
 from helpers.reports import build_setup, information, record
 from unbraid import Report, Score
 from unbraid.probes.importance import Importance
-from unbraid.report.code_index import code_index
+from unbraid.report.scores import code_index
 from unbraid.results.report import MOST_SHOWN
 
 MOST_BYTES = 3_000_000

@@ -9,7 +9,7 @@ import unbraid as ub
 from helpers.blobs import write_blobs
 from helpers.small import run_cli
 from unbraid.report.stills import MOST_TEXT, draw_stills, draw_strips
-from unbraid.results.strips import FactorStrips
+from unbraid.results.finding import FactorStrips
 
 
 @pytest.fixture(scope="module")

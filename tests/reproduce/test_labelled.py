@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unbraid.reproduce.labelled import dc_ign, diva, vfae
-from unbraid.reproduce.labelled.reading import majority, read_label
+from unbraid.reproduce.labelled import dc_ign, diva, majority, read_label, vfae
 from unbraid.reproduce.result import Number
 
 pytestmark = pytest.mark.slow

@@ -22,7 +22,8 @@ from unbraid.reproduce import (
     moons,
     torus,
 )
-from unbraid.reproduce.flows_of_digits import normalised, rank_correlation, read_digits
+from unbraid.reproduce.digit_flow_training import normalised, read_digits
+from unbraid.reproduce.flows_of_digits import rank_correlation
 from unbraid.reproduce.torus_flow import TorusQuantity
 from unbraid.reproduce.torus_truth import mean_log_radius, random_torus, true_entropies
 from unbraid.reproduce.two_moons import MoonsQuantity, moons_entropy

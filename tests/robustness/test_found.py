@@ -12,7 +12,7 @@ import pytest
 from helpers.small import run_cli, small_world
 from unbraid import Representation, compare, evaluate, load, read_reports
 from unbraid.comparison.differences import Comparability
-from unbraid.data.npz import open_member
+from unbraid.data.array_files import open_member
 from unbraid.representation.files import read_npy
 from unbraid.study import parse_study
 

@@ -15,7 +15,7 @@ from fuzz.foreign import safetensors_bytes, zarr_files
 from helpers.small import run_cli, small_world
 from unbraid import Representation, evaluate, load, read_reports
 from unbraid._base.memory import TooMuchMemoryError
-from unbraid.data.npz import open_member
+from unbraid.data.array_files import open_member
 from unbraid.explorer.opening import OpeningOptions, open_session
 from unbraid.panel.rows import scan
 from unbraid.representation.blocks import check_blocks

@@ -1,4 +1,4 @@
-"""Sizes of memory: as text, as the machine has them left, and as limits that work is checked against beforehand."""
+"""Amounts of memory: in text, free on the machine, and as limits that work is checked against beforehand."""
 
 from __future__ import annotations
 

@@ -216,6 +216,8 @@ SAME_DIRECTIONS = Truth(dimension=STAY)
 MIXTURE = Truth(modularity=FALL, compactness=FALL, orthogonality=FALL, independence=FALL, dimension=FALL)
 COPIES = Truth(compactness=FALL, independence=FALL)
 #: Bent copies are also features that a linear probe could not make itself.
+#: No property is expected to change, or to stay.
+UNKNOWN = Truth(modularity=FREE, compactness=FREE, explicitness=FREE, orthogonality=FREE, independence=FREE, rank=FREE)
 BENT_COPIES = replace(COPIES, explicitness=FREE, orthogonality=FREE, rank=FREE)
 
 #: Encoders for every structure: the ten of the identifiability-guard benchmark.
@@ -335,15 +337,7 @@ def _hierarchy() -> list[Case]:
 def _wheels() -> list[Case]:
     """Return the cases of circular factors."""
     loose = replace(PERFECT, compactness=FREE, rank=FREE, independence=FREE, orthogonality=FREE)
-    turned = Truth(
-        modularity=FREE,
-        compactness=FREE,
-        explicitness=FREE,
-        orthogonality=FREE,
-        independence=FREE,
-        rank=FREE,
-        promise=Invariance.ROTATION,
-    )
+    turned = replace(UNKNOWN, promise=Invariance.ROTATION)
     return [
         _alone(structures.CIRCULAR, encoders.wheels, loose),
         Case(structure=structures.CIRCULAR, encoder=encoders.wheels_rotated, truth=turned, baseline=WHEELS),
@@ -362,14 +356,7 @@ _ROWS = [
     *_dependent(
         structures.COMPOSED,
         AMBIGUOUS,
-        dropped=Truth(
-            modularity=FREE,
-            compactness=FREE,
-            explicitness=FREE,
-            orthogonality=FREE,
-            independence=FREE,
-            rank=FREE,
-        ),
+        dropped=UNKNOWN,
     ),
     *_variant(
         structures.CONTINUOUS,

@@ -1,4 +1,4 @@
-"""How far to trust a score: its noise on fixed codes, and whether it follows a training run."""
+"""Reliability of a score: its noise on fixed codes, and whether it follows a training run."""
 
 from __future__ import annotations
 

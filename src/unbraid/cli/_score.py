@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from unbraid._base.checks import check_at_least
 from unbraid._base.memory import TooMuchMemoryError
 from unbraid._base.progress import bar_or_lines
+from unbraid._base.workers import usable_cores
 from unbraid.cli._io import (
     check_outputs,
     check_pair,
@@ -23,24 +24,24 @@ from unbraid.cli._io import (
     read_shape,
     say,
 )
-from unbraid.cli._rows import EngineName, read_in_blocks
 from unbraid.cli._table import print_comparison, print_report
 from unbraid.comparison.result import Comparison, compare
 from unbraid.data import example
 from unbraid.evidence.information import Binning
 from unbraid.panel.evaluation import evaluate
 from unbraid.panel.plan import resolve_metrics
-from unbraid.panel.rows import SAMPLE_ROWS
+from unbraid.panel.rows import SAMPLE_ROWS, scan
 from unbraid.representation.blocks import check_blocks
 from unbraid.representation.files import load
 from unbraid.representation.formats.h5ad import OBS
 from unbraid.representation.representation import Representation
 from unbraid.representation.row_blocks import can_be_blocks
+from unbraid.results.finding import FactorStrips
 from unbraid.results.report import Report
-from unbraid.results.strips import FactorStrips
 
 if TYPE_CHECKING:
     from unbraid.explorer.scoring import LiveScores
+EngineName = Literal["local", "ray"]
 
 
 def score(
@@ -281,7 +282,7 @@ def _watching(
 def _decoder(address: str, rep: Representation, image: str | None) -> Callable[[Report], FactorStrips]:
     """Try the decoder at once, and return what makes its strips once the axes of the factors are known."""
     from unbraid.explorer.opening import named_decoder
-    from unbraid.explorer.strips import factor_strips
+    from unbraid.explorer.subject import factor_strips
 
     ready = named_decoder(address, rep, image=None if image is None else read_shape(image))
     if ready.layout is None:
@@ -373,3 +374,59 @@ def demo(*, report: Path = Path("report.html"), seed: int = 0, jobs: int | None 
     for note in result.notes:
         say(f"note: {note}")
     print(f"\nReport: {result.to_html(report).resolve()}")
+
+
+def read_in_blocks(
+    path: Path,
+    factors: str | None,
+    *,
+    engine: EngineName | None,
+    address: str | None,
+    work: Path | None,
+    sample: int,
+    jobs: int | None,
+    codes: str | None,
+    code_columns: str,
+    factor_columns: str,
+    kinds: Mapping[str, str] | None,
+    only: list[str] | None,
+    n_bins: int,
+    binning: Binning,
+    seed: int,
+) -> Representation:
+    """Read a file in blocks, by as many processes as there are jobs, or on a Ray cluster.
+
+    Raises:
+        ValueError: Files of this kind are not read in blocks, or an address is given to another engine.
+    """
+    from unbraid.study.engines import make_engine
+
+    if address is not None and engine != "ray":
+        raise ValueError(f"address {address!r} is of no use without --engine ray.")
+    if not can_be_blocks(path):
+        raise ValueError(
+            f"path {str(path)!r} is not read in blocks, which .parquet, .arrow, .npy and .zarr are; leave --engine, "
+            "--address and --work out."
+        )
+    workers = usable_cores() if jobs is None else jobs
+    check_at_least("jobs", workers, 1)
+    with ExitStack() as stack:
+        running: Any = None
+        if engine is not None or workers > 1:
+            running = stack.enter_context(make_engine(engine or "local", workers=workers, address=address))
+        return scan(
+            path,
+            factors,
+            codes=codes,
+            code_columns=code_columns,
+            factor_columns=factor_columns,
+            kinds=kinds,
+            only=only,
+            n_bins=n_bins,
+            binning=binning,
+            sample=sample,
+            seed=seed,
+            work=work,
+            engine=running,
+            progress=bar_or_lines(),
+        )

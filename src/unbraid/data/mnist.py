@@ -12,8 +12,8 @@ import numpy as np
 
 from unbraid._base.arrays import ByteArray, IntArray
 from unbraid._base.memory import check_memory
+from unbraid.data.array_files import MOST_BYTES_SMALL, bytes_of_file, check_n_bytes, unzipped
 from unbraid.data.dataset import LabelledImages
-from unbraid.data.limits import MOST_BYTES_SMALL, bytes_of_file, check_n_bytes, unzipped
 
 GZIP_MAGIC = b"\x1f\x8b"
 UNSIGNED_BYTE, MOST_AXES = 0x08, 3

@@ -19,9 +19,19 @@ from unbraid._base.arrays import AnyArray, ByteArray
 from unbraid._base.memory import check_memory
 from unbraid._base.optional import require
 from unbraid._base.progress import track
+from unbraid.data.array_files import (
+    MOST_BYTES_CAR,
+    MOST_BYTES_SMALL,
+    Member,
+    WrongSizeError,
+    bytes_of_file,
+    check_n_bytes,
+    open_member,
+    read_chunks,
+    read_member,
+    unzipped,
+)
 from unbraid.data.dataset import SIDE, ImageGrid, PackedGrid, grid_order, shrink
-from unbraid.data.limits import MOST_BYTES_CAR, MOST_BYTES_SMALL, WrongSizeError, bytes_of_file, check_n_bytes, unzipped
-from unbraid.data.npz import Member, open_member, read_chunks, read_member
 from unbraid.data.synthetic import KINDS as MPI3D_KINDS
 from unbraid.data.synthetic import NAMES as MPI3D_NAMES
 from unbraid.data.synthetic import SIZES as MPI3D_SIZES

@@ -1,4 +1,4 @@
-"""How well each factor is read from each block of codes by itself: linear and kernel probes, held out."""
+"""Prediction of each factor from each block of codes by itself: linear and kernel probes, tested on held-out rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concepts, one for each value of a factor, and how well few codes chosen on other rows find their rows."""
+"""Concepts, one for each value of a factor, and their detection by a few codes that are chosen on other rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predictions of factors from codes, held beside a sensitive factor: parity, odds, and how well it is read itself."""
+"""Predictions of factors from codes, held beside a sensitive factor: parity, odds, and its own prediction."""
 
 from __future__ import annotations
 

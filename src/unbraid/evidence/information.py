@@ -239,8 +239,14 @@ class InformationTable:
 
 def information_table(rep: Representation, options: InformationOptions) -> InformationTable:
     """Count every code against every factor, once."""
-    code_bins = bin_codes(rep, options)[1]
-    parts = [information_of(counts, code_bins, options.estimator) for counts in _joint_counts(rep, options)]
+    return table_of_counts(_joint_counts(rep, options), bin_codes(rep, options)[1], rep, options)
+
+
+def table_of_counts(
+    counts: Iterable[IntArray], code_bins: IntArray, rep: Representation, options: InformationOptions
+) -> InformationTable:
+    """Return the table of all factors from the joint counts of the codes and each factor, one array a factor."""
+    parts = [information_of(one, code_bins, options.estimator) for one in counts]
     return InformationTable(
         mutual_information=np.stack([part.mutual_information for part in parts], axis=1),
         code_entropy=np.stack([part.code_entropy for part in parts], axis=1),

@@ -1,4 +1,4 @@
-"""Answers to the page: names, columns, pictures and exports of what was opened, by key and number only."""
+"""Answers to the page: names, columns, pictures and exports of the subjects of a session, by key and number only."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from unbraid._base.arrays import ByteArray, FloatArray
-from unbraid._base.gif import gif
-from unbraid._base.images import png
+from unbraid._base.images import gif, png, sheet
 from unbraid._base.record import finite
 from unbraid.explorer.guard import has_dots
 from unbraid.explorer.session import Session
-from unbraid.explorer.sheets import sheet
 
 #: Largest body of a request, and most codes to decode at once.
 MOST_BYTES, MOST_DECODED = 4_000_000, 512

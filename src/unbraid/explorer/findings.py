@@ -18,9 +18,9 @@ from unbraid.interpret.views import MOST_VIEWS, finding_views
 from unbraid.panel.evaluation import evaluate
 from unbraid.panel.steps import ScoringStep
 from unbraid.representation.representation import Representation
+from unbraid.results.finding import ColumnKind, FindingView, Still, ViewColumn
 from unbraid.results.note import NoteKind, as_note
 from unbraid.results.report import Report
-from unbraid.results.view import ColumnKind, FindingView, Still, ViewColumn
 
 #: What the rules of findings need, without the dearest of the panel.
 METRICS = "mig,sap,dci_linear,dci_forest,iwo,explicitness"

@@ -1,4 +1,4 @@
-"""From what the user names to a session: files of codes, reports, decoders, runs and studies."""
+"""Opening of a session from files of codes, reports, decoders, runs and studies."""
 
 from __future__ import annotations
 

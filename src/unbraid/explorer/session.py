@@ -1,4 +1,4 @@
-"""What was opened: subjects by key, loaded when they are first asked for, and the study or the run they belong to."""
+"""Session of the explorer: subjects by key, loaded at the first request, and the study or the run they belong to."""
 
 from __future__ import annotations
 

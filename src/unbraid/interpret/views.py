@@ -13,9 +13,8 @@ from unbraid._base.arrays import FloatArray
 from unbraid.evidence.explained import explained_variance, factor_groups
 from unbraid.evidence.subspaces.options import Subspaces
 from unbraid.representation.representation import Representation
-from unbraid.results.finding import Finding, FindingKind
+from unbraid.results.finding import ColumnKind, Finding, FindingKind, FindingView, LineRole, Still, ViewColumn, ViewLine
 from unbraid.results.report import Report
-from unbraid.results.view import ColumnKind, FindingView, LineRole, Still, ViewColumn, ViewLine
 
 #: Views of one finding, such as a finding about many pairs of codes and factors.
 MOST_VIEWS = 6

@@ -10,8 +10,8 @@ from unbraid.manifold.classes import ClassAnalysis, analyze_classes
 from unbraid.manifold.comparison import ManifoldComparison, compare
 from unbraid.manifold.density import log_density
 from unbraid.manifold.hierarchy import Hierarchy, hierarchy
-from unbraid.manifold.knee import Knee, knee
 from unbraid.manifold.pictures import draw
+from unbraid.manifold.quantities import Knee, knee
 from unbraid.manifold.result import DecoderPictures, ManifoldAnalysis
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
-from unbraid._base.checks import check_at_least
+from unbraid._base.checks import check_at_least, to_array
 from unbraid._base.memory import parse_memory
 from unbraid._base.progress import Show, track
 from unbraid._base.record import provenance
@@ -22,6 +22,8 @@ from unbraid.manifold.quantities import Partition, PartitionLike, chosen_latents
 from unbraid.manifold.result import ManifoldAnalysis, SampleRecord
 
 NEAR_PARALLEL = 7.5
+#: Samples at which the log-determinants of a flow are held against its Jacobian.
+CHECKED = 2
 
 
 def make_notes(found: GramStatistics, latents: IntArray, total_correlation: float) -> tuple[str, ...]:
@@ -246,7 +248,6 @@ def _own_volumes(
         raise ValueError(
             f"log_abs_det is for square decoders, got {source.latent_dim} latents and {data_dim} outputs; leave it out."
         )
-    from unbraid.manifold.determinant import checked_volumes
 
     return checked_volumes(log_abs_det, source, latents, tolerance=DETERMINANT_TOLERANCE * source.latent_dim)
 
@@ -257,3 +258,38 @@ def _prior_name(prior: Any, jacobians: Any) -> str:
     if prior is None or isinstance(prior, str):
         return "standard normal"
     return "mixture of Gaussians" if isinstance(prior, GaussianMixture) else "samples given"
+
+
+def checked_volumes(
+    log_abs_det: Callable[[Any], Any], source: JacobianSource, latents: Latents, *, tolerance: float
+) -> Callable[[int, int], FloatArray]:
+    """Return log-volumes by sample, once a few agree with the determinant of the Jacobian.
+
+    Raises:
+        ValueError: A wrong shape, numbers that are not finite, or ones that differ by more than ``tolerance`` nats.
+    """
+    import torch
+
+    from unbraid.evidence.jacobians.decoder import DecoderJacobians
+
+    assert isinstance(source, DecoderJacobians)
+
+    def volumes(first: int, last: int) -> FloatArray:
+        z = torch.as_tensor(latents.z[first:last]).to(source.decoder.device, source.decoder.dtype)
+        with torch.no_grad():
+            found = np.asarray(to_array(log_abs_det(z)), dtype=np.float64)
+        if found.shape != (len(z),):
+            raise ValueError(f"log_abs_det must return one number for each latent, ({len(z)},), got {found.shape}.")
+        if not np.isfinite(found).all():
+            raise ValueError("log_abs_det must be finite, got NaN or inf; leave it out to use the Jacobian.")
+        return found if latents.scale is None else found + np.log(latents.scale[first:last]).sum(axis=1)
+
+    claimed = volumes(0, CHECKED)
+    true = torch.linalg.slogdet(source.jacobian(slice(0, CHECKED)).double())[1].cpu().numpy()
+    worst = float(np.abs(claimed - true).max())
+    if np.isfinite(true).all() and worst > tolerance:
+        raise ValueError(
+            f"log_abs_det must be the decoder's log |det J|, but differs from the Jacobian's by {worst:.3g} nats; the "
+            "encoder's has the opposite sign, and is taken at other points."
+        )
+    return volumes

@@ -1,19 +1,24 @@
-"""Entropies, total correlation, effective dimension, and partitions of latents."""
+"""Entropies, total correlation, effective dimension, partitions of latents, and the knee of a spectrum of entropies."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
+from unbraid._base.checks import check_at_least, to_array
 from unbraid._base.text import listing
 
 # Entropy of one standard normal variable, in nats.
 UNIT_ENTROPY = 0.5 * (1.0 + math.log(2.0 * math.pi))
+#: Entropies below count as this many nats, so that the fall to a latent that moves nothing is a number.
+LOWEST = -100.0
+#: Nats that the largest fall must have to be a knee: a movement 2.7 times shorter from one latent to the next.
+LEAST_FALL = 1.0
 
 
 class Estimate(NamedTuple):
@@ -200,3 +205,45 @@ def _check_cover(sets: tuple[IntArray, ...], latent_dim: int) -> None:
         raise ValueError(
             f"partition must have every latent in a set, but {missing} are in none; add a set for the rest."
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knee:
+    """The largest fall of entropies that are sorted from the highest to the lowest.
+
+    Attributes:
+        n_before: Latents before it.
+        fall: Nats from the last of them to the next.
+    """
+
+    n_before: int
+    fall: float
+
+
+def knee(entropies: Any, *, least_fall: float = LEAST_FALL) -> Knee | None:
+    """Find the knee of a spectrum, an estimate of the dimension of the data after training (app. A.14 of the paper).
+
+    Args:
+        entropies: Of the latents, in any order; minus infinity for one that moves nothing.
+        least_fall: Nats that a fall must have to be a knee.
+
+    Returns:
+        The largest fall; ``None`` where no fall is large enough.
+
+    Raises:
+        ValueError: No entropies, or NaN among them.
+
+    Example:
+        >>> knee([2.0, -1.1, 1.8, -1.0])
+        Knee(n_before=2, fall=2.8)
+        >>> knee([2.0, 1.8, 1.5]) is None
+        True
+    """
+    found = np.asarray(to_array(entropies), dtype=np.float64).ravel()
+    check_at_least("number of entropies", len(found), 1)
+    if np.isnan(found).any():
+        raise ValueError("entropies must be numbers, got NaN; leave these latents out.")
+    falls = -np.diff(np.sort(np.maximum(found, LOWEST))[::-1])
+    if not falls.size or falls.max() < least_fall:
+        return None
+    return Knee(n_before=int(falls.argmax()) + 1, fall=float(falls.max()))

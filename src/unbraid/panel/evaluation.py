@@ -25,17 +25,25 @@ from unbraid._version import __version__
 from unbraid.evidence.dependence import FactorDependence, factor_dependence
 from unbraid.evidence.information import Binning
 from unbraid.interpret.chance import score_notes, standing
-from unbraid.interpret.dependence import dependence_note, dependence_notes, moves_much, read_instead
+from unbraid.interpret.dependence import dependence_note, dependence_notes, moves_much
 from unbraid.interpret.diagnosis import diagnose
 from unbraid.interpret.views import stills
-from unbraid.metrics import METRICS, Metric, Preset
+from unbraid.metrics import METRICS, Metric
 from unbraid.metrics.table.catalogue import attainable
-from unbraid.metrics.table.layouts import layout_notes, no_path, rows_seen, source_for
-from unbraid.panel.cost import dearest_first, panel_seconds, within_time
-from unbraid.panel.memory import check_panel, size_of
-from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
+from unbraid.metrics.table.layouts import layout_notes, rows_seen
+from unbraid.panel.cost import check_panel, dearest_first, panel_seconds, size_of, within_time
+from unbraid.panel.plan import (
+    EvidencePlan,
+    added_for_dependence,
+    choose_metrics,
+    options_of,
+    plain_options,
+    plan_evidence,
+    resolve_metrics,
+    unsupported,
+)
 from unbraid.panel.steps import Listener, StepRole, StepTeller
-from unbraid.representation.representation import CodesLayout, Representation, as_representation, check_n_factors
+from unbraid.representation.representation import CodesLayout, Representation, as_representation
 from unbraid.representation.sparse import SparseRepresentation
 from unbraid.representation.warnings import check_rows, representation_notes
 from unbraid.results.evidence import Evidence, kept
@@ -52,8 +60,6 @@ ENOUGH_NULLS = 19
 LONG = 20.0
 POINT, REPLICATE, NULL = range(3)
 ROLES = (StepRole.POINT, StepRole.REPLICATE, StepRole.NULL)
-#: Trees of the scores that are added for dependent factors, and the most rows times regressions of their fits.
-ADDED_TREES, MOST_ADDED, FEWEST_ADDED_ROWS = 10, 200_000, 500
 
 
 def evaluate(
@@ -139,13 +145,13 @@ def evaluate(
     about_input = [as_note(note, NoteKind.INPUT) for note in representation_notes(rep, n_bins=n_bins)]
     check_at_least("seed", seed, 0)
     workers = Workers(n_jobs, torch_threads=1)
-    chosen, notes = _choose(metrics, rep)
+    chosen, notes = choose_metrics(metrics, rep)
     if not chosen:
         raise ValueError(
             "factors must be given where codes are sparse, as scores without factors need dense codes; give factors "
             "or a few codes as an array, as in codes[:, chosen].toarray()."
         )
-    failures = {metric.name: reason for metric in chosen if (reason := _unsupported(metric, rep))}
+    failures = {metric.name: reason for metric in chosen if (reason := unsupported(metric, rep))}
     shared = {"n_bins": n_bins, "binning": binning}
     possible = [metric for metric in chosen if metric.name not in failures]
     plans = plan_evidence(possible, shared, options or {}, rep)
@@ -182,7 +188,7 @@ def evaluate(
     methods = {name: one.plan.source.interval_method for one in found for name in one.point.scores} if intervals else {}
     may_add = metrics == "default" and time is None and rep.layout is CodesLayout.DENSE
     if may_add and moves_much((metric.name for metric in chosen), dependence):
-        added, light = _for_dependence(chosen, rep)
+        added, light = added_for_dependence(chosen, rep)
         found += gather(plan_evidence(added, shared, light, rep), intervals=False, nulls=False)[1]
         chosen = resolve_metrics([metric.name for metric in (*chosen, *added)])
         sentence = f"Added for dependent factors, without intervals: {', '.join(metric.name for metric in added)}."
@@ -209,50 +215,6 @@ def evaluate(
     )
     report = replace(report, findings=diagnose(report))
     return replace(report, stills=stills(rep, report)) if rep.layout is not CodesLayout.SPARSE else report
-
-
-def _choose(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[Note, ...]]:
-    """Return the metrics to compute; a panel by name leaves out metrics that do not fit the input, with a note."""
-    chosen = resolve_metrics(metrics)
-    if metrics not in ("default", *Preset):
-        return chosen, ()
-    if rep.blocks:
-        chosen = [metric for metric in METRICS.values() if metric in chosen or metric.with_blocks]
-    left_out = [metric.name for metric in chosen if metric.min_factors > rep.n_factors]
-    pathless = [
-        metric.name for metric in chosen if metric.name not in left_out and source_for(metric.source, rep) is None
-    ]
-    sentences = []
-    if left_out:
-        sentences.append(f"Left out, for want of labelled factors ({rep.n_factors} given): {', '.join(left_out)}.")
-    if pathless:
-        sentences.append(f"Left out, as codes are sparse: {', '.join(pathless)}.")
-    kept = [metric for metric in chosen if metric.name not in (*left_out, *pathless)]
-    return kept, tuple(Note.of(NoteKind.LEFT_OUT, sentence) for sentence in sentences)
-
-
-def _for_dependence(chosen: list[Metric], rep: Representation) -> tuple[list[Metric], dict[str, dict[str, int]]]:
-    """Return the scores to read where factors depend on each other, with options that keep them cheap.
-
-    They fit a regression for every code and factor, so that many codes leave fewer rows to each.
-    """
-    names = read_instead(metric.name for metric in chosen if metric.misled_by_dependence)
-    added = [metric for metric in resolve_metrics(names) if metric not in chosen]
-    n_rows = max(FEWEST_ADDED_ROWS, MOST_ADDED // (2 * (rep.n_codes + 1) * (rep.n_factors + 1)))
-    light = {"n_trees": ADDED_TREES, "max_rows": n_rows}
-    families = {metric.family: metric for metric in added}
-    return added, {
-        family: {key: value for key, value in light.items() if key in metric.option_names}
-        for family, metric in families.items()
-    }
-
-
-def _unsupported(metric: Metric, rep: Representation) -> str | None:
-    try:
-        check_n_factors(rep, metric=metric.name, min_factors=metric.min_factors)
-    except ValueError as error:
-        return str(error)
-    return no_path(metric) if source_for(metric.source, rep) is None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,10 +8,15 @@ from typing import Any
 
 from unbraid._base.checks import did_you_mean
 from unbraid.evidence.information import Binning
+from unbraid.interpret.dependence import read_instead
 from unbraid.metrics import METRICS, Metric, Preset, Source
-from unbraid.metrics.table.layouts import source_for
+from unbraid.metrics.table.layouts import no_path, source_for
 from unbraid.metrics.table.listing import families, unknown_metric
-from unbraid.representation.representation import Representation
+from unbraid.representation.representation import Representation, check_n_factors
+from unbraid.results.note import Note, NoteKind
+
+#: Trees of the scores that are added for dependent factors, and the most rows times regressions of their fits.
+ADDED_TREES, MOST_ADDED, FEWEST_ADDED_ROWS = 10, 200_000, 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +60,51 @@ def resolve_metrics(metrics: str | Iterable[str]) -> list[Metric]:
     if not wanted:
         raise ValueError("metrics must name at least one metric, got none; see `unbraid metrics`.")
     return [metric for name, metric in METRICS.items() if name in wanted]
+
+
+def choose_metrics(metrics: str | Iterable[str], rep: Representation) -> tuple[list[Metric], tuple[Note, ...]]:
+    """Return the metrics to compute; a panel by name leaves out metrics that do not fit the input, with a note."""
+    chosen = resolve_metrics(metrics)
+    if metrics not in ("default", *Preset):
+        return chosen, ()
+    if rep.blocks:
+        chosen = [metric for metric in METRICS.values() if metric in chosen or metric.with_blocks]
+    left_out = [metric.name for metric in chosen if metric.min_factors > rep.n_factors]
+    pathless = [
+        metric.name for metric in chosen if metric.name not in left_out and source_for(metric.source, rep) is None
+    ]
+    sentences = []
+    if left_out:
+        sentences.append(f"Left out, for want of labelled factors ({rep.n_factors} given): {', '.join(left_out)}.")
+    if pathless:
+        sentences.append(f"Left out, as codes are sparse: {', '.join(pathless)}.")
+    kept = [metric for metric in chosen if metric.name not in (*left_out, *pathless)]
+    return kept, tuple(Note.of(NoteKind.LEFT_OUT, sentence) for sentence in sentences)
+
+
+def added_for_dependence(chosen: list[Metric], rep: Representation) -> tuple[list[Metric], dict[str, dict[str, int]]]:
+    """Return the scores to read where factors depend on each other, with options that keep them cheap.
+
+    They fit a regression for every code and factor, so that many codes leave fewer rows to each.
+    """
+    names = read_instead(metric.name for metric in chosen if metric.misled_by_dependence)
+    added = [metric for metric in resolve_metrics(names) if metric not in chosen]
+    n_rows = max(FEWEST_ADDED_ROWS, MOST_ADDED // (2 * (rep.n_codes + 1) * (rep.n_factors + 1)))
+    light = {"n_trees": ADDED_TREES, "max_rows": n_rows}
+    families = {metric.family: metric for metric in added}
+    return added, {
+        family: {key: value for key, value in light.items() if key in metric.option_names}
+        for family, metric in families.items()
+    }
+
+
+def unsupported(metric: Metric, rep: Representation) -> str | None:
+    """Return the reason why a metric cannot be computed from a representation; ``None`` where it can."""
+    try:
+        check_n_factors(rep, metric=metric.name, min_factors=metric.min_factors)
+    except ValueError as error:
+        return str(error)
+    return no_path(metric) if source_for(metric.source, rep) is None else None
 
 
 def metric_options(

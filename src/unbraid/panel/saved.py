@@ -13,12 +13,11 @@ from unbraid._base.checks import check_choice, did_you_mean, did_you_mean_file
 from unbraid.evidence.dependence import FactorDependence
 from unbraid.metrics import METRICS
 from unbraid.results.evidence import KEPT, Evidence
-from unbraid.results.finding import Finding
+from unbraid.results.finding import Finding, Still
 from unbraid.results.note import Note, NoteKind, as_note
 from unbraid.results.report import LAYOUT, Report
 from unbraid.results.score import Score
 from unbraid.results.setup import Setup
-from unbraid.results.view import Still
 
 Numbers = dict[str, float | None] | None
 #: The layout before evidence, kinds of notes and infinite numbers were written.

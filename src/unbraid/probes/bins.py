@@ -1,8 +1,8 @@
 """Bins of wide codes that all trees of a representation share, and the codes on which splits are tried.
 
 With many codes, most of the time of a tree is the search over thresholds of codes that carry nothing. Wide codes are
-cut into bins once, for all factors, folds and shuffles; and a tree tries those codes that tell most about its
-target, by the rows that grow it.
+cut into bins once, for all factors, folds and shuffles; and a tree tries the codes that tell most about its
+target, by the rows that grow the tree.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Importances of codes for the probes of factors, what of them is beyond chance, performance, and permutation."""
+"""Importances of codes for the probes of factors: their part beyond chance, test performance, and permutation."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

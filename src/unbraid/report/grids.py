@@ -1,4 +1,4 @@
-"""Shaded tables, and those of the report page: codes by factors, factors by factors, scores by factors and codes."""
+"""Shaded tables of the report page: codes by factors, factors by factors, scores by factors and codes."""
 
 from __future__ import annotations
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from unbraid._base.text import EN_DASH, MISSING, clip, count, exact, number
 from unbraid.interpret.chance import AgainstChance, against_chance, remark
 from unbraid.interpret.diagnosis import PREDICTED_WELL, RIGHT_ANGLES
@@ -21,15 +23,19 @@ from unbraid.metrics.table.catalogue import ceiling
 from unbraid.metrics.table.metric import Property
 from unbraid.panel.plan import plain_options
 from unbraid.report.charts import Strip, make_strip
-from unbraid.report.code_index import code_index
 from unbraid.report.grids import block_maps, code_code_map, code_factor_maps, code_grid, factor_factor_maps, factor_grid
 from unbraid.report.loss_curves import draw_losses, loss_tables
 from unbraid.report.sections import dependence_view, loss_grid, make_curves, weight_grid
 from unbraid.report.shell import carried, fill
 from unbraid.report.stills import draw_stills, draw_strips
+from unbraid.results.code_table import code_maps, main_factors
+from unbraid.results.finding import FactorStrips
 from unbraid.results.report import MOST_SHOWN, Report
 from unbraid.results.score import Score
-from unbraid.results.strips import FactorStrips
+
+#: Codes of which a page can carry the names and stay below 3 MB.
+MOST_INDEXED = 40_000
+DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -367,3 +373,24 @@ def render_notebook(report: Report) -> str:
         "sentences": report.sentences,
     }
     return fill("notebook.html", context)
+
+
+def code_index(report: Report) -> dict[str, Any] | None:
+    """Return names of codes and factors, and for each matrix the main factor of each code and how much it carries.
+
+    ``None`` where the tables of the page have all codes, where there is no such matrix, and of very many codes.
+    """
+    maps = code_maps(report.evidence)
+    if not MOST_SHOWN < report.setup.n_codes <= MOST_INDEXED or not maps or not report.setup.n_factors:
+        return None
+    found = []
+    for one in maps:
+        best, most = main_factors(one.matrix)
+        sizes = [float(f"{size:.{DIGITS}g}") for size in most]
+        found.append({"title": _title(one.key), "factor": np.where(most > 0, best, -1).tolist(), "size": sizes})
+    return {"codes": list(report.setup.code_names), "factors": list(report.setup.factor_names), "maps": found}
+
+
+def _title(key: str) -> str:
+    family = next((metric.title for metric in METRICS.values() if metric.family == key), "")
+    return f"Importance, {family.rpartition(', ')[2]}" if family else "Mutual information"

@@ -11,9 +11,8 @@ from unbraid._base.arrays import ByteArray, FloatArray
 from unbraid._base.images import png_address, shrink
 from unbraid._base.text import clip
 from unbraid.representation.factor import FactorKind
+from unbraid.results.finding import ColumnKind, FactorStrips, LineRole, Still, ViewColumn
 from unbraid.results.report import Report
-from unbraid.results.strips import FactorStrips
-from unbraid.results.view import ColumnKind, LineRole, Still, ViewColumn
 
 WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 220, 200, 20, 20, 4
 #: Colours of a ramp and of a wheel; categories have those of the charts.

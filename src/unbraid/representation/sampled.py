@@ -1,4 +1,4 @@
-"""A sample of rows, with what was gathered from all rows of files that do not fit into memory."""
+"""A sample of rows, with counts and sums of all rows of files that do not fit into memory."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from typing import Any
 from unbraid.reproduce import (
     dci_es,
     dependent_digits,
-    flows_of_digits,
+    digit_flow_training,
     gans_of_digits,
     torus_flow,
     two_moons,
@@ -16,8 +16,9 @@ from unbraid.reproduce.coloured_vae import VaeSettings
 from unbraid.reproduce.cosine import CosineTables, cosine_checks, dependent_cosine
 from unbraid.reproduce.dci_es import DCI_ES_TABLE1, ESTable, dci_es_checks, dci_es_table1
 from unbraid.reproduce.dependent_digits import PUBLISHED_NUMBERS, DependentMnist, dependent_mnist, mnist_checks
+from unbraid.reproduce.digit_flow_training import DigitsSettings
 from unbraid.reproduce.figures import PAPER, FigureResult
-from unbraid.reproduce.flows_of_digits import DigitsFigure, DigitsSettings, digits_checks, digits_flows
+from unbraid.reproduce.flows_of_digits import DigitsFigure, digits_checks, digits_flows
 from unbraid.reproduce.gans_of_digits import GanSettings, InfoGanFigure, info_gan, info_gan_checks
 from unbraid.reproduce.iwo import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_checks, iwo_table1
 from unbraid.reproduce.iwo_tables import iwo_study
@@ -25,7 +26,7 @@ from unbraid.reproduce.labelled import dc_ign, diva, vfae
 from unbraid.reproduce.result import Number, Result
 from unbraid.reproduce.studies import StudyTables, study_checks
 from unbraid.reproduce.subspaces import small_worlds as worlds
-from unbraid.reproduce.thesis.study import thesis_study
+from unbraid.reproduce.thesis import thesis_study
 from unbraid.reproduce.torus_flow import TorusFigure, TorusSettings, torus, torus_checks
 from unbraid.reproduce.two_moons import MoonsFigure, MoonsSettings, moons, moons_checks
 from unbraid.reproduce.vae_spectrum import SpectrumFigure, SpectrumSettings, beta_vae_spectrum, spectrum_checks
@@ -121,7 +122,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             cost="many minutes on a GPU, about one on a CPU with --quick; torch and zuko",
             run=digits_flows,
             checks=digits_checks,
-            quick={"settings": flows_of_digits.QUICK},
+            quick={"settings": digit_flow_training.QUICK},
             needs=MNIST,
             figure="digits-flows.html",
             examples=("--quick", "--data mnist --device cuda --json flows.json"),
@@ -151,7 +152,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
         ),
         Reproduction(
             name="diva-rotated",
-            title="DIVA on rotated digits: the digit in an angle never seen, and what each block of codes knows",
+            title="DIVA on rotated digits: the digit at an unseen angle, and the labels in each block of codes",
             paper="Ilse et al. (2020), DIVA: Domain Invariant Variational Autoencoders, sec. 4.1; arXiv:1905.10427",
             cost="minutes on a GPU, hours on a CPU, a few minutes with --quick; torch",
             run=diva.diva_rotated,

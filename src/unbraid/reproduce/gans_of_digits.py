@@ -141,7 +141,7 @@ class InfoGanFigure(FigureResult):
         title="What does the categorical code of an InfoGAN stand for?",
         where="sec. 7 (mutual information, and MNIST)",
         lede="GANs learn handwritten digits from noise, a code of ten values and continuous codes. In an InfoGAN the "
-        "codes must be seen in what is generated; a plain GAN is free to ignore them.",
+        "codes must be seen in the digits it generates; a plain GAN is free to ignore them.",
         paper=PAPER,
     )
     settings: GanSettings

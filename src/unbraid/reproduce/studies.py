@@ -1,4 +1,4 @@
-"""Two published studies of many models at full or reduced size, and how their tables are compared."""
+"""Two published studies of many models at full or reduced size, and the comparison of their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All codes by what they carry of the factors: the whole of the tables of which a page shows the top."""
+"""Table of all codes by their importance for the factors and information about them; a page shows its top rows."""
 
 from __future__ import annotations
 

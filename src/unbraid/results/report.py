@@ -21,12 +21,10 @@ from unbraid.evidence.dependence import FactorDependence
 from unbraid.probes.importance import Importance
 from unbraid.results.code_table import code_maps, make_code_table, write_code_table
 from unbraid.results.evidence import Evidence
-from unbraid.results.finding import Finding
+from unbraid.results.finding import FactorStrips, Finding, Still
 from unbraid.results.note import as_note
 from unbraid.results.score import Score
 from unbraid.results.setup import Setup
-from unbraid.results.strips import FactorStrips
-from unbraid.results.view import Still
 
 #: Incremented when the layout of :meth:`Report.to_json` changes.
 LAYOUT = 3

@@ -1,4 +1,4 @@
-"""CKA, Procrustes, CCA and RSA: how alike two representations of the same rows are, whatever their axes."""
+"""CKA, Procrustes, CCA and RSA: similarity of two representations of the same rows, whatever their axes."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from unbraid.downstream import check_task
 from unbraid.metrics import METRICS
 from unbraid.metrics.table.metric import InputSize
 from unbraid.metrics.table.sources import FOREST, LINEAR
-from unbraid.panel.memory import panel_bytes
+from unbraid.panel.cost import panel_bytes
 from unbraid.panel.plan import plan_evidence
 from unbraid.representation.formats.headers import file_bytes
 from unbraid.study.plan import Ensemble, Measurement, Plan

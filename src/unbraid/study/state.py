@@ -1,4 +1,4 @@
-"""Status of a study in its store: what is there, what failed, what is missing, and what the rest needs."""
+"""Status of a study in its store: finished, failed and missing jobs, and the needs of the missing ones."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ import copy
 import pytest
 import torch
 
-from unbraid.models.ensemble.adam import CompiledAdam, RoundedWeights
-from unbraid.models.ensemble.engine import EPSILON, EnsembleEngine
+from unbraid.models.ensemble.engine import EPSILON, CompiledAdam, EnsembleEngine, RoundedWeights
 from unbraid.models.ensemble.settings import Settings, member_hyperparameters
 from unbraid.models.ensemble.source import BatchSource
 

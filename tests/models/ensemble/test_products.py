@@ -9,7 +9,7 @@ from torch.nn.functional import relu
 from unbraid.models.ensemble import products
 from unbraid.models.ensemble.layers import Convolution, Upconvolution, has_products
 from unbraid.models.ensemble.networks import ConvolutionalDecoder, ConvolutionalEncoder
-from unbraid.models.ensemble.patches import lay, patches
+from unbraid.models.ensemble.products import lay, patches
 
 N_MODELS, N = 2, 3
 
@@ -78,7 +78,7 @@ def test_a_network_of_products_has_the_derivatives_of_its_layers(kind, width, mo
     expected = network(x)
     by = torch.autograd.grad(expected.square().sum(), list(network.parameters()))
     there = lambda layer, x: isinstance(layer, Convolution | Upconvolution) and has_products(layer)  # noqa: E731
-    monkeypatch.setattr("unbraid.models.ensemble.layers.has_kernel", there)
+    monkeypatch.setattr("unbraid.models.ensemble.layers.runs_by_kernel", there)
     found = network(x)
     torch.testing.assert_close(found, expected)
     for one, other in zip(torch.autograd.grad(found.square().sum(), list(network.parameters())), by, strict=True):

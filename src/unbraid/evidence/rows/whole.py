@@ -17,7 +17,7 @@ from unbraid.evidence.association import (
     code_covariance,
     correlations,
 )
-from unbraid.evidence.counting import chance_variance, information_of, rough_information
+from unbraid.evidence.counting import chance_variance, rough_information
 from unbraid.evidence.information import (
     Halves,
     InformationOptions,
@@ -27,6 +27,7 @@ from unbraid.evidence.information import (
     information_table,
     joint_counts,
     resampled_tables,
+    table_of_counts,
 )
 from unbraid.evidence.rows.blocks import BlockCounts, CountingRule, FactorMoments
 from unbraid.representation.factor import FactorKind
@@ -61,18 +62,7 @@ def whole_information_table(
     whole = _whole(rep)
     if whole is None or not whole.answers(options):
         return information_table(rep, options)
-    code_bins = whole.rule.code_bins
-    parts = [information_of(counts, code_bins, options.estimator) for counts in whole.counted.counts]
-    return InformationTable(
-        mutual_information=np.stack([part.mutual_information for part in parts], axis=1),
-        code_entropy=np.stack([part.code_entropy for part in parts], axis=1),
-        factor_entropy=np.array([part.factor_entropy for part in parts], dtype=np.float64),
-        code_bins=code_bins,
-        factor_levels=np.array([part.n_levels for part in parts], dtype=np.intp),
-        active=rep.active,
-        corrected=options.estimator != "none",
-        plug_in=np.stack([part.plug_in for part in parts if part.plug_in is not None], axis=1),
-    )
+    return table_of_counts(whole.counted.counts, whole.rule.code_bins, rep, options)
 
 
 def resampled_whole_tables(

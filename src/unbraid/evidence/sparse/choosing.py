@@ -1,4 +1,4 @@
-"""Codes that matter among many: chosen on one part of the rows, so that what is fitted to the others is unbiased."""
+"""Codes that matter among many: chosen on one part of the rows, so that fits to the other rows are unbiased."""
 
 from __future__ import annotations
 

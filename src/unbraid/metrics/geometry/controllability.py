@@ -33,7 +33,7 @@ def controllability(
     threshold: float = 1e-3,
     rng: np.random.Generator | int = 0,
 ) -> Controllability:
-    r"""Score how smoothly, and in one direction, an attribute of what is decoded follows one code.
+    r"""Score how smoothly, and in one direction, an attribute of decoded observations follows one code.
 
     From each row, one code is moved over evenly spaced points while the others stay. With :math:`D` and :math:`D^2` the
     first and second difference quotients of the attribute along the code, step :math:`\delta`,
@@ -163,7 +163,7 @@ def _score(values: FloatArray, by_chance: FloatArray, through_points: FloatArray
 BESIDE_THE_PANEL = (
     BesideThePanel(
         name="controllability",
-        summary="How smoothly, and in one direction, does an attribute of what is decoded follow one code?",
+        summary="How smoothly, and in one direction, does an attribute of decoded observations follow one code?",
         needs="a decoder and an attribute",
         call="unbraid.metrics.controllability(attribute, codes, code=0)",
         also="for decoders without an attribute, see unbraid.manifold",

@@ -1,4 +1,4 @@
-"""Blocks of codes: each factor in its own block, leakage into other blocks, and how well the own block knows it."""
+"""Blocks of codes: each factor in its own block, leakage into other blocks, and prediction from the own block."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, get_args

@@ -56,7 +56,7 @@ class Preset(StrEnum):
 PURPOSES = {
     Preset.VAE: "the scores that papers on disentanglement report, of codes against known factors",
     Preset.IDENTIFIABILITY: "recovery of the factors up to a class of maps, as in causal representation learning",
-    Preset.EMBEDDINGS: "features of self-supervised models, by the directions they use and what probes predict",
+    Preset.EMBEDDINGS: "features of self-supervised models, by the directions they use and the factors they predict",
     Preset.SPARSE: "wide sparse codes against labelled concepts, as of sparse autoencoders",
     Preset.SINGLE_CELL: "latents of cells against cell types and batches, whose values have no order",
 }

@@ -24,6 +24,42 @@ FEWEST = 16
 
 
 @triton.jit  # type: ignore[untyped-decorator]
+def _pixels(rows, n_rows, height: tl.constexpr, width: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Return whether a row is a pixel of a small picture; and the picture, the row and the column of the pixel."""
+    return rows < n_rows, rows // (width * height), (rows // width) % height, rows % width
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _corners(n, i, j, height: tl.constexpr, width: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Return the upper left pixel of the patch of each small pixel, which may lie outside the big picture."""
+    return (n * 2 * height + 2 * i - 1) * 2 * width + 2 * j - 1
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _whole_patches(  # type: ignore[no-untyped-def]
+    big, is_row, n, i, j, k, height: tl.constexpr, width: tl.constexpr, BIG: tl.constexpr
+):
+    """Load the patches of small pixels, all taps and channels of a patch beside each other; 0 outside the picture."""
+    y = (2 * i - 1)[:, None] + (k // (4 * BIG))[None, :]
+    x = (2 * j - 1)[:, None] + ((k // BIG) % 4)[None, :]
+    inside = is_row[:, None] & (y >= 0) & (y < 2 * height) & (x >= 0) & (x < 2 * width) & (k < 16 * BIG)[None, :]
+    offset = (k // (4 * BIG)) * 2 * width * BIG + k % (4 * BIG)
+    corner = _corners(n, i, j, height, width) * BIG
+    return tl.load(big + corner[:, None] + offset[None, :], mask=inside, other=0.0)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _store(out, place, total, mask, is_row, RELU: tl.constexpr, MASK: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Write sums, the positive part where there is a rectifier, and 0 where the mask is not positive."""
+    if RELU:
+        total = tl.maximum(total, 0.0)
+    if MASK:
+        seen = tl.load(mask + place, mask=is_row[:, None], other=0.0)
+        total = tl.where(seen > 0, total, 0.0)
+    tl.store(out + place, total.to(out.dtype.element_ty), mask=is_row[:, None])
+
+
+@triton.jit  # type: ignore[untyped-decorator]
 def _down(  # type: ignore[no-untyped-def]
     big, weight, bias, mask, small, n_rows, stride_k, stride_s,
     height: tl.constexpr, width: tl.constexpr, BIG: tl.constexpr, SMALL: tl.constexpr, R: tl.constexpr,
@@ -31,29 +67,21 @@ def _down(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     model = tl.program_id(1).to(tl.int64)
     rows = tl.program_id(0) * R + tl.arange(0, R)
-    is_row = rows < n_rows
-    j = rows % width
-    i = (rows // width) % height
-    n = rows // (width * height)
+    is_row, n, i, j = _pixels(rows, n_rows, height, width)
     big += model * n_rows * 4 * BIG
     weight += model * 16 * BIG * SMALL
-    # the upper left pixel of each patch, which may lie outside the picture
-    corner = ((n * 2 * height + 2 * i - 1) * 2 * width + 2 * j - 1) * BIG
     channels = tl.arange(0, SMALL)
     total = tl.zeros((R, SMALL), dtype=tl.float32)
     if WHOLE > 0:
         k = tl.arange(0, WHOLE)
-        y = (2 * i - 1)[:, None] + (k // (4 * BIG))[None, :]
-        x = (2 * j - 1)[:, None] + ((k // BIG) % 4)[None, :]
-        inside = is_row[:, None] & (y >= 0) & (y < 2 * height) & (x >= 0) & (x < 2 * width) & (k < 16 * BIG)[None, :]
-        offset = (k // (4 * BIG)) * 2 * width * BIG + k % (4 * BIG)
-        patch = tl.load(big + corner[:, None] + offset[None, :], mask=inside, other=0.0)
+        patch = _whole_patches(big, is_row, n, i, j, k, height, width, BIG)
         w = tl.load(
             weight + k[:, None] * stride_k + channels[None, :] * stride_s, mask=k[:, None] < 16 * BIG, other=0.0
         )
         total = tl.dot(patch, w, total)
     else:
         inner = tl.arange(0, BIG)
+        corner = _corners(n, i, j, height, width) * BIG
         for row in range(4):
             y = 2 * i - 1 + row
             in_row = is_row & (y >= 0) & (y < 2 * height)
@@ -70,13 +98,8 @@ def _down(  # type: ignore[no-untyped-def]
                 total = tl.dot(patch, w, total)
     if HAS_BIAS:
         total += tl.load(bias + model * SMALL + channels).to(tl.float32)[None, :]
-    if RELU:
-        total = tl.maximum(total, 0.0)
     place = model * n_rows * SMALL + rows[:, None] * SMALL + channels[None, :]
-    if MASK:
-        seen = tl.load(mask + place, mask=is_row[:, None], other=0.0)
-        total = tl.where(seen > 0, total, 0.0)
-    tl.store(small + place, total.to(small.dtype.element_ty), mask=is_row[:, None])
+    _store(small, place, total, mask, is_row, RELU, MASK)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -90,10 +113,7 @@ def _up(  # type: ignore[no-untyped-def]
     down = tl.program_id(0) // 2
     right = tl.program_id(0) % 2
     rows = tl.program_id(1) * R + tl.arange(0, R)
-    is_row = rows < n_rows
-    j = rows % width
-    i = (rows // width) % height
-    n = rows // (width * height)
+    is_row, n, i, j = _pixels(rows, n_rows, height, width)
     small += model * n_rows * SMALL
     weight += model * 16 * BIG * SMALL
     channels = tl.arange(0, BIG)
@@ -113,14 +133,9 @@ def _up(  # type: ignore[no-untyped-def]
             total = tl.dot(patch, w, total)
     if HAS_BIAS:
         total += tl.load(bias + model * BIG + channels).to(tl.float32)[None, :]
-    if RELU:
-        total = tl.maximum(total, 0.0)
     pixel = (n * 2 * height + 2 * i + down) * 2 * width + 2 * j + right
     place = model * n_rows * 4 * BIG + pixel[:, None] * BIG + channels[None, :]
-    if MASK:
-        seen = tl.load(mask + place, mask=is_row[:, None], other=0.0)
-        total = tl.where(seen > 0, total, 0.0)
-    tl.store(big + place, total.to(big.dtype.element_ty), mask=is_row[:, None])
+    _store(big, place, total, mask, is_row, RELU, MASK)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -138,21 +153,11 @@ def _weight(  # type: ignore[no-untyped-def]
     channels = tl.arange(0, SMALL)
     if WHOLE > 0:
         k = tl.arange(0, WHOLE)
-        offset = (k // (4 * BIG)) * 2 * width * BIG + k % (4 * BIG)
         total = tl.zeros((WHOLE, SMALL), dtype=tl.float32)
         for begin in range(0, PER_PART, R):
             rows = part * PER_PART + begin + tl.arange(0, R)
-            is_row = rows < n_rows
-            j = rows % width
-            i = (rows // width) % height
-            n = rows // (width * height)
-            corner = ((n * 2 * height + 2 * i - 1) * 2 * width + 2 * j - 1) * BIG
-            y = (2 * i - 1)[:, None] + (k // (4 * BIG))[None, :]
-            x = (2 * j - 1)[:, None] + ((k // BIG) % 4)[None, :]
-            inside = (
-                is_row[:, None] & (y >= 0) & (y < 2 * height) & (x >= 0) & (x < 2 * width) & (k < 16 * BIG)[None, :]
-            )
-            patch = tl.load(big + corner[:, None] + offset[None, :], mask=inside, other=0.0)
+            is_row, n, i, j = _pixels(rows, n_rows, height, width)
+            patch = _whole_patches(big, is_row, n, i, j, k, height, width, BIG)
             g = tl.load(small + rows[:, None] * SMALL + channels[None, :], mask=is_row[:, None], other=0.0)
             total = tl.dot(tl.trans(patch), g, total)
         place = k[:, None] * stride_k + channels[None, :] * stride_s
@@ -165,10 +170,7 @@ def _weight(  # type: ignore[no-untyped-def]
         total_3 = tl.zeros((BIG, SMALL), dtype=tl.float32)
         for begin in range(0, PER_PART, R):
             rows = part * PER_PART + begin + tl.arange(0, R)
-            is_row = rows < n_rows
-            j = rows % width
-            i = (rows // width) % height
-            n = rows // (width * height)
+            is_row, n, i, j = _pixels(rows, n_rows, height, width)
             y = 2 * i - 1 + row
             from_ = ((n * 2 * height + y) * 2 * width + 2 * j - 1) * BIG
             in_row = is_row & (y >= 0) & (y < 2 * height)

@@ -16,7 +16,7 @@ from torch.compiler import is_compiling
 from torch.nn.functional import conv2d, conv_transpose2d, relu
 
 from unbraid.models.ensemble import products
-from unbraid.models.ensemble.patches import KERNEL, lay, patches
+from unbraid.models.ensemble.products import KERNEL, lay, patches
 
 #: Side of kernels of the last layers of the published library's encoder; others are those of Table D.1.
 NARROW = 2
@@ -112,7 +112,7 @@ class Upconvolution(nn.Module):
 
     def last(self, x: Tensor) -> Tensor:
         """Return the doubled pictures of positive parts, as a last layer does."""
-        if not has_kernel(self, x):
+        if not runs_by_kernel(self, x):
             return cast(Tensor, self(x))
         return cast(Tensor, products.LastUp.apply(x, self.weight, self.bias, True))  # type: ignore[no-untyped-call]
 
@@ -177,21 +177,21 @@ def rectified(layer: nn.Module, x: Tensor, *, of_relu: bool, after: nn.Module | 
         of_relu: Whether they are positive parts themselves.
         after: The layer that takes the result, told that it is a positive part.
     """
-    if has_kernel(layer, x) and isinstance(layer, Convolution):
-        flags = of_relu, has_kernel(after, x), x.requires_grad
+    if runs_by_kernel(layer, x) and isinstance(layer, Convolution):
+        flags = of_relu, runs_by_kernel(after, x), x.requires_grad
         return cast(Tensor, products.RectifiedDown.apply(x, layer.weight, layer.bias, *flags))  # type: ignore[no-untyped-call]
-    if has_kernel(layer, x) and isinstance(layer, Upconvolution):
-        given = layer.weight, layer.bias, of_relu, has_kernel(after, x)
+    if runs_by_kernel(layer, x) and isinstance(layer, Upconvolution):
+        given = layer.weight, layer.bias, of_relu, runs_by_kernel(after, x)
         return cast(Tensor, products.RectifiedUp.apply(x, *given))  # type: ignore[no-untyped-call]
     return relu(layer(x))
 
 
-def has_kernel(layer: nn.Module | None, x: Tensor) -> bool:
+def runs_by_kernel(layer: nn.Module | None, x: Tensor) -> bool:
     """Whether a layer of the compiled step has a kernel for pictures: in bfloat16, on a GPU, with channels that fit.
 
     An upconvolution to few channels has one as a last layer only, one to more channels as any other only.
     """
-    there = products.HAS_KERNELS and is_compiling() and x.is_cuda and x.dtype == torch.bfloat16
+    there = products.CAN_RUN_KERNELS and is_compiling() and x.is_cuda and x.dtype == torch.bfloat16
     if not there or not isinstance(layer, Convolution | Upconvolution):
         return False
     return has_products(layer)

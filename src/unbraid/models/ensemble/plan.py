@@ -1,4 +1,4 @@
-"""Rows of each batch: drawn at random, of each member's own part, or such that one factor varies alone."""
+"""Rows of each batch: drawn at random, of each member's own part, or drawn so that one factor alone varies."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from unbraid._base.checks import check_at_least
-from unbraid._base.devices import seeded
 from unbraid.models.flows.coupling import (
     ImageNetwork,
     VectorNetwork,
@@ -20,6 +20,17 @@ from unbraid.models.flows.coupling import (
 )
 from unbraid.models.flows.flow import ClassMixture, Flow, StandardNormal
 from unbraid.models.flows.mixing import AverageAlone, Chain, DetailsGivenAverage, Haar, Normalise, Permute, Rotate
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Start torch's generators from ``seed`` inside the block, and leave them as they were after it."""
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
+
 
 MakeCoupling = Callable[..., nn.Module]
 #: Widths of the networks of Table E.1: channels at each scale of the image, then of the fully connected couplings.

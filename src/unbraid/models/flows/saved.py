@@ -1,4 +1,4 @@
-"""Flows kept in a folder: how each was made, and its weights."""
+"""Flows kept in a folder: the arguments that made each flow, and its weights."""
 
 from __future__ import annotations
 

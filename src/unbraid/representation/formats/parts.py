@@ -1,4 +1,4 @@
-"""What a reader of a format finds: codes, columns of labels, names."""
+"""Parts that a reader of a format finds: codes, columns of labels, names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DIVA on rotated digits: the digit in an angle that was never seen, and what each block of codes knows."""
+"""DIVA on rotated digits: the digit at an unseen angle, and the labels predicted from each block of codes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unbraid.data.rotated import ANGLES, RotatedDigits, rotated_digits
 from unbraid.data.tables import DatasetRows
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.figures import Device
-from unbraid.reproduce.labelled.reading import Read, read_label
+from unbraid.reproduce.labelled import Read, read_label
 from unbraid.reproduce.result import Number, Result, Row, Table
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from unbraid._base.progress import Show
 from unbraid.data.tables import DatasetRows, applicants
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.figures import Device
-from unbraid.reproduce.labelled.reading import Read, majority, read_label
+from unbraid.reproduce.labelled import Read, majority, read_label
 from unbraid.reproduce.result import Number, Result, Row, Table
 
 HELD_OUT = 0.25
@@ -119,7 +119,7 @@ class VfaeTradeoff(Result):
         """What a reader of the table should know."""
         return (
             DATA,
-            f"Who knows nothing of a row names the larger group, and is right for {self.majority:.3f} of them.",
+            f"A blind guess names the larger group, and is right for {self.majority:.3f} of the rows.",
         )
 
     def tables(self) -> Sequence[Table]:

@@ -14,6 +14,7 @@ import pandas as pd
 from unbraid._base.text import count, short
 from unbraid.data import load_dataset
 from unbraid.report.charts import PANEL, Chart, ChartGroup, MatrixChart, Series, line_chart, matrix_chart
+from unbraid.report.figure import StudyFigure, render_study_figures
 from unbraid.report.grids import Cell, Grid, GridRow
 from unbraid.report.study import correlation_map
 from unbraid.report.study_charts import (
@@ -24,7 +25,6 @@ from unbraid.report.study_charts import (
     said,
     scatter_chart,
 )
-from unbraid.report.study_figures import StudyFigure, render_study_figures
 from unbraid.reproduce.thesis.tables import (
     ANNEALED,
     COMPACT,

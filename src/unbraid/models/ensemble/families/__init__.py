@@ -1,1 +1,28 @@
-"""Networks of the families that have labels, blocks of codes or a generator."""
+"""Networks of the families that have labels, blocks of codes or a generator, and the table of them."""
+
+from collections.abc import Mapping
+
+from unbraid.models.ensemble.families.dc_ign import ClampedVAE
+from unbraid.models.ensemble.families.diva import DomainVAE
+from unbraid.models.ensemble.families.info_gan import InfoGAN
+from unbraid.models.ensemble.families.vfae import FairVAE
+from unbraid.models.ensemble.networks import EnsembleVAE
+from unbraid.models.ensemble.settings import Settings
+
+#: Families whose networks or steps differ from those of a VAE.
+NETWORKS: Mapping[str, type[EnsembleVAE]] = {
+    "diva": DomainVAE,
+    "vfae": FairVAE,
+    "dc_ign": ClampedVAE,
+    "info_gan": InfoGAN,
+}
+
+
+def network_class(settings: Settings) -> type[EnsembleVAE]:
+    """Return the class of the networks of a family."""
+    return NETWORKS.get(settings.model, EnsembleVAE)
+
+
+def build_network(settings: Settings) -> EnsembleVAE:
+    """Return the networks of an ensemble, with weights drawn from their seeds."""
+    return network_class(settings)(settings)
