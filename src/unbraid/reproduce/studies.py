@@ -203,7 +203,7 @@ class Reduced:
 
 
 MINI = Reduced(
-    about="In small, with small models of small sprites, two seeds each:",
+    about="A small copy, with small models of small sprites and two seeds each, of this study:",
     data=("sprites_mini",),
     rows=3000,
     seeds=2,
@@ -223,7 +223,7 @@ REDUCED = {
     ("iwo", "mini"): MINI,
     # Two ensembles share a GPU: one trains while the other is compiled, or writes a checkpoint.
     ("thesis", "gpu"): Reduced(
-        about="For one GPU, with published networks of drawn sprites, five seeds each, 50 000 steps:",
+        about="A copy for one GPU, with published networks of drawn sprites, five seeds, 50 000 steps, of the study:",
         data=("sprites",),
         rows=10_000,
         seeds=5,
@@ -232,7 +232,7 @@ REDUCED = {
     ),
     # A larger learning rate for a thirtieth of the steps.
     ("iwo", "gpu"): Reduced(
-        about="For one GPU, with published networks of drawn sprites, two seeds each, 10 000 steps:",
+        about="A copy for one GPU, with published networks of drawn sprites, two seeds, 10 000 steps, of the study:",
         data=("sprites", "sprites_colour", "sprites_scream"),
         rows=10_000,
         seeds=2,
