@@ -240,6 +240,7 @@ def digits_flows(
     device: Device = "cpu",
     seed: int = 0,
     store: str | Path | None = None,
+    recorded: bool = False,
     progress: Show = None,
 ) -> DigitsFigure:
     """Reproduce Figures 4, 5 and E.2 of the paper on manifold entropic metrics (arXiv:2410.19426): flows of digits.
@@ -258,6 +259,7 @@ def digits_flows(
         seed: Seed of the held-out digits, the flows and their training.
         store: Folder for checkpoints and for the numbers of every flow, where a later run finds them: a long run can be
             done in pieces, and flows in processes beside each other.
+        recorded: Record training steps as CUDA graphs, which keeps a GPU from waiting.
         progress: Show progress bars on standard error; by default when that is a terminal.
 
     Raises:
@@ -274,7 +276,7 @@ def digits_flows(
     train, test = ((x[rows], labels[rows]) for rows in (order[:cut], order[cut:]))
     chosen = check_flows(flows)
     measured = {
-        name: _kept_or_measured(name, flow, train, test, noise, settings, device, seed, store, progress)
+        name: _kept_or_measured(name, flow, train, test, noise, settings, device, seed, store, recorded, progress)
         for name, flow in make_flows(side, settings, seed).items()
         if name in chosen
     }
@@ -461,6 +463,7 @@ def _train_and_measure(
     device: str,
     seed: int,
     folder: Path | None,
+    recorded: bool,
     progress: Show,
 ) -> MeasuredFlow:
     import torch
@@ -476,6 +479,7 @@ def _train_and_measure(
         learning_rate=settings.learning_rate,
         noise=noise,
         out=folder,
+        recorded=recorded,
         device=device,
         seed=seed,
         progress=progress,
@@ -570,11 +574,12 @@ def _kept_or_measured(
     device: str,
     seed: int,
     store: str | Path | None,
+    recorded: bool,
     progress: Show,
 ) -> MeasuredFlow:
     """Train and measure a flow, or read what an earlier run kept of it."""
     if store is None:
-        return _train_and_measure(name, flow, train, test, noise, settings, device, seed, None, progress)
+        return _train_and_measure(name, flow, train, test, noise, settings, device, seed, None, recorded, progress)
     # Settings are part of the name, so that those of another run are not taken for these.
     digest = hashlib.sha256(f"{settings} {noise} {seed} {len(train[0])}".encode()).hexdigest()[:8]
     folder = Path(store) / f"{name}-{digest}"
@@ -582,7 +587,7 @@ def _kept_or_measured(
     if path.exists():
         with np.load(path) as kept:
             return MeasuredFlow.from_arrays(kept)
-    found = _train_and_measure(name, flow, train, test, noise, settings, device, seed, folder, progress)
+    found = _train_and_measure(name, flow, train, test, noise, settings, device, seed, folder, recorded, progress)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(path, lambda file: file.write(found.as_npz()))
     return found

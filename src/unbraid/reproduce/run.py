@@ -162,7 +162,7 @@ def _run(
 
 #: Arguments that say where to run a reproduction, and not what is run.
 PLACES = frozenset(
-    {"device", "data", "data_folder", "store", "yes", "engine", "workers", "address", "commit", "progress"}
+    {"device", "data", "data_folder", "store", "yes", "engine", "workers", "address", "commit", "progress", "recorded"}
 )
 
 
