@@ -3,6 +3,7 @@
 from typing import Any
 
 from unbraid.reproduce import (
+    core_of_flows,
     dci_es,
     dependent_digits,
     flows_of_digits,
@@ -13,6 +14,7 @@ from unbraid.reproduce import (
 )
 from unbraid.reproduce.agreement import Agreement, Check, Colour, Part, Reproduction
 from unbraid.reproduce.coloured_vae import VaeSettings
+from unbraid.reproduce.core_of_flows import CoreFigure, CoreSettings, core_checks, core_latents
 from unbraid.reproduce.cosine import CosineTables, cosine_checks, dependent_cosine
 from unbraid.reproduce.dci_es import DCI_ES_TABLE1, ESTable, dci_es_checks, dci_es_table1
 from unbraid.reproduce.dependent_digits import PUBLISHED_NUMBERS, DependentMnist, dependent_mnist, mnist_checks
@@ -127,6 +129,18 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             examples=("--quick", "--data mnist --device cuda --json flows.json"),
         ),
         Reproduction(
+            name="core-latents",
+            title="Flows of digits whose first latents must rebuild the picture: the knee behind them",
+            paper=f"{PAPER}, Figs. 3 and E.1",
+            cost="minutes on a GPU, a few on a CPU with --quick; torch and zuko",
+            run=core_latents,
+            checks=core_checks,
+            quick={"settings": core_of_flows.QUICK},
+            needs=MNIST,
+            figure="core-latents.html",
+            examples=("--quick", "--data mnist --device cuda --json core.json"),
+        ),
+        Reproduction(
             name="beta-vae-spectrum",
             title="How many latents a beta-VAE keeps, by beta",
             paper=f"{PAPER}, Figs. 6 and E.7 to E.9",
@@ -219,6 +233,8 @@ __all__ = [
     "Agreement",
     "Check",
     "Colour",
+    "CoreFigure",
+    "CoreSettings",
     "CosineTables",
     "DependentMnist",
     "DigitsFigure",
@@ -243,6 +259,7 @@ __all__ = [
     "TorusSettings",
     "VaeSettings",
     "beta_vae_spectrum",
+    "core_latents",
     "dci_es_table1",
     "dependent_cosine",
     "dependent_mnist",
