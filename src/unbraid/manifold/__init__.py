@@ -11,7 +11,7 @@ from unbraid.manifold.comparison import ManifoldComparison, compare
 from unbraid.manifold.density import log_density
 from unbraid.manifold.hierarchy import Hierarchy, hierarchy
 from unbraid.manifold.knee import Knee, knee
-from unbraid.manifold.pictures import draw
+from unbraid.manifold.pictures import draw, draw_classes
 from unbraid.manifold.result import DecoderPictures, ManifoldAnalysis
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "bottleneck",
     "compare",
     "draw",
+    "draw_classes",
     "hierarchy",
     "knee",
     "log_density",

@@ -19,9 +19,10 @@ from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.files import write_atomically
 from unbraid._base.optional import require
 from unbraid._base.progress import Show
-from unbraid.manifold import GaussianMixture, analyze
+from unbraid.manifold import ClassAnalysis, GaussianMixture, analyze, analyze_classes
 from unbraid.report.charts import ChartGroup, Series, line_chart, matrix_chart
 from unbraid.reproduce.agreement import Check, Part
+from unbraid.reproduce.digit_pictures import write_pictures
 from unbraid.reproduce.figures import About, Device, FigureResult
 from unbraid.reproduce.result import Number, Row, Table, difference, finite, finite_tuple, ratio
 
@@ -105,6 +106,7 @@ class DigitsFlow:
         mean_pairwise_mutual_information: Mean over pairs of latents.
         held_out_nats_per_pixel: Minus the mean log-density of held-out digits, per pixel.
         training_seconds: Of training.
+        deviations: Of each latent of GIN, the mean over the classes of its prior; empty for other flows.
     """
 
     name: FlowName
@@ -113,6 +115,7 @@ class DigitsFlow:
     mean_pairwise_mutual_information: float | None
     held_out_nats_per_pixel: float | None
     training_seconds: float
+    deviations: tuple[float | None, ...] = ()
 
     @property
     def label(self) -> str:
@@ -213,6 +216,7 @@ class DigitsFigure(FigureResult):
             for flow, pairwise in zip(self.flows, drawing, strict=True)
         ]
         return [
+            *_gin_charts(self.flows),
             ChartGroup(
                 title="Spectra",
                 caption="Sorted from the most to the least important latent; faint lines have the latents in the "
@@ -226,6 +230,27 @@ class DigitsFigure(FigureResult):
                 charts=matrices,
             ),
         ]
+
+
+def _gin_charts(flows: Sequence[DigitsFlow]) -> list[ChartGroup]:
+    """Return the two spectra of Fig. 4, each sorted by itself: deviations of GIN's prior, and manifold entropies."""
+    drawn = [
+        line_chart(
+            [Series(name=title, x=np.arange(1.0, len(values) + 1), y=np.sort(np.array(values, dtype=float))[::-1])],
+            title=title,
+            x_label="latent, sorted",
+            y_label=unit,
+            log_x=True,
+        )
+        for flow in flows
+        if flow.deviations
+        for title, values, unit in (
+            ("Deviations of GIN's prior", flow.deviations, "mean over classes"),
+            ("Manifold entropies of GIN", flow.latent_entropy, "nats"),
+        )
+    ]
+    caption = "Deviations say little about the importance of a latent; entropies fall and flatten."
+    return [ChartGroup(title="Two spectra of GIN", caption=caption, charts=drawn)] if drawn else []
 
 
 GAP_LABEL = "sorted spectra, GIN less cINN, mean gap in nats"
@@ -492,26 +517,30 @@ def _train_and_measure(
         labels = torch.as_tensor(test[1]).to(device)
         held_out = -float(flow.log_prob(noisy.to(device), labels).mean()) / flow.size
     prior = flow.prior
-    entropy, pairwise, total_correlation = _measure(flow, settings.n_samples, device, seed, progress)
+    found = _measured_classes(flow, settings.n_samples, device, seed, progress)
+    if folder is not None and len(found.names) > 1:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_pictures(folder, class_decoders_of(flow), found, prior=mixture_of(flow), device=device)
+    total_correlation = float(np.mean([one.total_correlation_per_latent for one in found.analyses]))
+    deviations = prior.deviations.mean(dim=0).detach().cpu().numpy() if isinstance(prior, ClassMixture) else None
     return MeasuredFlow(
         flow=DigitsFlow(
             name=name,
             total_correlation=Number(ours=total_correlation, paper=PUBLISHED.get(name)),
-            latent_entropy=finite_tuple(entropy),
-            mean_pairwise_mutual_information=finite(float(np.nanmean(pairwise))),
+            latent_entropy=finite_tuple(found.latent_entropy),
+            deviations=() if deviations is None else finite_tuple(deviations),
+            mean_pairwise_mutual_information=finite(float(np.nanmean(found.pairwise_mutual_information))),
             held_out_nats_per_pixel=finite(held_out),
             training_seconds=round(trained.seconds, 1),
         ),
-        latent_entropy=entropy,
-        pairwise=pairwise,
-        deviations=prior.deviations.mean(dim=0).detach().cpu().numpy() if isinstance(prior, ClassMixture) else None,
+        latent_entropy=found.latent_entropy,
+        pairwise=found.pairwise_mutual_information,
+        deviations=deviations,
     )
 
 
-def _measure(
-    flow: Flow, n_samples: int, device: str, seed: int, progress: Show
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return entropies, pairwise mutual information and total correlation per latent; over classes, their mean."""
+def _measured_classes(flow: Flow, n_samples: int, device: str, seed: int, progress: Show) -> ClassAnalysis:
+    """Measure a flow at each class, or a flow without classes as one."""
     from unbraid.models.flows import ClassMixture
 
     options: dict[str, Any] = {
@@ -522,20 +551,29 @@ def _measure(
         "progress": progress,
         "memory": "2GiB" if device == "cpu" else "16GiB",
     }
+    each = max(2, n_samples // N_CLASSES)
     if flow.n_classes:
-        each = max(2, n_samples // flow.n_classes)
-        found = [analyze(flow.decoder(label), n_samples=each, **options) for label in range(flow.n_classes)]
-    elif isinstance(flow.prior, ClassMixture):
-        means, deviations = (part.detach().cpu().numpy() for part in (flow.prior.means, flow.prior.deviations))
-        mixture = GaussianMixture(means, deviations)
-        found = [analyze(flow.decode, n_samples=n_samples, prior=mixture, **options)]
-    else:
-        found = [analyze(flow.decode, n_samples=n_samples, log_abs_det=flow.log_determinant, **options)]
-    return (
-        np.mean([one.latent_entropy for one in found], axis=0),
-        np.mean([one.pairwise_mutual_information for one in found], axis=0),
-        float(np.mean([one.total_correlation_per_latent for one in found])),
-    )
+        return analyze_classes(class_decoders_of(flow), n_samples=each, **options)
+    if isinstance(flow.prior, ClassMixture):
+        return analyze_classes(class_decoders_of(flow), n_samples=each, prior=mixture_of(flow), **options)
+    whole = analyze(flow.decode, n_samples=n_samples, log_abs_det=flow.log_determinant, **options)
+    return ClassAnalysis(names=("all",), shares=np.ones(1), analyses=(whole,))
+
+
+def class_decoders_of(flow: Flow) -> list[Any]:
+    """Return a decoder for each class: of a cINN at the class; of a GIN, whose classes are in its prior, the same."""
+    if flow.n_classes:
+        return [flow.decoder(label) for label in range(flow.n_classes)]
+    return [flow.decode] * N_CLASSES
+
+
+def mixture_of(flow: Flow) -> GaussianMixture | None:
+    """Return the mixture of a GIN's prior; ``None`` for a standard normal."""
+    from unbraid.models.flows import ClassMixture
+
+    if not isinstance(flow.prior, ClassMixture):
+        return None
+    return GaussianMixture(*(part.detach().cpu().numpy() for part in (flow.prior.means, flow.prior.deviations)))
 
 
 def _spectra_gap(measured: Mapping[FlowName, MeasuredFlow]) -> float | None:
