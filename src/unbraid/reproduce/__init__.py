@@ -18,6 +18,8 @@ from unbraid.reproduce.core_of_flows import CoreFigure, CoreSettings, core_check
 from unbraid.reproduce.cosine import CosineTables, cosine_checks, dependent_cosine
 from unbraid.reproduce.dci_es import DCI_ES_TABLE1, ESTable, dci_es_checks, dci_es_table1
 from unbraid.reproduce.dependent_digits import PUBLISHED_NUMBERS, DependentMnist, dependent_mnist, mnist_checks
+from unbraid.reproduce.explicitness import images
+from unbraid.reproduce.explicitness.images import ImageSettings, ImageTable, dci_es_images, image_checks
 from unbraid.reproduce.figures import PAPER, FigureResult
 from unbraid.reproduce.flows_of_digits import DigitsFigure, DigitsSettings, digits_checks, digits_flows
 from unbraid.reproduce.gans_of_digits import GanSettings, InfoGanFigure, info_gan, info_gan_checks
@@ -68,6 +70,17 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             quick=dci_es.QUICK,
             options={"n_samples": "rows"},
             examples=("--quick --figure curves.html", "--probes forest --codes mix --forest 5000,20000 --seeds 1"),
+        ),
+        Reproduction(
+            name="dci-es-images",
+            title="DCI-ES of VAEs, pretrained features and pixels, on sprites in place of MPI3D",
+            paper="Eastwood et al. (2023), On the DCI Framework, Table 1 and Fig. 1; arXiv:2210.00364",
+            cost="an hour of one core, in pieces with --store; a minute or two with --quick; torch",
+            run=dci_es_images,
+            checks=image_checks,
+            quick={"settings": images.QUICK, "n_seeds": 1},
+            figure="dci-es-images.html",
+            examples=("--quick", "--codes vae,pixels --probes forest", "--device cuda --store images"),
         ),
         Reproduction(
             name="dependent-cosine",
@@ -242,6 +255,8 @@ __all__ = [
     "ESTable",
     "FigureResult",
     "GanSettings",
+    "ImageSettings",
+    "ImageTable",
     "InfoGanFigure",
     "MoonsFigure",
     "MoonsSettings",
@@ -260,6 +275,7 @@ __all__ = [
     "VaeSettings",
     "beta_vae_spectrum",
     "core_latents",
+    "dci_es_images",
     "dci_es_table1",
     "dependent_cosine",
     "dependent_mnist",
