@@ -359,7 +359,7 @@ def _codes(
         found = _encoded(kind, pictures, settings, device, progress)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        arrays = {f"seed{seed}": one.astype(np.float32) for seed, one in enumerate(found)}
+        arrays: dict[str, Any] = {f"seed{seed}": one.astype(np.float32) for seed, one in enumerate(found)}
         write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
         return [one.astype(float) for one in arrays.values()]
     return found
@@ -415,5 +415,5 @@ def _features(pictures: ByteArray, settings: ImageSettings, seed: int) -> FloatA
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
     with torch.no_grad():
-        parts = torch.as_tensor(pictures).float().div(255).split(1000)
+        parts = [torch.as_tensor(pictures[start : start + 1000]) / 255 for start in range(0, len(pictures), 1000)]
         return np.asarray(torch.cat([trunk(part) for part in parts]).double().numpy())
