@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from unbraid.manifold import DecoderPictures
-from unbraid.reproduce import Colour, CoreFigure, CoreSettings, core_latents
-from unbraid.reproduce.core_of_flows import CoreFlow, core_checks
-from unbraid.reproduce.digit_pictures import GAP, interpolation_sheet, jacobian_sheet, sheet_of
-from unbraid.reproduce.flows_of_digits import DigitsSettings, digits_flows
+from unbraid.reproduce import Colour, CoreFigure, CoreSettings, DigitsSettings, core_latents
+from unbraid.reproduce.digit_flows.core import CoreFlow, core_checks
+from unbraid.reproduce.digit_flows.pictures import GAP, interpolation_sheet, jacobian_sheet, sheet_of
+from unbraid.reproduce.flows_of_digits import digits_flows
 from unbraid.reproduce.two_moons import MoonsQuantity, MoonsSettings, draw_moons, moons, runs_along
 
 

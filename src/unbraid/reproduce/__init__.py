@@ -3,10 +3,8 @@
 from typing import Any
 
 from unbraid.reproduce import (
-    core_of_flows,
     dci_es,
     dependent_digits,
-    flows_of_digits,
     gans_of_digits,
     torus_flow,
     two_moons,
@@ -14,14 +12,16 @@ from unbraid.reproduce import (
 )
 from unbraid.reproduce.agreement import Agreement, Check, Colour, Part, Reproduction
 from unbraid.reproduce.coloured_vae import VaeSettings
-from unbraid.reproduce.core_of_flows import CoreFigure, CoreSettings, core_checks, core_latents
 from unbraid.reproduce.cosine import CosineTables, cosine_checks, dependent_cosine
 from unbraid.reproduce.dci_es import DCI_ES_TABLE1, ESTable, dci_es_checks, dci_es_table1
 from unbraid.reproduce.dependent_digits import PUBLISHED_NUMBERS, DependentMnist, dependent_mnist, mnist_checks
+from unbraid.reproduce.digit_flows import core, flows
+from unbraid.reproduce.digit_flows.core import CoreFigure, CoreSettings, core_checks, core_latents
+from unbraid.reproduce.digit_flows.flows import DigitsSettings
 from unbraid.reproduce.explicitness import images
 from unbraid.reproduce.explicitness.images import ImageSettings, ImageTable, dci_es_images, image_checks
 from unbraid.reproduce.figures import PAPER, FigureResult
-from unbraid.reproduce.flows_of_digits import DigitsFigure, DigitsSettings, digits_checks, digits_flows
+from unbraid.reproduce.flows_of_digits import DigitsFigure, digits_checks, digits_flows
 from unbraid.reproduce.gans_of_digits import GanSettings, InfoGanFigure, info_gan, info_gan_checks
 from unbraid.reproduce.iwo import IWO_TABLE1, PaperRow, RowResult, Table1, iwo_checks, iwo_table1
 from unbraid.reproduce.iwo_tables import iwo_study
@@ -136,7 +136,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             cost="many minutes on a GPU, about one on a CPU with --quick; torch and zuko",
             run=digits_flows,
             checks=digits_checks,
-            quick={"settings": flows_of_digits.QUICK},
+            quick={"settings": flows.QUICK},
             needs=MNIST,
             figure="digits-flows.html",
             examples=("--quick", "--data mnist --device cuda --json flows.json"),
@@ -148,7 +148,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             cost="minutes on a GPU, a few on a CPU with --quick; torch and zuko",
             run=core_latents,
             checks=core_checks,
-            quick={"settings": core_of_flows.QUICK},
+            quick={"settings": core.QUICK},
             needs=MNIST,
             figure="core-latents.html",
             examples=("--quick", "--data mnist --device cuda --json core.json"),

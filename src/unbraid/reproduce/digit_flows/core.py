@@ -21,8 +21,8 @@ from unbraid._base.progress import Show
 from unbraid.manifold import analyze, knee
 from unbraid.report.charts import ChartGroup, Series, line_chart, matrix_chart
 from unbraid.reproduce.agreement import Check, Part
+from unbraid.reproduce.digit_flows.flows import SMALL_NOISE, normalised, parted, read_digits
 from unbraid.reproduce.figures import About, Device, FigureResult
-from unbraid.reproduce.flows_of_digits import HELD_OUT, SMALL_NOISE, normalised, read_digits
 from unbraid.reproduce.result import Number, Row, Table, finite, finite_tuple, ratio
 
 if TYPE_CHECKING:
@@ -250,11 +250,10 @@ def core_latents(
     x = normalised(images)
     if max(settings.n_core) >= x.shape[1]:
         raise ValueError(f"n_core must be below {x.shape[1]}, the pixels of a digit, got {max(settings.n_core)}.")
-    order = np.random.default_rng(seed).permutation(len(x))
-    cut = round((1 - HELD_OUT) * len(x))
+    known, new = parted(len(x), seed)
     training = CoreTraining(
-        train=x[order[:cut]],
-        test=x[order[cut:]],
+        train=x[known],
+        test=x[new],
         settings=settings,
         device=device,
         seed=seed,
