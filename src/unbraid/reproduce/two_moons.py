@@ -60,9 +60,9 @@ class MoonsSettings:
     n_points: int = 20_000
     n_blocks: int = 8
     width: int = 64
-    n_steps: int = 3000
+    n_steps: int = 1000
     batch_size: int = 256
-    learning_rate: float = 2e-3
+    learning_rate: float = 3e-3
     n_samples: int = 2000
 
     def __post_init__(self) -> None:
@@ -186,7 +186,7 @@ class MoonsFigure(FigureResult):
 def moons(
     *,
     settings: MoonsSettings = FULL,
-    n_seeds: int = 4,
+    n_seeds: int = 3,
     device: Device = "cpu",
     seed: int = 0,
     store: str | Path | None = None,

@@ -62,7 +62,8 @@ NOTES = (
     "Pretrained features are those of a convolutional network that tells handwritten digits apart, 512 as the paper's "
     "ResNet18 has, which was trained on ImageNet.",
     "SAGE reveals patches of 4 by 4 pixels, or the four places of a channel, at once, and D and C of networks on wide "
-    "codes are those of patches or channels.",
+    "codes are those of patches or channels. Networks are at most 128 times as wide as there are factors; the paper's "
+    "are up to 512 times.",
 )
 REASON = "Pictures are sprites and not those of MPI3D, which no package brings along."
 
@@ -85,16 +86,16 @@ class ImageSettings:
         n_trees: Trees of each forest; the paper has 100.
     """
 
-    n_rows: int = 8000
-    n_pictures: int = 50_000
+    n_rows: int = 4000
+    n_pictures: int = 20_000
     n_codes: int = 10
     beta: float = 4.0
-    width: int = 16
-    n_steps: int = 20_000
+    width: int = 8
+    n_steps: int = 5000
     batch_size: int = 64
-    learning_rate: float = 5e-4
-    n_feature_steps: int = 600
-    widths: tuple[int, ...] = MLPLadder().widths
+    learning_rate: float = 1e-3
+    n_feature_steps: int = 400
+    widths: tuple[int, ...] = (2, 8, 32, 128)
     n_trees: int = 30
 
     def __post_init__(self) -> None:
