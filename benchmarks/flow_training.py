@@ -43,7 +43,7 @@ def time_flow(flow, x, labels, given, settings, noise, *, recorded):
 
 
 def main(arguments=None):
-    from unbraid.reproduce.digit_flow_training import FULL, QUICK, SMALL_NOISE, make_flows, normalised, read_digits
+    from unbraid.reproduce.digit_flows.flows import FULL, QUICK, SMALL_NOISE, make_flows, normalised, read_digits
 
     parser = options(__doc__, __file__)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")

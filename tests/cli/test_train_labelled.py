@@ -1,6 +1,7 @@
 """``unbraid train`` for models that read labels."""
 
 import struct
+from base64 import b64encode
 
 import numpy as np
 import pytest
@@ -29,6 +30,21 @@ def test_blocks_are_in_the_codes_and_in_a_picture(capsys, tmp_path):
     picture = (tmp_path / "blocks_0.png").read_bytes()
     assert struct.unpack(">II", picture[16:24]) == (10 * 30 - 2, 8 * 30 - 2)  # pictures, all, 3 alone, 3 swapped
     assert run_cli(capsys, *command)[0] == 0  # goes on where it was
+
+
+def test_pictures_of_a_run_are_in_the_report_of_its_codes(capsys, tmp_path):
+    command = ["train", *SMALL, "--model", "dc_ign", "--labels", "x,y", "--seeds", "0,1", "--out", str(tmp_path)]
+    assert run_cli(capsys, *command)[0] == 0
+    page = tmp_path / "report.html"
+    scored = ["--metrics", "mig", "--no-intervals", "--no-nulls", "--report", str(page)]
+    assert run_cli(capsys, "score", str(tmp_path / "codes_1.npz"), *scored)[0] == 0
+    html = page.read_text(encoding="utf-8")
+    for name in ("traversals_1.png", "blocks_1.png"):
+        assert b64encode((tmp_path / name).read_bytes()).decode() in html
+    assert b64encode((tmp_path / "traversals_0.png").read_bytes()).decode() not in html
+    (tmp_path / "codes_1.npz").rename(tmp_path / "mine.npz")
+    assert run_cli(capsys, "score", str(tmp_path / "mine.npz"), *scored)[0] == 0
+    assert "What the model draws" not in page.read_text(encoding="utf-8")
 
 
 def test_a_table_has_codes_and_no_pictures(capsys, tmp_path):

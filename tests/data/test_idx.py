@@ -71,6 +71,16 @@ def test_one_part_alone_is_learned_from(tmp_path):
     assert (len(learned), held_out) == (5, None)
 
 
+def test_digits_of_emnist_are_read_upright(tmp_path):
+    images, labels = random_digits(20)
+    on_their_side = images.transpose(0, 2, 1)
+    write_part(tmp_path, "emnist-digits-train", on_their_side, labels, compress=True)
+    learned, held_out = mnist_digits(write_part(tmp_path, "emnist-digits-test", on_their_side[:5], labels[:5]))
+    np.testing.assert_array_equal(learned.images, images)
+    np.testing.assert_array_equal(learned.labels, labels)
+    assert len(held_out) == 5
+
+
 def test_an_empty_folder_is_told_what_it_should_hold(tmp_path):
     with pytest.raises(ValueError, match="has no digits; it must hold train-images-idx3-ubyte and ") as error:
         mnist_digits(tmp_path)

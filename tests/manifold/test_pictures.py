@@ -102,3 +102,24 @@ def test_contours_follow_one_latent():
 def test_bad_input(options, message):
     with pytest.raises(ValueError, match=message):
         drawn(images, 3, **options)
+
+
+def test_chosen_latents_are_drawn_in_the_order_given():
+    _, pictures = drawn(images, 3, latents=[2, 0])
+    assert pictures.latents.tolist() == [2, 0]
+    np.testing.assert_allclose(pictures.mean_jacobian[0, :, :, 0], 2 * PATTERNS[2], atol=1e-10)
+
+
+def test_every_class_is_drawn_along_the_same_latents_from_the_mean_of_its_component():
+    mixture = manifold.GaussianMixture([[0.0, 1.0, 0.0], [0.0, -2.0, 5.0]], [[1.0, 1.0, 1.0], [1.0, 0.1, 9.0]])
+    options = {"dtype": "float64"}
+    found = manifold.analyze_classes(images, prior=mixture, n_samples=30, progress=False, **options)
+    assert found.analyses[0].order.tolist() != found.analyses[1].order.tolist()
+    pictures = manifold.draw_classes(images, found, prior=mixture, n_latents=2, n_steps=3, reach=1.0, **options)
+    assert list(pictures) == ["0", "1"]
+    for name, one in pictures.items():
+        assert one.latents.tolist() == found.order[:2].tolist()
+        z = torch.as_tensor(mixture.means[int(name)])[None].clone()
+        np.testing.assert_allclose(one.traversals[0, 1, :, :, 0], images(z)[0], atol=1e-12)
+        z[0, one.latents[0]] += mixture.deviations[int(name), one.latents[0]]
+        np.testing.assert_allclose(one.traversals[0, 2, :, :, 0], images(z)[0], atol=1e-12)

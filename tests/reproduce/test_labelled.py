@@ -32,6 +32,14 @@ def test_every_angle_is_left_out_once():
         diva.diva_rotated(settings=replace(small, n_per_digit=174))
 
 
+def test_what_was_read_is_kept_and_models_are_not_needed_again(tmp_path, monkeypatch):
+    small = replace(diva.QUICK, n_per_digit=2, block_size=2, width=2, n_epochs=1, batch_size=30)
+    first = diva.diva_rotated(n_seeds=1, settings=small, store=tmp_path, progress=False)
+    monkeypatch.setattr(diva, "_trained", lambda *_: pytest.fail("models were trained again"))
+    again = diva.diva_rotated(n_seeds=1, settings=small, store=tmp_path, progress=False)
+    assert (again.unseen, again.read) == (first.unseen, first.read)
+
+
 def test_claims_of_blocks_are_held_against_chance():
     small = replace(diva.QUICK, n_per_digit=2, block_size=2, width=2, n_epochs=1, batch_size=30)
     result = diva.diva_rotated(n_seeds=1, settings=small, progress=False)

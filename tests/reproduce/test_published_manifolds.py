@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from unbraid.reproduce import digit_flow_training, flows_of_digits, torus_flow, torus_truth, two_moons, vae_spectrum
+from unbraid.reproduce import flows_of_digits, torus_flow, torus_truth, two_moons, vae_spectrum
+from unbraid.reproduce.digit_flows import flows as digit_flows
 
 PUBLISHED: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "manifolds.json").read_text(encoding="utf-8"))
 
@@ -31,27 +32,27 @@ def test_torus():
 
 
 def test_flows_of_digits():
-    printed, ours = PUBLISHED["digits, sec. 7"], digit_flow_training.FULL
-    assert {name: printed[name] for name in digit_flow_training.PUBLISHED} == digit_flow_training.PUBLISHED
-    assert printed["side"] == digit_flow_training.PUBLISHED_SIDE
-    assert printed["dimensions"] == digit_flow_training.PUBLISHED_SIDE**2
+    printed, ours = PUBLISHED["digits, sec. 7"], digit_flows.FULL
+    assert {name: printed[name] for name in digit_flows.PUBLISHED} == digit_flows.PUBLISHED
+    assert printed["side"] == digit_flows.PUBLISHED_SIDE
+    assert printed["dimensions"] == digit_flows.PUBLISHED_SIDE**2
     assert ours.noise == PUBLISHED["digits, E.1.4"]["noise"]
     for table in ("Table E.1", "Table E.2"):
         about = PUBLISHED[f"digits, {table}"]
         assert [ours.n_blocks[0], *ours.n_blocks] == about["blocks"]
         assert [*ours.channels, ours.width] == about["widths"]
-    assert PUBLISHED["digits, Table E.1"]["classes"] == digit_flow_training.N_CLASSES
+    assert PUBLISHED["digits, Table E.1"]["classes"] == digit_flows.N_CLASSES
 
 
 def test_index_sets_of_the_wavelet_flow():
     printed = PUBLISHED["digits, sec. 7, index sets"]
-    edges = flows_of_digits.set_edges(digit_flow_training.PUBLISHED_SIDE)
+    edges = flows_of_digits.set_edges(digit_flows.PUBLISHED_SIDE)
     assert [[start + 1, stop] for start, stop in edges] == list(printed.values())
 
 
 def test_learned_numbers_of_cinn_and_gin():
     pytest.importorskip("zuko")
-    flows = digit_flow_training.make_flows(digit_flow_training.PUBLISHED_SIDE, digit_flow_training.FULL, 0)
+    flows = digit_flows.make_flows(digit_flows.PUBLISHED_SIDE, digit_flows.FULL, 0)
     for name, table in (("cINN", "Table E.1"), ("GIN", "Table E.2")):
         learned = sum(one.numel() for one in flows[name].transform.parameters() if one.requires_grad)
         assert learned == PUBLISHED[f"digits, {table}"]["parameters"]

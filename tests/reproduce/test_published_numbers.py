@@ -9,7 +9,8 @@ import pytest
 from unbraid.reproduce import DCI_ES_TABLE1, PUBLISHED_NUMBERS, VaeSettings
 from unbraid.reproduce.coloured_vae import CONVOLUTIONS, MILESTONES
 from unbraid.reproduce.cosine import LINES, TABLES
-from unbraid.reproduce.dci_es import IMAGE_ROWS, SCORES
+from unbraid.reproduce.dci_es import SCORES
+from unbraid.reproduce.explicitness import images
 
 PUBLISHED: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "published.json").read_text(encoding="utf-8"))
 
@@ -23,7 +24,8 @@ def test_rows_of_dci_es_that_need_no_images():
 
 def test_rows_of_dci_es_that_need_images():
     printed = PUBLISHED["dci-es, Table 1"]["rows"]
-    ours = {f"{name}, {probes}": list(values) for name, probes, values in IMAGE_ROWS}
+    names = {"vae": "VAE", "beta_vae": "beta-VAE", "pretrained": "ImageNet-pretrained", "pixels": "raw data"}
+    ours = {f"{names[codes]}, {probes}": list(values) for (codes, probes), values in images.PUBLISHED.items()}
     labels = ("labels", "noisy", "mix")
     assert ours == {name: values for name, values in printed.items() if not name.startswith(labels)}
 

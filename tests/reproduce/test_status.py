@@ -9,7 +9,7 @@ import pytest
 
 from helpers.small import run_cli
 from unbraid.reproduce import REPRODUCTIONS, Check, Colour, Part, Reproduction, StudyTables, iwo_table1
-from unbraid.reproduce.digit_flow_training import DigitsFlow
+from unbraid.reproduce.digit_flows.flows import DigitsFlow
 from unbraid.reproduce.flows_of_digits import WaveletSet
 from unbraid.reproduce.result import Number, Result, Table
 from unbraid.reproduce.run import ReproductionRun, judge, load_run, mode_of, run_all, status_page

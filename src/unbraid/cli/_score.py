@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -261,7 +262,8 @@ def score(
     if not any(result.scores for result in results.values()):
         raise ValueError(next(reason for result in results.values() for reason in result.failures.values()))
     strips = None if shown is None else shown(results[names[0]])
-    _write(compare(results) if others else results[names[0]], json, csv, report, strips)
+    drawn = {} if others or report is None else run_pictures(file)
+    _write(compare(results) if others else results[names[0]], json, csv, report, strips, drawn)
 
 
 @contextmanager
@@ -277,6 +279,22 @@ def _watching(
     title = f"scoring {names[0]}" if len(names) == 1 else f"scoring {len(names)} files"
     with watching(Session(title, view.entries, scoring=view, watching=True), browser=browser):
         yield view.live
+
+
+#: Pictures that ``unbraid train`` leaves beside the codes of a member, and their captions on the page.
+RUN_PICTURES = {
+    "traversals": "Traversals: a row for each code, from its lowest to its highest value",
+    "blocks": "Blocks: pictures, their reconstructions, each block of codes alone, each block from the next picture",
+}
+
+
+def run_pictures(codes: str | Path) -> dict[str, bytes]:
+    """Return the pictures that a run of training left beside its codes, ``codes_N.npz``, by their captions."""
+    member = re.fullmatch(r"codes_(\d+)", Path(codes).stem)
+    if member is None:
+        return {}
+    paths = {caption: Path(codes).with_name(f"{name}_{member[1]}.png") for name, caption in RUN_PICTURES.items()}
+    return {caption: path.read_bytes() for caption, path in paths.items() if path.is_file()}
 
 
 def _decoder(address: str, rep: Representation, image: str | None) -> Callable[[Report], FactorStrips]:
@@ -296,6 +314,7 @@ def _write(
     csv: Path | None,
     report: Path | None,
     strips: FactorStrips | None = None,
+    pictures: Mapping[str, bytes] | None = None,
 ) -> None:
     if json == "-":
         print(result.to_json())
@@ -312,8 +331,10 @@ def _write(
     if csv is not None:
         written.append(str(result.to_csv(csv)))
     if report is not None:
-        page = result.to_html(report, strips=strips) if isinstance(result, Report) else result.to_html(report)
-        written.append(str(page))
+        if isinstance(result, Report):
+            written.append(str(result.to_html(report, strips=strips, pictures=pictures)))
+        else:
+            written.append(str(result.to_html(report)))
     for name in written:
         say(f"wrote {name}")
 

@@ -171,11 +171,12 @@ def bundled_digits() -> Digits:
 
 
 def mnist_digits(folder: str | Path) -> tuple[Digits, Digits | None]:
-    """Read an MNIST folder in IDX format, compressed or not.
+    """Read an MNIST folder in IDX format, compressed or not, or one with the digits of EMNIST.
 
     Args:
         folder: Holds ``train-images-idx3-ubyte`` and ``train-labels-idx1-ubyte``, or the same with ``t10k``, or all
-            four; each may end in ``.gz``.
+            four; each may end in ``.gz``. In their place it may hold ``emnist-digits-train-images-idx3-ubyte`` and
+            labels, and the same with ``test``.
 
     Returns:
         The digits to learn from, and those held out; ``None`` for the latter if the folder has one part only.
@@ -183,14 +184,21 @@ def mnist_digits(folder: str | Path) -> tuple[Digits, Digits | None]:
     Raises:
         ValueError: No such folder or files, or files that are damaged or do not fit each other.
     """
-    train, test = read_part(folder, "train"), read_part(folder, "t10k")
-    parts = [_digits(*part) for part in (train, test) if part is not None]
+    parts = [_digits(*part) for part in (read_part(folder, "train"), read_part(folder, "t10k")) if part is not None]
+    if not parts:
+        read = [read_part(folder, f"emnist-digits-{part}") for part in ("train", "test")]
+        parts = [_digits(_upright(images), labels) for images, labels in (part for part in read if part is not None)]
     if not parts:
         raise ValueError(
             f"data folder {str(folder)!r} has no digits; it must hold {expected_files('train')}, "
             f"or {expected_files('t10k')}, or all four."
         )
     return parts[0], parts[1] if len(parts) > 1 else None
+
+
+def _upright(images: ByteArray) -> ByteArray:
+    """Return pictures of EMNIST, which are stored on their side, rows for columns, upright."""
+    return np.ascontiguousarray(images.transpose(0, 2, 1))
 
 
 def _digits(images: ByteArray, labels: ByteArray) -> Digits:
@@ -227,7 +235,7 @@ def read_emnist(place: Path, split: str, memory: str | int | None = None) -> Lab
             f"{part} in {str(place)!r} must be pictures with a label each, got {images.shape}, {labels.shape}."
         )
     from_zero = np.unique(labels, return_inverse=True)[1]  # letters count from 1
-    return LabelledImages(np.ascontiguousarray(images.transpose(0, 2, 1)), from_zero, name="character")
+    return LabelledImages(_upright(images), from_zero, name="character")
 
 
 def _in_archive(path: Path, part: str) -> tuple[ByteArray, ByteArray]:

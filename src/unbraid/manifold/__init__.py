@@ -10,7 +10,7 @@ from unbraid.manifold.classes import ClassAnalysis, analyze_classes
 from unbraid.manifold.comparison import ManifoldComparison, compare
 from unbraid.manifold.density import log_density
 from unbraid.manifold.hierarchy import Hierarchy, hierarchy
-from unbraid.manifold.pictures import draw
+from unbraid.manifold.pictures import draw, draw_classes
 from unbraid.manifold.quantities import Knee, knee
 from unbraid.manifold.result import DecoderPictures, ManifoldAnalysis
 
@@ -28,6 +28,7 @@ __all__ = [
     "bottleneck",
     "compare",
     "draw",
+    "draw_classes",
     "hierarchy",
     "knee",
     "log_density",

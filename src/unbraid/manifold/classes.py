@@ -156,7 +156,7 @@ def analyze_classes(
             latent_dim=latent_dim,
             n_samples=n_samples,
             partition=partition,
-            prior=None if prior is None else GaussianMixture(prior.means[k : k + 1], prior.deviations[k : k + 1]),
+            prior=component,
             mode=mode,
             dtype=dtype,
             device=device,
@@ -164,9 +164,21 @@ def analyze_classes(
             seed=seed,
             progress=progress,
         )
-        for k, one in enumerate(decoders)
+        for one, component in zip(decoders, class_priors(prior, len(decoders)), strict=True)
     )
     return ClassAnalysis(names=labels, shares=_shares(shares, prior, len(decoders)), analyses=analyses)
+
+
+def class_decoders(decoder: Any, n_classes: int, prior: GaussianMixture | None) -> Sequence[Any]:
+    """Return a decoder of latents for each class, as :func:`analyze_classes` measures them."""
+    return _decoders(decoder, n_classes, prior)[0]
+
+
+def class_priors(prior: GaussianMixture | None, n_classes: int) -> list[GaussianMixture | None]:
+    """Return the prior of each class: a component of the mixture, or ``None`` for a standard normal."""
+    if prior is None:
+        return [None] * n_classes
+    return [GaussianMixture(prior.means[k : k + 1], prior.deviations[k : k + 1]) for k in range(n_classes)]
 
 
 def _decoders(

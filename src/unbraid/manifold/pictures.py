@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY
-from unbraid.evidence.jacobians.priors import Latents, draw_latents
+from unbraid.evidence.jacobians.priors import GaussianMixture, Latents, draw_latents
 from unbraid.evidence.jacobians.sources import decoder_jacobians
+from unbraid.manifold.classes import ClassAnalysis, class_decoders, class_priors
 from unbraid.manifold.result import DecoderPictures, ManifoldAnalysis
 
 CHANNELS = (1, 3)
@@ -23,6 +25,7 @@ def draw(
     prior: Any = None,
     image_shape: tuple[int, ...] | None = None,
     n_latents: int = 12,
+    latents: Sequence[int] | None = None,
     n_samples: int = 64,
     n_steps: int = 5,
     reach: float = 2.0,
@@ -40,6 +43,7 @@ def draw(
         image_shape: ``(height, width)``, ``(channels, height, width)`` or ``(height, width, channels)``, where
             outputs are flat images; by default the shape of an output.
         n_latents: Number of latents to show.
+        latents: Their numbers, in place of the most important ones.
         n_samples: Over how many samples to average Jacobians.
         n_steps: Images of a traversal.
         reach: How far a traversal goes to either side, in standard deviations.
@@ -56,22 +60,49 @@ def draw(
     """
     check_at_least("n_latents", n_latents, 1)
     check_at_least("n_steps", n_steps, 2)
-    latents = analysis.latents[analysis.order[: min(n_latents, analysis.n_active)]]
+    most_important = analysis.latents[analysis.order[: min(n_latents, analysis.n_active)]]
+    shown = most_important if latents is None else np.asarray(latents, dtype=np.intp)
     width = int(analysis.meta["latent_dim"])
     shape = image_layout(analysis.output_shape, image_shape)
     drawn = draw_latents(prior, min(n_samples, analysis.n_samples), width, np.random.default_rng(seed))
-    source = decoder_jacobians(decoder, drawn, dtype=dtype, device=device, memory=memory, columns=latents)
+    source = decoder_jacobians(decoder, drawn, dtype=dtype, device=device, memory=memory, columns=shown)
     steps = np.linspace(-reach, reach, n_steps)
     planar = width == 2 and int(np.prod(analysis.output_shape)) == 2
     centre, spread = _centre(drawn, prior)
     decode = _Decode(source)
     return DecoderPictures(
-        latents=latents,
+        latents=shown,
         mean_jacobian=None if shape is None else as_images(_mean_jacobian(source), shape),
-        traversals=None if shape is None else _traversals(decode, latents, centre, spread, steps, shape),
+        traversals=None if shape is None else _traversals(decode, shown, centre, spread, steps, shape),
         steps=steps,
         contours=_contours(decode, centre, spread) if planar else None,
     )
+
+
+def draw_classes(
+    decoder: Any, analysis: ClassAnalysis, *, prior: GaussianMixture | None = None, n_latents: int = 12, **options: Any
+) -> dict[str, DecoderPictures]:
+    """Draw the same latents at every class, or at every component of a mixture: those of the highest mean entropy.
+
+    Args:
+        decoder: As it was analysed.
+        analysis: Result of :func:`analyze_classes`.
+        prior: As it was analysed; a traversal starts at the mean of its component.
+        n_latents: Number of latents to show.
+        **options: Of :func:`draw`.
+
+    Returns:
+        Pictures by the name of the class.
+
+    References:
+        Galperin and Köthe (2025), Figs. E.3 to E.5. https://arxiv.org/abs/2410.19426
+    """
+    decoders, components = class_decoders(decoder, len(analysis.names), prior), class_priors(prior, len(analysis.names))
+    shown = analysis.order[:n_latents].tolist()
+    return {
+        name: draw(one, measured, prior=component, latents=shown, **options)
+        for name, one, measured, component in zip(analysis.names, decoders, analysis.analyses, components, strict=True)
+    }
 
 
 class _Decode:
@@ -123,7 +154,9 @@ def _mean_jacobian(source: Any) -> FloatArray:
 
 
 def _centre(drawn: Latents, prior: Any) -> tuple[FloatArray, FloatArray]:
-    """Return mean and deviation of each latent: 0 and 1 of a standard normal, else those of the samples."""
+    """Return mean and deviation of each latent: those of a single Gaussian, else those of the samples."""
+    if isinstance(prior, GaussianMixture) and len(prior.means) == 1:
+        return np.asarray(prior.means[0], dtype=float), np.asarray(prior.deviations[0], dtype=float)
     if prior is None or isinstance(prior, str):
         return np.zeros(drawn.z.shape[1]), np.ones(drawn.z.shape[1])
     return drawn.z.mean(axis=0), drawn.z.std(axis=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from unbraid.report.grids import block_maps, code_code_map, code_factor_maps, co
 from unbraid.report.loss_curves import draw_losses, loss_tables
 from unbraid.report.sections import dependence_view, loss_grid, make_curves, weight_grid
 from unbraid.report.shell import carried, fill
-from unbraid.report.stills import draw_stills, draw_strips
+from unbraid.report.stills import draw_pictures, draw_stills, draw_strips
 from unbraid.results.code_table import code_maps, main_factors
 from unbraid.results.finding import FactorStrips
 from unbraid.results.report import MOST_SHOWN, Report
@@ -277,7 +277,13 @@ def _by_family(own: dict[str, dict[str, Any]], names: list[str]) -> dict[str, di
     return short
 
 
-def render_page(report: Report, *, strips: FactorStrips | None = None, table: str = "") -> str:
+def render_page(
+    report: Report,
+    *,
+    strips: FactorStrips | None = None,
+    pictures: Mapping[str, bytes] | None = None,
+    table: str = "",
+) -> str:
     """Return the report as one HTML page that needs nothing else: no network, no other file.
 
     Names and notes come from the user's data, so the template escapes everything; only the style sheet and the
@@ -286,9 +292,11 @@ def render_page(report: Report, *, strips: FactorStrips | None = None, table: st
     Args:
         report: What to show.
         strips: Traversals of a decoder.
+        pictures: PNG files by their captions.
         table: Name of the file beside the page that has all codes, where there is one.
     """
-    return fill("page.html", page_context(report, strips, table), "stills.css")
+    drawn = {"pictures": draw_pictures(pictures or {})}
+    return fill("page.html", page_context(report, strips, table) | drawn, "stills.css")
 
 
 def page_context(report: Report, strips: FactorStrips | None = None, table: str = "") -> dict[str, Any]:

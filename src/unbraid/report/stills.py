@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +98,12 @@ def draw_strips(strips: FactorStrips) -> StripSheet:
             break
         rows.append(StripPicture(label=label, address=address, n_steps=len(pictures), width=SHOWN * len(pictures)))
     return StripSheet(rows=tuple(rows), n_left_out=len(strips.labels) - len(rows))
+
+
+def draw_pictures(pictures: Mapping[str, bytes]) -> list[tuple[str, str]]:
+    """Return the captions of PNG files and their addresses, of those that are not too large for the page."""
+    found = {caption: f"data:image/png;base64,{b64encode(png).decode()}" for caption, png in pictures.items()}
+    return [(caption, address) for caption, address in found.items() if len(address) <= MOST_TEXT]
 
 
 def _side_by_side(pictures: ByteArray) -> ByteArray:

@@ -5,7 +5,6 @@ from typing import Any
 from unbraid.reproduce import (
     dci_es,
     dependent_digits,
-    digit_flow_training,
     gans_of_digits,
     torus_flow,
     two_moons,
@@ -16,7 +15,11 @@ from unbraid.reproduce.coloured_vae import VaeSettings
 from unbraid.reproduce.cosine import CosineTables, cosine_checks, dependent_cosine
 from unbraid.reproduce.dci_es import DCI_ES_TABLE1, ESTable, dci_es_checks, dci_es_table1
 from unbraid.reproduce.dependent_digits import PUBLISHED_NUMBERS, DependentMnist, dependent_mnist, mnist_checks
-from unbraid.reproduce.digit_flow_training import DigitsSettings
+from unbraid.reproduce.digit_flows import core, flows
+from unbraid.reproduce.digit_flows.core import CoreFigure, CoreSettings, core_checks, core_latents
+from unbraid.reproduce.digit_flows.flows import DigitsSettings
+from unbraid.reproduce.explicitness import images
+from unbraid.reproduce.explicitness.images import ImageSettings, ImageTable, dci_es_images, image_checks
 from unbraid.reproduce.figures import PAPER, FigureResult
 from unbraid.reproduce.flows_of_digits import DigitsFigure, digits_checks, digits_flows
 from unbraid.reproduce.gans_of_digits import GanSettings, InfoGanFigure, info_gan, info_gan_checks
@@ -69,6 +72,17 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             examples=("--quick --figure curves.html", "--probes forest --codes mix --forest 5000,20000 --seeds 1"),
         ),
         Reproduction(
+            name="dci-es-images",
+            title="DCI-ES of VAEs, pretrained features and pixels, on sprites in place of MPI3D",
+            paper="Eastwood et al. (2023), On the DCI Framework, Table 1 and Fig. 1; arXiv:2210.00364",
+            cost="half an hour of one core, in pieces with --store; a few minutes with --quick; torch",
+            run=dci_es_images,
+            checks=image_checks,
+            quick={"settings": images.QUICK, "n_seeds": 1},
+            figure="dci-es-images.html",
+            examples=("--quick", "--codes vae,pixels --probes forest", "--device cuda --store images"),
+        ),
+        Reproduction(
             name="dependent-cosine",
             title="Metrics on cosines of factors, independent and dependent",
             paper="Almudévar et al. (2024), Defining and Measuring Disentanglement for non-Independent Factors, "
@@ -97,10 +111,10 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             name="moons",
             title="Three flows of two moons: same density, different latents",
             paper=f"{PAPER}, Fig. 1",
-            cost="a quarter of an hour on a CPU, about a minute with --quick; torch and zuko",
+            cost="a quarter of an hour of one core, in pieces with --store, a minute with --quick; torch and zuko",
             run=moons,
             checks=moons_checks,
-            quick={"settings": two_moons.QUICK},
+            quick={"settings": two_moons.QUICK, "n_seeds": 1},
             figure="moons.html",
             examples=("--quick", "--quick --seeds 5", "--figure fig1.html --json fig1.json"),
         ),
@@ -122,10 +136,22 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             cost="many minutes on a GPU, about one on a CPU with --quick; torch and zuko",
             run=digits_flows,
             checks=digits_checks,
-            quick={"settings": digit_flow_training.QUICK},
+            quick={"settings": flows.QUICK},
             needs=MNIST,
             figure="digits-flows.html",
             examples=("--quick", "--data mnist --device cuda --json flows.json"),
+        ),
+        Reproduction(
+            name="core-latents",
+            title="Flows of digits whose first latents must rebuild the picture: the knee behind them",
+            paper=f"{PAPER}, Figs. 3 and E.1",
+            cost="minutes on a GPU, a few on a CPU with --quick; torch and zuko",
+            run=core_latents,
+            checks=core_checks,
+            quick={"settings": core.QUICK},
+            needs=MNIST,
+            figure="core-latents.html",
+            examples=("--quick", "--data mnist --device cuda --json core.json"),
         ),
         Reproduction(
             name="beta-vae-spectrum",
@@ -222,6 +248,8 @@ __all__ = [
     "Agreement",
     "Check",
     "Colour",
+    "CoreFigure",
+    "CoreSettings",
     "CosineTables",
     "DependentMnist",
     "DigitsFigure",
@@ -229,6 +257,8 @@ __all__ = [
     "ESTable",
     "FigureResult",
     "GanSettings",
+    "ImageSettings",
+    "ImageTable",
     "InfoGanFigure",
     "MoonsFigure",
     "MoonsSettings",
@@ -246,6 +276,8 @@ __all__ = [
     "TorusSettings",
     "VaeSettings",
     "beta_vae_spectrum",
+    "core_latents",
+    "dci_es_images",
     "dci_es_table1",
     "dependent_cosine",
     "dependent_mnist",

@@ -29,6 +29,7 @@ from unbraid.metrics.prediction.dci import completeness, disentanglement
 from unbraid.panel.evaluation import evaluate
 from unbraid.probes.capacity import ForestLadder, Ladder, MLPLadder
 from unbraid.probes.importance import Importance
+from unbraid.representation.representation import Representation
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.explicitness.curves import Curve, write_curves
 from unbraid.reproduce.result import DrawnResult, Number, Row, Table, as_json
@@ -90,17 +91,6 @@ DCI_ES_TABLE1: tuple[PublishedRow, ...] = (
     _row("noisy", "forest", (0.75, 0.76, 0.89, 0.98, 1.0), (1, 1, _NOISY, 1, 1)),
     _row("mix", "mlp", (0.13, 0.22, 1.0, 1.0, 1.0), (0, 0, 1, 1, 1)),
     _row("mix", "forest", (0.17, 0.21, 1.0, 0.72, 1.0), (0, 0, 1, 1, 1)),
-)
-#: Rows of Table 1 that need pictures of MPI3D: representation, probe, then D, C, I, E, S as printed.
-IMAGE_ROWS: tuple[tuple[str, Probes, tuple[float, ...]], ...] = (
-    ("VAE", "mlp", (0.15, 0.14, 0.99, 0.71, 0.7)),
-    ("VAE", "forest", (0.10, 0.10, 0.93, 0.65, 0.7)),
-    ("beta-VAE", "mlp", (0.26, 0.38, 0.74, 0.81, 0.7)),
-    ("beta-VAE", "forest", (0.22, 0.25, 0.72, 0.85, 0.7)),
-    ("ImageNet-pretrained", "mlp", (0.16, 0.10, 0.99, 0.82, 0.01)),
-    ("ImageNet-pretrained", "forest", (0.35, 0.20, 0.89, 0.78, 0.01)),
-    ("raw data", "mlp", (0.22, 0.16, 0.99, 0.82, 0.001)),
-    ("raw data", "forest", (0.84, 0.41, 0.96, 0.80, 0.001)),
 )
 #: Matrices whose closed forms show how far D and C of a mix depend on the matrix.
 N_MATRICES = 200
@@ -346,16 +336,32 @@ def _kept_or_run(row: PublishedRow, ladder: Ladder, n_samples: int, seed: int, s
 
 
 def _run_once(row: PublishedRow, ladder: Ladder, n_samples: int, seed: int) -> SeedRun:
+    return probe_run(mpi3d_labels(row.codes, n_samples=n_samples, seed=seed), ladder, seed=seed, name=row.title)
+
+
+def probe_run(representation: Representation, ladder: Ladder, *, seed: int, name: str, **options: Any) -> SeedRun:
+    """Return scores and curve of one representation and ladder; importances are those of the probe that does best.
+
+    Args:
+        representation: Codes and factors.
+        ladder: The probes.
+        seed: Of split and probes.
+        name: Of the representation.
+        **options: More options of ``dci_es``.
+
+    Raises:
+        ValueError: A score that cannot be computed.
+    """
     started = time.perf_counter()
     report = evaluate(
-        mpi3d_labels(row.codes, n_samples=n_samples, seed=seed),
+        representation,
         metrics="dci_es",
         seed=seed,
-        options={"dci_es": {"ladder": ladder, "probe": "best"}},
+        options={"dci_es": {"ladder": ladder, "probe": "best", **options}},
         nulls=False,
         intervals=False,
         progress=False,
-        name=row.title,
+        name=name,
     )
     if report.failures:
         raise ValueError(next(iter(report.failures.values())))
@@ -385,10 +391,6 @@ REASONS: dict[Probes, str] = {
     "shallow one. I and E of a mix depend on the rows: the paper fits on 295,000, the kept run on 12,000.",
 }
 PART_TITLES: dict[Probes, str] = {"mlp": "networks", "forest": "forests"}
-NEEDS_IMAGES = (
-    "Not run: eight rows (VAE, beta-VAE, ImageNet-pretrained features, raw data, by two probes; 40 numbers) need the "
-    "pictures of MPI3D, and two of them pretrained weights."
-)
 
 
 def dci_es_checks(result: ESTable) -> Sequence[Part]:
@@ -407,7 +409,7 @@ def dci_es_checks(result: ESTable) -> Sequence[Part]:
     if closed:
         reason = "Importances are estimated from samples, and the network is not the exact inverse."
         found.append(Part(where="Uniform mix in closed form", checks=closed, reason=reason))
-    return [*found, Part(where="Table 1, rows that need images", checks=(), reason=NEEDS_IMAGES)]
+    return found
 
 
 def _checks(result: ESTable, probes: Probes) -> list[Check]:

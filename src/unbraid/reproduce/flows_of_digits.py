@@ -7,19 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
+from unbraid._base.checks import check_choice
 from unbraid._base.optional import require
 from unbraid._base.progress import Show
+from unbraid.data.distorted import distorted
 from unbraid.report.charts import ChartGroup, Series, line_chart, matrix_chart
 from unbraid.reproduce.agreement import Check, Part
-from unbraid.reproduce.digit_flow_training import (
+from unbraid.reproduce.digit_flows.flows import (
     FLOWS,
     FULL,
-    HELD_OUT,
     PUBLISHED,
     PUBLISHED_SIDE,
     SMALL_NOISE,
@@ -28,13 +29,16 @@ from unbraid.reproduce.digit_flow_training import (
     FlowName,
     FlowTraining,
     MeasuredFlow,
-    check_flows,
     make_flows,
     normalised,
+    parted,
     read_digits,
 )
 from unbraid.reproduce.figures import About, Device, FigureResult
 from unbraid.reproduce.result import Number, Row, Table, difference, ratio
+
+if TYPE_CHECKING:
+    pass
 
 SetName = Literal["C", "M", "D"]
 NOTES = (
@@ -139,6 +143,7 @@ class DigitsFigure(FigureResult):
             for flow, pairwise in zip(self.flows, drawing, strict=True)
         ]
         return [
+            *_gin_charts(self.flows),
             ChartGroup(
                 title="Spectra",
                 caption="Sorted from the most to the least important latent; faint lines have the latents in the "
@@ -154,6 +159,27 @@ class DigitsFigure(FigureResult):
         ]
 
 
+def _gin_charts(flows: Sequence[DigitsFlow]) -> list[ChartGroup]:
+    """Return the two spectra of Fig. 4, each sorted by itself: deviations of GIN's prior, and manifold entropies."""
+    drawn = [
+        line_chart(
+            [Series(name=title, x=np.arange(1.0, len(values) + 1), y=np.sort(np.array(values, dtype=float))[::-1])],
+            title=title,
+            x_label="latent, sorted",
+            y_label=unit,
+            log_x=True,
+        )
+        for flow in flows
+        if flow.deviations
+        for title, values, unit in (
+            ("Deviations of GIN's prior", flow.deviations, "mean over classes"),
+            ("Manifold entropies of GIN", flow.latent_entropy, "nats"),
+        )
+    ]
+    caption = "Deviations say little about the importance of a latent; entropies fall and flatten."
+    return [ChartGroup(title="Two spectra of GIN", caption=caption, charts=drawn)] if drawn else []
+
+
 GAP_LABEL = "sorted spectra, GIN less cINN, mean gap in nats"
 DEVIATIONS_LABEL = "rank correlation of GIN's deviations and entropies"
 
@@ -166,6 +192,7 @@ def digits_flows(
     device: Device = "cpu",
     seed: int = 0,
     store: str | Path | None = None,
+    recorded: bool = False,
     progress: Show = None,
 ) -> DigitsFigure:
     """Reproduce Figures 4, 5 and E.2 of the paper on manifold entropic metrics (arXiv:2410.19426): flows of digits.
@@ -184,6 +211,7 @@ def digits_flows(
         seed: Seed of the held-out digits, the flows and their training.
         store: Folder for checkpoints and for the numbers of every flow, where a later run finds them: a long run can be
             done in pieces, and flows in processes beside each other.
+        recorded: Record training steps as CUDA graphs, which keeps a GPU from waiting.
         progress: Show progress bars on standard error; by default when that is a terminal.
 
     Raises:
@@ -194,30 +222,33 @@ def digits_flows(
     started = time.perf_counter()
     images, labels = read_digits(data)
     side = images.shape[1]
-    x = normalised(images)
-    order = np.random.default_rng(seed).permutation(len(x))
-    cut = round((1 - HELD_OUT) * len(x))
-    train, test = ((x[rows], labels[rows]) for rows in (order[:cut], order[cut:]))
+    known, new = parted(len(images), seed)
+    more = distorted(images[known], settings.n_copies, seed=seed)
+    scaled = normalised(np.concatenate([more, images[new]]))
+    train = scaled[: len(more)], np.repeat(labels[known], max(1, settings.n_copies))
+    test = scaled[len(more) :], labels[new]
     chosen = check_flows(flows)
     training = FlowTraining(
-        settings=settings,
         train=train,
         test=test,
         noise=noise,
+        settings=settings,
         device=device,
         seed=seed,
         store=None if store is None else Path(store),
-        progress=progress,
+        recorded=recorded,
     )
     measured = {
-        name: training.measured(name, flow) for name, flow in make_flows(side, settings, seed).items() if name in chosen
+        name: training.kept_or_measured(name, flow, progress)
+        for name, flow in make_flows(side, settings, seed).items()
+        if name in chosen
     }
     return DigitsFigure(
         settings=settings,
         seed=seed,
         device=device,
         seconds=round(time.perf_counter() - started, 1),
-        n_digits=len(x),
+        n_digits=len(images),
         side=side,
         noise=noise,
         flows=tuple(one.flow for one in measured.values()),
@@ -320,6 +351,16 @@ def _deviation_correlation(measured: Mapping[FlowName, MeasuredFlow]) -> float |
         return None
     assert gin.deviations is not None
     return rank_correlation(gin.deviations, gin.latent_entropy)
+
+
+def check_flows(flows: Iterable[str]) -> set[str]:
+    """Return the names of flows, each of which must be known, and at least one."""
+    found = set(flows)
+    for name in found:
+        check_choice("flows", name, FLOWS)
+    if not found:
+        raise ValueError("flows must name at least one flow, got none.")
+    return found
 
 
 def set_edges(side: int) -> list[tuple[int, int]]:

@@ -165,7 +165,20 @@ def _run(
 
 #: Arguments that say where to run a reproduction and what to draw of it, and not what is run.
 PLACES = frozenset(
-    {"device", "data", "data_folder", "store", "yes", "engine", "workers", "address", "commit", "figures", "progress"}
+    {
+        "device",
+        "data",
+        "data_folder",
+        "store",
+        "yes",
+        "engine",
+        "workers",
+        "address",
+        "commit",
+        "figures",
+        "progress",
+        "recorded",
+    }
 )
 
 

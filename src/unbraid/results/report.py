@@ -188,7 +188,9 @@ class Report(Mapping[str, Score]):
             )
         return write_atomically(path, lambda file: write_code_table(table, file))
 
-    def to_html(self, path: str | Path, *, strips: FactorStrips | None = None) -> Path:
+    def to_html(
+        self, path: str | Path, *, strips: FactorStrips | None = None, pictures: Mapping[str, bytes] | None = None
+    ) -> Path:
         """Write one self-contained page that explains the scores.
 
         Of more than 64 codes, the page shows those that carry most, and all of them are in a table beside the page,
@@ -197,10 +199,11 @@ class Report(Mapping[str, Score]):
         Args:
             path: Where to write.
             strips: Traversals of a decoder along the axes of the factors, to show on the page.
+            pictures: PNG files to show on the page, by their captions: what a run of training drew of its model.
         """
         beside = Path(path).with_suffix(CODES_BESIDE)
         has_table = self.setup.n_codes > MOST_SHOWN and bool(self.setup.n_factors and code_maps(self.evidence))
-        page = page_of(self, strips=strips, table=beside.name if has_table else "")
+        page = page_of(self, strips=strips, pictures=pictures, table=beside.name if has_table else "")
         if has_table:
             self.to_parquet(beside)
         return write_text(path, page)

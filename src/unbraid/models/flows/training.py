@@ -75,10 +75,7 @@ def core_reconstruction(flow: Flow, x: Tensor, labels: Tensor | None = None, *, 
     References:
         Galperin and Köthe (2025), Eqs. D.3 and E.1.
     """
-    z = flow.encode(x, labels)
-    is_core = torch.zeros(flow.size, device=x.device, dtype=x.dtype)
-    is_core[list(core)] = 1
-    return 0.5 * (x - flow.decode(z * is_core, labels)).square().sum(dim=-1)
+    return _rebuilt_error(flow, x, labels, _core_mask(flow, x, core))
 
 
 def with_total_correlation(weight: float = 1.0, *, n_columns: int | None = None) -> Objective:
@@ -107,11 +104,28 @@ def with_reconstruction(core: Sequence[int], weight: float = 1.0) -> Objective:
         weight: Of the reconstruction, at least 0.
     """
     check_at_least("weight", weight, 0)
+    masks: dict[tuple[torch.device, torch.dtype, int], Tensor] = {}
 
     def objective(flow: Flow, x: Tensor, labels: Tensor | None, generator: torch.Generator) -> Tensor:
-        return negative_log_likelihood(flow, x, labels) + weight * core_reconstruction(flow, x, labels, core=core)
+        # Made once: a recorded step cannot copy numbers from the processor.
+        kind = (x.device, x.dtype, flow.size)
+        if kind not in masks:
+            masks[kind] = _core_mask(flow, x, core)
+        return negative_log_likelihood(flow, x, labels) + weight * _rebuilt_error(flow, x, labels, masks[kind])
 
     return objective
+
+
+def _core_mask(flow: Flow, x: Tensor, core: Sequence[int]) -> Tensor:
+    """Return 1 for latents that are kept and 0 for others."""
+    mask = torch.zeros(flow.size, device=x.device, dtype=x.dtype)
+    mask[list(core)] = 1
+    return mask
+
+
+def _rebuilt_error(flow: Flow, x: Tensor, labels: Tensor | None, is_core: Tensor) -> Tensor:
+    rebuilt = flow.decode(flow.encode(x, labels) * is_core, labels)
+    return 0.5 * (x - rebuilt).square().sum(dim=-1)
 
 
 def _log_lengths(

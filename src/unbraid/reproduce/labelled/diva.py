@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from unbraid._base.arrays import IntArray
 from unbraid._base.checks import check_at_least
+from unbraid._base.files import write_text
 from unbraid._base.optional import require
 from unbraid._base.progress import Show
 from unbraid.data.mnist import Digits, bundled_digits, mnist_digits
@@ -20,7 +23,7 @@ from unbraid.data.tables import DatasetRows
 from unbraid.reproduce.agreement import Check, Part
 from unbraid.reproduce.figures import Device
 from unbraid.reproduce.labelled import Read, read_label
-from unbraid.reproduce.result import Number, Result, Row, Table
+from unbraid.reproduce.result import Number, Result, Row, Table, as_json
 
 if TYPE_CHECKING:
     from unbraid.models.ensemble import TrainedEnsemble
@@ -173,7 +176,8 @@ def diva_rotated(
         n_seeds: Models for each angle, with seeds 0, 1, ...; models of all angles are trained side by side.
         settings: Data, networks and training.
         device: Where to train: ``cpu`` or ``cuda``.
-        store: Folder for checkpoints, where a later run goes on: a long run can be done in pieces.
+        store: Folder for checkpoints and for what was read from finished models, where a later run goes on: a long run
+            can be done in pieces.
         progress: Show progress bars on standard error; by default when that is a terminal.
 
     Raises:
@@ -187,23 +191,33 @@ def diva_rotated(
     angle = turned.factors(np.arange(len(turned)))[:, 1]
 
     started = time.perf_counter()
-    folders = {name: None if store is None else Path(store) / name for name in ("one-left-out", "all")}
+    place = None if store is None else Path(store)
     seen = [np.flatnonzero(angle != number) for number in range(len(ANGLES))]
     every = [np.arange(len(turned))]
-    leaving = _trained(turned, seen, settings, n_seeds, device, folders["one-left-out"], progress)
-    unseen = {}
-    for number, degrees in enumerate(ANGLES):
-        left, members = (
-            DatasetRows(turned, np.flatnonzero(angle == number)),
-            range(number * n_seeds, (number + 1) * n_seeds),
-        )
-        unseen[f"{degrees:g}"] = Number.over_seeds([_share(leaving[m], left) for m in members])
-    models = _trained(turned, every, settings, n_seeds, device, folders["all"], progress)
-    unseen_pictures = rotated_digits(new, n_per_digit=None)
-    found = [_blocks_read(models[m], turned, unseen_pictures, seed=m) for m in range(n_seeds)]
+
+    def predicted() -> dict[str, list[float]]:
+        folder = None if place is None else place / "one-left-out"
+        models = _trained(turned, seen, settings, n_seeds, device, folder, progress)
+        found = {}
+        for number, degrees in enumerate(ANGLES):
+            left = DatasetRows(turned, np.flatnonzero(angle == number))
+            members = range(number * n_seeds, (number + 1) * n_seeds)
+            found[f"{degrees:g}"] = [_share(models[m], left) for m in members]
+        return found
+
+    def read() -> dict[str, list[float]]:
+        folder = None if place is None else place / "all"
+        models = _trained(turned, every, settings, n_seeds, device, folder, progress)
+        pictures = rotated_digits(new, n_per_digit=None)
+        found = [_blocks_read(models[m], turned, pictures, seed=m) for m in range(n_seeds)]
+        return {key: [one[key].forest for one in found] for key in found[0]}
+
+    about = hashlib.sha256(f"{settings} {n_seeds} {len(digits)}".encode()).hexdigest()[:8]
+    unseen = _kept_or_made(None if place is None else place / f"predicted-{about}.json", predicted)
+    blocks = _kept_or_made(None if place is None else place / f"read-{about}.json", read)
     return DivaRotated(
-        unseen=unseen,
-        read={key: Number.over_seeds([one[key].forest for one in found]) for key in found[0]},
+        unseen={key: Number.over_seeds(values) for key, values in unseen.items()},
+        read={key: Number.over_seeds(values) for key, values in blocks.items()},
         chance={"digit": 1 / turned.factor_sizes[0], "angle": 1 / len(ANGLES)},
         n_seeds=n_seeds,
         bundled=data is None,
@@ -211,6 +225,17 @@ def diva_rotated(
         device=device,
         seconds=round(time.perf_counter() - started, 1),
     )
+
+
+def _kept_or_made(path: Path | None, make: Callable[[], dict[str, list[float]]]) -> dict[str, list[float]]:
+    """Return numbers that an earlier run kept, or make and keep them: models are not trained again for them."""
+    if path is not None and path.exists():
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, list[float]])
+    found = make()
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, as_json(found) + "\n")
+    return found
 
 
 def _parted(digits: Digits, n_per_digit: int) -> tuple[Digits, Digits]:

@@ -1,10 +1,10 @@
-"""Flows of handwritten digits: architecture, training, measurement, and the numbers that are kept of each flow."""
+"""Four kinds of flow of handwritten digits: how they are made, trained, measured and kept."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -13,10 +13,11 @@ import msgspec
 import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
-from unbraid._base.checks import check_at_least, check_choice
+from unbraid._base.checks import check_at_least
 from unbraid._base.files import write_atomically
 from unbraid._base.progress import Show
-from unbraid.manifold import GaussianMixture, analyze
+from unbraid.manifold import ClassAnalysis, GaussianMixture, analyze, analyze_classes
+from unbraid.reproduce.digit_flows.pictures import write_pictures
 from unbraid.reproduce.result import Number, finite, finite_tuple
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ N_CLASSES = 10
 #: Nats per latent, sec. 7 of the paper, for pictures with sides of so many pixels.
 PUBLISHED: dict[FlowName, float] = {"GLOW-like": 1.9, "wavelet": 0.5}
 PUBLISHED_SIDE = 28
-#: Share of the digits that no flow learns from.
 HELD_OUT = 0.1
 
 
@@ -48,6 +48,9 @@ class DigitsSettings:
         learning_rate: Learning rate of Adam.
         noise: Standard deviation of the noise added to MNIST's pixels; scikit-learn's get 0.1.
         n_samples: Latents at which the decoder is measured.
+        n_copies: Copies of each digit to learn from in its place, slightly turned, stretched and shifted; 0 to learn
+            from the digits as they are.
+        keep_best: End in the state that has the highest likelihood of held-out digits, of those looked at.
     """
 
     n_blocks: tuple[int, int] = (6, 8)
@@ -60,9 +63,12 @@ class DigitsSettings:
     learning_rate: float = 5e-4
     noise: float = 0.01
     n_samples: int = 200
+    n_copies: int = 0
+    keep_best: bool = False
 
     def __post_init__(self) -> None:
         check_at_least("n_steps", self.n_steps, 1)
+        check_at_least("n_copies", self.n_copies, 0)
 
 
 FULL = DigitsSettings()
@@ -92,6 +98,8 @@ class DigitsFlow:
         mean_pairwise_mutual_information: Mean over pairs of latents.
         held_out_nats_per_pixel: Minus the mean log-density of held-out digits, per pixel.
         training_seconds: Of training.
+        best_step: The step whose state was kept, where the best was.
+        deviations: Of each latent of GIN, the mean over the classes of its prior; empty for other flows.
     """
 
     name: FlowName
@@ -100,6 +108,8 @@ class DigitsFlow:
     mean_pairwise_mutual_information: float | None
     held_out_nats_per_pixel: float | None
     training_seconds: float
+    best_step: int | None = None
+    deviations: tuple[float | None, ...] = ()
 
     @property
     def label(self) -> str:
@@ -118,6 +128,13 @@ def read_digits(data: str | Path | None) -> tuple[FloatArray, IntArray]:
 
     digits = [part for part in mnist_digits(data) if part is not None]
     return (np.concatenate([part.images for part in digits]) / 255, np.concatenate([part.labels for part in digits]))
+
+
+def parted(n_digits: int, seed: int) -> tuple[IntArray, IntArray]:
+    """Return the numbers of digits to learn from, and of those held out."""
+    order = np.random.default_rng(seed).permutation(n_digits)
+    cut = round((1 - HELD_OUT) * n_digits)
+    return order[:cut], order[cut:]
 
 
 def normalised(images: FloatArray) -> FloatArray:
@@ -140,16 +157,6 @@ def make_flows(side: int, settings: DigitsSettings, seed: int) -> dict[FlowName,
         "cINN": glow_flow(side, n_blocks=settings.n_blocks, n_classes=N_CLASSES, **blocks),
         "wavelet": wavelet_flow(side, n_blocks=settings.wavelet_blocks, **shape),
     }
-
-
-def check_flows(flows: Iterable[str]) -> set[str]:
-    """Return the names of flows, each of which must be known, and at least one."""
-    found = set(flows)
-    for name in found:
-        check_choice("flows", name, FLOWS)
-    if not found:
-        raise ValueError("flows must name at least one flow, got none.")
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -198,92 +205,102 @@ class MeasuredFlow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FlowTraining:
-    """Training and measurement of several flows on the same digits.
+    """Digits and settings of all flows, and where they are trained and kept.
 
     Attributes:
-        settings: Architecture, training and evaluation of the flows.
-        train: Pictures and labels to learn from.
-        test: Pictures and labels that are held out.
+        train: Digits to learn from, flat, and their labels.
+        test: Digits held out, and their labels.
         noise: Standard deviation of the noise added to the pixels.
-        device: Where to train and measure: ``cpu`` or ``cuda``.
-        seed: Of the flows, their training and their measurement.
-        store: Folder for checkpoints and numbers, by flow and settings; ``None`` to keep none.
-        progress: Show progress bars.
+        settings: Of the flows.
+        device: Where to train.
+        seed: Of the flows and their training.
+        store: Folder of checkpoints and numbers; ``None`` to keep none.
+        recorded: Record training steps as CUDA graphs.
     """
 
-    settings: DigitsSettings
     train: tuple[FloatArray, IntArray]
     test: tuple[FloatArray, IntArray]
     noise: float
+    settings: DigitsSettings
     device: str
     seed: int
     store: Path | None
-    progress: Show
+    recorded: bool
 
-    def measured(self, name: FlowName, flow: Flow) -> MeasuredFlow:
-        """Train and measure a flow, or read the numbers that an earlier run kept of it."""
+    def kept_or_measured(self, name: FlowName, flow: Flow, progress: Show) -> MeasuredFlow:
+        """Train and measure a flow, or read what an earlier run kept of it."""
         if self.store is None:
-            return self._train_and_measure(name, flow, None)
-        # Settings are part of the name, so that numbers of other settings are not taken for these.
-        told = f"{self.settings} {self.noise} {self.seed} {len(self.train[0])}"
-        folder = self.store / f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+            return self._measured(name, flow, None, progress)
+        # Settings are part of the name, so that those of another run are not taken for these.
+        about = f"{self.settings} {self.noise} {self.seed} {len(self.train[0])}"
+        folder = self.store / f"{name}-{hashlib.sha256(about.encode()).hexdigest()[:8]}"
         path = folder / "measured.npz"
         if path.exists():
             with np.load(path) as kept:
                 return MeasuredFlow.from_arrays(kept)
-        found = self._train_and_measure(name, flow, folder)
+        found = self._measured(name, flow, folder, progress)
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda file: file.write(found.as_npz()))
         return found
 
-    def _train_and_measure(self, name: FlowName, flow: Flow, folder: Path | None) -> MeasuredFlow:
-        import torch
-
+    def _measured(self, name: FlowName, flow: Flow, folder: Path | None, progress: Show) -> MeasuredFlow:
         from unbraid.models.flows import ClassMixture, train_flow
 
+        settings = self.settings
+        best: dict[str, Any] = {"held_out": self.test[0], "held_out_labels": self.test[1]} if settings.keep_best else {}
         trained = train_flow(
             flow,
             self.train[0],
             labels=self.train[1],
-            n_steps=self.settings.n_steps,
-            batch_size=self.settings.batch_size,
-            learning_rate=self.settings.learning_rate,
+            n_steps=settings.n_steps,
+            batch_size=settings.batch_size,
+            learning_rate=settings.learning_rate,
             noise=self.noise,
             out=folder,
+            recorded=self.recorded,
             device=self.device,
             seed=self.seed,
-            progress=self.progress,
+            progress=progress,
+            **best,
         )
         # Determinants of hundreds of columns need double precision.
         flow = trained.flow.double()
-        generator = torch.Generator().manual_seed(self.seed)
-        with torch.no_grad():
-            pictures, labels = (torch.as_tensor(part) for part in self.test)
-            noisy = pictures + self.noise * torch.randn(pictures.shape, generator=generator).double()
-            held_out = -float(flow.log_prob(noisy.to(self.device), labels.to(self.device)).mean()) / flow.size
         prior = flow.prior
-        entropy, pairwise, total_correlation = _measure(
-            flow, self.settings.n_samples, self.device, self.seed, self.progress
-        )
+        found = measured_classes(flow, settings.n_samples, self.device, self.seed, progress)
+        if folder is not None and len(found.names) > 1:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_pictures(folder, class_decoders_of(flow), found, prior=mixture_of(flow), device=self.device)
+        total_correlation = float(np.mean([one.total_correlation_per_latent for one in found.analyses]))
+        deviations = prior.deviations.mean(dim=0).detach().cpu().numpy() if isinstance(prior, ClassMixture) else None
         return MeasuredFlow(
             flow=DigitsFlow(
                 name=name,
                 total_correlation=Number(ours=total_correlation, paper=PUBLISHED.get(name)),
-                latent_entropy=finite_tuple(entropy),
-                mean_pairwise_mutual_information=finite(float(np.nanmean(pairwise))),
-                held_out_nats_per_pixel=finite(held_out),
+                latent_entropy=finite_tuple(found.latent_entropy),
+                deviations=() if deviations is None else finite_tuple(deviations),
+                mean_pairwise_mutual_information=finite(float(np.nanmean(found.pairwise_mutual_information))),
+                held_out_nats_per_pixel=finite(self._held_out_nats(flow)),
                 training_seconds=round(trained.seconds, 1),
+                best_step=trained.best_step,
             ),
-            latent_entropy=entropy,
-            pairwise=pairwise,
-            deviations=prior.deviations.mean(dim=0).detach().cpu().numpy() if isinstance(prior, ClassMixture) else None,
+            latent_entropy=found.latent_entropy,
+            pairwise=found.pairwise_mutual_information,
+            deviations=deviations,
         )
 
+    def _held_out_nats(self, flow: Flow) -> float:
+        """Return minus the mean log-density of held-out digits, per pixel."""
+        import torch
 
-def _measure(
-    flow: Flow, n_samples: int, device: str, seed: int, progress: Show
-) -> tuple[FloatArray, FloatArray, float]:
-    """Return entropies, pairwise mutual information and total correlation per latent; over classes, their mean."""
+        x, y = self.test
+        generator = torch.Generator().manual_seed(self.seed)
+        noisy = torch.as_tensor(x) + self.noise * torch.randn(x.shape, generator=generator).double()
+        with torch.no_grad():
+            return -float(flow.log_prob(noisy.to(self.device), torch.as_tensor(y).to(self.device)).mean()) / flow.size
+
+
+def measured_classes(flow: Flow, n_samples: int, device: str, seed: int, progress: Show) -> ClassAnalysis:
+    """Measure a flow at each class, or a flow without classes as one."""
     from unbraid.models.flows import ClassMixture
 
     options: dict[str, Any] = {
@@ -294,17 +311,26 @@ def _measure(
         "progress": progress,
         "memory": "2GiB" if device == "cpu" else "16GiB",
     }
+    each = max(2, n_samples // N_CLASSES)
     if flow.n_classes:
-        each = max(2, n_samples // flow.n_classes)
-        found = [analyze(flow.decoder(label), n_samples=each, **options) for label in range(flow.n_classes)]
-    elif isinstance(flow.prior, ClassMixture):
-        means, deviations = (part.detach().cpu().numpy() for part in (flow.prior.means, flow.prior.deviations))
-        mixture = GaussianMixture(means, deviations)
-        found = [analyze(flow.decode, n_samples=n_samples, prior=mixture, **options)]
-    else:
-        found = [analyze(flow.decode, n_samples=n_samples, log_abs_det=flow.log_determinant, **options)]
-    return (
-        np.mean([one.latent_entropy for one in found], axis=0),
-        np.mean([one.pairwise_mutual_information for one in found], axis=0),
-        float(np.mean([one.total_correlation_per_latent for one in found])),
-    )
+        return analyze_classes(class_decoders_of(flow), n_samples=each, **options)
+    if isinstance(flow.prior, ClassMixture):
+        return analyze_classes(class_decoders_of(flow), n_samples=each, prior=mixture_of(flow), **options)
+    whole = analyze(flow.decode, n_samples=n_samples, log_abs_det=flow.log_determinant, **options)
+    return ClassAnalysis(names=("all",), shares=np.ones(1), analyses=(whole,))
+
+
+def class_decoders_of(flow: Flow) -> list[Any]:
+    """Return a decoder for each class: of a cINN at the class; of a GIN, whose classes are in its prior, the same."""
+    if flow.n_classes:
+        return [flow.decoder(label) for label in range(flow.n_classes)]
+    return [flow.decode] * N_CLASSES
+
+
+def mixture_of(flow: Flow) -> GaussianMixture | None:
+    """Return the mixture of a GIN's prior; ``None`` for a standard normal."""
+    from unbraid.models.flows import ClassMixture
+
+    if not isinstance(flow.prior, ClassMixture):
+        return None
+    return GaussianMixture(*(part.detach().cpu().numpy() for part in (flow.prior.means, flow.prior.deviations)))
