@@ -261,7 +261,7 @@ def iwo_tables(state: StudyStatus, scale: Scale) -> StudyTables:
         *(_means("Table 2b", "dataset", TABLE_2B, whole) if scale != "mini" else ()),
         *(_single(whole) if scale != "mini" else ()),
         *_means("Table 7", "family", TABLE_7, whole, of_part=is_part),
-        *(_small_norb(cells) if scale == "full" else ()),
+        *(_small_norb(cells) if scale != "mini" else ()),
         *(_segmentation(table) if scale != "mini" else ()),
     ]
     return StudyTables(
@@ -270,7 +270,7 @@ def iwo_tables(state: StudyStatus, scale: Scale) -> StudyTables:
         n_models=table["model"].nunique(),
         n_failed=len(state.failed_models) + len(state.missing),
         gpu_seconds=state.training_seconds,
-        correlations=tuple(one for one in rows if scale == "mini" or one.number.ours is not None),
+        correlations=tuple(rows),
     )
 
 

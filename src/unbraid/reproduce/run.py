@@ -280,7 +280,7 @@ def reason_of(part: Part) -> str:
     """Return how many numbers are nearer the truth than the paper's, what does not count, and why others differ."""
     found = []
     if not part.checks:
-        found.append("Not measured.")
+        found.append(f"Not measured. {part.reason}".rstrip())
     if part.compared and not part.is_full:
         found.append(
             f"Measured at other settings than the full ones: {part.n_agree} of {len(part.compared)} agree, which does "

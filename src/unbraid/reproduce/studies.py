@@ -121,9 +121,10 @@ class StudyTables(Result):
 
     def tables(self) -> Sequence[Table]:
         """Return each table with a column for each score; one with many scores, with a row for each."""
-        names = dict.fromkeys(one.table for one in self.correlations)
+        shown = [one for one in self.correlations if self.scale == "mini" or one.number.ours is not None]
+        names = dict.fromkeys(one.table for one in shown)
         title = f"{self.n_models} models"
-        found = [(name, [one for one in self.correlations if one.table == name]) for name in names]
+        found = [(name, [one for one in shown if one.table == name]) for name in names]
         tables = [_table(name, title, some) for name, some in found]
         tables += [_means(name, title, some) for name, some in found if len({one.group for one in some}) >= MANY_GROUPS]
         rows: list[Row] = [[one.table, one.what, one.number] for one in self.claims]
@@ -341,6 +342,7 @@ REASON = (
     "Data are drawn and models were trained again, for fewer steps; the allowed distance covers other seeds, and not "
     "other data or steps."
 )
+NEEDS_FILES = "Numbers of Cars3D, smallNORB and 3D Shapes need the files of these data sets: --scale full."
 #: Ends the name of a table whose correlations are taken again after the mean of its family was taken from every model.
 WITHIN = ", within families"
 
@@ -353,9 +355,12 @@ def study_checks(result: StudyTables) -> Sequence[Part]:
     """
     if result.scale == "mini":
         return ()
-    printed = [one for one in result.correlations if not is_repeated(result.study, one)]
+    printed = [
+        one for one in result.correlations if one.number.paper is not None and not is_repeated(result.study, one)
+    ]
+    unmeasured = {one.table for one in printed if one.number.ours is None}
     compared = [one for one in printed if one.number.ours is not None and one.tolerance is not None]
-    tables = dict.fromkeys([*(one.table for one in compared), *(one.table for one in result.claims)])
+    tables = dict.fromkeys([*(one.table for one in printed), *(one.table for one in result.claims)])
     return [
         Part(
             where=where,
@@ -363,7 +368,15 @@ def study_checks(result: StudyTables) -> Sequence[Part]:
                 *(one.check() for one in compared if one.table == where),
                 *(one.check() for one in result.claims if one.table == where),
             ],
-            reason=f"{REASON} {_of_families(result, where)}".rstrip(),
+            reason=" ".join(
+                sentence
+                for sentence in (
+                    NEEDS_FILES if where in unmeasured else "",
+                    REASON if any(one.table == where for one in (*compared, *result.claims)) else "",
+                    _of_families(result, where),
+                )
+                if sentence
+            ),
             n_published=[*(one.table for one in printed), *(one.table for one in result.claims)].count(where),
         )
         for where in tables
