@@ -20,7 +20,7 @@ from unbraid._base.checks import check_at_least
 from unbraid._base.progress import Progress, Show, track
 from unbraid._base.stats import student_quantile
 from unbraid._base.text import duration, parse_time
-from unbraid._base.workers import Workers
+from unbraid._base.workers import Once, Workers
 from unbraid._version import __version__
 from unbraid.evidence.dependence import FactorDependence, factor_dependence
 from unbraid.evidence.information import Binning
@@ -320,11 +320,15 @@ def _tasks(
         return lambda: (role, work(plan, rep, *arguments))
 
     redraws = rng(REPLICATE) if intervals and source.redraw is not None else None
-    tasks = [task(POINT, _point, rng(POINT), redraws, workers)]
+    whole = Once(lambda: _gather(plan, rep, rng(POINT), workers, light=False))
+    tasks = [task(POINT, _point, whole, redraws)]
     if intervals and source.resample is not None:
         tasks.append(task(REPLICATE, _resample, rng(REPLICATE)))
     elif intervals and plan.refits:
-        tasks += [task(REPLICATE, _replicate, rng(REPLICATE, index), workers) for index in range(source.n_replicates)]
+        like = whole if source.follows else None
+        tasks += [
+            task(REPLICATE, _replicate, rng(REPLICATE, index), workers, like) for index in range(source.n_replicates)
+        ]
     if nulls:
         tasks += [task(NULL, _null, rng(NULL, index), workers) for index in range(source.n_nulls)]
     return tasks
@@ -368,23 +372,25 @@ def _gathered(plan: EvidencePlan, outcomes: Sequence[tuple[int, Outcome]]) -> Ga
     return Gathered(plan=plan, point=point, replicates=(*point.redrawn, *draws(REPLICATE)), nulls=draws(NULL))
 
 
-def _gather(plan: EvidencePlan, rep: Representation, rng: np.random.Generator, workers: Workers, *, light: bool) -> Any:
-    """Gather evidence, with lighter options for replicates and nulls; the one place that calls the source."""
-    lighten = plan.source.lighten
-    options = lighten(plan.options) if light and lighten is not None else plan.options
-    return plan.source.evidence(rep, options, rng, workers)
-
-
-def _point(
+def _gather(
     plan: EvidencePlan,
     rep: Representation,
     rng: np.random.Generator,
-    redraws: np.random.Generator | None,
     workers: Workers,
-) -> Point:
+    *,
+    light: bool,
+    like: Any = None,
+) -> Any:
+    """Gather evidence, with lighter options for replicates and nulls; the one place that calls the source."""
+    lighten = plan.source.lighten
+    options = lighten(plan.options) if light and lighten is not None else plan.options
+    return plan.source.evidence(rep, options, rng, workers, like)
+
+
+def _point(plan: EvidencePlan, rep: Representation, whole: Once[Any], redraws: np.random.Generator | None) -> Point:
     started = perf_counter()
     try:
-        evidence = _gather(plan, rep, rng, workers, light=False)
+        evidence = whole()
     except Exception as error:  # an error of one metric must not stop the others; its row gives the reason
         return Point(evidence=None, scores={}, errors=dict.fromkeys(plan.metrics, _reason(error)))
     scores, errors = _scores(plan, evidence)
@@ -401,13 +407,16 @@ def _resample(plan: EvidencePlan, rep: Representation, rng: np.random.Generator)
     return _draws(plan, lambda: resample(rep, plan.options, n_resamples=plan.source.n_replicates, rng=rng))
 
 
-def _replicate(plan: EvidencePlan, rep: Representation, rng: np.random.Generator, workers: Workers) -> tuple[Draw, ...]:
-    """Gather again on a random part of the rows."""
+def _replicate(
+    plan: EvidencePlan, rep: Representation, rng: np.random.Generator, workers: Workers, whole: Once[Any] | None
+) -> tuple[Draw, ...]:
+    """Gather again on a random part of the rows, like the evidence of all rows where the source follows it."""
     n_rows = _replicate_rows(plan, rep)
 
     def again() -> list[Any]:
         part = rep.take(np.sort(rng.permutation(rep.n_samples)[:n_rows]))
-        return [_gather(plan, part, rng, workers, light=True)]
+        like = None if whole is None else whole()
+        return [_gather(plan, part, rng, workers, light=True, like=like)]
 
     return _draws(plan, again)
 

@@ -341,6 +341,8 @@ SUBSPACES = Source(
     once=(0.6, 0.3),
     memory=_subspace_bytes,
     uses_workers=True,
+    follows=True,
+    extrapolates=True,
 )
 
 
