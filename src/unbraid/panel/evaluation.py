@@ -482,7 +482,8 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
             beats_chance = bool(gain > half_width and _beyond(score.value, nulls, gain))
         source = found.plan.source
-        if source.extrapolates and metric.extrapolates and found.plan.refits and not is_at_end:
+        drawn_again = found.plan.refits or source.resample is not None
+        if source.extrapolates and metric.extrapolates and drawn_again and not is_at_end:
             plain = score
             step = _step(scale, source.bias_order)
             score = _extrapolated(found, metric, plain, step)

@@ -78,7 +78,6 @@ LUCKY_ROWS = 10  # an axis chosen on N rows may lower the loss by about this ove
 CHANCE_SHARE = 12.0  # by chance, the best axis of L codes explains up to about 7 L / N of an independent factor
 NEARLY_ALL = 0.9
 WEAK = 0.3  # share of the loss that axes remove, below which the axis of least squares is tried too
-MUCH_MORE = 1.25
 MAX_ROWS = 30_000
 MAX_TERMS = 200
 MAX_WIDTH = 250  # codes above which directions are chosen first; refining more together costs too much
@@ -248,17 +247,17 @@ def _search(
         limit = min(2 * limit, largest)
         axes = _find_axes(x, targets, slices, single_codes, limit, rng)
     axes, losses, rank, floor = evaluated(axes)
-    is_line = False
+    negligible, is_line = max(NEGLIGIBLE, LUCKY_ROWS / len(x)), False
     if targets.shape[1] == 1 and 1 - losses[rank] / losses[0] < WEAK:
-        # The line has the fewest unknowns, and shows a weak effect that slices and curves do not.
+        # The line has the fewest unknowns: it shows a weak effect that slices and curves do not, and is turned least by
+        # chance where they show it too.
         line = evaluated(np.linalg.qr(x.T @ targets)[0])
-        if line[2] and line[1][0] - line[1][1] > MUCH_MORE * (losses[0] - losses[rank]):
+        if line[2] and line[1][1] <= losses[rank] + negligible * losses[0]:
             axes, losses, rank, floor = line
             is_line = True
     stopped = rank == limit < x.shape[1]
     if 0 < rank < axes.shape[1]:
         axes, losses, rank, floor = evaluated(refine(x, targets, axes[:, :rank])[0])
-    negligible = max(NEGLIGIBLE, LUCKY_ROWS / len(x))
     # A last axis that explains little may only compensate for a tilt of the others.
     while rank > 1 and losses[rank - 1] - losses[rank] < min(SMALL_WEIGHT, 0.5 / rank) * losses[0]:
         fewer = evaluated(refine(x, targets, axes[:, : rank - 1])[0])

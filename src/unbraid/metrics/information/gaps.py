@@ -507,6 +507,7 @@ ROWS = (
         invariant_to=AXES,
         min_factors=2,
         summary="Does each code encode a single factor?",
+        extrapolates=False,  # which of two factors a code tells most of decides too much of the difference of halves
         reference="Ridgeway & Mozer (2018), arXiv:1802.05312",
         presets=frozenset({Preset.VAE}),
         misled_by_dependence=INDIRECT_INFORMATION,

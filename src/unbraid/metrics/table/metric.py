@@ -129,8 +129,8 @@ class Source:
             scatters as that of as many fresh rows; otherwise the panel refits on random halves of the rows.
         redraw: ``(evidence, n_resamples=, rng=) -> [evidence]``, where refits would be too dear and what was fitted
             is measured again on other draws of the held-out rows.
-        follows: Whether ``gather`` takes ``like``, the evidence of all rows: evidence of a part of the rows then keeps what
-            only all rows can decide, such as the number of axes.
+        follows: Whether ``gather`` takes ``like``, the evidence of all rows: evidence of a part of the rows then keeps
+            what only all rows can decide, such as the number of axes.
         lighten: Options to use for replicates and nulls, where a lighter fit estimates the spread as well.
         max_replicate_rows: Replicates and nulls use at most this many rows.
         max_null_rows: Nulls use at most this many rows, where the chance level hardly depends on their number.

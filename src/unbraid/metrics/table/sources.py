@@ -181,6 +181,7 @@ INFORMATION = Source(
     n_replicates=24,
     n_nulls=10,
     resample=resampled_tables,
+    extrapolates=True,
     seconds=(0.1, 0.44),
     once=(0.01, 1.0),
     memory=_table_bytes,
