@@ -213,6 +213,7 @@ CONDITIONAL = Source(
     options=ConditionalOptions,
     n_replicates=10,
     n_nulls=5,
+    extrapolates=True,
     seconds=(0.093, 0.4),
     once=(0.02, 0.9),
     memory=_copies(7),
