@@ -60,7 +60,7 @@ def information_of(counts: IntArray, code_bins: IntArray, estimator: Estimator) 
     ``"schurmann"`` replaces :math:`n \log n` of every cell by :math:`n G(n)`, whose mean for a cell with
     :math:`\lambda` expected rows is :math:`\lambda \log \lambda + \lambda E_1(\lambda / \xi)`. The second term is next
     to nothing above three rows. What it adds up to in sparse tables is computed for independent columns, and less of it
-    is taken off the more the columns depend on each other; see :func:`_without_residual`.
+    is taken off the more the columns depend on each other; see :func:`without_residual`.
 
     Entropies are at most the logarithm of the number of values, and the mutual information is at most either entropy.
     Columns that are independent to the last row, as in a full grid, are no sample: their information is 0.
@@ -76,7 +76,7 @@ def information_of(counts: IntArray, code_bins: IntArray, estimator: Estimator) 
     rough = rough_information(counts, code_bins, estimator)
     mi = rough.mutual_information
     if estimator == "schurmann":
-        mi = _without_residual(mi, _residual(counts), np.minimum(rough.code_entropy, rough.factor_entropy))
+        mi = without_residual(mi, _residual(counts), np.minimum(rough.code_entropy, rough.factor_entropy))
     mi = np.where(plug_in.mutual_information <= INDEPENDENT, 0.0, mi)
     return replace(rough, mutual_information=mi, plug_in=plug_in.mutual_information)
 
@@ -160,7 +160,7 @@ def _residual(counts: IntArray) -> FloatArray:
     return residual
 
 
-def _without_residual(rough: FloatArray, residual: FloatArray, most: FloatArray) -> FloatArray:
+def without_residual(rough: FloatArray, residual: FloatArray, most: FloatArray) -> FloatArray:
     r"""Take the bias of sparse tables off mutual information.
 
     The bias is one of cells with few rows. Rows of columns with entropies :math:`H_1, H_2` and information :math:`I`

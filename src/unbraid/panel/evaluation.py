@@ -466,7 +466,7 @@ def _reason(error: Exception) -> str:
 
 def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorDependence | None) -> Score:
     """Add interval, null and notes to a point score."""
-    metric, score = found.plan.metrics[name][0], found.point.scores[name]
+    (metric, given), score = found.plan.metrics[name], found.point.scores[name]
     values = found.values(found.replicates, name)
     nulls = found.values(found.nulls if metric.has_null else (), name)
     low = high = beats_chance = replicates = None
@@ -483,7 +483,8 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
             beats_chance = bool(gain > half_width and _beyond(score.value, nulls, gain))
         source = found.plan.source
         drawn_again = found.plan.refits or source.resample is not None
-        if source.extrapolates and metric.extrapolates and drawn_again and not is_at_end:
+        meant = metric.extrapolates and source.extrapolated_with(found.plan.options, given)
+        if meant and drawn_again and not is_at_end:
             plain = score
             step = _step(scale, source.bias_order)
             score = _extrapolated(found, metric, plain, step)

@@ -136,6 +136,8 @@ class Source:
         max_null_rows: Nulls use at most this many rows, where the chance level hardly depends on their number.
         extrapolates: Scores depend on the number of rows, with a bias that falls as one over their number: the panel
             extrapolates the score to many rows, from the score of all rows and the mean of its replicates on halves.
+        as_published: ``(options, options of the score) -> bool``: whether they ask for a published formula, which is
+            not extrapolated.
         bias_order: Where the score is extrapolated, the power of one over the number of rows with which its bias falls.
         slowest_bias_order: The least power with which the bias may fall, where it is not known exactly: the confidence
             interval covers what the score is extrapolated to with either power.
@@ -163,6 +165,7 @@ class Source:
     max_replicate_rows: int | None = None
     max_null_rows: int | None = None
     extrapolates: bool = False
+    as_published: Callable[[Any, Mapping[str, Any]], bool] | None = None
     bias_order: float = 1.0
     slowest_bias_order: float | None = None
     label_free: bool = False
@@ -173,8 +176,12 @@ class Source:
         self, rep: Representation, options: Any, rng: np.random.Generator, workers: Workers, like: Any = None
     ) -> Any:
         """Gather the evidence in no more threads than the budget of ``workers`` allows."""
-        named = {"like": like} if self.follows else {}
+        named = {} if like is None else {"like": like}
         return self.gather(rep, options, rng, *((workers,) if self.uses_workers else ()), **named)
+
+    def extrapolated_with(self, options: Any, of_score: Mapping[str, Any]) -> bool:
+        """Return whether scores with these options are extrapolated to many rows."""
+        return self.extrapolates and not (self.as_published is not None and self.as_published(options, of_score))
 
     @property
     def interval_method(self) -> str:
