@@ -6,7 +6,7 @@ from scipy.stats import t
 
 from helpers.worlds import random_factors
 from unbraid import evaluate
-from unbraid.panel.evaluation import _drawn_fit
+from unbraid.panel.extrapolation import drawn_fit
 from unbraid.results.score import Score
 
 FACTORS = random_factors(5, 4, n_samples=400)
@@ -94,5 +94,5 @@ def test_chance_in_the_fit_counts_as_often_as_the_score_of_all_rows(rows, part):
     whole, parts = rng.normal(size=50_000) / np.sqrt(rows), rng.normal(size=(50_000, 5)) / np.sqrt(part)
     step, scale = part / (rows - part), np.sqrt(part / (rows - part))
     error_of_mean = (step / scale) ** 2 / 5
-    found = scale * np.sqrt(1 + error_of_mean) * _drawn_fit(step, scale, error_of_mean) / np.sqrt(part)
+    found = scale * np.sqrt(1 + error_of_mean) * drawn_fit(step, scale, error_of_mean) / np.sqrt(part)
     assert found == pytest.approx(((1 + step) * whole - step * parts.mean(axis=1)).std(), rel=0.02)

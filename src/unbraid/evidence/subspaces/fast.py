@@ -110,7 +110,8 @@ def fast_subspaces(
         workers: Threads to work in.
         like: Subspaces of all rows, where these rows are a part of them; not used where codes are wide.
     """
-    tasks = zip(rep.factors, rng.spawn(rep.n_factors), like or [None] * rep.n_factors, strict=True)
+    models: Sequence[Subspace | None] = [None] * rep.n_factors if like is None else like
+    tasks = zip(rep.factors, rng.spawn(rep.n_factors), models, strict=True)
     with threadpool_limits(1):
         map_all = (workers or Workers()).map
         if _is_wide(rep):
