@@ -487,6 +487,9 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
             draws = [draw.scores[name] for draw in found.replicates if name in draw.scores]
             score = extrapolated(metric, plain, draws, step)
             middles = [score.value]
+            if source.resample is not None:
+                # Estimates of counts are nearly unbiased, and what is left may be chance in the resampled counts.
+                middles.append(plain.value)
             if source.slowest_bias_order is not None:
                 slowly = step_beyond(scale, source.slowest_bias_order)
                 middles.append(extrapolated(metric, plain, draws, slowly).value)
