@@ -139,7 +139,7 @@ def check(kept: dict[str, Any]) -> None:
     outside = [cell for cell in cells if not is_calibrated(cell[2], cell[3])]
     for world, n_rows, name, found in outside:
         print(
-            f"{world:13s}{int(n_rows):7,} rows  {name:28s} bias {found['bias']:+.3f}, holds it {found['coverage']:4.0%} "
+            f"{world:13s}{int(n_rows):7,} rows {name:28s} bias {found['bias']:+.3f}, holds it {found['coverage']:4.0%} "
             f"of {found['draws']} draws, half-width {found['half_width']:.3f}, deviation {found['deviation']:.3f}"
         )
     print(f"{len(cells) - len(outside)} of {len(cells)} cells are within their limits")
