@@ -477,6 +477,7 @@ ROWS = (
         measures=(Property.MODULARITY, Property.COMPACTNESS, Property.EXPLICITNESS),
         invariant_to=AXES,
         summary="Does one code alone encode each factor, and nothing else?",
+        extrapolates=False,  # the joint entropy, which is most of it, has no bias that chance in the counts adds
         reference="Do & Tran (2020), arXiv:1908.09961",
         presets=frozenset({Preset.VAE}),
         misled_by_dependence=INDIRECT_INFORMATION,
