@@ -313,8 +313,9 @@ def test_among_many_codes_of_noise_no_axis_is_found(n_codes, n_samples):
 def test_a_weak_factor_among_many_codes_is_found():
     codes = normal(50, n_samples=3000)
     found = solve(codes, codes[:, 0] + 2 * normal(1, 5, 3000)[:, 0])  # a fifth of it can be known
-    assert smallest_cosine(found.basis, np.eye(50)[:, :1]) > 0.9
-    assert found.losses[-1] / found.losses[0] == pytest.approx(0.8, abs=0.05)
+    assert smallest_cosine(found.basis, np.eye(50)[:, :1]) > 0.95
+    assert found.is_line
+    assert found.losses[-1] / found.losses[0] == pytest.approx(0.8, abs=0.07)  # fifty codes fit some rows by luck
 
 
 class TestManyAxes:

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import t
 
 from helpers.worlds import random_factors
-from unbraid import evaluate
-from unbraid.panel.evaluation import _drawn_fit
+from unbraid import METRICS, evaluate
+from unbraid.panel.extrapolation import drawn_fit
 from unbraid.results.score import Score
 
 FACTORS = random_factors(5, 4, n_samples=400)
@@ -82,6 +82,52 @@ def test_scores_of_coefficients_are_not_extrapolated(name):
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("mig", {"binning": "uniform"}),
+        ("mig", {"bias_correction": "none"}),
+        ("mig_sup", {"normalise_by": "code"}),
+        ("irs", {"variant": "authors"}),
+        ("irs", {"quantile": 0.9}),
+        ("z2", {"variant": "thesis"}),
+    ],
+)
+def test_published_formulas_are_not_extrapolated(name, options):
+    as_published, ours = (
+        evaluate(NOISY, FACTORS, metrics=[name], options={name: given}, nulls=False, n_jobs=1)[name]
+        for given in (options, {})
+    )
+    assert as_published.plain is None
+    assert as_published.value == float(METRICS[name].function(NOISY, FACTORS, **options))
+    assert ours.plain == float(METRICS[name].function(NOISY, FACTORS))
+
+
+@pytest.mark.parametrize("name", ["mig", "mig_sup", "dcimig"])
+def test_intervals_of_counts_cover_the_plain_estimate_too(name):
+    score = evaluate(NOISY, FACTORS, metrics=[name], nulls=False, n_jobs=1)[name]
+    n = len(score.replicates)
+    half_width = t.ppf(0.975, n - 1) * score.replicates.std(ddof=1) * np.sqrt(1 + 1 / n)
+    assert score.value == pytest.approx(np.clip(2 * score.plain - score.replicates.mean(), 0, 1))
+    assert score.low == pytest.approx(max(min(score.value, score.plain) - half_width, 0.0), abs=1e-6)
+    assert score.high == pytest.approx(min(max(score.value, score.plain) + half_width, 1.0), abs=1e-6)
+
+
+def test_halves_that_hardly_show_an_axis_have_it_nevertheless():
+    """Three factors under three times as much noise: halves by themselves lose some of them."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 10, (1200, 3))
+    turn = np.linalg.qr(np.random.default_rng(7).normal(size=(3, 3)))[0]
+    codes = 0.3 * (factors - 4.5) / 2.87 @ turn + rng.normal(size=(1200, 3))
+    report = evaluate(codes, factors, metrics=["iwo", "iwr"], nulls=False, n_jobs=1)
+    assert report["iwr"].value == 1.0
+    assert (report["iwr"].replicates == 1.0).all()
+    assert report["iwo"].low > 0.85
+    assert report["iwo"].value == pytest.approx(
+        min(2 * report["iwo"].plain - report["iwo"].replicates.mean(), 1.0), abs=1e-6
+    )
+
+
 def test_replicates_of_a_drawn_fit_scatter_as_its_interval_says():
     score, half_width, _ = scored("dci_forest.disentanglement")
     assert score.value + half_width == pytest.approx(score.high, abs=1e-7)
@@ -94,5 +140,5 @@ def test_chance_in_the_fit_counts_as_often_as_the_score_of_all_rows(rows, part):
     whole, parts = rng.normal(size=50_000) / np.sqrt(rows), rng.normal(size=(50_000, 5)) / np.sqrt(part)
     step, scale = part / (rows - part), np.sqrt(part / (rows - part))
     error_of_mean = (step / scale) ** 2 / 5
-    found = scale * np.sqrt(1 + error_of_mean) * _drawn_fit(step, scale, error_of_mean) / np.sqrt(part)
+    found = scale * np.sqrt(1 + error_of_mean) * drawn_fit(step, scale, error_of_mean) / np.sqrt(part)
     assert found == pytest.approx(((1 + step) * whole - step * parts.mean(axis=1)).std(), rel=0.02)

@@ -7,7 +7,7 @@ import unbraid as ub
 from helpers.worlds import random_factors, standardised
 from unbraid import METRICS, Representation
 from unbraid.interpret.chance import AgainstChance, against_chance
-from unbraid.panel.evaluation import _beyond
+from unbraid.panel.extrapolation import beyond
 from unbraid.panel.plan import resolve_metrics
 from unbraid.results.note import NoteKind
 
@@ -199,10 +199,10 @@ class TestNulls:
 
     def test_of_few_shuffles_being_beyond_all_is_not_enough(self):
         nulls = np.array([0.1, 0.9, 0.5])
-        assert not _beyond(0.95, nulls, 0.45)
+        assert not beyond(0.95, nulls, 0.45)
         many = np.tile(nulls, 7)
-        assert _beyond(0.95, many, 0.45)
-        assert not _beyond(0.85, many, 0.35)
+        assert beyond(0.95, many, 0.45)
+        assert not beyond(0.85, many, 0.35)
 
     def test_null_of_label_free_metrics_shuffles_the_codes(self):
         copied = np.column_stack([CODES[:, 0], CODES[:, 0] + 0.1 * CODES[:, 3]])

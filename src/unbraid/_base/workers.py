@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from unbraid._base.checks import check_at_least
 
@@ -59,6 +59,29 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError:
         return ""
+
+
+class Once(Generic[Result]):
+    """Work that several threads need, done by the first of them; a failure is raised for each.
+
+    Args:
+        work: The work.
+
+    Example:
+        >>> drawn = Once(lambda: [0])
+        >>> drawn() is drawn()
+        True
+    """
+
+    def __init__(self, work: Callable[[], Result]) -> None:
+        self._work, self._lock = work, threading.Lock()
+        self._found: list[Result] = []
+
+    def __call__(self) -> Result:
+        with self._lock:
+            if not self._found:
+                self._found.append(self._work())
+        return self._found[0]
 
 
 class Workers:

@@ -11,7 +11,7 @@ import numpy as np
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice, column_ranges
 from unbraid._base.stats import average_ranks, centred_columns, near_their_mean, ranks_of_labels
-from unbraid.probes.splits import Split, holdout
+from unbraid.probes.splits import Split, cross_fit_factor
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
 
@@ -27,6 +27,8 @@ N_SINES, SINE_SCALE = 20, 6.0
 #: Directions of the sines that are smaller than this share of the largest are rounding error of a smooth function.
 LEAST_SINGULAR = 1e-6
 FEWEST_ROWS_A_FOLD = 3
+#: Folds of rows whose categories are predicted by thresholds from the other folds.
+THRESHOLD_FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +249,7 @@ def predictability(rep: Representation, options: NoOptions, rng: np.random.Gener
     """How well one code alone predicts each factor: R² of a line, or balanced accuracy of thresholds.
 
     A category is predicted by the class whose mean is nearest, thresholds halfway between neighbouring
-    means, tested on held-out rows; so nothing depends on the scale of the code.
+    means, every row tested by the means of the other folds; so nothing depends on the scale of the code.
     """
     matrix = np.zeros((rep.n_codes, rep.n_factors))
     numbers = [k for k, factor in enumerate(rep.factors) if factor.is_numeric]
@@ -255,7 +257,8 @@ def predictability(rep: Representation, options: NoOptions, rng: np.random.Gener
     if len(numbers) < rep.n_factors:
         for k, (factor, child) in enumerate(zip(rep.factors, rng.spawn(rep.n_factors), strict=True)):
             if not factor.is_numeric:
-                matrix[:, k] = _threshold_accuracy(rep.codes, factor, holdout(factor, rng=child)) * rep.active
+                splits = cross_fit_factor(factor, n_folds=THRESHOLD_FOLDS, rng=child)
+                matrix[:, k] = _threshold_accuracy(rep.codes, factor, splits) * rep.active
     return Association(matrix=matrix, active=rep.active)
 
 
@@ -335,20 +338,23 @@ def _centred(codes: FloatArray, correlation: Correlation) -> tuple[FloatArray, F
     return centred, total, total > ROUNDING * (total + len(x) * mean**2)
 
 
-def _threshold_accuracy(codes: FloatArray, factor: Factor, split: Split) -> FloatArray:
-    """Balanced accuracy of the nearest class mean, for each code on its own."""
+def _threshold_accuracy(codes: FloatArray, factor: Factor, splits: Sequence[Split]) -> FloatArray:
+    """Balanced accuracy of the nearest class mean, for each code on its own, over the test rows of all splits."""
     assert factor.labels is not None
-    labels, truth, n_levels = factor.labels[split.train], factor.labels[split.test], len(factor.levels)
-    seen = np.flatnonzero(np.bincount(labels, minlength=n_levels))
-    tested = np.bincount(truth, minlength=n_levels)
-    accuracy = np.zeros(codes.shape[1])
-    for j, column in enumerate(codes.T):
-        means = np.bincount(labels, weights=column[split.train], minlength=n_levels)[seen] / np.bincount(labels)[seen]
-        order = np.argsort(means, kind="stable")
-        thresholds = (means[order][1:] + means[order][:-1]) / 2
-        predicted = seen[order][np.searchsorted(thresholds, column[split.test])]
-        hits = np.bincount(truth, weights=predicted == truth, minlength=n_levels)
-        accuracy[j] = (hits[tested > 0] / tested[tested > 0]).mean()
+    n_levels = len(factor.levels)
+    hits, tested = np.zeros((codes.shape[1], n_levels)), np.zeros(n_levels, dtype=np.intp)
+    for split in splits:
+        labels, truth = factor.labels[split.train], factor.labels[split.test]
+        counts = np.bincount(labels, minlength=n_levels)
+        seen = np.flatnonzero(counts)
+        tested += np.bincount(truth, minlength=n_levels)
+        for j, column in enumerate(codes.T):
+            means = np.bincount(labels, weights=column[split.train], minlength=n_levels)[seen] / counts[seen]
+            order = np.argsort(means, kind="stable")
+            thresholds = (means[order][1:] + means[order][:-1]) / 2
+            predicted = seen[order][np.searchsorted(thresholds, column[split.test])]
+            hits[j] += np.bincount(truth, weights=predicted == truth, minlength=n_levels)
+    accuracy: FloatArray = (hits[:, tested > 0] / tested[tested > 0]).mean(axis=1)
     return accuracy
 
 

@@ -20,6 +20,8 @@ XI = float(np.exp(-0.5))
 ALTERNATES_UP_TO = 200
 #: Rows expected in a cell, above which the bias of its term is below 1e-4.
 HARDLY_BIASED = 6
+#: Rounds in which information and its bias, which depend on each other, are computed: the bias is a fraction of a nat.
+RESIDUAL_STEPS = 5
 #: Information of columns that are independent to the last row, but for rounding.
 INDEPENDENT = 1e-12
 #: Terms of counts with more bits are computed one by one; a table of them would take gigabytes.
@@ -57,8 +59,8 @@ def information_of(counts: IntArray, code_bins: IntArray, estimator: Estimator) 
 
     ``"schurmann"`` replaces :math:`n \log n` of every cell by :math:`n G(n)`, whose mean for a cell with
     :math:`\lambda` expected rows is :math:`\lambda \log \lambda + \lambda E_1(\lambda / \xi)`. The second term is next
-    to nothing above three rows. What it adds up to in sparse tables is computed for independent columns, and taken off
-    in the proportion in which the columns are independent.
+    to nothing above three rows. What it adds up to in sparse tables is computed for independent columns, and less of it
+    is taken off the more the columns depend on each other; see :func:`without_residual`.
 
     Entropies are at most the logarithm of the number of values, and the mutual information is at most either entropy.
     Columns that are independent to the last row, as in a full grid, are no sample: their information is 0.
@@ -74,9 +76,7 @@ def information_of(counts: IntArray, code_bins: IntArray, estimator: Estimator) 
     rough = rough_information(counts, code_bins, estimator)
     mi = rough.mutual_information
     if estimator == "schurmann":
-        most = np.minimum(rough.code_entropy, rough.factor_entropy)
-        dependent = np.divide(np.maximum(mi, 0.0), most, out=np.ones_like(mi), where=most > 0)
-        mi = mi - _residual(counts) * np.maximum(1 - dependent, 0.0)
+        mi = without_residual(mi, _residual(counts), np.minimum(rough.code_entropy, rough.factor_entropy))
     mi = np.where(plug_in.mutual_information <= INDEPENDENT, 0.0, mi)
     return replace(rough, mutual_information=mi, plug_in=plug_in.mutual_information)
 
@@ -158,6 +158,26 @@ def _residual(counts: IntArray) -> FloatArray:
     expected = counts.sum(axis=2)[:, :, None] * (counts[0].sum(axis=0) / n_rows)
     residual: FloatArray = sparse_table_bias(expected).sum(axis=(1, 2)) / n_rows
     return residual
+
+
+def without_residual(rough: FloatArray, residual: FloatArray, most: FloatArray) -> FloatArray:
+    r"""Take the bias of sparse tables off mutual information.
+
+    The bias is one of cells with few rows. Rows of columns with entropies :math:`H_1, H_2` and information :math:`I`
+    lie in about :math:`e^{H_1 + H_2 - I}` cells, fewer than those of independent columns by the factor :math:`e^{-I}`,
+    and so is their bias. The factor is 0 for columns that determine each other, whose cells are those of one column.
+
+    Args:
+        rough: Estimates with the bias.
+        residual: Bias of independent columns with the same totals.
+        most: The smaller entropy of the two columns, which bounds their information.
+    """
+    least = np.exp(-np.maximum(most, 1e-12))
+    found = rough
+    for _ in range(RESIDUAL_STEPS):
+        cells = np.exp(-np.clip(found, 0.0, most))
+        found = rough - residual * (cells - least) / (1 - least)
+    return found
 
 
 def chance_variance(counts: IntArray, estimator: Estimator, *, share: float = 1.0) -> FloatArray:

@@ -18,9 +18,8 @@ from threadpoolctl import threadpool_limits
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.progress import Progress, Show, track
-from unbraid._base.stats import student_quantile
 from unbraid._base.text import duration, parse_time
-from unbraid._base.workers import Workers
+from unbraid._base.workers import Once, Workers
 from unbraid._version import __version__
 from unbraid.evidence.dependence import FactorDependence, factor_dependence
 from unbraid.evidence.information import Binning
@@ -32,6 +31,7 @@ from unbraid.metrics import METRICS, Metric
 from unbraid.metrics.table.catalogue import attainable
 from unbraid.metrics.table.layouts import layout_notes, rows_seen
 from unbraid.panel.cost import check_panel, dearest_first, panel_seconds, size_of, within_time
+from unbraid.panel.extrapolation import CONFIDENCE, beyond, drawn_fit, extrapolated, half_width, step_beyond
 from unbraid.panel.plan import (
     EvidencePlan,
     added_for_dependence,
@@ -52,10 +52,7 @@ from unbraid.results.report import Report
 from unbraid.results.score import Score
 from unbraid.results.setup import Setup
 
-CONFIDENCE = 0.95
 REPLICATE_DECIMALS = 9
-#: With this many shuffles, a score at chance exceeds all of them with probability 1/20.
-ENOUGH_NULLS = 19
 #: An evaluation that is expected to take longer, in seconds, says so beside its bar.
 LONG = 20.0
 POINT, REPLICATE, NULL = range(3)
@@ -282,11 +279,15 @@ def _tasks(
         return lambda: (role, work(plan, rep, *arguments))
 
     redraws = rng(REPLICATE) if intervals and source.redraw is not None else None
-    tasks = [task(POINT, _point, rng(POINT), redraws, workers)]
+    whole = Once(lambda: _gather(plan, rep, rng(POINT), workers, light=False))
+    tasks = [task(POINT, _point, whole, redraws)]
     if intervals and source.resample is not None:
         tasks.append(task(REPLICATE, _resample, rng(REPLICATE)))
     elif intervals and plan.refits:
-        tasks += [task(REPLICATE, _replicate, rng(REPLICATE, index), workers) for index in range(source.n_replicates)]
+        like = whole if source.follows else None
+        tasks += [
+            task(REPLICATE, _replicate, rng(REPLICATE, index), workers, like) for index in range(source.n_replicates)
+        ]
     if nulls:
         tasks += [task(NULL, _null, rng(NULL, index), workers) for index in range(source.n_nulls)]
     return tasks
@@ -330,23 +331,25 @@ def _gathered(plan: EvidencePlan, outcomes: Sequence[tuple[int, Outcome]]) -> Ga
     return Gathered(plan=plan, point=point, replicates=(*point.redrawn, *draws(REPLICATE)), nulls=draws(NULL))
 
 
-def _gather(plan: EvidencePlan, rep: Representation, rng: np.random.Generator, workers: Workers, *, light: bool) -> Any:
-    """Gather evidence, with lighter options for replicates and nulls; the one place that calls the source."""
-    lighten = plan.source.lighten
-    options = lighten(plan.options) if light and lighten is not None else plan.options
-    return plan.source.evidence(rep, options, rng, workers)
-
-
-def _point(
+def _gather(
     plan: EvidencePlan,
     rep: Representation,
     rng: np.random.Generator,
-    redraws: np.random.Generator | None,
     workers: Workers,
-) -> Point:
+    *,
+    light: bool,
+    like: Any = None,
+) -> Any:
+    """Gather evidence, with lighter options for replicates and nulls; the one place that calls the source."""
+    lighten = plan.source.lighten
+    options = lighten(plan.options) if light and lighten is not None else plan.options
+    return plan.source.evidence(rep, options, rng, workers, like)
+
+
+def _point(plan: EvidencePlan, rep: Representation, whole: Once[Any], redraws: np.random.Generator | None) -> Point:
     started = perf_counter()
     try:
-        evidence = _gather(plan, rep, rng, workers, light=False)
+        evidence = whole()
     except Exception as error:  # an error of one metric must not stop the others; its row gives the reason
         return Point(evidence=None, scores={}, errors=dict.fromkeys(plan.metrics, _reason(error)))
     scores, errors = _scores(plan, evidence)
@@ -363,13 +366,16 @@ def _resample(plan: EvidencePlan, rep: Representation, rng: np.random.Generator)
     return _draws(plan, lambda: resample(rep, plan.options, n_resamples=plan.source.n_replicates, rng=rng))
 
 
-def _replicate(plan: EvidencePlan, rep: Representation, rng: np.random.Generator, workers: Workers) -> tuple[Draw, ...]:
-    """Gather again on a random part of the rows."""
+def _replicate(
+    plan: EvidencePlan, rep: Representation, rng: np.random.Generator, workers: Workers, whole: Once[Any] | None
+) -> tuple[Draw, ...]:
+    """Gather again on a random part of the rows, like the evidence of all rows where the source follows it."""
     n_rows = _replicate_rows(plan, rep)
 
     def again() -> list[Any]:
         part = rep.take(np.sort(rng.permutation(rep.n_samples)[:n_rows]))
-        return [_gather(plan, part, rng, workers, light=True)]
+        like = None if whole is None else whole()
+        return [_gather(plan, part, rng, workers, light=True, like=like)]
 
     return _draws(plan, again)
 
@@ -419,36 +425,43 @@ def _reason(error: Exception) -> str:
 
 def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorDependence | None) -> Score:
     """Add interval, null and notes to a point score."""
-    metric, score = found.plan.metrics[name][0], found.point.scores[name]
+    (metric, given), score = found.plan.metrics[name], found.point.scores[name]
     values = found.values(found.replicates, name)
     nulls = found.values(found.nulls if metric.has_null else (), name)
     low = high = beats_chance = replicates = None
     if len(values) >= 3 and np.isfinite(values).all() and np.isfinite(score.value):
         scale = _spread_scale(found.plan, rep)
-        half_width, middles = _half_width(values) * scale, [score.value]
+        width, middles = half_width(values) * scale, [score.value]
         # Replicates all alike are at an end of the range, and tell neither the spread of the score nor its bias.
         if is_at_end := bool(np.ptp(values) == 0 and values[0] != score.value):
-            half_width = float(abs(score.value - values[0]))
+            width = float(abs(score.value - values[0]))
         replicates = _replicates(found, name, scale)
         if len(nulls):
             # The chance level is a plain estimate too, so that the two plain estimates are compared.
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
-            beats_chance = bool(gain > half_width and _beyond(score.value, nulls, gain))
+            beats_chance = bool(gain > width and beyond(score.value, nulls, gain))
         source = found.plan.source
-        if source.extrapolates and metric.extrapolates and found.plan.refits and not is_at_end:
+        drawn_again = found.plan.refits or source.resample is not None
+        meant = metric.extrapolates and source.extrapolated_with(found.plan.options, given)
+        if meant and drawn_again and not is_at_end:
             plain = score
-            step = _step(scale, source.bias_order)
-            score = _extrapolated(found, metric, plain, step)
+            step = step_beyond(scale, source.bias_order)
+            draws = [draw.scores[name] for draw in found.replicates if name in draw.scores]
+            score = extrapolated(metric, plain, draws, step)
             middles = [score.value]
+            if source.resample is not None:
+                # Estimates of counts are nearly unbiased, and what is left may be chance in the resampled counts.
+                middles.append(plain.value)
             if source.slowest_bias_order is not None:
-                middles.append(_extrapolated(found, metric, plain, _step(scale, source.slowest_bias_order)).value)
+                slowly = step_beyond(scale, source.slowest_bias_order)
+                middles.append(extrapolated(metric, plain, draws, slowly).value)
             error_of_mean = (step / scale) ** 2 / len(values)
             if metric.drawn_fit:
-                wider = _drawn_fit(step, scale, error_of_mean)
-                half_width, replicates = wider * half_width, _replicates(found, name, wider * scale)
+                wider = drawn_fit(step, scale, error_of_mean)
+                width, replicates = wider * width, _replicates(found, name, wider * scale)
             # The mean over parts of the rows has an error of its own.
-            half_width *= float(np.sqrt(1 + error_of_mean))
-        ends = min(middles) - half_width, max(middles) + half_width
+            width *= float(np.sqrt(1 + error_of_mean))
+        ends = min(middles) - width, max(middles) + width
         low, high = (float(np.clip(end, *metric.bounds)) for end in ends)
     null = float(np.clip(nulls.mean(), *metric.bounds)) if len(nulls) else None
     value = float(np.clip(score.value, *metric.bounds))
@@ -466,58 +479,12 @@ def _with_standing(name: str, score: Score, setup: Setup) -> Score:
     return replace(score, standing=standing(metric, score, attainable(name, score.value, setup)))
 
 
-def _extrapolated(found: Gathered, metric: Metric, score: Score, step: float) -> Score:
-    """Return the score of infinitely many rows, where the bias of the score of n rows falls as a power of 1/n.
-
-    With s(N) the score of all rows and s(n) the mean over parts of n rows, the bias of s(N) is
-    (s(n) - s(N)) ``step``, and ``step`` is 1 / ((N / n) ** power - 1): n / (N - n) for a bias that falls as 1/n.
-    """
-    draws = [draw.scores[metric.name] for draw in found.replicates if metric.name in draw.scores]
-
-    def limit(full: Any, parts: list[Any]) -> Any:
-        if full is None or any(part is None or np.shape(part) != np.shape(full) for part in parts):
-            return full
-        change = step * (full - np.mean(parts, axis=0))
-        return np.clip(full + (np.minimum(change, 0.0) if metric.falls_with_rows else change), *metric.bounds)
-
-    return replace(
-        score,
-        value=float(limit(score.value, [draw.value for draw in draws])),
-        plain=score.value if score.plain is None else score.plain,
-        per_factor=limit(score.per_factor, [draw.per_factor for draw in draws]),
-        per_code=limit(score.per_code, [draw.per_code for draw in draws]),
-    )
-
-
-def _step(scale: float, order: float) -> float:
-    """Return how far to go beyond the score of all rows, where the bias falls with a power of one over the rows."""
-    return float(1 / ((1 + 1 / scale**2) ** order - 1))
-
-
-def _drawn_fit(step: float, scale: float, error_of_mean: float) -> float:
-    """Return how much larger the error of an extrapolated score is by chance in the fit than by chance in the rows.
-
-    Of (1 + step) s(N) less ``step`` times the mean over parts, chance in the rows is shared by both terms, and leaves
-    the error of s(N) and that of the mean over few parts. Chance in the fit is not shared: s(N) counts (1 + step)
-    times. It falls as one over the rows too, so that s(N) has n/N of the variance of a part.
-    """
-    of_all_rows = (1 + step) ** 2 / (1 + scale**2)
-    return float(np.sqrt((of_all_rows + error_of_mean) / (1 + error_of_mean)))
-
-
 def _spread_scale(plan: EvidencePlan, rep: Representation) -> float:
     """Return the ratio of the standard error of the score of all rows to the spread of replicates."""
     if not plan.refits:
         return 1.0
     n_rows = _replicate_rows(plan, rep)
     return float(np.sqrt(n_rows / (rows_seen(plan.source, rep) - n_rows)))
-
-
-def _beyond(value: float, nulls: FloatArray, gain: float) -> bool:
-    """Return whether a value lies outside the scatter of the nulls; of many nulls, whether it exceeds all."""
-    if len(nulls) < 3 or gain > _half_width(nulls):
-        return True
-    return len(nulls) >= ENOUGH_NULLS and bool(np.all(nulls < value) or np.all(nulls > value))
 
 
 def _replicates(found: Gathered, name: str, scale: float) -> FloatArray:
@@ -527,11 +494,6 @@ def _replicates(found: Gathered, name: str, scale: float) -> FloatArray:
     )
     middle = float(np.nanmean(drawn))
     return np.round(middle + scale * (drawn - middle), REPLICATE_DECIMALS)
-
-
-def _half_width(values: FloatArray) -> float:
-    """Half-width of a 95 % confidence interval, by Student's t."""
-    return float(student_quantile(0.5 + CONFIDENCE / 2, len(values) - 1) * values.std(ddof=1))
 
 
 def _record(found: Gathered, scores: Mapping[str, Score]) -> Evidence[Any] | None:

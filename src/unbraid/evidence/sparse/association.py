@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.stats import average_ranks
-from unbraid.evidence.association import ROUNDING, Association, Correlation, CorrelationOptions, NoOptions
+from unbraid.evidence.association import (
+    ROUNDING,
+    THRESHOLD_FOLDS,
+    Association,
+    Correlation,
+    CorrelationOptions,
+    NoOptions,
+)
 from unbraid.evidence.sparse.columns import column_of, rank_differences
 from unbraid.evidence.sparse.information import blocks_of
-from unbraid.probes.splits import Split, holdout
+from unbraid.probes.splits import Split, cross_fit_factor
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.sparse import SparseRepresentation
 
@@ -26,13 +34,14 @@ def sparse_correlations(
 
 
 def sparse_predictability(rep: SparseRepresentation, options: NoOptions, rng: np.random.Generator) -> Association:
-    """How well one code alone predicts each factor: R² of a line, or held-out balanced accuracy of thresholds."""
+    """How well one code alone predicts each factor: R² of a line, or cross-fitted accuracy of thresholds."""
     columns = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         if factor.is_numeric:
             columns.append(_explained(rep, factor, "pearson"))
         else:
-            columns.append(_threshold_accuracy(rep, factor, holdout(factor, rng=child)) * rep.active)
+            splits = cross_fit_factor(factor, n_folds=THRESHOLD_FOLDS, rng=child)
+            columns.append(_threshold_accuracy(rep, factor, splits) * rep.active)
     return Association(matrix=np.stack(columns, axis=1), active=rep.active)
 
 
@@ -110,8 +119,17 @@ def _between_levels(matrix: Any, labels: IntArray, n_levels: int) -> FloatArray:
     return np.concatenate(parts)
 
 
-def _threshold_accuracy(rep: SparseRepresentation, factor: Factor, split: Split) -> FloatArray:
-    """Balanced accuracy of the nearest class mean, for each code on its own."""
+def _threshold_accuracy(rep: SparseRepresentation, factor: Factor, splits: Sequence[Split]) -> FloatArray:
+    """Balanced accuracy of the nearest class mean, for each code on its own, over the test rows of all splits."""
+    assert factor.labels is not None
+    tested = np.bincount(factor.labels[np.concatenate([one.test for one in splits])], minlength=len(factor.levels))
+    hits = np.sum([_threshold_hits(rep, factor, split) for split in splits], axis=0)
+    accuracy: FloatArray = (hits[:, tested > 0] / tested[tested > 0]).mean(axis=1)
+    return accuracy
+
+
+def _threshold_hits(rep: SparseRepresentation, factor: Factor, split: Split) -> FloatArray:
+    """Test rows of each value that each code predicts, ``(n_codes, n_levels)``."""
     assert factor.labels is not None
     n_levels, is_test = len(factor.levels), np.zeros(rep.n_samples, dtype=bool)
     is_test[split.test] = True
@@ -140,5 +158,5 @@ def _threshold_accuracy(rep: SparseRepresentation, factor: Factor, split: Split)
         stored = np.bincount(code * n_levels + truth, minlength=size).reshape(-1, n_levels)
         every = np.arange(len(order))
         hits[every, of_zero] += (tested - stored)[every, of_zero]
-        parts.append((hits[:, tested > 0] / tested[tested > 0]).mean(axis=1))
+        parts.append(hits)
     return np.concatenate(parts)

@@ -16,6 +16,7 @@ from unbraid.evidence.counting import (
     cell_terms,
     sparse_table_bias,
     unexplained_variance,
+    without_residual,
 )
 from unbraid.evidence.information import Halves, InformationOptions, InformationTable, factor_labels
 from unbraid.evidence.sparse.columns import column_of, sparse_bins
@@ -196,9 +197,7 @@ def _information(
     mi, h_code, h_factor = _estimates(cells, code_bins, estimator)
     plug_in = mi if rough or estimator == "none" else _estimates(cells, code_bins, "none")[0]
     if estimator == "schurmann" and not rough:
-        most = np.minimum(h_code, h_factor)
-        dependent = np.divide(np.maximum(mi, 0.0), most, out=np.ones_like(mi), where=most > 0)
-        mi = mi - _residual(cells) * np.maximum(1 - dependent, 0.0)
+        mi = without_residual(mi, _residual(cells), np.minimum(h_code, h_factor))
     if estimator != "none" and not rough:
         mi = np.where(plug_in <= INDEPENDENT, 0.0, mi)
     chance = np.stack([_chance_variance(cells, estimator, share) for share in shares]) if shares else np.zeros((0, 0))

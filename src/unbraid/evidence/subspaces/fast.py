@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,7 +78,6 @@ LUCKY_ROWS = 10  # an axis chosen on N rows may lower the loss by about this ove
 CHANCE_SHARE = 12.0  # by chance, the best axis of L codes explains up to about 7 L / N of an independent factor
 NEARLY_ALL = 0.9
 WEAK = 0.3  # share of the loss that axes remove, below which the axis of least squares is tried too
-MUCH_MORE = 1.25
 MAX_ROWS = 30_000
 MAX_TERMS = 200
 MAX_WIDTH = 250  # codes above which directions are chosen first; refining more together costs too much
@@ -94,10 +94,24 @@ MAX_UNKNOWNS = 1000  # numbers that axes consist of, above which refining more a
 
 
 def fast_subspaces(
-    rep: Representation, options: SubspaceOptions, rng: np.random.Generator, workers: Workers | None = None
+    rep: Representation,
+    options: SubspaceOptions,
+    rng: np.random.Generator,
+    workers: Workers | None = None,
+    *,
+    like: Sequence[Subspace] | None = None,
 ) -> list[Subspace]:
-    """Find the subspace of every factor; see :func:`find_subspace`."""
-    tasks = zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
+    """Find the subspace of every factor; see :func:`find_subspace`.
+
+    Args:
+        rep: Codes and factors.
+        options: Loss and largest rank.
+        rng: Source of chance.
+        workers: Threads to work in.
+        like: Subspaces of all rows, where these rows are a part of them; not used where codes are wide.
+    """
+    models: Sequence[Subspace | None] = [None] * rep.n_factors if like is None else like
+    tasks = zip(rep.factors, rng.spawn(rep.n_factors), models, strict=True)
     with threadpool_limits(1):
         map_all = (workers or Workers()).map
         if _is_wide(rep):
@@ -116,7 +130,9 @@ def fast_subspaces(
         is_shared = rep.n_samples <= MAX_ROWS and sum(factor.is_complete for factor in rep.factors) > 1
         whole = whiten(rep.codes) if is_shared and rep.n_samples > 2 * rep.n_codes else None
         return map_all(
-            lambda task: find_subspace(rep.codes, task[0], options, task[1], whole if task[0].is_complete else None),
+            lambda task: find_subspace(
+                rep.codes, task[0], options, task[1], whole if task[0].is_complete else None, like=task[2]
+            ),
             tasks,
         )
 
@@ -171,6 +187,8 @@ def find_subspace(
     options: SubspaceOptions,
     rng: np.random.Generator,
     whitened: tuple[FloatArray, FloatArray] | None = None,
+    *,
+    like: Subspace | None = None,
 ) -> Subspace:
     """Find one factor's subspace.
 
@@ -189,6 +207,7 @@ def find_subspace(
         rng: Source of chance.
         whitened: What :func:`whiten` returns for all rows, where the factor is labelled on all of them, and they are
             at most 30 000.
+        like: The subspace of all rows, where these are a part of them: see :func:`_again`.
     """
     rows = np.flatnonzero(factor.labelled)
     if len(rows) <= 2 * codes.shape[1]:
@@ -198,7 +217,11 @@ def find_subspace(
         )
     rows = np.sort(rng.permutation(rows)[:MAX_ROWS])
     x, unwhiten = whiten(codes[rows]) if whitened is None else whitened
-    return _among_codes(_search(x, unwhiten, factor, rows, options, rng), unwhiten, codes[rows].std(axis=0), len(x))
+    if like is None:
+        found = _search(x, unwhiten, factor, rows, options, rng)
+    else:
+        found = _again(x, unwhiten, factor, rows, options, rng, like)
+    return _among_codes(found, unwhiten, codes[rows].std(axis=0), len(x))
 
 
 def _search(
@@ -225,15 +248,17 @@ def _search(
         limit = min(2 * limit, largest)
         axes = _find_axes(x, targets, slices, single_codes, limit, rng)
     axes, losses, rank, floor = evaluated(axes)
+    negligible, is_line = max(NEGLIGIBLE, LUCKY_ROWS / len(x)), False
     if targets.shape[1] == 1 and 1 - losses[rank] / losses[0] < WEAK:
-        # The line has the fewest unknowns, and shows a weak effect that slices and curves do not.
+        # The line has the fewest unknowns: it shows a weak effect that slices and curves do not, and is turned least by
+        # chance where they show it too.
         line = evaluated(np.linalg.qr(x.T @ targets)[0])
-        if line[2] and line[1][0] - line[1][1] > MUCH_MORE * (losses[0] - losses[rank]):
+        if line[2] and line[1][1] <= losses[rank] + negligible * losses[0]:
             axes, losses, rank, floor = line
+            is_line = True
     stopped = rank == limit < x.shape[1]
     if 0 < rank < axes.shape[1]:
         axes, losses, rank, floor = evaluated(refine(x, targets, axes[:, :rank])[0])
-    negligible = max(NEGLIGIBLE, LUCKY_ROWS / len(x))
     # A last axis that explains little may only compensate for a tilt of the others.
     while rank > 1 and losses[rank - 1] - losses[rank] < min(SMALL_WEIGHT, 0.5 / rank) * losses[0]:
         fewer = evaluated(refine(x, targets, axes[:, : rank - 1])[0])
@@ -243,7 +268,40 @@ def _search(
     doubtful = 1 - losses[rank] / losses[0] < CHANCE_SHARE * x.shape[1] / len(x)
     if rank and doubtful and not _holds_on_other_rows(x, factor, rows, slices, single_codes, limit, options.loss, rng):
         rank = 0
-    return Subspace(basis=axes[:, :rank], losses=losses[: rank + 1], floor=floor, stopped=stopped and rank == limit)
+    return Subspace(
+        basis=axes[:, :rank],
+        losses=losses[: rank + 1],
+        floor=floor,
+        is_line=is_line,
+        stopped=stopped and rank == limit,
+    )
+
+
+def _again(
+    x: FloatArray,
+    unwhiten: FloatArray,
+    factor: Factor,
+    rows: IntArray,
+    options: SubspaceOptions,
+    rng: np.random.Generator,
+    like: Subspace,
+) -> Subspace:
+    """Estimate the subspace of all rows again on a part of them: as many axes, refined from where they are.
+
+    Parts of the rows tell how axes and weights vary with the rows. Axes that a part is too small to show, and all rows
+    show well, are no part of this variation, so that their number is that of all rows.
+    """
+    rank, targets = like.basis.shape[1], scaled_targets(factor, rows)
+    if like.is_line:
+        axes = np.linalg.qr(x.T @ targets)[0]
+    elif rank:
+        axes = refine(x, targets, np.linalg.qr(np.linalg.pinv(unwhiten) @ like.basis)[0])[0]
+    else:
+        return replace(like, basis=np.zeros((x.shape[1], 0)))
+    axes = order_axes(x, targets, axes)
+    losses, _, floor = nested_losses(x @ axes, factor, rows, options.loss, rng, given_rank=rank)
+    # Where the part predicts nothing at all, its losses are no weights.
+    return replace(like, basis=axes, losses=losses if losses.min() < losses[0] else like.losses, floor=floor)
 
 
 def tilt(unwhiten: FloatArray, axes: FloatArray, losses: FloatArray, n_rows: int) -> float:

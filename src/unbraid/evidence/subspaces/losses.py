@@ -23,7 +23,13 @@ LINK_RIDGE = 1e-6
 
 
 def nested_losses(
-    w: FloatArray, factor: Factor, rows: IntArray, loss: str, rng: np.random.Generator
+    w: FloatArray,
+    factor: Factor,
+    rows: IntArray,
+    loss: str,
+    rng: np.random.Generator,
+    *,
+    given_rank: int | None = None,
 ) -> tuple[FloatArray, int, float]:
     """Evaluate nested sets of axes.
 
@@ -33,6 +39,7 @@ def nested_losses(
         rows: The rows of the factor that ``w`` belongs to.
         loss: For a categorical factor, ``"likelihood"`` or ``"zero_one"``.
         rng: Deals rows into folds.
+        given_rank: Number of axes, where it is known.
 
     Returns:
         Loss with 0, 1, 2, ... axes; how many axes lower it by more than three standard errors; and the loss that
@@ -46,7 +53,7 @@ def nested_losses(
         terms = _head_basis(n_axes, len(w)).values(w[:, :n_axes])
         predicted = cross_fitted(terms, targets, n_folds=N_FOLDS, held_to_range=n_axes == w.shape[1])
         by_row.append(_errors(predicted, factor, rows, loss))
-    rank = _significant_rank(by_row)
+    rank = _significant_rank(by_row) if given_rank is None else given_rank
     losses = np.array([errors.mean() for errors in by_row])
     if factor.is_numeric:
         # With one axis fewer as well: what no polynomial reaches is not to the credit of the last axis.

@@ -146,6 +146,7 @@ class Subspace:
         basis: Orthonormal columns, most important first, ``(n_codes, n_axes)``; it may span less than code space.
         losses: Held-out loss with no axis, the first, the first two, ..., never increasing, ``(n_axes + 1,)``.
         floor: Loss that no representation could remove: rounding of the factor, say.
+        is_line: Whether the one axis is that of a linear regression, which shows a weak effect that curves do not.
         stopped: Whether the loss still fell with the last axis that was allowed, and more axes were not tried.
         tilt: Squared sine of the angle by which chance turns the axes out of their subspace, in expectation; 0 for the
             nested solver, which does not estimate it.
@@ -157,6 +158,7 @@ class Subspace:
     basis: FloatArray
     losses: FloatArray
     floor: float = 0.0
+    is_line: bool = False
     stopped: bool = False
     tilt: float = 0.0
     standardised_tilt: float = 0.0

@@ -14,7 +14,12 @@ from unbraid.representation.representation import Representation
 
 
 def factor_subspaces(
-    rep: Representation, options: SubspaceOptions, rng: np.random.Generator, workers: Workers | None = None
+    rep: Representation,
+    options: SubspaceOptions,
+    rng: np.random.Generator,
+    workers: Workers | None = None,
+    *,
+    like: Subspaces | None = None,
 ) -> Subspaces:
     """Find the subspace of every factor with the solver of the options.
 
@@ -23,10 +28,13 @@ def factor_subspaces(
         options: The solver, and how its axes are weighed.
         rng: Source of chance.
         workers: Threads to work in; all usable cores by default.
+        like: Subspaces of all rows, where these rows are a part of them: their ranks are kept.
     """
     workers = workers or Workers()
-    solve = _solve_nested if options.solver == "nested" else fast_subspaces
-    found = solve(rep, options, rng, workers)
+    if options.solver == "nested":
+        found = _solve_nested(rep, options, rng, workers)
+    else:
+        found = fast_subspaces(rep, options, rng, workers, like=None if like is None else like.subspaces)
     weighed = weigh(found, options, rep.n_codes)
     return replace(weighed, factor_names=rep.factor_names, blocks=tuple(rep.blocks.values()))
 

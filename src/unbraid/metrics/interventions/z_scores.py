@@ -365,6 +365,7 @@ ROWS = (
         invariant_to=AXES,
         summary="Is some code constant while a factor is held fixed?",
         reference="The importance of disentanglement (thesis), sec. 5.2.1",
+        extrapolates=False,  # variances within groups are unbiased
         misled_by_dependence=SUBSTITUTE_CODE,
         known_failures=(OUTLIERS, MIXES_DEPENDENT_FACTORS),
     ),

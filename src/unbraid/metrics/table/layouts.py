@@ -113,6 +113,7 @@ class SparsePath:
             memory=self._memory,
             # A part of the rows carries fewer codes, so that scores of parts tell nothing about the limit of many rows.
             extrapolates=False,
+            follows=False,
             max_replicate_rows=min(self.source.max_replicate_rows or MANY_ROWS, MOST_REPLICATE_ROWS),
             max_null_rows=self.source.max_null_rows or 5 * FEW_ROWS,
         )
@@ -130,8 +131,10 @@ class SparsePath:
 def _written_out(gather: Callable[..., Any]) -> Callable[..., Any]:
     """Gather from the same codes with their zeros."""
 
-    def of_dense(rep: SparseRepresentation, options: Any, rng: np.random.Generator, *workers: Workers) -> Any:
-        return gather(rep.dense(np.arange(rep.n_codes)), options, rng, *workers)
+    def of_dense(
+        rep: SparseRepresentation, options: Any, rng: np.random.Generator, *workers: Workers, **named: Any
+    ) -> Any:
+        return gather(rep.dense(np.arange(rep.n_codes)), options, rng, *workers, **named)
 
     return of_dense
 

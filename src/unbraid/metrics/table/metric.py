@@ -129,11 +129,15 @@ class Source:
             scatters as that of as many fresh rows; otherwise the panel refits on random halves of the rows.
         redraw: ``(evidence, n_resamples=, rng=) -> [evidence]``, where refits would be too dear and what was fitted
             is measured again on other draws of the held-out rows.
+        follows: Whether ``gather`` takes ``like``, the evidence of all rows: evidence of a part of the rows then keeps
+            what only all rows can decide, such as the number of axes.
         lighten: Options to use for replicates and nulls, where a lighter fit estimates the spread as well.
         max_replicate_rows: Replicates and nulls use at most this many rows.
         max_null_rows: Nulls use at most this many rows, where the chance level hardly depends on their number.
         extrapolates: Scores depend on the number of rows, with a bias that falls as one over their number: the panel
             extrapolates the score to many rows, from the score of all rows and the mean of its replicates on halves.
+        as_published: ``(options, options of the score) -> bool``: whether they ask for a published formula, which is
+            not extrapolated.
         bias_order: Where the score is extrapolated, the power of one over the number of rows with which its bias falls.
         slowest_bias_order: The least power with which the bias may fall, where it is not known exactly: the confidence
             interval covers what the score is extrapolated to with either power.
@@ -161,14 +165,23 @@ class Source:
     max_replicate_rows: int | None = None
     max_null_rows: int | None = None
     extrapolates: bool = False
+    as_published: Callable[[Any, Mapping[str, Any]], bool] | None = None
     bias_order: float = 1.0
     slowest_bias_order: float | None = None
     label_free: bool = False
     uses_workers: bool = False
+    follows: bool = False
 
-    def evidence(self, rep: Representation, options: Any, rng: np.random.Generator, workers: Workers) -> Any:
+    def evidence(
+        self, rep: Representation, options: Any, rng: np.random.Generator, workers: Workers, like: Any = None
+    ) -> Any:
         """Gather the evidence in no more threads than the budget of ``workers`` allows."""
-        return self.gather(rep, options, rng, *((workers,) if self.uses_workers else ()))
+        named = {} if like is None else {"like": like}
+        return self.gather(rep, options, rng, *((workers,) if self.uses_workers else ()), **named)
+
+    def extrapolated_with(self, options: Any, of_score: Mapping[str, Any]) -> bool:
+        """Return whether scores with these options are extrapolated to many rows."""
+        return self.extrapolates and not (self.as_published is not None and self.as_published(options, of_score))
 
     @property
     def interval_method(self) -> str:

@@ -181,6 +181,8 @@ INFORMATION = Source(
     n_replicates=24,
     n_nulls=10,
     resample=resampled_tables,
+    extrapolates=True,
+    as_published=lambda options, of_score: options.estimator == "none" or bool(of_score),
     seconds=(0.1, 0.44),
     once=(0.01, 1.0),
     memory=_table_bytes,
@@ -212,6 +214,8 @@ CONDITIONAL = Source(
     options=ConditionalOptions,
     n_replicates=10,
     n_nulls=5,
+    extrapolates=True,
+    as_published=lambda options, of_score: bool(of_score),
     seconds=(0.093, 0.4),
     once=(0.02, 0.9),
     memory=_copies(7),
@@ -341,6 +345,8 @@ SUBSPACES = Source(
     once=(0.6, 0.3),
     memory=_subspace_bytes,
     uses_workers=True,
+    follows=True,
+    extrapolates=True,
 )
 
 
