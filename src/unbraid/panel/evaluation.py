@@ -478,14 +478,17 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
             step = _step(scale, source.bias_order)
             score = _extrapolated(found, metric, plain, step)
             middles = [score.value]
-            if source.slowest_bias_order is not None:
-                middles.append(_extrapolated(found, metric, plain, _step(scale, source.slowest_bias_order)).value)
+            for order in (source.slowest_bias_order, source.fastest_bias_order):
+                if order is not None:
+                    middles.append(_extrapolated(found, metric, plain, _step(scale, order)).value)
             error_of_mean = (step / scale) ** 2 / len(values)
             if metric.drawn_fit:
                 wider = _drawn_fit(step, scale, error_of_mean)
                 half_width, replicates = wider * half_width, _replicates(found, name, wider * scale)
             # The mean over parts of the rows has an error of its own.
             half_width *= float(np.sqrt(1 + error_of_mean))
+        elif source.covers_limit and found.plan.refits and not is_at_end:
+            middles.append(_extrapolated(found, metric, score, _step(scale, source.bias_order)).value)
         ends = min(middles) - half_width, max(middles) + half_width
         low, high = (float(np.clip(end, *metric.bounds)) for end in ends)
     null = float(np.clip(nulls.mean(), *metric.bounds)) if len(nulls) else None
