@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 
 from unbraid.metrics import rmig, sepin
 
@@ -76,6 +77,42 @@ def test_what_few_posteriors_hide_is_extrapolated():
     plain, value = (float(np.mean(values)) for values in zip(*((one.plain, one.value) for one in few), strict=True))
     assert plain < many.value - 0.004
     assert abs(value - many.value) < 0.5 * abs(plain - many.value)
+
+
+def test_order_and_scale_change_nothing_and_a_rotation_does():
+    rng = np.random.default_rng(3)
+    factors = rng.integers(0, 4, (300, 2))
+    codes = factors + 0.3 * rng.normal(size=factors.shape)
+    variances = np.full(codes.shape, 0.1)
+    scale = np.array([3.0, 0.2])
+    turn = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2)
+
+    def scores(means, variances):
+        quick = {"code_variances": variances, "interval": False}
+        return rmig(means, factors, chance=False, **quick).value, sepin(means, **quick).wsepin.value
+
+    before = scores(codes, variances)
+    assert scores(codes * scale + 7, variances * scale**2) == pytest.approx(before, abs=1e-6)
+    assert scores(codes[:, ::-1], variances[:, ::-1])[0] == pytest.approx(before[0], abs=1e-9)
+    assert scores(codes @ turn, variances)[0] < before[0] - 0.1
+
+
+def test_rmig_is_that_of_the_published_bins_within_their_width():
+    """Do & Tran integrate posteriors over 100 bins of the range from -4 to 4."""
+    rng = np.random.default_rng(4)
+    factors = rng.integers(0, 3, (900, 2))
+    means = (factors - 1) @ np.array([[1.0, 0.3], [0.0, 1.2]]) + 0.2 * rng.normal(size=factors.shape)
+    deviation = np.full(means.shape, 0.3)
+    cumulated = scipy.special.ndtr((np.linspace(-4, 4, 101)[:, None, None] - means) / deviation)
+    shares = np.diff(cumulated, axis=0)  # of bin, row and code
+    of_value = np.stack([shares[:, factors[:, 0] == v].sum(axis=1) for v in range(3)])
+    joint = of_value / of_value.sum(axis=(0, 1))
+    independent = joint.sum(axis=0, keepdims=True) * joint.sum(axis=1, keepdims=True)
+    information = scipy.special.rel_entr(joint, independent).sum(axis=(0, 1))
+    share = np.bincount(factors[:, 0]) / 900
+    published = np.ptp(information) / -(share * np.log(share)).sum()
+    found = rmig(means, factors, code_variances=deviation**2, interval=False, chance=False)
+    assert found.per_factor[0] == pytest.approx(published, abs=1e-3)
 
 
 def test_too_few_rows_are_pointed_out():
