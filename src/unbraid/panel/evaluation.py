@@ -31,7 +31,7 @@ from unbraid.interpret.views import stills
 from unbraid.metrics import METRICS, Metric, Preset
 from unbraid.metrics.table.catalogue import attainable
 from unbraid.metrics.table.layouts import layout_notes, no_path, rows_seen, source_for
-from unbraid.panel.cost import dearest_first, panel_seconds, within_time
+from unbraid.panel.cost import dearest_first, panel_seconds, within_a_day, within_time
 from unbraid.panel.memory import check_panel, size_of
 from unbraid.panel.plan import EvidencePlan, options_of, plain_options, plan_evidence, resolve_metrics
 from unbraid.panel.steps import Listener, StepRole, StepTeller
@@ -112,7 +112,7 @@ def evaluate(
             estimated before any work, and changes no number.
         time: Time that it may take on the clock, such as ``"10m"`` or seconds. It is estimated before any work, within
             a factor of a few, and the dearest metrics are left out, with a note, until the others fit; none is added
-            for dependent factors.
+            for dependent factors. Without it, a metric that should take longer than a day is not begun, and says so.
         progress: Show a progress bar on standard error, by default when that is a terminal; ``"lines"``: a line now and
             then.
         on_step: Called with every step that is done and the estimates that it gave, from one thread at a time.
@@ -157,6 +157,9 @@ def evaluate(
         chosen = [
             metric for metric in chosen if metric.name in failures or any(metric.name in p.metrics for p in plans)
         ]
+    else:
+        plans, late = within_a_day(size_of(rep), plans, n_jobs=workers.n, intervals=intervals, nulls=nulls)
+        failures |= late
     expected = panel_seconds(size_of(rep), plans, n_jobs=workers.n, intervals=intervals, nulls=nulls)
     doing = f"scoring {name}" + (f", about {duration(expected)}" if expected > LONG else "")
     check_panel(size_of(rep), plans, n_jobs=workers.n, refits=intervals or nulls, memory=memory)

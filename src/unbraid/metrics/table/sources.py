@@ -177,8 +177,7 @@ EXTREMES = 1 / 2
 #: information, and faster where signal rises above noise: measured powers are 0.7 to 1.2.
 BEST_OF_SEVERAL = 3 / 4, 5 / 4
 
-#: Dependences that tests find grow in number with the rows until all are found, and nothing tells how many are left
-#: where halves of the rows find fewer: a slow power leads far.
+#: Tests find more dependences with more rows; where halves find fewer, nothing tells how many are left.
 FOUND_BY_TESTS = 1 / 4
 
 INFORMATION = Source(
@@ -264,6 +263,7 @@ LINEAR_MAP = Source(
     n_nulls=5,
     extrapolates=True,
     seconds=(0.23, 0.53),
+    once=(0.01, 0.9),
     memory=_copies(5),
 )
 SEPARATION = Source(
@@ -408,6 +408,7 @@ BLOCKS = Source(
     max_replicate_rows=5_000,
     max_null_rows=2_000,  # shares of a blind guess are 0 by chance, whatever the number of rows
     seconds=(0.35, 1.3),
+    once=(1.6, 1.0),
     memory=_block_bytes,
 )
 
@@ -446,6 +447,7 @@ FAIRNESS = Source(
     extrapolates=True,
     slowest_bias_order=STEP_FUNCTIONS,
     seconds=(2.8, 13.4),
+    once=(4.0, 0.5),
     memory=_fairness_bytes,
 )
 COVARIANCE = Source(
@@ -482,6 +484,7 @@ SPECTRUM = Source(
     extrapolates=True,
     slowest_bias_order=EXTREMES,
     seconds=(0.15, 0.45),
+    once=(0.004, 1.4),
     memory=_copies(4),
 )
 
@@ -498,6 +501,7 @@ SINGLE_CODES = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.33, 3.5),
+    once=(1.7, 0.5),
     memory=_copies(5),
 )
 SPARSE_PROBES = Source(
@@ -509,6 +513,7 @@ SPARSE_PROBES = Source(
     max_replicate_rows=MANY_ROWS,
     covers_limit=True,
     seconds=(2.5, 30.0),
+    once=(11.0, 0.3),
     memory=lambda size, options: 6 * size.n_bytes + probed_bytes(size, options),
 )
 CLASSES = Source(
@@ -521,6 +526,7 @@ CLASSES = Source(
     slowest_bias_order=BEST_OF_SEVERAL[0],
     fastest_bias_order=BEST_OF_SEVERAL[1],
     seconds=(0.16, 0.45),
+    once=(0.015, 0.85),
     memory=_table_bytes,
 )
 ALL_BUT_ONE = Source(
@@ -530,6 +536,7 @@ ALL_BUT_ONE = Source(
     n_replicates=10,
     n_nulls=3,
     seconds=(0.21, 0.74),
+    once=(0.35, 0.35),
     memory=_copies(4),
 )
 PAIRS = Source(
@@ -539,6 +546,7 @@ PAIRS = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.15, 0.52),
+    once=(0.05, 0.85),
     memory=_copies(5),
 )
 TRAVERSALS = Source(
@@ -548,6 +556,7 @@ TRAVERSALS = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.15, 0.47),
+    once=(0.05, 0.5),
     memory=_traversal_bytes,
 )
 CIRCLES = Source(
@@ -557,6 +566,7 @@ CIRCLES = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.15, 0.44),
+    once=(0.04, 1.5),
     memory=_copies(5),
 )
 EXCLUSIVITY = Source(
@@ -569,6 +579,7 @@ EXCLUSIVITY = Source(
     covers_limit=True,
     bias_order=FOUND_BY_TESTS,
     seconds=(0.23, 0.79),
+    once=(1.8, 1.0),
     memory=_exclusivity_bytes,
 )
 JOINT_INFORMATION = Source(
@@ -583,6 +594,7 @@ JOINT_INFORMATION = Source(
     max_replicate_rows=2_000,
     max_null_rows=FEW_ROWS,
     seconds=(6.5, 10.0),
+    once=(19.0, 1.5),
     memory=_joint_bytes,
     uses_workers=True,
 )
