@@ -80,7 +80,7 @@ USES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("dci_forest.informativeness", "slow"),
             ("dci_boosting.informativeness", "slow"),
             ("dci_es.informativeness", "slow"),
-            ("dci_es.explicitness", "slow; how small a probe is enough"),
+            ("dci_es.explicitness", "slow; how small a probe is enough: high for noise too, so that it follows no run"),
             ("dci_es.size", "codes against factors, no property of the codes' contents"),
         ),
     ),

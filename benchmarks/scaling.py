@@ -4,6 +4,7 @@
     python benchmarks/scaling.py --only mig     # one metric, the others in the file kept
     python benchmarks/scaling.py --limit 120    # go on to sizes that should take up to 120 s
     python benchmarks/scaling.py --by-name      # metrics outside the default panel, and functions beside the panel
+    python benchmarks/scaling.py --by-name --axes codes --limit 200   # one axis, the others in the file kept
     python benchmarks/scaling.py --page benchmarks/README.md   # the table of --by-name from the kept numbers, no more
 
 A size whose time, extrapolated from the sizes before it, passes the limit is left out and marked so, and so is one that
@@ -39,6 +40,8 @@ AXES = {
 TINY = {axis: [(200, 4, 2), shape] for axis, shape in zip(AXES, [(400, 4, 2), (200, 8, 2), (200, 4, 3)], strict=True)}
 POSITION = {"rows": 0, "codes": 1, "factors": 2}
 INFORMATION_CASE = (1_000_000, 64, 10)
+#: Scores by name are taken to 16 384 codes with fewer rows, as embeddings and sparse codes are scored.
+BY_NAME_AXES = {**AXES, "codes": [(2_000, n_codes, 5) for _, n_codes, _ in AXES["codes"]]}
 #: Families outside the default panel, and functions beside the panel.
 BY_NAME = [*(name for name, metric in METRICS_BY_FAMILY.items() if not metric.in_default), *BESIDE]
 BY_NAME_FILE = Path(__file__).with_name("scaling_by_name.json")
@@ -70,10 +73,12 @@ def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float, 
     return points
 
 
-def alone(name: str, limit: float) -> dict[str, dict[str, object]]:
-    """Measure one score along all axes in this process, whose peak memory is set back before each size."""
+def alone(name: str, limit: float, axes: Sequence[str]) -> dict[str, dict[str, object]]:
+    """Measure one score along some axes in this process, whose peak memory is set back before each size."""
     rows: dict[str, dict[str, object]] = {}
-    for axis, shapes in AXES.items():
+    for axis, shapes in BY_NAME_AXES.items():
+        if axis not in axes:
+            continue
         work = partial(run_beside if name in BESIDE else run_metric, name)
         points = along(work, axis, shapes, limit, here=True)
         rows[axis] = {"points": points, "exponent": exponent(points, "seconds")}
@@ -106,7 +111,7 @@ def exponent(points: list[dict[str, float]], key: str) -> float:
 
 def by_name(kept: dict[str, dict[str, dict[str, object]]]) -> str:
     """Return the table of scores by name: the largest size along each axis, and the exponent."""
-    lines = ["| score | rows, to 10⁶ | codes, to 16 384 | factors, to 50 |", "|---|---|---|---|"]
+    lines = ["| score | rows, to 10⁶ | codes of 2000 rows, to 16 384 | factors, to 50 |", "|---|---|---|---|"]
     for name in [name for name in BY_NAME if name in kept]:
         lines.append(f"| `{name}` | {' | '.join(largest(kept[name][axis]) for axis in AXES)} |")
     return "\n".join(lines)
@@ -128,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = options(__doc__, __file__)
     parser.add_argument("--only", default="")
     parser.add_argument("--limit", type=float, default=60.0)
+    parser.add_argument("--axes", default=",".join(AXES), help="with --by-name, the axes to measure")
     parser.add_argument("--by-name", action="store_true", help="metrics outside the default panel, and functions")
     parser.add_argument("--page", type=Path, help="a page to put the table of --by-name into, and no more")
     given = parse(parser, __file__, arguments, only="mig,information,similarity.cka")
@@ -147,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in names:
         if given.by_name and not given.tiny:
             with multiprocessing.get_context("spawn").Pool(1) as pool:
-                rows = pool.apply(alone, (name, given.limit))
+                rows = pool.apply(alone, (name, given.limit, given.axes.split(",")))
         else:
             rows = {}
             for axis, shapes in axes.items():
@@ -160,6 +166,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         results[name] = rows
         if given.output is not None:
             old = json.loads(given.output.read_text())["results"] if given.output.exists() else {}
+            if given.by_name:
+                both = old.get(name, {}) | rows
+                results[name] = {axis: both[axis] for axis in AXES if axis in both}
             keep(given.output, {"machine": machine(), "results": (old if given.by_name else {}) | results})
     if not given.by_name and (not given.only or "information" in given.only):
         case = TINY["rows"][0] if given.tiny else INFORMATION_CASE

@@ -90,6 +90,12 @@ def test_a_family_name_gives_all_its_scores(tmp_path, capsys):
     assert list(found) == ["mig", *family]
 
 
+def test_a_panel_is_a_preset(tmp_path, capsys):
+    found = scores(capsys, save_npz(tmp_path), "--preset", "single-cell", "--no-intervals", "--no-nulls")
+    assert {"mig", "one_vs_rest", "best_single"} <= set(found)
+    assert "dci_linear.completeness" not in found
+
+
 @pytest.mark.slow
 def test_same_seed_same_scores_and_another_seed_others(tmp_path, capsys):
     path = save_npz(tmp_path)

@@ -1,4 +1,4 @@
-"""Every public score has a page, rows in the audit and its table of trust, a calibration and a cost, or a reason."""
+"""Every public score has a page, tests of its truth, invariances and peers, audit rows, a calibration and a cost."""
 
 import ast
 import json
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from golden.proofs import PROOFS, Proof
 from unbraid import similarity
 from unbraid.metrics import METRICS
 from unbraid.metrics.table.catalogue import BESIDE_THE_PANEL
@@ -16,6 +17,13 @@ DOCS, BENCHMARKS = ROOT / "docs", ROOT / "benchmarks"
 AUDIT = (DOCS / "audit.md").read_text(encoding="utf-8")
 SIMILARITIES = [f"similarity.{name}" for name in ("cka", "procrustes", "cca", "rsa", "dictionaries")]
 FAMILIES = sorted({metric.family for metric in METRICS.values()})
+TESTS = ROOT / "tests"
+#: Families outside the default panel that were there before the scores by name, with tests in files of their own.
+OWN_FILES = {"dependent": "metrics/test_dependent.py", "dci_es": "metrics/test_dci_es.py"}
+#: Functions beside the panel with tests in files of their own.
+OWN_FUNCTIONS = ("udr", "task_explicitness", "loss_capacity", "shared_explicitness", "identifiability")
+#: Test of a value known on paper: equality, or a tolerance no larger than this.
+TRUTH = 1e-6
 
 
 def kept(name: str, key: str) -> dict[str, dict]:
@@ -70,3 +78,42 @@ def test_every_function_beside_the_panel_is_on_a_page() -> None:
     named = [*BESIDE_THE_PANEL, *(name.removeprefix("similarity.") for name in SIMILARITIES)]
     assert not [name for name in named if not re.search(rf"\b{name}\b", pages)]
     assert {name.removeprefix("similarity.") for name in SIMILARITIES} <= set(similarity.__all__)
+
+
+def source_of(name: str) -> str:
+    """The text of a test by the name of its file and its own."""
+    file, _, test = name.partition("::")
+    text = (TESTS / file).read_text(encoding="utf-8")
+    functions = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef))
+    [found] = [ast.get_source_segment(text, node) or "" for node in functions if node.name == test]
+    return found
+
+
+def test_every_score_by_name_and_every_function_has_its_proofs() -> None:
+    named = {metric.family for metric in METRICS.values() if not metric.in_default} - set(OWN_FILES)
+    assert set(PROOFS) == named | set(SIMILARITIES) | (set(BESIDE_THE_PANEL) - set(OWN_FUNCTIONS))
+
+
+@pytest.mark.parametrize(("name", "proof"), PROOFS.items(), ids=PROOFS)
+def test_the_proofs_of_a_score_are_there(name: str, proof: Proof) -> None:
+    tolerances = [float(number) for number in re.findall(r"(?:abs|atol)=(\d*\.?\d+(?:e-\d+)?)", source_of(proof.truth))]
+    exact = re.search(r"== \(?-?[\d[]|== pytest\.approx|< 1e-\d", source_of(proof.truth))
+    assert exact or (tolerances and min(tolerances) <= TRUTH)
+    assert "assert" in source_of(proof.invariance)
+    assert bool(proof.agrees) != bool(proof.reason)
+    if proof.agrees:
+        assert re.search(r"assert", source_of(proof.agrees))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_page_says_when_the_score_lies_and_how_it_differs_from_public_code(family: str) -> None:
+    text = (DOCS / "metrics" / f"{family}.md").read_text(encoding="utf-8")
+    for heading in ("Differences from published code", "When it lies", "Invariances"):
+        section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+        assert len(section.split()) >= 5, heading
+    lies = text.partition("## When it lies\n")[2].partition("\n## ")[0]
+    assert re.search(r"\d", lies)
+
+
+def test_the_page_of_similarity_says_when_it_lies() -> None:
+    assert "## When it lies" in (DOCS / "similarity.md").read_text(encoding="utf-8")

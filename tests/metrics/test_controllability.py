@@ -42,6 +42,17 @@ def test_interval_and_chance():
     assert abs(found.monotonicity.chance) < 0.3
 
 
+def test_unit_and_start_of_the_attribute_change_nothing_and_its_shape_does():
+    def attribute(z):
+        return np.sin(2 * z[:, 0] + z[:, 1]) + z[:, 0]
+
+    before = [score.value for score in controllability(attribute, CODES, code=0)]
+    moved = [score.value for score in controllability(lambda z: 5 * attribute(z) - 3, CODES, code=0)]
+    assert moved == pytest.approx(before, abs=1e-9)
+    bent = [score.value for score in controllability(lambda z: np.exp(attribute(z)), CODES, code=0)]
+    assert abs(bent[0] - before[0]) > 0.05
+
+
 def test_an_attribute_that_does_not_change_has_no_direction():
     found = controllability(lambda z: z[:, 0], CODES, code=2)
     assert float(found.smoothness) == 1.0

@@ -63,6 +63,8 @@ def test_correlation_of_any_kind_is_unchanged_by_increasing_maps_and_order():
     before = metrics.mcc(codes, factors, correlation="rdc").value
     assert metrics.mcc(np.exp(codes), factors, correlation="rdc").value == pytest.approx(before, abs=1e-9)
     assert metrics.mcc(codes[:, ::-1], factors, correlation="rdc").value == pytest.approx(before, abs=1e-9)
+    assert metrics.mcc(codes, factors[:, ::-1], correlation="rdc").value == pytest.approx(before, abs=1e-9)
+    assert metrics.mcc(codes, factors, correlation="rdc", rng=1).value == before
 
 
 def test_the_panel_takes_the_options():

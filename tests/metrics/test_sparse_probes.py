@@ -180,6 +180,16 @@ def test_a_parent_that_always_speaks_is_not_absorbed():
     assert metrics.absorption(np.column_stack([-3.0 * parent, child, noise]), parent, child).value == 0
 
 
+def test_order_and_increasing_maps_of_codes_leave_absorption_and_mixing_does_not():
+    parent, child, noise = hierarchy()
+    taken = child & (np.arange(len(child)) % 3 > 0)
+    codes = np.column_stack([parent & ~taken, child, noise]) + 0.0
+    before = metrics.absorption(codes, parent, child).value
+    assert metrics.absorption(np.exp(codes[:, ::-1]), parent, child).value == pytest.approx(before, abs=1e-9)
+    mixed = np.column_stack([codes[:, 0] + codes[:, 1], codes[:, 1] - codes[:, 0], noise])
+    assert abs(metrics.absorption(mixed, parent, child).value - before) > 0.1
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

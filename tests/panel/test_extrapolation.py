@@ -39,6 +39,25 @@ def test_interval_covers_every_rate_at_which_the_bias_may_fall(name, slowest):
     assert score.high - score.low > 2 * half_width
 
 
+def test_interval_covers_faster_rates_too_where_they_are_known_to_occur():
+    score, half_width, gain = scored("one_vs_rest")
+    ends = [score.plain + gain / (2**power - 1) for power in (3 / 4, 1, 5 / 4)]
+    assert score.value == pytest.approx(ends[1])
+    assert score.low == pytest.approx(min(ends) - half_width, abs=1e-7)
+    assert score.high == pytest.approx(max(ends) + half_width, abs=1e-7)
+
+
+@pytest.mark.parametrize(("name", "power"), [("sparse_probe", 1), ("blocks.own", 1), ("t_mex", 1 / 4)])
+def test_interval_of_a_score_that_is_left_as_it_is_covers_what_more_rows_lead_to(name, power):
+    score = evaluate(NOISY, FACTORS, metrics=[name], nulls=False, n_jobs=1)[name]
+    half_width = t.ppf(0.975, len(score.replicates) - 1) * score.replicates.std(ddof=1)
+    limit = score.value + (score.value - score.replicates.mean()) / (2**power - 1)
+    lowest, highest = (0.0, np.inf) if name == "t_mex" else (0.0, 1.0)
+    assert score.plain is None
+    assert score.low == pytest.approx(max(lowest, min(score.value, limit) - half_width), abs=1e-6)
+    assert score.high == pytest.approx(min(highest, max(score.value, limit) + half_width), abs=1e-6)
+
+
 def test_a_rate_that_is_known_widens_nothing():
     score, half_width, _ = scored("r2")
     assert score.high - score.low == pytest.approx(2 * half_width, abs=1e-7)

@@ -4,7 +4,7 @@ import pytest
 import unbraid as ub
 from unbraid._base.text import parse_time
 from unbraid.metrics.table.metric import InputSize
-from unbraid.panel.cost import panel_seconds, within_time
+from unbraid.panel.cost import panel_seconds, within_a_day, within_time
 from unbraid.panel.plan import plan_evidence, resolve_metrics
 from unbraid.results.note import NoteKind
 
@@ -18,7 +18,7 @@ def size(n_rows: int = 10_000, n_codes: int = 10, n_factors: int = 5) -> InputSi
     return InputSize(n_rows=n_rows, n_codes=n_codes, n_factors=n_factors, n_levels=10)
 
 
-def plans(metrics: str = "default"):
+def plans(metrics: str | list[str] = "default"):
     return plan_evidence(resolve_metrics(metrics), {}, {})
 
 
@@ -44,6 +44,20 @@ def test_a_report_has_the_metrics_that_fit_and_names_the_others():
     assert not report.failures
     (note,) = [note for note in report.notes if note.kind is NoteKind.LEFT_OUT]
     assert "dependent." in note
+
+
+@pytest.mark.parametrize("name", ["unibound", "dependent.modularity"])
+def test_a_metric_that_should_take_longer_than_a_day_says_so_before_it_starts(name):
+    wide = np.hstack([CODES, RNG.normal(size=(200, 16_382))])
+    report = ub.evaluate(wide, FACTORS, metrics=["mcc", name], n_jobs=1)
+    assert list(report.scores) == ["mcc"]
+    assert "16384 codes" in report.failures[name]
+    assert report.failures[name].startswith(f"{name} would take about")
+
+
+def test_a_metric_that_takes_less_is_begun():
+    wanted = plans(["best_single", "med", "rankme", "mcc"])
+    assert within_a_day(size(n_codes=16_384), wanted, **DRAWS) == (wanted, {})
 
 
 def test_enough_time_changes_nothing():

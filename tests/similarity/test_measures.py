@@ -127,6 +127,11 @@ class TestInvariance:
         assert rsa(codes, turned, distance="euclidean", **QUICK).value == pytest.approx(1)
         assert rsa(codes, turned, **QUICK).value < 0.99
 
+    def test_dictionaries_ignore_order_sign_and_scale_and_see_a_rotation(self, codes):
+        moved = codes[:, ::-1] * [-1, 2, -3, 4, 5, 6] + 7
+        assert dictionaries(codes, moved, **QUICK).value == pytest.approx(1, abs=1e-9)
+        assert dictionaries(codes, codes @ rotation(6), **QUICK).value < 0.9
+
     @pytest.mark.parametrize("name", similarity.MEASURES)
     def test_order_of_the_two_does_not_matter(self, name, codes):
         other = np.tanh(codes[:, :4])

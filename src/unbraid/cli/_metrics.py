@@ -68,7 +68,7 @@ def metrics(*names: str, as_json: Annotated[bool, Parameter(name="--json", negat
 
 
 def _print_beside() -> None:
-    print("\nPanels, for `unbraid score --metrics` and `unbraid.evaluate(metrics=...)`:")
+    print("\nPanels, for `unbraid score --preset` and `unbraid.evaluate(metrics=...)`:")
     for name, (purpose, members) in panels().items():
         listed = "" if name in ("default", "all") else f" ({', '.join(members)})"
         print(fill(f"- {name}: {purpose}{listed}.", WIDTH, subsequent_indent="  "))

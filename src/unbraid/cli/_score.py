@@ -50,7 +50,7 @@ def score(
     *others: Path,
     factors: str | None = None,
     codes: str | None = None,
-    metrics: str = "default",
+    metrics: Annotated[str, Parameter(name=["--metrics", "--preset"])] = "default",
     only: str | None = None,
     kinds: str | None = None,
     blocks: str | None = None,
@@ -129,7 +129,7 @@ def score(
         or `.zarr`.
     metrics
         Comma-separated names, families or panels (default, vae, identifiability, embeddings, sparse, single-cell, all);
-        `unbraid metrics` lists them.
+        `unbraid metrics` lists them. `--preset` is the same option.
     only
         Comma-separated factors to score; the others are left out.
     kinds

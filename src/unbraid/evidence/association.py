@@ -24,6 +24,8 @@ USUAL = (1e-150, 1e150)
 SUM_ROUNDING = 1e-12
 #: Random sines of a column and the scale of their weights, as Lopez-Paz et al. (2013) use them.
 N_SINES, SINE_SCALE = 20, 6.0
+#: The sines are drawn once for all calls: drawn anew, they would move a score by more than other rows do.
+SINE_SEED = 13
 #: Directions of the sines that are smaller than this share of the largest are rounding error of a smooth function.
 LEAST_SINGULAR = 1e-6
 FEWEST_ROWS_A_FOLD = 3
@@ -91,7 +93,7 @@ def correlations(rep: Representation, options: CorrelationOptions, rng: np.rando
     """
     angles = tuple(factor.name for factor in rep.factors if factor.kind is FactorKind.CIRCULAR)
     if options.correlation == "rdc":
-        dependence = randomized_dependence(rep, rng)
+        dependence = randomized_dependence(rep)
         return Association(matrix=dependence, active=rep.active, angles=angles)
     if options.correlation == "pearson" and options.cross_fit and _is_one_number_each(rep):
         return _of_numbers(rep, options, rng)
@@ -210,29 +212,31 @@ def _predicted(codes: FloatArray, factor: Factor, correlation: Correlation, test
     return np.clip(found, -1.0, 1.0)
 
 
-def randomized_dependence(rep: Representation, rng: np.random.Generator) -> FloatArray:
+def randomized_dependence(rep: Representation) -> FloatArray:
     """Randomized dependence coefficient of every code with every factor, ``(n_codes, n_factors)``; 0 for a dead code.
 
     Ranks of a column pass through random sines; the coefficient is the largest canonical correlation of those of the
     code with those of the factor. A category counts by its indicators, an angle by sines of its cosine and sine. Every
-    code passes through the same sines, so that its order among the codes does not matter.
+    code passes through the same sines, and so does every factor, so that their order does not matter.
     """
-    of_codes = rng.normal(size=(2, N_SINES))
     found = np.zeros((rep.n_codes, rep.n_factors))
+    by_rows: dict[bytes, list[tuple[int, FloatArray]]] = {}
     for k, factor in enumerate(rep.factors):
-        rows = np.flatnonzero(factor.labelled)
-        targets = factor.targets(rows)
-        if factor.kind is not FactorKind.CATEGORICAL:
-            targets = _sines(targets, rng.normal(size=(targets.shape[1] + 1, N_SINES)))
-        right = _orthonormal(targets)
+        targets = factor.targets(np.flatnonzero(factor.labelled))
+        basis = _orthonormal(targets if factor.kind is FactorKind.CATEGORICAL else _sines(targets))
+        by_rows.setdefault(factor.labelled.tobytes(), []).append((k, basis))
+    for labelled, bases in by_rows.items():
+        rows = np.flatnonzero(np.frombuffer(labelled, dtype=bool))
         for j in np.flatnonzero(rep.active):
-            left = _orthonormal(_sines(rep.codes[rows, j : j + 1], of_codes))
-            found[j, k] = np.linalg.norm(left.T @ right, 2)
+            of_code = _orthonormal(_sines(rep.codes[rows, j : j + 1]))
+            for k, basis in bases:
+                found[j, k] = np.linalg.norm(of_code.T @ basis, 2)
     return np.clip(found, 0.0, 1.0)
 
 
-def _sines(columns: FloatArray, weights: FloatArray) -> FloatArray:
-    """Sines of weighted sums of the ranks of columns and of 1."""
+def _sines(columns: FloatArray) -> FloatArray:
+    """Sines of sums of the ranks of columns and of 1, with random weights."""
+    weights = np.random.default_rng([SINE_SEED, columns.shape[1]]).normal(size=(columns.shape[1] + 1, N_SINES))
     ranks = np.column_stack([average_ranks(columns) / len(columns), np.ones(len(columns))])
     sines: FloatArray = np.sin(ranks @ weights * (SINE_SCALE / ranks.shape[1]))
     return sines
@@ -240,8 +244,9 @@ def _sines(columns: FloatArray, weights: FloatArray) -> FloatArray:
 
 def _orthonormal(columns: FloatArray) -> FloatArray:
     """Orthonormal basis of centred columns."""
-    left, values, _ = np.linalg.svd(columns - columns.mean(axis=0), full_matrices=False)
-    basis: FloatArray = left[:, values > LEAST_SINGULAR * values[0]]
+    tall, square = np.linalg.qr(columns - columns.mean(axis=0))
+    left, values, _ = np.linalg.svd(square)
+    basis: FloatArray = tall @ left[:, : len(values)][:, values > LEAST_SINGULAR * values[0]]
     return basis
 
 

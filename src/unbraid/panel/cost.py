@@ -21,6 +21,8 @@ MOST_NAMES = 12
 COPIES = 2
 #: Names of metrics in a refusal.
 MOST_REFUSED = 3
+#: Evidence that should take longer than this is not begun where no time is given.
+A_DAY = 24 * 3600.0
 
 
 def panel_seconds(
@@ -62,6 +64,24 @@ def _once(source: Source, size: InputSize, n_rows: int) -> float:
     base, power = source.once
     by_factor = 1.0 if source.label_free else size.n_factors / FACTORS
     return float(base * max(n_rows, FEWEST_ROWS) / ROWS * (size.n_codes / CODES) ** power * by_factor)
+
+
+def within_a_day(
+    size: InputSize, plans: Sequence[EvidencePlan], *, n_jobs: int, intervals: bool, nulls: bool
+) -> tuple[list[EvidencePlan], dict[str, str]]:
+    """Return the evidence that should take less than a day, and why the metrics of the other evidence are not begun."""
+    kept, late = [], {}
+    for plan in plans:
+        seconds = plan_seconds(size, plan, intervals=intervals, nulls=nulls) / n_jobs
+        if seconds <= A_DAY:
+            kept.append(plan)
+            continue
+        for name in plan.metrics:
+            late[name] = (
+                f"{name} would take about {duration(seconds)} for {size.n_codes} codes and {size.n_rows} rows; give "
+                "the codes that matter, as in codes[:, chosen], fewer rows, or as much time (--time, time=)."
+            )
+    return kept, late
 
 
 def within_time(

@@ -27,10 +27,10 @@ from unbraid.interpret.chance import score_notes, standing
 from unbraid.interpret.dependence import dependence_note, dependence_notes, moves_much
 from unbraid.interpret.diagnosis import diagnose
 from unbraid.interpret.views import stills
-from unbraid.metrics import METRICS, Metric
+from unbraid.metrics import METRICS
 from unbraid.metrics.table.catalogue import attainable
 from unbraid.metrics.table.layouts import layout_notes, rows_seen
-from unbraid.panel.cost import check_panel, dearest_first, panel_seconds, size_of, within_time
+from unbraid.panel.cost import check_panel, dearest_first, panel_seconds, size_of, within_a_day, within_time
 from unbraid.panel.extrapolation import CONFIDENCE, beyond, drawn_fit, extrapolated, half_width, step_beyond
 from unbraid.panel.plan import (
     EvidencePlan,
@@ -115,7 +115,7 @@ def evaluate(
             estimated before any work, and changes no number.
         time: Time that it may take on the clock, such as ``"10m"`` or seconds. It is estimated before any work, within
             a factor of a few, and the dearest metrics are left out, with a note, until the others fit; none is added
-            for dependent factors.
+            for dependent factors. Without it, a metric that should take longer than a day is not begun, and says so.
         progress: Show a progress bar on standard error, by default when that is a terminal; ``"lines"``: a line now and
             then.
         on_step: Called with every step that is done and the estimates that it gave, from one thread at a time.
@@ -160,6 +160,9 @@ def evaluate(
         chosen = [
             metric for metric in chosen if metric.name in failures or any(metric.name in p.metrics for p in plans)
         ]
+    else:
+        plans, late = within_a_day(size_of(rep), plans, n_jobs=workers.n, intervals=intervals, nulls=nulls)
+        failures |= late
     expected = panel_seconds(size_of(rep), plans, n_jobs=workers.n, intervals=intervals, nulls=nulls)
     doing = f"scoring {name}" + (f", about {duration(expected)}" if expected > LONG else "")
     check_panel(size_of(rep), plans, n_jobs=workers.n, refits=intervals or nulls, memory=memory)
@@ -441,26 +444,28 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
             gain = score.value - nulls.mean() if metric.higher_is_better else nulls.mean() - score.value
             beats_chance = bool(gain > width and beyond(score.value, nulls, gain))
         source = found.plan.source
+        draws = [draw.scores[name] for draw in found.replicates if name in draw.scores]
         drawn_again = found.plan.refits or source.resample is not None
         meant = metric.extrapolates and source.extrapolated_with(found.plan.options, given)
         if meant and drawn_again and not is_at_end:
             plain = score
             step = step_beyond(scale, source.bias_order)
-            draws = [draw.scores[name] for draw in found.replicates if name in draw.scores]
             score = extrapolated(metric, plain, draws, step)
             middles = [score.value]
             if source.resample is not None:
                 # Estimates of counts are nearly unbiased, and what is left may be chance in the resampled counts.
                 middles.append(plain.value)
-            if source.slowest_bias_order is not None:
-                slowly = step_beyond(scale, source.slowest_bias_order)
-                middles.append(extrapolated(metric, plain, draws, slowly).value)
+            for order in (source.slowest_bias_order, source.fastest_bias_order):
+                if order is not None:
+                    middles.append(extrapolated(metric, plain, draws, step_beyond(scale, order)).value)
             error_of_mean = (step / scale) ** 2 / len(values)
             if metric.drawn_fit:
                 wider = drawn_fit(step, scale, error_of_mean)
                 width, replicates = wider * width, _replicates(found, name, wider * scale)
             # The mean over parts of the rows has an error of its own.
             width *= float(np.sqrt(1 + error_of_mean))
+        elif source.covers_limit and found.plan.refits and not is_at_end:
+            middles.append(extrapolated(metric, score, draws, step_beyond(scale, source.bias_order)).value)
         ends = min(middles) - width, max(middles) + width
         low, high = (float(np.clip(end, *metric.bounds)) for end in ends)
     null = float(np.clip(nulls.mean(), *metric.bounds)) if len(nulls) else None

@@ -361,6 +361,7 @@ def study_checks(result: StudyTables) -> Sequence[Part]:
     unmeasured = {one.table for one in printed if one.number.ours is None}
     compared = [one for one in printed if one.number.ours is not None and one.tolerance is not None]
     tables = dict.fromkeys([*(one.table for one in printed), *(one.table for one in result.claims)])
+    measured = {*(one.table for one in compared), *(one.table for one in result.claims)}
     return [
         Part(
             where=where,
@@ -372,7 +373,7 @@ def study_checks(result: StudyTables) -> Sequence[Part]:
                 sentence
                 for sentence in (
                     NEEDS_FILES if where in unmeasured else "",
-                    REASON if any(one.table == where for one in (*compared, *result.claims)) else "",
+                    REASON if where in measured else "",
                     _of_families(result, where),
                 )
                 if sentence

@@ -43,7 +43,7 @@ def mcc(
         cross_fit: Match codes, and find signs, on all folds but one, and correlate on that one; noise then scores 0,
             however many codes there are.
         n_folds: Folds of ``cross_fit``.
-        rng: Draws the folds, and the functions of ``"rdc"``; or its seed.
+        rng: Draws the folds, or its seed.
 
     Returns:
         A score in [0, 1], higher is better. A factor left without a code counts 0. Noise scores above 0

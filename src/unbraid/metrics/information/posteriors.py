@@ -51,7 +51,8 @@ def rmig(
         code_variances: Posterior variances, in the shape of the codes, all above 0.
         n_bins: Bins of a continuous factor.
         binning: Binning method: ``"robust"``, ``"uniform"`` or ``"quantile"``.
-        interval: Whether to compute a confidence interval, from random halves of the rows.
+        interval: Whether to compute a confidence interval, from random halves of the rows. The value is then
+            extrapolated to many rows, as its bias falls as one over their number; ``plain`` is that of these rows.
         chance: Whether to compute the chance level, from shuffled factors.
         rng: Draws halves and shuffles, or its seed.
 
@@ -80,19 +81,25 @@ def rmig(
         return posterior_information(of, variances, n_bins=n_bins, binning=binning)
 
     def of_half(rows: IntArray) -> list[float]:
-        return [float(_gaps(information(rep.take(rows), variances[rows])).mean())]
+        return [float(gap) for gap in _gaps(information(rep.take(rows), variances[rows]))]
 
     found = information(rep, variances)
     gaps = _gaps(found)
-    value, low, high = float(gaps.mean()), None, None
-    if interval:
-        ((low, high),) = _intervals([value], of_half, np.arange(rep.n_samples), halving)
+    value, plain, low, high = float(gaps.mean()), None, None, None
+    if interval and rep.n_samples >= FEWEST_ROWS:
+        halves = _of_halves(of_half, rep.n_samples, halving)
+        # Mixtures of fewer posteriors are narrower, so that a code seems to know less, by one over the rows.
+        gaps, plain = np.clip(2 * gaps - halves.mean(axis=0), 0.0, 1.0), value
+        value = float(gaps.mean())
+        half_width = float(_half_widths(halves.mean(axis=1)) * np.sqrt(1 + 1 / N_HALVES))
+        low, high = value - half_width, value + half_width
     null = None
     if chance:
         shuffled = [rep.with_shuffled_factors(shuffling) for _ in range(N_SHUFFLES)]
         null = float(np.mean([_gaps(information(one, variances)).mean() for one in shuffled]))
     return Score(
         value=value,
+        plain=plain,
         low=None if low is None else max(low, 0.0),
         high=None if high is None else min(high, 1.0),
         null=null,
@@ -108,19 +115,17 @@ def _gaps(found: PosteriorInformation) -> FloatArray:
     return np.asarray(np.clip((ranked[-1] - ranked[-2]) / found.factor_entropy, 0.0, 1.0))
 
 
-def _intervals(
-    values: list[float], statistics: Callable[[IntArray], list[float]], rows: IntArray, rng: np.random.Generator
-) -> list[tuple[float | None, float | None]]:
-    """Confidence interval of each value, from the statistics of random halves of the rows; none of too few rows."""
-    if len(rows) < FEWEST_ROWS:
-        return [(None, None)] * len(values)
-    halves = [np.sort(rng.permutation(rows)[: len(rows) // 2]) for _ in range(N_HALVES)]
+def _of_halves(statistics: Callable[[IntArray], list[float]], n_rows: int, rng: np.random.Generator) -> FloatArray:
+    """Statistics of random halves of the rows, ``(n_halves, n_statistics)``."""
+    halves = [np.sort(rng.permutation(n_rows)[: n_rows // 2]) for _ in range(N_HALVES)]
+    return np.array([statistics(half) for half in halves])
+
+
+def _half_widths(values: FloatArray) -> FloatArray:
+    """Half-width of the confidence interval of all rows, from the values of halves."""
     # The deviation over halves drawn without replacement is the standard error of the value of all rows.
-    deviation = np.std([statistics(half) for half in halves], axis=0, ddof=1)
     quantile = student_quantile(0.5 + CONFIDENCE / 2, N_HALVES - 1)
-    return [
-        (value - quantile * float(s), value + quantile * float(s)) for value, s in zip(values, deviation, strict=True)
-    ]
+    return np.asarray(quantile * np.std(values, axis=0, ddof=1))
 
 
 class SEPIN(NamedTuple):
@@ -181,7 +186,7 @@ def sepin(
     weights, separate, independent = _separated(found)
     ends: list[tuple[float | None, float | None]] = [(None, None)] * 2
     values = [float(weights @ separate), float(weights @ independent)]
-    if interval:
+    if interval and rep.n_samples >= FEWEST_ROWS:
         n_sampled = max(1, n_samples // 2)
 
         def of_half(rows: IntArray) -> list[float]:
@@ -189,7 +194,8 @@ def sepin(
             shares, *both = _separated(half)
             return [float(shares @ one) for one in both]
 
-        ends = _intervals(values, of_half, np.arange(rep.n_samples), halving)
+        widths = _half_widths(_of_halves(of_half, rep.n_samples, halving))
+        ends = [(value - width, value + width) for value, width in zip(values, widths.tolist(), strict=True)]
     evidence = {"information_with_data": found.alone, "information_of_others": found.others}
     notes: tuple[str, ...] = ()
     if found.together > NEAR_CEILING * found.ceiling:

@@ -141,6 +141,9 @@ class Source:
         bias_order: Where the score is extrapolated, the power of one over the number of rows with which its bias falls.
         slowest_bias_order: The least power with which the bias may fall, where it is not known exactly: the confidence
             interval covers what the score is extrapolated to with either power.
+        fastest_bias_order: The same for the largest power.
+        covers_limit: The score is left as it is on the rows given, and its confidence interval covers the extrapolated
+            score too: where the bias is small, or falls with a power that is not known.
         label_free: Computed from the codes only; its null shuffles each code instead of the factors.
         seconds: CPU seconds at 2 000 and at 20 000 rows, for codes of ten columns and the factors of dSprites; studies
             estimate their cost from it, and ``benchmarks/study.py`` measures it.
@@ -168,6 +171,8 @@ class Source:
     as_published: Callable[[Any, Mapping[str, Any]], bool] | None = None
     bias_order: float = 1.0
     slowest_bias_order: float | None = None
+    fastest_bias_order: float | None = None
+    covers_limit: bool = False
     label_free: bool = False
     uses_workers: bool = False
     follows: bool = False

@@ -173,6 +173,12 @@ MANY_ROWS, FEW_ROWS = 20_000, 1_000
 SUM_OF_TREES, STEP_FUNCTIONS, PENALISED = 1 / 2, 2 / 3, 2 / 3
 #: The largest of eigenvalues that are nearly alike exceeds their mean by about one over the root of the rows.
 EXTREMES = 1 / 2
+#: What chance adds to the best of several codes falls more slowly than one over the rows where codes have about as much
+#: information, and faster where signal rises above noise: measured powers are 0.7 to 1.2.
+BEST_OF_SEVERAL = 3 / 4, 5 / 4
+
+#: Tests find more dependences with more rows; where halves find fewer, nothing tells how many are left.
+FOUND_BY_TESTS = 1 / 4
 
 INFORMATION = Source(
     name="information",
@@ -261,6 +267,7 @@ LINEAR_MAP = Source(
     n_nulls=5,
     extrapolates=True,
     seconds=(0.23, 0.53),
+    once=(0.01, 0.9),
     memory=_copies(5),
 )
 SEPARATION = Source(
@@ -403,9 +410,11 @@ BLOCKS = Source(
     options=BlockOptions,
     n_replicates=10,
     n_nulls=3,
+    covers_limit=True,
     max_replicate_rows=5_000,
     max_null_rows=2_000,  # shares of a blind guess are 0 by chance, whatever the number of rows
     seconds=(0.35, 1.3),
+    once=(1.6, 1.0),
     memory=_block_bytes,
 )
 
@@ -444,6 +453,7 @@ FAIRNESS = Source(
     extrapolates=True,
     slowest_bias_order=STEP_FUNCTIONS,
     seconds=(2.8, 13.4),
+    once=(4.0, 0.5),
     memory=_fairness_bytes,
 )
 COVARIANCE = Source(
@@ -480,6 +490,7 @@ SPECTRUM = Source(
     extrapolates=True,
     slowest_bias_order=EXTREMES,
     seconds=(0.15, 0.45),
+    once=(0.004, 1.4),
     memory=_copies(4),
 )
 
@@ -496,6 +507,7 @@ SINGLE_CODES = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.33, 3.5),
+    once=(1.7, 0.5),
     memory=_copies(5),
 )
 SPARSE_PROBES = Source(
@@ -505,7 +517,9 @@ SPARSE_PROBES = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
+    covers_limit=True,
     seconds=(2.5, 30.0),
+    once=(11.0, 0.3),
     memory=lambda size, options: 6 * size.n_bytes + probed_bytes(size, options),
 )
 CLASSES = Source(
@@ -515,7 +529,10 @@ CLASSES = Source(
     n_replicates=10,
     n_nulls=5,
     extrapolates=True,
+    slowest_bias_order=BEST_OF_SEVERAL[0],
+    fastest_bias_order=BEST_OF_SEVERAL[1],
     seconds=(0.16, 0.45),
+    once=(0.015, 0.85),
     memory=_table_bytes,
 )
 ALL_BUT_ONE = Source(
@@ -525,6 +542,7 @@ ALL_BUT_ONE = Source(
     n_replicates=10,
     n_nulls=3,
     seconds=(0.21, 0.74),
+    once=(0.35, 0.35),
     memory=_copies(4),
 )
 PAIRS = Source(
@@ -534,6 +552,7 @@ PAIRS = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.15, 0.52),
+    once=(0.05, 0.85),
     memory=_copies(5),
 )
 TRAVERSALS = Source(
@@ -543,6 +562,7 @@ TRAVERSALS = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.15, 0.47),
+    once=(0.05, 0.5),
     memory=_traversal_bytes,
 )
 CIRCLES = Source(
@@ -552,6 +572,7 @@ CIRCLES = Source(
     n_replicates=10,
     n_nulls=5,
     seconds=(0.15, 0.44),
+    once=(0.04, 1.5),
     memory=_copies(5),
 )
 EXCLUSIVITY = Source(
@@ -561,7 +582,10 @@ EXCLUSIVITY = Source(
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=5_000,
+    covers_limit=True,
+    bias_order=FOUND_BY_TESTS,
     seconds=(0.23, 0.79),
+    once=(1.8, 1.0),
     memory=_exclusivity_bytes,
 )
 JOINT_INFORMATION = Source(
@@ -576,6 +600,7 @@ JOINT_INFORMATION = Source(
     max_replicate_rows=2_000,
     max_null_rows=FEW_ROWS,
     seconds=(6.5, 10.0),
+    once=(19.0, 1.5),
     memory=_joint_bytes,
     uses_workers=True,
 )
