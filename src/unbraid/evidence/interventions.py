@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,10 @@ from unbraid._base.checks import check_at_least
 from unbraid.evidence.information import Binning, check_binning, factor_labels
 from unbraid.probes.bins import MOST_EXACT
 from unbraid.representation.representation import Representation
+
+CHUNK_CELLS = 8_000_000
+#: Numbers that stay in the cache of a processor.
+CACHED_CELLS = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +69,7 @@ def relative_variances(spread: ConditionalSpread) -> list[tuple[FloatArray, Floa
     """
     total = spread.codes.var(axis=0, ddof=1)
     found = []
-    for labels, n_levels in zip(spread.labels, spread.n_levels, strict=True):
-        within, counts = variance_by_label(spread.codes, labels, n_levels)
+    for within, counts in _variances(spread):
         repeated = counts >= 2
         found.append((within[repeated] / total, counts[repeated] / counts[repeated].sum()))
     return found
@@ -81,6 +84,41 @@ def remaining_variance(spread: ConditionalSpread) -> FloatArray:
     """
     columns = [shares @ relative for relative, shares in relative_variances(spread)]
     return np.stack(columns, axis=1)
+
+
+def _variances(spread: ConditionalSpread) -> list[tuple[FloatArray, IntArray]]:
+    """Unbiased variance of each code at each value, and rows of each value, for each factor."""
+    if spread.codes.shape[1] <= MOST_EXACT:
+        return [variance_by_label(spread.codes, *own) for own in zip(spread.labels, spread.n_levels, strict=True)]
+    sorted_rows = [sort_by_label(labels) for labels in spread.labels]
+    found = [
+        (np.zeros((n_levels, spread.codes.shape[1])), np.bincount(labels[labels >= 0], minlength=n_levels))
+        for labels, n_levels in zip(spread.labels, spread.n_levels, strict=True)
+    ]
+    for part, k, ordered in in_orders(spread.codes, [order for order, _, _ in sorted_rows]):
+        (_, starts, present), (within, counts) = sorted_rows[k], found[k]
+        sums, squares = (np.add.reduceat(cells, starts, axis=1).T for cells in (ordered, ordered**2))
+        own = counts[present, None]
+        within[present, part] = np.maximum(squares - sums**2 / own, 0.0) / np.maximum(own - 1, 1)
+    return found
+
+
+def in_orders(codes: FloatArray, orders: Sequence[IntArray]) -> Iterator[tuple[slice, int, FloatArray]]:
+    """Yield a few codes in the cache of the processor, and the number of an order of rows, with codes in this order.
+
+    Args:
+        codes: ``(n_samples, n_codes)``.
+        orders: Rows, in several orders.
+
+    Yields:
+        Which codes, which order, and ``(n_own_codes, n_rows)``.
+    """
+    step = max(1, CACHED_CELLS // len(codes))
+    for start in range(0, codes.shape[1], step):
+        part = slice(start, start + step)
+        own = np.ascontiguousarray(codes[:, part].T)
+        for k, order in enumerate(orders):
+            yield part, k, own.take(order, axis=1)
 
 
 def variance_by_label(codes: FloatArray, labels: IntArray, n_levels: int) -> tuple[FloatArray, IntArray]:
@@ -101,11 +139,6 @@ def sort_by_label(labels: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     ordered = labels[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     return order, starts, ordered[starts]
-
-
-CHUNK_CELLS = 8_000_000
-#: Numbers that stay in the cache of a processor.
-CACHED_CELLS = 60_000
 
 
 class Sampler(Protocol):

@@ -8,7 +8,13 @@ import numpy as np
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_choice
 from unbraid.evidence.information import Binning
-from unbraid.evidence.interventions import ConditionalOptions, ConditionalSpread, conditional_spread, sort_by_label
+from unbraid.evidence.interventions import (
+    ConditionalOptions,
+    ConditionalSpread,
+    conditional_spread,
+    in_orders,
+    sort_by_label,
+)
 from unbraid.metrics.table.metric import (
     BesideThePanel,
     Invariance,
@@ -20,6 +26,7 @@ from unbraid.metrics.table.metric import (
 )
 from unbraid.metrics.table.sources import CONDITIONAL
 from unbraid.metrics.table.weaknesses import COUNTS_UNUSED_CODES, MISSES_LOST_FACTORS, MIXES_DEPENDENT_FACTORS, OUTLIERS
+from unbraid.probes.bins import MOST_EXACT
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -85,7 +92,7 @@ def irs_score(spread: ConditionalSpread, *, quantile: float | None = None, varia
     distances = np.abs(codes - np.average(codes, axis=0, weights=weights))
     if variant == "mean":
         whole = distances.sum(axis=0) / max(1.0, np.sqrt(len(codes) * (len(codes) - 1.0)))
-        within = [_mean_distance(codes, column) for column in labels.T]
+        within = _mean_distances(codes, labels)
     else:
         whole = distances.max(axis=0)
         within = [_mean_largest_distance(codes, column, weights, quantile or 1.0) for column in labels.T]
@@ -193,6 +200,26 @@ def _interventions(
     return means, combinations, counts.astype(float)
 
 
+def _mean_distances(codes: FloatArray, labels: IntArray) -> list[FloatArray]:
+    """Mean distance of rows from the mean of the rows with the same value, of each factor, ``(n_codes,)`` each."""
+    if codes.shape[1] <= MOST_EXACT:
+        return [_mean_distance(codes, column) for column in labels.T]
+    sorted_rows = [sort_by_label(column) for column in labels.T]
+    found = [np.zeros(codes.shape[1]) for _ in sorted_rows]
+    for part, k, ordered in in_orders(codes, [order for order, _, _ in sorted_rows]):
+        _, starts, _ = sorted_rows[k]
+        sizes = np.diff(starts, append=ordered.shape[1])
+        ordered -= np.repeat(np.add.reduceat(ordered, starts, axis=1) / sizes, sizes, axis=1)
+        sums = np.add.reduceat(np.abs(ordered, out=ordered), starts, axis=1)
+        found[k][part] = sums @ _stretch(sizes) / sizes[sizes > 1].sum()
+    return found
+
+
+def _stretch(sizes: IntArray) -> FloatArray:
+    """Factor of the distances from the mean of so many rows; 0 for one row."""
+    return np.where(sizes > 1, np.sqrt(sizes / np.maximum(sizes - 1, 1)), 0.0)
+
+
 def _mean_distance(codes: FloatArray, labels: IntArray) -> FloatArray:
     """Mean distance of rows from the mean of the rows with the same value, ``(n_codes,)``.
 
@@ -204,8 +231,7 @@ def _mean_distance(codes: FloatArray, labels: IntArray) -> FloatArray:
     sizes = np.diff(starts, append=len(order))
     means = np.add.reduceat(codes, starts, axis=0) / sizes[:, None]
     sums = np.add.reduceat(np.abs(codes - np.repeat(means, sizes, axis=0)), starts, axis=0)
-    stretch = np.where(sizes > 1, np.sqrt(sizes / np.maximum(sizes - 1, 1)), 0.0)
-    return np.asarray(stretch @ sums / sizes[sizes > 1].sum())
+    return np.asarray(_stretch(sizes) @ sums / sizes[sizes > 1].sum())
 
 
 def _mean_largest_distance(
