@@ -30,7 +30,7 @@ def test_fits_at_once_are_those_one_by_one(n_levels, together):
     tasks = [Values(labels=v, n_levels=n_levels, fitted=fitted, together=together) for v in factors.T]
     wide = WideCodes.of(rep)
     x = wide.z.astype(float)
-    for (scores, _), v in zip(wide.fit(tasks), factors.T, strict=True):
+    for (scores, _), v in zip(wide.fit(tasks, close=1e-6), factors.T, strict=True):
         if together:
             model = LogisticRegression(tol=1e-8, max_iter=5000).fit(x[fitted], v[fitted])
             odds = model.decision_function(x).reshape(len(x), -1)
