@@ -46,8 +46,8 @@ MAX_LEAVES = 2048
 #: Folds of rows that are tested by trees of the others.
 N_FOREST_FOLDS, N_BOOSTING_FOLDS = 5, 3
 #: Bins of a code among whose ends boosted trees split: trees of few leaves, whose effects are measured on other rows,
-#: need no more, as scores move by less than their intervals, in half the time. Of wide codes, so many bins are one.
-BOOSTING_BINS, JOINED_BINS = 63, 4
+#: need no more, as scores move by less than their intervals, in half the time.
+BOOSTING_BINS = 63
 #: Fewest rows in a leaf of trees whose effects are measured on other rows, and of others.
 MIN_LEAF, PUBLISHED_MIN_LEAF = 20, 5
 #: Rows of each tree whose effects are measured on other rows: what such a forest converges to with many rows, and how
@@ -248,7 +248,7 @@ def forest_importance(rep: Representation, options: ForestOptions, rng: np.rando
 
     grower = Grower(settings=settings, n_rounds=n_trees)
     tried = _tried(rep, N_FOREST_FOLDS, rng, least=LEAST_OF_A_FOREST)
-    columns = _columns(rep, N_BINS, pool=_pool(rep, POOL * n_trees * options.most_rows, rng))
+    columns = _columns(rep, pool=_pool(rep, POOL * n_trees * options.most_rows, rng))
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
         wide = None if columns is None else WideTrees(columns=columns, tried=tried[factor.name], grower=grower)
@@ -274,7 +274,7 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
 
     grower = Grower(settings=settings, n_rounds=options.n_rounds, n_bins=BOOSTING_BINS)
     tried = _tried(rep, N_BOOSTING_FOLDS, rng, least=LEAST_TRIED)
-    columns = _columns(rep, N_BINS // JOINED_BINS + 1, joined=JOINED_BINS)
+    columns = _columns(rep)
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
         wide = None if columns is None else WideTrees(columns=columns, tried=tried[factor.name], grower=grower)
@@ -283,14 +283,10 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
     return fit_importance(rep, fit, rng=rng, columns=options.columns)
 
 
-def _columns(
-    rep: Representation, n_bins: int, *, joined: int = 1, pool: IntArray | None = None
-) -> SharedColumns | None:
-    """Return bins of wide codes, so many of them joined; none of few codes."""
+def _columns(rep: Representation, *, pool: IntArray | None = None) -> SharedColumns | None:
+    """Return bins of wide codes; none of few codes."""
     bins = shared_bins(rep)
-    if bins is None:
-        return None
-    return SharedColumns(bins if joined == 1 else bins // np.uint8(joined), n_bins, pool=pool)
+    return None if bins is None else SharedColumns(bins, N_BINS, pool=pool)
 
 
 def _pool(rep: Representation, n_rows: float, rng: np.random.Generator) -> IntArray | None:
