@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -90,35 +91,35 @@ def _variances(spread: ConditionalSpread) -> list[tuple[FloatArray, IntArray]]:
     """Unbiased variance of each code at each value, and rows of each value, for each factor."""
     if spread.codes.shape[1] <= MOST_EXACT:
         return [variance_by_label(spread.codes, *own) for own in zip(spread.labels, spread.n_levels, strict=True)]
-    sorted_rows = [sort_by_label(labels) for labels in spread.labels]
-    found = [
-        (np.zeros((n_levels, spread.codes.shape[1])), np.bincount(labels[labels >= 0], minlength=n_levels))
-        for labels, n_levels in zip(spread.labels, spread.n_levels, strict=True)
-    ]
-    for part, k, ordered in in_orders(spread.codes, [order for order, _, _ in sorted_rows]):
-        (_, starts, present), (within, counts) = sorted_rows[k], found[k]
-        sums, squares = (np.add.reduceat(cells, starts, axis=1).T for cells in (ordered, ordered**2))
-        own = counts[present, None]
-        within[present, part] = np.maximum(squares - sums**2 / own, 0.0) / np.maximum(own - 1, 1)
+    found = []
+    for sums, squares, counts in sums_by_label(spread.codes, spread.labels, spread.n_levels):
+        within = np.maximum(squares - sums**2 / np.maximum(counts, 1)[:, None], 0.0)
+        found.append((within / np.maximum(counts - 1, 1)[:, None], counts))
     return found
 
 
-def in_orders(codes: FloatArray, orders: Sequence[IntArray]) -> Iterator[tuple[slice, int, FloatArray]]:
-    """Yield a few codes in the cache of the processor, and the number of an order of rows, with codes in this order.
+def sums_by_label(
+    codes: FloatArray, labels: Sequence[IntArray], n_levels: Sequence[int]
+) -> list[tuple[FloatArray, FloatArray, IntArray]]:
+    """Sums of codes and of their squares at each label, ``(n_levels, n_codes)`` each, and rows of each label.
 
-    Args:
-        codes: ``(n_samples, n_codes)``.
-        orders: Rows, in several orders.
-
-    Yields:
-        Which codes, which order, and ``(n_own_codes, n_rows)``.
+    Products with indicators of all labels go over wide codes once for all factors; label -1 is left out.
     """
-    step = max(1, CACHED_CELLS // len(codes))
-    for start in range(0, codes.shape[1], step):
-        part = slice(start, start + step)
-        own = np.ascontiguousarray(codes[:, part].T)
-        for k, order in enumerate(orders):
-            yield part, k, own.take(order, axis=1)
+    ends = np.cumsum([0, *n_levels])
+    sums, squares = np.zeros((ends[-1], codes.shape[1])), np.zeros((ends[-1], codes.shape[1]))
+    step = max(1, CHUNK_CELLS // max(codes.shape[1], int(ends[-1])))
+    for start in range(0, len(codes), step):
+        own = codes[start : start + step]
+        member = np.zeros((len(own), ends[-1]))
+        for first, column in zip(ends[:-1], labels, strict=True):
+            part = column[start : start + step]
+            known = np.flatnonzero(part >= 0)
+            member[known, first + part[known]] = 1.0
+        sums += member.T @ own
+        squares += member.T @ own**2
+    counts = [np.bincount(column[column >= 0], minlength=size) for column, size in zip(labels, n_levels, strict=True)]
+    parts = [slice(*pair) for pair in pairwise(ends)]
+    return [(sums[part], squares[part], own) for part, own in zip(parts, counts, strict=True)]
 
 
 def variance_by_label(codes: FloatArray, labels: IntArray, n_levels: int) -> tuple[FloatArray, IntArray]:

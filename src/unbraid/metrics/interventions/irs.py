@@ -9,11 +9,12 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_choice
 from unbraid.evidence.information import Binning
 from unbraid.evidence.interventions import (
+    CACHED_CELLS,
     ConditionalOptions,
     ConditionalSpread,
     conditional_spread,
-    in_orders,
     sort_by_label,
+    sums_by_label,
 )
 from unbraid.metrics.table.metric import (
     BesideThePanel,
@@ -204,14 +205,22 @@ def _mean_distances(codes: FloatArray, labels: IntArray) -> list[FloatArray]:
     """Mean distance of rows from the mean of the rows with the same value, of each factor, ``(n_codes,)`` each."""
     if codes.shape[1] <= MOST_EXACT:
         return [_mean_distance(codes, column) for column in labels.T]
-    sorted_rows = [sort_by_label(column) for column in labels.T]
-    found = [np.zeros(codes.shape[1]) for _ in sorted_rows]
-    for part, k, ordered in in_orders(codes, [order for order, _, _ in sorted_rows]):
-        _, starts, _ = sorted_rows[k]
-        sizes = np.diff(starts, append=ordered.shape[1])
-        ordered -= np.repeat(np.add.reduceat(ordered, starts, axis=1) / sizes, sizes, axis=1)
-        sums = np.add.reduceat(np.abs(ordered, out=ordered), starts, axis=1)
-        found[k][part] = sums @ _stretch(sizes) / sizes[sizes > 1].sum()
+    columns = list(labels.T)
+    tables = sums_by_label(codes, columns, [int(column.max()) + 1 for column in columns])
+    means = [(sums / np.maximum(counts, 1)[:, None]).T for sums, _, counts in tables]
+    weights = [
+        _stretch(counts)[column] / counts[counts > 1].sum()
+        for (*_, counts), column in zip(tables, columns, strict=True)
+    ]
+    found = [np.zeros(codes.shape[1]) for _ in columns]
+    step = max(1, CACHED_CELLS // len(codes))
+    for start in range(0, codes.shape[1], step):
+        part = slice(start, start + step)
+        own = np.ascontiguousarray(codes[:, part].T)
+        for k, column in enumerate(columns):
+            distance = means[k][part].take(column, axis=1)
+            np.abs(np.subtract(own, distance, out=distance), out=distance)
+            found[k][part] = distance @ weights[k]
     return found
 
 

@@ -43,6 +43,7 @@ from unbraid.metrics.table.sources import (
     SUBSPACES,
     probed_bytes,
 )
+from unbraid.probes.bins import MOST_EXACT
 from unbraid.representation.representation import CodesLayout, Representation
 from unbraid.representation.sparse import SparseRepresentation
 
@@ -146,6 +147,8 @@ def _of_chosen(gather: Callable[..., Any], most: int) -> Callable[..., Any]:
     return of_chosen
 
 
+#: Refits, halves that are counted, and shuffles of wide codes; enough shuffles, all of which a score may exceed, stay.
+FEW_REFITS, FEW_HALVES, FEW_NULLS, ENOUGH_NULLS = 5, 12, 3, 19
 #: Most codes that trees, linear importances, subspaces and ladders of probes are fitted to, and linear probes.
 MOST_TREES, MOST_WEIGHTS, MOST_AXES, MOST_PROBED = 128, 256, 64, 1024
 #: By the name of the kind of evidence.
@@ -191,11 +194,22 @@ BLOCKS = {
 def source_for(source: Source, rep: Representation) -> Source | None:
     """Return the source of the same evidence for the codes of a representation; ``None`` where there is none."""
     if rep.layout is CodesLayout.DENSE:
-        return source
+        return source if rep.n_codes <= MOST_EXACT else _for_wide_codes(source)
     if rep.layout is CodesLayout.STREAMED:
         return BLOCKS.get(source.name, source)
     path = SPARSE.get(source.name)
     return None if path is None else path.for_codes(rep.n_codes)
+
+
+def _for_wide_codes(source: Source) -> Source:
+    """Return the source with fewer draws, on a part of very many rows; Student's t makes up for few replicates."""
+    few = FEW_HALVES if source.resample is not None else FEW_REFITS
+    return replace(
+        source,
+        n_replicates=source.n_replicates if source.redraw is not None else min(source.n_replicates, few),
+        n_nulls=source.n_nulls if source.n_nulls >= ENOUGH_NULLS else min(source.n_nulls, FEW_NULLS),
+        max_replicate_rows=min(source.max_replicate_rows or MANY_ROWS, MANY_ROWS),
+    )
 
 
 def rows_seen(source: Source, rep: Representation) -> int:
