@@ -86,7 +86,7 @@ class SharedColumns:
         n_bins: Number of bins.
     """
 
-    __slots__ = ("_columns", "_place", "_pool", "bins", "n_bins")
+    __slots__ = ("_columns", "_last", "_place", "_pool", "bins", "n_bins")
 
     def __init__(self, bins: AnyArray, n_bins: int, *, pool: IntArray | None = None) -> None:
         """Take bins.
@@ -98,6 +98,7 @@ class SharedColumns:
         """
         self.bins, self.n_bins = bins, n_bins
         self._columns: dict[int, Any] = {}
+        self._last: tuple[bytes, Any] = b"", None
         self._pool = pool
         self._place: IntArray | None = None
         if pool is not None:
@@ -126,14 +127,17 @@ class SharedColumns:
         return found, len(rows)
 
     def _joined(self, codes: IntArray) -> Any:
-        """Return a data set of all rows of some codes."""
+        """Return a data set of all rows of some codes, the last one again where they are the same."""
         from lightgbm.basic import _LIB, _safe_call
 
+        if self._last[0] == codes.tobytes():
+            return self._last[1]
         first, *others = (self._column(int(code)) for code in codes)
         found = first.subset(np.arange(first.num_data())).construct()
         for other in others:
             # As Dataset.add_features_from does, which besides warns of raw data that is not there.
             _safe_call(_LIB.LGBM_DatasetAddFeaturesFrom(found._handle, other._handle))
+        self._last = codes.tobytes(), found
         return found
 
     def _column(self, code: int) -> Any:
