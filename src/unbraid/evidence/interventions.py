@@ -203,10 +203,13 @@ def group_variances(rep: Representation, options: GroupOptions, rng: np.random.G
     Rows of a group are drawn without replacement, so that its variance scatters as that of as many new observations.
     Rows that groups of the first half are drawn from are in no group of the second half.
     """
-    active = rep.codes[:, rep.active]
+    active: AnyArray = rep.codes[:, rep.active]
     scale = active.var(axis=0, ddof=1)
     if options.sampler is not None:
         return _groups(rep, options, lambda codes: codes.var(axis=1, ddof=1) / scale, rows_a_member=1, rng=rng)
+    if active.shape[1] > MOST_EXACT:  # in units of their deviation, single precision is ample for variances
+        active = ((active - active.mean(axis=0)) / np.sqrt(scale)).astype(np.float32)
+        scale = np.ones_like(scale)
     halves = [_level_rows(rep, k, options, rng) for k in range(rep.n_factors)]
     summary = np.empty((2 * options.n_votes, active.shape[1]))
     fixed = rng.integers(rep.n_factors, size=2 * options.n_votes)
@@ -236,7 +239,7 @@ def _level_rows(
 
 
 def _drawn_variances(
-    codes: FloatArray, rows: IntArray, n_groups: int, group_size: int, rng: np.random.Generator
+    codes: AnyArray, rows: IntArray, n_groups: int, group_size: int, rng: np.random.Generator
 ) -> FloatArray:
     """Variances of groups drawn from rows without replacement, ``(n_groups, n_codes)``."""
     size = min(group_size, len(rows))
@@ -244,9 +247,21 @@ def _drawn_variances(
     n_shuffles = -(-n_groups // a_shuffle)
     places = rng.random((n_shuffles, len(rows))).argsort(axis=1)[:, : a_shuffle * size]
     groups = rows[places.reshape(-1, size)[:n_groups]]
+    if codes.dtype == np.float32:
+        step = max(1, CACHED_CELLS // (size * codes.shape[1]))
+        parts = (codes.take(groups[start : start + step], axis=0) for start in range(0, n_groups, step))
+        return np.concatenate([_variances_of_groups(part) for part in parts])
     step = max(1, CHUNK_CELLS // (size * codes.shape[1]))
     found = [codes[groups[start : start + step]].var(axis=1, ddof=1) for start in range(0, n_groups, step)]
     return np.concatenate(found)
+
+
+def _variances_of_groups(codes: AnyArray) -> FloatArray:
+    """Unbiased variances of standardised codes in single precision, ``(n_groups, n_codes)``, without a copy."""
+    n_rows = codes.shape[1]
+    mean = codes.mean(axis=1, dtype=np.float32).astype(np.float64)
+    squares = np.einsum("grc,grc->gc", codes, codes).astype(np.float64)
+    return np.maximum(squares - n_rows * mean**2, 0.0) / (n_rows - 1)
 
 
 def _no_shared_value(rep: Representation, k: int) -> str:
