@@ -80,7 +80,8 @@ def run_forests(codes: np.ndarray, factors: np.ndarray) -> None:
 def expected_seconds(case: Case) -> float:
     """The estimate that the panel prints before it starts."""
     size = InputSize(n_rows=case.rows, n_codes=case.codes, n_factors=case.factors, n_levels=case.levels)
-    plans = plan_evidence(resolve_metrics("default"), {}, {})
+    few_rows = ub.Representation(*known_among_noise(50, *case.shape[1:]))  # what is gathered depends on the width alone
+    plans = plan_evidence(resolve_metrics("default"), {}, {}, few_rows)
     return panel_seconds(size, plans, n_jobs=usable_cores(), intervals=True, nulls=True)
 
 

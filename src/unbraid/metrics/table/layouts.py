@@ -194,21 +194,30 @@ BLOCKS = {
 def source_for(source: Source, rep: Representation) -> Source | None:
     """Return the source of the same evidence for the codes of a representation; ``None`` where there is none."""
     if rep.layout is CodesLayout.DENSE:
-        return source if rep.n_codes <= MOST_EXACT else _for_wide_codes(source)
+        return _for_width(source, rep.n_codes, most_rows=MANY_ROWS)
     if rep.layout is CodesLayout.STREAMED:
         return BLOCKS.get(source.name, source)
     path = SPARSE.get(source.name)
-    return None if path is None else path.for_codes(rep.n_codes)
+    return None if path is None else _for_width(path.for_codes(rep.n_codes), rep.n_codes)
 
 
-def _for_wide_codes(source: Source) -> Source:
-    """Return the source with fewer draws, on a part of very many rows; Student's t makes up for few replicates."""
+def _for_width(source: Source, n_codes: int, *, most_rows: int | None = None) -> Source:
+    """Return the source, of wide codes with fewer draws; Student's t makes up for few replicates.
+
+    Args:
+        source: For the codes of a representation.
+        n_codes: Number of codes.
+        most_rows: Rows of a draw of wide codes, at most.
+    """
+    if n_codes <= MOST_EXACT:
+        return source
     few = FEW_HALVES if source.resample is not None else FEW_REFITS
+    limits = [limit for limit in (source.max_replicate_rows, most_rows) if limit is not None]
     return replace(
         source,
         n_replicates=source.n_replicates if source.redraw is not None else min(source.n_replicates, few),
         n_nulls=source.n_nulls if source.n_nulls >= ENOUGH_NULLS else min(source.n_nulls, FEW_NULLS),
-        max_replicate_rows=min(source.max_replicate_rows or MANY_ROWS, MANY_ROWS),
+        max_replicate_rows=min(limits, default=None),
     )
 
 
