@@ -52,10 +52,11 @@ def test_memory_is_set_aside_for_leaves_that_the_rows_of_a_tree_can_fill():
 
 
 @pytest.mark.slow
-def test_boosting_that_ends_early_scores_as_boosting_to_the_end(monkeypatch):
+@pytest.mark.parametrize(("module", "limit", "value"), [(effects, "PATIENCE", 1000), (growing, "MOST_KEPT", 0)])
+def test_boosting_to_the_end_and_from_a_matrix_scores_the_same(monkeypatch, module, limit, value):
     factors = RNG.normal(size=(1200, 2))
     codes = RNG.normal(size=(1200, 80))
     codes[:, :4] += np.repeat(factors, 2, axis=1)
-    early = [float(score) for score in dci_boosting(codes, factors)]
-    monkeypatch.setattr(effects, "PATIENCE", 1000)
-    assert [float(score) for score in dci_boosting(codes, factors)] == early
+    usual = [float(score) for score in dci_boosting(codes, factors)]
+    monkeypatch.setattr(module, limit, value)
+    assert [float(score) for score in dci_boosting(codes, factors)] == usual

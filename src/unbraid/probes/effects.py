@@ -420,10 +420,11 @@ def _begin(task: FoldedTask, wide: WideTrees, rng: Rng) -> Iterator[_Begun]:
 
 def _boost_wide(task: FoldedTask, wide: WideTrees, rng: Rng) -> tuple[list[Grown], int]:
     """Boost the models of all folds and outputs together; return them and the number of rounds that predicts best."""
-    begun = list(_begin(task, wide, rng))
-    for one in begun:
+    begun = []
+    for one in _begin(task, wide, rng):
         tested, _ = wide.columns.data(task.rows[one.rows], one.tried, one.targets)
         one.model.add_valid(tested, "tested")
+        begun.append(one)
     errors = [float(sum(((one.targets - one.mean) ** 2).sum() for one in begun))]
     while len(errors) <= wide.grower.n_rounds and len(errors) - 1 < int(np.argmin(errors)) + PATIENCE:
         if all([one.model.update() for one in begun]):
