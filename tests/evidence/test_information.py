@@ -4,8 +4,15 @@ from scipy.stats import entropy as scipy_entropy
 
 from helpers.worlds import full_grid, random_factors
 from unbraid import Representation
+from unbraid.evidence import information as subject
 from unbraid.evidence.counting import entropy
-from unbraid.evidence.information import InformationOptions, information_table, joint_counts, resampled_tables
+from unbraid.evidence.information import (
+    InformationOptions,
+    counts_by_products,
+    information_table,
+    joint_counts,
+    resampled_tables,
+)
 
 
 def test_entropy_agrees_with_scipy():
@@ -17,6 +24,24 @@ def test_joint_counts_leave_out_unlabelled_rows():
     bins = np.array([[0, 1, 1, 0]], dtype=np.int16)
     labels = np.array([0, 1, -1, 1])
     np.testing.assert_array_equal(joint_counts(bins, 2, labels, 2), [[[1, 1], [0, 1]]])
+
+
+def test_counts_by_products_are_those_of_factors_one_by_one(monkeypatch):
+    monkeypatch.setattr(subject, "TILE_ROWS", 64)
+    rng = np.random.default_rng(0)
+    bins = rng.integers(0, 5, (70, 300)).astype(np.uint8)
+    factors = [(rng.integers(-1, n_levels, 300), n_levels) for n_levels in (2, 3, 4)]
+    for found, (labels, n_levels) in zip(counts_by_products(bins, 5, factors), factors, strict=True):
+        np.testing.assert_array_equal(found, joint_counts(bins, 5, labels, n_levels))
+
+
+def test_information_of_wide_codes_is_that_of_a_few_at_a_time():
+    rng = np.random.default_rng(0)
+    factors = np.column_stack([rng.integers(0, 2 + k % 4, 200) for k in range(10)])
+    codes = rng.normal(size=(200, 80))
+    wide = information_table(Representation(codes, factors), InformationOptions())
+    few = information_table(Representation(codes[:, :20], factors), InformationOptions())
+    np.testing.assert_array_equal(wide.mutual_information[:20], few.mutual_information)
 
 
 def test_entropies_and_information_obey_the_chain_rule():

@@ -5,6 +5,7 @@ import pytest
 
 from helpers.worlds import DSPRITES_SIZES, full_grid, random_factors, standardised
 from unbraid import Representation
+from unbraid.evidence.interventions import RowGroupOptions, group_variances
 from unbraid.metrics import irs, irs_of, z1, z2, z_diff, z_min_var
 
 FACTORS = random_factors(5, 6, 8, n_samples=3000)
@@ -240,3 +241,28 @@ class TestSeveralFactorsFixedAtOnce:
     def test_what_is_not_there_is_refused(self, given, words):
         with pytest.raises(ValueError, match=words):
             irs_of(self.TURNED, self.GRID, **given)
+
+
+def test_variances_of_wide_codes_are_those_in_double_precision(monkeypatch):
+    rng = np.random.default_rng(0)
+    rep = Representation(1000 + rng.normal(size=(400, 70)), rng.integers(0, 3, (400, 2)))
+    wide = group_variances(rep, RowGroupOptions(n_votes=20), np.random.default_rng(1))
+    monkeypatch.setattr("unbraid.evidence.interventions.MOST_EXACT", 100)
+    few = group_variances(rep, RowGroupOptions(n_votes=20), np.random.default_rng(1))
+    np.testing.assert_allclose(wide.summary, few.summary, rtol=1e-4)
+
+
+@pytest.mark.parametrize("function", [irs, z1, z2])
+def test_wide_codes_score_as_the_same_codes_one_factor_at_a_time(monkeypatch, function):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 4, (150, 3)).astype(float)
+    factors[:10, 0] = np.nan
+    codes = rng.normal(size=(150, 70))
+    codes[:, :3] += np.nan_to_num(factors)
+    wide = function(codes, factors)
+    monkeypatch.setattr("unbraid.evidence.interventions.MOST_EXACT", 100)
+    monkeypatch.setattr("unbraid.metrics.interventions.irs.MOST_EXACT", 100)
+    few = function(codes, factors)
+    assert wide.value == pytest.approx(few.value, abs=1e-12)
+    for name, matrix in few.evidence.items():
+        np.testing.assert_allclose(wide.evidence[name], matrix, atol=1e-12)

@@ -75,3 +75,13 @@ def test_a_length_of_time_that_is_none_is_refused(wrong):
 def test_too_little_time_for_any_metric_is_refused():
     with pytest.raises(ValueError, match="time must allow for one kind of metric"):
         ub.evaluate(CODES, FACTORS, metrics=["dependent"], time="0.01s", n_jobs=1)
+
+
+@pytest.mark.parametrize(("n_codes", "refits", "halves"), [(64, 10, 24), (65, 5, 12)])
+def test_wide_codes_have_fewer_replicates(n_codes, refits, halves):
+    codes = RNG.normal(size=(200, n_codes))
+    codes[:, :2] += FACTORS
+    report = ub.evaluate(codes, FACTORS, metrics=["mcc", "mig"], progress=False, nulls=False)
+    assert len(report["mcc"].replicates) == refits
+    assert len(report["mig"].replicates) == halves
+    assert report.interval_methods["mcc"].startswith(f"{refits} refits")

@@ -1,4 +1,4 @@
-"""Logistic regressions of wide codes, and linear probes of codes chosen among very many."""
+"""Logistic regressions of wide codes, and linear probes of very many codes."""
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from unbraid import Representation
 from unbraid.metrics import dci_linear, explicitness, infomec
 from unbraid.metrics.table.catalogue import METRICS
 from unbraid.probes.linear import decision, one_vs_rest
+from unbraid.probes.ridge import Ridge
 from unbraid.probes.wide import Values, WideCodes
 
 
@@ -30,7 +31,7 @@ def test_fits_at_once_are_those_one_by_one(n_levels, together):
     tasks = [Values(labels=v, n_levels=n_levels, fitted=fitted, together=together) for v in factors.T]
     wide = WideCodes.of(rep)
     x = wide.z.astype(float)
-    for (scores, _), v in zip(wide.fit(tasks), factors.T, strict=True):
+    for (scores, _), v in zip(wide.fit(tasks, close=1e-6), factors.T, strict=True):
         if together:
             model = LogisticRegression(tol=1e-8, max_iter=5000).fit(x[fitted], v[fitted])
             odds = model.decision_function(x).reshape(len(x), -1)
@@ -57,10 +58,58 @@ def test_linear_dci_of_128_codes_is_that_of_all_codes(monkeypatch):
     codes, factors = world(4000, 128, 2, n_factors=3)
     exact = dci_linear(codes, factors)
     monkeypatch.setattr(evidence, "MOST_FITTED", 64)
-    chosen = dci_linear(codes, factors)
+    found = dci_linear(codes, factors)
     tolerance = max(0.03, METRICS["dci_linear.disentanglement"].tolerance)
-    np.testing.assert_allclose([*map(float, chosen)], [*map(float, exact)], atol=tolerance)
-    assert float(chosen.informativeness) != float(exact.informativeness)
+    np.testing.assert_allclose([*map(float, found)], [*map(float, exact)], atol=tolerance)
+    assert float(found.informativeness) != float(exact.informativeness)
+
+
+def mixed(n_rows: int, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Codes that mix normal factors, with noise; and the disentanglement of the best linear predictor."""
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(n_rows, len(weights)))
+    codes = factors @ weights + rng.normal(size=(n_rows, weights.shape[1]))
+    covariance = weights.T @ weights + np.eye(weights.shape[1])
+    best = np.abs(np.linalg.solve(covariance, weights.T)) * np.sqrt(np.diagonal(covariance))[:, None]
+    share = best / best.sum(axis=0)
+    of_code = share / share.sum(axis=1, keepdims=True)
+    entropy = -scipy.special.xlogy(of_code, of_code).sum(axis=1) / np.log(len(weights))
+    return codes, factors, float(np.average(1 - entropy, weights=share.sum(axis=1)))
+
+
+@pytest.mark.parametrize("n_codes", [300, 600])
+def test_linear_disentanglement_of_codes_that_share_factors_is_that_of_the_best_predictor(n_codes):
+    rng = np.random.default_rng(1)
+    spread = rng.normal(size=(5, n_codes))
+    place, of_two = np.arange(n_codes), np.zeros((5, n_codes))
+    of_two[place % 5, place] = of_two[(place + 1) % 5, place] = 1.0
+    for weights, tolerance in ((spread, 0.02), (of_two, 0.1)):
+        codes, factors, truth = mixed(5000, weights)
+        assert float(dci_linear(codes, factors).disentanglement) == pytest.approx(truth, abs=tolerance)
+
+
+def test_a_ridge_of_few_rows_is_that_of_many():
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=(60, 40)), rng.normal(size=(60, 2))
+    y += z[:, :2]
+    by_codes = Ridge.of(z, y, z[:20], y[:20])
+    padded = np.hstack([z, np.zeros((60, 40))])
+    by_rows = Ridge.of(padded, y, padded[:20], y[:20])
+    assert by_rows.strength == by_codes.strength
+    np.testing.assert_allclose(by_rows.weights[:40], by_codes.weights, atol=1e-9)
+    np.testing.assert_allclose(by_rows.errors[:40], by_codes.errors, rtol=1e-6)
+
+
+def test_errors_of_a_ridge_are_those_of_repeated_draws():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(200, 5))
+
+    def draw() -> np.ndarray:
+        return (z @ [1.0, 0.5, 0.0, 0.0, 0.0] + rng.normal(size=200))[:, None]
+
+    drawn = [Ridge.of(z, draw(), z, draw()) for _ in range(300)]
+    spread = np.std([one.weights[:, 0] for one in drawn], axis=0)
+    np.testing.assert_allclose(np.mean([one.errors[:, 0] for one in drawn], axis=0), spread, rtol=0.15)
 
 
 @pytest.mark.slow

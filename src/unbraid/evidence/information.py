@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid.evidence.counting import BiasCorrection, Estimator, chance_variance, information_of, rough_information
+from unbraid.probes.bins import MOST_EXACT
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
 
@@ -166,6 +168,9 @@ def _equal_width(column: FloatArray, n_bins: int, low: float, high: float, *, nu
 MAX_PART = 2_500
 #: Cells looked up at once, few enough for the cache of a processor.
 AT_ONCE = 50_000
+#: Factors of few values are counted by products where they are enough, so many at once, in tiles of codes and rows.
+FEW_LEVELS, ENOUGH_FACTORS, MOST_AT_ONCE = 4, 6, 64
+TILE_CODES, TILE_ROWS = 64, 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,9 +267,19 @@ def table_of_counts(
 def _joint_counts(rep: Representation, options: InformationOptions) -> Iterator[IntArray]:
     """Yield for each factor its counts with all codes."""
     bins, code_bins = bin_codes(rep, options)
-    for factor in rep.factors:
-        labels, n_levels = factor_labels(factor, options.n_bins, options.binning)
-        yield joint_counts(bins, int(code_bins.max()), labels, n_levels)
+    n_bins = int(code_bins.max())
+    labelled = [factor_labels(factor, options.n_bins, options.binning) for factor in rep.factors]
+    n_few = 0 if rep.n_codes <= MOST_EXACT else sum(n_levels <= FEW_LEVELS for _, n_levels in labelled)
+    by_products: dict[int, IntArray] = {}
+    for k, (labels, n_levels) in enumerate(labelled):
+        if n_few < ENOUGH_FACTORS or n_levels > FEW_LEVELS:
+            yield joint_counts(bins, n_bins, labels, n_levels)
+            continue
+        if k not in by_products:
+            batch = [j for j in range(k, len(labelled)) if labelled[j][1] <= FEW_LEVELS][:MOST_AT_ONCE]
+            counted = counts_by_products(bins, n_bins, [labelled[j] for j in batch])
+            by_products = dict(zip(batch, counted, strict=True))
+        yield by_products.pop(k)
 
 
 def resampled_tables(
@@ -360,6 +375,29 @@ def bin_codes(rep: Representation, options: InformationOptions) -> tuple[AnyArra
         rep.memo[key] = np.stack(bins), np.array(sizes, dtype=np.intp)
     found: tuple[AnyArray, IntArray] = rep.memo[key]
     return found
+
+
+def counts_by_products(bins: AnyArray, n_bins: int, factors: Sequence[tuple[IntArray, int]]) -> list[IntArray]:
+    """The same as :func:`joint_counts` for several factors of few values at once, by products of indicators.
+
+    Args:
+        bins: ``(n_codes, n_samples)``.
+        n_bins: Number of bins.
+        factors: Labels and number of values of each factor.
+    """
+    ends = np.cumsum([0, *(n_levels for _, n_levels in factors)])
+    member = np.zeros((bins.shape[1], ends[-1]), dtype=np.float32)  # holds whole numbers up to 16 million
+    for first, (labels, _) in zip(ends[:-1], factors, strict=True):
+        known = np.flatnonzero(labels >= 0)
+        member[known, first + labels[known]] = 1.0
+    counts = np.zeros((len(bins), n_bins, ends[-1]), dtype=np.intp)
+    for start in range(0, len(bins), TILE_CODES):
+        own = counts[start : start + TILE_CODES]
+        for row in range(0, bins.shape[1], TILE_ROWS):
+            some = bins[start : start + TILE_CODES, row : row + TILE_ROWS]
+            for value in range(n_bins):
+                own[:, value] += ((some == value).astype(np.float32) @ member[row : row + TILE_ROWS]).astype(np.intp)
+    return [counts[:, :, first:last] for first, last in pairwise(ends)]
 
 
 def joint_counts(bins: AnyArray, n_bins: int, labels: IntArray, n_levels: int) -> IntArray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +14,10 @@ from unbraid._base.checks import check_at_least
 from unbraid.evidence.information import Binning, check_binning, factor_labels
 from unbraid.probes.bins import MOST_EXACT
 from unbraid.representation.representation import Representation
+
+CHUNK_CELLS = 8_000_000
+#: Numbers that stay in the cache of a processor.
+CACHED_CELLS = 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +70,7 @@ def relative_variances(spread: ConditionalSpread) -> list[tuple[FloatArray, Floa
     """
     total = spread.codes.var(axis=0, ddof=1)
     found = []
-    for labels, n_levels in zip(spread.labels, spread.n_levels, strict=True):
-        within, counts = variance_by_label(spread.codes, labels, n_levels)
+    for within, counts in _variances(spread):
         repeated = counts >= 2
         found.append((within[repeated] / total, counts[repeated] / counts[repeated].sum()))
     return found
@@ -81,6 +85,41 @@ def remaining_variance(spread: ConditionalSpread) -> FloatArray:
     """
     columns = [shares @ relative for relative, shares in relative_variances(spread)]
     return np.stack(columns, axis=1)
+
+
+def _variances(spread: ConditionalSpread) -> list[tuple[FloatArray, IntArray]]:
+    """Unbiased variance of each code at each value, and rows of each value, for each factor."""
+    if spread.codes.shape[1] <= MOST_EXACT:
+        return [variance_by_label(spread.codes, *own) for own in zip(spread.labels, spread.n_levels, strict=True)]
+    found = []
+    for sums, squares, counts in sums_by_label(spread.codes, spread.labels, spread.n_levels):
+        within = np.maximum(squares - sums**2 / np.maximum(counts, 1)[:, None], 0.0)
+        found.append((within / np.maximum(counts - 1, 1)[:, None], counts))
+    return found
+
+
+def sums_by_label(
+    codes: FloatArray, labels: Sequence[IntArray], n_levels: Sequence[int]
+) -> list[tuple[FloatArray, FloatArray, IntArray]]:
+    """Sums of codes and of their squares at each label, ``(n_levels, n_codes)`` each, and rows of each label.
+
+    Products with indicators of all labels go over wide codes once for all factors; label -1 is left out.
+    """
+    ends = np.cumsum([0, *n_levels])
+    sums, squares = np.zeros((ends[-1], codes.shape[1])), np.zeros((ends[-1], codes.shape[1]))
+    step = max(1, CHUNK_CELLS // max(codes.shape[1], int(ends[-1])))
+    for start in range(0, len(codes), step):
+        own = codes[start : start + step]
+        member = np.zeros((len(own), ends[-1]))
+        for first, column in zip(ends[:-1], labels, strict=True):
+            part = column[start : start + step]
+            known = np.flatnonzero(part >= 0)
+            member[known, first + part[known]] = 1.0
+        sums += member.T @ own
+        squares += member.T @ own**2
+    counts = [np.bincount(column[column >= 0], minlength=size) for column, size in zip(labels, n_levels, strict=True)]
+    parts = [slice(*pair) for pair in pairwise(ends)]
+    return [(sums[part], squares[part], own) for part, own in zip(parts, counts, strict=True)]
 
 
 def variance_by_label(codes: FloatArray, labels: IntArray, n_levels: int) -> tuple[FloatArray, IntArray]:
@@ -101,11 +140,6 @@ def sort_by_label(labels: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     ordered = labels[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
     return order, starts, ordered[starts]
-
-
-CHUNK_CELLS = 8_000_000
-#: Numbers that stay in the cache of a processor.
-CACHED_CELLS = 60_000
 
 
 class Sampler(Protocol):
@@ -169,10 +203,13 @@ def group_variances(rep: Representation, options: GroupOptions, rng: np.random.G
     Rows of a group are drawn without replacement, so that its variance scatters as that of as many new observations.
     Rows that groups of the first half are drawn from are in no group of the second half.
     """
-    active = rep.codes[:, rep.active]
+    active: AnyArray = rep.codes[:, rep.active]
     scale = active.var(axis=0, ddof=1)
     if options.sampler is not None:
         return _groups(rep, options, lambda codes: codes.var(axis=1, ddof=1) / scale, rows_a_member=1, rng=rng)
+    if active.shape[1] > MOST_EXACT:  # in units of their deviation, single precision is ample for variances
+        active = ((active - active.mean(axis=0)) / np.sqrt(scale)).astype(np.float32)
+        scale = np.ones_like(scale)
     halves = [_level_rows(rep, k, options, rng) for k in range(rep.n_factors)]
     summary = np.empty((2 * options.n_votes, active.shape[1]))
     fixed = rng.integers(rep.n_factors, size=2 * options.n_votes)
@@ -202,7 +239,7 @@ def _level_rows(
 
 
 def _drawn_variances(
-    codes: FloatArray, rows: IntArray, n_groups: int, group_size: int, rng: np.random.Generator
+    codes: AnyArray, rows: IntArray, n_groups: int, group_size: int, rng: np.random.Generator
 ) -> FloatArray:
     """Variances of groups drawn from rows without replacement, ``(n_groups, n_codes)``."""
     size = min(group_size, len(rows))
@@ -210,9 +247,21 @@ def _drawn_variances(
     n_shuffles = -(-n_groups // a_shuffle)
     places = rng.random((n_shuffles, len(rows))).argsort(axis=1)[:, : a_shuffle * size]
     groups = rows[places.reshape(-1, size)[:n_groups]]
+    if codes.dtype == np.float32:
+        step = max(1, CACHED_CELLS // (size * codes.shape[1]))
+        parts = (codes.take(groups[start : start + step], axis=0) for start in range(0, n_groups, step))
+        return np.concatenate([_variances_of_groups(part) for part in parts])
     step = max(1, CHUNK_CELLS // (size * codes.shape[1]))
     found = [codes[groups[start : start + step]].var(axis=1, ddof=1) for start in range(0, n_groups, step)]
     return np.concatenate(found)
+
+
+def _variances_of_groups(codes: AnyArray) -> FloatArray:
+    """Unbiased variances of standardised codes in single precision, ``(n_groups, n_codes)``, without a copy."""
+    n_rows = codes.shape[1]
+    mean = codes.mean(axis=1, dtype=np.float32).astype(np.float64)
+    squares = np.einsum("grc,grc->gc", codes, codes).astype(np.float64)
+    return np.maximum(squares - n_rows * mean**2, 0.0) / (n_rows - 1)
 
 
 def _no_shared_value(rep: Representation, k: int) -> str:

@@ -14,7 +14,6 @@ from unbraid._base.stats import centred_columns, scale_columns
 from unbraid.evidence.association import NoOptions
 from unbraid.evidence.information import Binning, check_binning, factor_labels
 from unbraid.probes.bins import MOST_EXACT
-from unbraid.probes.chosen import LEAST_RATIO, MOST_FITTED, fit_chosen_codes
 from unbraid.probes.importance import (
     Columns,
     Importance,
@@ -43,6 +42,7 @@ from unbraid.probes.linear import (
     ridge_solver,
 )
 from unbraid.probes.published_lasso import published_lasso
+from unbraid.probes.ridge import LEAST_RATIO, MOST_FITTED, fit_ridges
 from unbraid.probes.splits import Split, cross_fit_factor, folds, holdout, standardise
 from unbraid.probes.wide import WideCodes
 from unbraid.representation.factor import Factor
@@ -92,8 +92,8 @@ def linear_importance(rep: Representation, options: LinearOptions, rng: np.rando
     if options.strength == "published":
         return published_lasso(rep, columns=options.columns)
     if rep.n_codes > MOST_FITTED and options.given_strength == 0 and options.strength != "cross_validated":
-        chosen = fit_chosen_codes(rep, rng)
-        return fit_importance(rep, lambda factor, _: chosen[factor.name], rng=rng, columns=options.columns)
+        fits = fit_ridges(rep, rng)
+        return fit_importance(rep, lambda factor, _: fits[factor.name], rng=rng, columns=options.columns)
 
     @functools.cache
     def prepared() -> tuple[FloatArray, FloatArray]:

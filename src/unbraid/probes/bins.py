@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from threading import Lock
-from typing import Any
 
 import numpy as np
 
@@ -21,9 +18,10 @@ from unbraid.representation.representation import Representation
 
 #: With more codes than this, trees share bins.
 MOST_EXACT = 64
-#: Bins of a code, about as many as trees of few codes have thresholds, and groups of neighbouring bins by which codes
-#: are compared. With fewer thresholds noise wins fewer of the deep splits, and effects of codes that tell little grow.
-N_BINS, N_GROUPS = 250, 8
+#: Bins of a code, and groups of neighbouring bins by which codes are compared. With fewer thresholds noise wins fewer
+#: of the deep splits, and effects of codes that tell little grow: with 100 bins disentanglement is within 0.01 of that
+#: of trees that try all thresholds, with 32 it is not.
+N_BINS, N_GROUPS = 100, 8
 #: Codes that a tree tries: at least, at most, and in steps of.
 LEAST_TRIED, MOST_TRIED, STEP = 32, 256, 32
 #: Codes that a tree of a forest tries at least: deep splits of full trees are on codes of noise as well, which takes
@@ -85,32 +83,6 @@ def _edges(values: FloatArray) -> FloatArray:
     found = np.unique(np.concatenate([light, around]))
     lowest: FloatArray = found[found > levels[0]][: N_BINS - 1]
     return lowest
-
-
-def as_training_data(bins: AnyArray, targets: FloatArray, settings: dict[str, Any]) -> Any:
-    """Return LightGBM's data set of bins, in which no bin is searched for again."""
-    import lightgbm
-
-    reference = _reference(bins.shape[1])
-    return lightgbm.Dataset(bins, targets, reference=reference, params={**settings, **DATA})
-
-
-DATA = {"min_data_in_bin": 1, "feature_pre_filter": False, "enable_bundle": False, "max_bin": 255}
-_lock = Lock()
-
-
-def _reference(n_codes: int) -> Any:
-    """Return a data set of so many columns that have every bin once."""
-    with _lock:
-        return _made(n_codes)
-
-
-@lru_cache(maxsize=8)
-def _made(n_codes: int) -> Any:
-    import lightgbm
-
-    every = np.tile(np.arange(N_BINS, dtype=np.uint8)[:, None], (1, n_codes))
-    return lightgbm.Dataset(every, np.zeros(N_BINS), params={"verbose": -1, "num_threads": 1, **DATA}).construct()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -15,6 +15,7 @@ import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid.probes.bins import FoldedTask
+from unbraid.probes.growing import Grower, SharedColumns, first_rounds
 from unbraid.probes.importance import ProbeFit, in_errors, performance
 from unbraid.probes.linear import LEAST_ROWS_A_CODE, coefficients_with_errors
 from unbraid.probes.splits import folds, standardise
@@ -29,10 +30,27 @@ MOST_BY_LINE = 256
 LEAST_VARIANCE = 0.25
 
 Rng = np.random.Generator
-#: From codes or their bins, one target for each row, and a seed to a LightGBM model.
+#: From codes, one target for each row, and a seed to a LightGBM model.
 Train = Callable[[AnyArray, FloatArray, int], Any]
 #: For each fold and output, the codes that trees try.
 Tried = list[list[IntArray]]
+#: Rounds of boosting of wide codes that go on after the one that predicts best.
+PATIENCE = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WideTrees:
+    """Trees of wide codes for one factor.
+
+    Attributes:
+        columns: Bins of the codes.
+        tried: Codes that the trees of each fold and output try.
+        grower: Grows the trees of one output.
+    """
+
+    columns: SharedColumns
+    tried: Tried
+    grower: Grower
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -219,6 +237,24 @@ class Grown:
     codes: AnyArray
     kept: AnyArray
 
+    @classmethod
+    def of(
+        cls, model: Any, codes: AnyArray, *, output: int, tried: IntArray, rows: IntArray, targets: FloatArray
+    ) -> Grown:
+        """Read the trees of a model, and the leaves of its test rows, whose codes are given."""
+        trees = Trees.of(model)
+        few = len(rows) * len(trees.roots) <= CELLS
+        return cls(
+            trees=trees,
+            output=output,
+            tried=tried,
+            rows=rows,
+            targets=targets,
+            model=None if few else model,
+            codes=codes[:0] if few else codes,
+            kept=_leaves(model, codes if few else codes[:1]),
+        )
+
     def leaves(self) -> Iterator[tuple[slice, IntArray]]:
         """Leaf of each test row in each tree, ``(n_rows, n_trees)``, for parts of the rows that fit into memory."""
         if self.model is None:
@@ -249,8 +285,7 @@ def fit_forest_by_effects(
     n_folds: int,
     train: Train,
     rng: Rng,
-    bins: AnyArray | None = None,
-    tried: Tried | None = None,
+    wide: WideTrees | None = None,
 ) -> tuple[ProbeFit, int]:
     """Grow a forest for each fold on the rows of the others, and cut its trees back to the size that predicts best.
 
@@ -263,15 +298,14 @@ def fit_forest_by_effects(
         n_folds: Number of folds.
         train: Grows the trees of one output.
         rng: Source of chance.
-        bins: Bins of the codes, which ``train`` is given in their place, ``(n_samples, n_codes)``.
-        tried: Codes that the trees of each fold and output try; all by default.
+        wide: How trees of wide codes are grown; ``train`` is not called.
 
     Returns:
         The fit, and how many splits a tree keeps at most.
     """
     task = folded(factor, n_folds, rng)
     outputs = task.outputs
-    grown = list(_grow(codes if bins is None else bins, task, train, rng, tried))
+    grown = list(_grow(codes, task, train, rng) if wide is None else _grow_wide(task, wide, rng))
     largest = max(int(one.trees.order.max(initial=0)) + 1 for one in grown)
     sizes = [0, *(2**power for power in range(int(np.ceil(np.log2(largest))) + 1))]
     errors = np.zeros(len(sizes))
@@ -302,15 +336,17 @@ def fit_boosting_by_effects(
     n_folds: int,
     train: Train,
     rng: Rng,
-    bins: AnyArray | None = None,
-    tried: Tried | None = None,
+    wide: WideTrees | None = None,
 ) -> ProbeFit:
     """Boost trees for each fold on the rows of the others, for as many rounds as predict best.
 
-    ``bins`` and ``tried`` are as for :func:`fit_forest_by_effects`.
+    ``wide`` is as for :func:`fit_forest_by_effects`; of wide codes, boosting ends where it has not helped for long.
     """
     task = folded(factor, n_folds, rng)
-    grown = list(_grow(codes if bins is None else bins, task, train, rng, tried))
+    if wide is not None:
+        grown, best = _boost_wide(task, wide, rng)
+        return _fit(factor, codes, task, _measured(grown, task.outputs, codes.shape[1], n_rounds=best))
+    grown = list(_grow(codes, task, train, rng))
     errors = np.zeros(1 + max(len(one.trees.roots) for one in grown))
     for one in grown:
         start = one.trees.value[one.trees.roots[0]]
@@ -328,28 +364,74 @@ def _outputs(factor: Factor, rows: IntArray) -> FloatArray:
     return targets[:, :1] if not factor.is_numeric and targets.shape[1] == 2 else targets
 
 
-def _grow(codes: AnyArray, task: FoldedTask, train: Train, rng: Rng, chosen: Tried | None) -> Iterator[Grown]:
-    """Train a model for each fold and output; of very many codes, on those that tell most in the other folds."""
-    n_folds, n_codes = int(task.fold.max()) + 1, codes.shape[1]
-    labelled = codes if len(task.rows) == len(codes) or chosen is not None else codes[task.rows]
-    for k in range(n_folds):
+def _grow(codes: AnyArray, task: FoldedTask, train: Train, rng: Rng) -> Iterator[Grown]:
+    """Train a model of all codes for each fold and output."""
+    labelled = codes if len(task.rows) == len(codes) else codes[task.rows]
+    for k in range(int(task.fold.max()) + 1):
         others, tested = task.fold != k, np.flatnonzero(task.fold == k)
         for output, targets in enumerate(task.outputs.T):
-            tried = np.arange(n_codes) if chosen is None else chosen[k][output]
-            own = labelled if chosen is None else codes[np.ix_(task.rows, tried)]
-            model = train(own[others], targets[others], int(rng.integers(2**31)))
-            trees, test_codes = Trees.of(model), own[tested]
-            few = len(tested) * len(trees.roots) <= CELLS
-            yield Grown(
-                trees=trees,
+            model = train(labelled[others], targets[others], int(rng.integers(2**31)))
+            test_codes, tried = labelled[tested], np.arange(codes.shape[1])
+            yield Grown.of(model, test_codes, output=output, tried=tried, rows=tested, targets=targets[tested])
+
+
+def _grow_wide(task: FoldedTask, wide: WideTrees, rng: Rng) -> Iterator[Grown]:
+    """Train a model for each fold and output on the codes that tell most in the other folds."""
+    for begun in _begin(task, wide, rng):
+        yield begun.grown(wide.grower.finished(begun.model, begun.n_rows))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Begun:
+    """A model without trees for one fold and output, its training rows and their mean, and what it is tested on."""
+
+    model: Any
+    n_rows: int
+    mean: float
+    output: int
+    tried: IntArray
+    rows: IntArray
+    targets: FloatArray
+    test_codes: AnyArray
+
+    def grown(self, model: Any) -> Grown:
+        return Grown.of(
+            model, self.test_codes, output=self.output, tried=self.tried, rows=self.rows, targets=self.targets
+        )
+
+
+def _begin(task: FoldedTask, wide: WideTrees, rng: Rng) -> Iterator[_Begun]:
+    columns = wide.columns
+    for k, of_outputs in enumerate(wide.tried):
+        others, tested = task.rows[task.fold != k], np.flatnonzero(task.fold == k)
+        for output, (targets, tried) in enumerate(zip(task.outputs.T, of_outputs, strict=True)):
+            data, n_rows = columns.data(others, tried, targets[task.fold != k])
+            yield _Begun(
+                model=wide.grower.started(data, n_rows, int(rng.integers(2**31))),
+                n_rows=n_rows,
+                mean=float(targets[task.fold != k].mean()),
                 output=output,
                 tried=tried,
                 rows=tested,
                 targets=targets[tested],
-                model=None if few else model,
-                codes=test_codes[:0] if few else test_codes,
-                kept=_leaves(model, test_codes if few else test_codes[:1]),
+                test_codes=columns.bins[np.ix_(task.rows[tested], tried)],
             )
+
+
+def _boost_wide(task: FoldedTask, wide: WideTrees, rng: Rng) -> tuple[list[Grown], int]:
+    """Boost the models of all folds and outputs together; return them and the number of rounds that predicts best."""
+    begun = []
+    for one in _begin(task, wide, rng):
+        tested, _ = wide.columns.data(task.rows[one.rows], one.tried, one.targets)
+        one.model.add_valid(tested, "tested")
+        begun.append(one)
+    errors = [float(sum(((one.targets - one.mean) ** 2).sum() for one in begun))]
+    while len(errors) <= wide.grower.n_rounds and len(errors) - 1 < int(np.argmin(errors)) + PATIENCE:
+        if all([one.model.update() for one in begun]):
+            break
+        errors.append(sum(len(one.rows) * one.model.eval_valid()[0][2] for one in begun))
+    best = int(np.argmin(errors))
+    return [one.grown(first_rounds(one.model, max(best, 1))) for one in begun], best
 
 
 def _measured(

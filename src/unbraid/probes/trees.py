@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from unbraid._base.arrays import AnyArray, FloatArray
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid.probes.bins import (
     LEAST_OF_A_FOREST,
     LEAST_TRIED,
-    as_training_data,
+    N_BINS,
     most_telling_of_all,
     shared_bins,
 )
-from unbraid.probes.effects import Tried, fit_boosting_by_effects, fit_forest_by_effects, folded
+from unbraid.probes.effects import Tried, WideTrees, fit_boosting_by_effects, fit_forest_by_effects, folded
+from unbraid.probes.growing import Grower, SharedColumns
 from unbraid.probes.importance import (
     Columns,
     Importance,
@@ -45,16 +45,16 @@ MAX_ROWS_A_TREE = 20_000
 MAX_LEAVES = 2048
 #: Folds of rows that are tested by trees of the others.
 N_FOREST_FOLDS, N_BOOSTING_FOLDS = 5, 3
-#: Bins of a code among whose ends trees split. Boosted trees of few leaves, whose effects are measured on other rows,
-#: need no more than the second number: scores move by less than their intervals, in half the time.
-MOST_BINS, BOOSTING_BINS = 255, 63
+#: Bins of a code among whose ends boosted trees split: trees of few leaves, whose effects are measured on other rows,
+#: need no more, as scores move by less than their intervals, in half the time.
+BOOSTING_BINS = 63
 #: Fewest rows in a leaf of trees whose effects are measured on other rows, and of others.
 MIN_LEAF, PUBLISHED_MIN_LEAF = 20, 5
-#: Rows times trees above which a model is kept without the rows that it was trained on.
-LARGE_MODEL = 1_000_000
 #: Rows of each tree whose effects are measured on other rows: what such a forest converges to with many rows, and how
 #: soon, depends on how many rows a tree sees, so the number is fixed.
 ROWS_A_TREE = 600
+#: Rows that train the forests of wide codes, at most, as a multiple of the rows that all trees of a forest draw.
+POOL = 2.0
 #: Share of its training rows that a tree of a forest is grown on, where all rows train it and where all folds but one.
 BAG, BAG_OF_FOLDS = 0.632, 0.79
 
@@ -239,24 +239,21 @@ def forest_importance(rep: Representation, options: ForestOptions, rng: np.rando
         capped = bags_categories and 0 < most < rep.n_samples * (1 - TEST_SHARE)
         return replace(found, rows_a_tree=most if capped else 0)
     splits: list[int] = []
-    tried = _tried(rep, N_FOREST_FOLDS, rng, least=LEAST_OF_A_FOREST)
     n_trees = -(-options.n_trees // N_FOREST_FOLDS)
 
-    def train(codes: AnyArray, target: FloatArray, seed: int) -> Any:
-        share = min(BAG_OF_FOLDS, (options.most_rows or len(codes)) / len(codes))
-        min_leaf = options.min_leaf or _least_rows(len(codes))
-        settings = _forest_settings(options, share, min_leaf) | {"extra_trees": options.forest == "extra"}
-        return _train(codes, target, seed, n_rounds=n_trees, objective="regression", **settings)
+    def settings(n_rows: int) -> dict[str, Any]:
+        share = min(BAG_OF_FOLDS, (options.most_rows or n_rows) / n_rows)
+        own = _forest_settings(options, share, options.min_leaf or _least_rows(n_rows))
+        return own | {"extra_trees": options.forest == "extra", "objective": "regression"}
+
+    grower = Grower(settings=settings, n_rounds=n_trees)
+    tried = _tried(rep, N_FOREST_FOLDS, rng, least=LEAST_OF_A_FOREST)
+    columns = _columns(rep, pool=_pool(rep, POOL * n_trees * options.most_rows, rng))
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
+        wide = None if columns is None else WideTrees(columns=columns, tried=tried[factor.name], grower=grower)
         found, n_splits = fit_forest_by_effects(
-            factor,
-            rep.codes,
-            n_folds=N_FOREST_FOLDS,
-            train=train,
-            rng=rng,
-            bins=shared_bins(rep),
-            tried=tried.get(factor.name),
+            factor, rep.codes, n_folds=N_FOREST_FOLDS, train=grower, rng=rng, wide=wide
         )
         splits.append(n_splits)
         return found
@@ -270,25 +267,33 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
     if options.importance != "held_out":
         fitted = _on_held_out_rows(fit_boosting, options, options.importance, rep)
         return fit_importance(rep, fitted, rng=rng, columns=options.columns)
-    tried = _tried(rep, N_BOOSTING_FOLDS, rng, least=LEAST_TRIED)
 
-    def train(codes: AnyArray, target: FloatArray, seed: int) -> Any:
-        settings = _boosting_settings(options) | {"min_data_in_leaf": _least_rows(len(codes))}
-        sizes = {"n_rounds": options.n_rounds, "n_bins": BOOSTING_BINS}
-        return _train(codes, target, seed, objective="regression", **sizes, **settings)
+    def settings(n_rows: int) -> dict[str, Any]:
+        own = {"min_data_in_leaf": _least_rows(n_rows), "objective": "regression"}
+        return _boosting_settings(options) | own
+
+    grower = Grower(settings=settings, n_rounds=options.n_rounds, n_bins=BOOSTING_BINS)
+    tried = _tried(rep, N_BOOSTING_FOLDS, rng, least=LEAST_TRIED)
+    columns = _columns(rep)
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
-        return fit_boosting_by_effects(
-            factor,
-            rep.codes,
-            n_folds=N_BOOSTING_FOLDS,
-            train=train,
-            rng=rng,
-            bins=shared_bins(rep),
-            tried=tried.get(factor.name),
-        )
+        wide = None if columns is None else WideTrees(columns=columns, tried=tried[factor.name], grower=grower)
+        return fit_boosting_by_effects(factor, rep.codes, n_folds=N_BOOSTING_FOLDS, train=grower, rng=rng, wide=wide)
 
     return fit_importance(rep, fit, rng=rng, columns=options.columns)
+
+
+def _columns(rep: Representation, *, pool: IntArray | None = None) -> SharedColumns | None:
+    """Return bins of wide codes; none of few codes."""
+    bins = shared_bins(rep)
+    return None if bins is None else SharedColumns(bins, N_BINS, pool=pool)
+
+
+def _pool(rep: Representation, n_rows: float, rng: np.random.Generator) -> IntArray | None:
+    """Return so many rows at random, in increasing order; none where there are no more, or not all are labelled."""
+    if not 0 < n_rows < rep.n_samples or not all(factor.is_complete for factor in rep.factors):
+        return None
+    return np.sort(deepcopy(rng).permutation(rep.n_samples)[: int(n_rows)])
 
 
 def _tried(rep: Representation, n_folds: int, rng: np.random.Generator, *, least: int) -> dict[str, Tried]:
@@ -398,32 +403,13 @@ def _boosting_settings(options: BoostingOptions) -> dict[str, Any]:
     }
 
 
-def _train(
-    codes: AnyArray, labels: FloatArray, seed: int, *, n_rounds: int, n_bins: int = MOST_BINS, **settings: Any
-) -> Any:
-    """Train with LightGBM on one thread, so that the same seed gives the same trees anywhere.
-
-    Memory for as many leaves as there may be is set aside at the start; rows allow fewer than the limit.
-    """
-    import lightgbm
-
-    fixed = {"verbose": -1, "num_threads": 1, "deterministic": True, "force_row_wise": True, "seed": seed}
-    most = len(codes) // settings["min_data_in_leaf"]
-    settings["num_leaves"] = max(2, min(settings["num_leaves"], most))
-    if codes.dtype == np.uint8:
-        data = as_training_data(codes, labels, fixed)
-    else:
-        data = lightgbm.Dataset(codes, labels, params={"verbose": -1, "num_threads": 1, "max_bin": n_bins})
-    model = lightgbm.Booster({**fixed, **settings}, data)
-    for _ in range(n_rounds):
-        if model.update():
-            break
-    return lightgbm.Booster(model_str=model.model_to_string()) if len(codes) * n_rounds > LARGE_MODEL else model
-
-
 def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: int) -> FittedTrees:
-    train = partial(_train, task.codes, seed=seed, n_rounds=n_rounds, **settings)
     present, targets = _classes_and_targets(task)
+
+    def train(labels: FloatArray, **objective: Any) -> Any:
+        grower = Grower(settings=lambda n_rows: settings | objective, n_rounds=n_rounds)
+        return grower(task.codes, labels, seed)
+
     if present is None:
         models = [train(labels=column, objective="regression") for column in targets.T]
         return FittedTrees(

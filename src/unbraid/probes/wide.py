@@ -20,10 +20,13 @@ from unbraid.probes.splits import Split
 from unbraid.representation.representation import Representation
 
 MAX_STEPS, MAX_HALVINGS, MEMORY = 60, 6, 8
-#: Distance to the least loss, as a share of the loss, at which a regression is done.
-CLOSE = 1e-6
+#: Distance to the least loss, as a share of the loss, at which a regression is done: areas under curves and shares of
+#: entropy move by less than 0.001 beyond it.
+CLOSE = 1e-4
 #: Numbers that are converted or predicted at once, and columns of coefficients that take steps together.
 CELLS, MOST_COLUMNS = 4_000_000, 256
+#: Predictions of a few rows that stay in the cache of a processor while losses are taken.
+CACHED = 200_000
 #: Bounds of the curvature of the losses of independent values, and of values that exclude each other.
 APART, TOGETHER = 0.25, 0.5
 
@@ -104,12 +107,15 @@ class WideCodes:
         found = [[next(fits)[0][split.test] for split in splits] for _, _, splits in tasks]
         return [[scipy.special.log_softmax(one, axis=1) for one in own] for own in found] if together else found
 
-    def fit(self, tasks: Sequence[Values], *, penalty: float = 1.0) -> list[tuple[FloatArray, FloatArray]]:
+    def fit(
+        self, tasks: Sequence[Values], *, penalty: float = 1.0, close: float = CLOSE
+    ) -> list[tuple[FloatArray, FloatArray]]:
         """Fit ridge-penalised logistic regressions.
 
         Args:
             tasks: Values to fit.
             penalty: Weight of half the squared norm of the coefficients; intercepts are free.
+            close: Distance to the least loss, as a share of the loss, at which a regression is done.
 
         Returns:
             For each task, scores of all values in all rows, ``(n_samples, n_levels)``, and the coefficients of values
@@ -117,7 +123,7 @@ class WideCodes:
         """
         found: dict[int, tuple[FloatArray, FloatArray]] = {}
         for batch in _batches(tasks):
-            weights, odds = _Steps(self, [tasks[k] for k in batch], penalty).run()
+            weights, odds = _Steps(self, [tasks[k] for k in batch], penalty, close).run()
             start = 0
             for k in batch:
                 stop = start + len(tasks[k].levels)
@@ -147,8 +153,8 @@ def _at(rows: IntArray, n_rows: int) -> BoolArray:
     return found
 
 
-def _parts(n_rows: int, width: int) -> list[slice]:
-    size = max(1, CELLS // width)
+def _parts(n_rows: int, width: int, n_cells: int = CELLS) -> list[slice]:
+    size = max(1, n_cells // width)
     return [slice(start, start + size) for start in range(0, n_rows, size)]
 
 
@@ -167,6 +173,20 @@ def _batches(tasks: Sequence[Values]) -> Iterator[list[int]]:
             yield batch
 
 
+def _chances_and_losses(odds: Single, truth: BoolArray) -> tuple[Single, Single]:
+    """Probability of each value, and the loss of a logistic regression, from one exponential that cannot overflow."""
+    small = np.abs(odds)
+    np.exp(np.negative(small, out=small), out=small)
+    one_more = small + np.float32(1)
+    p = np.where(odds >= 0, np.float32(1), small)
+    p /= one_more
+    lost = np.log(one_more, out=one_more)
+    lost += np.maximum(odds, 0, out=small)
+    odds *= truth
+    lost -= odds
+    return p, lost
+
+
 class _Steps:
     """Limited-memory quasi-Newton steps of many regressions, in coordinates in which curvature is about even.
 
@@ -175,8 +195,8 @@ class _Steps:
     group, and take steps of the same length; each other column is a group by itself.
     """
 
-    def __init__(self, codes: WideCodes, tasks: Sequence[Values], penalty: float) -> None:
-        self.z, self.penalty = codes.z, np.float32(penalty)
+    def __init__(self, codes: WideCodes, tasks: Sequence[Values], penalty: float, close: float) -> None:
+        self.z, self.penalty, self.close = codes.z, np.float32(penalty), close
         self.together = tasks[0].together and tasks[0].n_levels > 2
         widths = [len(task.levels) for task in tasks]
         sizes = widths if self.together else [1] * sum(widths)
@@ -201,7 +221,7 @@ class _Steps:
         loss, gradient = self._evaluate(u, active)
         history: list[tuple[Single, Single, FloatArray]] = []
         for _ in range(MAX_STEPS):
-            moving = self._sums(gradient * gradient, active) > 2 * CLOSE * loss
+            moving = self._sums(gradient * gradient, active) > 2 * self.close * loss
             if not moving.any():
                 break
             if not moving.all():
@@ -254,9 +274,10 @@ class _Steps:
         loss = 0.5 * float(self.penalty) * (own * own).sum(axis=0, dtype=np.float64)
         places = self._places(active)
         first = np.flatnonzero(np.diff(places, prepend=-1))
-        for rows in _parts(len(self.z), max(self.z.shape[1], len(active))):
+        for rows in _parts(len(self.z), len(active), CACHED):
             part = self.z[rows]
-            odds = part @ own + weights[-1]
+            odds = part @ own
+            odds += weights[-1]
             truth, fitted = self.truth[rows][:, active], self.fitted[rows][:, active]
             if self.together:
                 odds -= np.repeat(np.maximum.reduceat(odds, first, axis=1), np.diff(first, append=len(places)), axis=1)
@@ -267,10 +288,12 @@ class _Steps:
                 spread[:, first] = np.log(total)
                 lost = spread - truth * odds
             else:
-                p = scipy.special.expit(odds)
-                lost = np.logaddexp(0, odds) - truth * odds
-            loss += np.where(fitted, lost, 0.0).sum(axis=0, dtype=np.float64)
-            wrong = np.where(fitted, p - truth, np.float32(0))
+                p, lost = _chances_and_losses(odds, truth)
+            lost *= fitted
+            loss += lost.sum(axis=0, dtype=np.float64)
+            wrong = p
+            wrong -= truth
+            wrong *= fitted
             gradient += part.T @ wrong
             level += wrong.sum(axis=0, dtype=np.float64)
         scaled = np.empty_like(u)

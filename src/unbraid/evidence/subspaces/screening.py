@@ -40,7 +40,7 @@ class Screening:
     Attributes:
         choosing: Rows that directions are chosen on.
         scoring: Rows that axes are fitted and tested on.
-        z: Codes of the rows that choose, ``(n_choosing, n_codes)``.
+        white: Codes of the rows that choose, uncorrelated but for the shrinkage, ``(n_choosing, n_codes)``.
         other: Codes of the rows that are scored, ``(n_scoring, n_codes)``.
         scale: Standard deviation of each code; 1 for constant codes.
         bins: Bin of each code in the rows that choose, ``(n_choosing, n_codes)``.
@@ -49,7 +49,7 @@ class Screening:
 
     choosing: IntArray
     scoring: IntArray
-    z: Single
+    white: Single
     other: Single
     scale: FloatArray
     bins: AnyArray
@@ -65,8 +65,9 @@ class Screening:
         z, other = (_scaled(rep.codes, rows, mean, scale) for rows in (choosing, scoring))
         shrunk = z.T @ z / np.float32(len(z))
         shrunk[np.diag_indices(len(shrunk))] += max(LEAST_SHRINKAGE, SHRINKAGE_A_CODE * z.shape[1] / len(z))
-        root = np.linalg.cholesky(shrunk)
-        return cls(choosing=choosing, scoring=scoring, z=z, other=other, scale=scale, bins=bins_of(z), root=root)
+        root, bins = np.linalg.cholesky(shrunk), bins_of(z)
+        white = np.asarray(solve_triangular(root, z.T, lower=True, overwrite_b=True).T, dtype=np.float32)
+        return cls(choosing=choosing, scoring=scoring, white=white, other=other, scale=scale, bins=bins, root=root)
 
     def tells(self, tasks: Sequence[tuple[IntArray, FloatArray]]) -> list[FloatArray]:
         """What each code tells about each factor, given labelled places among the rows that choose, and targets."""
@@ -88,40 +89,41 @@ class Screening:
             labelled: Places of these rows among those that choose.
             seed: Of the first directions of the iteration.
         """
-        z = self.z if len(labelled) == len(self.z) else self.z[labelled]
+        white = self.white if len(labelled) == len(self.white) else self.white[labelled]
         best = np.argsort(-tells, kind="stable")[:MOST_CODES]
-        codes = np.zeros((z.shape[1], len(best)))
+        codes = np.zeros((white.shape[1], len(best)))
         codes[best, np.arange(len(best))] = 1.0
-        return np.hstack([codes, self._lines(z, targets), self._spreads(z, slices, seed)])
-
-    def _lines(self, z: Single, targets: FloatArray) -> FloatArray:
-        """Coefficients of a ridge regression, those that explain most where targets are many."""
-        whitened = solve_triangular(self.root, z.T @ targets.astype(np.float32), lower=True)
-        left, _, _ = np.linalg.svd(whitened, full_matrices=False)
-        return self._from_whitened(left[:, :MOST_LINES])
-
-    def _spreads(self, z: Single, slices: IntArray, seed: int) -> FloatArray:
-        """Leading eigenvectors of the mean square of what second moments of slices have beyond those of all rows."""
-        parts = [z[slices == value] for value in np.unique(slices)]
-        start = np.random.default_rng(seed).standard_normal((z.shape[1], MOST_SPREADS))
-        found = np.linalg.qr(start.astype(np.float32))[0]
-        for _ in range(N_ITERATIONS):
-            total = np.zeros_like(found)
-            for part in parts:
-                once = self._excess(part, found)
-                total += np.float32(len(part) / len(z)) * self._excess(part, once)
-            found = np.linalg.qr(total)[0]
-        return self._from_whitened(found)
-
-    def _excess(self, part: Single, directions: Single) -> Single:
-        """Second moments of whitened rows, less the identity, times directions."""
-        back = part.T @ (part @ solve_triangular(self.root, directions, lower=True, trans="T")) / np.float32(len(part))
-        found = solve_triangular(self.root, back, lower=True) - directions
-        return np.asarray(found, dtype=np.float32)
+        found = np.hstack([_lines(white, targets), _spreads(white, slices, seed)])
+        return np.hstack([codes, self._from_whitened(found)])
 
     def _from_whitened(self, directions: NDArray[Any]) -> FloatArray:
         found = np.asarray(solve_triangular(self.root, directions, lower=True, trans="T"), dtype=np.float64)
         return np.asarray(found / np.maximum(np.linalg.norm(found, axis=0), 1e-300))
+
+
+def _lines(white: Single, targets: FloatArray) -> Single:
+    """Coefficients of a ridge regression, those that explain most where targets are many."""
+    left, _, _ = np.linalg.svd(white.T @ targets.astype(np.float32), full_matrices=False)
+    return np.asarray(left[:, :MOST_LINES], dtype=np.float32)
+
+
+def _spreads(white: Single, slices: IntArray, seed: int) -> Single:
+    """Leading eigenvectors of the mean square of what second moments of slices have beyond those of all rows."""
+    parts = [white[slices == value] for value in np.unique(slices)]
+    start = np.random.default_rng(seed).standard_normal((white.shape[1], MOST_SPREADS))
+    found: Single = np.linalg.qr(start.astype(np.float32))[0]
+    for _ in range(N_ITERATIONS):
+        total = np.zeros_like(found)
+        for part in parts:
+            once = _excess(part, found)
+            total += np.float32(len(part) / len(white)) * _excess(part, once)
+        found = np.linalg.qr(total)[0]
+    return found
+
+
+def _excess(part: Single, directions: Single) -> Single:
+    """Second moments of whitened rows, less the identity, times directions."""
+    return np.asarray(part.T @ (part @ directions) / np.float32(len(part)) - directions, dtype=np.float32)
 
 
 def _moments(codes: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray]:

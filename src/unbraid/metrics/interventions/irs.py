@@ -8,7 +8,14 @@ import numpy as np
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_choice
 from unbraid.evidence.information import Binning
-from unbraid.evidence.interventions import ConditionalOptions, ConditionalSpread, conditional_spread, sort_by_label
+from unbraid.evidence.interventions import (
+    CACHED_CELLS,
+    ConditionalOptions,
+    ConditionalSpread,
+    conditional_spread,
+    sort_by_label,
+    sums_by_label,
+)
 from unbraid.metrics.table.metric import (
     BesideThePanel,
     Invariance,
@@ -20,6 +27,7 @@ from unbraid.metrics.table.metric import (
 )
 from unbraid.metrics.table.sources import CONDITIONAL
 from unbraid.metrics.table.weaknesses import COUNTS_UNUSED_CODES, MISSES_LOST_FACTORS, MIXES_DEPENDENT_FACTORS, OUTLIERS
+from unbraid.probes.bins import MOST_EXACT
 from unbraid.representation.representation import as_labelled
 from unbraid.results.score import Score
 
@@ -85,7 +93,7 @@ def irs_score(spread: ConditionalSpread, *, quantile: float | None = None, varia
     distances = np.abs(codes - np.average(codes, axis=0, weights=weights))
     if variant == "mean":
         whole = distances.sum(axis=0) / max(1.0, np.sqrt(len(codes) * (len(codes) - 1.0)))
-        within = [_mean_distance(codes, column) for column in labels.T]
+        within = _mean_distances(codes, labels)
     else:
         whole = distances.max(axis=0)
         within = [_mean_largest_distance(codes, column, weights, quantile or 1.0) for column in labels.T]
@@ -193,6 +201,34 @@ def _interventions(
     return means, combinations, counts.astype(float)
 
 
+def _mean_distances(codes: FloatArray, labels: IntArray) -> list[FloatArray]:
+    """Mean distance of rows from the mean of the rows with the same value, of each factor, ``(n_codes,)`` each."""
+    if codes.shape[1] <= MOST_EXACT:
+        return [_mean_distance(codes, column) for column in labels.T]
+    columns = list(labels.T)
+    tables = sums_by_label(codes, columns, [int(column.max()) + 1 for column in columns])
+    means = [(sums / np.maximum(counts, 1)[:, None]).T for sums, _, counts in tables]
+    weights = [
+        _stretch(counts)[column] / counts[counts > 1].sum()
+        for (*_, counts), column in zip(tables, columns, strict=True)
+    ]
+    found = [np.zeros(codes.shape[1]) for _ in columns]
+    step = max(1, CACHED_CELLS // len(codes))
+    for start in range(0, codes.shape[1], step):
+        part = slice(start, start + step)
+        own = np.ascontiguousarray(codes[:, part].T)
+        for k, column in enumerate(columns):
+            distance = means[k][part].take(column, axis=1)
+            np.abs(np.subtract(own, distance, out=distance), out=distance)
+            found[k][part] = distance @ weights[k]
+    return found
+
+
+def _stretch(sizes: IntArray) -> FloatArray:
+    """Factor of the distances from the mean of so many rows; 0 for one row."""
+    return np.where(sizes > 1, np.sqrt(sizes / np.maximum(sizes - 1, 1)), 0.0)
+
+
 def _mean_distance(codes: FloatArray, labels: IntArray) -> FloatArray:
     """Mean distance of rows from the mean of the rows with the same value, ``(n_codes,)``.
 
@@ -204,8 +240,7 @@ def _mean_distance(codes: FloatArray, labels: IntArray) -> FloatArray:
     sizes = np.diff(starts, append=len(order))
     means = np.add.reduceat(codes, starts, axis=0) / sizes[:, None]
     sums = np.add.reduceat(np.abs(codes - np.repeat(means, sizes, axis=0)), starts, axis=0)
-    stretch = np.where(sizes > 1, np.sqrt(sizes / np.maximum(sizes - 1, 1)), 0.0)
-    return np.asarray(stretch @ sums / sizes[sizes > 1].sum())
+    return np.asarray(_stretch(sizes) @ sums / sizes[sizes > 1].sum())
 
 
 def _mean_largest_distance(

@@ -43,6 +43,7 @@ from unbraid.metrics.table.sources import (
     SUBSPACES,
     probed_bytes,
 )
+from unbraid.probes.bins import MOST_EXACT
 from unbraid.representation.representation import CodesLayout, Representation
 from unbraid.representation.sparse import SparseRepresentation
 
@@ -149,6 +150,8 @@ def _of_chosen(gather: Callable[..., Any], most: int) -> Callable[..., Any]:
     return of_chosen
 
 
+#: Refits, halves that are counted, and shuffles of wide codes; enough shuffles, all of which a score may exceed, stay.
+FEW_REFITS, FEW_HALVES, FEW_NULLS, ENOUGH_NULLS = 5, 12, 3, 19
 #: Most codes that trees, linear importances, subspaces and ladders of probes are fitted to, and linear probes.
 MOST_TREES, MOST_WEIGHTS, MOST_AXES, MOST_PROBED = 128, 256, 64, 1024
 #: By the name of the kind of evidence.
@@ -194,11 +197,31 @@ BLOCKS = {
 def source_for(source: Source, rep: Representation) -> Source | None:
     """Return the source of the same evidence for the codes of a representation; ``None`` where there is none."""
     if rep.layout is CodesLayout.DENSE:
-        return source
+        return _for_width(source, rep.n_codes, most_rows=MANY_ROWS)
     if rep.layout is CodesLayout.STREAMED:
         return BLOCKS.get(source.name, source)
     path = SPARSE.get(source.name)
-    return None if path is None else path.for_codes(rep.n_codes)
+    return None if path is None else _for_width(path.for_codes(rep.n_codes), rep.n_codes)
+
+
+def _for_width(source: Source, n_codes: int, *, most_rows: int | None = None) -> Source:
+    """Return the source, of wide codes with fewer draws; Student's t makes up for few replicates.
+
+    Args:
+        source: For the codes of a representation.
+        n_codes: Number of codes.
+        most_rows: Rows of a draw of wide codes, at most.
+    """
+    if n_codes <= MOST_EXACT:
+        return source
+    few = FEW_HALVES if source.resample is not None else FEW_REFITS
+    limits = [limit for limit in (source.max_replicate_rows, most_rows) if limit is not None]
+    return replace(
+        source,
+        n_replicates=source.n_replicates if source.redraw is not None else min(source.n_replicates, few),
+        n_nulls=source.n_nulls if source.n_nulls >= ENOUGH_NULLS else min(source.n_nulls, FEW_NULLS),
+        max_replicate_rows=min(limits, default=None),
+    )
 
 
 def rows_seen(source: Source, rep: Representation) -> int:

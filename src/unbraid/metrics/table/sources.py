@@ -19,6 +19,8 @@ from unbraid.evidence.cross_prediction import CrossPredictionOptions, cross_pred
 from unbraid.evidence.exclusivity import ExclusivityOptions, exclusivity
 from unbraid.evidence.fairness import MOST_GROWN, FairnessOptions, group_fairness
 from unbraid.evidence.information import (
+    FEW_LEVELS,
+    MOST_AT_ONCE,
     InformationOptions,
     code_information,
     information_table,
@@ -62,6 +64,7 @@ from unbraid.metrics.table.metric import InputSize, Source
 from unbraid.probes.bins import CELLS, ENOUGH_ROWS, MOST_EXACT, MOST_TRIED, N_BINS
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
 from unbraid.probes.linear import MAX_NEWTON_CODES
+from unbraid.probes.ridge import MOST_FITTED
 from unbraid.probes.trees import (
     MAX_ROWS_A_TREE,
     MIN_LEAF,
@@ -106,8 +109,10 @@ def _group_bytes(size: InputSize, options: GroupOptions) -> float:
 
 
 def _table_bytes(size: InputSize, options: InformationOptions) -> float:
-    """Counts of one code with one factor in blocks of rows, and their resamples."""
-    return 2 * size.n_bytes + CELL_BYTES * options.n_bins * max(size.n_levels, options.n_bins)
+    """Counts of one code with one factor in blocks of rows, and their resamples; of wide codes, of a few factors."""
+    few_levels = size.n_codes > MOST_EXACT and size.n_levels <= FEW_LEVELS
+    at_once = 8 * options.n_bins * min(size.n_factors, MOST_AT_ONCE) * size.n_levels * size.n_codes if few_levels else 0
+    return 2 * size.n_bytes + CELL_BYTES * options.n_bins * max(size.n_levels, options.n_bins) + at_once
 
 
 def _tree_bytes(size: InputSize, n_trees: int, min_leaf: int) -> float:
@@ -118,10 +123,10 @@ def _tree_bytes(size: InputSize, n_trees: int, min_leaf: int) -> float:
 
 
 def _tree_input_bytes(size: InputSize, copies: float) -> float:
-    """Copies of codes; of wide codes their bins, and a few times the rows and codes that codes are compared on."""
+    """Copies of codes; of wide codes their bins, data sets of them, and rows and codes that codes are compared on."""
     if size.n_codes <= MOST_EXACT:
         return copies * size.n_bytes
-    return 0.5 * size.n_bytes + 24 * min(size.n_rows, ENOUGH_ROWS) * MOST_TRIED + 12 * CELLS
+    return 0.9 * size.n_bytes + 24 * min(size.n_rows, ENOUGH_ROWS) * MOST_TRIED + 12 * CELLS
 
 
 def _histogram_bytes(size: InputSize) -> float:
@@ -129,6 +134,12 @@ def _histogram_bytes(size: InputSize) -> float:
     if size.n_codes <= MOST_EXACT:
         return TREE_BINS * size.n_codes * BIN_BYTES
     return N_BINS * min(size.n_codes, MOST_TRIED) * BIN_BYTES
+
+
+def _linear_bytes(size: InputSize, options: LinearOptions) -> float:
+    """Copies; of wide codes, products of the codes or of the rows, whichever are fewer, and their decompositions."""
+    products = 40.0 * min(size.n_rows, size.n_codes) ** 2 if size.n_codes > MOST_FITTED else 0.0
+    return 5 * size.n_bytes + products
 
 
 def _regression_bytes(size: InputSize, options: CrossPredictionOptions) -> float:
@@ -309,7 +320,7 @@ LINEAR = Source(
     slowest_bias_order=PENALISED,
     seconds=(0.15, 0.49),
     once=(0.04, 0.65),
-    memory=_copies(5),
+    memory=_linear_bytes,
 )
 FOREST = Source(
     name="forest",
