@@ -5,7 +5,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,6 +27,40 @@ def naming_full_disks(path: str | Path) -> Iterator[None]:
             raise
         why = f"path {str(path)!r} cannot be written: {os.strerror(error.errno)}"
         raise DiskFullError(f"{why}; make room there and run it again.") from error
+
+
+@contextmanager
+def output_folder(argument: str, path: str | Path) -> Iterator[Path]:
+    """Make a folder for output at the start, so that one that cannot be made fails before the work.
+
+    Folders that were made here and are still empty when an error ends the block are removed again.
+
+    Args:
+        argument: Name of the argument, for the message.
+        path: The folder; folders above it are made too.
+
+    Raises:
+        ValueError: It cannot be made, or is a file.
+    """
+    folder = Path(path)
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _remove_empty(made)
+        raise ValueError(f"{argument} {str(path)!r} cannot be a folder to write to: {error.strerror}.") from error
+    try:
+        yield folder
+    except BaseException:
+        _remove_empty(made)
+        raise
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove folders, innermost first, up to the first that is not empty."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> Path:
