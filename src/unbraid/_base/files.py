@@ -4,10 +4,14 @@ import errno
 import os
 import secrets
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
+
+from unbraid._base.interruption import if_interrupted
 
 #: Error numbers of a full disk, and of a full quota of this user.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -50,10 +54,19 @@ def output_folder(argument: str, path: str | Path) -> Iterator[Path]:
         _remove_empty(made)
         raise ValueError(f"{argument} {str(path)!r} cannot be a folder to write to: {error.strerror}.") from error
     try:
-        yield folder
+        with if_interrupted(partial(_remove_empty, made)):
+            yield folder
     except BaseException:
         _remove_empty(made)
         raise
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Make a folder that is removed at the end of the block, or by Ctrl-C."""
+    made = tempfile.TemporaryDirectory(prefix="unbraid-")
+    with made as place, if_interrupted(made.cleanup):
+        yield Path(place)
 
 
 def _remove_empty(folders: list[Path]) -> None:
@@ -81,13 +94,13 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> P
     place = Path(os.path.realpath(target))  # a link stays a link; its target is replaced
     if place.exists() and not place.is_file():
         raise ValueError(f"path {str(target)!r} cannot be written: it is not a regular file.")
-    with naming_full_disks(target):
-        _write_beside_and_move(target, place, write)
+    temporary = place.parent / f".{place.name}.{secrets.token_hex(6)}"
+    with naming_full_disks(target), if_interrupted(temporary.unlink):
+        _write_and_move(target, place, temporary, write)
     return target
 
 
-def _write_beside_and_move(target: Path, place: Path, write: Callable[[BinaryIO], object]) -> None:
-    temporary = place.parent / f".{place.name}.{secrets.token_hex(6)}"
+def _write_and_move(target: Path, place: Path, temporary: Path, write: Callable[[BinaryIO], object]) -> None:
     try:
         # A new file gets what the system grants it; asking for the mask would change it for other threads meanwhile.
         mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None

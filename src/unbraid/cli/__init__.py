@@ -11,6 +11,7 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError, MissingArgumentError, UnusedCliTokensError
 from rich.console import Console
 
+from unbraid._base.interruption import CODE, end_on_interrupt, flush_and_leave, was_pressed
 from unbraid._base.text import printable
 from unbraid._version import __version__
 
@@ -82,6 +83,8 @@ for _name, _module in COMMANDS.items():
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 when all went well, 2 on bad input, 130 after Ctrl-C."""
+    if arguments is None:
+        end_on_interrupt()
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started the command
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115, as long as the command runs
@@ -95,8 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except CycloptsError as error:
         _fail(refusal(error))
     except KeyboardInterrupt:
-        print("unbraid: stopped", file=sys.stderr)
-        sys.exit(130)
+        if was_pressed():
+            flush_and_leave()
+        print("unbraid: interrupted", file=sys.stderr)
+        sys.exit(CODE)
     except BrokenPipeError:  # whoever read has seen enough; what is left must not be written at the end either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
