@@ -1,6 +1,8 @@
 """The ``unbraid`` command: its subcommands, and errors in one sentence."""
 
+import codecs
 import inspect
+import json
 import os
 import re
 import sys
@@ -88,6 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started the command
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115, as long as the command runs
+    if getattr(sys.stdout, "errors", "") == "strict":
+        codecs.register_error(ESCAPED, _escaped)
+        sys.stdout.reconfigure(errors=ESCAPED)
     tokens = sys.argv[1:] if arguments is None else list(arguments)
     if not tokens or tokens[0] not in (*COMMANDS, "--version"):
         for name in COMMANDS:
@@ -112,6 +117,17 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except (ValueError, TypeError) as error:
         _fail(str(error))
     sys.exit(0)
+
+
+#: Name of the handler of characters that standard output has no bytes for.
+ESCAPED = "unbraid-escaped"
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Write characters as JSON escapes them, so that JSON stays JSON in any locale."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _system_error(error: OSError) -> str:
