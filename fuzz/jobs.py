@@ -133,7 +133,10 @@ def _train_inputs(draw: DrawFn) -> Input:
 
 
 def _kept_theirs(one: Input, outcome: Outcome, place: Path) -> None:
-    """Raise if files in the folder that no run wrote were replaced unasked, or a run is not whole."""
+    """Raise if files in the folder that no run wrote were replaced unasked, a run is not whole, or for nothing."""
+    for name in ("run", "board"):
+        if (place / name).is_dir() and not any((place / name).iterdir()):
+            raise ContractError(f"left the empty folder {name}")
     for name, content in one.files.items():
         if content == b"mine" and "--overwrite" not in one.command and (place / name).read_bytes() != content:
             raise ContractError(f"replaced {name}")

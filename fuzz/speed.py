@@ -1,4 +1,4 @@
-"""What takes long and is not the subject of an input: parsing, permutation tests, and the start of processes."""
+"""What takes long and is not the subject of an input: parsing, permutation tests, starts of processes and databases."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
+import duckdb
 from cyclopts import App
 
 from unbraid.evidence import dependence
@@ -34,8 +35,20 @@ class NoProcess:
 
 
 @contextmanager
+def _one_database() -> Iterator[None]:
+    """Let stores ask one database, which keeps nothing of the files that it has read."""
+    with duckdb.connect(config={"enable_external_file_cache": "false"}) as database:
+
+        def ask(*_: object, **__: object) -> duckdb.DuckDBPyConnection:
+            return database.cursor()
+
+        with patch.object(duckdb, "connect", ask):
+            yield
+
+
+@contextmanager
 def quick() -> Iterator[None]:
-    """Parse each command line once, shuffle factors a few times, and start no process for a job.
+    """Parse each command line once, shuffle factors a few times, and start no process or database for a job.
 
     What is read, scored and written stays the same.
     """
@@ -55,5 +68,6 @@ def quick() -> Iterator[None]:
         patch.object(App, "parse_args", parse_once),
         patch.object(dependence, "N_SHUFFLES", N_SHUFFLES),
         patch.object(local, "WorkerProcess", NoProcess),
+        _one_database(),
     ):
         yield

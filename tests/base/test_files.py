@@ -1,10 +1,11 @@
 import errno
 import os
 import stat
+from contextlib import suppress
 
 import pytest
 
-from unbraid._base.files import DiskFullError, write_atomically, write_text
+from unbraid._base.files import DiskFullError, output_folder, write_atomically, write_text
 
 
 def test_writes_utf_8_and_returns_the_path(tmp_path):
@@ -123,3 +124,25 @@ def test_a_missing_folder_is_said_with_the_path(tmp_path):
     ):
         write_text(tmp_path / "nowhere" / "a.txt", "text")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_made_for_nothing_is_removed_and_others_stay(tmp_path):
+    def fail(folder, *, writing=()):
+        with suppress(RuntimeError), output_folder("out", folder):
+            for name in writing:
+                (folder / name).write_text("kept")
+            raise RuntimeError
+
+    fail(tmp_path / "a" / "b")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "there").mkdir()
+    fail(tmp_path / "there")
+    fail(tmp_path / "there" / "c", writing=["x"])
+    fail(tmp_path / "there" / "c")
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["there", "there/c", "there/c/x"]
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ValueError, match=r"out '.*file/a/b' cannot be a folder to write to"):
+        output_folder("out", tmp_path / "file" / "a" / "b").__enter__()

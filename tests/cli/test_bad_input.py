@@ -282,3 +282,26 @@ def test_an_index_out_of_range_in_sparse_codes_ends_with_one_sentence_and_writes
     assert len(err.splitlines()) == 1
     assert "codes.npz" in err
     assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("score", "codes.npz", "--image", "8x8"), "image is for the pictures of a decoder"),
+        (("manifold", "d.py:d", "--image", "8x8"), "image is for the pictures of a page"),
+        (("compare", "a.json", "b.json", "--measures", "cka"), "measures needs --similarity"),
+        (("compare", "a.json", "b.json", "--seed", "0"), "seed needs --similarity"),
+        (("compare", "a.json", "b.json", "--code-columns", "z*"), "code_columns needs --similarity"),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(capsys, command, says):
+    code, out, err = run_cli(capsys, *command)
+    assert (code, out) == (2, "")
+    assert says in err
+
+
+def test_a_sample_that_is_not_drawn_is_noted(capsys, tmp_path):
+    quick = ("--metrics", "mig", "--no-intervals", "--no-nulls")
+    code, _, err = run_cli(capsys, "score", save_npz(tmp_path), *quick, "--sample", "50")
+    assert code == 0
+    assert "note: --sample changes nothing" in err

@@ -12,7 +12,7 @@ import pytest
 
 from helpers.small import run_cli, save_npz, small_world
 from helpers.study_tables import row, table
-from unbraid import load
+from unbraid import load, read_reports
 
 CODES, FACTORS = small_world()
 QUICK = ("--metrics", "mig", "--no-intervals", "--no-nulls")
@@ -218,3 +218,23 @@ def test_scoring_takes_a_limit_of_memory(tmp_path, capsys):
     assert "more than the 0 MiB it may take; " in err
     assert "raise the limit with --memory " in err
     assert not (tmp_path / "o.json").exists()
+
+
+def test_a_file_name_in_no_encoding_is_written_as_text(tmp_path, capsys):
+    path = tmp_path / "\udcff.npz"
+    save_npz(tmp_path).rename(path)
+    code, _, err = run_cli(
+        capsys, "score", path, *QUICK, "--report", tmp_path / "r.html", "--json", tmp_path / "r.json"
+    )
+    assert code == 0, err
+    assert r"\xff.npz" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert list(read_reports(tmp_path / "r.json")) == [r"\xff.npz"]
+
+
+def test_json_on_an_output_of_few_characters_is_json(tmp_path):
+    frame = pd.DataFrame({"code_0": CODES[:, 0], "code_1": CODES[:, 1], "factor_größe😀": FACTORS[:, 0]})
+    frame.to_csv(tmp_path / "codes.csv", index=False)
+    command = [sys.executable, "-m", "unbraid", "score", str(tmp_path / "codes.csv"), *QUICK, "--json", "-"]
+    found = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert found.returncode == 0, found.stderr
+    assert "größe😀" in json.dumps(json.loads(found.stdout.decode("ascii")), ensure_ascii=False)

@@ -11,35 +11,38 @@ import time
 import numpy as np
 import pytest
 
+import unbraid
+from helpers.small import small_world
+
 pytestmark = pytest.mark.slow
 
-#: Interrupts the command half a second after a function has been entered by its main thread, and says when.
+#: Interrupts the command some time after its main thread has entered a function or a file, and says when.
 PROGRAM = """
 import os, signal, sys, threading, time
-from unbraid.cli import main
+from unbraid.__main__ import start
 
-wanted, main_thread = sys.argv.pop(1), threading.main_thread().ident
+wanted, delay, main_thread = sys.argv.pop(1), float(sys.argv.pop(1)), threading.main_thread().ident
 
 def is_inside():
     frame = sys._current_frames()[main_thread]
     while frame is not None:
-        if frame.f_code.co_name == wanted:
+        if frame.f_code.co_name == wanted or frame.f_code.co_filename.endswith(wanted):
             return True
         frame = frame.f_back
     return False
 
 def interrupt():
     while not is_inside():
-        time.sleep(0.05)
-    time.sleep(0.5)
+        time.sleep(0.01)
+    time.sleep(delay)
     print(time.time(), time.process_time(), file=sys.__stdout__, flush=True)
     os.kill(os.getpid(), signal.SIGINT)
 
 threading.Thread(target=interrupt, daemon=True).start()
-main()
+start()
 """
 #: Of processor time after the interruption, and on the clock of a very busy machine; minutes of work are left.
-MOST_SECONDS, MOST_ON_A_BUSY_CLOCK = 1.5, 30
+MOST_SECONDS, MOST_ON_A_BUSY_CLOCK = 1.0, 30
 DECODER = """
 import torch
 
@@ -50,6 +53,40 @@ def decoder(z):
         weights @ weights.T
     return torch.tanh(z @ weights / 1e4)
 """
+#: A call into a library that returns after minutes, and code that catches everything.
+LONG_CALL = """
+import torch
+
+def decoder(z):
+    torch.linalg.svd(torch.rand(6000, 6000))
+"""
+DEAF = """
+import time
+
+def decoder(z):
+    while True:
+        try:
+            time.sleep(1)
+        except BaseException:
+            pass
+"""
+#: Ctrl-C while a file is being written, by code that catches everything.
+WRITING = """
+import os, signal, sys, time
+from contextlib import suppress
+from unbraid._base.files import output_folder, write_atomically
+from unbraid._base.interruption import end_on_interrupt
+
+def write(file):
+    file.write(b"half")
+    with suppress(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+
+end_on_interrupt()
+with output_folder("out", os.path.dirname(sys.argv[1])):
+    write_atomically(sys.argv[1], write)
+"""
 
 
 def heed_interruptions():
@@ -57,27 +94,29 @@ def heed_interruptions():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def interrupted(inside, *arguments, folder, **environment):
-    command = [sys.executable, "-c", PROGRAM, inside, *map(str, arguments)]
+def interrupted(inside, *arguments, folder, delay=0.5, code=130, says="unbraid: interrupted", **environment):
+    command = [sys.executable, "-c", PROGRAM, inside, str(delay), *map(str, arguments)]
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=folder,
-        env={**os.environ, **environment},
+        env={**os.environ, "TMPDIR": str(folder), **environment},
         preexec_fn=heed_interruptions,
     ) as process:
         said, complaint = process.stdout.read(), process.stderr.read()
         _, status, used = os.wait4(process.pid, 0)
         ended = time.time()
         process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 130, complaint
-    assert complaint.strip().splitlines()[-1] == "unbraid: stopped"
+    assert process.returncode == code, complaint
+    assert complaint.strip().splitlines()[-1] == says
     assert "Traceback" not in complaint
     clock, processor = map(float, said.split()[-2:])
     assert used.ru_utime + used.ru_stime - processor < MOST_SECONDS
     assert ended - clock < MOST_ON_A_BUSY_CLOCK
+    left = [path.name for path in folder.rglob("*") if path.name.startswith((".", "unbraid-", "tmp"))]
+    assert [name for name in left if not name.endswith(".part")] == []  # a download goes on from its part
 
 
 def save_codes(folder):
@@ -112,6 +151,45 @@ def test_an_audit(tmp_path):
 
 def test_a_reproduction(tmp_path):
     interrupted("map", "reproduce", "iwo-table1", folder=tmp_path)
+
+
+def test_a_comparison(tmp_path):
+    rep = unbraid.Representation(*small_world())
+    for name in ("a.json", "b.json"):
+        unbraid.evaluate(rep, metrics=["mig"]).to_json(tmp_path / name)
+    interrupted("compare", "compare", "a.json", "b.json", "--report", "page.html", folder=tmp_path, delay=0)
+
+
+def test_the_explorer_for_which_it_is_the_usual_end(tmp_path):
+    save_codes(tmp_path)
+    interrupted("serve", "explore", "codes.npz", "--no-browser", folder=tmp_path, code=0, says="stopped")
+
+
+def test_rows_read_in_blocks(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "codes.npy", rng.normal(size=(400_000, 10)))
+    np.save(tmp_path / "factors.npy", rng.integers(0, 4, (400_000, 3)))
+    files = ("codes.npy", "--factors", "factors.npy")
+    interrupted("_surveyed", "score", *files, "--engine", "local", folder=tmp_path)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.2])
+def test_while_torch_is_imported(tmp_path, delay):
+    interrupted("torch/__init__.py", "train", "--preset", "tiny", "--out", "run", folder=tmp_path, delay=delay)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", [LONG_CALL, DEAF])
+def test_what_does_not_listen_is_ended(tmp_path, content):
+    (tmp_path / "mine.py").write_text(content)
+    interrupted("decoder", "manifold", "mine.py:decoder", "--latent-dim", 4, folder=tmp_path)
+
+
+def test_a_file_that_is_being_written(tmp_path):
+    command = [sys.executable, "-c", WRITING, str(tmp_path / "out" / "file")]
+    ended = subprocess.run(command, capture_output=True, text=True, preexec_fn=heed_interruptions, timeout=60)
+    assert ended.returncode == 130, ended.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_download_from_a_slow_server(tmp_path):

@@ -66,6 +66,23 @@ def test_same_command_goes_on_and_another_is_refused(capsys, folder):
     assert "held this run already: nothing was left to train" in err
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--model", "beta_vae", "--noise", "2"], "noise_dim is for info_gan, got it for beta_vae"),
+        (["--device", "meta"], "device 'meta' cannot hold numbers here"),
+        (["--batch", "1000000000000"], "to train, and"),
+        (["--at-once", "-1"], "at_once must be at least 1, got -1"),
+        (["--tensorboard", __file__], "cannot be a folder to write to"),
+    ],
+)
+def test_what_is_refused_leaves_nothing_behind(capsys, tmp_path, options, says):
+    code, _, err = run_cli(capsys, "train", *SMALL[:4], *options, "--out", str(tmp_path / "made" / "run"))
+    assert code == 2
+    assert says in err
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("name", ["decoder.py", "codes_0.npz", "codes_2.npz", "traversals_1.png"])
 def test_files_of_the_user_are_replaced_only_on_demand(capsys, tmp_path, name):
     (tmp_path / name).write_text("mine")

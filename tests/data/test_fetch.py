@@ -233,3 +233,21 @@ def test_of_several_at_once_one_fetches_and_the_others_take_its_file(site, tmp_p
     assert len(site.asked) == 1
     assert told == ["file.bin is being fetched by another process; waiting for it."] * 3
     assert names(tmp_path) == ["file.bin"]
+
+
+def test_of_several_at_once_each_says_what_is_wrong_with_the_file(site, tmp_path):
+    site.seconds_a_piece, site.piece, said = 0.02, 10**5, []
+
+    def fetch():
+        try:
+            fetch_file(described(site, sha256="0" * 64), tmp_path / "made" / "here", on_wait=lambda words: None)
+        except ValueError as error:  # anything else is no sentence, and is missed below
+            said.append(str(error))
+
+    threads = [threading.Thread(target=fetch) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ["must have the sha256 checksum" in one for one in said] == [True] * 4
+    assert names(tmp_path) == []

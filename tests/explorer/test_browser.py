@@ -1,12 +1,15 @@
 """The page in headless Chromium: what it draws, what links its views, keys, sizes and speed."""
 
+import json
 import logging
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import unbraid as ub
 from helpers.exploring import durations, nameless, pixels, settled, slowdown
+from unbraid.study import run_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 log = logging.getLogger(__name__)
@@ -199,6 +202,62 @@ def test_names_are_text_and_no_markup(explore, serve):
     settled(page)
     assert page.locator("main b b, main i i, main img").count() == 0
     assert "<b>size</b>" in page.inner_text(".map")
+
+
+#: Each sets a mark where it runs; the last fetches a picture.
+EVIL = (
+    "</script><script>window.hit=1</script>",
+    "<img src=x onerror='window.hit=1'>",
+    "\"'><svg onload=window.hit=1>",
+    "<style>@import 'http://a.invalid/x'</style><img src=http://a.invalid/y>",
+)
+
+
+def test_names_that_are_attacks_run_nothing_in_any_view(explore, serve):
+    """Names of codes, factors, values, blocks and the report; of pictures and decoders there are none."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (300, 2))
+    labels = {EVIL[k]: np.array(EVIL)[factors[:, k]] for k in range(2)}
+    codes = np.column_stack([factors + 0.1 * rng.standard_normal((300, 2)), rng.standard_normal((300, 2))])
+    blocks = {EVIL[2]: [0, 1], EVIL[3]: [2, 3]}
+    rep = ub.Representation(codes, pd.DataFrame(labels), code_names=EVIL, blocks=blocks)
+    report = ub.evaluate(rep, metrics="mig,dci_linear", name=EVIL[3], n_jobs=1, progress=False)
+    page = explore(serve(rep, report))
+    page.wait_for_selector(".histogram canvas")
+    settled(page)
+    drag(page)
+    for finding in page.locator(".finding").all()[:4]:
+        finding.click()
+        settled(page)
+    for chooser in page.locator("select").all():
+        for option in range(min(chooser.locator("option").count(), 3)):
+            if chooser.is_visible():
+                chooser.select_option(index=option)
+                settled(page)
+    assert "hit=1" in page.inner_text("body")
+    assert page.evaluate("window.hit") is None
+    assert page.locator("iframe, main svg[onload], main img[src=x]").count() == 0
+
+
+def test_a_store_whose_names_are_attacks_runs_nothing(explore, serve, tmp_path):
+    np.savez(
+        tmp_path / "codes.npz", codes=np.random.default_rng(0).normal(size=(60, 2)), factors=np.tile([0, 1, 2], 20)
+    )
+    index = pd.DataFrame(
+        {"file": ["codes.npz"] * 2, "dataset": EVIL[0], "family": EVIL[1:3], "hyperparameter": [1, 2], "seed": 0}
+    )
+    index.to_csv(tmp_path / "index.csv", index=False)
+    given = "representations: {folder: FOLDER, index: index.csv}\nscores: {metrics: [mig]}\n"
+    about = f"name: mine\nabout: {json.dumps(EVIL[3])}\n"
+    (tmp_path / "study.yaml").write_text(about + given.replace("FOLDER", str(tmp_path)))
+    run_study(tmp_path / "study.yaml", tmp_path / "store", workers=1, progress=False)
+    page = explore(serve(tmp_path / "store"))
+    page.wait_for_selector("main table")
+    settled(page)
+    assert "hit=1" in page.inner_text("body")
+    page.locator("main tbody tr").first.click()
+    settled(page)
+    assert page.evaluate("window.hit") is None
 
 
 def test_a_hundred_thousand_rows_are_drawn_and_brushed_in_time(explore, serve, wide):

@@ -14,6 +14,7 @@ import pytest
 
 from unbraid.study import Store, load_study, look, make_plan, parse_study, pivot, status
 from unbraid.study.jobs.measure import measured_row
+from unbraid.study.state import kept_study
 from unbraid.study.table import SCHEMA, check_table
 
 DATA = Path(__file__).parent / "data"
@@ -63,6 +64,14 @@ def test_a_file_with_earlier_keys_is_the_same_study_and_warns():
     with pytest.warns(DeprecationWarning, match="strengths is now called hyperparameters, steps is now called n_steps"):
         found = parse_study(EARLIER, source="small.yaml")
     assert found == parse_study(NOW)
+
+
+def test_an_option_that_no_model_takes_is_read_from_a_store_and_refused_in_a_file(store):
+    text = NOW.replace("factor_vae, hyperparameters: {gamma: [5, 20]}", "vae")
+    with pytest.raises(ValueError, match=r"line 6: training\.discriminator_width is for factor_vae"):
+        parse_study(text)
+    store.write("studies/other.yaml", text.replace("small", "other").encode())
+    assert kept_study(store, "other").training.discriminator_width == 2
 
 
 def test_an_earlier_key_beside_its_new_name_is_given_twice():

@@ -92,6 +92,7 @@ def test_the_studies_that_come_along_are_listed():
         ("beta: [1, 4]", "beta: .inf", "line 5: beta of beta_vae must be 0 or more, got inf"),
         ("name: small", "name: ../small", "line 1: name must be of letters, .* got '../small'"),
         ("name: small", "name: .hidden", "line 1: name must be of letters"),
+        ("n_steps: 10", "noise_dim: 9", "line 8: training.noise_dim is for info_gan, which is not among the models"),
         ("tasks: [factors]", "tasks: ['factor:hue']", "line 11: factor of sprites_mini must be one of shape, .*'hue'"),
         ("predictors: [linear]", "train: [351]", "line 11: train must be at most 350, .* got 351"),
         ("predictors: [linear]", "train: [2.5]", "line 11: train must be whole numbers of rows or shares"),

@@ -4,10 +4,14 @@ import errno
 import os
 import secrets
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
+
+from unbraid._base.interruption import if_interrupted
 
 #: Error numbers of a full disk, and of a full quota of this user.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -29,6 +33,49 @@ def naming_full_disks(path: str | Path) -> Iterator[None]:
         raise DiskFullError(f"{why}; make room there and run it again.") from error
 
 
+@contextmanager
+def output_folder(argument: str, path: str | Path) -> Iterator[Path]:
+    """Make a folder for output at the start, so that one that cannot be made fails before the work.
+
+    Folders that were made here and are still empty when an error ends the block are removed again.
+
+    Args:
+        argument: Name of the argument, for the message.
+        path: The folder; folders above it are made too.
+
+    Raises:
+        ValueError: It cannot be made, or is a file.
+    """
+    folder = Path(path)
+    made = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _remove_empty(made)
+        raise ValueError(f"{argument} {str(path)!r} cannot be a folder to write to: {error.strerror}.") from error
+    try:
+        with if_interrupted(partial(_remove_empty, made)):
+            yield folder
+    except BaseException:
+        _remove_empty(made)
+        raise
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Make a folder that is removed at the end of the block, or by Ctrl-C."""
+    made = tempfile.TemporaryDirectory(prefix="unbraid-")
+    with made as place, if_interrupted(made.cleanup):
+        yield Path(place)
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove folders, innermost first, up to the first that is not empty."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
+
+
 def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> Path:
     """Write to a temporary file beside ``path``, then rename it over ``path``.
 
@@ -47,13 +94,13 @@ def write_atomically(path: str | Path, write: Callable[[BinaryIO], object]) -> P
     place = Path(os.path.realpath(target))  # a link stays a link; its target is replaced
     if place.exists() and not place.is_file():
         raise ValueError(f"path {str(target)!r} cannot be written: it is not a regular file.")
-    with naming_full_disks(target):
-        _write_beside_and_move(target, place, write)
+    temporary = place.parent / f".{place.name}.{secrets.token_hex(6)}"
+    with naming_full_disks(target), if_interrupted(temporary.unlink):
+        _write_and_move(target, place, temporary, write)
     return target
 
 
-def _write_beside_and_move(target: Path, place: Path, write: Callable[[BinaryIO], object]) -> None:
-    temporary = place.parent / f".{place.name}.{secrets.token_hex(6)}"
+def _write_and_move(target: Path, place: Path, temporary: Path, write: Callable[[BinaryIO], object]) -> None:
     try:
         # A new file gets what the system grants it; asking for the mask would change it for other threads meanwhile.
         mode = stat.S_IMODE(place.stat().st_mode) if place.exists() else None

@@ -64,6 +64,11 @@ def torch_device(device: str) -> torch.device:
     if device.partition(":")[0] == "cuda" and not torch.cuda.is_available():
         raise ValueError("device 'cuda' is not there: torch sees no CUDA card; give device='cpu'.")
     try:
-        return torch.device(device)
+        found = torch.device(device)
     except RuntimeError as error:
         raise ValueError(f"device must be one that torch knows, such as cpu or cuda, got {device!r}.") from error
+    try:
+        torch.zeros(1, device=found).item()  # torch knows devices that are not there, and meta, which holds no numbers
+    except (RuntimeError, NotImplementedError, AssertionError, ImportError) as error:
+        raise ValueError(f"device {device!r} cannot hold numbers here; give device='cpu'.") from error
+    return found

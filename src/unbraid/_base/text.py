@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -23,6 +24,16 @@ def listing(items: Sequence[str], most: int = 6) -> str:
     if len(items) > most:
         shown.append(f"{len(items) - most} more")
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else ""
+
+
+def file_name(name: str) -> str:
+    r"""Return the name of a file as text: bytes of no encoding, which Python keeps as half characters, become ``\xff``.
+
+    Example:
+        >>> file_name("a\udcff.npz")
+        'a\\xff.npz'
+    """
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def printable(text: str) -> str:

@@ -1,6 +1,8 @@
 """The ``unbraid`` command: its subcommands, and errors in one sentence."""
 
+import codecs
 import inspect
+import json
 import os
 import re
 import sys
@@ -11,6 +13,7 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError, MissingArgumentError, UnusedCliTokensError
 from rich.console import Console
 
+from unbraid._base.interruption import CODE, end_on_interrupt, flush_and_leave, was_pressed
 from unbraid._base.text import printable
 from unbraid._version import __version__
 
@@ -82,9 +85,14 @@ for _name, _module in COMMANDS.items():
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 when all went well, 2 on bad input, 130 after Ctrl-C."""
+    if arguments is None:
+        end_on_interrupt()
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started the command
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115, as long as the command runs
+    if getattr(sys.stdout, "errors", "") == "strict":
+        codecs.register_error(ESCAPED, _escaped)
+        sys.stdout.reconfigure(errors=ESCAPED)
     tokens = sys.argv[1:] if arguments is None else list(arguments)
     if not tokens or tokens[0] not in (*COMMANDS, "--version"):
         for name in COMMANDS:
@@ -95,8 +103,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except CycloptsError as error:
         _fail(refusal(error))
     except KeyboardInterrupt:
-        print("unbraid: stopped", file=sys.stderr)
-        sys.exit(130)
+        if was_pressed():
+            flush_and_leave()
+        print("unbraid: interrupted", file=sys.stderr)
+        sys.exit(CODE)
     except BrokenPipeError:  # whoever read has seen enough; what is left must not be written at the end either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
@@ -107,6 +117,17 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except (ValueError, TypeError) as error:
         _fail(str(error))
     sys.exit(0)
+
+
+#: Name of the handler of characters that standard output has no bytes for.
+ESCAPED = "unbraid-escaped"
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Write characters as JSON escapes them, so that JSON stays JSON in any locale."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _system_error(error: OSError) -> str:

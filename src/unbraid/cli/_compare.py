@@ -21,15 +21,18 @@ from unbraid.representation.files import CODE_COLUMNS, load_codes
 from unbraid.results.report import Report
 from unbraid.similarity.table import SimilarityTable, similarities
 
+#: Measures of similarity, unless told otherwise.
+MEASURES = "cka,procrustes,cca,rsa"
+
 
 def compare(
     *files: Path,
     against: str | None = None,
     similarity: bool = False,
-    measures: str = "cka,procrustes,cca,rsa",
+    measures: str | None = None,
     untrained: Path | None = None,
-    code_columns: str = CODE_COLUMNS,
-    seed: int = 0,
+    code_columns: str | None = None,
+    seed: int | None = None,
     json: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     csv: Path | None = None,
     report: Path | None = None,
@@ -61,7 +64,7 @@ def compare(
     similarity
         Ask how alike representations of the same rows are, without labels, in place of which is better.
     measures
-        With --similarity: which of cka, procrustes, cca, rsa and dictionaries.
+        With --similarity: which of cka, procrustes, cca, rsa and dictionaries; by default all but the last.
     untrained
         With --similarity: codes of the same rows from untrained weights, the chance level that counts for networks.
     code_columns
@@ -79,10 +82,13 @@ def compare(
     if similarity:
         if against is not None:
             raise ValueError("against cannot be given with --similarity, which has no better and worse; leave it out.")
-        _print_similarity(_similarities(files, measures, untrained, code_columns, seed), json, csv, report)
+        columns = CODE_COLUMNS if code_columns is None else code_columns
+        found = _similarities(files, MEASURES if measures is None else measures, untrained, columns, seed or 0)
+        _print_similarity(found, json, csv, report)
         return
-    if untrained is not None:
-        raise ValueError("untrained needs --similarity; reports are compared by their scores.")
+    options = {"measures": measures, "untrained": untrained, "code_columns": code_columns, "seed": seed}
+    for name in (name for name, value in options.items() if value is not None):
+        raise ValueError(f"{name} needs --similarity; reports are compared by their scores.")
     compared = put_together(_read(files), against=against)
     if not compared.differences:
         raise ValueError(f"files must share a score, got {_scores_of(compared)}; score all with the same --metrics.")

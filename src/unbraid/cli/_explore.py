@@ -5,6 +5,7 @@ import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from unbraid._base.interruption import is_usual_end, was_pressed
 from unbraid.cli._io import read_pairs, read_shape
 from unbraid.explorer.opening import OpeningOptions, open_session
 from unbraid.explorer.server import ExplorerServer
@@ -103,10 +104,12 @@ def serve(server: ExplorerServer, *, browser: bool) -> None:
         if browser:
             webbrowser.open(server.address)
 
+    is_usual_end("stopped")
     try:
         server.run(announce)
-    except KeyboardInterrupt:  # the usual end of a server
-        print("stopped", file=sys.stderr)
+    except KeyboardInterrupt:
+        if not was_pressed():  # who started this process takes care of Ctrl-C
+            print("stopped", file=sys.stderr)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from unbraid._base.text import printable
+from unbraid._base.text import file_name, printable
 from unbraid.representation.representation import Representation
 from unbraid.results.report import CODES_BESIDE
 
@@ -32,7 +32,7 @@ def distinct_names(files: Sequence[Path]) -> list[str]:
         raise ValueError(f"files must differ from each other, got {str(twice)!r} more than once.")
     depths = [1] * len(places)
     while True:
-        names = ["/".join(place.parts[-depth:]) for place, depth in zip(places, depths, strict=True)]
+        names = [file_name("/".join(place.parts[-depth:])) for place, depth in zip(places, depths, strict=True)]
         seen = Counter(names)
         if len(seen) == len(names):
             return names

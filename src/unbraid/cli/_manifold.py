@@ -136,6 +136,8 @@ def manifold(
         raise ValueError(
             "classes and mixture take none of with, latents, bottleneck, prior and report; leave them out."
         )
+    if image is not None and report is None:
+        raise ValueError("image is for the pictures of a page; give --report, or leave it out.")
     shape = None if image is None else read_shape(image)
     points = None if prior is None else _read_prior(prior)
     known = latent_dim if points is None else points.shape[-1] if points.ndim else None

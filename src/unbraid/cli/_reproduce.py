@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -10,7 +11,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from cyclopts import App, Parameter
 
 from unbraid._base.checks import check_choice
-from unbraid._base.files import write_text
+from unbraid._base.files import output_folder, write_text
 from unbraid._base.progress import bar_or_lines
 from unbraid.cli._io import check_writable, json_file, say
 from unbraid.cli._table import print_rows
@@ -310,9 +311,11 @@ def run_everything(
     for argument, path in (("page", page), ("report", report)):
         if path is not None:
             check_writable(argument, path)
-    if json is not None and not remake:
-        _make_folder(json)
-    outcomes = _kept(chosen, json) if remake and json is not None else _fresh(chosen, quick, data, device, json)
+    if remake and json is not None:
+        outcomes = _kept(chosen, json)
+    else:
+        with nullcontext() if json is None else output_folder("json", json):
+            outcomes = _fresh(chosen, quick, data, device, json)
     _print_parts(outcomes)
     if page is not None:
         say(f"wrote {write_text(page, status_page(outcomes))}")
@@ -335,13 +338,6 @@ def _chosen(only: str | None) -> list[Reproduction[Any]]:
     if not names:
         raise ValueError("only must name at least one reproduction, got none.")
     return [item for item in REPRODUCTIONS.values() if item.name in names]
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise ValueError(f"json {str(folder)!r} must be a folder, or a name for one: {error.strerror}.") from error
 
 
 def _kept(chosen: list[Reproduction[Any]], folder: Path) -> list[Outcome]:

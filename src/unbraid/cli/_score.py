@@ -37,6 +37,7 @@ from unbraid.representation.files import load
 from unbraid.representation.formats.h5ad import OBS
 from unbraid.representation.representation import Representation
 from unbraid.representation.row_blocks import can_be_blocks
+from unbraid.representation.sampled import SampledRepresentation
 from unbraid.results.finding import FactorStrips
 from unbraid.results.report import Report
 
@@ -73,7 +74,7 @@ def score(
     engine: EngineName | None = None,
     address: str | None = None,
     work: Path | None = None,
-    sample: int = SAMPLE_ROWS,
+    sample: int | None = None,
     watch: Annotated[bool, Parameter(negative=())] = False,
     browser: bool = True,
 ) -> None:
@@ -180,7 +181,7 @@ def score(
         Folder that keeps the evidence of every block: started again with the same folder, reading goes on where it was
         broken off.
     sample
-        Rows of the sample that probes are fitted to where rows are read in blocks.
+        Rows of the sample that probes are fitted to where rows are read in blocks; 100 000 by default.
     watch
         Open `unbraid explore` on the codes while they are scored: progress, and scores as they come.
     browser
@@ -195,6 +196,8 @@ def score(
     kept = None if only is None else [part.strip() for part in only.split(",")]
     if decoder is not None and (others or report is None):
         raise ValueError("decoder must go with one file and --report, on which its pictures are shown.")
+    if image is not None and decoder is None:
+        raise ValueError("image is for the pictures of a decoder; give --decoder, or leave it out.")
 
     def read(path: Path) -> Representation:
         if engine is None and work is None and address is None:
@@ -219,7 +222,7 @@ def score(
             engine=engine,
             address=address,
             work=work,
-            sample=sample,
+            sample=SAMPLE_ROWS if sample is None else sample,
             jobs=jobs,
             codes=codes,
             code_columns=code_columns,
@@ -234,6 +237,8 @@ def score(
         return found
 
     reps = read_all(files, read)
+    if sample is not None and not any(isinstance(rep, SampledRepresentation) for rep in reps):
+        say("note: --sample changes nothing: rows were not read in blocks, and all of them are used.")
     shown = None if decoder is None else _decoder(decoder, reps[0], image)
     followed: AbstractContextManager[dict[str, LiveScores]] = (
         _watching(names, reps, browser=browser) if watch else nullcontext({})

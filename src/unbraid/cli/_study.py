@@ -6,13 +6,13 @@ import json as jsons
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from unbraid._base.files import write_text
+from unbraid._base.files import output_folder, write_text
 from unbraid._base.progress import bar_or_lines
 from unbraid._base.text import as_csv, printable
 from unbraid.cli._io import check_writable, json_file, say
@@ -283,12 +283,11 @@ def report(
 
     single = False if factors is None else _factors(factors)
     check_writable("out", out)
-    if tables is not None:
-        tables.mkdir(parents=True, exist_ok=True)
-    with _notes_on_stderr():
-        state = status_of(_there(store), study)
-        found = state.table()
-    analysis = analyze(found, factors=single)
+    with nullcontext() if tables is None else output_folder("tables", tables):
+        with _notes_on_stderr():
+            state = status_of(_there(store), study)
+            found = state.table()
+        analysis = analyze(found, factors=single)
     spec = state.plan.study
     write_text(out, study_page(analysis, name=spec.name, about=spec.about))
     say(f"wrote {out}")

@@ -176,6 +176,8 @@ TIMEOUT_S, BEGIN_S = 30.0, 90.0
 LEAST_BYTES, PATIENCE_S = 64 * 2**10, 60.0
 #: Seconds between two looks whether another process has finished.
 LOOK_AGAIN_S = 0.1
+#: Tries to open a lock file in a folder that comes and goes.
+OPENING_TRIES = 10
 #: Length that no file without a published length exceeds.
 MOST_BYTES = 20 * 10**9
 
@@ -242,19 +244,16 @@ def _fetch(file: DataFile, target: Path, partial: Path, show: Show) -> None:
 def _alone(folder: Path, file: DataFile, on_wait: Callable[[str], object]) -> Iterator[bool]:
     """Keep other processes from fetching the same file meanwhile; yields whether one was fetching it before."""
     made = [one for one in (folder, *folder.parents) if not one.exists()]
-    with _writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     path, waited = folder / f".{file.name}.lock", False
     try:
-        with _writing(folder):
-            lock = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        lock = _opened(path)
         while not _locked(lock) or not _is_open_as(lock, path):
             if not waited:
                 on_wait(f"{file.name} is being fetched by another process; waiting for it.")
             waited = True
             os.close(lock)
             time.sleep(LOOK_AGAIN_S)
-            lock = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+            lock = _opened(path)
         try:
             yield waited
         finally:
@@ -264,6 +263,16 @@ def _alone(folder: Path, file: DataFile, on_wait: Callable[[str], object]) -> It
         for one in made:  # a folder for nothing is not left behind
             with suppress(OSError):
                 one.rmdir()
+
+
+def _opened(path: Path) -> int:
+    """Open a lock file, in a folder that is made if need be, and that another process may be removing meanwhile."""
+    with _writing(path.parent):
+        for _ in range(OPENING_TRIES):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):
+                return os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        return os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
 
 
 def _locked(lock: int) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from unbraid._base.checks import did_you_mean_file
 from unbraid._base.optional import is_installed, pip_install, require
+from unbraid._base.text import file_name
 from unbraid._base.user_code import kept_apart, load_object
 from unbraid.explorer.decoding import PictureDecoder, make_decoder
 from unbraid.explorer.runs import CHECKPOINT, RunView
@@ -84,7 +85,7 @@ def open_session(what: Sequence[Any], options: OpeningOptions) -> Session:
         folder = _run_folder(place)
         if folder is not None:
             run = RunView(folder)
-            return _warm(Session(folder.name, run.entries, run=run, watching=options.watching))
+            return _warm(Session(file_name(folder.name), run.entries, run=run, watching=options.watching))
     entries = [entry for one in _paired(what) for entry in _entries(one, options)]
     title = entries[0].label if len(entries) == 1 else f"{len(entries)} representations"
     return _warm(Session(title, entries))
@@ -133,7 +134,7 @@ def _entries(pair: tuple[Any, Any], options: OpeningOptions) -> list[SubjectEntr
             kinds=options.kinds,
             blocks=options.blocks,
         )
-        return [_ready(path.name, rep=rep, report=report, pictures=_pictures(path, rep), options=options)]
+        return [_ready(file_name(path.name), rep=rep, report=report, pictures=_pictures(path, rep), options=options)]
     folder = _run_folder(str(one))
     if folder is not None:
         return RunView(folder).entries()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from unbraid._base.files import temporary_folder
 from unbraid._base.optional import is_installed
 from unbraid.explorer.decoding import PictureDecoder, make_decoder
 from unbraid.explorer.runs import CHECKPOINT, dataset_pictures
@@ -115,9 +114,8 @@ class StudyView:
         from unbraid.models import load_models
 
         try:
-            with tempfile.TemporaryDirectory(prefix="unbraid-") as place:
+            with temporary_folder() as folder:
                 if self.store.folder is None:
-                    folder = Path(place)
                     (folder / CHECKPOINT).write_bytes(self.store.read(f"models/{ensemble.key}/{CHECKPOINT}"))
                 else:
                     folder = self.store.folder / "models" / ensemble.key

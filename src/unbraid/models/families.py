@@ -1,5 +1,6 @@
 """Model families that can be trained, and the hyperparameters of each with their defaults."""
 
+from collections.abc import Iterable
 from types import MappingProxyType
 
 #: Hyperparameters by family. Defaults lie inside the ranges of the published study of 1800 models.
@@ -27,6 +28,18 @@ ONE_FACTOR_FAMILY = "dc_ign"
 DIVA_BLOCKS, REST_BLOCK = ("z_d", "z_y", "z_x"), "rest"
 #: The family without a likelihood, whose codes are categorical, continuous or both.
 ADVERSARIAL_FAMILY = "info_gan"
+#: Options of training that some families take, and these families; all other options are for every family.
+TAKEN_BY = MappingProxyType(
+    {
+        "labels": (*LABEL_ROLES, ONE_FACTOR_FAMILY),
+        "labelled": tuple(LABEL_ROLES),
+        "blocks": ("diva",),
+        "categories": (ADVERSARIAL_FAMILY,),
+        "noise_dim": (ADVERSARIAL_FAMILY,),
+        "places": ("conditioned_vae",),
+        "discriminator_width": ("factor_vae",),
+    }
+)
 #: Further terms of the loss of families with labels, without their weights.
 TERMS = MappingProxyType(
     {
@@ -36,6 +49,22 @@ TERMS = MappingProxyType(
 )
 #: Kernels of the encoder: as the table of the published study has them, and as its published code has.
 ENCODERS = ("paper", "library")
+
+
+def check_taken(family: str, given: Iterable[str]) -> None:
+    """Raise on the first option that a family does not take, as it would change nothing.
+
+    Args:
+        family: Name of the family.
+        given: Names of the options that have a value; see :data:`TAKEN_BY`.
+
+    Raises:
+        ValueError: With the families that take it.
+    """
+    for name in given:
+        if family not in TAKEN_BY.get(name, (family,)):
+            verb, it = ("are", "them") if name.endswith("s") else ("is", "it")
+            raise ValueError(f"{name} {verb} for {', '.join(TAKEN_BY[name])}, got {it} for {family}.")
 
 
 def loss_parts(family: str) -> tuple[str, ...]:

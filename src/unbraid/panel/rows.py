@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from unbraid._base.arrays import AnyArray, IntArray
 from unbraid._base.checks import active_codes, check_active, check_at_least, check_shape
-from unbraid._base.files import write_atomically
+from unbraid._base.files import temporary_folder, write_atomically
 from unbraid._base.progress import Progress, Show, track
 from unbraid.evidence.information import Binning, check_binning
 from unbraid.evidence.rows.blocks import (
@@ -195,8 +194,8 @@ def _sampled_rows(n_rows: int, sample: int, seed: int) -> IntArray:
 def _folder(work: str | Path | None, key: str) -> Iterator[Path]:
     """Open the folder of results, a temporary one by default; raise where it belongs to other work."""
     if work is None:
-        with tempfile.TemporaryDirectory(prefix="unbraid-") as made:
-            yield Path(made)
+        with temporary_folder() as made:
+            yield made
         return
     folder = Path(work)
     known = folder / KEY_FILE

@@ -7,6 +7,7 @@ other folds predict each fold, and what splits on a code add to the prediction i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -106,30 +107,26 @@ class Trees:
     @classmethod
     def of(cls, model: Any) -> Trees:
         """Read the trees of a LightGBM model."""
-        found = [_fields(part) for part in model.model_to_string().split("\nTree=")[1:]]
-        n_leaves = np.array([len(tree["leaf_value"]) for tree in found])
+        lines = _lines(model.model_to_string())
+        n_leaves = _numbers(lines["num_leaves"]).astype(np.intp)
         nodes_before = np.concatenate([[0], np.cumsum(n_leaves - 1)])
         n_nodes = int(nodes_before[-1])
         first_leaf = n_nodes + np.concatenate([[0], np.cumsum(n_leaves)[:-1]])
-        children = np.empty((n_nodes, 2), dtype=np.intp)
-        for k, tree in enumerate(found):
-            own = slice(nodes_before[k], nodes_before[k + 1])
-            for side, name in enumerate(("left_child", "right_child")):
-                child = tree.get(name, np.zeros(0)).astype(np.intp)
-                children[own, side] = np.where(child >= 0, nodes_before[k] + child, first_leaf[k] - child - 1)
+        tree = np.repeat(np.arange(len(n_leaves)), n_leaves - 1)
+        child = np.stack([_numbers(lines[side]) for side in ("left_child", "right_child")], axis=1).astype(np.intp)
+        children = np.where(child >= 0, nodes_before[tree, None] + child, first_leaf[tree, None] - child - 1)
         roots = np.where(n_leaves > 1, nodes_before[:-1], first_leaf)
         levels = tuple(_levels(children, roots))
-        splits = [tree.get("split_feature", np.zeros(0)) for tree in found]
-        weight = np.concatenate([np.zeros(n_nodes), *(tree.get("leaf_weight", np.ones(1)) for tree in found)])
-        value = np.concatenate([np.zeros(n_nodes), *(tree["leaf_value"] for tree in found)])
+        weight = np.concatenate([np.zeros(n_nodes), _numbers(lines["leaf_weight"])])
+        value = np.concatenate([np.zeros(n_nodes), _numbers(lines["leaf_value"])])
         for level in reversed(levels):
             below = children[level]
             weight[level] = weight[below].sum(axis=1)
             value[level] = (weight[below] * value[below]).sum(axis=1) / np.maximum(weight[level], 1e-300)
         return cls(
-            code=np.concatenate(splits).astype(np.intp),
-            order=np.concatenate([np.arange(n - 1) for n in n_leaves]),
-            tree=np.repeat(np.arange(len(found)), n_leaves - 1),
+            code=_numbers(lines["split_feature"]).astype(np.intp),
+            order=np.arange(n_nodes) - nodes_before[tree],
+            tree=tree,
             children=children,
             value=value,
             levels=levels,
@@ -198,11 +195,20 @@ class Trees:
                 yield tree, added, shift
 
 
-def _fields(part: str) -> dict[str, FloatArray]:
-    """Arrays of one tree in the text of a model."""
-    wanted = ("split_feature", "left_child", "right_child", "leaf_value", "leaf_weight")
-    lines = (line.partition("=") for line in part.partition("\n\n")[0].splitlines())
-    return {name: np.array(text.split(), dtype=float) for name, _, text in lines if name in wanted and text}
+#: Lines that every tree has in the text of a model, in the order of the trees.
+LINES = re.compile(r"\n(num_leaves|split_feature|left_child|right_child|leaf_value|leaf_weight)=(.*)")
+
+
+def _lines(text: str) -> dict[str, list[str]]:
+    """Numbers of all trees in the text of a model, as text; a tree of one leaf has no splits."""
+    found: dict[str, list[str]] = {}
+    for name, numbers in LINES.findall(text):
+        found.setdefault(name, []).append(numbers)
+    return found
+
+
+def _numbers(parts: list[str]) -> FloatArray:
+    return np.fromstring(" ".join(parts), sep=" ")
 
 
 def _levels(children: IntArray, roots: IntArray) -> Iterator[IntArray]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, Literal, get_args
 from msgspec.structs import replace
 
 from unbraid._base.checks import check_choice
+from unbraid._base.files import temporary_folder
 from unbraid._base.progress import Show
 from unbraid._base.workers import usable_cores
 from unbraid.probes.splits import TEST_SHARE
@@ -326,7 +326,7 @@ def run_scaled(
     study = scaled(load_study(name), scale)
     if store is None and scale != "mini":
         raise ValueError(f"store is needed for the {scale} {name} study; give a folder or a URL to keep it in.")
-    place: AbstractContextManager[str] = tempfile.TemporaryDirectory() if store is None else nullcontext(str(store))
+    place: AbstractContextManager[str | Path] = temporary_folder() if store is None else nullcontext(store)
     with place as folder:
         cost = estimate_cost(status(folder, study))
         if cost.is_large and not yes:

@@ -17,10 +17,10 @@ import yaml
 from unbraid._base.checks import check_choice, did_you_mean
 from unbraid.data import DATASETS, load_dataset
 from unbraid.downstream import SplitKind, check_predictor, check_task
-from unbraid.models.families import ENCODERS, HYPERPARAMETERS, LABEL_ROLES, ONE_FACTOR_FAMILY
+from unbraid.models.families import ENCODERS, HYPERPARAMETERS, LABEL_ROLES, TAKEN_BY, check_taken
 from unbraid.panel.plan import metric_options
 from unbraid.probes.splits import MIN_ROWS, TEST_SHARE
-from unbraid.study.spec import ALIASES, RENAMED, Family, Study, Tasks
+from unbraid.study.spec import ALIASES, RENAMED, Family, Study, Tasks, Training
 
 #: Names that a study can have; its store has a file of that name.
 NAME = re.compile(r"\w[\w .-]*")
@@ -124,16 +124,12 @@ def _check_family(family: Family) -> None:
 def _check_labels(family: Family) -> None:
     """Raise on labels that the family does not read; whether the data have these factors is seen when they are open."""
     roles = LABEL_ROLES.get(family.family, ())
-    if family.labels and not roles and family.family != ONE_FACTOR_FAMILY:
-        raise ValueError(
-            f"labels are for {', '.join([*LABEL_ROLES, ONE_FACTOR_FAMILY])}, got them for {family.family}."
-        )
+    check_taken(family.family, ["labels"] if family.labels else [])
     if family.labels and roles and (not isinstance(family.labels, dict) or set(family.labels) != set(roles)):
         raise ValueError(f"labels of {family.family} must name a factor for {' and '.join(roles)}.")
     if not 0 < family.labelled <= 1:
         raise ValueError(f"labelled must be a share above 0 and at most 1, got {family.labelled:g}.")
-    if family.labelled < 1 and not roles:
-        raise ValueError(f"labelled is for {', '.join(LABEL_ROLES)}, got it for {family.family}.")
+    check_taken(family.family, ["labelled"] if family.labelled < 1 else [])
 
 
 def _check_train(study: Study, size: float) -> None:
@@ -316,8 +312,14 @@ def parse_study(text: str, *, source: str = "study") -> Study:
     return study
 
 
-def read_study(text: str, source: str) -> tuple[Study, list[str]]:
-    """Return a study from the text of its file, checked, and in words the keys of earlier versions in it."""
+def read_study(text: str, source: str, *, is_kept: bool = False) -> tuple[Study, list[str]]:
+    """Return a study from the text of its file, checked, and in words the keys of earlier versions in it.
+
+    Args:
+        text: Of the file.
+        source: Name of the file, for messages.
+        is_kept: Whether a store kept it: earlier versions kept options that none of the models takes.
+    """
     try:
         loader = yaml.SafeLoader(text)
         tree = loader.get_single_node()
@@ -343,8 +345,24 @@ def read_study(text: str, source: str) -> tuple[Study, list[str]]:
     except msgspec.ValidationError as error:
         raise ValueError(_explained(str(error), at)) from error
     check_study(study, at)
+    if not is_kept:
+        _check_used(study, at)
     _check_finite(msgspec.to_builtins(study), source)
     return study, renamed
+
+
+def _check_used(study: Study, at: At) -> None:
+    """Raise on options of training that no model of a study takes, as they would change nothing."""
+    default = Training()
+    given = [name for name in Training.__struct_fields__ if getattr(study.training, name) != getattr(default, name)]
+    if given and study.representations is not None:
+        place = at(f".training.{given[0]}")
+        raise ValueError(f"{place}: training.{given[0]} is for models that are trained, and these are in files.")
+    for name in given:
+        takers = TAKEN_BY.get(name)
+        if takers is not None and not any(family.family in takers for family in study.models):
+            place = at(f".training.{name}")
+            raise ValueError(f"{place}: training.{name} is for {', '.join(takers)}, which is not among the models.")
 
 
 def _check_finite(part: Any, source: str, name: str = "") -> None:

@@ -274,7 +274,7 @@ def _models(store: Store, name: str) -> set[str]:
 def _readable(store: Store, name: str) -> Study | None:
     """Return a study that a store has, or ``None`` if it or its files cannot be read any more."""
     try:
-        study = read_study(store.read(name).decode(), name)[0]
+        study = read_study(store.read(name).decode(), name, is_kept=True)[0]
         make_plan(study)
     except ValueError:
         return None
@@ -315,7 +315,7 @@ def kept_study(store: Store, study: str | Path | None = None) -> Study:
             f"store {store.url!r} has a study {name!r} that is damaged; run the study again from its own file, which "
             "writes it anew."
         ) from error
-    return read_study(text, f"{name} in {store.url}")[0]
+    return read_study(text, f"{name} in {store.url}", is_kept=True)[0]
 
 
 #: Predictor that needs torch.

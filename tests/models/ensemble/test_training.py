@@ -241,6 +241,9 @@ def test_not_enough_memory_after_all(monkeypatch, seeds, cure):
         ({"model": "conditioned_vae", "places": [[0.0]]}, r"places must have \[7, 7\] values"),
         ({"network": "cnn"}, "network must be one of conv, mlp, got 'cnn'"),
         ({"device": "cuda:99"}, "cuda"),
+        ({"device": "meta"}, "device 'meta' cannot hold numbers here"),
+        ({"noise_dim": 62}, "noise_dim is for info_gan, got it for beta_vae"),
+        ({"discriminator_width": 1000}, "discriminator_width is for factor_vae, got it for beta_vae"),
     ],
 )
 def test_bad_input(options, message):

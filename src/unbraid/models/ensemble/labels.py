@@ -29,13 +29,10 @@ def chosen_labels(model: str, data: Any, given: Mapping[str, str] | Sequence[str
             code for each of some factors, these factors.
 
     Raises:
-        ValueError: Labels for a model that reads none, data without factors, or factors that do not fit the roles.
+        ValueError: Data without factors, or factors that do not fit the roles.
     """
     roles = LABEL_ROLES.get(model, ())
     if not roles and model != ONE_FACTOR_FAMILY:
-        if given:
-            readers = ", ".join([*LABEL_ROLES, ONE_FACTOR_FAMILY])
-            raise ValueError(f"labels are for {readers}, got them for {model}.")
         return ()
     if not hasattr(data, "factor_sizes"):
         raise ValueError(f"data must be a data set with factors for {model}, got an array.")
@@ -87,8 +84,6 @@ def label_columns(model: str, data: Any, labels: Labels, labelled: float) -> Int
     """
     if not 0 < labelled <= 1:
         raise ValueError(f"labelled must be a share above 0 and at most 1, got {labelled:g}.")
-    if labelled < 1 and TARGET not in (role for role, _, _ in labels):
-        raise ValueError(f"labelled is for {', '.join(LABEL_ROLES)}, got it for {model}.")
     names = tuple(data.factor_names)
     factors = np.asarray(data.factors(np.arange(len(data))))
     columns = np.stack([factors[:, names.index(factor)] for _, factor, _ in labels], axis=1).astype(np.int64)
@@ -140,7 +135,7 @@ def chosen_blocks(
         default: Number of codes otherwise.
 
     Raises:
-        ValueError: Blocks for a model that takes none, other names, sizes below 1, or too few codes.
+        ValueError: Other names of blocks, sizes below 1, or too few codes.
     """
     if model == "diva" and given:
         if set(given) != set(DIVA_BLOCKS):
@@ -148,8 +143,6 @@ def chosen_blocks(
         for name in DIVA_BLOCKS:
             check_at_least(f"size of block {name}", given[name], 1)
         return tuple((name, int(given[name])) for name in DIVA_BLOCKS), n_codes or sum(given.values())
-    if given:
-        raise ValueError(f"blocks are for diva, got them for {model}.")
     total = default if n_codes is None else n_codes
     if model == "diva":
         check_at_least("n_codes", total, len(DIVA_BLOCKS))

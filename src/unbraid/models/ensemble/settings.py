@@ -9,7 +9,7 @@ from typing import Any
 
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid.models.codes import CodeLayout
-from unbraid.models.families import ADVERSARIAL_FAMILY, ENCODERS, HYPERPARAMETERS, ONE_FACTOR_FAMILY
+from unbraid.models.families import ADVERSARIAL_FAMILY, ENCODERS, HYPERPARAMETERS, ONE_FACTOR_FAMILY, TAKEN_BY
 
 #: Of Table D.3 of Locatello et al. (2019).
 DISCRIMINATOR_WIDTH = 1000
@@ -180,9 +180,11 @@ class Settings:
 
 
 def differences(before: Settings, after: Settings) -> list[str]:
-    """Return the differences in words, such as ``n_codes 10 -> 6``."""
+    """Return the differences in words, such as ``n_codes 10 -> 6``, of what the models take."""
     old, new = asdict(before), asdict(after)
-    return [f"{name} {_words(old[name])} -> {_words(new[name])}" for name in old if old[name] != new[name]]
+    idle = {name for name, families in TAKEN_BY.items() if not {before.model, after.model} & set(families)}
+    changed = [name for name in old if old[name] != new[name] and name not in idle]
+    return [f"{name} {_words(old[name])} -> {_words(new[name])}" for name in changed]
 
 
 def member_hyperparameters(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unbraid._base.arrays import AnyArray, IntArray
 from unbraid._base.checks import check_at_least
+from unbraid._base.files import output_folder
 from unbraid._base.optional import torch_device
 from unbraid._base.progress import Show
 from unbraid.models.ensemble.labels import Labels, check_parts, chosen_blocks, chosen_labels, label_columns
@@ -17,7 +19,7 @@ from unbraid.models.ensemble.plan import MemberRows, OneFactorRows, plan_of
 from unbraid.models.ensemble.settings import DISCRIMINATOR_WIDTH, Settings, member_hyperparameters
 from unbraid.models.ensemble.source import MOST_MEMORY, BatchSource
 from unbraid.models.ensemble.trained import TrainedEnsemble
-from unbraid.models.families import ADVERSARIAL_FAMILY, ENCODERS, LABEL_ROLES, ONE_FACTOR_FAMILY
+from unbraid.models.families import ADVERSARIAL_FAMILY, ENCODERS, ONE_FACTOR_FAMILY, check_taken
 
 if TYPE_CHECKING:
     from unbraid.data import FactorDataset
@@ -43,7 +45,7 @@ def train_vaes(
     width: int = 32,
     convolutions: Sequence[tuple[int, int]] = (),
     encoder: str = ENCODERS[0],
-    discriminator_width: int = DISCRIMINATOR_WIDTH,
+    discriminator_width: int | None = None,
     batch_size: int = 64,
     learning_rate: float = 1e-4,
     milestones: Sequence[int] = (),
@@ -54,7 +56,7 @@ def train_vaes(
     labelled: float = 1.0,
     blocks: Mapping[str, int] | None = None,
     categories: Sequence[int] = (),
-    noise_dim: int = NOISE_DIM,
+    noise_dim: int | None = None,
     out: str | Path | None = None,
     checkpoint_every: int = 1000,
     tensorboard: str | Path | None = None,
@@ -86,7 +88,7 @@ def train_vaes(
         encoder: ``"paper"``: kernels of 4 by 4 throughout, as the paper's table of the encoder has them (382 932
             parameters for a picture of 64 by 64); ``"library"``: kernels of 2 by 2 in the third and fourth convolution,
             as the published code has (309 204).
-        discriminator_width: Units of each hidden layer of the discriminator of ``factor_vae``.
+        discriminator_width: Units of each hidden layer of the discriminator of ``factor_vae``, 1000 by default.
         batch_size: Rows of a step for each member, drawn with replacement.
         learning_rate: Of Adam, at the start.
         milestones: Steps after which the learning rate is divided by 10; without any it is constant, and a run can be
@@ -103,7 +105,7 @@ def train_vaes(
         blocks: For ``diva``, the number of codes of each block, ``{"z_d": 4, "z_y": 4, "z_x": 2}``; by default thirds.
         categories: For ``info_gan``, the number of values of each categorical code, such as ``[10]``; each value is one
             of the ``n_codes`` columns, and columns beyond them are continuous codes. By default all are continuous.
-        noise_dim: For ``info_gan``, numbers of noise that data are generated from beside the codes.
+        noise_dim: For ``info_gan``, numbers of noise that data are generated from beside the codes, 62 by default.
         out: Folder for checkpoints. A run that is there already goes on where it stopped, bit for bit on the same
             machine; one with other settings is refused.
         checkpoint_every: Steps between two checkpoints.
@@ -123,11 +125,17 @@ def train_vaes(
         The trained models.
 
     Raises:
-        ValueError: An unknown model or hyperparameter, lengths that do not fit, data that do not fit the network, a
-            folder with another run, or not enough memory.
+        ValueError: An unknown model or hyperparameter, an option that the model does not take, lengths that do not fit,
+            data that do not fit the network, a folder with another run, or not enough memory.
     """
     torch_device(device)
     numbers, columns = member_hyperparameters(model, hyperparameters, seeds)
+    some = {"labels": labels, "blocks": blocks, "categories": categories, "places": places}
+    others = {"noise_dim": noise_dim, "discriminator_width": discriminator_width}
+    given = [name for name, value in some.items() if value]
+    check_taken(model, [*given, *(name for name, value in others.items() if value is not None)])
+    if labelled != 1:
+        check_taken(model, ["labelled"])
     read = chosen_labels(model, data, labels)
     chosen, n_codes = chosen_blocks(model, read, blocks or {}, n_codes, N_CODES)
     parts = _parts(model, member_rows, len(numbers), len(data), device)
@@ -150,22 +158,23 @@ def train_vaes(
         width=width,
         convolutions=tuple((int(n_channels), int(kernel)) for n_channels, kernel in convolutions),
         encoder=encoder,
-        discriminator_width=discriminator_width,
+        discriminator_width=DISCRIMINATOR_WIDTH if discriminator_width is None else discriminator_width,
         batch_size=batch_size,
         learning_rate=learning_rate,
         milestones=tuple(int(step) for step in milestones),
         precision=precision or ("bfloat16" if device.startswith("cuda") else "float32"),
-        categories=_categories(model, categories),
-        noise_dim=noise_dim if model == ADVERSARIAL_FAMILY else 0,
+        categories=tuple(int(size) for size in categories),
+        noise_dim=(0 if model != ADVERSARIAL_FAMILY else NOISE_DIM) if noise_dim is None else noise_dim,
     )
-    run = Run(
-        n_steps=n_steps,
-        folder=None if out is None else _folder("out", out),
-        checkpoint_every=checkpoint_every,
-        tensorboard=None if tensorboard is None else _folder("tensorboard", tensorboard),
-        progress=progress,
-    )
-    return train_ensemble(settings, source, run, device=device, at_once=at_once)
+    with ExitStack() as stack:
+        run = Run(
+            n_steps=n_steps,
+            folder=None if out is None else stack.enter_context(output_folder("out", out)),
+            checkpoint_every=checkpoint_every,
+            tensorboard=None if tensorboard is None else stack.enter_context(output_folder("tensorboard", tensorboard)),
+            progress=progress,
+        )
+        return train_ensemble(settings, source, run, device=device, at_once=at_once)
 
 
 def _source(
@@ -182,8 +191,6 @@ def _source(
     Raises:
         ValueError: Labels that do not fit the data, or codes that have nothing to vary with.
     """
-    if labelled != 1 and not read:
-        raise ValueError(f"labelled is for {', '.join(LABEL_ROLES)}, got it for {model}.")
     reserved = [factor for _, factor, _ in read] if model == ONE_FACTOR_FAMILY else []
     plan = parts or plan_of(data, len(data), reserved, device=device)
     labels = label_columns(model, data, read, labelled) if read else None
@@ -218,18 +225,10 @@ def _parts(model: str, given: Sequence[IntArray], n_models: int, n_rows: int, de
     return MemberRows(given, n_rows, device=device)
 
 
-def _categories(model: str, given: Sequence[int]) -> tuple[int, ...]:
-    if given and model != ADVERSARIAL_FAMILY:
-        raise ValueError(f"categories are for {ADVERSARIAL_FAMILY}, got them for {model}.")
-    return tuple(int(size) for size in given)
-
-
 def _places(
     model: str, given: Sequence[Sequence[float]], data: FactorDataset | AnyArray, n_codes: int
 ) -> tuple[tuple[float, ...], ...]:
     if model != "conditioned_vae":
-        if given:
-            raise ValueError(f"places are for conditioned_vae, got them for {model}.")
         return ()
     if not hasattr(data, "factor_sizes"):
         raise ValueError("data must be a data set with factors for conditioned_vae, got an array.")
@@ -242,12 +241,3 @@ def _places(
             f"places must have {sizes} values, one for each of each factor, got {[len(v) for v in given]}."
         )
     return tuple(tuple(float(value) for value in values) for values in given)
-
-
-def _folder(argument: str, out: str | Path) -> Path:
-    """Return the folder, made before training, so that a folder that cannot be made fails at once."""
-    try:
-        Path(out).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(f"{argument} {str(out)!r} cannot be a folder to write to: {error.strerror}.") from error
-    return Path(out)

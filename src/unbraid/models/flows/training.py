@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from torch.func import jvp, vmap
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least, to_array
+from unbraid._base.files import output_folder
 from unbraid._base.optional import torch_device
 from unbraid._base.progress import Show
 from unbraid.models.flows.flow import Flow
@@ -258,21 +260,12 @@ def train_flow(
     noisy = x[:SET_FROM] + noise * torch.randn(x[:SET_FROM].shape, generator=first).to(x) if noise else x[:SET_FROM]
     flow.set_from(noisy, None if y is None else y[:SET_FROM])
     learner = FlowLearner(flow, x, y, objective, run, recorded=recorded)
-    learn(learner, unseen, _folder(out), progress)
+    with nullcontext(None) if out is None else output_folder("out", out) as folder:
+        learn(learner, unseen, folder, progress)
     flow.eval()
     losses = _finite(torch.stack(learner.losses).cpu().numpy(), learning_rate)
     best = None if learner.best is None else learner.best[1]
     return TrainedFlow(flow=flow, losses=losses, seconds=time.perf_counter() - started, best_step=best)
-
-
-def _folder(out: str | Path | None) -> Path | None:
-    if out is None:
-        return None
-    try:
-        Path(out).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(f"out {str(out)!r} cannot be a folder to write to: {error.strerror}.") from error
-    return Path(out)
 
 
 def _finite(losses: FloatArray, learning_rate: float) -> FloatArray:

@@ -19,12 +19,14 @@ from unbraid._base.optional import require
 from unbraid._version import __version__
 from unbraid.data import load_dataset
 from unbraid.models.encoding import CHUNK, context_of, drawn_rows, posterior_rate
-from unbraid.models.families import ADVERSARIAL_FAMILY
+from unbraid.models.families import TAKEN_BY
 from unbraid.study.plan import Ensemble, Model, Plan, model_row_key
 from unbraid.study.store import Store, factors_name, write_codes, write_factors
 from unbraid.study.table import MODEL, NO_FAILURE, Failure, FailureKind
 
 CHECKPOINT = "ensemble.pt"
+#: Options under ``training`` that only some families take.
+FAMILY_OPTIONS = ("categories", "noise_dim", "discriminator_width")
 #: Steps between two checkpoints, at least, and as a share of all: those of large ensembles are gigabytes.
 CHECKPOINT_STEPS, CHECKPOINT_SHARE = 1000, 0.1
 
@@ -107,10 +109,9 @@ class TrainJob:
                 n_codes=how.n_codes,
                 width=how.width,
                 encoder=how.encoder,
-                discriminator_width=how.discriminator_width,
                 batch_size=how.batch,
                 learning_rate=how.learning_rate,
-                **self._generator_options(),
+                **self._family_options(),
                 out=folder,
                 checkpoint_every=max(CHECKPOINT_STEPS, round(CHECKPOINT_SHARE * how.n_steps)),
                 device=how.device,
@@ -119,12 +120,10 @@ class TrainJob:
                 **self.ensemble.hyperparameters,
             )
 
-    def _generator_options(self) -> dict[str, Any]:
-        """Return the options that only a family with a generator has."""
-        how = self.plan.study.training
-        if self.ensemble.family != ADVERSARIAL_FAMILY:
-            return {}
-        return {"categories": how.categories, "noise_dim": how.noise_dim}
+    def _family_options(self) -> dict[str, Any]:
+        """Return the options of training that this family takes, and others may not."""
+        how, family = self.plan.study.training, self.ensemble.family
+        return {name: getattr(how, name) for name in FAMILY_OPTIONS if family in TAKEN_BY[name]}
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
