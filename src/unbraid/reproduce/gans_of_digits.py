@@ -54,8 +54,9 @@ NOTES = (
     "neither these nor the generator learn from the codes.",
 )
 REASON = (
-    "The bound is reached in a few hundred steps; which values the digits fall on differs from seed to seed, and needs "
-    "a generator that draws all digits."
+    "The bound is reached, but the values of the code are not the digits. On the same digits InfoGANs with convolutions "
+    "of 64, hidden layers of 512 and learned deviations of continuous codes reach 0.80 (five seeds, 0.71 to 0.94), and "
+    "0.88 without continuous codes; networks or the fixed deviation of 1 are the cause, and which was not measured."
 )
 
 

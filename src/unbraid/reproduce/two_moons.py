@@ -60,9 +60,9 @@ class MoonsSettings:
     n_points: int = 20_000
     n_blocks: int = 8
     width: int = 64
-    n_steps: int = 1000
+    n_steps: int = 600
     batch_size: int = 256
-    learning_rate: float = 3e-3
+    learning_rate: float = 5e-3
     n_samples: int = 2000
 
     def __post_init__(self) -> None:
