@@ -392,8 +392,8 @@ def _check_rows(rows: Iterable[int]) -> list[PaperRow]:
 
 FEW_ROWS = (
     "The paper does not give its number of rows. Our networks are fitted on 6000 rows in 1000 steps, too few among "
-    "many codes: informativeness of row 18 (50 codes) is 0.92, with four times the steps 0.96, and with four times the rows "
-    "as well 0.99 (paper 0.98); of row 21 (250 codes) it is 0 on 6000 rows whatever the steps, and 0.94 on 24 000 "
+    "many codes: informativeness of row 18 (50 codes) is 0.92, with four times the steps 0.96, and with four times the "
+    "rows as well 0.99 (paper 0.98); of row 21 (250 codes) it is 0 on 6000 rows whatever the steps, and 0.94 on 24 000 "
     "(paper 0.97)."
 )
 NOT_FOUND = "The subspaces of a row were not found: its score differs from the truth, which is known here."
