@@ -234,6 +234,7 @@ def beta_vae_spectrum(
     settings: SpectrumSettings = FULL,
     device: Device = "cpu",
     seed: int = 0,
+    store: str | Path | None = None,
     progress: Show = None,
 ) -> SpectrumFigure:
     """Reproduce Figures 6 and E.7 to E.9 of the paper on manifold entropic metrics (arXiv:2410.19426): beta-VAEs.
@@ -247,6 +248,7 @@ def beta_vae_spectrum(
         settings: Architecture, training and evaluation of the VAEs.
         device: Where to train and measure: ``cpu`` or ``cuda``.
         seed: Seed of the networks and their training.
+        store: Folder for checkpoints, where a later run goes on: a long run can be done in pieces.
         progress: Show progress bars on standard error; by default when that is a terminal.
 
     Raises:
@@ -269,7 +271,9 @@ def beta_vae_spectrum(
         )
         for n_codes in settings.n_codes
         for beta, one in zip(
-            settings.betas, _analyses(digits.images[:, None], n_codes, settings, device, seed, progress), strict=True
+            settings.betas,
+            _analyses(digits.images[:, None], n_codes, settings, device, seed, store, progress),
+            strict=True,
         )
     ]
     return SpectrumFigure(
@@ -412,7 +416,13 @@ def n_kept(sorted_entropy: FloatArray) -> int:
 
 
 def _analyses(
-    pictures: ByteArray, n_codes: int, settings: SpectrumSettings, device: str, seed: int, progress: Show
+    pictures: ByteArray,
+    n_codes: int,
+    settings: SpectrumSettings,
+    device: str,
+    seed: int,
+    store: str | Path | None,
+    progress: Show,
 ) -> list[ManifoldAnalysis]:
     """Train one VAE for each beta, as one ensemble, and measure their decoders."""
     from unbraid.models import train
@@ -431,6 +441,7 @@ def _analyses(
         network="mlp",
         precision="float32",
         device=device,
+        out=None if store is None else Path(store) / f"{n_codes}-latents",
         progress=progress,
     )
     return [

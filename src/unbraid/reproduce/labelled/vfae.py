@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -162,6 +163,7 @@ def vfae_tradeoff(
     n_seeds: int = 3,
     settings: VfaeSettings = FULL,
     device: Device = "cpu",
+    store: str | Path | None = None,
     progress: Show = None,
 ) -> VfaeTradeoff:
     """Reproduce the trade-off of the variational fair autoencoder (arXiv:1511.00830, sec. 3): target against group.
@@ -174,6 +176,7 @@ def vfae_tradeoff(
         n_seeds: Models for each weight, with seeds 0, 1, ....
         settings: Data, networks and training.
         device: Where to train: ``cpu`` or ``cuda``.
+        store: Folder for checkpoints, where a later run goes on: a long run can be done in pieces.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Raises:
@@ -197,6 +200,7 @@ def vfae_tradeoff(
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
         device=device,
+        out=store,
         progress=progress,
     )
     of_known, of_new = (data.factors(np.arange(len(data))) for data in (known, new))
