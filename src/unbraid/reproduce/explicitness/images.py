@@ -54,16 +54,16 @@ FACTORS = ("shape", "scale", "x", "y")
 SIDE, PATCH = 32, 4
 #: Channels of the pretrained network; it has so many features at each of 2 by 2 places.
 CHANNELS, N_PLACES = (32, 64, 128), 4
-#: Of networks on wide codes: fewer rows than by default, which keeps a row to minutes.
-SAGE = SageOptions(n_background=16, max_rows=256)
+#: Of networks on wide codes: fewer rows than by default.
+SAGE = SageOptions(max_rows=512)
 NOTES = (
     "A surrogate: pictures are drawn sprites of 32 by 32 pixels in place of MPI3D, so that numbers need not agree with "
     "the paper's and none counts. Factors are shape, scale, x and y.",
     "Pretrained features are those of a convolutional network that tells handwritten digits apart, 512 as the paper's "
     "ResNet18 has, which was trained on ImageNet.",
     "SAGE reveals patches of 4 by 4 pixels, or the four places of a channel, at once, and D and C of networks on wide "
-    "codes are those of patches or channels. Networks are at most 32 times as wide as there are factors; the paper's "
-    "are up to 512 times.",
+    "codes are those of patches or channels. Networks are narrower than the paper's widest, which have 512 units for "
+    "each factor.",
 )
 REASON = "Pictures are sprites and not those of MPI3D, which no package brings along."
 
@@ -86,16 +86,16 @@ class ImageSettings:
         n_trees: Trees of each forest; the paper has 100.
     """
 
-    n_rows: int = 2500
+    n_rows: int = 4000
     n_pictures: int = 20_000
     n_codes: int = 10
     beta: float = 4.0
     width: int = 8
-    n_steps: int = 2500
+    n_steps: int = 5000
     batch_size: int = 64
     learning_rate: float = 1e-3
     n_feature_steps: int = 400
-    widths: tuple[int, ...] = (2, 8, 32)
+    widths: tuple[int, ...] = (2, 8, 32, 128)
     n_trees: int = 30
 
     def __post_init__(self) -> None:
@@ -187,7 +187,7 @@ def dci_es_images(
     *,
     codes: Iterable[str] = get_args(ImageCodes),
     probes: Iterable[str] = get_args(Probes),
-    n_seeds: int = 2,
+    n_seeds: int = 3,
     settings: ImageSettings = FULL,
     device: Device = "cpu",
     store: str | Path | None = None,
