@@ -24,9 +24,9 @@ MOST_HIDDEN, LEAST_LEAK = 0.05, 0.08
 #: Largest loss of accuracy of the target, against the raw numbers.
 MOST_LOST = 0.05
 REASON = (
-    "Means of posteriors have traces of the group far below the noise of the posterior, which the MMD of draws does not "
-    "see: with weights of 1000 and 10 000 the group is read from means for 0.78 to 0.90 of the rows, and from draws for "
-    "0.58 to 0.62, where the larger group has 0.615."
+    "Means of posteriors have traces of the group far below the noise of the posterior, which the MMD of draws does "
+    "not see: with weights of 1000 and 10 000 the group is read from means for 0.78 to 0.90 of the rows, and from "
+    "draws for 0.58 to 0.62, where the larger group has 0.615."
 )
 DATA = (
     "The paper has tables of credit, income and health; ours is drawn, with a group whose share and whose hold on the "
