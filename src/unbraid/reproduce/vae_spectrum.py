@@ -300,7 +300,7 @@ def spectrum_checks(result: SpectrumFigure) -> Sequence[Part]:
 KNEE_REASON = (
     "It does not hold for VAEs in general. In the best linear VAE of MNIST's digits, in closed form, a latent that is "
     "kept moves the picture less as beta grows, and the mean over those kept rises only as weak ones drop out: with 10 "
-    "latents it falls from 2.74 nats at a beta of 0.01 to 2.23 at 10, with 100 it falls up to a beta of 1 and beyond 15."
+    "latents it falls from 2.74 nats at a beta of 0.01 to 2.23 at 10, with 100 up to a beta of 1 and beyond 15."
 )
 TOTAL_REASON = (
     "Most of the total correlation is that of latents out of use, and it rises as latents fall out of use, below the "
