@@ -16,10 +16,10 @@ SIZES = ((10_000, 1000), (10_000, 4000), (40_000, 4000))
 
 
 def informativeness(row, n_samples, n_steps):
-    """I of the networks of the reproduction, without importances, and the seconds it took."""
+    """I and E of the networks of the reproduction, without importances, and the seconds it took."""
     from unbraid.data.orthogonal import orthogonal_scheme
     from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves
-    from unbraid.reproduce.iwo import LADDER, N_FACTORS, N_LEVELS
+    from unbraid.reproduce.iwo import LADDER, N_FACTORS, N_LEVELS, continued_explicitness
 
     drawn = orthogonal_scheme(
         row.n_codes,
@@ -38,6 +38,7 @@ def informativeness(row, n_samples, n_steps):
     )
     return {
         "informativeness": float(np.mean(1 - curves.losses.min(axis=1))),
+        "explicitness": continued_explicitness(curves, row.n_codes),
         "loss_by_width": curves.losses.mean(axis=0).tolist(),
         "seconds": time.perf_counter() - started,
     }
@@ -54,6 +55,7 @@ def main(arguments=None):
         for n_samples, n_steps in ((300, 10),) if given.tiny else SIZES:
             name = f"row {number}, {n_samples} rows, {n_steps} steps"
             line = {"codes": row.n_codes, "paper": row.published["informativeness"]}
+            line |= {"paper_explicitness": row.published["explicitness"]}
             line |= informativeness(row, n_samples, n_steps)
             print(json.dumps({name: line}), flush=True)
             keep(given.output, {name: {"machine": machine(), **line}}, beside_others=True)

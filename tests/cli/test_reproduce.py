@@ -104,11 +104,13 @@ KEPT = {
     "iwo-table1": "rows seeds weights solver probes",
     "iwo-figures": "samples frequency heads steps seed device",
     "dci-es-table1": "codes probes rows forest seeds trees",
+    "dci-es-images": "codes probes seeds rows steps device store",
     "dependent-cosine": "tables samples compared scaling predictions seeds",
     "dependent-mnist": "data seeds epochs beta device",
     "moons": "steps device seed",
     "torus": "steps device seed",
     "digits-flows": "data steps device seed",
+    "core-latents": "data core steps device seed store",
     "beta-vae-spectrum": "data steps device seed",
     "info-gan": "data seeds steps device",
     "diva-rotated": "data seeds epochs device",
@@ -146,12 +148,9 @@ def test_options_are_read_as_the_function_wants_them():
     ("words", "expected"),
     [
         ((), {}),
-        (("--quick",), {"settings": two_moons.QUICK, "n_seeds": 1}),
+        (("--quick",), {"settings": two_moons.QUICK}),
         (("--steps", 5), {"settings": replace(two_moons.FULL, n_steps=5)}),
-        (
-            ("--quick", "--steps", 5, "--seed", 3),
-            {"settings": replace(two_moons.QUICK, n_steps=5), "n_seeds": 1, "seed": 3},
-        ),
+        (("--quick", "--steps", 5, "--seed", 3), {"settings": replace(two_moons.QUICK, n_steps=5), "seed": 3}),
     ],
 )
 def test_quick_is_where_single_settings_start_from(words, expected):

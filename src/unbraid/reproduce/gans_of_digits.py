@@ -54,8 +54,10 @@ NOTES = (
     "neither these nor the generator learn from the codes.",
 )
 REASON = (
-    "The bound is reached in a few hundred steps; which values the digits fall on differs from seed to seed, and needs "
-    "a generator that draws all digits."
+    "The bound is reached, but the values of the code are not the digits. On the same digits InfoGANs with "
+    "convolutions of 64, hidden layers of 512 and learned deviations of continuous codes reach 0.80 (five seeds, 0.71 "
+    "to 0.94), and 0.88 without continuous codes; the cause is the networks or the deviation of 1, and which of the "
+    "two was not measured."
 )
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -201,7 +202,12 @@ class TorusFigure(FigureResult):
 
 
 def torus(
-    *, settings: TorusSettings = FULL, device: Device = "cpu", seed: int = 0, progress: Show = None
+    *,
+    settings: TorusSettings = FULL,
+    device: Device = "cpu",
+    seed: int = 0,
+    store: str | Path | None = None,
+    progress: Show = None,
 ) -> TorusFigure:
     """Reproduce Figure 2 of the paper on manifold entropic metrics (arXiv:2410.19426): a ten-dimensional torus.
 
@@ -214,6 +220,7 @@ def torus(
         settings: Architecture, training and evaluation of the flows.
         device: Where to train and measure: ``cpu`` or ``cuda``.
         seed: Seed of the rotation, the data, the flows and their training.
+        store: Folder for checkpoints, where a later run goes on: a long run can be done in pieces.
         progress: Show progress bars on standard error; by default when that is a terminal.
 
     Raises:
@@ -232,7 +239,7 @@ def torus(
         "with total correlation": with_total_correlation(1.0),
     }
     flows = [
-        _train_and_measure(truth, data, fresh, objective, loss, settings, device, seed, progress)
+        _train_and_measure(truth, data, fresh, objective, loss, settings, device, seed, store, progress)
         for objective, loss in losses.items()
     ]
     return TorusFigure(
@@ -292,6 +299,7 @@ def _train_and_measure(
     settings: TorusSettings,
     device: str,
     seed: int,
+    store: str | Path | None,
     progress: Show,
 ) -> TorusFlow:
     import torch
@@ -307,6 +315,7 @@ def _train_and_measure(
         n_steps=settings.n_steps,
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
+        out=None if store is None else Path(store) / objective.replace(" ", "-"),
         device=device,
         seed=seed,
         progress=progress,

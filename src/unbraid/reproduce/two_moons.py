@@ -60,9 +60,9 @@ class MoonsSettings:
     n_points: int = 20_000
     n_blocks: int = 8
     width: int = 64
-    n_steps: int = 1000
+    n_steps: int = 3000
     batch_size: int = 256
-    learning_rate: float = 3e-3
+    learning_rate: float = 2e-3
     n_samples: int = 2000
 
     def __post_init__(self) -> None:
@@ -186,7 +186,7 @@ class MoonsFigure(FigureResult):
 def moons(
     *,
     settings: MoonsSettings = FULL,
-    n_seeds: int = 3,
+    n_seeds: int = 1,
     device: Device = "cpu",
     seed: int = 0,
     store: str | Path | None = None,
@@ -255,6 +255,8 @@ def _over_seeds(flows: Sequence[MoonsFlow]) -> MoonsFlow:
 REASON = "The paper shows bars without numbers, and the bounds are ours."
 #: Largest gap between the entropies of (B), as a share of that of (C), and least difference between the two moons.
 MOST_APART, LEAST_INCONSISTENT = 0.5, 0.5
+#: Statements of the paper, two of which need to know which moon a latent runs along.
+N_CLAIMS = 6
 #: Tolerance of the entropies of flow and data, in nats.
 TOLERANCE = 0.2
 
@@ -298,7 +300,7 @@ def moons_checks(result: MoonsFigure) -> Sequence[Part]:
         for quantity, number in flow.numbers.items()
         if number.truth is not None
     ]
-    return [Part(where="Fig. 1", checks=[*claims, *entropies], reason=REASON)]
+    return [Part(where="Fig. 1", checks=[*claims, *entropies], reason=REASON, n_published=N_CLAIMS)]
 
 
 def _alignment_checks(b: MoonsFlow, c: MoonsFlow) -> list[Check]:

@@ -234,6 +234,7 @@ def beta_vae_spectrum(
     settings: SpectrumSettings = FULL,
     device: Device = "cpu",
     seed: int = 0,
+    store: str | Path | None = None,
     progress: Show = None,
 ) -> SpectrumFigure:
     """Reproduce Figures 6 and E.7 to E.9 of the paper on manifold entropic metrics (arXiv:2410.19426): beta-VAEs.
@@ -247,6 +248,7 @@ def beta_vae_spectrum(
         settings: Architecture, training and evaluation of the VAEs.
         device: Where to train and measure: ``cpu`` or ``cuda``.
         seed: Seed of the networks and their training.
+        store: Folder for checkpoints, where a later run goes on: a long run can be done in pieces.
         progress: Show progress bars on standard error; by default when that is a terminal.
 
     Raises:
@@ -269,7 +271,9 @@ def beta_vae_spectrum(
         )
         for n_codes in settings.n_codes
         for beta, one in zip(
-            settings.betas, _analyses(digits.images[:, None], n_codes, settings, device, seed, progress), strict=True
+            settings.betas,
+            _analyses(digits.images[:, None], n_codes, settings, device, seed, store, progress),
+            strict=True,
         )
     ]
     return SpectrumFigure(
@@ -288,29 +292,21 @@ def spectrum_checks(result: SpectrumFigure) -> Sequence[Part]:
     for n_codes in result.settings.n_codes:
         spectra, where = result.with_codes(n_codes), f"{n_codes} latents, not in the paper"
         published = PUBLISHED_IN.get(n_codes, (where, where))
-        parts.append(Part(where=published[0], checks=_knee_checks(spectra), reason=GROWTH_REASON))
-        parts.append(Part(where=published[1], checks=_total_checks(spectra), reason=_rise_reason(spectra)))
+        parts.append(Part(where=published[0], checks=_knee_checks(spectra), reason=KNEE_REASON))
+        parts.append(Part(where=published[1], checks=_total_checks(spectra), reason=TOTAL_REASON))
     return [part for part in parts if part.checks]
 
 
-GROWTH_REASON = (
-    "In a linear VAE the entropy of every latent kept falls as beta grows, and their mean grows only because weak "
-    "latents leave: in closed form on the same digits the mean falls at 6 of 10 steps of beta with 100 latents and at "
-    "9 with 10 (benchmarks/linear_vae.py)."
+KNEE_REASON = (
+    "It does not hold for VAEs in general. In the best linear VAE of MNIST's digits, in closed form, a latent that is "
+    "kept moves the picture less as beta grows, and the mean over those kept rises only as weak ones drop out: with 10 "
+    "latents it falls from 2.74 nats at a beta of 0.01 to 2.23 at 10, with 100 up to a beta of 1 and beyond 15."
 )
-
-
-def _rise_reason(spectra: Sequence[BetaSpectrum]) -> str:
-    """Return where the total correlation rises: with the latents that leave, and not when the last one does."""
-    known = [one for one in spectra if one.total_correlation_per_latent is not None]
-    if not known:
-        return ""
-    first, highest = known[0], max(known, key=lambda one: one.total_correlation_per_latent or 0.0)
-    return (
-        "The total correlation rises as latents leave, before the last one does: "
-        f"{first.total_correlation_per_latent:.1f} nats a latent at beta {first.beta:g} with {first.kept} kept, and "
-        f"{highest.total_correlation_per_latent:.1f} at beta {highest.beta:g} with {highest.kept} kept."
-    )
+TOTAL_REASON = (
+    "Most of the total correlation is that of latents out of use, and it rises as latents fall out of use, below the "
+    "collapse: in small VAEs of the same digits it is 0.43 to 0.88 nats per latent among unused latents and 0.02 to "
+    "0.22 among kept ones, at betas from 0.5 to 10."
+)
 
 
 def _knee_checks(spectra: Sequence[BetaSpectrum]) -> list[Check]:
@@ -420,7 +416,13 @@ def n_kept(sorted_entropy: FloatArray) -> int:
 
 
 def _analyses(
-    pictures: ByteArray, n_codes: int, settings: SpectrumSettings, device: str, seed: int, progress: Show
+    pictures: ByteArray,
+    n_codes: int,
+    settings: SpectrumSettings,
+    device: str,
+    seed: int,
+    store: str | Path | None,
+    progress: Show,
 ) -> list[ManifoldAnalysis]:
     """Train one VAE for each beta, as one ensemble, and measure their decoders."""
     from unbraid.models import train
@@ -439,6 +441,7 @@ def _analyses(
         network="mlp",
         precision="float32",
         device=device,
+        out=None if store is None else Path(store) / f"{n_codes}-latents",
         progress=progress,
     )
     return [

@@ -54,16 +54,16 @@ FACTORS = ("shape", "scale", "x", "y")
 SIDE, PATCH = 32, 4
 #: Channels of the pretrained network; it has so many features at each of 2 by 2 places.
 CHANNELS, N_PLACES = (32, 64, 128), 4
-#: Of networks on wide codes: fewer rows than by default, which keeps a row to minutes.
-SAGE = SageOptions(n_background=16, max_rows=256)
+#: Of networks on wide codes: fewer rows than by default.
+SAGE = SageOptions(max_rows=512)
 NOTES = (
     "A surrogate: pictures are drawn sprites of 32 by 32 pixels in place of MPI3D, so that numbers need not agree with "
     "the paper's and none counts. Factors are shape, scale, x and y.",
     "Pretrained features are those of a convolutional network that tells handwritten digits apart, 512 as the paper's "
     "ResNet18 has, which was trained on ImageNet.",
     "SAGE reveals patches of 4 by 4 pixels, or the four places of a channel, at once, and D and C of networks on wide "
-    "codes are those of patches or channels. Networks are at most 128 times as wide as there are factors; the paper's "
-    "are up to 512 times.",
+    "codes are those of patches or channels. Networks are narrower than the paper's widest, which have 512 units for "
+    "each factor.",
 )
 REASON = "Pictures are sprites and not those of MPI3D, which no package brings along."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -126,6 +127,7 @@ def dc_ign_sprites(
     n_seeds: int = 3,
     settings: DcIgnSettings = FULL,
     device: Device = "cpu",
+    store: str | Path | None = None,
     progress: Show = None,
 ) -> DcIgnSprites:
     """Reproduce the claim of the deep convolutional inverse graphics network (arXiv:1503.03167): a factor, a code.
@@ -137,6 +139,7 @@ def dc_ign_sprites(
         n_seeds: Models of each kind, with seeds 0, 1, ....
         settings: Data, networks and training.
         device: Where to train: ``cpu`` or ``cuda``.
+        store: Folder for checkpoints, where a later run goes on: a long run can be done in pieces.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Raises:
@@ -160,6 +163,7 @@ def dc_ign_sprites(
             batch_size=settings.batch_size,
             learning_rate=settings.learning_rate,
             device=device,
+            out=None if store is None else Path(store) / model,
             progress=progress,
             **options,
         )

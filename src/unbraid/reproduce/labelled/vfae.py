@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -22,7 +23,11 @@ HELD_OUT = 0.25
 MOST_HIDDEN, LEAST_LEAK = 0.05, 0.08
 #: Largest loss of accuracy of the target, against the raw numbers.
 MOST_LOST = 0.05
-REASON = "Few steps, or a weight of the MMD that is too small for the size of the codes."
+REASON = (
+    "Means of posteriors have traces of the group far below the noise of the posterior, which the MMD of draws does "
+    "not see: with weights of 1000 and 10 000 the group is read from means for 0.78 to 0.90 of the rows, and from "
+    "draws for 0.58 to 0.62, where the larger group has 0.615."
+)
 DATA = (
     "The paper has tables of credit, income and health; ours is drawn, with a group whose share and whose hold on the "
     "target are known. The paper shows its results as bars without numbers, which we hold against bounds of ours."
@@ -144,8 +149,20 @@ def vfae_checks(result: VfaeTradeoff) -> Sequence[Part]:
     hidden = result.majority + MOST_HIDDEN
     kept = (result.raw.target_linear.ours or 0.0) - MOST_LOST
     checks = [
-        Check(what="group, linear, with MMD", ours=fair.group_linear.ours, claim="near the majority", at_most=hidden),
-        Check(what="group, forest, with MMD", ours=fair.group_forest.ours, claim="near the majority", at_most=hidden),
+        Check(
+            what="group, linear, with MMD",
+            ours=fair.group_linear.ours,
+            claim="near the majority",
+            at_least=0.0,
+            at_most=hidden,
+        ),
+        Check(
+            what="group, forest, with MMD",
+            ours=fair.group_forest.ours,
+            claim="near the majority",
+            at_least=0.0,
+            at_most=hidden,
+        ),
         Check(
             what="group, forest, without",
             ours=free.group_forest.ours,
@@ -162,6 +179,7 @@ def vfae_tradeoff(
     n_seeds: int = 3,
     settings: VfaeSettings = FULL,
     device: Device = "cpu",
+    store: str | Path | None = None,
     progress: Show = None,
 ) -> VfaeTradeoff:
     """Reproduce the trade-off of the variational fair autoencoder (arXiv:1511.00830, sec. 3): target against group.
@@ -174,6 +192,7 @@ def vfae_tradeoff(
         n_seeds: Models for each weight, with seeds 0, 1, ....
         settings: Data, networks and training.
         device: Where to train: ``cpu`` or ``cuda``.
+        store: Folder for checkpoints, where a later run goes on: a long run can be done in pieces.
         progress: Show a progress bar on standard error; by default when that is a terminal.
 
     Raises:
@@ -197,6 +216,7 @@ def vfae_tradeoff(
         batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
         device=device,
+        out=store,
         progress=progress,
     )
     of_known, of_new = (data.factors(np.arange(len(data))) for data in (known, new))
