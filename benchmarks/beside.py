@@ -109,7 +109,6 @@ NOT_DRAWN = {
     "dci_es.informativeness": "the same",
     "dci_es.explicitness": "the same",
     "dci_es.size": "the numbers of codes and factors, exact on any number of rows",
-    "rmig": "intervals not drawn yet; values of 2000 and 20 000 rows are within 0.004 of each other",
     "sepin": "intervals not drawn yet; values of 2000 and 20 000 rows are within 0.02 nats of each other",
     "amari_distance": "of a matrix that is given, not estimated",
     "unified_scores": "a table of combinations of scores that are drawn, without intervals",
@@ -121,7 +120,6 @@ NOT_DRAWN = {
     "identifiability": "of several models, not of one draw of rows",
 }
 NOT_TIMED = {
-    "sepin": "rows times samples times codes: 2 s at 2000 rows of 5 codes, 23 s at 20 000, without intervals",
     "dependent": "minutes for one size; benchmarks/dependent.py times it",
     "dci_es": "minutes for one size; benchmarks/explicitness.py times its ladders",
     "amari_distance": "of a matrix that is given",

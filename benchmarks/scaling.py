@@ -113,7 +113,8 @@ def by_name(kept: dict[str, dict[str, dict[str, object]]]) -> str:
     """Return the table of scores by name: the largest size along each axis, and the exponent."""
     lines = ["| score | rows, to 10⁶ | codes of 2000 rows, to 16 384 | factors, to 50 |", "|---|---|---|---|"]
     for name in [name for name in BY_NAME if name in kept]:
-        lines.append(f"| `{name}` | {' | '.join(largest(kept[name][axis]) for axis in AXES)} |")
+        cells = [largest(kept[name][axis]) if axis in kept[name] else "not run" for axis in AXES]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
