@@ -261,7 +261,7 @@ def _variances_of_groups(codes: AnyArray) -> FloatArray:
     n_rows = codes.shape[1]
     mean = codes.mean(axis=1, dtype=np.float32).astype(np.float64)
     squares = np.einsum("grc,grc->gc", codes, codes).astype(np.float64)
-    return np.maximum(squares - n_rows * mean**2, 0.0) / (n_rows - 1)
+    return np.asarray(np.maximum(squares - n_rows * mean**2, 0.0) / (n_rows - 1), dtype=np.float64)
 
 
 def _no_shared_value(rep: Representation, k: int) -> str:

@@ -128,15 +128,16 @@ class SharedColumns:
 
     def _joined(self, codes: IntArray) -> Any:
         """Return a data set of all rows of some codes, the last one again where they are the same."""
-        from lightgbm.basic import _LIB, _safe_call
+        from lightgbm import basic
 
         if self._last[0] == codes.tobytes():
             return self._last[1]
+        library: Any = vars(basic)["_LIB"]
         first, *others = (self._column(int(code)) for code in codes)
         found = first.subset(np.arange(first.num_data())).construct()
         for other in others:
             # As Dataset.add_features_from does, which besides warns of raw data that is not there.
-            _safe_call(_LIB.LGBM_DatasetAddFeaturesFrom(found._handle, other._handle))
+            basic._safe_call(library.LGBM_DatasetAddFeaturesFrom(found._handle, other._handle))
         self._last = codes.tobytes(), found
         return found
 
