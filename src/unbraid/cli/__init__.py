@@ -2,6 +2,7 @@
 
 import codecs
 import inspect
+import io
 import json
 import os
 import re
@@ -90,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started the command
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115, as long as the command runs
-    if getattr(sys.stdout, "errors", "") == "strict":
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         codecs.register_error(ESCAPED, _escaped)
         sys.stdout.reconfigure(errors=ESCAPED)
     tokens = sys.argv[1:] if arguments is None else list(arguments)
