@@ -337,3 +337,13 @@ def test_equal_to_the_digits_shown_is_equal(pair, nudge, jitter, word):
     (item,) = find_differences({"a": replace(one, scores={"r2": score}), "b": other})
     assert difference_word(item) == word
     assert item.equal is (item.better is None) is (word == "equal")
+
+
+def test_scores_of_other_numbers_of_axes_are_not_tested():
+    """A radius in one code, and in two: replicates keep the number of axes, and show no scatter of it."""
+    rng = np.random.default_rng(0)
+    plane = rng.normal(size=(600, 2))
+    radius = np.hypot(*plane.T)
+    one, two = (score(codes, radius, metrics=["iwr"]) for codes in (np.stack([radius, plane[:, 0]], axis=1), plane))
+    (item,) = find_differences({"one": one, "two": two})
+    assert (item.p_value, item.sure, item.status) == (None, False, Comparability.OTHER_AXES)
