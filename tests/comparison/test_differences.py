@@ -65,11 +65,16 @@ def about(each, value):
     return np.hypot(each.std(ddof=1), each.mean() - value)
 
 
+def extrapolated(each):
+    """The standard error of differences of extrapolated scores: the mean of the replicates counts too."""
+    return each.std(ddof=1) * np.sqrt(1 + 1 / len(each))
+
+
 def error_of(score):
     """The standard error of a score: that of an extrapolated one counts the mean of its replicates too."""
     if score.plain is None:
         return about(score.replicates, score.value)
-    return score.replicates.std(ddof=1) * np.sqrt(1 + 1 / len(score.replicates))
+    return extrapolated(score.replicates)
 
 
 def test_paired_error_is_the_spread_of_the_differences_of_replicates(pair):
@@ -78,10 +83,10 @@ def test_paired_error_is_the_spread_of_the_differences_of_replicates(pair):
     each = pair[0]["mig"].replicates - pair[1]["mig"].replicates
     item = find_differences({"one": pair[0], "other": pair[1]})[0]
     freedom = ub.METRICS["mig"].source.n_replicates - 1
-    half_width = t.ppf(0.975, freedom) * about(each, item.value)
+    half_width = t.ppf(0.975, freedom) * extrapolated(each)
     assert len(each) == freedom + 1
     assert (item.low, item.high) == pytest.approx((item.value - half_width, item.value + half_width))
-    assert item.p_value == pytest.approx(2 * t.sf(item.value / about(each, item.value), freedom))
+    assert item.p_value == pytest.approx(2 * t.sf(item.value / extrapolated(each), freedom))
 
 
 def scored(value, replicates, **more):
@@ -229,7 +234,7 @@ def test_a_replicate_that_failed_is_left_out_of_both(pair):
     from scipy.stats import t
 
     each = (a.replicates - b.replicates)[10:]
-    assert item.p_value == pytest.approx(2 * t.sf(item.value / about(each, item.value), len(each) - 1))
+    assert item.p_value == pytest.approx(2 * t.sf(item.value / extrapolated(each), len(each) - 1))
 
 
 def test_holm_agrees_with_the_textbook():
@@ -332,3 +337,13 @@ def test_equal_to_the_digits_shown_is_equal(pair, nudge, jitter, word):
     (item,) = find_differences({"a": replace(one, scores={"r2": score}), "b": other})
     assert difference_word(item) == word
     assert item.equal is (item.better is None) is (word == "equal")
+
+
+def test_scores_of_other_numbers_of_axes_are_not_tested():
+    """A radius in one code, and in two: replicates keep the number of axes, and show no scatter of it."""
+    rng = np.random.default_rng(0)
+    plane = rng.normal(size=(600, 2))
+    radius = np.hypot(*plane.T)
+    one, two = (score(codes, radius, metrics=["iwr"]) for codes in (np.stack([radius, plane[:, 0]], axis=1), plane))
+    (item,) = find_differences({"one": one, "two": two})
+    assert (item.p_value, item.sure, item.status) == (None, False, Comparability.OTHER_AXES)

@@ -6,7 +6,7 @@ from scipy.stats import t
 
 from helpers.worlds import random_factors
 from unbraid import METRICS, evaluate
-from unbraid.panel.extrapolation import drawn_fit
+from unbraid.interpret.chance import drawn_fit
 from unbraid.results.score import Score
 
 FACTORS = random_factors(5, 4, n_samples=400)

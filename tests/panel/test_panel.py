@@ -6,8 +6,7 @@ import pytest
 import unbraid as ub
 from helpers.worlds import random_factors, standardised
 from unbraid import METRICS, Representation
-from unbraid.interpret.chance import AgainstChance, against_chance
-from unbraid.panel.extrapolation import beyond
+from unbraid.interpret.chance import AgainstChance, against_chance, beyond
 from unbraid.panel.plan import resolve_metrics
 from unbraid.results.note import NoteKind
 

@@ -39,6 +39,7 @@ class Comparability(StrEnum):
     NO_INTERVAL = "no interval"
     CHANCE_DIFFERS = "chance differs"
     TOO_FEW_REPLICATES = "too few replicates"
+    OTHER_AXES = "other axes"
 
 
 UNPAIRED = {
@@ -49,6 +50,7 @@ UNPAIRED = {
     Comparability.OTHER_VERSIONS: "scored by other versions",
 }
 UNTESTED = {
+    Comparability.OTHER_AXES: "factors have other numbers of axes, and how sure these are is not part of an interval",
     Comparability.NOT_FINITE: "a score is not finite",
     Comparability.NO_INTERVAL: "a score has no interval",
     Comparability.CHANCE_DIFFERS: "chance alone differs",
@@ -169,6 +171,8 @@ def _difference(metric: str, one: tuple[str, Report], other: tuple[str, Report])
         return replace(plain, status=Comparability.NO_INTERVAL)
     if not same and (chance := _chance_differs(metric, report, second_report)):
         return replace(plain, better=None, status=Comparability.CHANCE_DIFFERS, chance=chance)
+    if not same and _n_axes(metric, report) != _n_axes(metric, second_report):
+        return replace(plain, status=Comparability.OTHER_AXES)
     status = _pairing(metric, report, second_report)
     paired = status is Comparability.PAIRED
     error, freedom = _paired_error(a, b) if paired else _unpaired_error(a, b)
@@ -179,6 +183,14 @@ def _difference(metric: str, one: tuple[str, Report], other: tuple[str, Report])
     low, high = METRICS[metric].bounds
     ends = np.clip([plain.value - half_width, plain.value + half_width], low - high, high - low)
     return replace(plain, low=float(ends[0]), high=float(ends[1]), p_value=p, status=status)
+
+
+def _n_axes(metric: str, report: Report) -> list[int]:
+    """Number of axes of each factor, where replicates keep those of all rows; else nothing."""
+    kept = (
+        [record.data for record in report.evidence if metric in record.scores] if METRICS[metric].source.follows else []
+    )
+    return [one.basis.shape[1] for data in kept for one in data.subspaces]
 
 
 def _chance_differs(metric: str, one: Report, other: Report) -> str:

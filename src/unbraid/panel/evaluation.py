@@ -23,7 +23,16 @@ from unbraid._base.workers import Once, Workers
 from unbraid._version import __version__
 from unbraid.evidence.dependence import FactorDependence, factor_dependence
 from unbraid.evidence.information import Binning
-from unbraid.interpret.chance import score_notes, standing
+from unbraid.interpret.chance import (
+    CONFIDENCE,
+    beyond,
+    drawn_fit,
+    extrapolated,
+    half_width,
+    score_notes,
+    standing,
+    step_beyond,
+)
 from unbraid.interpret.dependence import dependence_note, dependence_notes, moves_much
 from unbraid.interpret.diagnosis import diagnose
 from unbraid.interpret.views import stills
@@ -31,7 +40,6 @@ from unbraid.metrics import METRICS
 from unbraid.metrics.table.catalogue import attainable
 from unbraid.metrics.table.layouts import layout_notes, rows_seen
 from unbraid.panel.cost import check_panel, dearest_first, panel_seconds, size_of, within_a_day, within_time
-from unbraid.panel.extrapolation import CONFIDENCE, beyond, drawn_fit, extrapolated, half_width, step_beyond
 from unbraid.panel.plan import (
     EvidencePlan,
     added_for_dependence,
