@@ -146,7 +146,10 @@ BAD = [
     ),
     (("decoder", "--latent-dim", 3, "--partition", "a=0-x"), "partition must be sets such as"),
     (("decoder", "--latent-dim", 3, "--partition", "a=0-1"), "partition must have every latent in a set, but [2]"),
-    (("decoder", "--latent-dim", 3, "--image", "axb"), "image must be a shape such as 28x28 or 3x64x64, got 'axb'."),
+    (
+        ("decoder", "--latent-dim", 3, "--image", "axb", "--report", "out.html"),
+        "image must be a shape such as 28x28 or 3x64x64, got 'axb'.",
+    ),
     (("decoder", "--latent-dim", 3, "--memory", "much"), "memory must be a size such as '2GiB'"),
     (("decoder", "--latent-dim", 3, "--report", "nowhere/out.html"), "there is no folder 'nowhere'; make it first."),
     (("decoder", "--latent-dim", 3, "--prior", "z.npy"), "prior must be a .npy file, but there is no file 'z.npy'."),

@@ -23,6 +23,7 @@ from unbraid.metrics import METRICS
 from unbraid.metrics.table.catalogue import ceiling
 from unbraid.metrics.table.listing import describe_metric, list_metrics, meant
 from unbraid.models import objectives
+from unbraid.models.families import TAKEN_BY
 from unbraid.probes.capacity import LADDERS
 from unbraid.report import render
 from unbraid.representation.representation import Representation
@@ -44,6 +45,7 @@ VOCABULARIES = {
     "downstream/": set(PREDICTORS),
     "study/": {*PREDICTORS, *Representation.__slots__},
     "manifold/": {"classes", *(field.name for field in fields(ManifoldAnalysis))},
+    "models/": set(TAKEN_BY),
     "models/objectives/": set(objectives.__all__),
     "evidence/": {*get_args(RegressorName), *get_args(ByBlock), *get_args(Classifier), *get_args(By)},
     "probes/capacity/": set(LADDERS),

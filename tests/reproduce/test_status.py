@@ -254,7 +254,7 @@ def test_the_command_runs_what_it_is_told_to(tmp_path, capsys, monkeypatch):
         (("--remake", "--json", "nowhere"), "json must be the folder with the kept results"),
         (("--page", "nowhere/status.md"), "page 'nowhere/status.md' cannot be written"),
         (("--report", "nowhere/status.html"), "report 'nowhere/status.html' cannot be written"),
-        (("--json", "no/where"), "json 'no/where' must be a folder"),
+        (("--json", __file__), f"json {__file__!r} cannot be a folder to write to"),
     ],
 )
 def test_bad_arguments_stop_before_any_work(capsys, arguments, message):

@@ -243,32 +243,36 @@ def _fetch(file: DataFile, target: Path, partial: Path, show: Show) -> None:
 @contextmanager
 def _alone(folder: Path, file: DataFile, on_wait: Callable[[str], object]) -> Iterator[bool]:
     """Keep other processes from fetching the same file meanwhile; yields whether one was fetching it before."""
-    made = [one for one in (folder, *folder.parents) if not one.exists()]
     path, waited = folder / f".{file.name}.lock", False
+    made: set[Path] = set()
     try:
-        lock = _opened(path)
+        lock = _opened(path, made)
         while not _locked(lock) or not _is_open_as(lock, path):
             if not waited:
                 on_wait(f"{file.name} is being fetched by another process; waiting for it.")
             waited = True
             os.close(lock)
             time.sleep(LOOK_AGAIN_S)
-            lock = _opened(path)
+            lock = _opened(path, made)
         try:
             yield waited
         finally:
             path.unlink(missing_ok=True)
             os.close(lock)
     finally:
-        for one in made:  # a folder for nothing is not left behind
+        for one in sorted(made, reverse=True):  # innermost first: a folder for nothing is not left behind
             with suppress(OSError):
                 one.rmdir()
 
 
-def _opened(path: Path) -> int:
-    """Open a lock file, in a folder that is made if need be, and that another process may be removing meanwhile."""
+def _opened(path: Path, made: set[Path]) -> int:
+    """Open a lock file, in a folder that is made if need be, and that another process may be removing meanwhile.
+
+    Folders that are not there yet are added to ``made``.
+    """
     with _writing(path.parent):
         for _ in range(OPENING_TRIES):
+            made |= {one for one in path.parents if not one.exists()}
             path.parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):
                 return os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
