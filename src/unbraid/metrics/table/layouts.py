@@ -22,6 +22,7 @@ from unbraid.evidence.sparse.choosing import among_all, choose_codes, rows_to_ch
 from unbraid.evidence.sparse.concepts import sparse_class_association, sparse_codes_probes, sparse_single_codes
 from unbraid.evidence.sparse.information import resampled_sparse_tables, sparse_information_table
 from unbraid.evidence.sparse.linear import sparse_linear_fit, sparse_predictive_information, sparse_separation
+from unbraid.metrics.table.memory import probed_bytes
 from unbraid.metrics.table.metric import InputSize, Metric, Source
 from unbraid.metrics.table.sources import (
     BOOSTING,
@@ -41,7 +42,6 @@ from unbraid.metrics.table.sources import (
     SINGLE_CODES,
     SPARSE_PROBES,
     SUBSPACES,
-    probed_bytes,
 )
 from unbraid.probes.bins import MOST_EXACT
 from unbraid.representation.representation import CodesLayout, Representation

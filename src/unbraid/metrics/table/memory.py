@@ -1,0 +1,175 @@
+"""Estimates of the memory that evidence takes, in bytes, by the size of the input."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from unbraid.evidence.block_reading import MOST_LANDMARKS, BlockOptions
+from unbraid.evidence.concepts import (
+    CELLS_AT_ONCE,
+    KS,
+    ConceptOptions,
+)
+from unbraid.evidence.cross_prediction import CrossPredictionOptions
+from unbraid.evidence.exclusivity import ExclusivityOptions
+from unbraid.evidence.fairness import MOST_GROWN, FairnessOptions
+from unbraid.evidence.information import (
+    FEW_LEVELS,
+    MOST_AT_ONCE,
+    InformationOptions,
+)
+from unbraid.evidence.interventions import (
+    GroupOptions,
+)
+from unbraid.evidence.joint_information import JointOptions
+from unbraid.evidence.linear import (
+    LinearOptions,
+)
+from unbraid.evidence.loss_capacity import LossCapacityOptions
+from unbraid.evidence.one_factor.traversals import (
+    TraversalOptions,
+)
+from unbraid.evidence.subspaces.fast import MAX_WIDTH
+from unbraid.evidence.subspaces.options import SubspaceOptions
+from unbraid.evidence.subspaces.screening import MOST_CHOOSING, MOST_SCORING
+from unbraid.metrics.table.metric import InputSize
+from unbraid.probes.bins import CELLS, ENOUGH_ROWS, MOST_EXACT, MOST_TRIED, N_BINS
+from unbraid.probes.capacity import ForestLadder, FourierLadder, as_ladder
+from unbraid.probes.linear import MAX_NEWTON_CODES
+from unbraid.probes.ridge import MOST_FITTED
+from unbraid.probes.trees import (
+    MAX_ROWS_A_TREE,
+    MIN_LEAF,
+    PUBLISHED_MIN_LEAF,
+    BoostingOptions,
+)
+from unbraid.probes.wide import MOST_COLUMNS
+
+#: Bytes of a node of a tree, without and for each class; of a bin of a histogram that a leaf keeps while trees grow.
+NODE_BYTES, CLASS_BYTES, BIN_BYTES = 64, 16, 20
+#: Most leaves of a tree of LightGBM, and its bins of a code.
+MOST_LEAVES, TREE_BINS = 2048, 256
+#: Blocks of rows, resamples and bytes of a cell of the tables that resampled information is counted in.
+CELL_BYTES = 1600
+#: Rows that subspaces are fitted on at most.
+SUBSPACE_ROWS = 20_000
+
+
+def input_copies(times: float) -> Callable[[InputSize, Any], float]:
+    """Memory of so many copies of codes and factors."""
+    return lambda size, options: times * size.n_bytes
+
+
+def classifier_bytes(times: float) -> Callable[[InputSize, Any], float]:
+    """Memory of copies, and of the products of every two codes in every row; of wide codes, that of steps of fits."""
+
+    def needed(size: InputSize, options: Any) -> float:
+        if size.n_codes <= MAX_NEWTON_CODES:
+            return times * size.n_bytes + 4 * size.n_rows * size.n_codes**2
+        steps = 4 * (size.n_codes + size.n_rows / 2) * MOST_COLUMNS * 20
+        return size.n_bytes + 12 * size.n_codes**2 + steps
+
+    return needed
+
+
+def group_bytes(size: InputSize, options: GroupOptions) -> float:
+    """Rows of all groups, to fit and to test, drawn at once."""
+    return 4 * size.n_bytes + 24 * options.n_votes * options.group_size * size.n_codes
+
+
+def table_bytes(size: InputSize, options: InformationOptions) -> float:
+    """Counts of one code with one factor in blocks of rows, and their resamples; of wide codes, of a few factors."""
+    few_levels = size.n_codes > MOST_EXACT and size.n_levels <= FEW_LEVELS
+    at_once = 8 * options.n_bins * min(size.n_factors, MOST_AT_ONCE) * size.n_levels * size.n_codes if few_levels else 0
+    return 2 * size.n_bytes + CELL_BYTES * options.n_bins * max(size.n_levels, options.n_bins) + at_once
+
+
+def tree_bytes(size: InputSize, n_trees: int, min_leaf: int) -> float:
+    """Trees that are kept until they have predicted, and the histograms of one that grows."""
+    n_leaves = min(size.n_rows, MAX_ROWS_A_TREE) / (min_leaf or PUBLISHED_MIN_LEAF)
+    kept = 2 * n_leaves * (NODE_BYTES + CLASS_BYTES * max(size.n_levels, 1))
+    return tree_input_bytes(size, 6) + n_trees * kept + min(n_leaves, MOST_LEAVES) * histogram_bytes(size)
+
+
+def tree_input_bytes(size: InputSize, copies: float) -> float:
+    """Copies of codes; of wide codes their bins, data sets of them, and rows and codes that codes are compared on."""
+    if size.n_codes <= MOST_EXACT:
+        return copies * size.n_bytes
+    return 0.9 * size.n_bytes + 24 * min(size.n_rows, ENOUGH_ROWS) * MOST_TRIED + 12 * CELLS
+
+
+def histogram_bytes(size: InputSize) -> float:
+    """Memory of the histograms of one leaf."""
+    if size.n_codes <= MOST_EXACT:
+        return TREE_BINS * size.n_codes * BIN_BYTES
+    return N_BINS * min(size.n_codes, MOST_TRIED) * BIN_BYTES
+
+
+def linear_bytes(size: InputSize, options: LinearOptions) -> float:
+    """Copies; of wide codes, products of the codes or of the rows, whichever are fewer, and their decompositions."""
+    products = 40.0 * min(size.n_rows, size.n_codes) ** 2 if size.n_codes > MOST_FITTED else 0.0
+    return 5 * size.n_bytes + products
+
+
+def regression_bytes(size: InputSize, options: CrossPredictionOptions) -> float:
+    """Forests of one target at a time."""
+    return tree_bytes(size.of_rows(options.max_rows), options.n_trees, options.min_leaf)
+
+
+def subspace_bytes(size: InputSize, options: SubspaceOptions) -> float:
+    """Features of the losses along axes, on a part of the rows; of wide codes both halves in single precision."""
+    if size.n_codes > MAX_WIDTH:
+        rows = min(size.n_rows, MOST_CHOOSING + MOST_SCORING)
+        return 6 * rows * size.n_codes + 16 * size.n_codes**2 + SUBSPACE_ROWS * 15_000
+    return 5 * size.n_bytes + min(size.n_rows, SUBSPACE_ROWS) * (5000 + 100 * size.n_codes)
+
+
+def boosting_bytes(size: InputSize, options: BoostingOptions) -> float:
+    """Small trees, and gradients of every class."""
+    trees = options.n_rounds * max(size.n_levels, 1) * options.n_leaves * 2 * NODE_BYTES
+    histograms = options.n_leaves * histogram_bytes(size)
+    return tree_input_bytes(size, 4) + 32 * size.n_rows * max(size.n_levels, 1) + trees + histograms
+
+
+def ladder_bytes(size: InputSize, options: LossCapacityOptions) -> float:
+    """Models and predictions of every level, for all factors."""
+    ladder = as_ladder(options.ladder)
+    needed = 20.0 * size.n_bytes
+    if isinstance(ladder, ForestLadder):
+        needed += size.n_factors * tree_bytes(size, ladder.n_trees, ladder.min_leaf)
+    if isinstance(ladder, FourierLadder):
+        needed += 16 * size.n_rows * max(ladder.n_features)
+    return needed
+
+
+def block_bytes(size: InputSize, options: BlockOptions) -> float:
+    """Kernels of the rows of a fold with the landmarks, and predictions of all factors and their shuffles."""
+    return 2 * size.n_bytes + size.n_rows * (8 * MOST_LANDMARKS + 16 * size.n_factors * max(size.n_levels, 2))
+
+
+def fairness_bytes(size: InputSize, options: FairnessOptions) -> float:
+    """Codes of two parts of the rows, and one forest at a time, of classes that few values are cut into."""
+    grown = replace(size.of_rows(MOST_GROWN), n_levels=options.n_cuts)
+    return 2 * size.n_bytes + tree_bytes(grown, options.n_trees, MIN_LEAF)
+
+
+def traversal_bytes(size: InputSize, options: TraversalOptions) -> float:
+    """Codes of all traversals, and their distances in pieces."""
+    return 2 * size.n_bytes + 16 * options.n_traversals * max(size.n_levels, options.n_cuts) * size.n_codes
+
+
+def exclusivity_bytes(size: InputSize, options: ExclusivityOptions) -> float:
+    """Residuals of codes, and the inputs that all factors are predicted from."""
+    return 5 * size.n_bytes + 128 * size.n_rows * size.n_factors
+
+
+def joint_bytes(size: InputSize, options: JointOptions) -> float:
+    """Trees of one factor at a time, without histograms, on a part of the rows."""
+    some = size.of_rows(options.max_rows)
+    n_nodes = 2 * some.n_rows / options.min_leaf
+    return 2 * size.n_bytes + 4 * some.n_bytes + options.n_trees * n_nodes * (NODE_BYTES + 8 * max(size.n_levels, 1))
+
+
+def probed_bytes(size: InputSize, options: ConceptOptions) -> float:
+    """Columns of the probes that are fitted at once, as chosen, standardised, and those of the training rows."""
+    return 24.0 * min(CELLS_AT_ONCE, size.n_rows * (max(KS) + 1) * max(size.n_levels, options.n_bins))
