@@ -15,11 +15,10 @@ WEIGHTS = (0.0, 1000.0, 10_000.0)
 
 def lines_of(given):
     """Accuracies for each weight of the MMD, seed and way of encoding, on held-out rows."""
-    from unbraid.reproduce.labelled.reading import read_label
-
     from unbraid.data import applicants
     from unbraid.data.tables import DatasetRows
     from unbraid.models import encode_all, train
+    from unbraid.reproduce.labelled import read_label
     from unbraid.reproduce.labelled.vfae import FULL
 
     whole, cut = applicants(given.rows), 3 * given.rows // 4

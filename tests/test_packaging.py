@@ -144,4 +144,4 @@ def test_installed_wheel_says_what_every_extra_needs(wheel):
     extras = set(re.findall(r"^Provides-Extra: (.+)$", metadata, flags=re.MULTILINE))
     assert extras == set(PROJECT["project"]["optional-dependencies"])
     entries = archive.read(f"unbraid-{__version__}.dist-info/entry_points.txt").decode()
-    assert "unbraid = unbraid.cli:main" in entries
+    assert "unbraid = unbraid.__main__:start" in entries

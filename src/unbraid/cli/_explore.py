@@ -3,7 +3,7 @@
 import sys
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from unbraid._base.interruption import is_usual_end, was_pressed
 from unbraid.cli._io import read_pairs, read_shape
@@ -105,11 +105,10 @@ def serve(server: ExplorerServer, *, browser: bool) -> None:
             webbrowser.open(server.address)
 
     is_usual_end("stopped")
-    try:
+    with suppress(KeyboardInterrupt):
         server.run(announce)
-    except KeyboardInterrupt:
-        if not was_pressed():  # who started this process takes care of Ctrl-C
-            print("stopped", file=sys.stderr)
+    if not was_pressed():  # who started this process takes care of Ctrl-C
+        print("stopped", file=sys.stderr)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unbraid.models.ensemble.families import build_network
+from unbraid.models.ensemble.families.catalogue import build_network
 from unbraid.models.ensemble.layers import Dense
 from unbraid.models.ensemble.networks import NEVER, EnsembleVAE, StepInputs
 from unbraid.models.ensemble.settings import Settings

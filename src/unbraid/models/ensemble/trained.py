@@ -15,7 +15,7 @@ from torch.distributions import Bernoulli
 
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid.models.ensemble.checkpoint import load_checkpoint
-from unbraid.models.ensemble.families import build_network, network_class
+from unbraid.models.ensemble.families.catalogue import build_network, network_class
 from unbraid.models.ensemble.families.info_gan import GaussianGenerator, InfoGAN
 from unbraid.models.ensemble.memory import load_layout
 from unbraid.models.ensemble.networks import NEVER, EnsembleVAE
