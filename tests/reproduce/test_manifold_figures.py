@@ -1,6 +1,7 @@
 """Reproductions of the manifold figures: what is known on paper, then small runs."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -152,13 +153,15 @@ def test_the_knee_is_the_largest_fall():
     assert n_kept(np.array([2.0, 1.9, 1.8])) == 3
     assert n_kept(np.array([-1.0, -1.1, -1.2])) == 0
     assert n_kept(np.array([0.9, 0.8, 0.1, 0.0])) == 2
+    assert n_kept(np.array([0.9, 0.8, 0.3, 0.0])) == 4  # most of them move the picture: no cutoff
+    assert n_kept(np.array([-1.0, -1.1, -4.0])) == 0  # a knee of latents that do not move the picture
 
 
 def test_larger_beta_keeps_fewer_latents(tmp_path):
     settings = SpectrumSettings(
         betas=(1.0, 100.0), n_codes=(8, 4), width=4, n_steps=250, batch_size=32, learning_rate=5e-3, n_samples=10
     )
-    found = beta_vae_spectrum(settings=settings)
+    found = beta_vae_spectrum(settings=settings, n_seeds=1)
     assert [(one.n_codes, one.beta) for one in found.spectra] == [(8, 1), (8, 100), (4, 1), (4, 100)]
     small, large = found.with_codes(8)
     assert small.kept >= 1
@@ -220,6 +223,18 @@ def test_models_of_another_kind_are_found_to_differ(where, change):
     spectra = [change.get(place, one) for place, one in enumerate(AS_PUBLISHED)]
     part = checked(*spectra)[where]
     assert part.n_agree == len(part.checks) - 1
+
+
+@pytest.mark.parametrize(("heights", "agrees"), [((1.9, 1.3, 1.6), True), ((1.31, 1.3, 1.29), False)])
+def test_entropy_may_be_lower_at_the_next_beta_by_as_much_as_seeds_differ(heights, agrees):
+    before = [replace(spectrum(1.0, 20, height=height), seed=seed) for seed, height in enumerate((1.4, 1.8, 1.6))]
+    after = [replace(spectrum(10.0, 4, height=height), seed=seed) for seed, height in enumerate(heights)]
+    last = [replace(spectrum(30.0, 0), seed=seed) for seed in range(3)]
+    settings = SpectrumSettings(betas=(1.0, 10.0, 30.0), n_codes=(100,))
+    spectra = (*before, *after, *last)
+    figure = SpectrumFigure(settings=settings, seed=0, device="cpu", seconds=0, n_digits=1, spectra=spectra)
+    grows = spectrum_checks(figure)[0].checks[1]
+    assert (grows.agreement == "agrees") is agrees
 
 
 def test_betas_must_rise():

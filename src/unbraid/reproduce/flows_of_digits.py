@@ -279,11 +279,12 @@ def digits_checks(result: DigitsFigure) -> Sequence[Part]:
         if flow.total_correlation.paper is not None and result.side == PUBLISHED_SIDE
     ]
     gin = [
-        Check(what=GAP_LABEL, ours=result.spectra_gap.ours, claim=result.spectra_gap.claim, at_most=0.5),
+        Check(what=GAP_LABEL, ours=result.spectra_gap.ours, claim=result.spectra_gap.claim, at_least=0, at_most=0.5),
         Check(
             what=DEVIATIONS_LABEL,
             ours=result.deviation_correlation.ours,
             claim=result.deviation_correlation.claim,
+            at_least=-0.5,
             at_most=0.5,
         ),
     ]
