@@ -126,7 +126,7 @@ def main(arguments=None):
     parser.add_argument("--rate", type=float, default=5e-4)
     parser.add_argument("--rows", type=int, default=10_000, help="digits at most")
     parser.add_argument("--points", type=int, default=8, help="samples and digits of each class")
-    given = parse(parser, __file__, arguments, steps=[1], blocks=1, points=2)
+    given = parse(parser, __file__, arguments, steps=[1], blocks=1, points=2, flows=["GIN"])
     found = {"machine": machine(), "known": known_gin(), "lines": []}
     print(json.dumps(found["known"]), flush=True)
     for line in lines_of(given):

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from helpers.small import run_cli
-from unbraid.manifold import analyze
+from unbraid.manifold import analyze, draw_classes
+from unbraid.models.flows import gin_flow
 from unbraid.reproduce import (
     DigitsFigure,
     DigitsSettings,
@@ -23,7 +24,13 @@ from unbraid.reproduce import (
     moons,
     torus,
 )
-from unbraid.reproduce.digit_flows.flows import normalised, read_digits
+from unbraid.reproduce.digit_flows.flows import (
+    class_decoders_of,
+    measured_classes,
+    mixture_of,
+    normalised,
+    read_digits,
+)
 from unbraid.reproduce.flows_of_digits import rank_correlation
 from unbraid.reproduce.torus_flow import TorusQuantity
 from unbraid.reproduce.torus_truth import mean_log_radius, random_torus, true_entropies
@@ -146,6 +153,22 @@ def test_digits_flows_measure_all_four(tmp_path):
     assert any("8 by 8" in note for note in found.notes)
     assert DigitsFigure.from_json(found.to_json()) == found
     assert found.draw(tmp_path / "digits.html").read_text().count('class="matrix" role="img" viewBox="0 0 64 64"') == 4
+
+
+@pytest.mark.parametrize("as_counted", [False, True])
+def test_columns_of_gin_are_stretched_by_the_deviations_of_each_digit_once(as_counted, tmp_path):
+    """A GIN without couplings only reorders pixels: columns, and mean Jacobians, are as long as the deviations."""
+    flow = gin_flow(8, 10, n_blocks=(0, 0), as_counted=as_counted).double()
+    with torch.no_grad():
+        flow.prior.log_deviations.copy_(torch.randn(10, 64, generator=torch.Generator().manual_seed(0)))
+    found = measured_classes(flow, 20, "cpu", 0, False)
+    logs = flow.prior.log_deviations.detach().numpy()
+    np.testing.assert_allclose(found.latent_entropy, 0.5 * math.log(2 * math.pi * math.e) + logs.mean(axis=0))
+    drawn = draw_classes(
+        class_decoders_of(flow), found, prior=mixture_of(flow), n_latents=64, n_samples=2, image_shape=(8, 8)
+    )
+    lengths = np.stack([np.linalg.norm(one.mean_jacobian.reshape(64, -1), axis=1) for one in drawn.values()])
+    np.testing.assert_allclose(lengths, np.exp(logs)[:, found.order], rtol=1e-5)
 
 
 def test_the_knee_is_the_largest_fall():
