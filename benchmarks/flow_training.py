@@ -17,7 +17,7 @@ def time_flow(flow, x, labels, given, settings, noise, *, recorded):
     import torch
 
     from unbraid.models.flows.loop import FlowLearner, FlowRun
-    from unbraid.models.flows.training import negative_log_likelihood
+    from unbraid.models.flows.training import initialise, negative_log_likelihood
 
     run = FlowRun(
         n_steps=3000,
@@ -29,7 +29,7 @@ def time_flow(flow, x, labels, given, settings, noise, *, recorded):
     )
     flow.to(given.device).train()
     x, labels = torch.as_tensor(x, dtype=torch.float32).to(given.device), torch.as_tensor(labels).to(given.device)
-    flow.set_from(x[:2048], labels[:2048])
+    initialise(flow, x, labels, noise=noise, seed=0)
     started = time.perf_counter()
     learner = FlowLearner(flow, x, labels, negative_log_likelihood, run, recorded=recorded)
     learner.advance()

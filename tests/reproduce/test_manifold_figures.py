@@ -1,13 +1,15 @@
 """Reproductions of the manifold figures: what is known on paper, then small runs."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from helpers.small import run_cli
-from unbraid.manifold import analyze
+from unbraid.manifold import analyze, draw_classes
+from unbraid.models.flows import gin_flow
 from unbraid.reproduce import (
     DigitsFigure,
     DigitsSettings,
@@ -22,7 +24,13 @@ from unbraid.reproduce import (
     moons,
     torus,
 )
-from unbraid.reproduce.digit_flows.flows import normalised, read_digits
+from unbraid.reproduce.digit_flows.flows import (
+    class_decoders_of,
+    measured_classes,
+    mixture_of,
+    normalised,
+    read_digits,
+)
 from unbraid.reproduce.flows_of_digits import rank_correlation
 from unbraid.reproduce.torus_flow import TorusQuantity
 from unbraid.reproduce.torus_truth import mean_log_radius, random_torus, true_entropies
@@ -147,18 +155,36 @@ def test_digits_flows_measure_all_four(tmp_path):
     assert found.draw(tmp_path / "digits.html").read_text().count('class="matrix" role="img" viewBox="0 0 64 64"') == 4
 
 
+@pytest.mark.parametrize("as_counted", [False, True])
+def test_columns_of_gin_are_stretched_by_the_deviations_of_each_digit_once(as_counted, tmp_path):
+    """A GIN without couplings only reorders pixels: columns, and mean Jacobians, are as long as the deviations."""
+    flow = gin_flow(8, 10, n_blocks=(0, 0), as_counted=as_counted).double()
+    with torch.no_grad():
+        flow.prior.log_deviations.copy_(torch.randn(10, 64, generator=torch.Generator().manual_seed(0)))
+    found = measured_classes(flow, 20, "cpu", 0, False)
+    logs = flow.prior.log_deviations.detach().numpy()
+    np.testing.assert_allclose(found.latent_entropy, 0.5 * math.log(2 * math.pi * math.e) + logs.mean(axis=0))
+    drawn = draw_classes(
+        class_decoders_of(flow), found, prior=mixture_of(flow), n_latents=64, n_samples=2, image_shape=(8, 8)
+    )
+    lengths = np.stack([np.linalg.norm(one.mean_jacobian.reshape(64, -1), axis=1) for one in drawn.values()])
+    np.testing.assert_allclose(lengths, np.exp(logs)[:, found.order], rtol=1e-5)
+
+
 def test_the_knee_is_the_largest_fall():
     assert n_kept(np.array([2.0, 1.9, 1.8, -1.0, -1.3])) == 3
     assert n_kept(np.array([2.0, 1.9, 1.8])) == 3
     assert n_kept(np.array([-1.0, -1.1, -1.2])) == 0
     assert n_kept(np.array([0.9, 0.8, 0.1, 0.0])) == 2
+    assert n_kept(np.array([0.9, 0.8, 0.3, 0.0])) == 4  # most of them move the picture: no cutoff
+    assert n_kept(np.array([-1.0, -1.1, -4.0])) == 0  # a knee of latents that do not move the picture
 
 
 def test_larger_beta_keeps_fewer_latents(tmp_path):
     settings = SpectrumSettings(
         betas=(1.0, 100.0), n_codes=(8, 4), width=4, n_steps=250, batch_size=32, learning_rate=5e-3, n_samples=10
     )
-    found = beta_vae_spectrum(settings=settings)
+    found = beta_vae_spectrum(settings=settings, n_seeds=1)
     assert [(one.n_codes, one.beta) for one in found.spectra] == [(8, 1), (8, 100), (4, 1), (4, 100)]
     small, large = found.with_codes(8)
     assert small.kept >= 1
@@ -220,6 +246,18 @@ def test_models_of_another_kind_are_found_to_differ(where, change):
     spectra = [change.get(place, one) for place, one in enumerate(AS_PUBLISHED)]
     part = checked(*spectra)[where]
     assert part.n_agree == len(part.checks) - 1
+
+
+@pytest.mark.parametrize(("heights", "agrees"), [((1.9, 1.3, 1.6), True), ((1.31, 1.3, 1.29), False)])
+def test_entropy_may_be_lower_at_the_next_beta_by_as_much_as_seeds_differ(heights, agrees):
+    before = [replace(spectrum(1.0, 20, height=height), seed=seed) for seed, height in enumerate((1.4, 1.8, 1.6))]
+    after = [replace(spectrum(10.0, 4, height=height), seed=seed) for seed, height in enumerate(heights)]
+    last = [replace(spectrum(30.0, 0), seed=seed) for seed in range(3)]
+    settings = SpectrumSettings(betas=(1.0, 10.0, 30.0), n_codes=(100,))
+    spectra = (*before, *after, *last)
+    figure = SpectrumFigure(settings=settings, seed=0, device="cpu", seconds=0, n_digits=1, spectra=spectra)
+    grows = spectrum_checks(figure)[0].checks[1]
+    assert (grows.agreement == "agrees") is agrees
 
 
 def test_betas_must_rise():

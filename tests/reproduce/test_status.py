@@ -12,7 +12,7 @@ from unbraid.reproduce import REPRODUCTIONS, Check, Colour, Part, Reproduction, 
 from unbraid.reproduce.digit_flows.flows import DigitsFlow
 from unbraid.reproduce.flows_of_digits import WaveletSet
 from unbraid.reproduce.result import Number, Result, Table
-from unbraid.reproduce.run import ReproductionRun, judge, load_run, mode_of, run_all, status_page
+from unbraid.reproduce.run import ReproductionRun, judge, load_run, mode_of, reason_of, run_all, status_page
 from unbraid.reproduce.status_page import opening, render_status
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -100,7 +100,9 @@ def test_every_reproduction_is_judged_and_gives_reasons_where_it_differs(name):
     assert outcome.parts, f"{name} has no rules for when it agrees: give its row `checks`"
     assert any(part.checks for part in outcome.parts)
     for part in outcome.parts:
-        assert part.reason, f"{name}, {part.where} needs a reason beside its rules, for when it is not green"
+        assert part.reason or part.surrogate, (
+            f"{name}, {part.where} needs a reason beside its rules, for when it is not green"
+        )
         assert len({check.what for check in part.checks}) == len(part.checks)
 
 
@@ -280,6 +282,12 @@ def test_quick_results_are_shown_and_stand_for_nothing():
         "| ⚪ grey | [`toy`](#toy) | Table 1 | 1 | 0 |  | Measured at other settings than the full ones"
         in status_page([outcome])
     )
+
+
+def test_a_surrogate_says_so_at_full_settings_and_stands_for_nothing():
+    part = Part(where="T", checks=[Check(what="x", ours=1, paper=1, tolerance=0.1)], surrogate="Sprites, not photos.")
+    assert (part.colour, part.n_attempted, part.n_agree) == (Colour.GREY, 0, 1)
+    assert reason_of(part) == "Sprites, not photos. 1 of 1 agree, which does not count."
 
 
 @pytest.mark.parametrize(

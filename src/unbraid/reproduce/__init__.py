@@ -160,7 +160,7 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             cost="minutes on a GPU, hours on a CPU, about one minute with --quick; torch",
             run=beta_vae_spectrum,
             checks=spectrum_checks,
-            quick={"settings": vae_spectrum.QUICK},
+            quick={"settings": vae_spectrum.QUICK, "n_seeds": 1},
             figure="beta-vae-spectrum.html",
             examples=("--quick", "--data mnist --device cuda"),
         ),

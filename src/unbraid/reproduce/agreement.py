@@ -121,6 +121,8 @@ class Part:
         n_published: Numbers and statements that the paper prints there; by default those of ``checks``.
         is_full: Whether it was run at settings that count, the full ones or those for one GPU; at others, numbers are
             shown and do not count.
+        surrogate: What was measured in place of what the paper has, which cannot be had, as a sentence; numbers of a
+            surrogate are shown and do not count. Empty where the paper's own was measured.
     """
 
     where: str
@@ -128,6 +130,7 @@ class Part:
     reason: str = ""
     n_published: int | None = None
     is_full: bool = True
+    surrogate: str = ""
 
     @property
     def compared(self) -> Sequence[Check]:
@@ -142,7 +145,7 @@ class Part:
     @property
     def n_attempted(self) -> int:
         """How many of those were measured at full settings, and count."""
-        return len(self.compared) if self.is_full else 0
+        return len(self.compared) if self.is_full and not self.surrogate else 0
 
     @property
     def n_agree(self) -> int:
@@ -195,7 +198,8 @@ RULE = (
     "ours is not, ours counts as nearer the truth, and as good. What the paper says in words is held against a bound, "
     "given beside it. Numbers without a printed one, and numbers that a setting of ours was chosen by, are shown and "
     "not counted. A table or figure is green if all that is printed agrees, amber if at least half of what was "
-    "attempted does, and red if less does; it is grey if nothing was attempted, or at other settings than these."
+    "attempted does, and red if less does; it is grey if nothing was attempted, or at other settings than these, or "
+    "with a surrogate in place of data that cannot be had."
 )
 
 

@@ -259,9 +259,21 @@ def digits_flows(
     )
 
 
-REASON = (
-    "The paper trains for 235 000 steps on 240 000 digits of EMNIST; we have far fewer digits, which longer training "
-    "only over-fits, and GIN's deviations are still correlated with its entropies."
+TOTAL_REASON = (
+    "The paper trains for 235 000 steps on 240 000 digits, we for 3000 on 63 000. The total correlation of the wavelet "
+    "flow falls with training, from 2.4 nats per latent after 250 steps and 1.5 after 1394 (on 9000 digits) to 1.1; "
+    "that of the GLOW-like flow does not, 4.7, 4.3 and 4.6, and why is not known."
+)
+#: Printed by ``benchmarks/flow_samples.py``.
+GAP_REASON = (
+    "Flows are measured at samples of their priors, which a GIN after few steps decodes to pictures unlike digits, "
+    "where couplings stretch all latents along the same directions: after 150 steps its total correlation is 3.6 nats "
+    "per latent at samples and 0.2 at encoded digits, and the gap to the cINN 3.6 and 1.3. Entropies of a GIN of known "
+    "columns are right to rounding."
+)
+RANK_REASON = (
+    "A GIN starts as a rotation, whose columns are as long as its deviations: the rank correlation is 1 before "
+    "training, 0.98 after 150 steps and 0.91 after 3000, of the paper's 235 000."
 )
 #: Tolerances of total correlations against the paper, in nats per latent.
 TOLERANCE = 0.3
@@ -279,11 +291,12 @@ def digits_checks(result: DigitsFigure) -> Sequence[Part]:
         if flow.total_correlation.paper is not None and result.side == PUBLISHED_SIDE
     ]
     gin = [
-        Check(what=GAP_LABEL, ours=result.spectra_gap.ours, claim=result.spectra_gap.claim, at_most=0.5),
+        Check(what=GAP_LABEL, ours=result.spectra_gap.ours, claim=result.spectra_gap.claim, at_least=0, at_most=0.5),
         Check(
             what=DEVIATIONS_LABEL,
             ours=result.deviation_correlation.ours,
             claim=result.deviation_correlation.claim,
+            at_least=-0.5,
             at_most=0.5,
         ),
     ]
@@ -292,11 +305,11 @@ def digits_checks(result: DigitsFigure) -> Sequence[Part]:
         Part(
             where="Fig. 5, GLOW-like and wavelet flows",
             checks=[*numbers, *words],
-            reason=REASON,
+            reason=TOTAL_REASON,
             n_published=len(PUBLISHED) + len(words),
         ),
-        Part(where="Fig. E.2, GIN against cINN", checks=gin[:1], reason=REASON),
-        Part(where="Fig. 4, GIN", checks=gin[1:], reason=REASON),
+        Part(where="Fig. E.2, GIN against cINN", checks=gin[:1], reason=GAP_REASON),
+        Part(where="Fig. 4, GIN", checks=gin[1:], reason=RANK_REASON),
     ]
 
 

@@ -281,11 +281,14 @@ def reason_of(part: Part) -> str:
     found = []
     if not part.checks:
         found.append(f"Not measured. {part.reason}".rstrip())
-    if part.compared and not part.is_full:
-        found.append(
-            f"Measured at other settings than the full ones: {part.n_agree} of {len(part.compared)} agree, which does "
-            "not count."
-        )
+    if part.checks and not part.n_printed:
+        found.append("The paper prints no such number; ours stand beside the truth.")
+    if part.compared and not part.n_attempted:
+        if not part.is_full:
+            found.append("Measured at other settings than the full ones.")
+        if part.surrogate:
+            found.append(part.surrogate)
+        found.append(f"{part.n_agree} of {len(part.compared)} agree, which does not count.")
     if part.n_attempted and part.n_attempted < part.n_printed:
         found.append(f"{part.n_printed - part.n_attempted} of {part.n_printed} printed numbers were not compared.")
     if part.n_nearer:
@@ -294,7 +297,7 @@ def reason_of(part: Part) -> str:
     tuned = sum(check.tuned for check in part.checks)
     if tuned:
         found.append(f"{tuned} more, which a setting was chosen by, are shown and not counted.")
-    if part.n_agree < len(part.compared):
+    if part.n_agree < len(part.compared) and not part.surrogate:
         found.append(part.reason or "No reason is recorded.")
     return " ".join(found)
 

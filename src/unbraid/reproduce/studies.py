@@ -342,7 +342,9 @@ REASON = (
     "Data are drawn and models were trained again, for fewer steps; the allowed distance covers other seeds, and not "
     "other data or steps."
 )
-NEEDS_FILES = "Numbers of Cars3D, smallNORB and 3D Shapes need the files of these data sets: --scale full."
+NEEDS_FILES = (
+    "Numbers of Cars3D, smallNORB and 3D Shapes need the files of these data sets, which cannot be had offline."
+)
 #: Ends the name of a table whose correlations are taken again after the mean of its family was taken from every model.
 WITHIN = ", within families"
 

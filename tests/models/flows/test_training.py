@@ -17,11 +17,13 @@ from unbraid.models.flows import (
     negative_log_likelihood,
     spline_flow,
     train_flow,
+    wavelet_flow,
     with_reconstruction,
     with_total_correlation,
 )
 from unbraid.models.flows.loop import Rows, rate_share
 from unbraid.models.flows.mixing import series_exponential
+from unbraid.models.flows.training import initialise
 
 pytestmark = pytest.mark.slow
 
@@ -206,6 +208,19 @@ def test_a_loss_that_is_no_number_says_when_and_what_to_do():
 
     with pytest.raises(ValueError, match=r"the loss stopped being a number at step 1; give a smaller learning_rate"):
         train_flow(affine_flow(2, n_blocks=1), correlated(50), objective=broken, n_steps=3)
+
+
+def test_pixels_that_never_change_start_with_the_deviation_of_the_noise():
+    pictures = torch.zeros(64, 64)
+    pictures[:, 32:] = torch.randn(64, 32, generator=generator())
+    noisy = pictures + 0.01 * torch.randn(pictures.shape, generator=generator(1))
+
+    def loss(noise):
+        made = wavelet_flow(8, n_blocks=(1, 1), channels=(4, 4), width=8)
+        initialise(made, pictures, None, noise=noise, seed=0)
+        return -made.log_prob(noisy).mean().item() / 64
+
+    assert loss(0.01) < 0 < 1000 < loss(0.0)
 
 
 @pytest.mark.parametrize("make", [with_total_correlation, lambda weight: with_reconstruction((0,), weight)])

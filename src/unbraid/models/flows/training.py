@@ -256,9 +256,7 @@ def train_flow(
 
     started = time.perf_counter()
     flow.to(where).train()
-    first = torch.Generator().manual_seed(seed)
-    noisy = x[:SET_FROM] + noise * torch.randn(x[:SET_FROM].shape, generator=first).to(x) if noise else x[:SET_FROM]
-    flow.set_from(noisy, None if y is None else y[:SET_FROM])
+    initialise(flow, x, y, noise=noise, seed=seed)
     learner = FlowLearner(flow, x, y, objective, run, recorded=recorded)
     with nullcontext(None) if out is None else output_folder("out", out) as folder:
         learn(learner, unseen, folder, progress)
@@ -266,6 +264,18 @@ def train_flow(
     losses = _finite(torch.stack(learner.losses).cpu().numpy(), learning_rate)
     best = None if learner.best is None else learner.best[1]
     return TrainedFlow(flow=flow, losses=losses, seconds=time.perf_counter() - started, best_step=best)
+
+
+def initialise(flow: Flow, x: Tensor, labels: Tensor | None, *, noise: float, seed: int) -> None:
+    """Set normalisations and classes from the first samples, with the noise that training adds.
+
+    Without the noise, a pixel that is the same in all pictures has a deviation of 0, and the noise of the first step
+    would be stretched beyond what numbers can hold.
+    """
+    first = torch.Generator().manual_seed(seed)
+    start = x[:SET_FROM]
+    noisy = start + noise * torch.randn(start.shape, generator=first).to(x) if noise else start
+    flow.set_from(noisy, None if labels is None else labels[:SET_FROM])
 
 
 def _finite(losses: FloatArray, learning_rate: float) -> FloatArray:

@@ -321,16 +321,23 @@ def measured_classes(flow: Flow, n_samples: int, device: str, seed: int, progres
 
 
 def class_decoders_of(flow: Flow) -> list[Any]:
-    """Return a decoder for each class: of a cINN at the class; of a GIN, whose classes are in its prior, the same."""
+    """Return a decoder for each class: at the class where networks see it, from standard normal noise; else the same.
+
+    Networks of a cINN see the class, and those of a GIN as counted in the paper. The classes of any other GIN are in
+    its prior alone, which :func:`mixture_of` returns.
+    """
     if flow.n_classes:
         return [flow.decoder(label) for label in range(flow.n_classes)]
     return [flow.decode] * N_CLASSES
 
 
 def mixture_of(flow: Flow) -> GaussianMixture | None:
-    """Return the mixture of a GIN's prior; ``None`` for a standard normal."""
+    """Return the prior of the decoders of classes: the mixture of a GIN, or ``None`` for a standard normal.
+
+    Decoders at a class stretch noise by the deviations of the class themselves, which must not be done twice.
+    """
     from unbraid.models.flows import ClassMixture
 
-    if not isinstance(flow.prior, ClassMixture):
+    if flow.n_classes or not isinstance(flow.prior, ClassMixture):
         return None
     return GaussianMixture(*(part.detach().cpu().numpy() for part in (flow.prior.means, flow.prior.deviations)))

@@ -36,7 +36,7 @@ from unbraid.models.objectives.info_gan import (
     scaled_gradient,
 )
 
-#: Of the leaky rectifiers of discriminator and q, as in the authors' code.
+#: Of the leaky rectifiers of discriminator and q; the authors' code has 0.01.
 SLOPE = 0.1
 #: Share of the present batch in the running statistics of a batch normalisation, and what is added to variances.
 MOMENTUM, EPSILON = 0.1, 1e-5
