@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from pandas import DataFrame
 
 from helpers.official import write_dsprites, write_emnist, write_shapes3d
 from helpers.small import run_cli
@@ -19,6 +20,7 @@ from unbraid.data import load_dataset
 from unbraid.data.official import read_matrix
 from unbraid.explorer.decoding import make_decoder
 from unbraid.models import load_models, train
+from unbraid.panel.rows import scan
 from unbraid.panel.saved import reports_in
 from unbraid.representation.formats.zarr_module import load_zarr
 from unbraid.representation.row_blocks import plan_blocks
@@ -219,3 +221,23 @@ def test_absurdly_many_codes_in_blocks_are_refused_without_counting_them(tmp_pat
     data = load_dataset("dsprites", folder=tmp_path)
     with pytest.raises(ValueError, match="TiB to train"):
         train("diva", data, labels=labels, **SMALL | {"n_codes": 10**12})
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(np.float64).max, reason="no wider numbers here")
+@pytest.mark.parametrize("which", [0, 1])
+def test_numbers_beyond_64_bits_are_not_finite(tmp_path, which, recwarn):
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(60, 2)), rng.integers(0, 3, (60, 2))]
+    arrays[which] = arrays[which].astype(np.longdouble)
+    arrays[which][7, 1] = np.longdouble("1e4000")
+    places = [str(tmp_path / f"{number}.npy") for number in range(2)]
+    for place, array in zip(places, arrays, strict=True):
+        np.save(place, array)
+    for read in (
+        lambda: scan(*places),
+        lambda: Representation(*arrays),
+        lambda: Representation(*map(DataFrame, arrays)),
+    ):
+        with pytest.raises(ValueError, match="must be finite"):
+            read()
+    assert not recwarn.list

@@ -441,7 +441,8 @@ def _matrix(column: Any, table: BlockTable, source: Path) -> AnyArray:
 
 def as_floats(codes: AnyArray, block: Block, names: Sequence[str]) -> FloatArray:
     """Return codes as floats; raise where some are not finite, with the file and the code."""
-    values = np.asarray(codes, dtype=np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):  # signalling NaN; numbers beyond 64 bits
+        values = np.asarray(codes, dtype=np.float64)
     finite = np.isfinite(values)
     if not finite.all():
         wrong = [repr(names[int(j)]) for j in np.flatnonzero(~finite.all(axis=0))]
