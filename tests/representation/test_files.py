@@ -342,7 +342,9 @@ def test_an_empty_file_is_refused(tmp_path, name):
         ("codes.npz", "code_0,code_1\n", "is not a NumPy file of plain numbers or text"),
         ("codes.parquet", "code_0,code_1\n", r"cannot be read as \.parquet"),
         ("codes.csv", "\n\n", r"cannot be read as \.csv: No columns"),
-        ("codes.csv", "code_0,code_1,factor_a\n1,2,3\n1,2,3,4,5\n", r"cannot be read as \.csv: Error tokenizing"),
+        ("codes.csv", "code_0,code_1,factor_a\n1,2,3\n1,2,3,4,5\n", r"cannot be read as \.csv: line 3 has 5 fields"),
+        ("codes.csv", 'code_0,code_1,factor_a\n1,2,3\n1,2,"3\n', r"a quotation mark in line 3 has no second one"),
+        ("codes.csv", "code_0,code_1,code_1,factor_a\n1,2,2,3\n", r"has the name 'code_1' twice"),
         ("codes.csv", "code_0,code_1,factor_a\n", "at least 4 rows"),
         (
             "codes.csv",

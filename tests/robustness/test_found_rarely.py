@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from pandas import DataFrame
 
-from helpers.official import write_emnist, write_shapes3d
+from helpers.official import write_dsprites, write_emnist, write_shapes3d
 from helpers.small import run_cli
 from unbraid import Representation, compare, evaluate, save
 from unbraid._base.arrays import AnyArray
@@ -19,11 +20,14 @@ from unbraid.data import load_dataset
 from unbraid.data.official import read_matrix
 from unbraid.explorer.decoding import make_decoder
 from unbraid.models import load_models, train
+from unbraid.panel.rows import scan
 from unbraid.panel.saved import reports_in
 from unbraid.representation.formats.zarr_module import load_zarr
 from unbraid.representation.row_blocks import plan_blocks
 from unbraid.study import run_study
 
+#: More than any machine holds, and a product with itself that is zero in 64 bits.
+ABSURD = 2**32
 SMALL = {"n_steps": 1, "n_codes": 2, "width": 1, "batch_size": 2, "progress": False}
 
 
@@ -165,3 +169,75 @@ def test_reports_with_absurd_replicates_are_compared_without_a_warning():
     data["scores"]["mig"]["replicates"][:2] = [1e308, 1e308]
     (absurd,) = reports_in(data, "a.json").values()
     assert compare({"a": clean, "b": absurd}).differences
+
+
+def headers_only(path, *shapes):
+    """Write .npy files that state shapes and hold no numbers."""
+    places = [path / f"{number}.npy" for number in range(len(shapes))]
+    for place, shape in zip(places, shapes, strict=True):
+        with place.open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return places
+
+
+@pytest.mark.parametrize(("codes", "factors"), [((0, 4), (0, 2**63)), ((0, 2**63), (0, 4))])
+def test_columns_without_rows_are_not_counted(tmp_path, codes, factors):
+    with pytest.raises(ValueError, match="has no rows"):
+        plan_blocks(*headers_only(tmp_path, codes, factors))
+
+
+def test_a_size_that_overflows_is_no_size_of_zero(tmp_path):
+    with pytest.raises(ValueError, match=f"ends before its {ABSURD} rows"):
+        plan_blocks(*headers_only(tmp_path, (ABSURD, ABSURD), (ABSURD, 1)))
+
+
+@pytest.mark.parametrize(
+    ("codes", "factors"), [((24, 10**15), (24, 1)), ((24, 2), (24, 10**15)), ((10**18, 2), (10**18, 1))]
+)
+def test_a_zarr_group_that_states_more_than_can_be_counted_is_refused(tmp_path, codes, factors):
+    pytest.importorskip("zarr")
+    about = {"zarr_format": 2, "chunks": [24, 4], "dtype": "<f8", "compressor": None, "fill_value": 0.0}
+    about |= {"order": "C", "filters": None}
+    group = tmp_path / "a.zarr"
+    for name, shape in {"codes": codes, "factors": factors}.items():
+        (group / name).mkdir(parents=True)
+        (group / name / ".zarray").write_text(json.dumps(about | {"shape": shape}))
+    (group / ".zgroup").write_text('{"zarr_format": 2}')
+    with pytest.raises(ValueError, match="counted in memory"):
+        plan_blocks(group)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_done_leaves_no_empty_board(tmp_path):
+    pytest.importorskip("tensorboard")
+    train("vae", pictures(), out=tmp_path / "run", **SMALL)
+    train("vae", pictures(), out=tmp_path / "run", tensorboard=tmp_path / "board", **SMALL)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_absurdly_many_codes_in_blocks_are_refused_without_counting_them(tmp_path):
+    labels = {"d": "shape", "y": "scale"}
+    write_dsprites(tmp_path / "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz", (1, 2, 2, 2, 2, 2), side=8)
+    data = load_dataset("dsprites", folder=tmp_path)
+    with pytest.raises(ValueError, match="TiB to train"):
+        train("diva", data, labels=labels, **SMALL | {"n_codes": 10**12})
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(np.float64).max, reason="no wider numbers here")
+@pytest.mark.parametrize("which", [0, 1])
+def test_numbers_beyond_64_bits_are_not_finite(tmp_path, which, recwarn):
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(60, 2)), rng.integers(0, 3, (60, 2))]
+    arrays[which] = arrays[which].astype(np.longdouble)
+    arrays[which][7, 1] = np.longdouble("1e4000")
+    places = [str(tmp_path / f"{number}.npy") for number in range(2)]
+    for place, array in zip(places, arrays, strict=True):
+        np.save(place, array)
+    for read in (
+        lambda: scan(*places),
+        lambda: Representation(*arrays),
+        lambda: Representation(*map(DataFrame, arrays)),
+    ):
+        with pytest.raises(ValueError, match="must be finite"):
+            read()
+    assert not recwarn.list

@@ -5,6 +5,7 @@ import threading
 import fsspec
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
@@ -139,6 +140,44 @@ def test_a_torn_shard_costs_its_own_rows_only(store):
     with pytest.warns(UserWarning, match="results/torn.parquet cannot be read"):
         assert store.table()["seed"].tolist() == [0]
     assert store.damaged() == ["torn.parquet"]
+
+
+def half_of_another(content, other, place):
+    """Put two shards of one size together, where every page stays whole."""
+    return content[:place] + other[place:]
+
+
+def one_bit(content, other, place):
+    return content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("damage", [half_of_another, one_bit])
+def test_no_byte_of_a_shard_can_change_unnoticed(tmp_path, damage):
+    store = Store(tmp_path)
+    for number in range(2):
+        store.add_rows([row(number, value=0.25 + number / 2)])
+    names = sorted(store.names(RESULTS))
+    content, other = (store.read(f"{RESULTS}/{name}") for name in names)
+    assert len(content) == len(other)
+    for place in range(4, len(content), 397):
+        changed = damage(content, other, place)
+        if changed in (content, other):
+            continue
+        store.write(f"{RESULTS}/{names[0]}", changed)
+        again = Store(tmp_path)
+        assert again.damaged() == names[:1], place
+        with pytest.warns(UserWarning, match=f"{RESULTS}/{names[0]} cannot be read"):
+            assert len(again.table()) == 1
+
+
+def test_shards_of_earlier_versions_have_no_seal_and_are_read(tmp_path):
+    store = Store(tmp_path)
+    store.add_rows([row(0, value=0.25)])
+    (path,) = (tmp_path / RESULTS).iterdir()
+    pq.write_table(pq.read_table(path), path)
+    again = Store(tmp_path)
+    assert again.table()["value"].tolist() == [0.25]
+    assert again.damaged() == []
 
 
 @pytest.mark.slow

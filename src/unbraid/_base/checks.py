@@ -82,7 +82,8 @@ def check_matrix(codes: Any) -> FloatArray:
     if np.iscomplexobj(array):
         raise ValueError(f"codes must be real numbers, got {array.dtype}; give real and imaginary parts as two codes.")
     try:
-        with np.errstate(invalid="ignore"):  # a NaN that signals, which is refused with the others
+        # A NaN that signals, and a number of 128 bits beyond those of 64, are refused with other NaN and infinity.
+        with np.errstate(invalid="ignore", over="ignore"):
             return np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"codes must be numbers, got {array.dtype}: {error}.") from error

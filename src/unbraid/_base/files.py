@@ -37,7 +37,7 @@ def naming_full_disks(path: str | Path) -> Iterator[None]:
 def output_folder(argument: str, path: str | Path) -> Iterator[Path]:
     """Make a folder for output at the start, so that one that cannot be made fails before the work.
 
-    Folders that were made here and are still empty when an error ends the block are removed again.
+    Folders that were made here and are still empty at the end of the block are removed again.
 
     Args:
         argument: Name of the argument, for the message.
@@ -56,9 +56,8 @@ def output_folder(argument: str, path: str | Path) -> Iterator[Path]:
     try:
         with if_interrupted(partial(_remove_empty, made)):
             yield folder
-    except BaseException:
+    finally:
         _remove_empty(made)
-        raise
 
 
 @contextmanager

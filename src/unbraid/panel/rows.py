@@ -159,8 +159,6 @@ def scan(
     check_binning(n_bins, binning)
     check_at_least("sample", sample, 100)
     plan = plan_blocks(path, factors, codes=codes, code_columns=code_columns, factor_columns=factor_columns, only=only)
-    if not plan.n_rows:
-        raise ValueError(f"path {str(path)!r} has no rows.")
     check_shape(plan.n_rows, plan.table.n_codes)
     rows = _sampled_rows(plan.n_rows, sample, seed)
     key = plan.digest(kinds=kinds, n_bins=n_bins, binning=binning, sample=sample, seed=seed)

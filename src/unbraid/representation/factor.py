@@ -202,7 +202,9 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
     wanted, period = _parse_kind(kind, name)
     if type(values) is np.ndarray and values.ndim == 1 and len(values):
         if values.dtype.kind == "f":
-            return _of_numbers(values.astype(np.float64), wanted, period, name)
+            with np.errstate(invalid="ignore", over="ignore"):  # signalling NaN; numbers beyond 64 bits
+                floats = values.astype(np.float64)
+            return _of_numbers(floats, wanted, period, name)
         if values.dtype.kind in "iu" and (counted := _count_whole(values)) is not None:
             return _of_numbers(counted.numbers, wanted, period, name, levels=counted)
     column = _as_series(values)
@@ -319,7 +321,8 @@ def _numbers(column: pd.Series[Any]) -> FloatArray | None:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return None
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return column.to_numpy(dtype=np.float64, na_value=np.nan)
     if column.dtype == object:
         known = column.dropna()
         if len(known) and all(isinstance(v, NUMBERS) and not isinstance(v, bool) for v in known):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid._base.arrays import AnyArray, FloatArray
+from unbraid._base.memory import memory_limit
 from unbraid._base.text import listing
 from unbraid.representation.files import pick_columns, short_names
 from unbraid.representation.formats.headers import npy_header
@@ -25,6 +27,8 @@ from unbraid.representation.formats.zarr_module import load_zarr
 BLOCK_ROWS = 500_000
 #: Codes of a block, about, over all its rows.
 BLOCK_CELLS = 2**25
+#: Bytes of the plan of one column or block, about; a header may state more columns and rows than the file holds.
+PLAN_BYTES = 256
 #: Code columns and factor columns by default, as for files that are read as a whole.
 CODE_COLUMNS, FACTOR_COLUMNS = "code_*", "factor_*"
 
@@ -148,10 +152,16 @@ def plan_blocks(
                 "with --factor-columns (factor_columns)."
             )
         table, found = _plan_tables(files, kind, code_columns, factor_columns)
+        _check_rows(Path(path), sum(sum(sizes) for _, sizes in found))
     table = _kept(table, only)
     stamps = [*files, *([Path(table.factors_path)] if table.factors_path else [])]
-    most = max(1, min(BLOCK_ROWS, BLOCK_CELLS // max(table.n_codes, 1)))
-    return BlockPlan(table=table, blocks=_blocks(found, kind, most), stamps=tuple(_stamp(file) for file in stamps))
+    blocks = _blocks(found, kind, _most_rows(table.n_codes))
+    return BlockPlan(table=table, blocks=blocks, stamps=tuple(_stamp(file) for file in stamps))
+
+
+def _most_rows(n_codes: int) -> int:
+    """Return the rows of a block at most."""
+    return max(1, min(BLOCK_ROWS, BLOCK_CELLS // max(n_codes, 1)))
 
 
 def _stamp(file: Path) -> tuple[str, int, int]:
@@ -216,6 +226,12 @@ def _plan_array(
         raise ValueError(f"factors must have shape (n_samples, n_factors), got {shapes[1]}.")
     if labels[0] != n_rows:
         raise ValueError(f"codes and factors must have the same number of rows, got {n_rows} and {labels[0]}.")
+    _check_rows(source, n_rows)
+    if PLAN_BYTES * (n_codes + labels[1] + n_rows // _most_rows(n_codes)) > memory_limit(None):
+        raise ValueError(
+            f"path {str(source)!r} must have as many rows and columns as can be counted in memory, got codes of shape "
+            f"{shapes[0]} and factors of shape {shapes[1]}; if the file is not damaged, give fewer columns."
+        )
     table = BlockTable(
         format=kind,
         code_columns=(name,),
@@ -228,6 +244,11 @@ def _plan_array(
     return table, [n_rows]
 
 
+def _check_rows(path: Path, n_rows: int) -> None:
+    if not n_rows:
+        raise ValueError(f"path {str(path)!r} has no rows.")
+
+
 def _npy_shape(source: Path) -> tuple[int, ...]:
     with readable(source, "a NumPy file"):
         with source.open("rb") as file:
@@ -236,7 +257,7 @@ def _npy_shape(source: Path) -> tuple[int, ...]:
         if dtype.hasobject:
             raise ValueError("Python objects (pickles) are never loaded")
         _check_numbers(dtype, source)
-        if source.stat().st_size < begins + int(np.prod(shape)) * dtype.itemsize:
+        if source.stat().st_size < begins + math.prod(shape) * dtype.itemsize:  # in Python, where nothing overflows
             raise ValueError(f"it ends before its {shape[0] if shape else 0} rows do")
     return shape
 
@@ -420,7 +441,8 @@ def _matrix(column: Any, table: BlockTable, source: Path) -> AnyArray:
 
 def as_floats(codes: AnyArray, block: Block, names: Sequence[str]) -> FloatArray:
     """Return codes as floats; raise where some are not finite, with the file and the code."""
-    values = np.asarray(codes, dtype=np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):  # signalling NaN; numbers beyond 64 bits
+        values = np.asarray(codes, dtype=np.float64)
     finite = np.isfinite(values)
     if not finite.all():
         wrong = [repr(names[int(j)]) for j in np.flatnonzero(~finite.all(axis=0))]

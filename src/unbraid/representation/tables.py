@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,6 +19,7 @@ from unbraid.representation.factor import EXACT_UP_TO
 
 LOOKED_AT = 65_536
 DECIMAL_COMMA = re.compile(r"(?:^|;)\s*\"?-?\d+,\d+(?:[eE][-+]?\d+)?\"?\s*(?=;|$)", re.MULTILINE)
+NUMBER = re.compile(r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?\s*")
 WHOLE_NUMBER = re.compile(r"\s*[-+]?\d+\s*")
 #: What an empty cell holds in a column of text; other words for "nothing" may be names there, such as NA for Namibia.
 EMPTY = ["", "nan", "NaN"]
@@ -95,9 +97,16 @@ def _with_numbers(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _read_csv(source: Path) -> pd.DataFrame:
     sep, decimal = table_format(source)
-    frame = pd.read_csv(source, low_memory=False, sep=sep, decimal=decimal)
+    try:
+        frame = pd.read_csv(source, low_memory=False, sep=sep, decimal=decimal)
+    except pd.errors.ParserError as error:
+        raise ValueError(_why_broken(source, sep)) from error
+    names, first = _first_rows(source, sep)
+    twice = [name for name, count in Counter(names).items() if name and count > 1 and not NUMBER.fullmatch(name)]
+    if twice:  # pandas would give the second another name
+        raise ValueError(f"its first line has the name {twice[0]!r} twice; give every column a name of its own.")
     # Where rows are longer than the line of names, pandas takes their first fields for the names of rows.
-    if not _n_unnamed(source, sep, frame.shape[1]):
+    if len(first) <= frame.shape[1]:
         return frame
     if frame.index.nlevels == 1 and any(frame.index.equals(pd.RangeIndex(k, len(frame) + k)) for k in (0, 1)):
         frame.attrs[UNNAMED] = 1
@@ -113,12 +122,31 @@ def _read_csv(source: Path) -> pd.DataFrame:
     )
 
 
-def _n_unnamed(source: Path, sep: str, n_names: int) -> int:
-    """Return how many fields the first row has more than there are names."""
+def _first_rows(source: Path, sep: str) -> tuple[list[str], list[str]]:
+    """Return the fields of the line of names, and of the first row."""
     with source.open(encoding="utf-8-sig", newline="") as file:
         rows = (row for row in csv.reader(file, delimiter=sep) if row)
-        next(rows, None)
-        return max(0, len(next(rows, ())) - n_names)
+        return next(rows, []), next(rows, [])
+
+
+def _why_broken(source: Path, sep: str) -> str:
+    """Return in a sentence where the rows of a text are not rows of a table."""
+    with source.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        rows = csv.reader(file, delimiter=sep, strict=True)
+        widths: list[int] = []
+        line = 1
+        try:
+            for row in rows:
+                if len(widths) > 1 and len(row) > max(widths):
+                    return (
+                        f"line {line} has {len(row)} fields and those before have {max(widths)}; put fields that hold "
+                        f"{sep!r} in quotes."
+                    )
+                widths += [len(row)] if row and len(widths) < 2 else []
+                line = rows.line_num + 1
+        except csv.Error:
+            return f"a quotation mark in line {line} has no second one; close it, or write it twice within a field."
+    return "its rows cannot be told from each other; save it again as a table."
 
 
 def labels_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -72,13 +73,15 @@ TALLY = f"""
     select split_part(key, '-', 2) as measurement, dataset, count(distinct key)
     from ({ROWS}) where factor = '' and failure_kind = '' and model in (select unnest(?)) group by all
 """
-#: Reads every cell, and counts kinds of failures that are not known.
-READ_ALL = f"""
-    select count(columns(*)), count(*) filter (failure_kind not in ({", ".join(f"'{kind}'" for kind in FailureKind)}))
-    from ({ROWS})
+#: Counts kinds of failures that are not known.
+UNKNOWN_KINDS = f"""
+    select count(*) filter (failure_kind not in ({", ".join(f"'{kind}'" for kind in FailureKind)})) from ({ROWS})
 """
 #: Columns that shards of every version have.
 ALWAYS_THERE = ("key", "model", "dataset", "family", "seed", "kind", "name", "factor", "n_rows", "value", "failure")
+#: What stands before the digest in the footer of a shard.
+SEAL = b"unbraid.sha256:"
+N_DIGITS = 2 * hashlib.sha256().digest_size
 Read = TypeVar("Read")
 
 
@@ -295,9 +298,7 @@ class Store:
         return sorted(name for name in self.names(RESULTS) if name.endswith(".parquet"))
 
     def _write_shard(self, name: str, table: pa.Table) -> None:
-        buffer = io.BytesIO()
-        pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
-        self.write(f"{RESULTS}/{name}", buffer.getvalue())
+        self.write(f"{RESULTS}/{name}", sealed(table))
         self._looked_at.pop(name, None)
 
     def _fault(self, shard: str) -> _Fault | None:
@@ -308,17 +309,16 @@ class Store:
             return None if not self.has(f"{RESULTS}/{shard}") else _Fault.UNREADABLE
         except OSError:
             return _Fault.UNREADABLE
-        try:
-            # Threads that read on after the first error would abort this process at its end, now and then.
-            with pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True, pre_buffer=False) as file:
-                found = file.read(use_threads=False).schema
-        except (pa.ArrowException, OSError, ValueError, MemoryError):
-            return _Fault.DAMAGED
-        if not _is_layout(found):
+        if not _is_shard(content):
             return _Fault.DAMAGED
         try:
-            ((*_, n_unknown),) = self._answers(READ_ALL, [shard])
-        except (duckdb.Error, OSError):
+            if SEAL not in content:  # of an earlier version: only reading it all tells
+                # Threads that read on after the first error would abort this process at its end, now and then.
+                with pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True, pre_buffer=False) as file:
+                    file.read(use_threads=False)
+                self._rows([shard])
+            ((n_unknown,),) = self._answers(UNKNOWN_KINDS, [shard])
+        except (pa.ArrowException, duckdb.Error, OSError, ValueError, MemoryError):
             return _Fault.DAMAGED if self.has(f"{RESULTS}/{shard}") else None
         return _Fault.DAMAGED if n_unknown else None
 
@@ -326,7 +326,7 @@ class Store:
         """Return what is read from all shards, or from all but damaged ones, with a warning that names them."""
         for _ in range(TRIES):
             shards = self._shards()
-            damaged = {shard for shard in shards if not self._has_layout(shard)}
+            damaged = {shard for shard in shards if not self._is_whole(shard)}
             try:
                 found = read([shard for shard in shards if shard not in damaged])
             except (duckdb.Error, OSError, ValueError):
@@ -340,17 +340,15 @@ class Store:
         self._tell(damaged)
         return read([shard for shard in shards if shard not in damaged])
 
-    def _has_layout(self, shard: str) -> bool:
-        """Return whether a file begins and ends as a shard does; also if it is gone meanwhile."""
+    def _is_whole(self, shard: str) -> bool:
+        """Return whether a file has the seal and the columns of a shard; also if it is gone meanwhile."""
         if shard not in self._looked_at:
             try:
-                with self._files.open(self.path(f"{RESULTS}/{shard}"), "rb") as file:
-                    fits = _is_layout(pq.read_schema(file))
+                self._looked_at[shard] = _is_shard(self.read(f"{RESULTS}/{shard}"))
             except FileNotFoundError:
                 return True
-            except (pa.ArrowException, OSError, ValueError):
-                fits = False
-            self._looked_at[shard] = fits
+            except OSError:
+                self._looked_at[shard] = False
         return self._looked_at[shard]
 
     def _tell(self, damaged: set[str]) -> None:
@@ -401,6 +399,40 @@ class Store:
 def _nearest(place: Path) -> Path:
     """Return a folder, or the nearest one above it that is there."""
     return next(folder for folder in (place, *place.parents) if folder.exists())
+
+
+def sealed(table: pa.Table) -> bytes:
+    """Return the bytes of a shard with a digest of all other bytes in its footer.
+
+    The checksums of Parquet are of single pages: a file of which one half is another shard's has pages that are right.
+    """
+    buffer = io.BytesIO()
+    with pq.ParquetWriter(buffer, table.schema, compression="zstd", write_page_checksum=True) as writer:
+        writer.write_table(table)
+        writer.add_key_value_metadata({"seal": SEAL.decode() + "0" * N_DIGITS})
+    content = buffer.getvalue()
+    start, digest = _seal(content)
+    return content[:start] + digest + content[start + N_DIGITS :]
+
+
+def _seal(content: bytes) -> tuple[int, bytes]:
+    """Return where the digest of a sealed shard begins, and the digest of all that is around it."""
+    start = content.rfind(SEAL) + len(SEAL)
+    whole = memoryview(content)
+    digest = hashlib.sha256(whole[:start])
+    digest.update(whole[start + N_DIGITS :])
+    return start, digest.hexdigest().encode()
+
+
+def _is_shard(content: bytes) -> bool:
+    """Return whether bytes are as they were sealed, if they were, and have the columns of a shard."""
+    start, digest = _seal(content)
+    if SEAL in content and not content.startswith(digest, start):
+        return False
+    try:
+        return _is_layout(pq.read_schema(io.BytesIO(content)))
+    except (pa.ArrowException, OSError, ValueError):
+        return False
 
 
 def _is_layout(found: pa.Schema) -> bool:

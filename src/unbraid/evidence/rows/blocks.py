@@ -139,7 +139,8 @@ def _plain_labels(column: Any) -> AnyArray:
             return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
         text = series.astype(object).where(series.notna(), "")
         return np.asarray(text.map(str).to_numpy(dtype=str))
-    return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    with np.errstate(invalid="ignore", over="ignore"):  # signalling NaN; numbers beyond 64 bits
+        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _check_exact(column: Any, name: str) -> None:

@@ -155,9 +155,13 @@ class Settings:
 
     def block_columns(self) -> dict[str, list[int]]:
         """Return the columns of each block of codes; nothing for a model without blocks."""
+        return {name: list(span) for name, span in self.block_spans().items()}
+
+    def block_spans(self) -> dict[str, range]:
+        """Return where each block of codes begins and ends, without a number for each of its columns."""
         found, start = {}, 0
         for name, size in self.blocks:
-            found[name] = list(range(start, start + size))
+            found[name] = range(start, start + size)
             start += size
         return found
 

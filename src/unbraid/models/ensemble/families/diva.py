@@ -82,7 +82,7 @@ class DomainVAE(EnsembleVAE):
         n_models, self.discriminator = len(settings.seeds), None
         self.encoder, self.decoder = BlockEncoder(settings), make_decoder(settings)
         sizes = dict(settings.blocks)
-        self.spans = {name: (columns[0], columns[-1] + 1) for name, columns in settings.block_columns().items()}
+        self.spans = {name: (span.start, span.stop) for name, span in settings.block_spans().items()}
         labelled = {role: (settings.n_values(role), sizes[f"z_{role}"]) for role in ("d", "y")}
         self.priors = nn.ModuleDict({role: PriorTable(n_models, *both) for role, both in labelled.items()})
         self.classifiers = nn.ModuleDict(
