@@ -190,7 +190,7 @@ def by_name(kept: dict[str, Any]) -> str:
 
 def _markdown(kept: dict[str, Any]) -> Iterable[str]:
     for world, by_rows in kept["worlds"].items():
-        most = max(by_rows.values(), key=len)
+        most = max(by_rows.values(), key=lambda table: sum(int(found["draws"]) for found in table.values()))
         yield f"**{world}**: {CALIBRATION[world].__doc__}"
         yield ""
         sizes = [f"{int(size):,} rows ({_draws(table)}): bias, holds it" for size, table in by_rows.items()]
