@@ -109,6 +109,13 @@ def row(large: Sequence[Any], draws: Sequence[Any]) -> dict[str, float]:
         } | ({"large_error": float(truths.std(ddof=1) / np.sqrt(len(truths)))} if len(truths) > 1 else {})
 
 
+def kept_large(output: Path, world: str, names: Iterable[str]) -> list[Scores]:
+    """Return the large-sample values of a world in a file of results, of the number of rows with most draws."""
+    tables = json.loads(output.read_text(encoding="utf-8"))["worlds"][world].values()
+    found = {name: max((t[name] for t in tables if name in t), key=lambda one: one["draws"]) for name in names}
+    return [{name: (one["large"], None, None, None) for name, one in found.items()}]
+
+
 def is_calibrated(name: str, found: dict[str, float]) -> bool:
     """Return whether bias and coverage are within what the docs promise."""
     most = MOST_BIAS_OF_TREES if name.startswith(("dci_forest", "dci_boosting")) else MOST_BIAS
@@ -183,7 +190,7 @@ def by_name(kept: dict[str, Any]) -> str:
 
 def _markdown(kept: dict[str, Any]) -> Iterable[str]:
     for world, by_rows in kept["worlds"].items():
-        most = max(by_rows.values(), key=len)
+        most = max(by_rows.values(), key=lambda table: sum(int(found["draws"]) for found in table.values()))
         yield f"**{world}**: {CALIBRATION[world].__doc__}"
         yield ""
         sizes = [f"{int(size):,} rows ({_draws(table)}): bias, holds it" for size, table in by_rows.items()]
@@ -213,6 +220,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--many", type=int, default=MANY_ROWS, help="rows of the large-sample value")
     parser.add_argument("--many-draws", type=int, default=1, help="calls that the large-sample value is the mean of")
+    parser.add_argument(
+        "--kept-large", action="store_true", help="take large-sample values of the file of results, and score no others"
+    )
     parser.add_argument("--metrics", default="default", help="names or families, with commas between them")
     parser.add_argument("--jobs", type=int, default=usable_cores())
     parser.add_argument("--work", type=Path, default=WORK, help="folder of the draws that were scored")
@@ -231,15 +241,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"wrote the tables into {given.page}")
         return
     worlds, sizes = given.worlds.split(","), [int(size) for size in given.rows.split(",")]
-    many_seeds = range(MANY_SEED, MANY_SEED + given.many_draws)
+    many_seeds = range(MANY_SEED, MANY_SEED + (0 if given.kept_large else given.many_draws))
     cells = [(world, given.many, seed) for world in worlds for seed in many_seeds]
     cells += [(w, size, FIRST_SEED + draw) for w in worlds for size in sizes for draw in range(given.draws)]
     found = dict(zip(cells, _all(cells, given), strict=True))
     tables: dict[str, Any] = {}
     for world in worlds:
-        large = [found[world, given.many, seed] for seed in many_seeds]
+        calls = [found[world, given.many, seed] for seed in many_seeds]
         for size in sizes:
             draws = [found[world, size, FIRST_SEED + draw] for draw in range(given.draws)]
+            large = kept_large(given.output, world, draws[0]) if given.kept_large else calls
             table = {
                 name: row([one.get(name) for one in large], [draw.get(name) for draw in draws])
                 | {"many_rows": given.many}

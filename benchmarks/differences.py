@@ -160,7 +160,8 @@ def main(arguments=None):
         seconds = time.perf_counter() - started
         keep(given.output, {"machine": machine(), "seconds": seconds, condition: found[condition]}, beside_others=True)
     print(f"{seconds:.0f} s")
-    fill_in(given.page, "differences", as_markdown(found))
+    kept = found if given.output is None else json.loads(given.output.read_text(encoding="utf-8"))
+    fill_in(given.page, "differences", as_markdown({name: kept[name] for name in CONDITIONS if name in kept}))
 
 
 if __name__ == "__main__":

@@ -76,6 +76,13 @@ def test_notes_say_that_weak_dependence_moves_nothing_and_how_far_strong_depende
     assert "a, b and c together 1.00" in dependence_notes(tied(0.0, triples=(triple,)), ["mig"])[0]
 
 
+def test_notes_say_how_many_misled_scores_they_leave_out(monkeypatch):
+    monkeypatch.setattr("unbraid.interpret.dependence.MOST_NAMES", 1)
+    note = dependence_notes(tied(0.3, *BOTH), ["mig", "mig_sup", "dcimig"])[1]
+    assert "mig_sup" not in note
+    assert " and 2 more." in note
+
+
 def test_only_large_moves_call_for_other_scores():
     assert not moves_much(DEFAULT, None)
     assert not moves_much(DEFAULT, tied(0.02, *BOTH))

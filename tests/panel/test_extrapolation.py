@@ -6,7 +6,7 @@ from scipy.stats import t
 
 from helpers.worlds import random_factors
 from unbraid import METRICS, evaluate
-from unbraid.interpret.chance import drawn_fit
+from unbraid.interpret.chance import drawn_fit, step_beyond_fits
 from unbraid.results.score import Score
 
 FACTORS = random_factors(5, 4, n_samples=400)
@@ -59,8 +59,30 @@ def test_interval_of_a_score_that_is_left_as_it_is_covers_what_more_rows_lead_to
 
 
 def test_a_rate_that_is_known_widens_nothing():
-    score, half_width, _ = scored("r2")
+    score, half_width, _ = scored("irs")
     assert score.high - score.low == pytest.approx(2 * half_width, abs=1e-7)
+
+
+def test_the_error_of_least_squares_falls_with_the_rows_beyond_the_codes():
+    """Fits to two thirds of 200 rows, and of 100, of 30 codes of noise and two that are factors."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 9, (200, 2))
+    signal = factors / 2.58 + 0.5 * rng.normal(size=(200, 2))
+    codes = np.hstack([signal, rng.normal(size=(200, 30))])
+    score = evaluate(codes, factors, metrics=["r2"], nulls=False, n_jobs=1)["r2"]
+    ratio = (200 * 2 / 3 - 34) / (100 * 2 / 3 - 34)
+    assert score.value == pytest.approx(score.plain + (score.plain - score.replicates.mean()) / (ratio - 1))
+    assert score.plain < 0.76
+    assert score.value == pytest.approx(0.8, abs=0.05)
+
+
+def test_least_squares_is_not_extrapolated_from_halves_with_too_few_rows_for_the_codes():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 9, (200, 2))
+    codes = np.hstack([factors + 0.1 * rng.normal(size=(200, 2)), rng.normal(size=(200, 70))])
+    score = evaluate(codes, factors, metrics=["r2"], nulls=False, n_jobs=1)["r2"]
+    assert score.value == score.plain
+    assert step_beyond_fits(1000.0, 500.0, 8) == pytest.approx(490 / 500)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -3,9 +3,9 @@ from dataclasses import replace
 from unbraid import METRICS, Score
 from unbraid._base.text import MISSING
 from unbraid.evidence.dependence import FactorDependence, FactorPair, FactorTriple
-from unbraid.interpret.dependence import expected_move
+from unbraid.interpret.dependence import MOVES_NOTHING, expected_move
 from unbraid.report.scores import render_page
-from unbraid.report.sections import dependence_view
+from unbraid.report.sections import MOST_TRIPLES, dependence_view
 
 TIED = FactorPair(first="shape", second="size", strength=0.4321, p_value=0.005, depends=True)
 
@@ -30,14 +30,17 @@ def test_names_what_to_distrust_and_what_to_read(make_report):
 def test_weak_dependence_is_shown_without_doubts(make_report):
     view = dependence_view(with_pair(make_report({"mig": Score(value=0.5)}), replace(TIED, strength=0.012)))
     assert view.doubts == view.better == ()
-    assert view.sentence.endswith("Dependence this weak moves no score by 0.02 or more.")
+    assert view.sentence.endswith(MOVES_NOTHING)
 
 
 def test_three_factors_that_depend_together_are_named(make_report):
     triple = FactorTriple(names=("shape", "size", "x"), strength=0.9, p_value=0.005)
     found = FactorDependence(pairs=(replace(TIED, depends=False),), level=0.01, n_shuffles=199, triples=(triple,))
     view = dependence_view(replace(make_report({"mig": Score(value=0.5)}), dependence=found))
-    assert "Together, but not in pairs, depend: shape, size and x (0.90)." in view.sentence
+    assert "though no two of them do: shape, size and x (0.90)." in view.sentence
+    many = replace(found, triples=(triple,) * (MOST_TRIPLES + 2))
+    view = dependence_view(replace(make_report({"mig": Score(value=0.5)}), dependence=many))
+    assert "shape, size and x (0.90); 2 more." in view.sentence
 
 
 def test_independent_or_untested_factors_have_no_section(make_report):

@@ -183,6 +183,21 @@ def step_beyond(scale: float, order: float) -> float:
     return float(1 / ((1 + 1 / scale**2) ** order - 1))
 
 
+def step_beyond_fits(all_rows: float, part: float, n_codes: int) -> float:
+    """Return the same for least squares of all codes, whose held-out error grows by codes over rows beyond them.
+
+    With as many codes as half of the rows fitted, the error of a fit to half of these rows has no end, and a bias that
+    falls as one over the rows would be far too large. Where parts have too few rows to be fitted, the step is 0.
+
+    Args:
+        all_rows: Rows that a fit to all rows sees.
+        part: Rows that a fit to a part of them sees.
+        n_codes: Codes that vary.
+    """
+    left = part - n_codes - 2  # an inverse of normal products of codes has a mean of one over this
+    return float(max(left, 0.0) / (all_rows - part))
+
+
 def drawn_fit(step: float, scale: float, error_of_mean: float) -> float:
     """Return how much larger the error of an extrapolated score is by chance in the fit than by chance in the rows.
 

@@ -15,7 +15,7 @@ from unbraid.metrics import METRICS, Metric
 MOST_PAIRS, MOST_NAMES = 5, 40
 #: A dependence that moves a score by less than this is not material: a few thousand rows leave as much uncertain.
 MATERIAL = 0.02
-MOVES_NOTHING = f"Dependence this weak moves no score by {MATERIAL:g} or more."
+MOVES_NOTHING = f"This dependence moves no score by {MATERIAL:g} or more."
 #: From this median move on, over the misled scores between 0 and 1, the default panel adds the scores to read instead.
 LARGE = 0.05
 
@@ -88,8 +88,8 @@ def dependence_notes(dependence: FactorDependence | None, names: Sequence[str]) 
     advice = f" Read {', '.join(better)} instead" if better else ""
     if asked := metrics_to_ask_for(better, names):
         advice += f'; to score them, ask for --metrics {asked} (in Python, metrics="{asked}")'
-    shown = [_with_move(METRICS[name], dependence) for name in doubted[:MOST_NAMES]]
-    notes.append(f"Dependence between factors misleads {', '.join(shown)}.{advice}{'.' if advice else ''}")
+    shown = listing([_with_move(METRICS[name], dependence) for name in doubted], MOST_NAMES)
+    notes.append(f"Dependence between factors misleads {shown}.{advice}{'.' if advice else ''}")
     return tuple(notes)
 
 

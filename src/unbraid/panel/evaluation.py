@@ -32,6 +32,7 @@ from unbraid.interpret.chance import (
     score_notes,
     standing,
     step_beyond,
+    step_beyond_fits,
 )
 from unbraid.interpret.dependence import dependence_note, dependence_notes, moves_much
 from unbraid.interpret.diagnosis import diagnose
@@ -457,7 +458,7 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
         meant = metric.extrapolates and source.extrapolated_with(found.plan.options, given)
         if meant and drawn_again and not is_at_end:
             plain = score
-            step = step_beyond(scale, source.bias_order)
+            step = _step(found.plan, rep, scale)
             score = extrapolated(metric, plain, draws, step)
             middles = [score.value]
             if source.resample is not None:
@@ -498,6 +499,15 @@ def _spread_scale(plan: EvidencePlan, rep: Representation) -> float:
         return 1.0
     n_rows = _replicate_rows(plan, rep)
     return float(np.sqrt(n_rows / (rows_seen(plan.source, rep) - n_rows)))
+
+
+def _step(plan: EvidencePlan, rep: Representation, scale: float) -> float:
+    """Return how far to extrapolate beyond the score of all rows."""
+    share = plan.source.fitted_share
+    if share is None or not plan.refits:
+        return step_beyond(scale, plan.source.bias_order)
+    fitted = share * rows_seen(plan.source, rep), share * _replicate_rows(plan, rep)
+    return step_beyond_fits(*fitted, int(rep.active.sum()))
 
 
 def _replicates(found: Gathered, name: str, scale: float) -> FloatArray:

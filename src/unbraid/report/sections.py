@@ -71,7 +71,9 @@ def dependence_view(report: Report) -> DependenceView | None:
 def _sentence(found: FactorDependence) -> str:
     n_tied, n_pairs = len(found.dependent_pairs), len(found.pairs)
     triples = [f"{listing(triple.names)} ({triple.strength:.2f})" for triple in found.triples[:MOST_TRIPLES]]
-    beyond = f" Together, but not in pairs, depend: {'; '.join(triples)}." if triples else ""
+    if len(found.triples) > MOST_TRIPLES:
+        triples.append(f"{len(found.triples) - MOST_TRIPLES} more")
+    beyond = f" Three factors depend on each other though no two of them do: {'; '.join(triples)}." if triples else ""
     return (
         f"{n_tied} of {count(n_pairs, 'pair')} of factors depend on each other by a permutation test with "
         f"{found.n_shuffles} shuffles; were all factors independent, the chance of any such finding would be at most "

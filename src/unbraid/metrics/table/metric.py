@@ -139,6 +139,8 @@ class Source:
         as_published: ``(options, options of the score) -> bool``: whether they ask for a published formula, which is
             not extrapolated.
         bias_order: Where the score is extrapolated, the power of one over the number of rows with which its bias falls.
+        fitted_share: Share of the rows that each fit of least squares to all codes sees, where scores are of such fits:
+            their bias falls as the number of codes over the rows fitted beyond that number.
         slowest_bias_order: The least power with which the bias may fall, where it is not known exactly: the confidence
             interval covers what the score is extrapolated to with either power.
         fastest_bias_order: The same for the largest power.
@@ -170,6 +172,7 @@ class Source:
     extrapolates: bool = False
     as_published: Callable[[Any, Mapping[str, Any]], bool] | None = None
     bias_order: float = 1.0
+    fitted_share: float | None = None
     slowest_bias_order: float | None = None
     fastest_bias_order: float | None = None
     covers_limit: bool = False

@@ -31,6 +31,7 @@ from unbraid.evidence.interventions import (
 )
 from unbraid.evidence.joint_information import JointOptions, joint_information
 from unbraid.evidence.linear import (
+    N_FOLDS,
     ClassifierOptions,
     LinearOptions,
     PredictiveOptions,
@@ -172,6 +173,7 @@ REGRESSION = Source(
     n_replicates=10,
     n_nulls=5,
     extrapolates=True,
+    fitted_share=1 - 1 / N_FOLDS,
     seconds=(0.094, 0.42),
     once=(0.04, 0.5),
     memory=input_copies(5),
