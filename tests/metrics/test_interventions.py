@@ -5,6 +5,7 @@ import pytest
 
 from helpers.worlds import DSPRITES_SIZES, full_grid, random_factors, standardised
 from unbraid import Representation
+from unbraid.evidence import interventions
 from unbraid.evidence.interventions import RowGroupOptions, group_variances
 from unbraid.metrics import irs, irs_of, z1, z2, z_diff, z_min_var
 
@@ -266,3 +267,19 @@ def test_wide_codes_score_as_the_same_codes_one_factor_at_a_time(monkeypatch, fu
     assert wide.value == pytest.approx(few.value, abs=1e-12)
     for name, matrix in few.evidence.items():
         np.testing.assert_allclose(wide.evidence[name], matrix, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_codes", [6, 80])
+def test_groups_are_taken_from_rows_and_not_from_a_copy_of_all_codes(monkeypatch, n_codes):
+    rng = np.random.default_rng(0)
+    rep = Representation(rng.normal(size=(300, n_codes)), rng.integers(0, 3, (300, 2)))
+    drawn, by_rows = interventions._drawn_variances, []
+
+    def watched(codes, *rest):
+        by_rows.append(codes.flags.c_contiguous)
+        return drawn(codes, *rest)
+
+    monkeypatch.setattr(interventions, "_drawn_variances", watched)
+    group_variances(rep, RowGroupOptions(n_votes=10), rng)
+    assert by_rows
+    assert all(by_rows)

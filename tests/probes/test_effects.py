@@ -2,7 +2,8 @@ import lightgbm
 import numpy as np
 import pytest
 
-from unbraid.probes.effects import Trees, fit_boosting_by_effects, fit_forest_by_effects
+from unbraid.probes.effects import Trees, TreeTask, fit_boosting_by_effects, fit_forest_by_effects
+from unbraid.probes.growing import Grower, SharedCodes
 from unbraid.probes.importance import beyond_chance, in_errors
 from unbraid.probes.trees import ForestOptions, forest_importance
 from unbraid.representation.factor import make_factor
@@ -20,7 +21,7 @@ def train(codes, targets, seed, n_rounds=8, **settings):
 
 class TestTrees:
     model = train(CODES, TARGETS, 0)
-    trees = Trees.of(model)
+    trees = Trees.of(model.model_to_string())
     leaves = np.asarray(model.predict(CODES, pred_leaf=True), dtype=int) + trees.first_leaf
 
     def test_leaves_sum_to_the_prediction_of_the_model(self):
@@ -39,12 +40,12 @@ class TestTrees:
     def test_a_tree_cut_back_is_the_tree_grown_so_far(self):
         small = train(CODES, TARGETS, 0, n_rounds=1, num_leaves=5)
         large = train(CODES, TARGETS, 0, n_rounds=1)
-        trees = Trees.of(large)
+        trees = Trees.of(large.model_to_string())
         leaves = np.asarray(large.predict(CODES, pred_leaf=True), dtype=int) + trees.first_leaf
         np.testing.assert_allclose(trees.cut_values(4)[leaves], small.predict(CODES)[:, None], rtol=1e-6)
 
     def test_a_tree_without_a_split_is_a_constant(self):
-        trees = Trees.of(train(CODES, np.ones(600), 0, n_rounds=1))
+        trees = Trees.of(train(CODES, np.ones(600), 0, n_rounds=1).model_to_string())
         assert len(trees.code) == 0
         np.testing.assert_allclose(trees.value[trees.roots], 1.0)
 
@@ -53,13 +54,14 @@ class TestTrees:
 def test_effects_are_those_of_the_codes_that_matter(kind):
     values = TARGETS if kind == "continuous" else np.digitize(TARGETS, [-0.5, 0.5])
     factor = make_factor(values, name="v", kind=kind)
-    bagged = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6}
-    forest, _ = fit_forest_by_effects(
-        factor, CODES, n_folds=3, train=lambda *given: train(*given, **bagged), rng=np.random.default_rng(1)
-    )
-    boosted = fit_boosting_by_effects(
-        factor, CODES, n_folds=3, train=lambda *given: train(*given, n_rounds=40), rng=np.random.default_rng(1)
-    )
+    bagged = SETTINGS | {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.6}
+
+    def how(settings, n_rounds):
+        grower = Grower(settings=lambda n_rows: dict(settings), n_rounds=n_rounds)
+        return TreeTask(bins=SharedCodes(CODES), grower=grower, n_codes=4)
+
+    forest, _ = fit_forest_by_effects(factor, CODES, n_folds=3, how=how(bagged, 8), rng=np.random.default_rng(1))
+    boosted = fit_boosting_by_effects(factor, CODES, n_folds=3, how=how(SETTINGS, 40), rng=np.random.default_rng(1))
     for fit in (forest, boosted):
         ratios = in_errors(fit.sizes, fit.errors).max(axis=1)
         assert ratios[0] > 8

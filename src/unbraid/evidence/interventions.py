@@ -203,7 +203,8 @@ def group_variances(rep: Representation, options: GroupOptions, rng: np.random.G
     Rows of a group are drawn without replacement, so that its variance scatters as that of as many new observations.
     Rows that groups of the first half are drawn from are in no group of the second half.
     """
-    active: AnyArray = rep.codes[:, rep.active]
+    # Chosen columns are stored column by column, from which no row can be taken without a copy of all.
+    active: AnyArray = np.ascontiguousarray(rep.codes[:, rep.active])
     scale = active.var(axis=0, ddof=1)
     if options.sampler is not None:
         return _groups(rep, options, lambda codes: codes.var(axis=1, ddof=1) / scale, rows_a_member=1, rng=rng)

@@ -8,15 +8,15 @@ other folds predict each fold, and what splits on a code add to the prediction i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid.probes.bins import FoldedTask
-from unbraid.probes.growing import Grower, SharedColumns, first_rounds
+from unbraid.probes.boosters import TreeModel
+from unbraid.probes.growing import Grower, SharedBins
 from unbraid.probes.importance import ProbeFit, in_errors, performance
 from unbraid.probes.linear import LEAST_ROWS_A_CODE, coefficients_with_errors
 from unbraid.probes.splits import folds, standardise
@@ -31,27 +31,35 @@ MOST_BY_LINE = 256
 LEAST_VARIANCE = 0.25
 
 Rng = np.random.Generator
-#: From codes, one target for each row, and a seed to a LightGBM model.
-Train = Callable[[AnyArray, FloatArray, int], Any]
 #: For each fold and output, the codes that trees try.
 Tried = list[list[IntArray]]
-#: Rounds of boosting of wide codes that go on after the one that predicts best.
+#: Rounds of boosting that go on after the one that predicts best.
 PATIENCE = 20
+#: Bytes of a row of a model that is boosted, beside its codes: target, prediction, and gradients.
+ROW_BYTES = 40
+#: Bytes of models that are boosted together, at most.
+MOST_TOGETHER = 500_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WideTrees:
-    """Trees of wide codes for one factor.
+class TreeTask:
+    """How trees of one factor are grown.
 
     Attributes:
-        columns: Bins of the codes.
-        tried: Codes that the trees of each fold and output try.
+        bins: Bins of the codes.
         grower: Grows the trees of one output.
+        n_codes: Number of codes.
+        tried: Codes that the trees of each fold and output try, where they do not try all.
     """
 
-    columns: SharedColumns
-    tried: Tried
+    bins: SharedBins
     grower: Grower
+    n_codes: int
+    tried: Tried | None = None
+
+    def tries(self, fold: int, output: int) -> IntArray:
+        """Return the codes that trees of one fold and output try."""
+        return np.arange(self.n_codes) if self.tried is None else self.tried[fold][output]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,9 +113,9 @@ class Trees:
     first_leaf: IntArray
 
     @classmethod
-    def of(cls, model: Any) -> Trees:
-        """Read the trees of a LightGBM model."""
-        lines = _lines(model.model_to_string())
+    def of(cls, text: str) -> Trees:
+        """Read the trees of a LightGBM model from its text."""
+        lines = _lines(text)
         n_leaves = _numbers(lines["num_leaves"]).astype(np.intp)
         nodes_before = np.concatenate([[0], np.cumsum(n_leaves - 1)])
         n_nodes = int(nodes_before[-1])
@@ -231,6 +239,7 @@ class Grown:
         targets: Output of the test rows, ``(n_rows,)``.
         model: The model, where the leaves of all test rows are too many to keep.
         codes: Codes of the test rows that the model knows, where there is a model.
+        n_rounds: Trees of the model that count; -1 for all.
         kept: Leaf of each test row in each tree, counted from the first leaf of the tree, where there is no model.
     """
 
@@ -239,16 +248,25 @@ class Grown:
     tried: IntArray
     rows: IntArray
     targets: FloatArray
-    model: Any
+    model: TreeModel | None
     codes: AnyArray
+    n_rounds: int
     kept: AnyArray
 
     @classmethod
     def of(
-        cls, model: Any, codes: AnyArray, *, output: int, tried: IntArray, rows: IntArray, targets: FloatArray
+        cls,
+        model: TreeModel,
+        codes: AnyArray,
+        *,
+        output: int,
+        tried: IntArray,
+        rows: IntArray,
+        targets: FloatArray,
+        n_rounds: int = -1,
     ) -> Grown:
-        """Read the trees of a model, and the leaves of its test rows, whose codes are given."""
-        trees = Trees.of(model)
+        """Read the first trees of a model, or all, and the leaves of its test rows, whose codes are given."""
+        trees = Trees.of(model.text(n_rounds))
         few = len(rows) * len(trees.roots) <= CELLS
         return cls(
             trees=trees,
@@ -258,7 +276,8 @@ class Grown:
             targets=targets,
             model=None if few else model,
             codes=codes[:0] if few else codes,
-            kept=_leaves(model, codes if few else codes[:1]),
+            n_rounds=n_rounds,
+            kept=model.leaves(codes if few else codes[:1], n_rounds),
         )
 
     def leaves(self) -> Iterator[tuple[slice, IntArray]]:
@@ -269,13 +288,7 @@ class Grown:
         size = max(1, CELLS // max(len(self.trees.roots), self.codes.shape[1]))
         for start in range(0, len(self.rows), size):
             part = slice(start, start + size)
-            yield part, _leaves(self.model, self.codes[part]) + self.trees.first_leaf
-
-
-def _leaves(model: Any, codes: AnyArray) -> AnyArray:
-    """Leaf of each row in each tree, counted from the first leaf of the tree."""
-    found = np.asarray(model.predict(codes, pred_leaf=True, num_threads=1), dtype=np.uint16)
-    return found.reshape(len(found), -1)
+            yield part, self.model.leaves(self.codes[part], self.n_rounds) + self.trees.first_leaf
 
 
 def folded(factor: Factor, n_folds: int, rng: Rng) -> FoldedTask:
@@ -289,9 +302,8 @@ def fit_forest_by_effects(
     codes: FloatArray,
     *,
     n_folds: int,
-    train: Train,
+    how: TreeTask,
     rng: Rng,
-    wide: WideTrees | None = None,
 ) -> tuple[ProbeFit, int]:
     """Grow a forest for each fold on the rows of the others, and cut its trees back to the size that predicts best.
 
@@ -302,16 +314,15 @@ def fit_forest_by_effects(
         factor: Factor to predict.
         codes: ``(n_samples, n_codes)``.
         n_folds: Number of folds.
-        train: Grows the trees of one output.
+        how: How trees are grown.
         rng: Source of chance.
-        wide: How trees of wide codes are grown; ``train`` is not called.
 
     Returns:
         The fit, and how many splits a tree keeps at most.
     """
     task = folded(factor, n_folds, rng)
     outputs = task.outputs
-    grown = list(_grow(codes, task, train, rng) if wide is None else _grow_wide(task, wide, rng))
+    grown = [begun.grown(how.grower.finished(begun.model, begun.n_rows), how.bins) for begun in _begin(task, how, rng)]
     largest = max(int(one.trees.order.max(initial=0)) + 1 for one in grown)
     sizes = [0, *(2**power for power in range(int(np.ceil(np.log2(largest))) + 1))]
     errors = np.zeros(len(sizes))
@@ -335,32 +346,13 @@ def _error_of_many_trees(truth: FloatArray, by_tree: FloatArray) -> float:
     return error - float(by_tree.var(axis=1, ddof=1).sum()) / n_trees if n_trees > 1 else error
 
 
-def fit_boosting_by_effects(
-    factor: Factor,
-    codes: FloatArray,
-    *,
-    n_folds: int,
-    train: Train,
-    rng: Rng,
-    wide: WideTrees | None = None,
-) -> ProbeFit:
+def fit_boosting_by_effects(factor: Factor, codes: FloatArray, *, n_folds: int, how: TreeTask, rng: Rng) -> ProbeFit:
     """Boost trees for each fold on the rows of the others, for as many rounds as predict best.
 
-    ``wide`` is as for :func:`fit_forest_by_effects`; of wide codes, boosting ends where it has not helped for long.
+    Arguments are those of :func:`fit_forest_by_effects`. Boosting ends where it has not helped for long.
     """
     task = folded(factor, n_folds, rng)
-    if wide is not None:
-        grown, best = _boost_wide(task, wide, rng)
-        return _fit(factor, codes, task, _measured(grown, task.outputs, codes.shape[1], n_rounds=best))
-    grown = list(_grow(codes, task, train, rng))
-    errors = np.zeros(1 + max(len(one.trees.roots) for one in grown))
-    for one in grown:
-        start = one.trees.value[one.trees.roots[0]]
-        for part, leaves in one.leaves():
-            scores = np.column_stack([np.full(len(leaves), start), np.cumsum(one.trees.value[leaves], axis=1)])
-            found = ((one.targets[part, None] - scores) ** 2).sum(axis=0)
-            errors += np.pad(found, (0, len(errors) - len(found)), "edge")
-    best = int(errors.argmin())
+    grown, best = _boost(task, how, rng)
     return _fit(factor, codes, task, _measured(grown, task.outputs, codes.shape[1], n_rounds=best))
 
 
@@ -370,74 +362,78 @@ def _outputs(factor: Factor, rows: IntArray) -> FloatArray:
     return targets[:, :1] if not factor.is_numeric and targets.shape[1] == 2 else targets
 
 
-def _grow(codes: AnyArray, task: FoldedTask, train: Train, rng: Rng) -> Iterator[Grown]:
-    """Train a model of all codes for each fold and output."""
-    labelled = codes if len(task.rows) == len(codes) else codes[task.rows]
-    for k in range(int(task.fold.max()) + 1):
-        others, tested = task.fold != k, np.flatnonzero(task.fold == k)
-        for output, targets in enumerate(task.outputs.T):
-            model = train(labelled[others], targets[others], int(rng.integers(2**31)))
-            test_codes, tried = labelled[tested], np.arange(codes.shape[1])
-            yield Grown.of(model, test_codes, output=output, tried=tried, rows=tested, targets=targets[tested])
-
-
-def _grow_wide(task: FoldedTask, wide: WideTrees, rng: Rng) -> Iterator[Grown]:
-    """Train a model for each fold and output on the codes that tell most in the other folds."""
-    for begun in _begin(task, wide, rng):
-        yield begun.grown(wide.grower.finished(begun.model, begun.n_rows))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Begun:
     """A model without trees for one fold and output, its training rows and their mean, and what it is tested on."""
 
-    model: Any
+    model: TreeModel
     n_rows: int
     mean: float
     output: int
     tried: IntArray
+    labelled: IntArray
     rows: IntArray
     targets: FloatArray
-    test_codes: AnyArray
 
-    def grown(self, model: Any) -> Grown:
+    def grown(self, model: TreeModel, bins: SharedBins, n_rounds: int = -1) -> Grown:
         return Grown.of(
-            model, self.test_codes, output=self.output, tried=self.tried, rows=self.rows, targets=self.targets
+            model,
+            bins.cells(self.labelled, self.tried),
+            output=self.output,
+            tried=self.tried,
+            rows=self.rows,
+            targets=self.targets,
+            n_rounds=n_rounds,
         )
 
 
-def _begin(task: FoldedTask, wide: WideTrees, rng: Rng) -> Iterator[_Begun]:
-    columns = wide.columns
-    for k, of_outputs in enumerate(wide.tried):
+def _begin(task: FoldedTask, how: TreeTask, rng: Rng) -> Iterator[_Begun]:
+    """Yield a model for each fold and output, to be trained on the rows of the other folds."""
+    for k in range(int(task.fold.max()) + 1):
         others, tested = task.rows[task.fold != k], np.flatnonzero(task.fold == k)
-        for output, (targets, tried) in enumerate(zip(task.outputs.T, of_outputs, strict=True)):
-            data, n_rows = columns.data(others, tried, targets[task.fold != k])
+        for output, targets in enumerate(task.outputs.T):
+            tried = how.tries(k, output)
+            data = how.bins.data(others, tried, targets[task.fold != k])
             yield _Begun(
-                model=wide.grower.started(data, n_rows, int(rng.integers(2**31))),
-                n_rows=n_rows,
+                model=how.grower.started(data, int(rng.integers(2**31))),
+                n_rows=data.n_rows,
                 mean=float(targets[task.fold != k].mean()),
                 output=output,
                 tried=tried,
+                labelled=task.rows[tested],
                 rows=tested,
                 targets=targets[tested],
-                test_codes=columns.bins[np.ix_(task.rows[tested], tried)],
             )
 
 
-def _boost_wide(task: FoldedTask, wide: WideTrees, rng: Rng) -> tuple[list[Grown], int]:
-    """Boost the models of all folds and outputs together; return them and the number of rounds that predicts best."""
-    begun = []
-    for one in _begin(task, wide, rng):
-        tested, _ = wide.columns.data(task.rows[one.rows], one.tried, one.targets)
-        one.model.add_valid(tested, "tested")
-        begun.append(one)
-    errors = [float(sum(((one.targets - one.mean) ** 2).sum() for one in begun))]
-    while len(errors) <= wide.grower.n_rounds and len(errors) - 1 < int(np.argmin(errors)) + PATIENCE:
-        if all([one.model.update() for one in begun]):
-            break
-        errors.append(sum(len(one.rows) * one.model.eval_valid()[0][2] for one in begun))
+def _boost(task: FoldedTask, how: TreeTask, rng: Rng) -> tuple[list[Grown], int]:
+    """Boost the models of all folds and outputs; return them and the number of rounds that predicts best.
+
+    Models are boosted together, until this has not helped for long; where they are too large to be held at once, one
+    after the other to the end.
+    """
+    n_models = task.outputs.shape[1] * (int(task.fold.max()) + 1)
+    together = n_models * len(task.rows) * (len(how.tries(0, 0)) + ROW_BYTES) <= MOST_TOGETHER
+    begun, errors = list[_Begun](), np.zeros(1)
+    for batch in [list(_begin(task, how, rng))] if together else ([one] for one in _begin(task, how, rng)):
+        own = _boosted(batch, how, patience=PATIENCE if together else how.grower.n_rounds)
+        width = max(len(own), len(errors))
+        errors = sum(np.pad(curve, (0, width - len(curve)), "edge") for curve in (errors, own))
+        begun += batch if together else [replace(one, model=one.model.without_rows()) for one in batch]
     best = int(np.argmin(errors))
-    return [one.grown(first_rounds(one.model, max(best, 1))) for one in begun], best
+    return [one.grown(one.model, how.bins, max(best, 1)) for one in begun], best
+
+
+def _boosted(batch: list[_Begun], how: TreeTask, *, patience: int) -> FloatArray:
+    """Boost models together; return the sum of their squared errors in test rows before and after each round."""
+    for one in batch:
+        one.model.watch(how.bins.data(one.labelled, one.tried, one.targets))
+    errors = [float(sum(((one.targets - one.mean) ** 2).sum() for one in batch))]
+    while len(errors) <= how.grower.n_rounds and len(errors) - 1 < int(np.argmin(errors)) + patience:
+        if all([one.model.grow() for one in batch]):
+            break
+        errors.append(sum(len(one.rows) * one.model.watched_error() for one in batch))
+    return np.array(errors)
 
 
 def _measured(

@@ -1,7 +1,7 @@
-"""Growth of trees by LightGBM: settings, and data sets of bins that trees of wide codes share.
+"""Growth of trees by LightGBM: settings, and data sets of bins that trees of one representation share.
 
-LightGBM looks up the bin of every value when it makes a data set, which for small trees takes longer than to grow them.
-Here bins of a wide code are looked up once, and the data set of a model is put together from those of its codes.
+To look up the bin of every value takes longer than to grow small trees. Here bins are looked up once for all factors
+and folds; of wide codes, the data set of a model is put together from those of its codes.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
+from unbraid.probes.boosters import TreeData, TreeModel
 
 #: Bins of a code among whose ends trees of few codes split.
 MOST_BINS = 255
@@ -22,8 +23,8 @@ MOST_BINS = 255
 LARGE_MODEL = 1_000_000
 #: Rows times codes up to which data sets of single codes are kept; each holds bins and labels, five bytes a row.
 MOST_KEPT = 150_000_000
-#: Rows drawn for a tree exceed the number that is asked for by chance, at most so many times.
-MOST_DRAWN = 1.5
+#: Standard deviations by which the rows that are drawn for a tree exceed the number that is asked for, at most.
+MOST_DRAWN = 6.0
 #: Settings of every data set of bins and of every model.
 DATA = {"min_data_in_bin": 1, "feature_pre_filter": False, "enable_bundle": False, "max_bin": 255}
 QUIET = {"verbose": -1, "num_threads": 1}
@@ -36,46 +37,60 @@ class Grower:
     Attributes:
         settings: As LightGBM takes them, from the number of training rows.
         n_rounds: Trees of a forest, or rounds of boosting.
-        n_bins: Bins of a code, where codes are not given as bins.
     """
 
     settings: Callable[[int], dict[str, Any]]
     n_rounds: int
-    n_bins: int = MOST_BINS
 
-    def __call__(self, codes: AnyArray, targets: FloatArray, seed: int) -> Any:
-        """Return a LightGBM model of all rounds."""
-        import lightgbm
-
-        data = lightgbm.Dataset(codes, targets, params={**QUIET, "max_bin": self.n_bins})
-        return self.finished(self.started(data, len(codes), seed), len(codes))
-
-    def started(self, data: Any, n_rows: int, seed: int) -> Any:
+    def started(self, data: TreeData, seed: int) -> TreeModel:
         """Return a model without trees.
 
         Memory for as many leaves as there may be is set aside at the start; rows allow fewer than the limit.
         """
-        import lightgbm
+        settings = self.settings(data.n_rows)
+        asked = data.n_rows * settings.get("bagging_fraction", 1.0)
+        drawn = min(data.n_rows, int(asked + MOST_DRAWN * asked**0.5))
+        settings["num_leaves"] = max(2, min(settings["num_leaves"], drawn // settings["min_data_in_leaf"]))
+        fixed = {**QUIET, "deterministic": True, "force_col_wise": True, "seed": seed}
+        return TreeModel.of(data, {**fixed, **settings, **DATA})
 
-        settings = self.settings(n_rows)
-        drawn = n_rows * min(1.0, MOST_DRAWN * settings.get("bagging_fraction", 1.0))
-        settings["num_leaves"] = max(2, min(settings["num_leaves"], int(drawn) // settings["min_data_in_leaf"]))
-        fixed = {**QUIET, "deterministic": True, "force_row_wise": True, "seed": seed}
-        return lightgbm.Booster({**fixed, **settings}, data)
-
-    def finished(self, model: Any, n_rows: int) -> Any:
+    def finished(self, model: TreeModel, n_rows: int) -> TreeModel:
         """Grow all trees of a model."""
         for _ in range(self.n_rounds):
-            if model.update():
+            if model.grow():
                 break
-        return first_rounds(model, self.n_rounds) if n_rows * self.n_rounds > LARGE_MODEL else model
+        return model.without_rows() if n_rows * self.n_rounds > LARGE_MODEL else model
 
 
-def first_rounds(model: Any, n_rounds: int) -> Any:
-    """Return a model of the first trees of another, without the rows that they were grown on."""
-    import lightgbm
+class SharedBins(Protocol):
+    """Bins of the codes of a representation, which its trees share."""
 
-    return lightgbm.Booster(model_str=model.model_to_string(num_iteration=n_rounds))
+    def data(self, rows: IntArray, tried: IntArray, targets: FloatArray) -> TreeData:
+        """Return the data set of some codes in those of the rows, in increasing order, that may train."""
+
+    def cells(self, rows: IntArray, tried: IntArray) -> AnyArray:
+        """Return what a model takes to predict some rows, ``(n_rows, n_tried)``."""
+
+
+class SharedCodes:
+    """Bins of few codes: a model tries all of them."""
+
+    __slots__ = ("_codes", "_whole")
+
+    def __init__(self, codes: FloatArray, n_bins: int = MOST_BINS) -> None:
+        """Take codes, ``(n_rows, n_codes)``, and the number of bins of each at most."""
+        self._codes = codes
+        self._whole = TreeData.of(codes, {**QUIET, "max_bin": n_bins, "feature_pre_filter": False})
+
+    def data(self, rows: IntArray, tried: IntArray, targets: FloatArray) -> TreeData:
+        """Return the data set of all codes in some rows."""
+        found = self._whole.of_rows(rows, QUIET)
+        found.set_targets(targets)
+        return found
+
+    def cells(self, rows: IntArray, tried: IntArray) -> AnyArray:
+        """Return all codes of some rows."""
+        return self._codes[rows]
 
 
 class SharedColumns:
@@ -97,77 +112,67 @@ class SharedColumns:
             pool: Rows, in increasing order, among which all training rows are; all by default.
         """
         self.bins, self.n_bins = bins, n_bins
-        self._columns: dict[int, Any] = {}
-        self._last: tuple[bytes, Any] = b"", None
+        self._columns: dict[int, TreeData] = {}
+        self._last: tuple[bytes, TreeData | None] = b"", None
         self._pool = pool
         self._place: IntArray | None = None
         if pool is not None:
             self._place = np.full(len(bins), -1)
             self._place[pool] = np.arange(len(pool))
 
-    def data(self, rows: IntArray, tried: IntArray, targets: FloatArray) -> tuple[Any, int]:
-        """Return the data set of some codes in those of the rows that may train, and the number of these rows.
+    def data(self, rows: IntArray, tried: IntArray, targets: FloatArray) -> TreeData:
+        """Return the data set of some codes in those of the rows that may train.
 
         Args:
             rows: In increasing order.
             tried: Codes.
             targets: One for each row, ``(n_rows,)``.
         """
-        import lightgbm
-
         if self._place is not None:
             own = self._place[rows] >= 0
             rows, targets = rows[own], targets[own]
         if self.bins.size > MOST_KEPT and self._place is None:
-            reference = _reference(len(tried), self.n_bins)
-            cells = self.bins[np.ix_(rows, tried)]
-            return lightgbm.Dataset(cells, targets, reference=reference, params={**QUIET, **DATA}), len(rows)
-        found = self._joined(tried).subset(rows if self._place is None else self._place[rows]).construct()
-        found.set_label(targets)
-        return found, len(rows)
+            like = _reference(len(tried), self.n_bins)
+            found = TreeData.of(self.cells(rows, tried), {**QUIET, **DATA}, like=like)
+        else:
+            found = self._joined(tried).of_rows(rows if self._place is None else self._place[rows], QUIET | DATA)
+        found.set_targets(targets)
+        return found
 
-    def _joined(self, codes: IntArray) -> Any:
+    def cells(self, rows: IntArray, tried: IntArray) -> AnyArray:
+        """Return the bins of some codes in some rows."""
+        return self.bins[np.ix_(rows, tried)]
+
+    def _joined(self, codes: IntArray) -> TreeData:
         """Return a data set of all rows of some codes, the last one again where they are the same."""
-        from lightgbm import basic
-
-        if self._last[0] == codes.tobytes():
-            return self._last[1]
-        library: Any = vars(basic)["_LIB"]
+        key, last = self._last
+        if last is not None and key == codes.tobytes():
+            return last
         first, *others = (self._column(int(code)) for code in codes)
-        found = first.subset(np.arange(first.num_data())).construct()
+        found = first.of_rows(np.arange(first.n_rows), QUIET | DATA)
         for other in others:
-            # As Dataset.add_features_from does, which besides warns of raw data that is not there.
-            basic._safe_call(library.LGBM_DatasetAddFeaturesFrom(found._handle, other._handle))
+            found.add_codes(other)
         self._last = codes.tobytes(), found
         return found
 
-    def _column(self, code: int) -> Any:
-        import lightgbm
-
+    def _column(self, code: int) -> TreeData:
         if code not in self._columns:
             cells = self.bins[slice(None) if self._pool is None else self._pool, code][:, None]
-            self._columns[code] = lightgbm.Dataset(
-                cells,
-                np.zeros(len(cells)),
-                reference=_reference(1, self.n_bins),
-                feature_name=[f"code_{code}"],
-                params={**QUIET, **DATA},
-            ).construct()
+            like = _reference(1, self.n_bins)
+            self._columns[code] = TreeData.of(cells, {**QUIET, **DATA}, like=like, names=[f"code_{code}"])
         return self._columns[code]
 
 
 _lock = Lock()
 
 
-def _reference(n_codes: int, n_bins: int) -> Any:
+def _reference(n_codes: int, n_bins: int) -> TreeData:
     """Return a data set of so many columns that have every bin once."""
     with _lock:
         return _made(n_codes, n_bins)
 
 
 @lru_cache(maxsize=8)
-def _made(n_codes: int, n_bins: int) -> Any:
-    import lightgbm
-
+def _made(n_codes: int, n_bins: int) -> TreeData:
     every = np.tile(np.arange(n_bins, dtype=np.uint8)[:, None], (1, n_codes))
-    return lightgbm.Dataset(every, np.zeros(n_bins), params={**QUIET, **DATA}).construct()
+    return TreeData.of(every, {**QUIET, **DATA})

@@ -22,8 +22,8 @@ from unbraid.probes.bins import (
     most_telling_of_all,
     shared_bins,
 )
-from unbraid.probes.effects import Tried, WideTrees, fit_boosting_by_effects, fit_forest_by_effects, folded
-from unbraid.probes.growing import Grower, SharedColumns
+from unbraid.probes.effects import TreeTask, Tried, fit_boosting_by_effects, fit_forest_by_effects, folded
+from unbraid.probes.growing import MOST_BINS, QUIET, Grower, SharedBins, SharedCodes, SharedColumns
 from unbraid.probes.importance import (
     Columns,
     Importance,
@@ -248,13 +248,11 @@ def forest_importance(rep: Representation, options: ForestOptions, rng: np.rando
 
     grower = Grower(settings=settings, n_rounds=n_trees)
     tried = _tried(rep, N_FOREST_FOLDS, rng, least=LEAST_OF_A_FOREST)
-    columns = _columns(rep, pool=_pool(rep, POOL * n_trees * options.most_rows, rng))
+    bins = _bins(rep, MOST_BINS, pool=_pool(rep, POOL * n_trees * options.most_rows, rng))
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
-        wide = None if columns is None else WideTrees(columns=columns, tried=tried[factor.name], grower=grower)
-        found, n_splits = fit_forest_by_effects(
-            factor, rep.codes, n_folds=N_FOREST_FOLDS, train=grower, rng=rng, wide=wide
-        )
+        how = TreeTask(bins=bins, grower=grower, n_codes=rep.n_codes, tried=tried.get(factor.name))
+        found, n_splits = fit_forest_by_effects(factor, rep.codes, n_folds=N_FOREST_FOLDS, how=how, rng=rng)
         splits.append(n_splits)
         return found
 
@@ -272,21 +270,21 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
         own = {"min_data_in_leaf": _least_rows(n_rows), "objective": "regression"}
         return _boosting_settings(options) | own
 
-    grower = Grower(settings=settings, n_rounds=options.n_rounds, n_bins=BOOSTING_BINS)
+    grower = Grower(settings=settings, n_rounds=options.n_rounds)
     tried = _tried(rep, N_BOOSTING_FOLDS, rng, least=LEAST_TRIED)
-    columns = _columns(rep)
+    bins = _bins(rep, BOOSTING_BINS)
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
-        wide = None if columns is None else WideTrees(columns=columns, tried=tried[factor.name], grower=grower)
-        return fit_boosting_by_effects(factor, rep.codes, n_folds=N_BOOSTING_FOLDS, train=grower, rng=rng, wide=wide)
+        how = TreeTask(bins=bins, grower=grower, n_codes=rep.n_codes, tried=tried.get(factor.name))
+        return fit_boosting_by_effects(factor, rep.codes, n_folds=N_BOOSTING_FOLDS, how=how, rng=rng)
 
     return fit_importance(rep, fit, rng=rng, columns=options.columns)
 
 
-def _columns(rep: Representation, *, pool: IntArray | None = None) -> SharedColumns | None:
-    """Return bins of wide codes; none of few codes."""
+def _bins(rep: Representation, n_bins: int, *, pool: IntArray | None = None) -> SharedBins:
+    """Return bins that all trees share, at most so many of few codes; trees of wide codes grow on a pool of rows."""
     bins = shared_bins(rep)
-    return None if bins is None else SharedColumns(bins, N_BINS, pool=pool)
+    return SharedCodes(rep.codes, n_bins) if bins is None else SharedColumns(bins, N_BINS, pool=pool)
 
 
 def _pool(rep: Representation, n_rows: float, rng: np.random.Generator) -> IntArray | None:
@@ -404,11 +402,14 @@ def _boosting_settings(options: BoostingOptions) -> dict[str, Any]:
 
 
 def _lightgbm(task: ProbeTask, seed: int, settings: dict[str, Any], n_rounds: int) -> FittedTrees:
+    import lightgbm
+
     present, targets = _classes_and_targets(task)
+    fixed = {**QUIET, "deterministic": True, "force_row_wise": True, "seed": seed, **settings}
 
     def train(labels: FloatArray, **objective: Any) -> Any:
-        grower = Grower(settings=lambda n_rows: settings | objective, n_rounds=n_rounds)
-        return grower(task.codes, labels, seed)
+        data = lightgbm.Dataset(task.codes, labels, params={**QUIET, "max_bin": MOST_BINS})
+        return lightgbm.train(fixed | objective, data, n_rounds)
 
     if present is None:
         models = [train(labels=column, objective="regression") for column in targets.T]

@@ -35,11 +35,13 @@ from unbraid.evidence.subspaces.screening import MOST_CHOOSING, MOST_SCORING
 from unbraid.metrics.table.metric import InputSize
 from unbraid.probes.bins import CELLS, ENOUGH_ROWS, MOST_EXACT, MOST_TRIED, N_BINS
 from unbraid.probes.capacity import ForestLadder, FourierLadder, as_ladder
+from unbraid.probes.effects import MOST_TOGETHER, ROW_BYTES
 from unbraid.probes.linear import MAX_NEWTON_CODES
 from unbraid.probes.ridge import MOST_FITTED
 from unbraid.probes.trees import (
     MAX_ROWS_A_TREE,
     MIN_LEAF,
+    N_BOOSTING_FOLDS,
     PUBLISHED_MIN_LEAF,
     BoostingOptions,
 )
@@ -125,10 +127,12 @@ def subspace_bytes(size: InputSize, options: SubspaceOptions) -> float:
 
 
 def boosting_bytes(size: InputSize, options: BoostingOptions) -> float:
-    """Small trees, and gradients of every class."""
+    """Small trees, and the bins, predictions and gradients of models of all folds and classes at once."""
     trees = options.n_rounds * max(size.n_levels, 1) * options.n_leaves * 2 * NODE_BYTES
     histograms = options.n_leaves * histogram_bytes(size)
-    return tree_input_bytes(size, 4) + 32 * size.n_rows * max(size.n_levels, 1) + trees + histograms
+    n_models, width = N_BOOSTING_FOLDS * max(size.n_levels, 1), min(size.n_codes, MOST_TRIED)
+    together = min(MOST_TOGETHER, n_models * size.n_rows * (width + ROW_BYTES))
+    return tree_input_bytes(size, 4) + 8 * size.n_rows * max(size.n_levels, 1) + together + trees + histograms
 
 
 def ladder_bytes(size: InputSize, options: LossCapacityOptions) -> float:
