@@ -284,6 +284,14 @@ def test_quick_results_are_shown_and_stand_for_nothing():
     )
 
 
+@pytest.mark.parametrize("name", REPRODUCTIONS)
+def test_a_kept_result_counts_or_is_a_surrogate_or_was_not_measured(name):
+    outcome = judge(REPRODUCTIONS[name], load_run(KEPT, REPRODUCTIONS[name]))
+    for part in outcome.parts:
+        if part.colour is Colour.GREY and part.n_printed:
+            assert part.surrogate or (part.reason and not part.checks), part.where
+
+
 def test_a_surrogate_says_so_at_full_settings_and_stands_for_nothing():
     part = Part(where="T", checks=[Check(what="x", ours=1, paper=1, tolerance=0.1)], surrogate="Sprites, not photos.")
     assert (part.colour, part.n_attempted, part.n_agree) == (Colour.GREY, 0, 1)

@@ -343,7 +343,8 @@ REASON = (
     "other data or steps."
 )
 NEEDS_FILES = (
-    "Numbers of Cars3D, smallNORB and 3D Shapes need the files of these data sets, which cannot be had offline."
+    "Numbers of Cars3D, smallNORB and 3D Shapes need the files of these data sets (--scale full), which cannot "
+    "be had offline."
 )
 #: Ends the name of a table whose correlations are taken again after the mean of its family was taken from every model.
 WITHIN = ", within families"
