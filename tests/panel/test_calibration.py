@@ -64,7 +64,7 @@ CELLS = {
     "ten rows a bin": Cell(bent, 200, 40, 0.016, ("mig", "mig_sup", "jemmig", "dcimig")),
     "categories": Cell(placed, 600, 40, 0.01, ("sap", "irs", "z1", "z2")),
     "many codes of noise": Cell(among_noise, 1000, 30, 0.001, ("irs",)),
-    "five rows a code": Cell(among_noise, 160, 40, 0.02, ("r2",)),
+    "twelve rows a code": Cell(among_noise, 400, 40, 0.006, ("r2",)),
 }
 
 
