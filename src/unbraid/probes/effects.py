@@ -418,7 +418,7 @@ def _boost(task: FoldedTask, how: TreeTask, rng: Rng) -> tuple[list[Grown], int]
     for batch in [list(_begin(task, how, rng))] if together else ([one] for one in _begin(task, how, rng)):
         own = _boosted(batch, how, patience=PATIENCE if together else how.grower.n_rounds)
         width = max(len(own), len(errors))
-        errors = sum(np.pad(curve, (0, width - len(curve)), "edge") for curve in (errors, own))
+        errors = np.add(*(np.pad(curve, (0, width - len(curve)), "edge") for curve in (errors, own)))
         begun += batch if together else [replace(one, model=one.model.without_rows()) for one in batch]
     best = int(np.argmin(errors))
     return [one.grown(one.model, how.bins, max(best, 1)) for one in begun], best
