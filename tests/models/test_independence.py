@@ -63,6 +63,7 @@ def test_discriminator_loss_by_hand():
     assert loss.item() == pytest.approx((math.log(2) + math.log(4 / 3)) / 2, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_trained_discriminator_recovers_a_known_total_correlation():
     z = correlated(4000).float()
     generator = torch.Generator().manual_seed(2)

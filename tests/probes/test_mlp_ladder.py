@@ -130,6 +130,7 @@ class TestLearning:
         assert (curves.losses[:, 0] > 0.85 * curves.baselines).all()
         assert (curves.losses[:, -1] < 0.12).all()
 
+    @pytest.mark.slow
     def test_every_kind_of_factor(self):
         rng = np.random.default_rng(1)
         codes = rng.standard_normal((900, 3))

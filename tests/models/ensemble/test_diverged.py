@@ -50,6 +50,7 @@ def test_a_strength_that_is_far_too_large():
     assert found.diverged == (None, 1)  # infinite in float32
 
 
+@pytest.mark.slow
 def test_weights_lost_in_the_last_step_count(poisoned):
     found = train("beta_vae", Dots(), beta=13.0, n_steps=BAD_STEP, **SMALL)
     assert found.diverged == (BAD_STEP,)

@@ -55,6 +55,7 @@ def test_decoding_undoes_encoding(name):
     torch.testing.assert_close(flow.encode(flow.decode(x, labels), labels), x, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FLOWS)
 def test_log_determinants_are_those_of_the_jacobian(name):
     flow, x, labels = start(name)
