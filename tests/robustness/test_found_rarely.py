@@ -16,7 +16,7 @@ from helpers.official import write_dsprites, write_emnist, write_shapes3d
 from helpers.small import run_cli
 from unbraid import Representation, compare, evaluate, save
 from unbraid._base.arrays import AnyArray
-from unbraid.data import load_dataset
+from unbraid.data import applicants, load_dataset
 from unbraid.data.official import read_matrix
 from unbraid.explorer.decoding import make_decoder
 from unbraid.models import load_models, train
@@ -93,6 +93,12 @@ def test_a_checkpoint_with_steps_in_a_table_does_not_fit(tmp_path):
 def test_members_that_do_not_fit_are_refused_though_they_are_asked_for():
     with pytest.raises(ValueError, match="may be taken on 'cpu'"):
         train("vae", pictures(), at_once=1, **SMALL | {"batch_size": 10**12})
+
+
+@pytest.mark.slow
+def test_more_pairs_of_rows_than_can_be_counted_are_refused():
+    with pytest.raises(ValueError, match="may be taken on 'cpu'; try batch_size="):
+        train("vfae", applicants(), **SMALL | {"batch_size": 10**12})
 
 
 @pytest.mark.slow

@@ -25,6 +25,8 @@ from unbraid.models.ensemble.settings import Settings
 
 #: Share of the free memory that the estimate may reach; the rest is for fragmentation in the allocators.
 SHARE = {"cpu": 0.5, "cuda": 0.7}
+#: Bytes beyond which an estimate says no more than that.
+COUNTED = 2**60
 
 
 def n_that_fit(settings: Settings, *, device: str) -> int:
@@ -129,10 +131,16 @@ class _Alive(TorchDispatchMode):  # type: ignore[no-untyped-call]
 @cache
 def _estimated(settings: Settings) -> int:
     alive = _Alive()
-    with alive:
-        engine = EnsembleEngine(settings, _NoData(settings), device="meta")
-        for _ in range(2):
-            engine.advance()
+    try:
+        with alive:
+            engine = EnsembleEngine(settings, _NoData(settings), device="meta")
+            for _ in range(2):
+                engine.advance()
+    except RuntimeError:
+        # Pairs of rows, or of units, of which there are more than torch can count.
+        if max(settings.batch_size, settings.width) ** 2 < COUNTED:
+            raise
+        return COUNTED
     return alive.most
 
 
