@@ -2,6 +2,7 @@
 
     python benchmarks/flow_samples.py                                    # 8 by 8 digits, published blocks; minutes
     python benchmarks/flow_samples.py --data MNIST --steps 300 --points 2  # 28 by 28 pixels, GIN and cINN
+    python benchmarks/flow_samples.py --data MNIST --flows GLOW-like --device cuda --recorded --steps 3000 20000
 
 The published metrics are means over samples of the prior. A flow that has not learned the digits well decodes samples
 of its prior to pictures unlike digits, where couplings stretch more than they were ever trained to; at encoded digits
@@ -42,13 +43,15 @@ def noise_of(flow, x, labels):
     """Return standard normal noise that the decoders of classes turn into the digits ``x``."""
     import torch
 
+    where = next(flow.parameters()).device
+    x, labels = x.to(where), labels.to(where)
     with torch.no_grad():
         z = flow.encode(x, labels)
         means = getattr(flow.prior, "means", None)
         return z if means is None else (z - means[labels]) / flow.prior.deviations[labels]
 
 
-def at_points(flow, digits, labels, n_points):
+def at_points(flow, digits, labels, n_points, device):
     """Entropies and total correlation at samples of the prior and at digits, as many for each class."""
     import torch
 
@@ -61,9 +64,9 @@ def at_points(flow, digits, labels, n_points):
             rows = np.flatnonzero(labels == label)[:n_points]
             x, y = torch.as_tensor(digits[rows]), torch.as_tensor(labels[rows])
             rng = np.random.default_rng(label)
-            points = noise_of(flow, x, y).numpy() if place == "digits" else rng.normal(size=(n_points, flow.size))
+            points = noise_of(flow, x, y).cpu().numpy() if place == "digits" else rng.normal(size=(n_points, flow.size))
             of_class = label if flow.n_classes or hasattr(flow.prior, "means") else None
-            one = analyze(flow.decoder(of_class), prior=points, dtype="float64", progress=False)
+            one = analyze(flow.decoder(of_class), prior=points, dtype="float64", device=device, progress=False)
             entropies.append(one.latent_entropy)
             correlations.append(one.total_correlation_per_latent)
         found[place] = np.mean(entropies, axis=0), float(np.mean(correlations))
@@ -95,18 +98,20 @@ def lines_of(given):
                 batch_size=given.batch,
                 learning_rate=given.rate,
                 noise=noise,
+                device=given.device,
+                recorded=given.recorded,
                 progress=False,
             )
-            flow = trained.flow.double()
+            flow = trained.flow.double().to(given.device)
             noisy = x[new] + noise * rng.normal(size=x[new].shape)
-            measured = at_points(flow, noisy, labels[new], given.points)
+            measured = at_points(flow, noisy, labels[new], given.points, given.device)
             line = {"flow": name, "steps": n_steps, "nats_per_pixel": float(trained.losses[-20:].mean()) / flow.size}
             for place, (entropies, correlation) in measured.items():
                 line[f"total correlation at {place}"] = correlation
                 line[f"mean entropy at {place}"] = float(entropies.mean())
                 spectra[name, place] = np.sort(entropies)
                 if name == "GIN":
-                    deviations = flow.prior.deviations.mean(dim=0).detach().numpy()
+                    deviations = flow.prior.deviations.mean(dim=0).detach().cpu().numpy()
                     line[f"deviations and entropies at {place}"] = rank_correlation(deviations, entropies)
             yield line
         if {"GIN", "cINN"} <= set(given.flows):
@@ -125,6 +130,8 @@ def main(arguments=None):
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--rate", type=float, default=5e-4)
     parser.add_argument("--rows", type=int, default=10_000, help="digits at most")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--recorded", action="store_true", help="record training steps as CUDA graphs")
     parser.add_argument("--points", type=int, default=8, help="samples and digits of each class")
     given = parse(parser, __file__, arguments, steps=[1], blocks=1, points=2, flows=["GIN"])
     found = {"machine": machine(), "known": known_gin(), "lines": []}

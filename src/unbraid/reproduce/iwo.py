@@ -33,6 +33,8 @@ from unbraid.reproduce.agreement import Check, Part, seed_tolerance
 from unbraid.reproduce.result import Number, Result, Row, Table, as_json
 
 N_FACTORS = 5
+#: Rows that subspaces are found from, and the fewest that probes take.
+N_ROWS, LEAST_ROWS = 10_000, 100
 #: The published code rounds to multiples of 1/40, which are 41 values, and draws five for the first experiment.
 N_LEVELS: dict[MappingKind, int] = {"polynomial": 41, "trigonometric": 41, "permutation": 5, "noisy": 5}
 SCORES = ("disentanglement", "completeness", "informativeness", "explicitness", "iwo", "iwr")
@@ -44,15 +46,33 @@ PUBLISHED_SEEDS, PUBLISHED_SPREAD = 4, 0.02
 #: The published ladder has widths from 2 to 512 times the number of factors. Losses no longer fall beyond a few dozen,
 #: and the published code continues curves that end early at their last loss, to the largest capacity. Training is never
 #: stopped early, since among many codes the loss stands still at first.
-LADDER = MLPLadder(widths=(2, 8, 32), capacity="parameters", patience=20)
+LADDER = MLPLadder(widths=(2, 8, 32), capacity="parameters", n_steps=4000, patience=20)
 LARGEST_WIDTH = 512
-SAGE = SageOptions(n_background=16, max_rows=512)
+SAGE = SageOptions(n_background=16, max_rows=2048)
 NOTES: dict[Probes, str] = {
     "networks": "D, C, I and E are of DCI-ES with networks: importances by SAGE of the network that predicts best, "
     "capacity as log of the parameters.",
     "boosting": "D, C and I are those of dci_boosting, without E; the paper has the networks of DCI-ES.",
     "none": "D, C, I and E were not measured; ask for them with probes (--probes).",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeSettings:
+    """What D, C, I and E are measured by.
+
+    Attributes:
+        probes: Kind of probe.
+        n_rows: Rows to measure on, 60 % of them to fit on.
+    """
+
+    probes: Probes
+    n_rows: int
+
+    @property
+    def label(self) -> str:
+        """Name in a file, which tells settings of other numbers apart."""
+        return self.probes if self.probes == "none" else f"{self.probes}{self.n_rows}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +270,7 @@ def iwo_table1(
     *,
     n_seeds: int = 4,
     n_probe_seeds: int = 1,
+    n_probe_rows: int = 40_000,
     weights: Weights = "explained",
     solver: Solver = "fast",
     probes: Probes = "networks",
@@ -267,6 +288,7 @@ def iwo_table1(
         rows: Numbers of the rows, from 1 to 22; the last ones, with 250 codes, take longest.
         n_seeds: Runs of each row, with seeds 0, 1, ...; a row and its rotated twin start from the same draw.
         n_probe_seeds: Of these, runs with D, C, I and E, which take most of the time.
+        n_probe_rows: Rows that D, C, I and E are measured on, 60 % of them to fit on; subspaces take 10 000.
         weights: Importance of an axis: ``explained``, the share of the loss it removes (Eq. 2), or ``spread``, the
             same with the unexplained part of the loss spread over all axes (Eq. 3).
         solver: ``fast``, or ``nested`` for networks on a spine, as published (needs torch).
@@ -285,6 +307,7 @@ def iwo_table1(
     chosen = _check_rows(rows)
     check_at_least("n_seeds", n_seeds, 1)
     check_at_least("n_probe_seeds", n_probe_seeds, 0)
+    check_at_least("n_probe_rows", n_probe_rows, LEAST_ROWS)
     check_choice("probes", probes, get_args(Probes))
     options = SubspaceOptions(solver=solver, weights=weights)
 
@@ -294,7 +317,8 @@ def iwo_table1(
             started, runs = time.perf_counter(), []
             for seed in range(n_seeds):
                 added: Probes = probes if seed < n_probe_seeds else "none"
-                runs.append(_kept_or_run(row, seed, options, added, None if store is None else Path(store)))
+                settings = ProbeSettings(probes=added, n_rows=n_probe_rows)
+                runs.append(_kept_or_run(row, seed, options, settings, None if store is None else Path(store)))
                 bar.advance()
             results.append(_row_result(row, runs, time.perf_counter() - started))
     return Table1(rows=tuple(results), n_seeds=n_seeds, weights=weights, solver=solver, probes=probes)
@@ -321,12 +345,12 @@ def _row_result(row: PaperRow, runs: Sequence[dict[str, float]], seconds: float)
 
 
 def _kept_or_run(
-    row: PaperRow, seed: int, options: SubspaceOptions, probes: Probes, store: Path | None
+    row: PaperRow, seed: int, options: SubspaceOptions, probes: ProbeSettings, store: Path | None
 ) -> dict[str, float]:
     """Run one row with one seed, or read what an earlier run kept of it."""
     if store is None:
         return _run_once(row, seed, options, probes)
-    path = store / f"row{row.number:02d}-seed{seed}-{options.solver}-{options.weights}-{probes}.json"
+    path = store / f"row{row.number:02d}-seed{seed}-{options.solver}-{options.weights}-{probes.label}.json"
     if path.exists():
         return msgspec.json.decode(path.read_bytes(), type=dict[str, float])
     found = _run_once(row, seed, options, probes)
@@ -335,21 +359,28 @@ def _kept_or_run(
     return found
 
 
-def _run_once(row: PaperRow, seed: int, options: SubspaceOptions, probes: Probes) -> dict[str, float]:
-    rep = orthogonal_scheme(
+def _run_once(row: PaperRow, seed: int, options: SubspaceOptions, probes: ProbeSettings) -> dict[str, float]:
+    found = factor_subspaces(_draw(row, seed, N_ROWS), options, np.random.default_rng([seed, 1]))
+    scores = {"iwo": iwo_score(found).value, "iwr": iwr_score(found).value}
+    if probes.probes == "none":
+        return scores
+    rep = _draw(row, seed, probes.n_rows)
+    if probes.probes == "boosting":
+        return scores | {name: score.value for name, score in dci_boosting(rep, rng=seed)._asdict().items()}
+    return scores | _networks(rep, seed)
+
+
+def _draw(row: PaperRow, seed: int, n_rows: int) -> Representation:
+    return orthogonal_scheme(
         row.n_codes,
         N_FACTORS,
         row.rank,
         mapping=row.mapping,
         rotate=row.rotate,
         n_levels=N_LEVELS[row.mapping],
+        n_samples=n_rows,
         seed=seed,
     ).representation
-    found = factor_subspaces(rep, options, np.random.default_rng([seed, 1]))
-    scores = {"iwo": iwo_score(found).value, "iwr": iwr_score(found).value}
-    if probes == "boosting":
-        return scores | {name: score.value for name, score in dci_boosting(rep, rng=seed)._asdict().items()}
-    return scores | (_networks(rep, seed) if probes == "networks" else {})
 
 
 def _networks(rep: Representation, seed: int) -> dict[str, float]:
