@@ -13,7 +13,7 @@ CORNERS = np.stack(np.meshgrid([0.0, 100.0], [0.0, 100.0]), axis=-1).reshape(-1,
 
 
 def test_well_separated_corners_are_a_bit_each():
-    found = sepin(CORNERS, code_variances=np.ones(CORNERS.shape))
+    found = sepin(CORNERS, code_variances=np.ones(CORNERS.shape), interval=False)
     for score in found:
         np.testing.assert_allclose(score.per_code, np.log(2), atol=1e-6)
     exact = rmig(CORNERS, CORNERS, code_variances=np.ones(CORNERS.shape))
@@ -26,6 +26,20 @@ def test_copies_have_nothing_of_their_own():
     assert float(found.wsepin) == pytest.approx(0.0, abs=1e-6)
     np.testing.assert_allclose(found.wsepin.evidence["information_with_data"], np.log(2), atol=1e-6)
     assert float(rmig(copies, CORNERS, code_variances=np.ones(copies.shape))) == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_separation_of_few_rows_is_extrapolated_to_that_of_many():
+    """Five normal channels that share nothing, half the logarithm of 1 + 1/s each; 300 rows show less."""
+    s, rng = 0.3, np.random.default_rng(2)
+    truth = 0.5 * np.log(1 + 1 / s)
+    draws = [
+        sepin(rng.standard_normal((300, 5)), code_variances=np.full((300, 5), s), n_samples=600, rng=i).wsepin
+        for i in range(6)
+    ]
+    plain, value = np.mean([one.plain for one in draws]), np.mean([one.value for one in draws])
+    assert plain < truth - 0.1
+    assert abs(value - truth) < 0.6 * abs(plain - truth)
 
 
 @pytest.mark.slow

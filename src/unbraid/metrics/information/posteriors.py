@@ -158,7 +158,8 @@ def sepin(
         codes: Posterior means, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         code_variances: Posterior variances, in the shape of the codes, all above 0.
         n_samples: Samples of the posteriors; more reduce the error of sampling.
-        interval: Whether to compute confidence intervals, from random halves of the rows and samples.
+        interval: Whether to compute confidence intervals, from random halves of the rows and samples. Values are then
+            extrapolated to many rows, as for :func:`rmig`; ``plain`` is that of these rows.
         rng: Source of chance, or its seed.
 
     Returns:
@@ -175,7 +176,7 @@ def sepin(
     Example:
         >>> import numpy as np
         >>> corners = np.stack(np.meshgrid([0.0, 100.0], [0.0, 100.0]), axis=-1).reshape(-1, 2).repeat(50, axis=0)
-        >>> bool(abs(float(sepin(corners, code_variances=np.ones((200, 2))).wsepin) - np.log(2)) < 1e-9)
+        >>> bool(abs(sepin(corners, code_variances=np.ones((200, 2))).wsepin.plain - np.log(2)) < 1e-9)
         True
     """
     check_at_least("n_samples", n_samples, 1)
@@ -183,19 +184,24 @@ def sepin(
     variances = check_code_variances(code_variances, rep)
     sampling, halving = np.random.default_rng(rng).spawn(2)
     found = posterior_separation(rep.codes, variances, n_samples=n_samples, rng=sampling)
-    weights, separate, independent = _separated(found)
+    values, per_code = _separated(found)
+    plain: list[float | None] = [None, None]
     ends: list[tuple[float | None, float | None]] = [(None, None)] * 2
-    values = [float(weights @ separate), float(weights @ independent)]
     if interval and rep.n_samples >= FEWEST_ROWS:
         n_sampled = max(1, n_samples // 2)
 
         def of_half(rows: IntArray) -> list[float]:
             half = posterior_separation(rep.codes[rows], variances[rows], n_samples=n_sampled, rng=sampling)
-            shares, *both = _separated(half)
-            return [float(shares @ one) for one in both]
+            both, of_codes = _separated(half)
+            return [*both.tolist(), *of_codes.ravel().tolist()]
 
-        widths = _half_widths(_of_halves(of_half, rep.n_samples, halving))
-        ends = [(value - width, value + width) for value, width in zip(values, widths.tolist(), strict=True)]
+        halves = _of_halves(of_half, rep.n_samples, halving)
+        widths = _half_widths(halves[:, :2]) * np.sqrt(1 + 1 / N_HALVES)
+        plain, means = values.tolist(), halves.mean(axis=0)
+        # Fewer rows hide from a code what its others know already: information of all codes ends at their logarithm.
+        values, per_code = 2 * values - means[:2], 2 * per_code - means[2:].reshape(per_code.shape)
+        values[0], per_code[0] = max(values[0], 0.0), np.maximum(per_code[0], 0.0)
+        ends = [(value - width, value + width) for value, width in zip(values, widths, strict=True)]
     evidence = {"information_with_data": found.alone, "information_of_others": found.others}
     notes: tuple[str, ...] = ()
     if found.together > NEAR_CEILING * found.ceiling:
@@ -203,20 +209,24 @@ def sepin(
             f"All codes together have {found.together:.2f} nats about the data, near the {found.ceiling:.2f} that so "
             "many rows can show: give more rows, or the scores are too low.",
         )
-    scores = (
-        Score(value=value, low=low, high=high, per_code=per_code, evidence=evidence, notes=notes)
-        for value, (low, high), per_code in zip(values, ends, (separate, independent), strict=True)
+    return SEPIN(
+        *(
+            Score(
+                value=float(value), plain=before, low=low, high=high, per_code=of_codes, evidence=evidence, notes=notes
+            )
+            for value, before, (low, high), of_codes in zip(values, plain, ends, per_code, strict=True)
+        )
     )
-    return SEPIN(*scores)
 
 
-def _separated(found: PosteriorSeparation) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weight of each code, and its terms of WSEPIN and WINDIN."""
+def _separated(found: PosteriorSeparation) -> tuple[FloatArray, FloatArray]:
+    """WSEPIN and WINDIN, and the terms of each code in both, ``(2, n_codes)``."""
     n_codes = len(found.alone)
     weights = found.alone / found.alone.sum() if found.alone.sum() > 0 else np.full(n_codes, 1 / n_codes)
     separate = np.maximum(found.together - found.others, 0.0)
     shared = np.maximum(found.alone + found.others - found.together, 0.0)
-    return weights, separate, found.alone - shared
+    terms = np.stack([separate, found.alone - shared])
+    return terms @ weights, terms
 
 
 #: Share of the most information that so many rows can show, above which the scores are biased.
