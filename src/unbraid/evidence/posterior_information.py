@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
-from unbraid._base.arrays import BoolArray, FloatArray
+from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import to_array
 from unbraid.evidence.counting import entropy
 from unbraid.evidence.information import Binning, factor_labels
@@ -145,23 +145,47 @@ class PosteriorSeparation:
     ceiling: float
 
 
-def posterior_separation(
-    means: FloatArray, variances: FloatArray, *, n_samples: int, rng: np.random.Generator
-) -> PosteriorSeparation:
-    """Estimate the information of one code, of all others and of all about the observation, by sampling posteriors.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PosteriorSamples:
+    """Codes drawn from the posteriors of rows.
 
-    A code of an observation drawn from the rows has the density of the mixture of all posteriors; with ``n_samples``
-    samples, the information is the mean of the logarithm of its own density over that of the mixture.
+    Attributes:
+        rows: The row that each sample is of; all rows in turn, in an order by chance.
+        values: The samples, ``(n_samples, n_codes)``.
+    """
+
+    rows: IntArray
+    values: FloatArray
+
+    @classmethod
+    def draw(cls, means: FloatArray, variances: FloatArray, *, n_samples: int, rng: np.random.Generator) -> Self:
+        """Draw as many samples of each row, up to one."""
+        n_rows, n_codes = means.shape
+        rows = np.resize(rng.permutation(n_rows), n_samples)
+        noise = rng.standard_normal((n_samples, n_codes))
+        return cls(rows=rows, values=means[rows] + np.sqrt(variances[rows]) * noise)
+
+    def of(self, rows: IntArray) -> Self:
+        """Return the samples of these rows, which are numbered anew in their order."""
+        place = np.full(1 + max(int(self.rows.max()), int(rows.max())), -1)
+        place[rows] = np.arange(len(rows))
+        kept = place[self.rows] >= 0
+        return replace(self, rows=place[self.rows[kept]], values=self.values[kept])
+
+
+def posterior_separation(means: FloatArray, variances: FloatArray, samples: PosteriorSamples) -> PosteriorSeparation:
+    """Estimate the information of one code, of all others and of all about the observation, from posterior samples.
+
+    A code of an observation drawn from the rows has the density of the mixture of all posteriors; the information is
+    the mean over samples of the logarithm of their own density over that of the mixture.
     """
     n_rows, n_codes = means.shape
-    deviation = np.sqrt(variances)
-    rows = rng.integers(n_rows, size=n_samples)
-    samples = means[rows] + deviation[rows] * rng.standard_normal((n_samples, n_codes))
+    n_samples, deviation = len(samples.rows), np.sqrt(variances)
     sums = np.zeros((3, n_codes))
     for start in range(0, n_samples, step := max(1, CELLS_AT_ONCE // (n_rows * n_codes))):
-        part = slice(start, start + step)
-        density = _log_density(samples[part, None, :], means, deviation)
-        own = _log_density(samples[part], means[rows[part]], deviation[rows[part]])
+        values, rows = samples.values[start : start + step], samples.rows[start : start + step]
+        density = _log_density(values[:, None, :], means, deviation)
+        own = _log_density(values, means[rows], deviation[rows])
         whole, of_own = density.sum(axis=2, keepdims=True), own.sum(axis=1, keepdims=True)
         sums[0] += (own - _log_mean(density)).sum(axis=0)
         sums[1] += (of_own - own - _log_mean(whole - density)).sum(axis=0)

@@ -72,6 +72,9 @@ SMALL_GAIN = 2e-3
 SMALL_REST = 0.02
 SMALL_WEIGHT = 0.1
 NEGLIGIBLE = 3e-4
+#: Share of the loss that all axes remove, below which the last of them is none. It does not fall with the number of
+#: rows: otherwise axes that hardly matter would come and go with it, and scores that count axes would not converge.
+LEAST_SHARE = 5e-3
 #: Dimensions of a search space up to which all products are in double precision.
 EXACT_WIDTH = 64
 LUCKY_ROWS = 10  # an axis chosen on N rows may lower the loss by about this over N, by luck
@@ -262,7 +265,8 @@ def _search(
     # A last axis that explains little may only compensate for a tilt of the others.
     while rank > 1 and losses[rank - 1] - losses[rank] < min(SMALL_WEIGHT, 0.5 / rank) * losses[0]:
         fewer = evaluated(refine(x, targets, axes[:, : rank - 1])[0])
-        if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + negligible * losses[0]:
+        least = max(negligible * losses[0], LEAST_SHARE * (losses[0] - losses[rank]))
+        if fewer[2] < rank - 1 or fewer[1][rank - 1] > losses[rank] + least:
             break
         axes, losses, rank, floor = fewer
     doubtful = 1 - losses[rank] / losses[0] < CHANCE_SHARE * x.shape[1] / len(x)

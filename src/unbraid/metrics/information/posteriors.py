@@ -11,6 +11,7 @@ from unbraid._base.stats import student_quantile
 from unbraid.evidence.information import Binning, check_binning
 from unbraid.evidence.posterior_information import (
     PosteriorInformation,
+    PosteriorSamples,
     PosteriorSeparation,
     check_code_variances,
     posterior_information,
@@ -157,7 +158,7 @@ def sepin(
     Args:
         codes: Posterior means, shape ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         code_variances: Posterior variances, in the shape of the codes, all above 0.
-        n_samples: Samples of the posteriors; more reduce the error of sampling.
+        n_samples: Samples of the posteriors, of all rows in turn; more reduce the error of sampling.
         interval: Whether to compute confidence intervals, from random halves of the rows and samples. Values are then
             extrapolated to many rows, as for :func:`rmig`; ``plain`` is that of these rows.
         rng: Source of chance, or its seed.
@@ -183,16 +184,16 @@ def sepin(
     rep = as_representation(codes)
     variances = check_code_variances(code_variances, rep)
     sampling, halving = np.random.default_rng(rng).spawn(2)
-    found = posterior_separation(rep.codes, variances, n_samples=n_samples, rng=sampling)
+    samples = PosteriorSamples.draw(rep.codes, variances, n_samples=n_samples, rng=sampling)
+    found = posterior_separation(rep.codes, variances, samples)
     values, per_code = _separated(found)
     plain: list[float | None] = [None, None]
     ends: list[tuple[float | None, float | None]] = [(None, None)] * 2
-    if interval and rep.n_samples >= FEWEST_ROWS:
-        n_sampled = max(1, n_samples // 2)
+    if interval and min(rep.n_samples, n_samples) >= FEWEST_ROWS:
 
         def of_half(rows: IntArray) -> list[float]:
-            half = posterior_separation(rep.codes[rows], variances[rows], n_samples=n_sampled, rng=sampling)
-            both, of_codes = _separated(half)
+            # The same samples as of all rows: what differs is the mixture, and not the luck of other samples.
+            both, of_codes = _separated(posterior_separation(rep.codes[rows], variances[rows], samples.of(rows)))
             return [*both.tolist(), *of_codes.ravel().tolist()]
 
         halves = _of_halves(of_half, rep.n_samples, halving)
