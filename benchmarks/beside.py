@@ -109,7 +109,6 @@ NOT_DRAWN = {
     "dci_es.informativeness": "the same",
     "dci_es.explicitness": "the same",
     "dci_es.size": "the numbers of codes and factors, exact on any number of rows",
-    "sepin": "intervals not drawn yet; values of 2000 and 20 000 rows are within 0.02 nats of each other",
     "amari_distance": "of a matrix that is given, not estimated",
     "unified_scores": "a table of combinations of scores that are drawn, without intervals",
     "irs_of": "`irs` of groups of codes, which is drawn",
