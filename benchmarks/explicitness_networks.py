@@ -117,7 +117,7 @@ def main(arguments=None):
     parser.add_argument("--networks", nargs="+", default=["separate", "shared"])
     parser.add_argument("--samples", type=int, default=40_000)
     parser.add_argument("--steps", type=int, default=4000)
-    parser.add_argument("--linear-steps", type=int, nargs="+", default=[250, 500, 750, 1000, 2000, 4000])
+    parser.add_argument("--linear-steps", type=int, nargs="+", default=[1000, 2000, 2700, 4000, 8000])
     given = parse(parser, __file__, arguments, rows="3", samples=300, steps=10, linear_steps=[2])
     by_steps = dict(first_row(IWO_TABLE1[0], given.samples, given.linear_steps))
     found = {"row 1, linear probe by steps": {"machine": machine(), "paper": 0.9, "steps": by_steps}}
