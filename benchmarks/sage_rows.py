@@ -88,7 +88,7 @@ def main(arguments=None):
 
     parser = options(__doc__, __file__)
     parser.add_argument("--rows", default="17,18")
-    parser.add_argument("--sage", type=int, nargs="+", default=[512, 2048, 8192], help="rows that SAGE takes")
+    parser.add_argument("--sage", type=int, nargs="+", default=[256, 512, 2048, 8192], help="rows that SAGE takes")
     parser.add_argument("--background", type=int, default=16)
     parser.add_argument("--samples", type=int, default=40_000)
     parser.add_argument("--steps", type=int, default=4000)
