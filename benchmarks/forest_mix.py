@@ -16,12 +16,12 @@ from measure import keep, machine, options, parse
 PAPER = {"explicitness": 0.72, "disentanglement": 0.17, "completeness": 0.21}
 
 
-def curves_of(seed, n_rows, ladder):
+def curves_of(seed, n_rows, ladder, loss):
     """Depths, losses by factor and depth, and baselines of a mix."""
     from unbraid.data import mpi3d_labels
     from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves
 
-    asked = LossCapacityOptions(ladder=ladder, importance="gini", probe="best")
+    asked = LossCapacityOptions(ladder=ladder, importance="gini", probe="best", loss=loss)
     return loss_capacity_curves(mpi3d_labels("mix", n_samples=n_rows, seed=seed), asked, np.random.default_rng(seed))
 
 
@@ -45,12 +45,12 @@ def with_blind_guess(curves):
     )
 
 
-def line_of(seed, n_rows, ladder):
+def line_of(seed, n_rows, ladder, loss="error"):
     """Scores of one matrix, beside the closed forms of D and C."""
     from unbraid.metrics.prediction.dci_es import es_completeness, es_disentanglement, es_informativeness
     from unbraid.reproduce.dci_es import closed_form
 
-    curves = curves_of(seed, n_rows, ladder)
+    curves = curves_of(seed, n_rows, ladder, loss)
     return {
         "explicitness": explicitness(curves),
         "on a logarithmic axis": explicitness(curves, axis=np.log),
@@ -85,6 +85,9 @@ def main(arguments=None):
     for name, (seed, ladder) in asked.items():
         lines[name] = line_of(seed, given.rows, ladder)
         print(json.dumps({name: lines[name]}), flush=True)
+    if not given.matrices:
+        lines["matrix 0, cross-entropy"] = line_of(0, given.rows, usual, loss="cross_entropy")
+        print(json.dumps({"matrix 0, cross-entropy": lines["matrix 0, cross-entropy"]}), flush=True)
     found = {"machine": machine(), "trees": given.trees, "paper": PAPER, "lines": lines}
     keep(given.output, {f"{given.rows} rows": found}, beside_others=True)
 
