@@ -1,8 +1,10 @@
 """Table 1 of Measuring Orthogonality: DCI-ES, IWO and IWR of synthetic codes whose subspaces are known."""
 
+import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -10,6 +12,7 @@ import msgspec
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.files import write_text
 from unbraid._base.progress import Show, track
@@ -43,15 +46,21 @@ SUBSPACE_SCORES = ("iwo", "iwr")
 Probes = Literal["networks", "boosting", "none"]
 #: Seeds of the published means, whose standard deviation is below the second number.
 PUBLISHED_SEEDS, PUBLISHED_SPREAD = 4, 0.02
-#: The published ladder has widths from 2 to 512 times the number of factors. Losses no longer fall beyond a few dozen,
-#: and the published code continues curves that end early at their last loss, to the largest capacity. Training is never
-#: stopped early, since among many codes the loss stands still at first.
-LADDER = MLPLadder(widths=(2, 8, 32), capacity="parameters", n_steps=4000, patience=20)
+#: One network for each factor and its own parameters counted, as in the published code of DCI-ES. The published ladder
+#: has widths from 2 to 512 times the number of factors. Losses no longer fall beyond a few, and the published code
+#: continues curves that end early at their last loss, to the largest capacity. Training is never stopped early, since
+#: among many codes the loss stands still at first.
+LADDER = MLPLadder(widths=(2, 4, 8), networks="separate", capacity="parameters", n_steps=4000, patience=20)
 LARGEST_WIDTH = 512
+#: The tolerance is too small to be met: importances are absolute values, so that noise counts for codes that do not
+#: matter, and few rows leave much of it.
+SAGE = SageOptions(n_background=16, max_rows=2048, tolerance=1e-3)
+#: Rotations that show how far D and C of rotated codes depend on the rotation.
+N_ROTATIONS = 50
 SAGE = SageOptions(n_background=16, max_rows=2048)
 NOTES: dict[Probes, str] = {
-    "networks": "D, C, I and E are of DCI-ES with networks: importances by SAGE of the network that predicts best, "
-    "capacity as log of the parameters.",
+    "networks": "D, C, I and E are of DCI-ES with a network for each factor: importances by SAGE of the network that "
+    "predicts best, capacity as log of the parameters of one.",
     "boosting": "D, C and I are those of dci_boosting, without E; the paper has the networks of DCI-ES.",
     "none": "D, C, I and E were not measured; ask for them with probes (--probes).",
 }
@@ -72,7 +81,10 @@ class ProbeSettings:
     @property
     def label(self) -> str:
         """Name in a file, which tells settings of other numbers apart."""
-        return self.probes if self.probes == "none" else f"{self.probes}{self.n_rows}"
+        if self.probes == "none":
+            return self.probes
+        digest = hashlib.sha256(repr((LADDER, SAGE)).encode()).hexdigest()[:8]
+        return f"{self.probes}{self.n_rows}" + (f"-{digest}" if self.probes == "networks" else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +124,30 @@ class PaperRow:
             return known
         shares = np.zeros((N_FACTORS, self.n_codes))
         np.put_along_axis(shares, axis_windows(self.n_codes, N_FACTORS, self.rank), 1 / self.rank, axis=1)
-        alike = Importance(matrix=shares.T, informativeness=np.ones(N_FACTORS), in_accuracy=np.zeros(N_FACTORS))
-        return known | {"disentanglement": disentanglement(alike).value, "completeness": completeness(alike).value}
+        return known | _of_importances(shares.T)
+
+
+def _of_importances(shares: FloatArray) -> dict[str, float]:
+    """Return D and C of known importances, codes by factors."""
+    known = Importance(matrix=shares, informativeness=np.ones(N_FACTORS), in_accuracy=np.zeros(N_FACTORS))
+    return {"disentanglement": disentanglement(known).value, "completeness": completeness(known).value}
+
+
+def rotated_truth(n_codes: int, rank: int, seed: int) -> dict[str, float]:
+    """Return D and C of a rotated row, of one random rotation, by its squared loadings.
+
+    The Shapley value of a code for the squared length of the codes within a subspace is the squared length of the
+    code's own axis within it; a factor is close to a function of that length.
+    """
+    scheme = orthogonal_scheme(n_codes, N_FACTORS, rank, rotate=True, n_samples=n_codes + 1, seed=seed)
+    return _of_importances(np.stack([(axes**2).mean(axis=1) for axes in scheme.axes], axis=1))
+
+
+@cache
+def rotation_spread(n_codes: int, rank: int) -> Mapping[str, float]:
+    """Return the standard deviations of D and C of rotated codes over rotations."""
+    found = [rotated_truth(n_codes, rank, seed) for seed in range(N_ROTATIONS)]
+    return {score: float(np.std([one[score] for one in found], ddof=1)) for score in found[0]}
 
 
 def _row(
@@ -396,9 +430,9 @@ def _networks(rep: Representation, seed: int) -> dict[str, float]:
 
 
 def continued_explicitness(curves: LossCapacity, n_codes: int) -> float:
-    """Return E with every curve continued at its last loss to the largest published network."""
-    width, n_factors = LARGEST_WIDTH * len(curves.capacities), len(curves.capacities)
-    last = np.log((n_codes + 1) * (width + n_factors) + width * (width + 1) + width * n_factors)
+    """Return E with every curve continued at its last loss to the largest published network of one factor."""
+    width = LARGEST_WIDTH * len(curves.capacities)
+    last = np.log((n_codes + 1) * (width + 1) + width * (width + 1) + width)
     columns = zip(curves.capacities, curves.losses, curves.baselines, strict=True)
     return float(
         np.mean(
@@ -421,14 +455,22 @@ def _check_rows(rows: Iterable[int]) -> list[PaperRow]:
     return [row for row in IWO_TABLE1 if row.number in wanted]
 
 
+#: Numbers by ``benchmarks/sage_rows.py``, ``network_rows.py`` and ``explicitness_networks.py``.
+SAGE_NOISE = (
+    "Importances are absolute SAGE values, in which noise counts for codes that do not matter: D of row 18 is 0.13 to "
+    "0.15 on 256 rows of SAGE, 0.10 on 4096, and 0.091 by the known importances; ours take 2048 rows."
+)
 FEW_ROWS = (
-    "The paper does not give its number of rows. Our networks are fitted on 6000 rows in 1000 steps, too few among "
-    "many codes: informativeness of row 18 (50 codes) is 0.92, with four times the steps 0.96, and with four times the "
-    "rows as well 0.99 (paper 0.98); of row 21 (250 codes) it is 0 on 6000 rows whatever the steps, and 0.94 on 24 000 "
-    "(paper 0.97)."
+    "The paper does not give its number of rows. Ours are fitted on 24,000; a network of all factors fitted on 6000 "
+    "has an informativeness of 0.96 in row 18, and of 0 in row 21, with 250 codes."
+)
+TRAINING = (
+    "E depends on how far the networks were trained, which the paper does not say: in row 15 it is 0.58, 0.66, 0.72, "
+    "0.76 and 0.77 after 250, 500, 1000, 2000 and our 4000 steps. In rows 1 and 2 a linear probe suffices, and E is 1; "
+    "if it is trained for 2700 steps of the published code, E is 0.89."
 )
 NOT_FOUND = "The subspaces of a row were not found: its score differs from the truth, which is known here."
-REASONS = dict.fromkeys(SCORES[:4], FEW_ROWS) | dict.fromkeys(SUBSPACE_SCORES, NOT_FOUND)
+REASONS = dict(zip(SCORES, (SAGE_NOISE, SAGE_NOISE, FEW_ROWS, TRAINING, NOT_FOUND, NOT_FOUND), strict=True))
 
 
 def iwo_checks(result: Table1) -> Sequence[Part]:
@@ -437,7 +479,7 @@ def iwo_checks(result: Table1) -> Sequence[Part]:
         Part(
             where=f"Table 1, {TITLES[score]}",
             checks=[
-                Check.of(row.title, number, tolerance=_tolerance(number))
+                Check.of(row.title, number, tolerance=_tolerance(row, score))
                 for row in result.rows
                 if (number := row.scores[score]).seeds
             ],
@@ -448,7 +490,13 @@ def iwo_checks(result: Table1) -> Sequence[Part]:
     ]
 
 
-def _tolerance(number: Number) -> float:
-    """Return what other seeds may change; a single seed is taken to scatter as the published ones do."""
+def _tolerance(row: RowResult, score: str) -> float:
+    """Return what other seeds may change.
+
+    A single seed is taken to scatter as the published ones do, and D and C of rotated codes as they do over rotations.
+    """
+    number = row.scores[score]
     spread = PUBLISHED_SPREAD if number.spread is None else number.spread
+    if row.rotate:
+        spread = max(spread, rotation_spread(row.n_codes, row.rank).get(score, 0.0))
     return seed_tolerance((spread, PUBLISHED_SPREAD), (len(number.seeds), PUBLISHED_SEEDS))
