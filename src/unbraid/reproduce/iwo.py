@@ -57,7 +57,6 @@ LARGEST_WIDTH = 512
 SAGE = SageOptions(n_background=16, max_rows=2048, tolerance=1e-3)
 #: Rotations that show how far D and C of rotated codes depend on the rotation.
 N_ROTATIONS = 50
-SAGE = SageOptions(n_background=16, max_rows=2048)
 NOTES: dict[Probes, str] = {
     "networks": "D, C, I and E are of DCI-ES with a network for each factor: importances by SAGE of the network that "
     "predicts best, capacity as log of the parameters of one.",
