@@ -30,7 +30,7 @@ def test_fits_at_once_are_those_one_by_one(n_levels, together):
     fitted = np.arange(len(codes)) % 3 > 0
     tasks = [Values(labels=v, n_levels=n_levels, fitted=fitted, together=together) for v in factors.T]
     wide = WideCodes.of(rep)
-    x = wide.z.astype(float)
+    x = wide.codes.z.astype(float)
     for (scores, _), v in zip(wide.fit(tasks, close=1e-6), factors.T, strict=True):
         if together:
             model = LogisticRegression(tol=1e-8, max_iter=5000).fit(x[fitted], v[fitted])
