@@ -2,7 +2,7 @@ import lightgbm
 import numpy as np
 import pytest
 
-from unbraid.probes.effects import Lines, Trees, TreeTask, fit_boosting_by_effects, fit_forest_by_effects
+from unbraid.probes.effects import SharedLines, Trees, TreeTask, fit_boosting_by_effects, fit_forest_by_effects
 from unbraid.probes.growing import Grower, SharedCodes
 from unbraid.probes.importance import beyond_chance, in_errors
 from unbraid.probes.trees import ForestOptions, forest_importance
@@ -58,7 +58,7 @@ def test_effects_are_those_of_the_codes_that_matter(kind):
 
     def how(settings, n_rounds):
         grower = Grower(settings=lambda n_rows: dict(settings), n_rounds=n_rounds)
-        return TreeTask(bins=SharedCodes(CODES), grower=grower, n_codes=4, lines=Lines(CODES))
+        return TreeTask(bins=SharedCodes(CODES), grower=grower, n_codes=4, lines=SharedLines(CODES))
 
     forest, _ = fit_forest_by_effects(factor, n_folds=3, how=how(bagged, 8), rng=np.random.default_rng(1))
     boosted = fit_boosting_by_effects(factor, n_folds=3, how=how(SETTINGS, 40), rng=np.random.default_rng(1))

@@ -56,7 +56,7 @@ class TreeTask:
     bins: SharedBins
     grower: Grower
     n_codes: int
-    lines: Lines
+    lines: SharedLines
     tried: Tried | None = None
 
     def tries(self, fold: int, output: int) -> IntArray:
@@ -467,7 +467,7 @@ def _measured(
 
 
 def _fit(
-    factor: Factor, lines: Lines, task: FoldedTask, measured: tuple[FloatArray, FloatArray, FloatArray]
+    factor: Factor, lines: SharedLines, task: FoldedTask, measured: tuple[FloatArray, FloatArray, FloatArray]
 ) -> ProbeFit:
     rows, tested = task.rows, task.fold >= 0
     predicted, sizes, errors = measured
@@ -484,7 +484,7 @@ def _fit(
     )
 
 
-class Lines:
+class SharedLines:
     """Coefficients of least squares, with products of the codes that factors labelled on all rows share."""
 
     __slots__ = ("_codes", "_whole")
