@@ -431,7 +431,7 @@ class _Steps:
             truth, fitted = self.truth[rows][:, active], self.fitted[rows][:, active]
             if self.together:
                 p, spread = _softmax(odds, first)
-                lost = spread - truth * odds
+                lost = np.asarray(spread - truth * odds, dtype=np.float32)
             else:
                 p, lost = _chances_and_losses(odds, truth)
             lost *= fitted
@@ -475,12 +475,14 @@ class _SparseSteps(_Steps):
     most_steps = MOST_SPARSE_STEPS
 
     def _begin(self, codes: WideCodes, curvature: float) -> None:
+        assert isinstance(codes.codes, SparseCodes)
+        self.sparse = codes.codes
         # The penalty is one of codes of unit deviation on the rows that are fitted, which differs among rare codes.
         total, squares = np.zeros((2, self.codes.shape[1], len(self.group)), dtype=np.float32)
         for rows in _parts(self.codes.shape[0], len(self.group), CACHED):
             own = self.fitted[rows].astype(np.float32)
             total += self.codes.back(rows, own)
-            squares += self.codes.back_squares(rows, own)
+            squares += self.sparse.back_squares(rows, own)
         n_rows = np.maximum(self.fitted.sum(axis=0), 1)
         variance = squares / n_rows - (total / n_rows) ** 2
         self.penalties = self.penalty * np.where(variance > LEAST_VARIANCE, variance, CONSTANT).astype(np.float32)
@@ -508,7 +510,7 @@ class _SparseSteps(_Steps):
             odds += weights[-1]
             p = _softmax(odds, first)[0] if self.together else scipy.special.expit(odds)
             p *= (1 - p) * self.fitted[rows][:, active]
-            bend += self.codes.back_squares(rows, p)
+            bend += self.sparse.back_squares(rows, p)
             level += p.sum(axis=0, dtype=np.float64)
         self.scale[:-1, active] = np.sqrt(np.maximum(bend, self._penalties(active)))
         self.scale[-1, active] = np.sqrt(np.maximum(level, 1.0))
