@@ -38,28 +38,29 @@ class Basis:
 
     def values(self, w: FloatArray) -> FloatArray:
         """Terms at each row, ``(n_rows, n_terms)``."""
-        return self._products(hermite(w, self.degree), skip=None)
+        tables = hermite(np.ascontiguousarray(w.T), self.degree)
+        return self._products(tables, np.arange(len(self.powers)), skip=None)
 
     def slopes(self, w: FloatArray, coefficients: FloatArray) -> FloatArray:
         """Gradient of the fitted functions, ``(n_rows, n_variables, n_functions)``."""
-        tables = hermite(w, self.degree)
+        tables = hermite(np.ascontiguousarray(w.T), self.degree)
         found = np.empty((len(w), w.shape[1], coefficients.shape[1]))
         for m in range(w.shape[1]):
-            found[:, m] = self._products(tables, skip=m) @ coefficients
+            changing = np.flatnonzero(self.powers[:, m])
+            found[:, m] = self._products(tables, changing, skip=m) @ coefficients[changing]
         return found
 
-    def _products(self, tables: FloatArray, *, skip: int | None) -> FloatArray:
-        """Multiply single-variable factors; variable ``skip`` enters by its derivative."""
-        _, n_rows, n_variables = tables.shape
-        terms = np.ones((len(self.powers), n_rows))
-        for j in range(n_variables):
-            powers = self.powers[:, j]
-            if j == skip:
-                lower = tables[np.maximum(powers - 1, 0), :, j]
-                terms *= lower * np.sqrt(powers)[:, None]
-            else:
-                used = np.flatnonzero(powers)
-                terms[used] *= tables[powers[used], :, j]
+    def _products(self, tables: FloatArray, chosen: IntArray, *, skip: int | None) -> FloatArray:
+        """Multiply single-variable factors of chosen terms; variable ``skip`` enters by its derivative."""
+        terms = np.ones((len(chosen), tables.shape[2]))
+        # Row by row, in place: a product of all rows at once would copy both sides of it.
+        for term, powers in zip(terms, self.powers[chosen].tolist(), strict=True):
+            for j, power in enumerate(powers):
+                if j == skip:
+                    term *= tables[power - 1, j]
+                    term *= np.sqrt(power)
+                elif power:
+                    term *= tables[power, j]
         return terms.T
 
 
