@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from unbraid.evidence import counting
 from unbraid.evidence.counting import chance_variance, information_of, rough_information
 
 
@@ -67,3 +68,13 @@ def test_chance_variance_is_the_variance_for_independent_columns(n_rows):
     halves = drawn(joint(20, 20, np.inf), n_rows // 2, n_tables=300)
     found = [rough_information(one[None], np.array([20]), "schurmann").mutual_information[0] for one in halves]
     assert np.var(found) == pytest.approx(of_half, rel=0.35)
+
+
+def test_biases_from_a_table_are_those_of_each_cell(monkeypatch):
+    counts = np.random.default_rng(0).multinomial(300, np.full(400, 1 / 400), size=5).reshape(5, 20, 20)
+    bins = np.full(5, 20)
+    from_table = information_of(counts, bins, "schurmann").mutual_information
+    monkeypatch.setattr(counting, "CELLS_A_TERM", 0)
+    np.testing.assert_allclose(
+        from_table, information_of(counts, bins, "schurmann").mutual_information, rtol=0, atol=1e-12
+    )

@@ -3,6 +3,7 @@ import pytest
 
 from helpers.worlds import random_rotation
 from unbraid import Representation
+from unbraid.evidence.subspaces import axes as of_axes
 from unbraid.evidence.subspaces import fast as fast_subspaces
 from unbraid.evidence.subspaces.axes import additive_turn, cross_fitted, make_basis, order_axes, ridge_fit
 from unbraid.evidence.subspaces.fast import directional_regression, find_subspace, refine, tilt, whiten
@@ -422,3 +423,24 @@ def test_axes_that_hardly_matter_do_not_come_with_more_rows():
     rep = Representation(np.column_stack([codes, rng.normal(size=20_000)]), factors)
     found = factor_subspaces(rep, SubspaceOptions(), np.random.default_rng(1))
     assert [one.basis.shape[1] for one in found.subspaces] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("plane", [(0, 1), (1, 3), (0, 3)])
+def test_the_best_angle_of_a_plane_is_that_of_turned_tensors(plane):
+    basis = make_basis(4, 100)
+    tensors = of_axes._tensors(basis, np.random.default_rng(sum(plane)).normal(size=(len(basis.powers), 2)))
+    angles = np.linspace(-np.pi / 2, np.pi / 2, 12, endpoint=False)
+
+    def turned(angle):
+        return [of_axes._rotate(tensor, of_axes._plane(4, *plane, angle)) for tensor in tensors]
+
+    def by_first(found):
+        corners = (found[d][(slice(n),) * (d + 1)] ** 2 for n in range(1, 4) for d in range(len(found)))
+        shares = (1 / np.prod(np.arange(1, d + 2)) for _ in range(1, 4) for d in range(len(found)))
+        return sum(corner.sum() * share for corner, share in zip(corners, shares, strict=True))
+
+    assert of_axes._explained_by_first(tensors) == pytest.approx(by_first(tensors))
+    _, angle = of_axes._best_angle(tensors, *plane, angles)
+    values = [by_first(turned(own)) for own in angles]
+    assert max(values) > 1.001 * by_first(tensors)
+    assert angle == angles[int(np.argmax(values))]

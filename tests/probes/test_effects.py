@@ -2,7 +2,7 @@ import lightgbm
 import numpy as np
 import pytest
 
-from unbraid.probes.effects import Trees, TreeTask, fit_boosting_by_effects, fit_forest_by_effects
+from unbraid.probes.effects import SharedLines, Trees, TreeTask, fit_boosting_by_effects, fit_forest_by_effects
 from unbraid.probes.growing import Grower, SharedCodes
 from unbraid.probes.importance import beyond_chance, in_errors
 from unbraid.probes.trees import ForestOptions, forest_importance
@@ -58,10 +58,10 @@ def test_effects_are_those_of_the_codes_that_matter(kind):
 
     def how(settings, n_rounds):
         grower = Grower(settings=lambda n_rows: dict(settings), n_rounds=n_rounds)
-        return TreeTask(bins=SharedCodes(CODES), grower=grower, n_codes=4)
+        return TreeTask(bins=SharedCodes(CODES), grower=grower, n_codes=4, lines=SharedLines(CODES))
 
-    forest, _ = fit_forest_by_effects(factor, CODES, n_folds=3, how=how(bagged, 8), rng=np.random.default_rng(1))
-    boosted = fit_boosting_by_effects(factor, CODES, n_folds=3, how=how(SETTINGS, 40), rng=np.random.default_rng(1))
+    forest, _ = fit_forest_by_effects(factor, n_folds=3, how=how(bagged, 8), rng=np.random.default_rng(1))
+    boosted = fit_boosting_by_effects(factor, n_folds=3, how=how(SETTINGS, 40), rng=np.random.default_rng(1))
     for fit in (forest, boosted):
         ratios = in_errors(fit.sizes, fit.errors).max(axis=1)
         assert ratios[0] > 8

@@ -7,7 +7,15 @@ from sklearn.metrics import roc_auc_score
 
 from unbraid.probes import linear as logistic
 from unbraid.probes.importance import ProbeTask
-from unbraid.probes.linear import auc_by_level, exact_lasso, lasso_weights, least_squares, one_vs_rest, whitening_axes
+from unbraid.probes.linear import (
+    auc_by_level,
+    exact_lasso,
+    lasso_weights,
+    least_squares,
+    multinomial,
+    one_vs_rest,
+    whitening_axes,
+)
 from unbraid.probes.splits import holdout, standardise, standardise_by
 from unbraid.probes.trees import ForestOptions, fit_forest
 from unbraid.representation.factor import make_factor
@@ -196,3 +204,17 @@ class TestExactLasso:
         weights = exact_lasso(x.T @ x / 400, x.T @ one / 400, strength=0.1)[:, 0]
         assert weights.sum() == pytest.approx(0.9, abs=1e-4)
         assert weights[2] == 0.0
+
+
+@pytest.mark.parametrize("n_levels", [2, 4])
+def test_softmax_of_few_codes_is_that_of_scikit_learn(n_levels):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, n_levels, 400)
+    codes = rng.normal(size=(400, 3)) + (labels == 1)[:, None]
+    found = multinomial(codes, labels + 1, n_levels + 2)
+    odds = codes @ found[:, :-1].T + found[:, -1]
+    model = LogisticRegression(tol=1e-9, max_iter=5000).fit(codes, labels)
+    p = np.exp(odds - odds.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    assert not p[:, [0, -1]].any()  # values without a row
+    np.testing.assert_allclose(p[:, 1:-1], model.predict_proba(codes), atol=1e-5)

@@ -11,6 +11,7 @@ from unbraid.metrics import dci_linear, explicitness, infomec
 from unbraid.metrics.table.catalogue import METRICS
 from unbraid.probes.linear import decision, one_vs_rest
 from unbraid.probes.ridge import Ridge
+from unbraid.probes.splits import standardise
 from unbraid.probes.wide import Values, WideCodes
 
 
@@ -30,7 +31,7 @@ def test_fits_at_once_are_those_one_by_one(n_levels, together):
     fitted = np.arange(len(codes)) % 3 > 0
     tasks = [Values(labels=v, n_levels=n_levels, fitted=fitted, together=together) for v in factors.T]
     wide = WideCodes.of(rep)
-    x = wide.z.astype(float)
+    x = wide.codes.z.astype(float)
     for (scores, _), v in zip(wide.fit(tasks, close=1e-6), factors.T, strict=True):
         if together:
             model = LogisticRegression(tol=1e-8, max_iter=5000).fit(x[fitted], v[fitted])
@@ -40,6 +41,25 @@ def test_fits_at_once_are_those_one_by_one(n_levels, together):
         else:
             expected, found = decision(x, one_vs_rest(x[fitted], v[fitted], n_levels)), scores
         np.testing.assert_allclose(found, expected, atol=0.02)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_fits_of_sparse_codes_are_those_of_codes_written_out(together):
+    rng = np.random.default_rng(1)
+    v = rng.integers(0, 4, 1200)
+    codes = scipy.sparse.random(1200, 80, density=0.1, format="lil", random_state=1)
+    codes[:, 0], codes[:, 1] = ((v == 2) * (rng.random(1200) < 0.8))[:, None], 3.0  # one that tells, one constant
+    fitted = np.arange(1200) % 3 > 0
+    task = Values(labels=v, n_levels=4, fitted=fitted, together=together)
+    ((scores, _),) = WideCodes.of_sparse(codes.tocsr()).fit([task], close=1e-6)
+    x, _ = standardise(codes.toarray()[fitted], codes.toarray()[fitted])
+    if together:
+        model = LogisticRegression(tol=1e-8, max_iter=5000).fit(x, v[fitted])
+        expected, found = model.predict_proba(x), scipy.special.softmax(scores[fitted], axis=1)
+    else:
+        odds = decision(x, one_vs_rest(x, v[fitted], 4))
+        expected, found = scipy.special.expit(odds), scipy.special.expit(scores[fitted])
+    np.testing.assert_allclose(found, expected, atol=0.01)
 
 
 @pytest.mark.slow

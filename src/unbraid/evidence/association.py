@@ -350,15 +350,19 @@ def _threshold_accuracy(codes: FloatArray, factor: Factor, splits: Sequence[Spli
     hits, tested = np.zeros((codes.shape[1], n_levels)), np.zeros(n_levels, dtype=np.intp)
     for split in splits:
         labels, truth = factor.labels[split.train], factor.labels[split.test]
-        counts = np.bincount(labels, minlength=n_levels)
-        seen = np.flatnonzero(counts)
+        seen = np.unique(labels)
         tested += np.bincount(truth, minlength=n_levels)
-        for j, column in enumerate(codes.T):
-            means = np.bincount(labels, weights=column[split.train], minlength=n_levels)[seen] / counts[seen]
-            order = np.argsort(means, kind="stable")
-            thresholds = (means[order][1:] + means[order][:-1]) / 2
-            predicted = seen[order][np.searchsorted(thresholds, column[split.test])]
-            hits[j] += np.bincount(truth, weights=predicted == truth, minlength=n_levels)
+        means = np.stack([codes[split.train[labels == level]].mean(axis=0) for level in seen])
+        order = np.argsort(means, axis=0, kind="stable")
+        ranked = np.take_along_axis(means, order, axis=0)
+        # A class is predicted above the threshold below its mean, up to the one above.
+        ends = np.full((1, codes.shape[1]), np.inf)
+        thresholds = np.concatenate([-ends, (ranked[1:] + ranked[:-1]) / 2, ends])
+        place = np.argsort(order, axis=0)
+        for own, level in zip(place, seen, strict=True):
+            part = codes[split.test[truth == level]]
+            low, high = (np.take_along_axis(thresholds, end[None], axis=0) for end in (own, own + 1))
+            hits[:, level] += np.count_nonzero((part > low) & (part <= high), axis=0)
     accuracy: FloatArray = (hits[:, tested > 0] / tested[tested > 0]).mean(axis=1)
     return accuracy
 

@@ -20,6 +20,8 @@ XI = float(np.exp(-0.5))
 ALTERNATES_UP_TO = 200
 #: Rows expected in a cell, above which the bias of its term is below 1e-4.
 HARDLY_BIASED = 6
+#: Terms of that bias are looked up where the table of them is at most this many times as long as the cells.
+CELLS_A_TERM = 4
 #: Rounds in which information and its bias, which depend on each other, are computed: the bias is a fraction of a nat.
 RESIDUAL_STEPS = 5
 #: Information of columns that are independent to the last row, but for rounding.
@@ -155,9 +157,21 @@ def _table(bits: int, estimator: Estimator) -> FloatArray:
 def _residual(counts: IntArray) -> FloatArray:
     """Bias that the estimate of Schürmann has where columns with the same totals are independent, ``(n_codes,)``."""
     n_rows = max(int(counts[0].sum()), 1)
-    expected = counts.sum(axis=2)[:, :, None] * (counts[0].sum(axis=0) / n_rows)
-    residual: FloatArray = sparse_table_bias(expected).sum(axis=(1, 2)) / n_rows
+    # Expected rows of a cell are a whole number over the number of rows, and those that matter have few values.
+    products = counts.sum(axis=2)[:, :, None] * counts[0].sum(axis=0)
+    if products.size * CELLS_A_TERM > HARDLY_BIASED * n_rows:
+        terms = _bias_table(n_rows)
+        biases = terms[np.minimum(products, len(terms) - 1)]
+    else:
+        biases = sparse_table_bias(products / n_rows)
+    residual: FloatArray = biases.sum(axis=(1, 2)) / n_rows
     return residual
+
+
+@lru_cache(maxsize=8)
+def _bias_table(n_rows: int) -> FloatArray:
+    """Bias of a cell by its expected rows times the number of rows, as far as there is any; the last entry is 0."""
+    return sparse_table_bias(np.arange(HARDLY_BIASED * n_rows + 1) / n_rows)
 
 
 def without_residual(rough: FloatArray, residual: FloatArray, most: FloatArray) -> FloatArray:

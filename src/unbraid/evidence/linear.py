@@ -433,7 +433,7 @@ class PredictiveInformation:
 def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.random.Generator) -> Separation:
     """Fit a linear classifier for the values of each factor and take the AUC of each value, averaged over folds."""
     if rep.n_codes > MAX_NEWTON_CODES and options.classifier != "one_vs_rest_shares":
-        return _separation_of_wide_codes(rep, options, rng)
+        return separation_of_wide_codes(rep, WideCodes.of(rep), options, rng)
     areas = []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         labels, n_levels = _labels(factor, options)
@@ -451,13 +451,15 @@ def _labels(factor: Factor, options: ClassifierOptions) -> tuple[IntArray, int]:
     return factor_labels(factor, options.n_bins, "quantile" if options.binning == "robust" else options.binning)
 
 
-def _separation_of_wide_codes(rep: Representation, options: ClassifierOptions, rng: np.random.Generator) -> Separation:
+def separation_of_wide_codes(
+    rep: Representation, codes: WideCodes, options: ClassifierOptions, rng: np.random.Generator
+) -> Separation:
     """The same for wide codes, with all classifiers fitted at once on codes that are standardised over all rows."""
     together, tasks = options.classifier == "multinomial", []
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         tasks.append((*_labels(factor, options), separation_splits(factor, options.evaluate_on, child)))
     areas = []
-    for (labels, _, splits), found in zip(tasks, WideCodes.of(rep).scores(tasks, together=together), strict=True):
+    for (labels, _, splits), found in zip(tasks, codes.scores(tasks, together=together), strict=True):
         pairs = zip(found, splits, strict=True)
         areas.append(_mean_of_known([auc_by_level(scores, labels[split.test]) for scores, split in pairs]))
     return Separation(auc=np.array(areas))
@@ -528,9 +530,15 @@ def _removed_share(
         return _pooled_r_squared(
             [(factor.targets(split.test), _regressed(rep, factor, split, ridge=0.0)) for split in splits]
         )
-    n_levels = len(factor.levels)
     if log_shares is None:
-        log_shares = [_log_shares(rep, factor.labels, n_levels, split) for split in splits]
+        log_shares = [_log_shares(rep, factor.labels, len(factor.levels), split) for split in splits]
+    return removed_entropy(factor, splits, log_shares)
+
+
+def removed_entropy(factor: Factor, splits: list[Split], log_shares: list[FloatArray]) -> float:
+    """Share of the entropy that probes remove, from logarithms of the probabilities of values in the test rows."""
+    assert factor.labels is not None
+    n_levels = len(factor.levels)
     removed, blind = np.sum(
         [_surprise(log_p, factor.labels, n_levels, split) for log_p, split in zip(log_shares, splits, strict=True)],
         axis=0,

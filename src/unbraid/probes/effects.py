@@ -18,7 +18,7 @@ from unbraid.probes.bins import FoldedTask
 from unbraid.probes.boosters import TreeModel
 from unbraid.probes.growing import Grower, SharedBins
 from unbraid.probes.importance import ProbeFit, in_errors, performance
-from unbraid.probes.linear import LEAST_ROWS_A_CODE, coefficients_with_errors
+from unbraid.probes.linear import LEAST_ROWS_A_CODE, LeastSquares
 from unbraid.probes.splits import folds, standardise
 from unbraid.representation.factor import Factor
 
@@ -49,12 +49,14 @@ class TreeTask:
         bins: Bins of the codes.
         grower: Grows the trees of one output.
         n_codes: Number of codes.
+        lines: Least squares beside the trees.
         tried: Codes that the trees of each fold and output try, where they do not try all.
     """
 
     bins: SharedBins
     grower: Grower
     n_codes: int
+    lines: SharedLines
     tried: Tried | None = None
 
     def tries(self, fold: int, output: int) -> IntArray:
@@ -297,14 +299,7 @@ def folded(factor: Factor, n_folds: int, rng: Rng) -> FoldedTask:
     return FoldedTask(rows=rows, fold=fold, outputs=_outputs(factor, rows))
 
 
-def fit_forest_by_effects(
-    factor: Factor,
-    codes: FloatArray,
-    *,
-    n_folds: int,
-    how: TreeTask,
-    rng: Rng,
-) -> tuple[ProbeFit, int]:
+def fit_forest_by_effects(factor: Factor, *, n_folds: int, how: TreeTask, rng: Rng) -> tuple[ProbeFit, int]:
     """Grow a forest for each fold on the rows of the others, and cut its trees back to the size that predicts best.
 
     Errors are those of a forest of infinitely many trees: the variance of the mean over trees is taken off. Effects are
@@ -312,7 +307,6 @@ def fit_forest_by_effects(
 
     Args:
         factor: Factor to predict.
-        codes: ``(n_samples, n_codes)``.
         n_folds: Number of folds.
         how: How trees are grown.
         rng: Source of chance.
@@ -331,7 +325,7 @@ def fit_forest_by_effects(
         for part, leaves in one.leaves():
             errors += [_error_of_many_trees(one.targets[part], value[leaves]) for value in values]
     best = int(errors.argmin())
-    fit = _fit(factor, codes, task, _measured(grown, outputs, codes.shape[1], n_splits=sizes[best]))
+    fit = _fit(factor, how.lines, task, _measured(grown, outputs, how.n_codes, n_splits=sizes[best]))
     if factor.is_numeric:
         total = float(((outputs - outputs.mean(axis=0)) ** 2).sum())
         explained = 1 - float(errors[best]) / total if total > 0 else 0.0
@@ -346,14 +340,14 @@ def _error_of_many_trees(truth: FloatArray, by_tree: FloatArray) -> float:
     return error - float(by_tree.var(axis=1, ddof=1).sum()) / n_trees if n_trees > 1 else error
 
 
-def fit_boosting_by_effects(factor: Factor, codes: FloatArray, *, n_folds: int, how: TreeTask, rng: Rng) -> ProbeFit:
+def fit_boosting_by_effects(factor: Factor, *, n_folds: int, how: TreeTask, rng: Rng) -> ProbeFit:
     """Boost trees for each fold on the rows of the others, for as many rounds as predict best.
 
     Arguments are those of :func:`fit_forest_by_effects`. Boosting ends where it has not helped for long.
     """
     task = folded(factor, n_folds, rng)
     grown, best = _boost(task, how, rng)
-    return _fit(factor, codes, task, _measured(grown, task.outputs, codes.shape[1], n_rounds=best))
+    return _fit(factor, how.lines, task, _measured(grown, task.outputs, how.n_codes, n_rounds=best))
 
 
 def _outputs(factor: Factor, rows: IntArray) -> FloatArray:
@@ -473,7 +467,7 @@ def _measured(
 
 
 def _fit(
-    factor: Factor, codes: FloatArray, task: FoldedTask, measured: tuple[FloatArray, FloatArray, FloatArray]
+    factor: Factor, lines: SharedLines, task: FoldedTask, measured: tuple[FloatArray, FloatArray, FloatArray]
 ) -> ProbeFit:
     rows, tested = task.rows, task.fold >= 0
     predicted, sizes, errors = measured
@@ -482,7 +476,7 @@ def _fit(
     return ProbeFit(
         sizes=sizes,
         errors=errors,
-        by_line=_by_line(codes, task),
+        by_line=lines.in_errors(task),
         rows=rows[tested],
         fold=task.fold[tested],
         predicted=predicted[tested],
@@ -490,13 +484,30 @@ def _fit(
     )
 
 
-def _by_line(codes: FloatArray, task: FoldedTask) -> FloatArray | None:
-    """Coefficients of least squares over their standard errors; ``None`` where rows are too few, or codes very many."""
-    if len(task.rows) < LEAST_ROWS_A_CODE * codes.shape[1] or codes.shape[1] > MOST_BY_LINE:
-        return None
-    own = codes if len(task.rows) == len(codes) else codes[task.rows]
-    weights, errors = coefficients_with_errors(standardise(own)[0], standardise(task.outputs)[0])
-    return in_errors(np.abs(weights), errors)
+class SharedLines:
+    """Coefficients of least squares, with products of the codes that factors labelled on all rows share."""
+
+    __slots__ = ("_codes", "_whole")
+
+    def __init__(self, codes: FloatArray) -> None:
+        """Take codes, ``(n_samples, n_codes)``."""
+        self._codes = codes
+        self._whole: LeastSquares | None = None
+
+    def in_errors(self, task: FoldedTask) -> FloatArray | None:
+        """Coefficients over their standard errors; ``None`` where rows are too few, or codes very many."""
+        n_codes = self._codes.shape[1]
+        if len(task.rows) < LEAST_ROWS_A_CODE * n_codes or n_codes > MOST_BY_LINE:
+            return None
+        weights, errors = self._of(task.rows).with_errors(standardise(task.outputs)[0])
+        return in_errors(np.abs(weights), errors)
+
+    def _of(self, rows: IntArray) -> LeastSquares:
+        if len(rows) < len(self._codes):
+            return LeastSquares.of(standardise(self._codes[rows])[0])
+        if self._whole is None:
+            self._whole = LeastSquares.of(standardise(self._codes)[0])
+        return self._whole
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -1,6 +1,9 @@
 """Linear fits: ridge and least squares, Lasso on the Gram matrix, softmax and one-vs-rest regression; whitening."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -22,6 +25,8 @@ MAX_NEWTON_STEPS = 50
 MAX_HALVINGS = 20
 NEWTON_TOLERANCE = 1e-5
 MAX_NEWTON_CODES = 64
+#: Coefficients of a softmax up to which it is fitted by Newton steps.
+MOST_UNKNOWNS = 130
 CHUNK_CELLS = 100_000  # so that a chunk stays in cache
 #: Least squares has standard errors to speak of with this many rows to a code.
 LEAST_ROWS_A_CODE = 10
@@ -326,16 +331,63 @@ def multinomial(codes: FloatArray, labels: IntArray, n_levels: int, *, penalty: 
     A level without a row gets an intercept that no row will choose. The penalty is the weight of half the squared norm
     of the coefficients.
     """
+    classes = np.unique(labels)
+    width = codes.shape[1] + 1
+    unknowns = width if len(classes) == 2 else width * len(classes)
+    if isinstance(codes, np.ndarray) and len(classes) > 1 and unknowns <= MOST_UNKNOWNS:
+        weights = _few_softmax(codes, np.searchsorted(classes, labels), len(classes), penalty)
+    else:
+        weights = _many_softmax(codes, labels, penalty)
+    coefficients = np.zeros((n_levels, width))
+    coefficients[:, -1] = -1e9
+    coefficients[classes] = weights
+    return coefficients
+
+
+def _many_softmax(codes: FloatArray, labels: IntArray, penalty: float) -> FloatArray:
+    """Coefficients of the levels that occur, by L-BFGS."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=1 / penalty, max_iter=5000, tol=1e-3).fit(codes, labels)
-    weights, intercept = model.coef_, model.intercept_
-    if len(model.classes_) == 2:
-        weights, intercept = np.vstack([-weights, weights]) / 2, np.concatenate([-intercept, intercept]) / 2
-    coefficients = np.zeros((n_levels, codes.shape[1] + 1))
-    coefficients[:, -1] = -1e9
-    coefficients[model.classes_] = np.hstack([weights, intercept[:, None]])
-    return coefficients
+    weights = np.hstack([model.coef_, model.intercept_[:, None]])
+    return np.vstack([-weights, weights]) / 2 if len(model.classes_) == 2 else weights
+
+
+def _few_softmax(codes: FloatArray, labels: IntArray, n_levels: int, penalty: float) -> FloatArray:
+    """Coefficients of few codes and levels, all of which occur, by Newton steps."""
+    if n_levels == 2:
+        second = _one_vs_rest(codes, np.where(labels == 1, 0, -1), 1, penalty)
+        return np.vstack([-second, second]) / 2
+    design = np.hstack([codes, np.ones((len(codes), 1))])
+    shape = n_levels, design.shape[1]
+    ridge, size = np.tile(_ridge(design.shape[1], penalty), n_levels), n_levels * design.shape[1]
+    truth, levels = np.zeros((len(labels), n_levels)), np.arange(n_levels)
+    truth[np.arange(len(labels)), labels] = 1.0
+
+    def evaluate(found: FloatArray) -> tuple[float, FloatArray]:
+        log_p = scipy.special.log_softmax(design @ found.reshape(shape).T, axis=1)
+        return 0.5 * float(found @ (ridge * found)) - float((log_p * truth).sum()), np.exp(log_p)
+
+    start = np.zeros(shape)
+    start[:, -1] = np.log(truth.mean(axis=0))
+    coefficients: FloatArray = start.ravel()
+    loss, p = evaluate(coefficients)
+    for _ in range(MAX_NEWTON_STEPS):
+        gradient = ((p - truth).T @ design).ravel() + ridge * coefficients
+        by_level = p[:, :, None] * design[:, None, :]
+        flat = by_level.reshape(len(design), size)
+        hessian = np.diag(ridge) - flat.T @ flat
+        hessian.reshape(*shape, *shape)[levels, :, levels] += by_level.transpose(1, 2, 0) @ design
+        step, before = np.linalg.solve(hessian, gradient), loss
+        for _ in range(MAX_HALVINGS):
+            loss, p = evaluate(coefficients - step)
+            if loss <= before + 1e-9 * abs(before):
+                break
+            step /= 2
+        coefficients = coefficients - step
+        if abs(before - loss) < NEWTON_TOLERANCE * (1 + abs(loss)):
+            break
+    return coefficients.reshape(shape)
 
 
 def ridge_solver(gram: FloatArray, penalty: float | FloatArray) -> Callable[[FloatArray], FloatArray]:
@@ -387,18 +439,49 @@ def coefficients_with_errors(codes: FloatArray, targets: FloatArray) -> tuple[Fl
     Returns:
         Coefficients and standard errors, ``(n_codes, n_targets)``; those of a code left out are 0 and 1.
     """
-    gram, moment = codes.T @ codes, codes.T @ targets
-    eigenvalues = np.linalg.eigvalsh(gram) / len(codes)
-    if not ((eigenvalues > EQUAL_CODES) & (eigenvalues < COLLINEAR)).any():
-        return _with_errors(codes, targets, gram, moment)
-    weights, errors = np.zeros_like(moment), np.ones_like(moment)
-    for k in range(targets.shape[1]):
-        own = slice(k, k + 1)
-        active = _least_certain_left_out(gram, moment[:, k], float((targets[:, k] ** 2).sum()), len(codes))
-        weights[active, own], errors[active, own] = _with_errors(
-            codes[:, active], targets[:, own], gram[np.ix_(active, active)], moment[active, own]
-        )
-    return weights, errors
+    return LeastSquares.of(codes).with_errors(targets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeastSquares:
+    """Products of standardised codes and their inverse, which regressions of many targets share.
+
+    Attributes:
+        codes: Standardised, ``(n_samples, n_codes)``.
+        gram: ``(n_codes, n_codes)``.
+        inverse: On the space that the codes span; ``None`` where codes are nearly collinear.
+        squares: Of the rows of the codes times the inverse, ``(n_samples, n_codes)``; ``None`` where it is.
+    """
+
+    codes: FloatArray
+    gram: FloatArray
+    inverse: FloatArray | None
+    squares: FloatArray | None
+
+    @classmethod
+    def of(cls, codes: FloatArray) -> LeastSquares:
+        """Decompose the products of codes, once."""
+        gram = codes.T @ codes
+        values, vectors = np.linalg.eigh(gram)
+        if ((values > EQUAL_CODES * len(codes)) & (values < COLLINEAR * len(codes))).any():
+            return cls(codes=codes, gram=gram, inverse=None, squares=None)
+        inverse = _inverted(values, vectors)
+        return cls(codes=codes, gram=gram, inverse=inverse, squares=(codes @ inverse) ** 2)
+
+    def with_errors(self, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return what :func:`coefficients_with_errors` does."""
+        codes, gram, moment = self.codes, self.gram, self.codes.T @ targets
+        if self.inverse is not None and self.squares is not None:
+            weights = self.inverse @ moment
+            return weights, np.sqrt(self.squares.T @ (targets - codes @ weights) ** 2)
+        weights, errors = np.zeros_like(moment), np.ones_like(moment)
+        for k in range(targets.shape[1]):
+            own = slice(k, k + 1)
+            active = _least_certain_left_out(gram, moment[:, k], float((targets[:, k] ** 2).sum()), len(codes))
+            weights[active, own], errors[active, own] = _with_errors(
+                codes[:, active], targets[:, own], gram[np.ix_(active, active)], moment[active, own]
+            )
+        return weights, errors
 
 
 def _with_errors(
@@ -430,7 +513,10 @@ def pseudo_inverse(gram: FloatArray) -> FloatArray:
     """Invert a Gram matrix on the space that its columns span."""
     if not len(gram):
         return gram
-    values, vectors = np.linalg.eigh(gram)
+    return _inverted(*np.linalg.eigh(gram))
+
+
+def _inverted(values: FloatArray, vectors: FloatArray) -> FloatArray:
     keep = values > EQUAL_CODES * max(float(values[-1]), 1e-300)
     return np.asarray((vectors[:, keep] / values[keep]) @ vectors[:, keep].T)
 

@@ -22,7 +22,7 @@ from unbraid.probes.bins import (
     most_telling_of_all,
     shared_bins,
 )
-from unbraid.probes.effects import TreeTask, Tried, fit_boosting_by_effects, fit_forest_by_effects, folded
+from unbraid.probes.effects import SharedLines, TreeTask, Tried, fit_boosting_by_effects, fit_forest_by_effects, folded
 from unbraid.probes.growing import MOST_BINS, QUIET, Grower, SharedBins, SharedCodes, SharedColumns
 from unbraid.probes.importance import (
     Columns,
@@ -248,11 +248,12 @@ def forest_importance(rep: Representation, options: ForestOptions, rng: np.rando
 
     grower = Grower(settings=settings, n_rounds=n_trees)
     tried = _tried(rep, N_FOREST_FOLDS, rng, least=LEAST_OF_A_FOREST)
+    lines = SharedLines(rep.codes)
     bins = _bins(rep, MOST_BINS, pool=_pool(rep, POOL * n_trees * options.most_rows, rng))
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
-        how = TreeTask(bins=bins, grower=grower, n_codes=rep.n_codes, tried=tried.get(factor.name))
-        found, n_splits = fit_forest_by_effects(factor, rep.codes, n_folds=N_FOREST_FOLDS, how=how, rng=rng)
+        how = TreeTask(bins=bins, grower=grower, n_codes=rep.n_codes, lines=lines, tried=tried.get(factor.name))
+        found, n_splits = fit_forest_by_effects(factor, n_folds=N_FOREST_FOLDS, how=how, rng=rng)
         splits.append(n_splits)
         return found
 
@@ -272,11 +273,11 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
 
     grower = Grower(settings=settings, n_rounds=options.n_rounds)
     tried = _tried(rep, N_BOOSTING_FOLDS, rng, least=LEAST_TRIED)
-    bins = _bins(rep, BOOSTING_BINS)
+    bins, lines = _bins(rep, BOOSTING_BINS), SharedLines(rep.codes)
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
-        how = TreeTask(bins=bins, grower=grower, n_codes=rep.n_codes, tried=tried.get(factor.name))
-        return fit_boosting_by_effects(factor, rep.codes, n_folds=N_BOOSTING_FOLDS, how=how, rng=rng)
+        how = TreeTask(bins=bins, grower=grower, n_codes=rep.n_codes, lines=lines, tried=tried.get(factor.name))
+        return fit_boosting_by_effects(factor, n_folds=N_BOOSTING_FOLDS, how=how, rng=rng)
 
     return fit_importance(rep, fit, rng=rng, columns=options.columns)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy
@@ -23,6 +23,15 @@ MAX_STEPS, MAX_HALVINGS, MEMORY = 60, 6, 8
 #: Distance to the least loss, as a share of the loss, at which a regression is done: areas under curves and shares of
 #: entropy move by less than 0.001 beyond it.
 CLOSE = 1e-4
+#: The same of sparse codes, how many steps they take at most, and steps after which the curvature is measured again.
+CLOSER, MOST_SPARSE_STEPS, RESCALED_AFTER = 1e-5, 100, (3, 10, 25, 60)
+#: Variance of a sparse code on fitted rows, as a share of that on all rows, below which it counts as constant there,
+#: and the penalty of constant codes, which keeps coefficients at 0.
+LEAST_VARIANCE, CONSTANT = 1e-6, 1e12
+#: Rounding error of a loss, as a share of it.
+ROUNDING = 1e-6
+#: Mean of a sparse code, in units of its deviation, above which single precision would lose digits of what is left.
+FAR_MEAN = 100.0
 #: Numbers that are converted or predicted at once, and columns of coefficients that take steps together.
 CELLS, MOST_COLUMNS = 4_000_000, 256
 #: Predictions of a few rows that stay in the cache of a processor while losses are taken.
@@ -61,17 +70,102 @@ class Values:
         return np.hstack([-odds, odds]) / (2 if self.together else 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WideCodes:
-    """Codes in single precision, each with mean 0 and deviation 1 over all rows, and their mean products.
+class Standardised(Protocol):
+    """Codes of mean 0 and deviation 1 over all rows, in single precision."""
 
-    Attributes:
-        z: ``(n_samples, n_codes)``.
-        products: Mean over rows of the products of every two codes, ``(n_codes, n_codes)``.
-    """
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of codes."""
+
+    def times(self, rows: slice, weights: Single) -> Single:
+        """Return codes of some rows times coefficients, ``(n_rows, n_columns)``."""
+
+    def back(self, rows: slice, values: Single) -> Single:
+        """Return codes of some rows, transposed, times values of the rows, ``(n_codes, n_columns)``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseCodes:
+    """Codes that are written out, ``(n_samples, n_codes)``."""
 
     z: Single
-    products: Single
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of codes."""
+        return len(self.z), self.z.shape[1]
+
+    def times(self, rows: slice, weights: Single) -> Single:
+        """Return codes of some rows times coefficients."""
+        return np.asarray(self.z[rows] @ weights)
+
+    def back(self, rows: slice, values: Single) -> Single:
+        """Return codes of some rows, transposed, times values of the rows."""
+        return np.asarray(self.z[rows].T @ values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SparseCodes:
+    """Codes that are mostly 0, from which their means are taken off only in products.
+
+    Attributes:
+        scaled: Codes over their deviation, by rows, ``(n_samples, n_codes)``.
+        means: Of these, ``(n_codes,)``.
+    """
+
+    scaled: Any
+    means: FloatArray
+
+    @classmethod
+    def of(cls, codes: Any) -> SparseCodes:
+        """Scale codes that are stored by rows; constant ones become 0."""
+        scaled = codes.astype(np.float64)
+        n_rows, n_codes = scaled.shape
+        mean = np.bincount(scaled.indices, weights=scaled.data, minlength=n_codes) / n_rows
+        around = np.bincount(scaled.indices, weights=(scaled.data - mean[scaled.indices]) ** 2, minlength=n_codes)
+        n_zero = n_rows - np.bincount(scaled.indices, minlength=n_codes)
+        deviation = np.sqrt((around + n_zero * mean**2) / n_rows)
+        scale = np.divide(1.0, deviation, out=np.zeros(n_codes), where=deviation > 1e-7 * np.abs(mean))
+        scaled.data *= scale[scaled.indices]
+        means = np.asarray(mean * scale)
+        near = np.abs(means).max(initial=0.0) < FAR_MEAN
+        return cls(scaled=scaled.astype(np.float32) if near else scaled, means=means)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of codes."""
+        n_rows, n_codes = self.scaled.shape
+        return n_rows, n_codes
+
+    def times(self, rows: slice, weights: Single) -> Single:
+        """Return codes of some rows times coefficients."""
+        return np.asarray(self.scaled[rows] @ weights - self.means @ weights, dtype=np.float32)
+
+    def back(self, rows: slice, values: Single) -> Single:
+        """Return codes of some rows, transposed, times values of the rows."""
+        off = np.outer(self.means, values.sum(axis=0, dtype=np.float64))
+        return np.asarray(self.scaled[rows].T @ values - off, dtype=np.float32)
+
+    def back_squares(self, rows: slice, values: Single) -> Single:
+        """Return squares of the codes of some rows, transposed, times values of the rows."""
+        own = self.scaled[rows]
+        off = np.outer(self.means**2, values.sum(axis=0, dtype=np.float64))
+        return np.asarray(own.power(2).T @ values - 2 * self.means[:, None] * (own.T @ values) + off, dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WideCodes:
+    """Standardised codes, and their mean products.
+
+    Attributes:
+        codes: ``(n_samples, n_codes)``.
+        products: Mean over rows of the products of every two codes, ``(n_codes, n_codes)``; ``None`` for sparse codes.
+        close: Distance to the least loss, as a share of the loss, at which a regression is done.
+    """
+
+    codes: Standardised
+    products: Single | None
+    close: float = CLOSE
 
     @classmethod
     def of(cls, rep: Representation) -> WideCodes:
@@ -79,9 +173,14 @@ class WideCodes:
         key = "wide codes"
         if key not in rep.memo:
             z = standardised(rep.codes)
-            rep.memo[key] = cls(z=z, products=z.T @ z / np.float32(len(z)))
+            rep.memo[key] = cls(codes=DenseCodes(z), products=z.T @ z / np.float32(len(z)))
         found: WideCodes = rep.memo[key]
         return found
+
+    @classmethod
+    def of_sparse(cls, codes: Any) -> WideCodes:
+        """Return those of sparse codes, by rows."""
+        return cls(codes=SparseCodes.of(codes), products=None, close=CLOSER)
 
     def scores(
         self, tasks: Sequence[tuple[IntArray, int, Sequence[Split]]], *, together: bool
@@ -95,17 +194,17 @@ class WideCodes:
         Returns:
             For each factor and split, ``(n_test_rows, n_levels)``.
         """
-        fits = iter(
-            self.fit(
-                [
-                    Values(labels=labels, n_levels=n_levels, fitted=_at(split.train, len(labels)), together=together)
-                    for labels, n_levels, splits in tasks
-                    for split in splits
-                ]
-            )
-        )
-        found = [[next(fits)[0][split.test] for split in splits] for _, _, splits in tasks]
-        return [[scipy.special.log_softmax(one, axis=1) for one in own] for own in found] if together else found
+        values = [
+            Values(labels=labels, n_levels=n_levels, fitted=_at(split.train, len(labels)), together=together)
+            for labels, n_levels, splits in tasks
+            for split in splits
+        ]
+        tested = [split.test for _, _, splits in tasks for split in splits]
+        found: list[FloatArray] = [np.zeros(0)] * len(values)
+        for k, odds, _ in self._fits(values, 1.0, self.close):
+            found[k] = scipy.special.log_softmax(odds[tested[k]], axis=1) if together else odds[tested[k]]
+        in_order = iter(found)
+        return [[next(in_order) for _ in splits] for _, _, splits in tasks]
 
     def fit(
         self, tasks: Sequence[Values], *, penalty: float = 1.0, close: float = CLOSE
@@ -121,15 +220,21 @@ class WideCodes:
             For each task, scores of all values in all rows, ``(n_samples, n_levels)``, and the coefficients of values
             that have some, with the intercept last, ``(n_columns, n_codes + 1)``.
         """
-        found: dict[int, tuple[FloatArray, FloatArray]] = {}
+        found = {k: (odds, weights) for k, odds, weights in self._fits(tasks, penalty, close)}
+        return [found[k] for k in range(len(tasks))]
+
+    def _fits(
+        self, tasks: Sequence[Values], penalty: float, close: float
+    ) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+        """Yield the place of each task, in any order, with its scores and coefficients."""
         for batch in _batches(tasks):
-            weights, odds = _Steps(self, [tasks[k] for k in batch], penalty, close).run()
+            steps = _SparseSteps if isinstance(self.codes, SparseCodes) else _Steps
+            weights, odds = steps(self, [tasks[k] for k in batch], penalty, close).run()
             start = 0
             for k in batch:
                 stop = start + len(tasks[k].levels)
-                found[k] = tasks[k].of_all(odds[:, start:stop].astype(np.float64)), weights[:, start:stop].T
+                yield k, tasks[k].of_all(odds[:, start:stop].astype(np.float64)), weights[:, start:stop].T
                 start = stop
-        return [found[k] for k in range(len(tasks))]
 
 
 def standardised(codes: FloatArray) -> Single:
@@ -187,6 +292,23 @@ def _chances_and_losses(odds: Single, truth: BoolArray) -> tuple[Single, Single]
     return p, lost
 
 
+def _softmax(odds: Single, first: IntArray) -> tuple[Single, Single]:
+    """Probabilities within groups of columns, and the logarithm of what they were divided by, once for each group.
+
+    Args:
+        odds: Less the largest of the group afterwards, ``(n_rows, n_columns)``.
+        first: First column of each group.
+    """
+    sizes = np.diff(first, append=odds.shape[1])
+    odds -= np.repeat(np.maximum.reduceat(odds, first, axis=1), sizes, axis=1)
+    p = np.exp(odds)
+    total = np.add.reduceat(p, first, axis=1)
+    p /= np.repeat(total, sizes, axis=1)
+    spread = np.zeros_like(odds)
+    spread[:, first] = np.log(total)
+    return p, spread
+
+
 class _Steps:
     """Limited-memory quasi-Newton steps of many regressions, in coordinates in which curvature is about even.
 
@@ -195,8 +317,10 @@ class _Steps:
     group, and take steps of the same length; each other column is a group by itself.
     """
 
+    most_steps = MAX_STEPS
+
     def __init__(self, codes: WideCodes, tasks: Sequence[Values], penalty: float, close: float) -> None:
-        self.z, self.penalty, self.close = codes.z, np.float32(penalty), close
+        self.codes, self.penalty, self.close = codes.codes, np.float32(penalty), close
         self.together = tasks[0].together and tasks[0].n_levels > 2
         widths = [len(task.levels) for task in tasks]
         sizes = widths if self.together else [1] * sum(widths)
@@ -205,22 +329,30 @@ class _Steps:
         self.fitted = np.repeat(np.stack([task.fitted for task in tasks], axis=1), widths, axis=1)
         n_fitted = float(np.mean([task.fitted.sum() for task in tasks]))
         curvature = TOGETHER if self.together else APART
-        bound = codes.products * np.float32(curvature * n_fitted)
-        bound[np.diag_indices(len(bound))] += self.penalty + np.float32(1e-6 * curvature * n_fitted)
-        self.root = np.linalg.cholesky(bound)
         self.level_scale = np.float32(np.sqrt(curvature * n_fitted))
+        self._begin(codes, curvature * n_fitted)
+
+    def _begin(self, codes: WideCodes, curvature: float) -> None:
+        """Make the scale of the coordinates, from the largest curvature of all rows together."""
+        assert codes.products is not None
+        bound = codes.products * np.float32(curvature)
+        bound[np.diag_indices(len(bound))] += self.penalty + np.float32(1e-6 * curvature)
+        self.root = np.linalg.cholesky(bound)
 
     def run(self) -> tuple[FloatArray, Single]:
         """Return coefficients with the intercept last, ``(n_codes + 1, n_columns)``, and log-odds of all rows."""
         n_columns = len(self.group)
         share = np.clip((self.truth & self.fitted).sum(axis=0) / np.maximum(self.fitted.sum(axis=0), 1), 1e-6, 1 - 1e-6)
         start = np.log(share) if self.together else np.log(share / (1 - share))
-        u = np.zeros((self.z.shape[1] + 1, n_columns), dtype=np.float32)
+        u = np.zeros((self.codes.shape[1] + 1, n_columns), dtype=np.float32)
         u[-1] = start * self.level_scale
         active = np.arange(n_columns)
         loss, gradient = self._evaluate(u, active)
         history: list[tuple[Single, Single, FloatArray]] = []
-        for _ in range(MAX_STEPS):
+        for n_steps in range(self.most_steps):
+            if self._rescale(n_steps, u, active):
+                loss, gradient = self._evaluate(u[:, active], active)
+                history = []
             moving = self._sums(gradient * gradient, active) > 2 * self.close * loss
             if not moving.any():
                 break
@@ -236,24 +368,43 @@ class _Steps:
                 slope = self._sums(gradient * step, active)
             length = np.ones(len(loss), dtype=np.float32)
             before, old = u[:, active], loss
+            u[:, active] = before + step
+            loss, new_gradient = self._evaluate(u[:, active], active)
             for _ in range(MAX_HALVINGS):
-                u[:, active] = before + length[self._places(active)] * step
-                loss, new_gradient = self._evaluate(u[:, active], active)
-                worse = loss > old + 1e-4 * length * slope + 1e-7 * old
+                worse = loss > old + 1e-4 * length * slope + ROUNDING * old
                 if not worse.any():
                     break
                 length[worse] /= 2
+                again = np.flatnonzero(worse[self._places(active)])
+                u[:, active[again]] = before[:, again] + length[self._places(active)][again] * step[:, again]
+                loss[worse], new_gradient[:, again] = self._evaluate(u[:, active[again]], active[again])
             change, turn = u[:, active] - before, new_gradient - gradient
             along = self._sums(change * turn, active)
             rho = np.divide(1.0, along, out=np.zeros_like(along), where=along > 1e-12)
             history = [*history[-MEMORY + 1 :], (change, turn, rho)]
             gradient = new_gradient
-        weights = self._weights(u)
-        odds = np.concatenate([self.z[rows] @ weights[:-1] for rows in _parts(*self.z.shape)]) + weights[-1]
+        weights = self._weights(u, np.arange(n_columns))
+        parts = [self.codes.times(rows, weights[:-1]) for rows in _parts(*self.codes.shape)]
+        odds = np.concatenate(parts) + weights[-1]
         return weights.astype(np.float64), odds
 
-    def _weights(self, u: Single) -> Single:
+    def _penalties(self, active: IntArray) -> Any:
+        """Weight of half the square of each coefficient of some columns."""
+        return self.penalty
+
+    def _weights(self, u: Single, active: IntArray) -> Single:
+        """Coefficients of some columns, from scaled coordinates."""
         return np.vstack([solve_triangular(self.root, u[:-1], lower=True, trans="T"), u[-1:] / self.level_scale])
+
+    def _scaled(self, gradient: Single, level: FloatArray, active: IntArray) -> Single:
+        """Gradient of some columns in scaled coordinates, from those of coefficients and of intercepts."""
+        return np.vstack(
+            [solve_triangular(self.root, gradient, lower=True), (level / self.level_scale).astype(np.float32)]
+        )
+
+    def _rescale(self, n_steps: int, u: Single, active: IntArray) -> bool:
+        """Change the coordinates, in place, where that pays; return whether they are others now."""
+        return False
 
     def _places(self, active: IntArray) -> IntArray:
         """Number of the group of each column, among those that still move."""
@@ -268,25 +419,19 @@ class _Steps:
 
     def _evaluate(self, u: Single, active: IntArray) -> tuple[FloatArray, Single]:
         """Loss of each group, and the gradient in the scaled coordinates."""
-        weights = self._weights(u)
+        weights = self._weights(u, active)
         own = weights[:-1]
-        gradient, level = self.penalty * own, np.zeros(len(active))
-        loss = 0.5 * float(self.penalty) * (own * own).sum(axis=0, dtype=np.float64)
+        gradient, level = self._penalties(active) * own, np.zeros(len(active))
+        loss = 0.5 * (gradient * own).sum(axis=0, dtype=np.float64)
         places = self._places(active)
         first = np.flatnonzero(np.diff(places, prepend=-1))
-        for rows in _parts(len(self.z), len(active), CACHED):
-            part = self.z[rows]
-            odds = part @ own
+        for rows in _parts(self.codes.shape[0], len(active), CACHED):
+            odds = self.codes.times(rows, own)
             odds += weights[-1]
             truth, fitted = self.truth[rows][:, active], self.fitted[rows][:, active]
             if self.together:
-                odds -= np.repeat(np.maximum.reduceat(odds, first, axis=1), np.diff(first, append=len(places)), axis=1)
-                p = np.exp(odds)
-                total = np.add.reduceat(p, first, axis=1)
-                p /= np.repeat(total, np.diff(first, append=len(places)), axis=1)
-                spread = np.zeros_like(odds)
-                spread[:, first] = np.log(total)
-                lost = spread - truth * odds
+                p, spread = _softmax(odds, first)
+                lost = np.asarray(spread - truth * odds, dtype=np.float32)
             else:
                 p, lost = _chances_and_losses(odds, truth)
             lost *= fitted
@@ -294,11 +439,9 @@ class _Steps:
             wrong = p
             wrong -= truth
             wrong *= fitted
-            gradient += part.T @ wrong
+            gradient += self.codes.back(rows, wrong)
             level += wrong.sum(axis=0, dtype=np.float64)
-        scaled = np.empty_like(u)
-        scaled[:-1] = solve_triangular(self.root, gradient, lower=True)
-        scaled[-1] = level / self.level_scale
+        scaled = self._scaled(gradient, level, active)
         return np.asarray(np.bincount(places, weights=loss), dtype=np.float64), scaled
 
     def _direction(
@@ -320,3 +463,56 @@ class _Steps:
             beta = rho * self._sums(turn * q, active)
             q += (alpha - beta)[places].astype(np.float32) * change
         return -q
+
+
+class _SparseSteps(_Steps):
+    """The same for sparse codes, which hardly overlap: each coefficient has a scale of its own.
+
+    Products of the codes that are active are cheap, so that steps may be many; the curvature is measured again after
+    some of them, since it is far below its bound where a code tells a value without doubt.
+    """
+
+    most_steps = MOST_SPARSE_STEPS
+
+    def _begin(self, codes: WideCodes, curvature: float) -> None:
+        assert isinstance(codes.codes, SparseCodes)
+        self.sparse = codes.codes
+        # The penalty is one of codes of unit deviation on the rows that are fitted, which differs among rare codes.
+        total, squares = np.zeros((2, self.codes.shape[1], len(self.group)), dtype=np.float32)
+        for rows in _parts(self.codes.shape[0], len(self.group), CACHED):
+            own = self.fitted[rows].astype(np.float32)
+            total += self.codes.back(rows, own)
+            squares += self.sparse.back_squares(rows, own)
+        n_rows = np.maximum(self.fitted.sum(axis=0), 1)
+        variance = squares / n_rows - (total / n_rows) ** 2
+        self.penalties = self.penalty * np.where(variance > LEAST_VARIANCE, variance, CONSTANT).astype(np.float32)
+        self.scale = np.full((self.codes.shape[1] + 1, len(self.group)), self.level_scale)
+        self.scale[:-1] = np.sqrt(np.float32(curvature) + self.penalties)
+
+    def _penalties(self, active: IntArray) -> Any:
+        return self.penalties[:, active]
+
+    def _weights(self, u: Single, active: IntArray) -> Single:
+        return np.asarray(u / self.scale[:, active])
+
+    def _scaled(self, gradient: Single, level: FloatArray, active: IntArray) -> Single:
+        return np.asarray(np.vstack([gradient, level.astype(np.float32)]) / self.scale[:, active])
+
+    def _rescale(self, n_steps: int, u: Single, active: IntArray) -> bool:
+        if n_steps not in RESCALED_AFTER:
+            return False
+        weights = self._weights(u[:, active], active)
+        bend, level = self._penalties(active).copy(), np.zeros(len(active))
+        places = self._places(active)
+        first = np.flatnonzero(np.diff(places, prepend=-1))
+        for rows in _parts(self.codes.shape[0], len(active), CACHED):
+            odds = self.codes.times(rows, weights[:-1])
+            odds += weights[-1]
+            p = _softmax(odds, first)[0] if self.together else scipy.special.expit(odds)
+            p *= (1 - p) * self.fitted[rows][:, active]
+            bend += self.sparse.back_squares(rows, p)
+            level += p.sum(axis=0, dtype=np.float64)
+        self.scale[:-1, active] = np.sqrt(np.maximum(bend, self._penalties(active)))
+        self.scale[-1, active] = np.sqrt(np.maximum(level, 1.0))
+        u[:, active] = weights * self.scale[:, active]
+        return True

@@ -38,28 +38,29 @@ class Basis:
 
     def values(self, w: FloatArray) -> FloatArray:
         """Terms at each row, ``(n_rows, n_terms)``."""
-        return self._products(hermite(w, self.degree), skip=None)
+        tables = hermite(np.ascontiguousarray(w.T), self.degree)
+        return self._products(tables, np.arange(len(self.powers)), skip=None)
 
     def slopes(self, w: FloatArray, coefficients: FloatArray) -> FloatArray:
         """Gradient of the fitted functions, ``(n_rows, n_variables, n_functions)``."""
-        tables = hermite(w, self.degree)
+        tables = hermite(np.ascontiguousarray(w.T), self.degree)
         found = np.empty((len(w), w.shape[1], coefficients.shape[1]))
         for m in range(w.shape[1]):
-            found[:, m] = self._products(tables, skip=m) @ coefficients
+            changing = np.flatnonzero(self.powers[:, m])
+            found[:, m] = self._products(tables, changing, skip=m) @ coefficients[changing]
         return found
 
-    def _products(self, tables: FloatArray, *, skip: int | None) -> FloatArray:
-        """Multiply single-variable factors; variable ``skip`` enters by its derivative."""
-        _, n_rows, n_variables = tables.shape
-        terms = np.ones((len(self.powers), n_rows))
-        for j in range(n_variables):
-            powers = self.powers[:, j]
-            if j == skip:
-                lower = tables[np.maximum(powers - 1, 0), :, j]
-                terms *= lower * np.sqrt(powers)[:, None]
-            else:
-                used = np.flatnonzero(powers)
-                terms[used] *= tables[powers[used], :, j]
+    def _products(self, tables: FloatArray, chosen: IntArray, *, skip: int | None) -> FloatArray:
+        """Multiply single-variable factors of chosen terms; variable ``skip`` enters by its derivative."""
+        terms = np.ones((len(chosen), tables.shape[2]))
+        # Row by row, in place: a product of all rows at once would copy both sides of it.
+        for term, powers in zip(terms, self.powers[chosen].tolist(), strict=True):
+            for j, power in enumerate(powers):
+                if j == skip:
+                    term *= tables[power - 1, j]
+                    term *= np.sqrt(power)
+                elif power:
+                    term *= tables[power, j]
         return terms.T
 
 
@@ -202,21 +203,28 @@ def additive_turn(w: FloatArray, targets: FloatArray, basis: Basis) -> FloatArra
 
 def _additive_plane(tensors: list[FloatArray], i: int, j: int, angles: FloatArray) -> FloatArray | None:
     """Turn in the plane of two variables at which functions of either alone explain most; ``None`` for no gain."""
-    corners = [tensor[np.ix_(*[(i, j)] * (tensor.ndim - 1))] for tensor in tensors]
-    values = [_explained_alone([_rotate(corner, _plane(2, 0, 1, angle)) for corner in corners]) for angle in angles]
+    cosines, sines = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    values = np.zeros(len(angles))
+    for degree, tensor in enumerate(tensors, start=1):
+        corner = _along_plane(tensor, i, j, degree)
+        for first, second in ((cosines, sines), (-sines, cosines)):
+            values += ((_powers(first, second, degree) @ corner) ** 2).sum(axis=1) / factorial(degree)
     best = int(np.argmax(values))
     if values[best] <= values[0] * (1 + LEAST_ADDITIVE_GAIN):
         return None
     return _plane(len(tensors[0]), i, j, float(angles[best]))
 
 
-def _explained_alone(tensors: list[FloatArray]) -> float:
-    """Variance explained by terms of single variables."""
-    total = 0.0
-    for degree, tensor in enumerate(tensors, start=1):
-        for place in range(len(tensor)):
-            total += float((tensor[(place,) * degree] ** 2).sum()) / factorial(degree)
-    return total
+def _along_plane(tensor: FloatArray, i: int, j: int, n_indices: int) -> FloatArray:
+    """Entries whose first indices are ``i`` as often as possible, then ``j`` once, twice, ...; all others in a row."""
+    entries = [tensor[(i,) * (n_indices - n) + (j,) * n].ravel() for n in range(n_indices + 1)]
+    return np.stack(entries)
+
+
+def _powers(first: FloatArray, second: FloatArray, degree: int) -> FloatArray:
+    """Terms of a power of the sum of two numbers, ``(n_numbers, degree + 1)``."""
+    n = np.arange(degree + 1)
+    return np.asarray(np.array([comb(degree, k) for k in n]) * first ** (degree - n) * second**n)
 
 
 def _steepest_first(tensors: list[FloatArray]) -> FloatArray:
@@ -261,13 +269,37 @@ def _turn_planes(tensors: list[FloatArray]) -> FloatArray:
 
 
 def _best_angle(tensors: list[FloatArray], i: int, j: int, angles: FloatArray) -> tuple[FloatArray, float]:
-    """Angle in the plane of two axes at which nested sets of axes explain most; 0 unless another is clearly better."""
+    """Angle in the plane of two axes at which nested sets of axes explain most; 0 unless another is clearly better.
+
+    Sets that have both axes, or neither, explain the same at any angle. Of sets that have the first alone, terms with
+    the turned axis change, whose derivatives are those of the two axes, weighed by powers of cosine and sine.
+    """
     here = _explained_by_first(tensors)
-    values = [_explained_by_first([_rotate(t, _plane(len(t), i, j, angle)) for t in tensors]) for angle in angles]
+    size, cosines, sines = len(tensors[0]), np.cos(angles)[:, None], np.sin(angles)[:, None]
+    others = np.arange(size)
+    others[[i, j]] = size  # in no set that has the first axis alone
+    n_sets = [np.maximum(j - np.maximum(_largest(others, n), i), 0).ravel() for n in range(len(tensors))]
+    values = np.full(len(angles), here)
+    for degree, tensor in enumerate(tensors, start=1):
+        n_functions = tensor.shape[-1]
+        for n_turned in range(1, degree + 1):
+            entries = _along_plane(tensor, i, j, n_turned)
+            weighted = entries * np.repeat(n_sets[degree - n_turned], n_functions)
+            share = comb(degree, n_turned) / factorial(degree)
+            gram, powers = share * weighted @ entries.T, _powers(cosines, sines, n_turned)
+            values += ((powers @ gram) * powers).sum(axis=1) - gram[0, 0]
     best = int(np.argmax(values))
     if values[best] <= here * (1 + 1e-3):
-        return np.eye(tensors[0].shape[0]), 0.0
-    return _plane(tensors[0].shape[0], i, j, float(angles[best])), float(angles[best])
+        return np.eye(size), 0.0
+    return _plane(size, i, j, float(angles[best])), float(angles[best])
+
+
+def _largest(places: IntArray, n_indices: int) -> IntArray:
+    """Largest of the places of all combinations of so many indices, an axis for each; -1 for none."""
+    found = np.array(-1)
+    for _ in range(n_indices):
+        found = np.maximum.outer(found, places)
+    return found
 
 
 def _plane(size: int, i: int, j: int, angle: float) -> FloatArray:
@@ -286,10 +318,9 @@ def _rotate(tensor: FloatArray, turn: FloatArray) -> FloatArray:
 
 
 def _explained_by_first(tensors: list[FloatArray]) -> float:
-    """Variance explained by the first axis, plus that by the first two, and so on."""
-    total = 0.0
-    for n_axes in range(1, tensors[0].shape[0]):
-        for degree, tensor in enumerate(tensors, start=1):
-            corner = tensor[(slice(n_axes),) * degree]
-            total += float((corner**2).sum()) / factorial(degree)
+    """Variance explained by the first axis, plus that by the first two, and so on, but for all axes."""
+    size, total = len(tensors[0]), 0.0
+    for degree, tensor in enumerate(tensors, start=1):
+        n_sets = size - 1 - _largest(np.arange(size), degree)
+        total += float(((tensor**2).sum(axis=-1) * n_sets).sum()) / factorial(degree)
     return total

@@ -50,10 +50,11 @@ def _kernel(
     """Matrix of directional regression; products of the last slice are those of all rows less those of the others."""
     size = x.shape[1]
     spread, means = np.zeros((size, size)), np.zeros((size, size))
-    values, left = np.unique(slices), products.astype(np.float64)
+    values, left = np.flatnonzero(np.bincount(slices)), products.astype(np.float64)
     for place, value in enumerate(values):
         part = x[slices == value]
-        share, mean = len(part) / len(x), part.mean(axis=0, dtype=np.float64)
+        # A product adds columns up several times as fast as a sum over rows.
+        share, mean = len(part) / len(x), (np.ones(len(part), dtype=x.dtype) @ part).astype(np.float64) / len(part)
         if place < len(values) - 1:
             own = (part.T @ part).astype(np.float64)
             left -= own

@@ -115,8 +115,14 @@ def _significant_rank(by_row: list[FloatArray]) -> int:
 
 
 def _blind_errors(factor: Factor, rows: IntArray, loss: str) -> FloatArray:
-    """Errors of the best guess without codes."""
+    """Errors of the best guess without codes; of probabilities, the shares of the values."""
     targets = factor.targets(rows)
+    if not factor.is_numeric and loss != "zero_one":
+        assert factor.labels is not None
+        truth = factor.labels[rows]
+        shares = np.bincount(truth, minlength=len(factor.levels)) / len(truth)
+        surprise: FloatArray = -np.log(shares[truth])
+        return surprise
     return _errors(np.broadcast_to(targets.mean(axis=0), targets.shape), factor, rows, loss)
 
 

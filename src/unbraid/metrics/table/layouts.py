@@ -44,6 +44,7 @@ from unbraid.metrics.table.sources import (
     SUBSPACES,
 )
 from unbraid.probes.bins import MOST_EXACT
+from unbraid.probes.wide import MOST_COLUMNS
 from unbraid.representation.representation import CodesLayout, Representation
 from unbraid.representation.sparse import SparseRepresentation
 
@@ -51,8 +52,8 @@ from unbraid.representation.sparse import SparseRepresentation
 STORED_BYTES = 60
 #: Copies of a matrix of codes and factors: estimates of all rows, and entropies.
 MATRICES = 8
-#: Arrays of a row and a level while a classifier is fitted.
-PARTS = 6
+#: Bytes of a row and of a code for each column of coefficients while classifiers are fitted.
+PARTS, STEP_BYTES = 6, 100
 #: Rows that chosen codes are fitted and tested on at most, and rows of their replicates.
 MOST_ROWS, MOST_REPLICATE_ROWS = 20_000, 10_000
 #: With more codes than this, replicates and chance are those of at most ``MANY_ROWS`` rows; chance is no lower then.
@@ -70,8 +71,10 @@ def _matrix_bytes(size: InputSize, options: Any) -> float:
 
 
 def _probe_bytes(size: InputSize, options: Any) -> float:
-    """Scaled codes of two parts of the rows, products of every two codes, and odds of every level."""
-    return 4 * STORED_BYTES * size.n_values + 32 * size.n_codes**2 + 8 * PARTS * size.n_rows * max(size.n_levels, 20)
+    """Scaled codes, products of every two codes, steps and odds of columns that are fitted at once, and all scores."""
+    scores = 8 * size.n_factors * size.n_rows * max(size.n_levels, 20)
+    at_once = MOST_COLUMNS * (PARTS * size.n_rows + STEP_BYTES * size.n_codes)
+    return 4 * STORED_BYTES * size.n_values + 32 * size.n_codes**2 + at_once + scores
 
 
 def _concept_bytes(size: InputSize, options: ConceptOptions) -> float:
