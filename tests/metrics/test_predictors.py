@@ -183,3 +183,12 @@ def test_published_lasso_takes_numbers_only():
     rep = Representation(codes, np.arange(100)[:, None] % 3 + np.zeros((1, 2)), kinds=["categorical"] * 2)
     with pytest.raises(ValueError, match="strength='published' regresses numbers, got categorical factor"):
         dci_linear(rep, strength="published")
+
+
+def test_explicitness_says_what_is_missing_where_one_value_alone_repeats():
+    rng = np.random.default_rng(0)
+    values = np.r_[np.zeros(221), np.linspace(1, 2, 179)]
+    for n_codes in (5, 70):
+        rep = Representation(rng.normal(size=(400, n_codes)), {"dose": values}, kinds={"dose": "ordinal"})
+        with pytest.raises(ValueError, match=r"'dose' must have two values.*declare it continuous"):
+            explicitness(rep)

@@ -4,7 +4,7 @@ import pytest
 import unbraid as ub
 from unbraid._base.text import parse_time
 from unbraid.metrics.table.metric import InputSize
-from unbraid.panel.cost import panel_seconds, within_a_day, within_time
+from unbraid.panel.cost import dearest_first, panel_seconds, within_a_day, within_time
 from unbraid.panel.plan import plan_evidence, resolve_metrics
 from unbraid.results.note import NoteKind
 
@@ -36,6 +36,12 @@ def test_the_dearest_are_left_out_until_the_rest_fits():
     assert panel_seconds(wide, kept, **DRAWS) <= 600
     assert [note.kind for note in notes] == [NoteKind.LEFT_OUT]
     assert within_time(wide, every, 1e9, **DRAWS) == (every, ())
+
+
+def test_evidence_that_draws_all_replicates_in_one_task_is_not_left_for_the_end():
+    wanted = plans(["mcc", "code_mutual_information", "dci_forest"])
+    names = [plan.source.name for plan in dearest_first(size(n_codes=128), wanted)]
+    assert names == ["forest", "code_information", "correlation"]
 
 
 def test_a_report_has_the_metrics_that_fit_and_names_the_others():

@@ -26,6 +26,10 @@ def values_each(n_values, n_rows):
         (values_each(256, 511), "continuous"),
         (values_each(257, 10_000), "continuous"),
         (values_each(3, 5), "continuous"),
+        (np.r_[np.zeros(100), np.linspace(1, 2, 60)], "continuous"),  # often 0, and otherwise any number
+        (np.r_[np.full(100, np.nan), np.zeros(100), np.linspace(1, 2, 60)], "continuous"),
+        (np.r_[np.zeros(100, dtype=int), np.arange(1, 61)], "continuous"),
+        (np.r_[np.zeros(100, dtype=int), 1, 1, 2, 2, 2, 3], "ordinal"),
         (np.array([1, 2, 3] * 4, dtype=object), "ordinal"),
         (pd.array([1, 2, 3, None] * 4, dtype="Int64"), "ordinal"),
     ],

@@ -441,7 +441,7 @@ def linear_separation(rep: Representation, options: ClassifierOptions, rng: np.r
             _areas(rep, labels, n_levels, split, options.classifier)
             for split in separation_splits(factor, options.evaluate_on, child)
         ]
-        areas.append(_mean_of_known(found))
+        areas.append(_mean_of_known(factor, found))
     return Separation(auc=np.array(areas))
 
 
@@ -459,9 +459,11 @@ def separation_of_wide_codes(
     for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
         tasks.append((*_labels(factor, options), separation_splits(factor, options.evaluate_on, child)))
     areas = []
-    for (labels, _, splits), found in zip(tasks, codes.scores(tasks, together=together), strict=True):
+    for factor, (labels, _, splits), found in zip(
+        rep.factors, tasks, codes.scores(tasks, together=together), strict=True
+    ):
         pairs = zip(found, splits, strict=True)
-        areas.append(_mean_of_known([auc_by_level(scores, labels[split.test]) for scores, split in pairs]))
+        areas.append(_mean_of_known(factor, [auc_by_level(scores, labels[split.test]) for scores, split in pairs]))
     return Separation(auc=np.array(areas))
 
 
@@ -493,11 +495,20 @@ def _shares_of_values(codes: FloatArray, labels: IntArray, n_levels: int, split:
     return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
 
 
-def _mean_of_known(areas: list[FloatArray]) -> float:
-    """Mean over values of the mean over folds, each over those that are known."""
+def _mean_of_known(factor: Factor, areas: list[FloatArray]) -> float:
+    """Mean over values of the mean over folds, each over those that are known.
+
+    Raises:
+        ValueError: No value can be told from another one on test rows.
+    """
     stacked = np.stack(areas)
     known = np.isfinite(stacked)
     seen = known.any(axis=0)
+    if not seen.any():
+        raise ValueError(
+            f"factor {factor.name!r} must have two values that are both on test rows, got {len(factor.levels)} values "
+            "of which one at most occurs several times; declare it continuous, or give more rows."
+        )
     by_value = np.where(known, stacked, 0.0).sum(axis=0)[seen] / known.sum(axis=0)[seen]
     return float(by_value.mean())
 

@@ -43,10 +43,10 @@ def panel_seconds(
 def plan_seconds(size: InputSize, plan: EvidencePlan, *, intervals: bool, nulls: bool) -> float:
     """Estimate the CPU seconds of one kind of evidence, with its replicates and nulls."""
     source = plan.source
-    half, limit = size.n_rows // 2, source.max_replicate_rows or size.n_rows
+    limit = source.max_replicate_rows or size.n_rows
     seconds = _once(source, size, size.n_rows)
-    if intervals and plan.refits:
-        seconds += source.n_replicates * _once(source, size, min(half, limit))
+    if intervals and source.redraw is None:
+        seconds += _replicates(source, size)
     elif intervals:
         seconds *= 2
     if nulls:
@@ -55,8 +55,22 @@ def plan_seconds(size: InputSize, plan: EvidencePlan, *, intervals: bool, nulls:
 
 
 def dearest_first(size: InputSize, plans: Sequence[EvidencePlan]) -> list[EvidencePlan]:
-    """Order plans by the expected time of gathering once, so that no thread is left with a long one at the end."""
-    return sorted(plans, key=lambda plan: -_once(plan.source, size, size.n_rows))
+    """Order plans by the expected time of their longest task, so that no thread is left with a long one at the end.
+
+    Evidence that draws its replicates itself draws all of them in one task.
+    """
+
+    def longest(plan: EvidencePlan) -> float:
+        once = _once(plan.source, size, size.n_rows)
+        return once if plan.source.resample is None else max(once, _replicates(plan.source, size))
+
+    return sorted(plans, key=longest, reverse=True)
+
+
+def _replicates(source: Source, size: InputSize) -> float:
+    """CPU seconds of all replicates."""
+    half, limit = size.n_rows // 2, source.max_replicate_rows or size.n_rows
+    return source.n_replicates * _once(source, size, min(half, limit))
 
 
 def _once(source: Source, size: InputSize, n_rows: int) -> float:

@@ -183,7 +183,7 @@ def make_factor(values: Any, *, name: str, kind: str | None = None) -> Factor:
     The kind, when not given, follows from the values:
 
     1. text, booleans and pandas categoricals, and any factor of two values: categorical;
-    2. numbers that repeat (at most 256 distinct values, at least two rows a value): ordinal;
+    2. numbers that repeat (at most 256 distinct values; all but the most common at least twice, on average): ordinal;
     3. other numbers: continuous.
 
     Circular is never guessed: say ``"circular:360"``, with the period, or ``"circular"`` where the values leave no
@@ -250,7 +250,7 @@ def _of_numbers(
     distinct = levels.distinct
     n_levels = len(distinct) if exact is None else int(exact.nunique())
     _check_levels(n_levels, name)
-    found = wanted or _infer_kind(n_levels, levels.n_labelled)
+    found = wanted or _infer_kind(n_levels, levels)
     if found is FactorKind.CATEGORICAL:
         return replace(_categorical_numbers(levels, exact, numbers, name), inferred=True)
     _check_size(distinct, name)
@@ -339,10 +339,12 @@ def _exact_integers(column: pd.Series[Any], numbers: FloatArray) -> pd.Series[An
     return known if all(isinstance(value, int | np.integer) for value in known) else None
 
 
-def _infer_kind(n_levels: int, n_labelled: int) -> FactorKind:
+def _infer_kind(n_levels: int, levels: _Levels) -> FactorKind:
     if n_levels == 2:
         return FactorKind.CATEGORICAL
-    if n_levels <= MAX_LEVELS and 2 * n_levels <= n_labelled:
+    # A measurement that is often 0, and otherwise any number, has many rows a value on average and no levels.
+    others_repeat = 2 * (n_levels - 1) <= levels.n_labelled - levels.n_most_common
+    if n_levels <= MAX_LEVELS and others_repeat and 2 * n_levels <= levels.n_labelled:
         return FactorKind.ORDINAL
     return FactorKind.CONTINUOUS
 
@@ -354,12 +356,14 @@ class _Levels:
     Attributes:
         distinct: The numbers, each once.
         n_labelled: Rows that have one.
+        n_most_common: Rows that have the most common one.
         numbers: The column.
         found: Position of each row's number, -1 without one, where it came with the distinct ones.
     """
 
     distinct: FloatArray
     n_labelled: int
+    n_most_common: int
     numbers: FloatArray
     found: IntArray | None = None
 
@@ -379,6 +383,7 @@ def _number_levels(numbers: FloatArray, name: str) -> _Levels:
         return _Levels(
             distinct=np.asarray(distinct, dtype=np.float64),
             n_labelled=int((found >= 0).sum()),
+            n_most_common=int(np.bincount(found[found >= 0]).max(initial=0)),
             numbers=numbers,
             found=found,
         )
@@ -391,7 +396,13 @@ def _number_levels(numbers: FloatArray, name: str) -> _Levels:
     ordered = np.sort(numbers)
     first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
-    return _Levels(distinct=ordered[first], n_labelled=len(numbers), numbers=numbers)
+    repeats = np.diff(np.flatnonzero(first), append=len(ordered))
+    return _Levels(
+        distinct=ordered[first],
+        n_labelled=len(numbers),
+        n_most_common=int(repeats.max(initial=0)),
+        numbers=numbers,
+    )
 
 
 def _count_whole(values: AnyArray) -> _Levels | None:
@@ -411,7 +422,11 @@ def _counted(steps: IntArray, low: float, numbers: FloatArray) -> _Levels:
     present = np.flatnonzero(counts)
     labels = steps if len(present) == len(counts) else (np.cumsum(counts > 0) - 1)[steps]
     return _Levels(
-        distinct=np.asarray(low + present, dtype=np.float64), n_labelled=len(numbers), numbers=numbers, found=labels
+        distinct=np.asarray(low + present, dtype=np.float64),
+        n_labelled=len(numbers),
+        n_most_common=int(counts.max(initial=0)),
+        numbers=numbers,
+        found=labels,
     )
 
 
