@@ -146,6 +146,12 @@ def test_tables_have_a_column_for_each_score_and_read_back(orthogonality):
     assert StudyTables.from_json(orthogonality.to_json()) == orthogonality
 
 
+def test_a_fault_of_a_run_is_said(orthogonality):
+    faulty = replace(orthogonality, fault="Trees had few rows.")
+    assert faulty.notes[-1] == "Trees had few rows."
+    assert StudyTables.from_json(faulty.to_json()) == faulty
+
+
 def test_a_table_of_families_is_followed_by_its_means(orthogonality):
     header, rows = next(one.text for one in orthogonality.tables() if one.header[0] == "Table 2a, mean over its rows")
     some = [one.number for one in orthogonality.correlations if (one.table, one.task) == ("Table 2a", rows[0][0])]

@@ -98,6 +98,7 @@ class StudyTables(Result):
         claims: Published statements in words, and our numbers.
         gpu_seconds: Seconds that ensembles were trained for, added up, where they were trained on a GPU.
         commit: Version of the source that the models were trained with; empty where it was not recorded.
+        fault: What is known to be wrong with this run, as a sentence; empty where nothing is.
     """
 
     study: str
@@ -108,16 +109,18 @@ class StudyTables(Result):
     claims: tuple[StudyClaim, ...] = ()
     gpu_seconds: float | None = None
     commit: str = ""
+    fault: str = ""
 
     @property
     def notes(self) -> Sequence[str]:
-        """Scale of the study, and failures."""
+        """Scale of the study, failures, and what is known to be wrong with it."""
         small = [NOT_THE_PUBLISHED[self.scale]] if self.scale in NOT_THE_PUBLISHED else []
         failed = f"{self.n_failed} models or numbers failed; `unbraid study status` gives the reasons."
         took = f"{self.n_models} models, {self.gpu_seconds or 0:.0f} GPU seconds" + (
             f", source {self.commit}." if self.commit else "."
         )
-        return (*small, *([took] if self.gpu_seconds else ()), *([failed] if self.n_failed else ()))
+        faults = [self.fault] if self.fault else []
+        return (*small, *([took] if self.gpu_seconds else ()), *([failed] if self.n_failed else ()), *faults)
 
     def tables(self) -> Sequence[Table]:
         """Return each table with a column for each score; one with many scores, with a row for each."""
