@@ -147,6 +147,23 @@ def test_kinds_are_read_from_the_command_line(tmp_path, capsys):
     assert json.loads(out)["meta"]["factor_kinds"] == ["categorical", "ordinal", "circular"]
 
 
+def test_factors_are_joined_and_held_fixed_together(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    x, y, shape = (rng.integers(0, n, 1500) for n in (4, 5, 3))
+    path = tmp_path / "codes.npz"
+    codes = np.column_stack([x + 2.0 * y, shape * 1.0])
+    np.savez(path, codes=codes, factors=np.column_stack([x, y, shape]), factor_names=["x", "y", "shape"])
+    bare = (path, "--metrics", "irs,z1", "--no-intervals", "--no-nulls")
+    apart, together = scores(capsys, *bare), scores(capsys, *bare, "--join", "position = x + y")
+    for name in ("irs", "z1"):
+        assert together[name]["value"] == pytest.approx(1.0)
+        assert apart[name]["value"] < 0.9
+    code, _, err = run_cli(capsys, "score", *bare, "--join", "position=x+z")
+    assert (code, "'z'" in err) == (2, True)
+    _, out, _ = run_cli(capsys, "score", *bare, "--join", "position=x+y", "--json", "-")
+    assert json.loads(out)["meta"]["source"].endswith(".with_joined_factors({'position': ('x', 'y')})")
+
+
 def test_options_reach_the_metric(tmp_path, capsys):
     path = save_npz(tmp_path)
     bare = ("--metrics", "dci_forest", "--no-intervals", "--no-nulls")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from unbraid import Representation
 from unbraid.data import sprites_mini
@@ -49,6 +50,18 @@ def test_exclusive_or_needs_more_than_a_line(predictor):
         assert result.value < 0.6
     else:
         assert result.value > 0.9
+
+
+def test_forests_of_classes_grow_on_all_rows():
+    rng = np.random.default_rng(3)
+    codes = rng.normal(size=(5000, 4))
+    checks = (np.sin(3 * codes[:, 0]) * np.sin(3 * codes[:, 1]) > 0).astype(int)
+    train, test = (getattr(split_rows(len(codes), seed=0), part) for part in ("train", "test"))
+    theirs = RandomForestClassifier(50, min_samples_leaf=5, max_features=None, random_state=0)
+    accuracy = theirs.fit(codes[train], checks[train]).score(codes[test], checks[test])
+    found = solve(Representation(codes, {"v": checks}, kinds=["categorical"]), "factor:v", predictor="forest")
+    assert accuracy > 0.85
+    assert found.value == pytest.approx(accuracy, abs=0.02)  # 0.90 for 0.97 where a tree has 600 rows
 
 
 @pytest.mark.parametrize("predictor", PREDICTORS)

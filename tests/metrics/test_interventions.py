@@ -126,6 +126,27 @@ class TestZ1AndZ2:
         thesis = np.clip(at_values, 0, 1).min(axis=1).mean()
         assert float(z1(codes, factor, variant="thesis")) == pytest.approx(1 - thesis)
 
+    def test_sampling_few_rows_at_a_value_lowers_the_published_score(self):
+        """Algorithm 10 as printed, with J rows at each of many values; all rows are its limit."""
+        rng = np.random.default_rng(0)
+        values = rng.integers(0, 32, (20_000, 3))
+        codes = values + 0.0
+        whole, at = codes.var(axis=0, ddof=1), [[np.flatnonzero(one == u) for u in range(32)] for one in values.T]
+
+        def algorithm_10(n_rows):
+            smallest, undecided = [], []
+            for _ in range(1000):
+                same = at[rng.integers(3)][rng.integers(32)]
+                c = np.clip(codes[rng.choice(same, n_rows)].var(axis=0, ddof=1) / whole, 0, 1)
+                others = np.delete(c, c.argmin())
+                smallest.append(c.min())
+                undecided.append((others * (1 - others)).mean())
+            return 1 - (np.mean(smallest) + 4 * np.mean(undecided) * (1 - np.mean(smallest)))
+
+        assert algorithm_10(64) == pytest.approx(0.83, abs=0.02)
+        assert algorithm_10(200) == pytest.approx(0.89, abs=0.02)
+        assert float(z2(codes, values, variant="thesis")) == pytest.approx(0.95, abs=0.01)
+
     def test_unknown_variant(self):
         with pytest.raises(ValueError, match="variant must be one of pooled, thesis, got 'mean'"):
             z1(CODES, FACTORS, variant="mean")

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import KFold, cross_val_predict
 
 from helpers.worlds import full_grid, random_factors, random_rotation, standardised
 from unbraid import Representation
@@ -25,6 +28,20 @@ class TestSap:
 
     def test_is_zero_for_doubled_codes(self):
         assert float(sap(np.hstack([LEVELS, -LEVELS]), FACTORS)) == pytest.approx(0.0, abs=1e-9)
+
+    @pytest.mark.parametrize(("noise", "angle"), [(0.1, 0.0), (0.5, 0.0), (0.1, 0.5)])
+    def test_class_means_predict_as_balanced_logistic_regression(self, noise, angle):
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        codes = standardised(LEVELS @ turn + noise * np.random.default_rng(0).standard_normal(LEVELS.shape))
+        folds = KFold(5, shuffle=True, random_state=0)
+        theirs = np.zeros((2, 2))
+        for j, k in np.ndindex(2, 2):
+            model = LogisticRegression(class_weight="balanced", max_iter=500)
+            predicted = cross_val_predict(model, codes[:, [j]], FACTORS[:, k], cv=folds)
+            theirs[j, k] = balanced_accuracy_score(FACTORS[:, k], predicted)
+        gaps = theirs.max(axis=0) - theirs.min(axis=0)
+        found = sap(Representation(codes, FACTORS, kinds=["categorical"] * 2))
+        assert float(found) == pytest.approx(gaps.mean(), abs=0.01)
 
     @pytest.mark.parametrize("angle", [0.0, 0.3, np.pi / 4])
     def test_rotated_pair_scores_the_difference_of_squared_cosine_and_sine(self, angle):

@@ -23,7 +23,8 @@ from unbraid.reproduce.iwo_tables import (
     iwo_tables,
     seed_errors,
 )
-from unbraid.reproduce.studies import NEEDS_FILES, REDUCED, scaled, study_checks
+from unbraid.reproduce.result import Number
+from unbraid.reproduce.studies import NEEDS_FILES, REDUCED, StudyCorrelation, scaled, study_checks
 from unbraid.reproduce.thesis.tables import FIGURE_E1, PREDICTORS, TASKS, thesis_tables
 from unbraid.study import load_study, make_plan, mean_correlations, parse_study, pivot
 
@@ -146,6 +147,12 @@ def test_tables_have_a_column_for_each_score_and_read_back(orthogonality):
     assert StudyTables.from_json(orthogonality.to_json()) == orthogonality
 
 
+def test_a_fault_of_a_run_is_said(orthogonality):
+    faulty = replace(orthogonality, fault="Trees had few rows.")
+    assert faulty.notes[-1] == "Trees had few rows."
+    assert StudyTables.from_json(faulty.to_json()) == faulty
+
+
 def test_a_table_of_families_is_followed_by_its_means(orthogonality):
     header, rows = next(one.text for one in orthogonality.tables() if one.header[0] == "Table 2a, mean over its rows")
     some = [one.number for one in orthogonality.correlations if (one.table, one.task) == ("Table 2a", rows[0][0])]
@@ -175,7 +182,33 @@ def test_modularity_is_correlated_with_every_other_score():
     assert found["spearman", "sap"] == pytest.approx(1)
     assert found["pearson", "sap"] < 0.99
     assert study_checks(tables) == ()
-    assert [len(row) for row in tables.tables()[0].rows] == [3] * len(FIGURE_E1)  # many scores: a row each
+    # Many scores: a row each, with both correlations and their p-values.
+    assert [len(row) for row in tables.tables()[0].rows] == [5] * len(FIGURE_E1)
+    assert tables.tables()[0].header[2] == "p, pearson"
+
+
+def test_p_values_are_held_against_the_level_of_the_thesis():
+    def agrees(r, p, paper, p_paper):
+        number = Number(ours=r, paper=paper)
+        one = StudyCorrelation(
+            table="Fig. E.1", group="pearson", task="modularity", score="irs", number=number, p=p, p_paper=p_paper
+        )
+        return one.check_p().agreement is Agreement.AGREES
+
+    assert agrees(-0.3, 0.001, -0.16, "<0.01")
+    assert not agrees(0.3, 0.001, -0.16, "<0.01")  # significant, of the other sign
+    assert not agrees(-0.1, 0.06, -0.16, "<0.01")
+    assert agrees(-0.1, 0.06, 0.04, "0.11")
+    assert not agrees(0.3, 0.001, 0.04, "0.11")
+
+
+def test_printed_p_values_are_a_part_of_their_own():
+    parts = {part.where: part for part in study_checks(thesis_tables(FakeState(thesis_rows()), "gpu"))}
+    part = parts["Fig. E.1, p-values"]
+    assert (part.n_printed, part.n_attempted) == (30, 30)
+    assert "significant from 0.21 on over 144 models, and from 0.06 on over 1800" in part.reason
+    n_not = sum(not p.startswith("<") for pair in FIGURE_E1.values() for _, p in pair)
+    assert n_not - 2 <= part.n_agree <= n_not + 1  # Modularity is noise here
 
 
 def test_family_means_do_not_count_within_families():
@@ -300,6 +333,9 @@ def test_statements_are_held_against_their_bounds():
     assert found["Fig. 5.5", "UDR with explicitness"] is Agreement.DIFFERS  # positive here
     assert found["Fig. 5.13", "least r of UDR with a task"] is Agreement.AGREES
     assert found["Fig. 5.12", "UDR with shape by forest"] is Agreement.DIFFERS
+    assert found["Fig. 5.12", "mean r of UDR with modularity and compactness"] is Agreement.AGREES
+    assert found["Fig. 6.2", "dip_vae_i: size of r of UDR with linear shape"] is Agreement.DIFFERS
+    assert ("Fig. 5.12", "mean r of UDR with tasks, without annealed_vae less with") in found
     parts = {part.where: part for part in study_checks(tables)}
     assert {"Fig. E.1", "Sec. 6.3", "Fig. 5.5", "Fig. 5.6", "Fig. 5.12", "Fig. 5.13"} <= set(parts)
     assert parts["Sec. 6.3"].n_agree == 0  # about 1 here, 0.34 to 0.69 there

@@ -53,9 +53,10 @@ def test_content_keys_of_a_study_are_those_of_earlier_versions():
     assert [one.key for one in plan.ensembles] == KEYS["ensembles"]
     assert [one.key for one in plan.models] == KEYS["models"]
     assert len(plan.measurements) == len(KEYS["measurements"])
-    # Scores and agreements are of other rows than they were, without test rows, and are measured again; tasks are not.
+    # Scores and agreements are of other rows than they were, without test rows, and are measured again; so are tasks
+    # by forests, which grew on few rows for a while; other tasks are not.
     kept = set(KEYS["measurements"]) & {one.key for one in plan.measurements}
-    assert kept == {one.key for one in plan.measurements if one.kind == "task"}
+    assert kept == {one.key for one in plan.measurements if one.kind == "task" and one.predictor != "forest"}
     assert not set(KEYS["agreements"]) & {one.key for one in plan.agreements(plan.settings[0])}
     assert plan.rows_key == KEYS["rows"]
 

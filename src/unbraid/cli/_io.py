@@ -128,6 +128,12 @@ def read_pairs(argument: str, text: str | None) -> dict[str, str] | None:
     return pairs
 
 
+def read_groups(argument: str, text: str | None) -> dict[str, list[str]]:
+    """Read ``position=x+y,pose=yaw+pitch``, groups of names by a name; empty where nothing was given."""
+    pairs = read_pairs(argument, text) or {}
+    return {name.strip(): [one.strip() for one in several.split("+")] for name, several in pairs.items()}
+
+
 def read_shape(text: str) -> tuple[int, ...]:
     """Read the shape of an image, such as ``28x28``."""
     try:

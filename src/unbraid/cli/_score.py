@@ -21,6 +21,7 @@ from unbraid.cli._io import (
     distinct_names,
     json_file,
     read_all,
+    read_groups,
     read_pairs,
     read_shape,
     say,
@@ -54,6 +55,7 @@ def score(
     metrics: Annotated[str, Parameter(name=["--metrics", "--preset"])] = "default",
     only: str | None = None,
     kinds: str | None = None,
+    join: str | None = None,
     blocks: str | None = None,
     seed: int = 0,
     jobs: int | None = None,
@@ -93,6 +95,8 @@ def score(
         unbraid score codes.npz --metrics mig,dci_forest --json -
 
         unbraid score table.csv --kinds angle=circular:360,shape=categorical
+
+        unbraid score codes.npz --metrics z_diff,z_min_var,irs --join position=x+y
 
         unbraid score table.csv --code-columns 'z*' --factor-columns shape,size,azimuth
 
@@ -135,6 +139,9 @@ def score(
         Comma-separated factors to score; the others are left out.
     kinds
         Factor kinds, as `name=kind` separated by commas: categorical, ordinal, continuous, circular or circular:PERIOD.
+    join
+        Factors to make into one, as `position=x+y` separated by commas: metrics that hold a factor fixed then hold x
+        and y fixed together.
     blocks
         Names for groups of codes, as `name=columns` separated by commas: numbers from 0, spans such as `0-7`, names of
         codes or patterns of names; in place of those in FILE. The default metrics then score the blocks too.
@@ -191,7 +198,7 @@ def score(
     labels = [Path(factors)] if factors and not factors.startswith(OBS) else []
     check_outputs([*files, *labels], json, csv, report)
     resolve_metrics(metrics)
-    names, given = distinct_names(files), read_pairs("kinds", kinds)
+    names, given, groups = distinct_names(files), read_pairs("kinds", kinds), read_groups("join", join)
     check_pair(files, factors)
     kept = None if only is None else [part.strip() for part in only.split(",")]
     if decoder is not None and (others or report is None):
@@ -202,7 +209,7 @@ def score(
     def read(path: Path) -> Representation:
         if engine is None and work is None and address is None:
             try:
-                return load(
+                whole = load(
                     path,
                     factors,
                     codes=codes,
@@ -213,9 +220,12 @@ def score(
                     blocks=blocks,
                     memory=memory,
                 )
+                return whole.with_joined_factors(groups) if groups else whole
             except TooMuchMemoryError:
                 if not can_be_blocks(path):
                     raise
+        if groups:
+            raise ValueError("join is for rows that fit into memory, and these are read in blocks; leave it out.")
         found = read_in_blocks(
             path,
             factors,

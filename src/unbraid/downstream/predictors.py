@@ -24,6 +24,8 @@ from unbraid.probes.trees import BoostingOptions, ForestOptions, fit_boosting, f
 WIDTH = 128
 #: Share of the training rows that are validation rows for early stopping.
 VALIDATION_SHARE = 0.15
+#: Forests as in published code: each tree draws as many rows as there are, where trees of scores draw few.
+FOREST = ForestOptions(n_trees=50, rows_a_tree=0)
 
 Predict = Callable[[ProbeTask, np.random.Generator], FloatArray]
 
@@ -53,7 +55,7 @@ def predict_linearly(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
 
 def predict_by_forest(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
     """Average of trees on bootstrapped rows."""
-    return fit_forest(ForestOptions(n_trees=50), task, int(rng.integers(2**31))).predict(task.test_codes)
+    return fit_forest(FOREST, task, int(rng.integers(2**31))).predict(task.test_codes)
 
 
 def predict_by_boosting(task: ProbeTask, rng: np.random.Generator) -> FloatArray:
@@ -94,7 +96,7 @@ _ROWS = (
     ),
     Predictor(
         name="forest",
-        description="A random forest of 50 trees with at least 5 rows in a leaf.",
+        description="A random forest of 50 trees of all rows with at least 5 rows in a leaf.",
         predict=predict_by_forest,
         finds_masks=False,
     ),

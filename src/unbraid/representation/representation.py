@@ -233,7 +233,9 @@ class Representation:
         names = [place.get(name, name) for name in by_name if name not in gone or name in place]
         if len(set(gone)) < len(gone) or len(set(names)) < len(names):
             raise ValueError(f"groups must name each factor once, and new factors by new names, got {dict(chosen)}.")
-        return self._with(self.codes, tuple(joined[name] if name in joined else by_name[name] for name in names))
+        other = self._with(self.codes, tuple(joined[name] if name in joined else by_name[name] for name in names))
+        other.source = f"{self.source}.with_joined_factors({chosen!r})" if self.source else ""
+        return other
 
     def with_codes(self, codes: FloatArray) -> Representation:
         """Return other codes of the same rows, as many as before, with the same factors."""

@@ -55,6 +55,19 @@ class StudyCorrelation:
         what = f"{self.group}: {self.score} with {self.task}"
         return Check.of(what, self.number, tolerance=round(self.tolerance or 0.0, 3))
 
+    def check_p(self) -> Check:
+        """Return whether the correlation is significant where the printed one is, and not where that is not.
+
+        A significant correlation must have the printed sign: its p-value is one-sided.
+        """
+        what, claim = f"{self.group}: p of {self.score} with {self.task}", f"p {self.p_paper}"
+        if not self.p_paper.startswith("<"):
+            return Check(what=what, ours=self.p, claim=claim, at_least=LEVEL)
+        ours, paper = self.number.ours, self.number.paper
+        same = ours is not None and paper is not None and ours * paper > 0
+        p = None if self.p is None else self.p / 2 if same else 1 - self.p / 2
+        return Check(what=f"{what}, one-sided", ours=p, claim=f"{claim}, r {paper:g}", at_most=LEVEL / 2)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyClaim:
@@ -98,6 +111,7 @@ class StudyTables(Result):
         claims: Published statements in words, and our numbers.
         gpu_seconds: Seconds that ensembles were trained for, added up, where they were trained on a GPU.
         commit: Version of the source that the models were trained with; empty where it was not recorded.
+        fault: What is known to be wrong with this run, as a sentence; empty where nothing is.
     """
 
     study: str
@@ -108,16 +122,18 @@ class StudyTables(Result):
     claims: tuple[StudyClaim, ...] = ()
     gpu_seconds: float | None = None
     commit: str = ""
+    fault: str = ""
 
     @property
     def notes(self) -> Sequence[str]:
-        """Scale of the study, and failures."""
+        """Scale of the study, failures, and what is known to be wrong with it."""
         small = [NOT_THE_PUBLISHED[self.scale]] if self.scale in NOT_THE_PUBLISHED else []
         failed = f"{self.n_failed} models or numbers failed; `unbraid study status` gives the reasons."
         took = f"{self.n_models} models, {self.gpu_seconds or 0:.0f} GPU seconds" + (
             f", source {self.commit}." if self.commit else "."
         )
-        return (*small, *([took] if self.gpu_seconds else ()), *([failed] if self.n_failed else ()))
+        faults = [self.fault] if self.fault else []
+        return (*small, *([took] if self.gpu_seconds else ()), *([failed] if self.n_failed else ()), *faults)
 
     def tables(self) -> Sequence[Table]:
         """Return each table with a column for each score; one with many scores, with a row for each."""
@@ -140,8 +156,18 @@ def _table(name: str, title: str, correlations: Sequence[StudyCorrelation]) -> T
     if len(scores) <= MOST_COLUMNS:
         rows: list[Row] = [[*key, *(cells[(*key, score)] for score in scores)] for key in keys]
         return Table(title=title, header=[first, "correlation with", *scores], rows=rows, compact=True)
-    header = [first, *(f"{group} with {task}" for group, task in keys)]
-    rows = [[score, *(cells[(*key, score)] for key in keys)] for score in scores]
+    p_values = {
+        (one.group, one.task, one.score): Number(ours=one.p, claim=one.p_paper) for one in correlations if one.p_paper
+    }
+    header = [first]
+    rows = [[score] for score in scores]
+    for key in keys:
+        columns = {f"{key[0]} with {key[1]}": cells} | ({f"p, {key[0]}": p_values} if p_values else {})
+        header += columns
+        rows = [
+            [*row, *(found[(*key, score)] for found in columns.values())]
+            for row, score in zip(rows, scores, strict=True)
+        ]
     return Table(title=title, header=header, rows=rows, compact=True)
 
 
@@ -176,6 +202,10 @@ NOT_THE_PUBLISHED = {
     "gpu": "Networks are the published ones, trained for fewer steps on sprites that are drawn; --scale full runs the "
     "published study.",
 }
+#: Level at which the thesis tests correlations, its two-sided quantile of a normal distribution, and models there.
+LEVEL, LEVEL_QUANTILE, PUBLISHED_MODELS = 0.01, 2.576, 1800
+#: Ends the name of a table whose p-values are compared.
+P_VALUES = ", p-values"
 #: Hyperparameter of the steps after which the capacity no longer rises.
 CAPACITY_STEPS = "capacity_steps"
 
@@ -351,7 +381,7 @@ WITHIN = ", within families"
 
 
 def study_checks(result: StudyTables) -> Sequence[Part]:
-    """Compare correlations with the published ones, and statements in words with their bounds.
+    """Compare correlations and p-values with the published ones, and statements in words with their bounds.
 
     A number may differ by what other seeds would change, by resampling the seeds of every setting; a number whose
     settings have a single seed is not compared.
@@ -365,7 +395,7 @@ def study_checks(result: StudyTables) -> Sequence[Part]:
     compared = [one for one in printed if one.number.ours is not None and one.tolerance is not None]
     tables = dict.fromkeys([*(one.table for one in printed), *(one.table for one in result.claims)])
     measured = {*(one.table for one in compared), *(one.table for one in result.claims)}
-    return [
+    parts = [
         Part(
             where=where,
             checks=[
@@ -384,6 +414,26 @@ def study_checks(result: StudyTables) -> Sequence[Part]:
             n_published=[*(one.table for one in printed), *(one.table for one in result.claims)].count(where),
         )
         for where in tables
+    ]
+    return [*parts, *_p_value_parts(result, printed)]
+
+
+def _p_value_parts(result: StudyTables, printed: Sequence[StudyCorrelation]) -> Sequence[Part]:
+    """Return the comparison of p-values, a part for each table that prints them."""
+    here, there = (LEVEL_QUANTILE / math.sqrt(max(1, n)) for n in (result.n_models, PUBLISHED_MODELS))
+    reason = (
+        f"Fewer models have less power: a correlation is significant from {here:.2f} on over {result.n_models} models, "
+        f"and from {there:.2f} on over {PUBLISHED_MODELS}."
+    )
+    with_p = [one for one in printed if one.p_paper]
+    return [
+        Part(
+            where=f"{table}{P_VALUES}",
+            checks=[one.check_p() for one in with_p if one.table == table and one.p is not None],
+            reason=f"{REASON} {reason}" if result.n_models < PUBLISHED_MODELS else REASON,
+            n_published=sum(one.table == table for one in with_p),
+        )
+        for table in dict.fromkeys(one.table for one in with_p)
     ]
 
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -44,6 +44,8 @@ def content_key(*parts: Any) -> str:
 TRAINING = 1
 #: Raised when the same settings score other rows than before.
 SCORED_ROWS = 2
+#: By name of a predictor: raised when it predicts otherwise than before from the same rows.
+PREDICTED: Mapping[str, int] = {"forest": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,7 +361,8 @@ def _tasks(study: Study) -> Iterator[Measurement]:
     for group in study.tasks:
         ends = ("",) if group.split == "rows" else (HELD_OUT, GAP)
         for name, predictor, size, end in product(group.tasks, group.predictors, group.train, ends):
-            how = [name + end, predictor, size, study.seed, __version__]
+            changed = [PREDICTED[predictor]] if predictor in PREDICTED else []  # keys of the others are as before
+            how = [name + end, predictor, size, study.seed, __version__, *changed]
             yield Measurement(
                 key=content_key(TASK, how),
                 kind=TASK,

@@ -186,7 +186,7 @@ def _against_rows(study: _Study, name: str, caption: str, columns: Sequence[str]
             marks = [(float(n), f"{n:,}") for n in [lines["n_rows"].iloc[0], lines["n_rows"].iloc[-1]]]
             series = [few_series(part, k) for k, (_, part) in enumerate(lines.groupby("dataset"))]
             charts.append(line_chart(series, title=column, x_label="rows", x_marks=marks, base=PANEL))
-    missing = "" if charts else "The study has no scores at further numbers of rows; give scores.convergence."
+    missing = "" if charts else "The study lacks these scores, or further numbers of rows (scores.convergence)."
     return StudyFigure(number=name, caption=caption, groups=[ChartGroup(charts=charts)], missing=missing)
 
 
