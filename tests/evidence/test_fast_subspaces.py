@@ -444,3 +444,15 @@ def test_the_best_angle_of_a_plane_is_that_of_turned_tensors(plane):
     values = [by_first(turned(own)) for own in angles]
     assert max(values) > 1.001 * by_first(tensors)
     assert angle == angles[int(np.argmax(values))]
+
+
+@pytest.mark.parametrize(("n_codes", "n_axes", "n_targets"), [(5, 1, 1), (5, 3, 1), (5, 2, 4), (40, 5, 3)])
+def test_a_turn_is_the_least_squares_step_of_all_targets(n_codes, n_axes, n_targets):
+    rng = np.random.default_rng(0)
+    x, slopes = rng.normal(size=(400, n_codes)), rng.normal(size=(400, n_axes, n_targets))
+    residual = rng.normal(size=(400, n_targets))
+    design = np.einsum("nat,ni->ntai", slopes, x).reshape(400 * n_targets, -1)
+    gram = design.T @ design
+    gram += 1e-3 * np.trace(gram) / len(gram) * np.eye(len(gram))
+    wanted = np.linalg.solve(gram, design.T @ residual.ravel()).reshape(n_axes, n_codes).T
+    np.testing.assert_allclose(fast_subspaces._turn(x, slopes, residual), wanted, atol=1e-6)

@@ -120,43 +120,66 @@ def _between_levels(matrix: Any, labels: IntArray, n_levels: int) -> FloatArray:
 
 
 def _threshold_accuracy(rep: SparseRepresentation, factor: Factor, splits: Sequence[Split]) -> FloatArray:
-    """Balanced accuracy of the nearest class mean, for each code on its own, over the test rows of all splits."""
+    """Balanced accuracy of the nearest class mean, for each code on its own, over the test rows of all folds."""
     assert factor.labels is not None
-    tested = np.bincount(factor.labels[np.concatenate([one.test for one in splits])], minlength=len(factor.levels))
-    hits = np.sum([_threshold_hits(rep, factor, split) for split in splits], axis=0)
-    accuracy: FloatArray = (hits[:, tested > 0] / tested[tested > 0]).mean(axis=1)
+    n_levels, labels = len(factor.levels), factor.labels
+    fold = np.full(rep.n_samples, -1, dtype=np.intp)
+    for k, split in enumerate(splits):
+        fold[split.test] = k
+    tested = np.stack([np.bincount(labels[split.test], minlength=n_levels) for split in splits])
+    fitted = np.stack([np.bincount(labels[split.train], minlength=n_levels) for split in splits])
+    hits = [
+        _threshold_hits(rep.by_column, codes, labels, fold, fitted, tested) for codes in blocks_of(rep.by_column.indptr)
+    ]
+    n_tested = tested.sum(axis=0)
+    accuracy: FloatArray = (np.concatenate(hits)[:, n_tested > 0] / n_tested[n_tested > 0]).mean(axis=1)
     return accuracy
 
 
-def _threshold_hits(rep: SparseRepresentation, factor: Factor, split: Split) -> FloatArray:
-    """Test rows of each value that each code predicts, ``(n_codes, n_levels)``."""
-    assert factor.labels is not None
-    n_levels, is_test = len(factor.levels), np.zeros(rep.n_samples, dtype=bool)
-    is_test[split.test] = True
-    training = np.full(rep.n_samples, -1, dtype=np.intp)
-    training[split.train] = factor.labels[split.train]
-    counts = np.bincount(factor.labels[split.train], minlength=n_levels)
-    tested = np.bincount(factor.labels[split.test], minlength=n_levels)
-    seen, matrix, parts = np.flatnonzero(counts), rep.by_column, []
-    for codes in blocks_of(matrix.indptr):
-        means = level_sums(matrix, training, n_levels, codes)[:, seen] / counts[seen]
-        order = np.argsort(means, axis=1, kind="stable")
-        ranked = np.take_along_axis(means, order, axis=1)
-        thresholds = (ranked[:, 1:] + ranked[:, :-1]) / 2
-        starts = matrix.indptr[codes.start : codes.stop + 1]
-        own = slice(starts[0], starts[-1])
-        held = is_test[matrix.indices[own]]
-        code, truth = column_of(starts)[held], factor.labels[matrix.indices[own]][held]
-        value = matrix.data[own][held].astype(np.float64)
-        of_zero = seen[order[np.arange(len(order)), (thresholds < 0).sum(axis=1)]]
-        rank = np.zeros(len(value), dtype=np.intp)
-        for threshold in thresholds.T:
-            rank += threshold[code] < value
-        is_hit = seen[order[code, rank]] == truth
-        size = len(order) * n_levels
-        hits = np.bincount(code * n_levels + truth, weights=is_hit, minlength=size).reshape(-1, n_levels)
-        stored = np.bincount(code * n_levels + truth, minlength=size).reshape(-1, n_levels)
-        every = np.arange(len(order))
-        hits[every, of_zero] += (tested - stored)[every, of_zero]
-        parts.append(hits)
-    return np.concatenate(parts)
+def _threshold_hits(
+    matrix: Any, codes: slice, labels: IntArray, fold: IntArray, fitted: IntArray, tested: IntArray
+) -> FloatArray:
+    """Test rows of each value that each of some codes predicts, over all folds, ``(n_codes, n_levels)``.
+
+    Args:
+        matrix: Codes by column, sparse.
+        codes: The codes.
+        labels: Value of each row, -1 without one.
+        fold: Fold in which each row is tested, -1 for none.
+        fitted: Rows of each value that fit each fold, ``(n_folds, n_levels)``.
+        tested: The same of those that test it.
+    """
+    n_codes, (n_folds, n_levels) = codes.stop - codes.start, fitted.shape
+    starts = matrix.indptr[codes.start : codes.stop + 1]
+    rows, value, code = matrix.indices[starts[0] : starts[-1]], matrix.data[starts[0] : starts[-1]], column_of(starts)
+    truth, where = labels[rows], fold[rows]
+    if (labels < 0).any():
+        known = truth >= 0
+        value, code, truth, where = value[known], code[known], truth[known], where[known]
+    cell = ((code * (n_folds + 1)) + where + 1) * n_levels + truth
+    shape = n_codes, n_folds + 1, n_levels
+    sums = np.bincount(cell, weights=value, minlength=np.prod(shape)).reshape(shape)
+    stored = np.bincount(cell, minlength=np.prod(shape)).reshape(shape)
+    # Sums over the other folds, before and after; a difference would leave rounding where all others are 0.
+    before, after = np.cumsum(sums, axis=1)[:, :-1], np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
+    after = np.concatenate([after[:, 2:], np.zeros((n_codes, 1, n_levels))], axis=1)
+    means = np.full((n_codes, n_folds, n_levels), np.inf)
+    np.divide(before + after, fitted, out=means, where=fitted > 0)
+    order = np.argsort(means, axis=2, kind="stable")
+    ranked = np.take_along_axis(means, order, axis=2)
+    thresholds = (ranked[:, :, 1:] + ranked[:, :, :-1]) / 2
+    if (where < 0).any():
+        held = where >= 0
+        value, code, truth, where = value[held], code[held], truth[held], where[held]
+    place = code * n_folds + where
+    rank = np.zeros(len(value), dtype=np.intp)
+    for step in range(n_levels - 1):
+        rank += thresholds[:, :, step].ravel()[place] < value
+    is_hit = order.ravel()[place * n_levels + rank] == truth
+    own = code * n_levels + truth
+    hits: FloatArray = np.bincount(own[is_hit], minlength=n_codes * n_levels).reshape(n_codes, n_levels).astype(float)
+    every = np.arange(n_codes)
+    for k in range(n_folds):
+        of_zero = order[every, k, (thresholds[:, k] < 0).sum(axis=1)]
+        hits[every, of_zero] += tested[k, of_zero] - stored[every, k + 1, of_zero]
+    return hits

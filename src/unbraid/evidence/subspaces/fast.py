@@ -78,6 +78,8 @@ NEGLIGIBLE = 3e-4
 LEAST_SHARE = 5e-3
 #: Dimensions of a search space up to which all products are in double precision.
 EXACT_WIDTH = 64
+#: Numbers of a turn for several targets up to which their products are in double precision.
+EXACT_UNKNOWNS = 128
 LUCKY_ROWS = 10  # an axis chosen on N rows may lower the loss by about this over N, by luck
 CHANCE_SHARE = 12.0  # by chance, the best axis of L codes explains up to about 7 L / N of an independent factor
 NEARLY_ALL = 0.9
@@ -479,19 +481,36 @@ def _fit(w: FloatArray, targets: FloatArray, basis: Basis) -> tuple[FloatArray, 
 
 def _turn(x: FloatArray, slopes: FloatArray, residual: FloatArray) -> FloatArray:
     """Least-squares change of the axes that removes most of the residual, ``(n_codes, n_axes)``."""
-    n_rows, n_axes, n_targets = slopes.shape
-    size = x.shape[1]
+    (n_axes, n_targets), size = slopes.shape[1:], x.shape[1]
     if n_axes * size > MOST_SOLVED:
         return _turn_by_gradients(x.astype(np.float32), slopes.astype(np.float32), residual.astype(np.float32))
-    gram, moment = np.zeros((n_axes * size, n_axes * size)), np.zeros(n_axes * size)
-    for t in range(n_targets):
-        design = (slopes[:, :, t, None] * x[:, None, :]).reshape(n_rows, -1)
-        # The step is tried before it is taken, so that single precision is ample where it saves time.
-        rough = design.astype(np.float32) if size > EXACT_WIDTH else design
-        gram += rough.T @ rough
-        moment += design.T @ residual[:, t]
+    moment = (x.T @ np.einsum("nat,nt->na", slopes, residual)).T.ravel()
+    gram = _products_of_one(x, slopes[:, :, 0]) if n_targets == 1 else _products_of_several(x, slopes)
     gram[np.diag_indices(len(gram))] += 1e-3 * np.trace(gram) / len(gram)
     return np.asarray(np.linalg.solve(gram, moment), dtype=np.float64).reshape(n_axes, size).T
+
+
+def _products_of_one(x: FloatArray, slopes: FloatArray) -> FloatArray:
+    """Products of every two unknowns of a turn, for one target.
+
+    The step is tried before it is taken, so that single precision is ample where it saves time.
+    """
+    design = (slopes[:, :, None] * x[:, None, :]).reshape(len(x), -1)
+    rough = design.astype(np.float32) if x.shape[1] > EXACT_WIDTH else design
+    return (rough.T @ rough).astype(np.float64)
+
+
+def _products_of_several(x: FloatArray, slopes: FloatArray) -> FloatArray:
+    """The same for several targets, whose slopes are multiplied and added up before the codes are."""
+    n_axes, size = slopes.shape[1], x.shape[1]
+    kind = np.float32 if n_axes * size > EXACT_UNKNOWNS else np.float64
+    rough, gram = x.astype(kind, copy=False), np.empty((n_axes, size, n_axes, size))
+    for a in range(n_axes):
+        for b in range(a, n_axes):
+            weights = np.einsum("nt,nt->n", slopes[:, a], slopes[:, b]).astype(kind, copy=False)
+            own = rough.T @ (weights[:, None] * rough)
+            gram[a, :, b], gram[b, :, a] = own, own.T
+    return gram.reshape(n_axes * size, -1)
 
 
 def _turn_by_gradients(x: Single, slopes: Single, residual: Single) -> FloatArray:
