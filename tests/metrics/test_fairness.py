@@ -153,3 +153,15 @@ def test_the_panel_gives_intervals():
     )
     assert report["fairness.parity"].low <= report["fairness.parity"].value <= report["fairness.parity"].high
     assert report["fairness.leakage_linear"].low > 0.9
+
+
+@pytest.mark.slow
+def test_forests_grow_on_all_rows_and_so_read_fine_structure():
+    """A board of 12 x 12 fields: trees of 600 rows have four rows a field."""
+    rng = np.random.default_rng(0)
+    codes = rng.random((4000, 2))
+    board = (np.floor(12 * codes).sum(axis=1) % 2).astype(int)
+    rep = ub.Representation(codes, {"board": board, "coin": rng.integers(0, 2, 4000)})
+    read, luck = fairness(rep, n_trees=10).leakage_forest.per_factor
+    assert read > 0.6
+    assert luck < 0.1

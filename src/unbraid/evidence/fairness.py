@@ -125,7 +125,8 @@ def _predictions(
         linear[split.test] = predict_linear(x_test, fit_linear(x, factor, split.train), factor).argmax(axis=1)
         some = np.sort(rng.permutation(len(x))[:MOST_GROWN])
         task = ProbeTask(factor=factor, train=split.train[some], test=split.test, codes=x[some], test_codes=x_test)
-        grown = fit_forest(ForestOptions(n_trees=options.n_trees), task, int(rng.integers(2**31)))
+        how = ForestOptions(n_trees=options.n_trees, rows_a_tree=0)
+        grown = fit_forest(how, task, int(rng.integers(2**31)))
         forest[split.test] = grown.predict(x_test).astype(np.intp)
     return linear, forest
 
