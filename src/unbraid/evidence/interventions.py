@@ -18,6 +18,7 @@ from unbraid.representation.representation import Representation
 CHUNK_CELLS = 8_000_000
 #: Numbers that stay in the cache of a processor.
 CACHED_CELLS = 60_000
+ROWS_TO_DRAW = "rows to draw"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +51,14 @@ class ConditionalSpread:
 
 def conditional_spread(rep: Representation, options: ConditionalOptions, rng: np.random.Generator) -> ConditionalSpread:
     """Group all rows by the values of each factor; draws nothing, so ``rng`` is not used."""
-    codes = rep.codes[:, rep.active]
     groups = [factor_labels(factor, options.n_bins, options.binning) for factor in rep.factors]
     for factor, (labels, n_levels) in zip(rep.factors, groups, strict=True):
         if np.bincount(labels[labels >= 0], minlength=n_levels).max() < 2:
             raise ValueError(f"factor {factor.name!r} has no value shared by two rows; use fewer bins or more rows.")
+    codes = rep.codes[:, rep.active]
+    codes -= codes.mean(axis=0)
     return ConditionalSpread(
-        codes=codes - codes.mean(axis=0),
+        codes=codes,
         labels=tuple(labels for labels, _ in groups),
         n_levels=tuple(n_levels for _, n_levels in groups),
         active=rep.active,
@@ -68,7 +70,7 @@ def relative_variances(spread: ConditionalSpread) -> list[tuple[FloatArray, Floa
 
     Values seen once are left out.
     """
-    total = spread.codes.var(axis=0, ddof=1)
+    total = _variance_of_all(spread)
     found = []
     for within, counts in _variances(spread):
         repeated = counts >= 2
@@ -85,6 +87,14 @@ def remaining_variance(spread: ConditionalSpread) -> FloatArray:
     """
     columns = [shares @ relative for relative, shares in relative_variances(spread)]
     return np.stack(columns, axis=1)
+
+
+def _variance_of_all(spread: ConditionalSpread) -> FloatArray:
+    """Unbiased variance of each code in the data; of wide codes without a copy of them."""
+    codes = spread.codes
+    if codes.shape[1] <= MOST_EXACT:
+        return codes.var(axis=0, ddof=1)
+    return np.asarray(np.einsum("nc,nc->c", codes, codes) / (len(codes) - 1))
 
 
 def _variances(spread: ConditionalSpread) -> list[tuple[FloatArray, IntArray]]:
@@ -203,14 +213,10 @@ def group_variances(rep: Representation, options: GroupOptions, rng: np.random.G
     Rows of a group are drawn without replacement, so that its variance scatters as that of as many new observations.
     Rows that groups of the first half are drawn from are in no group of the second half.
     """
-    # Chosen columns are stored column by column, from which no row can be taken without a copy of all.
-    active: AnyArray = np.ascontiguousarray(rep.codes[:, rep.active])
-    scale = active.var(axis=0, ddof=1)
     if options.sampler is not None:
-        return _groups(rep, options, lambda codes: codes.var(axis=1, ddof=1) / scale, rows_a_member=1, rng=rng)
-    if active.shape[1] > MOST_EXACT:  # in units of their deviation, single precision is ample for variances
-        active = ((active - active.mean(axis=0)) / np.sqrt(scale)).astype(np.float32)
-        scale = np.ones_like(scale)
+        known = rep.codes[:, rep.active].var(axis=0, ddof=1)
+        return _groups(rep, options, lambda codes: codes.var(axis=1, ddof=1) / known, rows_a_member=1, rng=rng)
+    active, deviation = _rows_to_draw(rep)
     halves = [_level_rows(rep, k, options, rng) for k in range(rep.n_factors)]
     summary = np.empty((2 * options.n_votes, active.shape[1]))
     fixed = rng.integers(rep.n_factors, size=2 * options.n_votes)
@@ -222,7 +228,28 @@ def group_variances(rep: Representation, options: GroupOptions, rng: np.random.G
             for value in np.unique(level):
                 members = chosen[level == value]
                 summary[members] = _drawn_variances(active, levels[value][half], len(members), options.group_size, rng)
-    return Groups(summary=summary / scale, fixed_factor=fixed, n_factors=rep.n_factors)
+    return Groups(summary=summary / deviation**2, fixed_factor=fixed, n_factors=rep.n_factors)
+
+
+def _rows_to_draw(rep: Representation) -> tuple[AnyArray, FloatArray]:
+    """Active codes stored row by row, and the deviation in the data of what is stored, ``(n_active,)``.
+
+    Rows are drawn again and again, and where columns are stored one after the other, each would be gathered from all.
+    Wide codes are stored in units of their deviation, around their mean, for which single precision is ample; a few
+    columns are converted at a time.
+    """
+    places = np.flatnonzero(rep.active)
+    if len(places) <= MOST_EXACT:
+        codes: AnyArray = np.ascontiguousarray(rep.codes[:, places])
+        return codes, codes.std(axis=0, ddof=1)
+    if ROWS_TO_DRAW not in rep.memo:
+        stored, step = np.empty((rep.n_samples, len(places)), dtype=np.float32), max(1, CHUNK_CELLS // rep.n_samples)
+        for start in range(0, len(places), step):
+            part = rep.codes[:, places[start : start + step]].astype(np.float64, copy=False)
+            stored[:, start : start + step] = (part - part.mean(axis=0)) / part.std(axis=0, ddof=1)
+        rep.memo[ROWS_TO_DRAW] = stored
+    found: AnyArray = rep.memo[ROWS_TO_DRAW]
+    return found, np.ones(len(places))
 
 
 def _level_rows(
@@ -274,14 +301,12 @@ def group_differences(rep: Representation, options: GroupOptions, rng: np.random
 
     Every pair of a group has a value of its own; only the factor is the same (Alg. 1).
     """
-    scale = rep.codes[:, rep.active].std(axis=0, ddof=1)
-    return _groups(
-        rep,
-        options,
-        lambda codes: np.abs(codes[:, 0::2] - codes[:, 1::2]).mean(axis=1) / scale,
-        rows_a_member=2,
-        rng=rng,
-    )
+
+    def summarise(codes: FloatArray) -> FloatArray:
+        scale = rep.codes[:, rep.active].std(axis=0, ddof=1)
+        return np.asarray(np.abs(codes[:, 0::2] - codes[:, 1::2]).mean(axis=1) / scale)
+
+    return _groups(rep, options, summarise, rows_a_member=2, rng=rng)
 
 
 def _mean_differences(codes: AnyArray, pairs: IntArray) -> FloatArray:
@@ -313,12 +338,9 @@ def _groups(
     fixed = np.sort(rng.integers(rep.n_factors, size=2 * options.n_votes))
     width = options.group_size * rows_a_member
     size = max(1, CHUNK_CELLS // (width * rep.n_codes))
-    active: AnyArray = np.ascontiguousarray(rep.codes[:, rep.active])  # rows are taken again and again
-    scale = active.std(axis=0, ddof=1)
-    if active.shape[1] > MOST_EXACT:  # in units of their deviation, single precision is ample for differences
-        active = (active / scale).astype(np.float32)
-        scale = np.ones_like(scale)
     parts = []
+    if options.sampler is None:
+        active, deviation = _rows_to_draw(rep)
     for k in range(rep.n_factors):
         count = int((fixed == k).sum())
         if options.sampler is None:
@@ -326,7 +348,7 @@ def _groups(
         for start in range(0, count, size):
             n_groups = min(size, count - start)
             if options.sampler is None:
-                parts.append(_mean_differences(active, draw(n_groups, rng)) / scale)
+                parts.append(_mean_differences(active, draw(n_groups, rng)) / deviation)
             else:
                 codes = _sampled(options.sampler, k, n_groups, options.group_size, rows_a_member, rng)[..., rep.active]
                 parts.append(summarise(codes))
