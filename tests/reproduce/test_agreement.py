@@ -114,4 +114,6 @@ def test_numbers_within_the_margin_and_beyond_the_seeds_are_named():
     assert (part.colour, part.n_beyond_seeds) == (Colour.GREEN, 1)
     assert reason_of(part) == "1 agrees within the margin and is further from the paper than other seeds explain."
     assert not Check.of("a", Number(ours=0.9, paper=0.84), tolerance=0.1, rounding=0.0).is_beyond_seeds
-    assert not Check.of("a", far, tolerance=0.01, rounding=0.0).is_beyond_seeds  # it differs, which says more
+    strict = [Check.of("a", number, tolerance=0.01, rounding=0.0) for number in (near, far)]
+    assert [check.agreement for check in strict] == [Agreement.AGREES, Agreement.DIFFERS]  # seeds explain the first
+    assert not any(check.is_beyond_seeds for check in strict)  # one that differs says more

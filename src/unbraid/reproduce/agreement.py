@@ -76,13 +76,14 @@ class Check:
         Args:
             what: Quantity.
             number: Ours, with its spread over seeds where there are several.
-            tolerance: Largest allowed distance.
+            tolerance: Largest allowed distance, unless other seeds explain a larger one.
             rounding: Half a unit of the last printed digit. Where given, the spread over our seeds tells what one seed
                 of the paper's may differ by.
         """
         by_seeds = None
         if rounding is not None and number.spread is not None:
             by_seeds = seed_tolerance((number.spread, number.spread), (len(number.seeds), 1), rounding=rounding)
+            tolerance = max(tolerance, by_seeds)
         return cls(
             what=what,
             ours=number.ours,
@@ -228,10 +229,10 @@ RULE = (
     "settings; of the two studies of many models, at the size for one GPU, which has the published networks, "
     "families, hyperparameters and scores, and fewer seeds, steps and rows. A number agrees if it lies within the "
     "allowed distance of the paper's. In iwo-table1 and the two studies this distance follows from the spread over "
-    "seeds; elsewhere it is a margin of ours, for D and C of a random mix two deviations over mixing matrices, and "
-    "where several seeds were run it is said how many numbers are within the margin and yet further from the paper "
-    "than other seeds explain. Where the truth is known and the paper is further from it than allowed while ours is "
-    "not, ours counts as nearer the truth, and as good. What the paper says in words is held against a bound, "
+    "seeds; elsewhere it is a margin of ours, for D and C of a random mix two deviations over mixing matrices, or what "
+    "other seeds explain where that is more; it is said how many numbers are within the margin and yet further from "
+    "the paper than other seeds explain. Where the truth is known and the paper is further from it than allowed while "
+    "ours is not, ours counts as nearer the truth, and as good. What the paper says in words is held against a bound, "
     "given beside it. Numbers without a printed one, and numbers that a setting of ours was chosen by, are shown and "
     "not counted. A table or figure is green if all that is printed agrees, amber if at least half of what was "
     "attempted does, and red if less does; it is grey if nothing was attempted, or at other settings than these, or "
