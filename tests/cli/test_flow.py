@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.small import run_cli
+from unbraid.models.flows import load_flow
 from unbraid.representation.files import save
 from unbraid.representation.representation import Representation
 
@@ -40,6 +41,39 @@ def test_classes_of_a_factor_are_seen(tmp_path, capsys):
     assert err.rstrip().endswith("--latent-dim 2 --classes 3")
 
 
+def pictures(n=60):
+    """Pictures of 4 by 4 pixels, of three classes."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(n) % 3
+    return Representation(rng.normal(size=(n, 16)) + labels[:, None], labels, names=["group"])
+
+
+def test_a_gin_is_measured_at_its_gaussians(tmp_path, capsys):
+    save(pictures(), tmp_path / "pictures.npz")
+    out = tmp_path / "gin"
+    code, _, err = run_cli(
+        capsys, "flow", tmp_path / "pictures.npz", "--kind", "gin", "--labels", "group", "--out", out, *SHORT
+    )
+    assert code == 0, err
+    assert err.rstrip().endswith(f"--latent-dim 16 --mixture {out / 'mixture.npz'}")
+    kept, flow = np.load(out / "mixture.npz"), load_flow(out)
+    assert kept["means"].shape == kept["deviations"].shape == (3, 16)
+    np.testing.assert_allclose(kept["deviations"], flow.prior.deviations.detach().numpy())
+    measured = ("--latent-dim", "16", "--mixture", out / "mixture.npz", "--samples", "3")
+    code, told, err = run_cli(capsys, "manifold", f"{out / 'decoder.py'}:decode", *measured)
+    assert code == 0, err
+    # GIN keeps volumes: the entropy of a class is that of its Gaussian.
+    expected = 8 * (1 + np.log(2 * np.pi)) + np.log(kept["deviations"]).sum(axis=1)
+    assert [float(line.split()[2]) for line in told.splitlines()[1:4]] == pytest.approx(expected, abs=0.01)
+
+
+def test_the_sets_of_a_wavelet_flow_are_told(tmp_path, capsys):
+    save(pictures(), tmp_path / "pictures.npz")
+    code, _, err = run_cli(capsys, "flow", tmp_path / "pictures.npz", "--kind", "wavelet", "--out", tmp_path, *SHORT)
+    assert code == 0, err
+    assert err.rstrip().endswith("--partition average=0-0,detail_1=1-3,detail_2=4-15")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -49,6 +83,7 @@ def test_classes_of_a_factor_are_seen(tmp_path, capsys):
         (("--core", "3"), "core must be from 1 to 2, the latents, got 3."),
         (("--weight", "-1"), "weight must be at least 0, got -1"),
         (("--device", "abacus"), "device must be one"),
+        (("--recorded",), "recorded is for device 'cuda'; leave it out on a processor."),
     ],
 )
 def test_bad_arguments_exit_2_in_one_sentence(tmp_path, capsys, arguments, message):

@@ -205,8 +205,40 @@ def test_some_latents_a_knee_and_a_bottleneck(capsys, tmp_path):
     assert [line[0] for line in kept] == ["1", "3"]
     assert float(kept[0][1]) == pytest.approx(0.5 * (1 + np.log(2 * np.pi)) + np.log(3), abs=1e-3)
     assert float(kept[0][-1]) == pytest.approx(2**2 + 1, rel=0.3)
+    code, out, err = run_cli(capsys, *model, "--bottleneck", "1,3", "--json", "-")
+    assert code == 0, err
+    assert json.loads(out)["bottleneck"]["n_kept"] == [1, 3]
     for bad in (["--latents", "3"], ["--latents", "a"], ["--bottleneck", "4"]):
         assert run_cli(capsys, *model, *bad)[0] == 2
+
+
+SHEARED = """
+import torch
+
+columns = torch.tensor([[1.0, 0.6, 0.0], [0.0, 0.8, 0.0], [0.0, 0.0, 1.0]], dtype=torch.float64)
+
+
+def decoder(z):
+    return z @ columns.T
+"""
+
+
+def test_sets_of_sets(capsys, tmp_path):
+    file, target = tmp_path / "sheared.py", tmp_path / "found.json"
+    file.write_text(SHEARED, encoding="utf-8")
+    model = ["manifold", f"{file}:decoder", "--latent-dim", "3", "--samples", "5", "--dtype", "float64"]
+    code, out, err = run_cli(capsys, *model, "--partition", "core/a=0,core/b=1,rest/c=2", "--json", str(target))
+    assert code == 0, err
+    rows = {line[:12].strip(): line[12:].split()[0] for line in out[out.index("between") :].splitlines()}
+    angle = -np.log(0.8)  # the sine of the angle between the first two columns
+    assert float(rows["between"]) == pytest.approx(0, abs=1e-9)
+    assert float(rows["within core"]) == pytest.approx(angle, abs=1e-4)
+    assert json.loads(target.read_text())["hierarchy"]["total"]["value"] == pytest.approx(angle)
+    for bad in ("core/a=0,core/b=1,rest=2", "/a=0-2"):
+        code, _, err = run_cli(capsys, *model, "--partition", bad)
+        assert code == 2
+        assert "partition must have sets of sets by names such as" in err
+    assert run_cli(capsys, *model, "--partition", "a/b=0-2", "--latents", "0")[0] == 2
 
 
 TWO = """
@@ -257,6 +289,10 @@ def by_class(z, labels):
 
 def plain(z):
     return z
+
+
+def images(z):
+    return z.repeat(1, 2).reshape(-1, 2, 2)
 """
 
 
@@ -281,3 +317,18 @@ def test_classes_and_mixtures(capsys, tmp_path):
     for bad in (["--mixture", str(tmp_path / name)] for name in ("bad.npz", "broken.npz", "none.npz")):
         assert run_cli(capsys, "manifold", f"{file}:plain", *options, *bad)[0] == 2
     assert run_cli(capsys, *model, "--bottleneck", "1")[0] == 2
+
+
+def test_pages_of_classes_and_mixtures_have_pictures_of_each(capsys, tmp_path):
+    file, mixture, page = tmp_path / "classes.py", tmp_path / "mixture.npz", tmp_path / "page.html"
+    file.write_text(CLASSES, encoding="utf-8")
+    options = ["--latent-dim", "2", "--samples", "5", "--report", str(page)]
+    code, _, err = run_cli(capsys, "manifold", f"{file}:by_class", *options, "--classes", "3")
+    assert code == 0, err
+    assert "Pictures" not in page.read_text(encoding="utf-8")
+    np.savez(mixture, means=np.zeros((2, 2)), deviations=np.ones((2, 2)))
+    code, _, err = run_cli(capsys, "manifold", f"{file}:images", *options, "--mixture", str(mixture))
+    assert code == 0, err
+    text = page.read_text(encoding="utf-8")
+    assert all(f'alt="Images along z{latent} at {name}"' in text for latent in (0, 1) for name in ("0", "1"))
+    assert all(f'alt="Mean Jacobian of z{latent} at {name}"' in text for latent in (0, 1) for name in ("0", "1"))

@@ -1,3 +1,4 @@
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -38,6 +39,16 @@ class TestPureScores:
         perfect = importance([[1, 0], [0, 1], [0, 0]])
         assert float(disentanglement(perfect)) == 1.0
         assert float(completeness(perfect)) == 1.0
+
+    def test_both_are_1_for_permutations_alone(self):
+        """Proposition 3.3 of the paper on DCI-ES, over all patterns of three codes and three factors."""
+        for pattern in itertools.product((0, 1), repeat=9):
+            matrix = np.reshape(pattern, (3, 3))
+            if not matrix.any(axis=0).all():
+                continue  # shares of a factor that no code matters for do not exist
+            scores = importance((matrix / matrix.sum(axis=0)).tolist())
+            is_perfect = float(disentanglement(scores)) > 1 - 1e-9 and float(completeness(scores)) > 1 - 1e-9
+            assert is_perfect == (matrix.sum(axis=1) == 1).all()
 
     def test_even_importances_score_zero(self):
         even = importance([[1, 1], [1, 1]])

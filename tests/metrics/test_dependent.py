@@ -94,6 +94,30 @@ class TestClosedForms:
         assert np.isnan(found.minimality.per_code[3])
 
 
+class TestPropositions:
+    """The paper's propositions as they hold for scores: squared errors of lines add up, as Pythagoras has them."""
+
+    @pytest.fixture(params=range(4))
+    def found(self, request):
+        """Scores of codes that mix three dependent factors and a nuisance at random."""
+        rng = np.random.default_rng(request.param)
+        factors = np.column_stack([A, B, C]) @ rng.normal(size=(3, 3))
+        codes = factors @ rng.normal(size=(3, 3)) + rng.uniform(0, 1) * NUISANCE[:, None]
+        return linear(codes, factors, error="squared", predictions="in_sample")
+
+    def test_sufficient_is_compact_and_explicit(self, found):
+        """Proposition 1: what one code lacks is what it lacks beside all codes, and what all codes lack."""
+        compact, sufficient = found.compactness.evidence["compactness"], found.sufficiency.evidence["sufficiency"]
+        together = np.clip(compact + found.explicitness.per_factor - 1, 0, 1)
+        np.testing.assert_allclose(sufficient, together, atol=5e-3)
+
+    def test_minimal_is_modular_and_free_of_nuisances(self, found):
+        """Propositions 2 and 3: what a factor does not explain is due to other factors, or to nuisances."""
+        modular, minimal = found.modularity.evidence["modularity"], found.minimality.evidence["minimality"]
+        explained = found.modularity.evidence["code_weights"][:, None]
+        np.testing.assert_allclose(minimal, np.clip(modular + explained - 1, 0, 1), atol=5e-3)
+
+
 class TestKindsOfFactor:
     @pytest.mark.parametrize("error", ["absolute", "squared"])
     def test_a_wrong_category_and_the_far_side_of_a_circle_are_wrong_by_1(self, error):

@@ -13,7 +13,7 @@ import torch
 from helpers.decoders import linear, network
 from unbraid import manifold
 from unbraid._base.images import png_address, shrink, to_pixels, to_signed_pixels
-from unbraid.report import render_manifold_comparison, render_manifold_page
+from unbraid.report import render_manifold_classes, render_manifold_comparison, render_manifold_page
 from unbraid.report.charts import TOP
 from unbraid.report.manifold import SPECTRUM, make_spectrum
 
@@ -140,3 +140,15 @@ def test_comparison_page():
     assert "Cross mutual information" in page
     assert "Pearson correlation" in page
     assert "at the same latents" in page
+
+
+def test_page_of_classes():
+    decoders = {"one": linear(np.diag([1.0, 2.0])), "<two>": linear(np.diag([3.0, 0.5]))}
+    analysis = manifold.analyze_classes(decoders, latent_dim=2, n_samples=4, dtype="float64")
+    page = render_manifold_classes(analysis)
+    assert "&lt;two&gt;" in page
+    assert "<two>" not in page
+    means = [f"{value:.3f}" for value in analysis.latent_entropy]
+    assert all(mean in page for mean in means)
+    assert page.index(f"<td>{max(means)}</td>") < page.index(f"<td>{min(means)}</td>")
+    assert "Pictures" not in page

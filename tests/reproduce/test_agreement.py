@@ -4,6 +4,8 @@ import pytest
 
 from unbraid.reproduce import Agreement, Check, Colour, Part
 from unbraid.reproduce.agreement import seed_tolerance
+from unbraid.reproduce.result import Number
+from unbraid.reproduce.run import reason_of
 
 
 def check(**known):
@@ -100,3 +102,18 @@ def test_a_tolerance_is_what_other_seeds_may_change():
     assert seed_tolerance((0.0, 0.0), (4, 4)) == 0.005
     assert seed_tolerance((0.1, 0.0), (4, 4)) == pytest.approx(1.96 * 0.05 + 0.005, abs=0.005)
     assert seed_tolerance((0.1, 0.0), (16, 4)) < seed_tolerance((0.1, 0.1), (16, 4))
+
+
+def test_numbers_within_the_margin_and_beyond_the_seeds_are_named():
+    """Seeds 0.88 and 0.9 differ by a deviation of 0.014: one of the paper's may be 0.034 away, and 0.84 is further."""
+    near, far = (Number.over_seeds([0.88, 0.9], paper=paper) for paper in (0.87, 0.84))
+    checks = [Check.of("a", number, tolerance=0.1, rounding=0.0) for number in (near, far)]
+    assert [check.agreement for check in checks] == [Agreement.AGREES] * 2
+    assert [check.is_beyond_seeds for check in checks] == [False, True]
+    part = Part(where="Table 1", checks=checks)
+    assert (part.colour, part.n_beyond_seeds) == (Colour.GREEN, 1)
+    assert reason_of(part) == "1 agrees within the margin and is further from the paper than other seeds explain."
+    assert not Check.of("a", Number(ours=0.9, paper=0.84), tolerance=0.1, rounding=0.0).is_beyond_seeds
+    strict = [Check.of("a", number, tolerance=0.01, rounding=0.0) for number in (near, far)]
+    assert [check.agreement for check in strict] == [Agreement.AGREES, Agreement.DIFFERS]  # seeds explain the first
+    assert not any(check.is_beyond_seeds for check in strict)  # one that differs says more

@@ -69,7 +69,7 @@ class TestDefaults:
 
 class TestTables:
     def test_lines_carry_ours_and_the_papers(self):
-        found = dependent_cosine([4], n_samples=200, n_compared=200, n_seeds=2)
+        found = dependent_cosine([4], n_samples=200, n_compared=200, n_seeds=2, n_own_seeds=1)
         assert [line.label for line in found.lines] == [
             "Explicitness Score",
             "Informativeness",

@@ -32,9 +32,10 @@ from unbraid.reproduce.digit_flows.flows import (
     read_digits,
 )
 from unbraid.reproduce.flows_of_digits import rank_correlation
+from unbraid.reproduce.result import Number
 from unbraid.reproduce.torus_flow import TorusQuantity
 from unbraid.reproduce.torus_truth import mean_log_radius, random_torus, true_entropies
-from unbraid.reproduce.two_moons import MoonsQuantity, moons_entropy
+from unbraid.reproduce.two_moons import MoonsFlow, MoonsQuantity, moons_entropy, over_seeds
 from unbraid.reproduce.vae_spectrum import BetaSpectrum, n_kept, spectrum_checks
 
 pytestmark = pytest.mark.slow
@@ -109,6 +110,20 @@ def test_the_torus_page_and_numbers_can_be_written(small_torus, tmp_path):
 def test_the_entropy_of_moons_is_nearly_that_of_two_thin_arcs():
     thin = math.log(2 * math.pi) + 0.5 * math.log(2 * math.pi * math.e * 0.01)
     assert moons_entropy(5000) == pytest.approx(thin, abs=0.1)
+
+
+def test_a_share_of_nothing_is_a_number_like_any_other():
+    """A latent that runs along no point of a moon has a share of 0, which is not the same as no share."""
+    flow = MoonsFlow(
+        letter="B",
+        objective="with total correlation",
+        numbers={MoonsQuantity.ALONG_UPPER: Number(ours=0.0), MoonsQuantity.ALONG_LOWER: Number(ours=None)},
+        entropy_errors=(),
+        mutual_information_error=None,
+    )
+    found = over_seeds([flow, flow])
+    assert found[MoonsQuantity.ALONG_UPPER] == 0.0
+    assert found[MoonsQuantity.ALONG_LOWER] is None
 
 
 def test_moons_have_three_panels_with_entropies_and_mutual_information(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 from unbraid.models.ensemble.settings import Settings
 from unbraid.reproduce import DCI_ES_TABLE1, REPRODUCTIONS, vae_spectrum
+from unbraid.reproduce.cosine import REASONS
 from unbraid.reproduce.run import load_run
 from unbraid.study import load_study
 
@@ -89,3 +90,12 @@ def test_all_combinations_of_factors_must_be_generated():
     (figure,) = [part for part in kept_parts("dependent-mnist") if part.where.startswith("Fig. 1")]
     assert any("worst" in check.what for check in figure.compared)
     assert np.isfinite([check.ours for check in figure.compared]).all()
+
+
+def test_reasons_are_what_was_measured_of_forests():
+    """Scores that compare two blind predictions rise with the leaves of the forests, past the printed ones."""
+    kept = json.loads((ROOT / "benchmarks" / "cosine_forests.json").read_text())["lines"]
+    by_leaf = {line["rows in a leaf"]: line for line in kept if line["predictions"] == "cross_fitted"}
+    for table, name in ((3, "Cos2I, compactness"), (10, "CosNuis3D, of z3")):
+        means = [f"{np.mean(by_leaf[leaf][name]):.3f}" for leaf in (1, 5, 20, 100)]
+        assert f"{', '.join(means[:3])} and {means[3]}" in REASONS[table]

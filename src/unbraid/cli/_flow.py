@@ -15,7 +15,7 @@ from unbraid._base.progress import bar_or_lines
 from unbraid.cli._io import say
 from unbraid.representation.files import load, load_codes
 
-DECODER_FILE = '''"""The trained flow, for `unbraid manifold decoder.py:decode --latent-dim {size}{classes}`."""
+DECODER_FILE = '''"""The trained flow, for `unbraid manifold decoder.py:decode --latent-dim {size}{options}`."""
 
 from pathlib import Path
 
@@ -44,6 +44,7 @@ def flow(
     noise: float = 0.0,
     hold_out: float = 0.1,
     device: str = "cpu",
+    recorded: bool = False,
     seed: int = 0,
 ) -> None:
     """Train a normalising flow of data, whose decoder `unbraid manifold` measures.
@@ -92,6 +93,8 @@ def flow(
         Share of the rows to hold out; 0 for none.
     device
         `cpu` or `cuda`.
+    recorded
+        Record the training step as a CUDA graph, which keeps a GPU from waiting.
     seed
         Of the start, the rows held out and the batches.
     """
@@ -135,16 +138,31 @@ def flow(
         held_out_labels=None if classes is None else classes[unseen],
         out=out,
         device=device,
+        recorded=recorded,
         seed=seed,
         progress=bar_or_lines(),
     )
     save_flow(trained.flow, out, made)
-    of_classes = f" --classes {n_classes}" if n_classes else ""
-    write_text(out / "decoder.py", DECODER_FILE.format(size=x.shape[1], classes=of_classes))
+    options = _measured_by(trained.flow, kind, n_classes, out)
+    write_text(out / "decoder.py", DECODER_FILE.format(size=x.shape[1], options=options))
     best = "" if trained.best_step is None else f", best held-out state at step {trained.best_step}"
     print(f"objective {trained.losses[-1]:.3f} nats at the last of {steps} steps{best}")
     where = out / "decoder.py"
-    say(f"wrote {out}; next: unbraid manifold {where}:decode --latent-dim {x.shape[1]}{of_classes}")
+    say(f"wrote {out}; next: unbraid manifold {where}:decode --latent-dim {x.shape[1]}{options}")
+
+
+def _measured_by(flow: Any, kind: str, n_classes: int, out: Path) -> str:
+    """Return the options of ``unbraid manifold`` for a flow; the Gaussians of a GIN are written as a mixture."""
+    from unbraid.models.flows import ClassMixture, wavelet_partition
+
+    if isinstance(flow.prior, ClassMixture):
+        means, deviations = (value.detach().cpu().numpy() for value in (flow.prior.means, flow.prior.deviations))
+        np.savez(out / "mixture.npz", means=means, deviations=deviations)
+        return f" --mixture {out / 'mixture.npz'}"
+    if kind == "wavelet":
+        sets = wavelet_partition(round(flow.size**0.5))
+        return " --partition " + ",".join(f"{name}={members[0]}-{members[-1]}" for name, members in sets.items())
+    return f" --classes {n_classes}" if n_classes else ""
 
 
 def _rows(data: str, folder: Path | None, labels: str | None) -> tuple[FloatArray, IntArray | None]:

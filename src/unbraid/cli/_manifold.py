@@ -2,6 +2,7 @@
 
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,10 +11,18 @@ from cyclopts import Parameter
 
 from unbraid import manifold as measure
 from unbraid._base.progress import bar_or_lines
+from unbraid._base.record import write_json
 from unbraid._base.user_code import kept_apart, load_object
 from unbraid.cli._io import check_outputs, json_file, read_shape, say
 from unbraid.cli._table import print_rows
-from unbraid.manifold import Bottleneck, ClassAnalysis, GaussianMixture, ManifoldAnalysis, ManifoldComparison
+from unbraid.manifold import (
+    Bottleneck,
+    ClassAnalysis,
+    GaussianMixture,
+    Hierarchy,
+    ManifoldAnalysis,
+    ManifoldComparison,
+)
 from unbraid.representation.files import read_npy
 
 #: More latents than any decoder has; where their number is not known, a partition must do with these.
@@ -67,7 +76,7 @@ def manifold(
 
         unbraid manifold vae.py:decoder --latent-dim 10 --latents 0-3 --bottleneck 1-3
 
-        unbraid manifold cinn.py:decode --latent-dim 784 --classes 10 --samples 50
+        unbraid manifold cinn.py:decode --latent-dim 784 --classes 10 --samples 50 --image 28x28 --report classes.html
 
         unbraid manifold truth.py:decoder --latent-dim 4 --with model.py:load --encoder model.py:encoder
 
@@ -92,7 +101,9 @@ def manifold(
     latents
         Numbers of the latents to measure, such as `0-9,12`; all by default. The cost falls with their number.
     partition
-        Sets of latents to measure together, such as `core=0-9,rest=10-19`.
+        Sets of latents to measure together, such as `core=0-9,rest=10-19`. Names with a slash make sets of sets, such
+        as `core/a=0-4,core/b=5-9,rest/c=10-19`: their total correlation is split into that between and within the outer
+        sets.
     prior
         Latent vectors to measure at, the rows of an `.npy` file; drawn from a standard normal by default.
     classes
@@ -131,11 +142,9 @@ def manifold(
     if with_ is not None and (latents is not None or bottleneck is not None or image is not None):
         raise ValueError("latents, bottleneck and image are for one decoder; leave them out, or --with.")
     if (classes is not None or mixture is not None) and (
-        with_ is not None or latents is not None or bottleneck is not None or prior is not None or report is not None
+        with_ is not None or latents is not None or bottleneck is not None or prior is not None
     ):
-        raise ValueError(
-            "classes and mixture take none of with, latents, bottleneck, prior and report; leave them out."
-        )
+        raise ValueError("classes and mixture take none of with, latents, bottleneck and prior; leave them out.")
     if image is not None and report is None:
         raise ValueError("image is for the pictures of a page; give --report, or leave it out.")
     shape = None if image is None else read_shape(image)
@@ -143,6 +152,9 @@ def manifold(
     known = latent_dim if points is None else points.shape[-1] if points.ndim else None
     most = MOST_LATENTS if known is None else known
     sets = None if partition is None else _sets(partition, most)
+    nested = None if sets is None else _nested(sets)
+    if nested is not None and (with_ is not None or classes is not None or mixture is not None or latents is not None):
+        raise ValueError("sets of sets are for all latents of one decoder; leave out with, classes, mixture, latents.")
     chosen = None if latents is None else _numbers("latents", latents, most)
     keep = None if bottleneck is None else _numbers("bottleneck", bottleneck, most + 1)
     place: dict[str, Any] = {"dtype": dtype, "device": device, "memory": memory, "seed": seed}
@@ -165,20 +177,34 @@ def manifold(
         with kept_apart("decoder"):
             _, model = load_object("decoder", decoder, make=True)
             each = measure.analyze_classes(model, n_classes=classes, partition=sets, prior=components, **how)
+            drawn = None
+            if report is not None:
+                drawn = measure.draw_classes(model, each, prior=components, image_shape=shape, **place)
         _print_classes(each, top, json)
+        if report is not None:
+            say(f"wrote {each.to_html(report, pictures=drawn)}")
         return
-    pictures, narrow = None, None
+    pictures, more = None, dict[str, Bottleneck | Hierarchy]()
     with kept_apart("decoder"):
         _, model = load_object("decoder", decoder, make=True)
         found = measure.analyze(model, latents=chosen, partition=sets, prior=points, **how)
         if keep is not None:
-            narrow = measure.bottleneck(model, keep=keep, prior=points, **how)
+            more["bottleneck"] = measure.bottleneck(model, keep=keep, prior=points, **how)
+        if nested is not None:
+            more["hierarchy"] = measure.hierarchy(model, nested, prior=points, **how)
         if report is not None:
             pictures = measure.draw(model, found, prior=points, image_shape=shape, **place)
-    _print(found, top, to_stdout=json == "-")
-    if narrow is not None:
-        _print_bottleneck(narrow, to_stdout=json == "-")
-    _write(found, pictures, json_file(json), report)
+    written = found.to_dict() | {name: one.to_dict() for name, one in more.items()}
+    _print(found, top, written if json == "-" else None)
+    if json != "-":
+        for one in more.values():
+            _print_more(one)
+    target = json_file(json)
+    if target is not None:
+        write_json(written, target)
+        say(f"wrote {target}")
+    if report is not None:
+        say(f"wrote {found.to_html(report, pictures=pictures)}")
 
 
 def _print_classes(found: ClassAnalysis, top: int, json: str | None) -> None:
@@ -245,33 +271,26 @@ def _print_comparison(found: ManifoldComparison, top: int, json: str | None) -> 
         say(f"wrote {target}")
 
 
-def _print(found: ManifoldAnalysis, top: int, *, to_stdout: bool) -> None:
-    if to_stdout:
-        print(found.to_json())
+def _print(found: ManifoldAnalysis, top: int, written: Mapping[str, Any] | None) -> None:
+    """Print the analysis; or what is ``written`` as JSON."""
+    if written is not None:
+        print(write_json(written))
     else:
         print_analysis(found, top)
     for note in found.notes:
         say(f"note: {note}")
 
 
-def _print_bottleneck(found: Bottleneck, *, to_stdout: bool) -> None:
-    """Print what each number of latents keeps; to standard error where standard output has JSON."""
-    columns = zip(found.n_kept, found.entropy, found.entropy_error, found.squared_error, strict=True)
-    rows = [[str(kept), f"{nats:.3f} ± {error:.3f}", f"{distance:.4g}"] for kept, nats, error, distance in columns]
-    if to_stdout:
-        for row in rows:
-            say(f"kept {row[0]} latents: {row[1]} nats, squared distance {row[2]}")
-        return
+def _print_more(found: Bottleneck | Hierarchy) -> None:
+    """Print what each number of latents keeps, or the total correlations of sets of sets."""
     print()
-    print_rows(["latents kept", "nats", "squared distance"], rows)
-
-
-def _write(found: ManifoldAnalysis, pictures: Any, target: Path | None, report: Path | None) -> None:
-    if target is not None:
-        found.to_json(target)
-        say(f"wrote {target}")
-    if report is not None:
-        say(f"wrote {found.to_html(report, pictures=pictures)}")
+    if isinstance(found, Bottleneck):
+        columns = zip(found.n_kept, found.entropy, found.entropy_error, found.squared_error, strict=True)
+        rows = [[str(kept), f"{nats:.3f} ± {error:.3f}", f"{distance:.4g}"] for kept, nats, error, distance in columns]
+        print_rows(["latents kept", "nats", "squared distance"], rows)
+    else:
+        rows = [[str(name), f"{row.total_correlation:.4f} ± {row.error:.4f}"] for name, row in found.table().iterrows()]
+        print_rows(["sets", "total correlation"], rows)
 
 
 def print_analysis(found: ManifoldAnalysis, top: int) -> None:
@@ -333,6 +352,19 @@ def _sets(text: str, n_latents: int) -> dict[str, list[int]]:
             raise ValueError(f"partition must use latents 0 to {n_latents - 1}, got {members[-1]}.")
         sets.setdefault(name, []).extend(members)
     return sets
+
+
+def _nested(sets: Mapping[str, list[int]]) -> dict[str, dict[str, list[int]]] | None:
+    """Return inner sets by outer sets, from names such as ``core/a``; ``None`` where no name has a slash."""
+    if not any("/" in name for name in sets):
+        return None
+    nested: dict[str, dict[str, list[int]]] = {}
+    for name, members in sets.items():
+        outer, _, inner = name.partition("/")
+        if not outer or not inner:
+            raise ValueError(f"partition must have sets of sets by names such as core/a=0,core/b=1, got {name!r}.")
+        nested.setdefault(outer, {})[inner] = members
+    return nested
 
 
 def _numbers(argument: str, text: str, n_latents: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,15 @@ import pandas as pd
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
+from unbraid._base.files import write_text
+from unbraid._base.pages import page_of
 from unbraid._base.progress import Show
 from unbraid._base.record import JsonResult
 from unbraid.evidence.jacobians.budget import DEFAULT_MEMORY
 from unbraid.evidence.jacobians.priors import GaussianMixture
 from unbraid.manifold.analysis import analyze
 from unbraid.manifold.quantities import PartitionLike, importance_order
-from unbraid.manifold.result import ManifoldAnalysis
+from unbraid.manifold.result import DecoderPictures, ManifoldAnalysis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -92,6 +95,15 @@ class ClassAnalysis(JsonResult):
             "order": self.order.tolist(),
             "classes": {name: one.to_dict() for name, one in zip(self.names, self.analyses, strict=True)},
         }
+
+    def to_html(self, path: str | Path, *, pictures: Mapping[str, DecoderPictures] | None = None) -> Path:
+        """Write one self-contained page.
+
+        Args:
+            path: Where to.
+            pictures: Pictures from :func:`unbraid.manifold.draw_classes`; without them the page has numbers only.
+        """
+        return write_text(path, page_of(self, pictures=pictures))
 
     def __repr__(self) -> str:
         return self.table().to_string(float_format=lambda value: f"{value:.3f}")

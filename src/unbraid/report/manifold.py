@@ -1,7 +1,8 @@
-"""The pages of decoders: an analysis of one, and a comparison of two."""
+"""The pages of decoders: an analysis of one, of one class by class, and a comparison of two."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.images import png_address, shrink, to_pixels, to_signed_pixels
 from unbraid._base.text import clip, count, listing, number, short
-from unbraid.manifold import DecoderPictures, ManifoldAnalysis, ManifoldComparison
+from unbraid.manifold import ClassAnalysis, DecoderPictures, ManifoldAnalysis, ManifoldComparison
 from unbraid.report.charts import (
     TOP,
     Bar,
@@ -100,6 +101,58 @@ def render_manifold_comparison(comparison: ManifoldComparison) -> str:
         "grids": grids,
     }
     return _render("manifold_comparison.html", context, comparison.to_json())
+
+
+def render_manifold_classes(analysis: ClassAnalysis, pictures: Mapping[str, DecoderPictures] | None = None) -> str:
+    """Return a decoder measured class by class as one HTML page that needs nothing else."""
+    meta = analysis.analyses[0].meta
+    names = [clip(name) for name in analysis.names]
+    entropies = [analysis.latent_entropy, *(one.latent_entropy for one in analysis.analyses)]
+    rows = [
+        (
+            name,
+            (
+                f"{share:.3f}",
+                f"{one.total_entropy:.3f} ± {one.total_entropy_error:.3f}",
+                f"{one.total_correlation:.4f} ± {one.total_correlation_error:.4f}",
+                f"{one.n_active:,} of {one.latent_dim:,}",
+                f"{one.effective_dimension:.3f}",
+            ),
+        )
+        for name, share, one in zip(names, analysis.shares, analysis.analyses, strict=True)
+    ]
+    mean = ("1", f"{analysis.total_entropy:.3f}", f"{analysis.total_correlation:.4f}", "", "")
+    shown = analysis.order[:MOST_LATENTS]
+    drawn = [
+        {"name": clip(name), "jacobian_images": _jacobian_images(one), "traversals": strips}
+        for name, one in (pictures or {}).items()
+        if (strips := _traversals(one)) is not None
+    ]
+    top = [f"z{i}" for i in analysis.order[:NAMED]]
+    context = {
+        "meta": meta,
+        "heading": "Which latents matter, class by class?",
+        "facts": [
+            ("Classes", f"{len(names):,}"),
+            ("Latents", f"{meta['latent_dim']:,}"),
+            ("Samples of each", f"{meta['n_samples']:,}"),
+            ("Seed", f"{meta['seed']}"),
+            ("Unbraid", f"{meta['unbraid']}"),
+        ],
+        "opening": f"On average over classes, {listing(top)} move the data the most; the total "
+        f"correlation is {number(analysis.total_correlation)} nats, and 0 would mean that the latents move "
+        "the data in orthogonal directions.",
+        "rows": [*rows, ("mean", mean)],
+        "notes": [
+            f"Class {name}: {note}" for name, one in zip(names, analysis.analyses, strict=True) for note in one.notes
+        ],
+        "names": names,
+        "latents": [(f"z{i}", tuple(f"{values[i]:.3f}" for values in entropies)) for i in shown],
+        "left_out": f"The first {len(shown)} of {len(analysis.order):,}." if len(shown) < len(analysis.order) else "",
+        "classes": drawn,
+        "steps": [tick_text(step) for one in (pictures or {}).values() for step in one.steps],
+    }
+    return _render("manifold_classes.html", context, analysis.to_json())
 
 
 def _render(template: str, context: dict[str, Any], numbers: str) -> str:

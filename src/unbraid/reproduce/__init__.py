@@ -87,10 +87,10 @@ REPRODUCTIONS: dict[str, Reproduction[Any]] = {
             title="Metrics on cosines of factors, independent and dependent",
             paper="Almudévar et al. (2024), Defining and Measuring Disentanglement for non-Independent Factors, "
             "Tables 2, 3, 4, 10 and 11; arXiv:2408.07016",
-            cost="about two minutes",
+            cost="ten minutes, under one with --quick",
             run=dependent_cosine,
             checks=cosine_checks,
-            quick={"n_samples": 2000, "n_seeds": 1},
+            quick={"n_samples": 2000, "n_seeds": 1, "n_own_seeds": 1},
             examples=("--tables 2 --samples 2000", "--scaling spread --json cosine.json"),
         ),
         Reproduction(

@@ -175,7 +175,7 @@ def dependent_cosine(
     n_samples: int = 10_000,
     n_compared: int = 1000,
     n_seeds: int = 3,
-    n_own_seeds: int = 1,
+    n_own_seeds: int = 3,
     scaling: Scaling = "range",
     predictions: Predictions = "cross_fitted",
     progress: Show = None,
@@ -309,6 +309,8 @@ def _value(line: PublishedScores, score: Any) -> float:
 
 #: For the paper's own scores, and for those it took from elsewhere.
 OWN_TOLERANCE, OTHER_TOLERANCE = 0.02, 0.05
+#: Half a unit of the last printed digit.
+ROUNDING = 0.00005
 #: Bounds of what the paper says of Table 10 in words.
 HIGH, SIMILAR = 0.5, 0.2
 ASKS = {2: "modularity", 3: "compactness", 4: "explicitness", 10: "modularity by code", 11: "minimality by code"}
@@ -318,11 +320,14 @@ REASONS = {
     "Modularity Score counts z4, which is noise: over 30 draws of 1000 rows of Cos2D the modularity of z4 goes from "
     "0.10 to 0.64, and the score from 0.69 to 0.82.",
     3: "No code of Cos2I carries information about the third factor, and the compactness of that factor compares two "
-    "predictions without information: it measures how far the forests over-fit.",
+    "predictions without information: it measures how far the forests over-fit. With at least 1, 5, 20 and 100 rows in "
+    "a leaf the score is 0.797, 0.873, 0.925 and 0.966 (4000 rows, three draws); the paper, which does not give its "
+    "forests, has 0.930.",
     4: "Where codes mix factors, the error of a forest depends on the rows it is fitted on and on the size of its "
     "leaves, neither of which the paper gives.",
-    10: "Where z3 is mixed with a nuisance, its modularity compares two predictions of a target that can hardly be "
-    "predicted, and the predictions of smoother forests agree more.",
+    10: "Half of z3 of CosNuis3D is a nuisance, and its modularity compares two predictions of what can hardly be "
+    "predicted: with at least 1, 5, 20 and 100 rows in a leaf it is 0.534, 0.681, 0.783 and 0.833 (4000 rows, "
+    "three draws), and the paper has 0.784.",
     11: "Where a code mixes factors, the error depends on the size of the forests, which the paper does not give.",
 }
 
@@ -344,7 +349,10 @@ def _table_checks(table: int, lines: Sequence[CosineScores]) -> list[Check]:
     in_words = {("z3", "CosNuis2I"), ("z3", "CosNuis2D"), ("z3", "CosNuis3I")} | {("z4", name) for name in NUISANCE}
     numbers = [
         Check.of(
-            f"{line.label}, {scenario}", number, tolerance=OWN_TOLERANCE if is_own(line.metric) else OTHER_TOLERANCE
+            f"{line.label}, {scenario}",
+            number,
+            tolerance=OWN_TOLERANCE if is_own(line.metric) else OTHER_TOLERANCE,
+            rounding=ROUNDING,
         )
         for line in lines
         for scenario, number in line.numbers.items()

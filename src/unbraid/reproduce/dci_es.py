@@ -384,6 +384,8 @@ def _chosen(codes: list[str], probes: list[str]) -> list[PublishedRow]:
 
 
 TOLERANCE = 0.03
+#: Half a unit of the last printed digit.
+ROUNDING = 0.005
 REASONS: dict[Probes, str] = {
     "mlp": "Networks fitted on few rows do not predict every factor perfectly.",
     "forest": "D and C of a forest on noisy labels depend on its depth: the printed 0.75 and 0.76 are those of the "
@@ -420,7 +422,7 @@ def dci_es_checks(result: ESTable) -> Sequence[Part]:
 def _checks(result: ESTable, probes: Probes) -> list[Check]:
     """Check printed numbers; of labels, the paper prints the scores of a perfect network, and none of a forest."""
     return [
-        Check.of(_what(result, row, score), number, tolerance=_tolerance(row, score))
+        Check.of(_what(result, row, score), number, tolerance=_tolerance(row, score), rounding=ROUNDING)
         for row in result.rows
         if row.probes == probes and (row.codes, probes) != ("labels", "forest")
         for score, number in row.scores.items()

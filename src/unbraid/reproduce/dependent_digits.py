@@ -26,6 +26,8 @@ from unbraid.reproduce.figures import Device
 from unbraid.reproduce.result import DrawnResult, Number, Row, Table, as_json
 
 TOLERANCE = 0.03
+#: Half a unit of the last printed digit, of scores and of squared errors.
+ROUNDING, SMALL_ROUNDING = 0.00005, 0.0000005
 #: Of squared errors, as a share of the paper's.
 ERROR_SHARE = 0.5
 LEAST_GENERATED = 0.9
@@ -76,7 +78,7 @@ def _check(row: PublishedNumber, number: Number) -> Check:
         claim = "all combinations of the factors can be generated"
         return Check(what=what, ours=number.ours, claim=claim, at_least=LEAST_GENERATED)
     tolerance = ERROR_SHARE * number.paper if row.is_squared_error else TOLERANCE
-    return Check.of(what, number, tolerance=tolerance)
+    return Check.of(what, number, tolerance=tolerance, rounding=SMALL_ROUNDING if row.is_squared_error else ROUNDING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -277,7 +277,7 @@ def how_run(outcome: Outcome) -> str:
 
 
 def reason_of(part: Part) -> str:
-    """Return how many numbers are nearer the truth than the paper's, what does not count, and why others differ."""
+    """Return how many are nearer the truth or beyond what seeds explain, what does not count, why others differ."""
     found = []
     if not part.checks:
         found.append(f"Not measured. {part.reason}".rstrip())
@@ -294,6 +294,9 @@ def reason_of(part: Part) -> str:
     if part.n_nearer:
         verb = "is" if part.n_nearer == 1 else "are"
         found.append(f"{part.n_nearer} {verb} further from the paper than allowed and nearer the truth than the paper.")
+    if part.n_beyond_seeds and part.n_attempted:
+        verb = "agrees within the margin and is" if part.n_beyond_seeds == 1 else "agree within the margin and are"
+        found.append(f"{part.n_beyond_seeds} {verb} further from the paper than other seeds explain.")
     tuned = sum(check.tuned for check in part.checks)
     if tuned:
         found.append(f"{tuned} more, which a setting was chosen by, are shown and not counted.")

@@ -236,20 +236,25 @@ def moons(
         seed=seed,
         device=device,
         seconds=round(time.perf_counter() - started, 1),
-        flows=tuple(_over_seeds([flow for flow, _ in several]) for several in panels),
+        flows=tuple(over_seeds([flow for flow, _ in several]) for several in panels),
         drawing=[several[0][1] for several in panels],
     )
 
 
-def _over_seeds(flows: Sequence[MoonsFlow]) -> MoonsFlow:
+def over_seeds(flows: Sequence[MoonsFlow]) -> MoonsFlow:
     """Return the flows of all seeds as one, with means and deviations over seeds; standard errors of the first."""
     numbers = {
         quantity: replace(
-            Number.over_seeds([one[quantity] or math.nan for one in flows], truth=number.truth), claim=number.claim
+            Number.over_seeds([_or_nan(one[quantity]) for one in flows], truth=number.truth), claim=number.claim
         )
         for quantity, number in flows[0].numbers.items()
     }
     return replace(flows[0], numbers=numbers)
+
+
+def _or_nan(value: float | None) -> float:
+    """Return a number that may be 0, or NaN where there is none."""
+    return math.nan if value is None else value
 
 
 REASON = "The paper shows bars without numbers, and the bounds are ours."

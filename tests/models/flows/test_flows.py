@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.autograd.functional import jacobian
 
-from unbraid.models.flows import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow
+from unbraid.models.flows import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow, wavelet_partition
 from unbraid.models.flows.build import _squeeze_order
 from unbraid.models.flows.coupling import VolumePreservingTransform
 from unbraid.models.flows.flow import ClassMixture, StandardNormal
@@ -190,6 +190,23 @@ def test_wavelet_latents_of_the_average_do_not_know_the_detail():
     moved = flow.encode(x + change.flatten()) - flow.encode(x)
     torch.testing.assert_close(moved[:, :4], torch.zeros_like(moved[:, :4]), rtol=0, atol=1e-12)
     assert (moved[:, 4:].abs() > 0.1).any()
+
+
+def test_sets_of_a_wavelet_flow_are_its_averages_and_details():
+    """A change of the finest detail moves the last set alone, one of a coarser detail no average."""
+    flow, x, _ = start("wavelet")
+    sets = wavelet_partition(4)
+    assert [len(members) for members in sets.values()] == [1, 3, 12]
+    fine, coarse = torch.zeros(1, 4, 4, dtype=torch.float64), torch.zeros(1, 4, 4, dtype=torch.float64)
+    fine[0, :2, :2] = torch.tensor([[1.0, -1.0], [-1.0, 1.0]])
+    coarse[0, :, :2], coarse[0, :, 2:] = 1.0, -1.0
+    for change, still in ((fine, ("average", "detail_1")), (coarse, ("average",))):
+        moved = (flow.encode(x + change.flatten()) - flow.encode(x)).abs()
+        kept = {name for name, members in sets.items() if moved[:, list(members)].max() < 1e-12}
+        assert kept == set(still)
+    assert [len(members) for members in wavelet_partition(28, n_scales=1).values()] == [196, 588]
+    with pytest.raises(ValueError, match="side must be divisible by 4"):
+        wavelet_partition(6)
 
 
 def test_scales_of_gin_are_those_of_freia():

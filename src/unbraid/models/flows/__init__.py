@@ -5,7 +5,7 @@ from unbraid._base.optional import require
 
 require("unbraid.models.flows", "torch", "zuko", extra="train")
 
-from unbraid.models.flows.build import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow
+from unbraid.models.flows.build import affine_flow, gin_flow, glow_flow, spline_flow, wavelet_flow, wavelet_partition
 from unbraid.models.flows.flow import ClassMixture, Flow, StandardNormal
 from unbraid.models.flows.loop import Objective
 from unbraid.models.flows.saved import load_flow, make_flow, save_flow
@@ -37,6 +37,7 @@ __all__ = [
     "spline_flow",
     "train_flow",
     "wavelet_flow",
+    "wavelet_partition",
     "with_reconstruction",
     "with_total_correlation",
 ]

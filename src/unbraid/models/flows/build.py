@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -214,6 +215,27 @@ def wavelet_flow(
     _check_side(side, 2**n_scales)
     with seeded(seed):
         return Flow(_wavelet_chain(side, n_scales, n_blocks, tuple(channels), width), StandardNormal(side**2))
+
+
+def wavelet_partition(side: int, *, n_scales: int = 2) -> dict[str, range]:
+    """Return the sets of latents of a wavelet flow, as ``unbraid.manifold.analyze`` takes them.
+
+    Args:
+        side: Height and width of the images.
+        n_scales: How often detail is split off.
+
+    Returns:
+        ``average``, the smallest one, then ``detail_1``, ``detail_2``, ... from coarse to fine.
+
+    Example:
+        >>> wavelet_partition(28)
+        {'average': range(0, 49), 'detail_1': range(49, 196), 'detail_2': range(196, 784)}
+    """
+    check_at_least("n_scales", n_scales, 1)
+    _check_side(side, 2**n_scales)
+    edges = [0, *((side // 2**scale) ** 2 for scale in range(n_scales, -1, -1))]
+    names = ["average", *(f"detail_{k}" for k in range(1, n_scales + 1))]
+    return {name: range(start, stop) for name, (start, stop) in zip(names, pairwise(edges), strict=True)}
 
 
 def _wavelet_chain(side: int, n_scales: int, n_blocks: tuple[int, int], channels: tuple[int, ...], width: int) -> Chain:
