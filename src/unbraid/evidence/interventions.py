@@ -93,7 +93,7 @@ def _variance_of_all(spread: ConditionalSpread) -> FloatArray:
     """Unbiased variance of each code in the data; of wide codes without a copy of them."""
     codes = spread.codes
     if codes.shape[1] <= MOST_EXACT:
-        return codes.var(axis=0, ddof=1)
+        return np.asarray(codes.var(axis=0, ddof=1))
     return np.asarray(np.einsum("nc,nc->c", codes, codes) / (len(codes) - 1))
 
 

@@ -155,7 +155,8 @@ def panel_bytes(size: InputSize, plans: Sequence[EvidencePlan], *, n_jobs: int, 
         refits: Whether there are replicates or nulls, which gather the evidence again on fewer rows.
     """
     pieces = sorted((one for plan in plans for one in _pieces(size, plan, refits)), reverse=True)
-    return COPIES * size.n_bytes + sum(pieces[:n_jobs])
+    taken = size.of_rows(max((plan.source.max_replicate_rows or size.n_rows for plan in plans), default=size.n_rows))
+    return COPIES * taken.n_bytes + sum(pieces[:n_jobs])
 
 
 def check_panel(

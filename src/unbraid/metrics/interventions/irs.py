@@ -90,7 +90,8 @@ def irs_score(spread: ConditionalSpread, *, quantile: float | None = None, varia
     if variant == "mean" and quantile is not None:
         raise ValueError(f"quantile must be left out with variant='mean', which takes no quantile, got {quantile}.")
     codes, labels, weights = _interventions(spread, average_repeats=variant == "thesis")
-    distances = np.abs(codes - np.average(codes, axis=0, weights=weights))
+    distances = codes - np.average(codes, axis=0, weights=weights)
+    np.abs(distances, out=distances)
     if variant == "mean":
         whole = distances.sum(axis=0) / max(1.0, np.sqrt(len(codes) * (len(codes) - 1.0)))
         within = _mean_distances(codes, labels)
@@ -192,7 +193,8 @@ def _interventions(
     complete = (labels >= 0).all(axis=1)
     if not complete.any():
         raise ValueError("factors must have rows labelled in every column for irs, got none.")
-    codes, labels = spread.codes[complete], labels[complete]
+    codes = spread.codes if complete.all() else spread.codes[complete]
+    labels = labels[complete]
     if not average_repeats:
         return codes, labels, None
     combinations, inverse, counts = np.unique(labels, axis=0, return_inverse=True, return_counts=True)

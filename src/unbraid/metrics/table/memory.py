@@ -19,6 +19,7 @@ from unbraid.evidence.information import (
     InformationOptions,
 )
 from unbraid.evidence.interventions import (
+    CHUNK_CELLS,
     GroupOptions,
 )
 from unbraid.evidence.joint_information import JointOptions
@@ -62,6 +63,17 @@ def input_copies(times: float) -> Callable[[InputSize, Any], float]:
     return lambda size, options: times * size.n_bytes
 
 
+def copies_by_width(few: float, wide: float, *, products: float = 0.0) -> Callable[[InputSize, Any], float]:
+    """Memory of so many copies of codes and factors; of wide codes fewer, and so many tables of every two codes."""
+
+    def needed(size: InputSize, options: Any) -> float:
+        if size.n_codes <= MOST_EXACT:
+            return few * size.n_bytes
+        return wide * size.n_bytes + 8 * products * size.n_codes**2
+
+    return needed
+
+
 def classifier_bytes(times: float) -> Callable[[InputSize, Any], float]:
     """Memory of copies, and of the products of every two codes in every row; of wide codes, that of steps of fits."""
 
@@ -75,8 +87,17 @@ def classifier_bytes(times: float) -> Callable[[InputSize, Any], float]:
 
 
 def group_bytes(size: InputSize, options: GroupOptions) -> float:
-    """Rows of all groups, to fit and to test, drawn at once."""
+    """Rows of all groups, to fit and to test, drawn at once; of wide codes see :func:`pair_bytes`."""
+    if size.n_codes > MOST_EXACT:
+        return pair_bytes(size, options)
     return 4 * size.n_bytes + 24 * options.n_votes * options.group_size * size.n_codes
+
+
+def pair_bytes(size: InputSize, options: GroupOptions) -> float:
+    """Copies; of wide codes one in single precision, the columns converted at once, and the summaries of groups."""
+    if size.n_codes <= MOST_EXACT:
+        return 4 * size.n_bytes
+    return 0.6 * size.n_bytes + 24 * CHUNK_CELLS + 64 * options.n_votes * size.n_codes
 
 
 def table_bytes(size: InputSize, options: InformationOptions) -> float:
@@ -109,8 +130,9 @@ def histogram_bytes(size: InputSize) -> float:
 
 def linear_bytes(size: InputSize, options: LinearOptions) -> float:
     """Copies; of wide codes, products of the codes or of the rows, whichever are fewer, and their decompositions."""
-    products = 40.0 * min(size.n_rows, size.n_codes) ** 2 if size.n_codes > MOST_FITTED else 0.0
-    return 5 * size.n_bytes + products
+    if size.n_codes <= MOST_FITTED:
+        return 5 * size.n_bytes
+    return 2.5 * size.n_bytes + 40.0 * min(size.n_rows, size.n_codes) ** 2
 
 
 def regression_bytes(size: InputSize, options: CrossPredictionOptions) -> float:

@@ -57,6 +57,7 @@ from unbraid.metrics.table.memory import (
     block_bytes,
     boosting_bytes,
     classifier_bytes,
+    copies_by_width,
     exclusivity_bytes,
     fairness_bytes,
     group_bytes,
@@ -64,6 +65,7 @@ from unbraid.metrics.table.memory import (
     joint_bytes,
     ladder_bytes,
     linear_bytes,
+    pair_bytes,
     probed_bytes,
     regression_bytes,
     subspace_bytes,
@@ -119,7 +121,7 @@ DIFFERENCES = Source(
     n_nulls=19,  # of continuous factors they score from 0.3 to 0.95, so that a few nulls do not show their range
     seconds=(0.13, 0.48),
     once=(0.07, 0.3),
-    memory=input_copies(4),  # groups are drawn in small pieces
+    memory=pair_bytes,
 )
 VARIANCES = Source(
     name="variances",
@@ -142,7 +144,7 @@ CONDITIONAL = Source(
     as_published=lambda options, of_score: bool(of_score),
     seconds=(0.093, 0.4),
     once=(0.02, 0.9),
-    memory=input_copies(7),
+    memory=copies_by_width(7, 2.8),
 )
 PREDICTABILITY = Source(
     name="predictability",
@@ -153,7 +155,7 @@ PREDICTABILITY = Source(
     extrapolates=True,
     seconds=(0.098, 0.44),
     once=(0.013, 1.0),
-    memory=input_copies(0.5),
+    memory=copies_by_width(0.5, 0.9),
 )
 CORRELATION = Source(
     name="correlation",
@@ -164,7 +166,7 @@ CORRELATION = Source(
     extrapolates=True,
     seconds=(0.091, 0.44),
     once=(0.012, 1.0),
-    memory=input_copies(4),
+    memory=copies_by_width(4, 0.3),
 )
 REGRESSION = Source(
     name="regression",
@@ -176,7 +178,7 @@ REGRESSION = Source(
     fitted_share=1 - 1 / N_FOLDS,
     seconds=(0.094, 0.42),
     once=(0.04, 0.5),
-    memory=input_copies(5),
+    memory=copies_by_width(5, 2.4, products=3),
 )
 LINEAR_MAP = Source(
     name="linear_map",
@@ -357,7 +359,7 @@ COVARIANCE = Source(
     extrapolates=True,
     seconds=(0.084, 0.39),
     once=(0.002, 1.7),
-    memory=input_copies(4),
+    memory=copies_by_width(4, 0.2, products=5),
 )
 CODE_INFORMATION = Source(
     name="code_information",
@@ -369,7 +371,7 @@ CODE_INFORMATION = Source(
     label_free=True,
     seconds=(0.086, 0.39),
     once=(0.01, 1.0),
-    memory=input_copies(3),
+    memory=copies_by_width(3, 1.6),
 )
 SPECTRUM = Source(
     name="code_spectrum",
