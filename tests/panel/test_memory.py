@@ -11,6 +11,7 @@ import pytest
 from unbraid import Representation, evaluate, load
 from unbraid._base.memory import TooMuchMemoryError
 from unbraid.metrics import METRICS
+from unbraid.metrics.table.metric import InputSize
 from unbraid.panel.cost import panel_bytes, size_of
 from unbraid.panel.plan import plan_evidence, resolve_metrics
 from unbraid.representation.formats.headers import file_bytes
@@ -103,3 +104,25 @@ def test_estimates_are_near_measured_peaks(metric):
     peak = peak_bytes(lambda: evaluate(rep, **options))
     estimate = panel_bytes(size_of(rep), planned(metric), n_jobs=1, refits=False)
     assert 0.5 < estimate / peak < 5
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peaks are Linux's")
+@pytest.mark.parametrize("metric", ["z_min_var", "irs", "r2", "dci_linear"])
+def test_estimates_of_wide_codes_are_near_measured_peaks(metric):
+    rng = np.random.default_rng(1)
+    factors = rng.integers(0, 2, (12_000, 4))
+    rep = Representation(rng.standard_normal((12_000, 1000)), factors)
+    options = {"metrics": metric, "intervals": False, "nulls": False, "n_jobs": 1, "progress": False}
+    evaluate(rep.take(np.arange(300)), **options)  # imports
+    peak = peak_bytes(lambda: evaluate(rep, **options))
+    plans = plan_evidence(resolve_metrics(metric), {}, {}, rep)
+    assert 0.7 < panel_bytes(size_of(rep), plans, n_jobs=1, refits=False) / peak < 5
+
+
+def test_the_panel_of_4096_codes_fits_into_a_common_machine():
+    codes = np.random.default_rng(0).standard_normal((80, 4096))
+    few = Representation(codes, np.arange(80) % 2)
+    size = InputSize(n_rows=50_000, n_codes=4096, n_factors=40, n_levels=2)
+    plans = plan_evidence(resolve_metrics("default"), {}, {}, few)
+    assert panel_bytes(size, plans, n_jobs=2) < 14 * 2**30
