@@ -5,7 +5,7 @@ import pytest
 import scipy
 
 from unbraid import evaluate
-from unbraid.evidence.association import NoOptions, predictability
+from unbraid.evidence.association import NoOptions, predictability, rows_above
 from unbraid.representation.representation import Representation
 
 
@@ -26,3 +26,11 @@ def test_sparse_and_dense_codes_predict_alike():
     reports = [evaluate(one, {"name": names}, metrics=["sap"]) for one in (codes, scipy.sparse.csr_matrix(codes))]
     dense, sparse = (report["sap"].value for report in reports)
     assert dense == pytest.approx(sparse, abs=1e-12)
+
+
+def test_rows_above_thresholds_are_counted_however_many_there_are():
+    rng = np.random.default_rng(0)
+    for n_rows in (0, 1, 255, 256, 1000):
+        codes = rng.integers(0, 4, (n_rows, 5)).astype(float)
+        thresholds = np.array([-np.inf, 0.0, 1.5, 3.0, np.inf])
+        np.testing.assert_array_equal(rows_above(codes, thresholds), (codes > thresholds).sum(axis=0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
@@ -31,6 +32,10 @@ LEAST_SINGULAR = 1e-6
 FEWEST_ROWS_A_FOLD = 3
 #: Folds of rows whose categories are predicted by thresholds from the other folds.
 THRESHOLD_FOLDS = 5
+#: Cells of columns that are sorted by fold and value at once.
+THRESHOLD_CELLS = 4_000_000
+#: Ones that a byte can add up.
+MOST_IN_A_BYTE = 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,28 +348,100 @@ def _centred(codes: FloatArray, correlation: Correlation) -> tuple[FloatArray, F
     return centred, total, total > ROUNDING * (total + len(x) * mean**2)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ThresholdFolds:
+    """Rows of each value that fit and test the class means of each fold.
+
+    Attributes:
+        fold: Fold in which each row is tested, -1 for none, ``(n_samples,)``.
+        fitted: Rows of each value that fit each fold, ``(n_folds, n_levels)``.
+        tested: The same of those that test it.
+    """
+
+    fold: IntArray
+    fitted: IntArray
+    tested: IntArray
+
+    @classmethod
+    def of(cls, factor: Factor, splits: Sequence[Split]) -> ThresholdFolds:
+        """Number the folds of a categorical factor."""
+        assert factor.labels is not None
+        labels, n_levels = factor.labels, len(factor.levels)
+        fold = np.full(len(labels), -1, dtype=np.intp)
+        for k, split in enumerate(splits):
+            fold[split.test] = k
+        return cls(
+            fold=fold,
+            fitted=np.stack([np.bincount(labels[split.train], minlength=n_levels) for split in splits]),
+            tested=np.stack([np.bincount(labels[split.test], minlength=n_levels) for split in splits]),
+        )
+
+    def thresholds(self, sums: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Values in the order of their means, and thresholds halfway between neighbours, for each code and fold.
+
+        Args:
+            sums: Sum of each code over the rows of each value, of those that test no fold first, then of those that
+                test each, ``(n_codes, n_folds + 1, n_levels)``.
+
+        Returns:
+            ``(n_codes, n_folds, n_levels)``, and ``(n_codes, n_folds, n_levels - 1)``; values without a row come last.
+        """
+        # Sums over the other folds, before and after; a difference would leave rounding where all others are 0.
+        before, after = np.cumsum(sums, axis=1)[:, :-1], np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
+        after = np.concatenate([after[:, 2:], np.zeros_like(after[:, :1])], axis=1)
+        means = np.full(before.shape, np.inf)
+        np.divide(before + after, self.fitted, out=means, where=self.fitted > 0)
+        order = np.argsort(means, axis=2, kind="stable")
+        ranked = np.take_along_axis(means, order, axis=2)
+        return order, (ranked[:, :, 1:] + ranked[:, :, :-1]) / 2
+
+    def balanced_accuracy(self, hits: FloatArray) -> FloatArray:
+        """Mean over values of the share of test rows that are hit, from their number, ``(n_codes, n_levels)``."""
+        n_tested = self.tested.sum(axis=0)
+        accuracy: FloatArray = (hits[:, n_tested > 0] / n_tested[n_tested > 0]).mean(axis=1)
+        return accuracy
+
+
 def _threshold_accuracy(codes: FloatArray, factor: Factor, splits: Sequence[Split]) -> FloatArray:
-    """Balanced accuracy of the nearest class mean, for each code on its own, over the test rows of all splits."""
+    """Balanced accuracy of the nearest class mean, for each code on its own, over the test rows of all folds.
+
+    Rows are sorted by fold and value, a few columns at a time, so that each sum and each count is of a run of rows.
+    """
     assert factor.labels is not None
-    n_levels = len(factor.levels)
-    hits, tested = np.zeros((codes.shape[1], n_levels)), np.zeros(n_levels, dtype=np.intp)
-    for split in splits:
-        labels, truth = factor.labels[split.train], factor.labels[split.test]
-        seen = np.unique(labels)
-        tested += np.bincount(truth, minlength=n_levels)
-        means = np.stack([codes[split.train[labels == level]].mean(axis=0) for level in seen])
-        order = np.argsort(means, axis=0, kind="stable")
-        ranked = np.take_along_axis(means, order, axis=0)
-        # A class is predicted above the threshold below its mean, up to the one above.
-        ends = np.full((1, codes.shape[1]), np.inf)
-        thresholds = np.concatenate([-ends, (ranked[1:] + ranked[:-1]) / 2, ends])
-        place = np.argsort(order, axis=0)
-        for own, level in zip(place, seen, strict=True):
-            part = codes[split.test[truth == level]]
-            low, high = (np.take_along_axis(thresholds, end[None], axis=0) for end in (own, own + 1))
-            hits[:, level] += np.count_nonzero((part > low) & (part <= high), axis=0)
-    accuracy: FloatArray = (hits[:, tested > 0] / tested[tested > 0]).mean(axis=1)
-    return accuracy
+    folds, labels = ThresholdFolds.of(factor, splits), factor.labels
+    n_folds, n_levels = folds.fitted.shape
+    labelled = np.flatnonzero(labels >= 0)
+    cell = (folds.fold[labelled] + 1) * n_levels + labels[labelled]
+    order = labelled[np.argsort(cell, kind="stable")]
+    ends = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=(n_folds + 1) * n_levels))])
+    hits = np.zeros((codes.shape[1], n_levels))
+    step = max(1, THRESHOLD_CELLS // len(order))
+    for start in range(0, codes.shape[1], step):
+        columns = codes[:, start : start + step][order]
+        runs = [columns[first:last] for first, last in pairwise(ends)]
+        sums = np.stack([run.sum(axis=0) for run in runs], axis=1).reshape(-1, n_folds + 1, n_levels)
+        ranked, thresholds = folds.thresholds(sums)
+        place = np.argsort(ranked, axis=2)
+        limits = np.pad(thresholds, ((0, 0), (0, 0), (1, 1)), constant_values=((0, 0), (0, 0), (-np.inf, np.inf)))
+        for k, level in np.argwhere(folds.tested):
+            run, own = runs[(k + 1) * n_levels + level], place[:, k, level]
+            if n_levels == 2:
+                above = rows_above(run, thresholds[:, k, 0])
+                hits[start : start + step, level] += np.where(own == 1, above, len(run) - above)
+                continue
+            # A value is predicted above the threshold below its mean, up to the threshold above.
+            low, high = (np.take_along_axis(limits[:, k], end[:, None], axis=1)[:, 0] for end in (own, own + 1))
+            hits[start : start + step, level] += rows_above(run, low) - rows_above(run, high)
+    return folds.balanced_accuracy(hits)
+
+
+def rows_above(codes: FloatArray, thresholds: FloatArray) -> IntArray:
+    """Number of rows in which each code is above its threshold, ``(n_codes,)``."""
+    above = (codes > thresholds).view(np.uint8)
+    n_whole = len(above) // MOST_IN_A_BYTE * MOST_IN_A_BYTE
+    # Bytes are added up many at once, as long as the sum fits into one.
+    whole = above[:n_whole].reshape(-1, MOST_IN_A_BYTE, above.shape[1]).sum(axis=1, dtype=np.uint8)
+    return np.asarray(whole.sum(axis=0, dtype=np.intp) + above[n_whole:].sum(axis=0, dtype=np.uint8))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

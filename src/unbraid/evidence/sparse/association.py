@@ -16,6 +16,7 @@ from unbraid.evidence.association import (
     Correlation,
     CorrelationOptions,
     NoOptions,
+    ThresholdFolds,
 )
 from unbraid.evidence.sparse.columns import column_of, rank_differences
 from unbraid.evidence.sparse.information import blocks_of
@@ -122,52 +123,32 @@ def _between_levels(matrix: Any, labels: IntArray, n_levels: int) -> FloatArray:
 def _threshold_accuracy(rep: SparseRepresentation, factor: Factor, splits: Sequence[Split]) -> FloatArray:
     """Balanced accuracy of the nearest class mean, for each code on its own, over the test rows of all folds."""
     assert factor.labels is not None
-    n_levels, labels = len(factor.levels), factor.labels
-    fold = np.full(rep.n_samples, -1, dtype=np.intp)
-    for k, split in enumerate(splits):
-        fold[split.test] = k
-    tested = np.stack([np.bincount(labels[split.test], minlength=n_levels) for split in splits])
-    fitted = np.stack([np.bincount(labels[split.train], minlength=n_levels) for split in splits])
-    hits = [
-        _threshold_hits(rep.by_column, codes, labels, fold, fitted, tested) for codes in blocks_of(rep.by_column.indptr)
-    ]
-    n_tested = tested.sum(axis=0)
-    accuracy: FloatArray = (np.concatenate(hits)[:, n_tested > 0] / n_tested[n_tested > 0]).mean(axis=1)
-    return accuracy
+    folds, matrix = ThresholdFolds.of(factor, splits), rep.by_column
+    hits = [_threshold_hits(matrix, codes, factor.labels, folds) for codes in blocks_of(matrix.indptr)]
+    return folds.balanced_accuracy(np.concatenate(hits))
 
 
-def _threshold_hits(
-    matrix: Any, codes: slice, labels: IntArray, fold: IntArray, fitted: IntArray, tested: IntArray
-) -> FloatArray:
+def _threshold_hits(matrix: Any, codes: slice, labels: IntArray, folds: ThresholdFolds) -> FloatArray:
     """Test rows of each value that each of some codes predicts, over all folds, ``(n_codes, n_levels)``.
 
     Args:
         matrix: Codes by column, sparse.
         codes: The codes.
         labels: Value of each row, -1 without one.
-        fold: Fold in which each row is tested, -1 for none.
-        fitted: Rows of each value that fit each fold, ``(n_folds, n_levels)``.
-        tested: The same of those that test it.
+        folds: Rows that fit and test each fold.
     """
-    n_codes, (n_folds, n_levels) = codes.stop - codes.start, fitted.shape
+    n_codes, (n_folds, n_levels) = codes.stop - codes.start, folds.fitted.shape
     starts = matrix.indptr[codes.start : codes.stop + 1]
     rows, value, code = matrix.indices[starts[0] : starts[-1]], matrix.data[starts[0] : starts[-1]], column_of(starts)
-    truth, where = labels[rows], fold[rows]
+    truth, where = labels[rows], folds.fold[rows]
     if (labels < 0).any():
         known = truth >= 0
         value, code, truth, where = value[known], code[known], truth[known], where[known]
-    cell = ((code * (n_folds + 1)) + where + 1) * n_levels + truth
+    cell = (code * (n_folds + 1) + where + 1) * n_levels + truth
     shape = n_codes, n_folds + 1, n_levels
     sums = np.bincount(cell, weights=value, minlength=np.prod(shape)).reshape(shape)
     stored = np.bincount(cell, minlength=np.prod(shape)).reshape(shape)
-    # Sums over the other folds, before and after; a difference would leave rounding where all others are 0.
-    before, after = np.cumsum(sums, axis=1)[:, :-1], np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
-    after = np.concatenate([after[:, 2:], np.zeros((n_codes, 1, n_levels))], axis=1)
-    means = np.full((n_codes, n_folds, n_levels), np.inf)
-    np.divide(before + after, fitted, out=means, where=fitted > 0)
-    order = np.argsort(means, axis=2, kind="stable")
-    ranked = np.take_along_axis(means, order, axis=2)
-    thresholds = (ranked[:, :, 1:] + ranked[:, :, :-1]) / 2
+    order, thresholds = folds.thresholds(sums)
     if (where < 0).any():
         held = where >= 0
         value, code, truth, where = value[held], code[held], truth[held], where[held]
@@ -181,5 +162,5 @@ def _threshold_hits(
     every = np.arange(n_codes)
     for k in range(n_folds):
         of_zero = order[every, k, (thresholds[:, k] < 0).sum(axis=1)]
-        hits[every, of_zero] += tested[k, of_zero] - stored[every, k + 1, of_zero]
+        hits[every, of_zero] += folds.tested[k, of_zero] - stored[every, k + 1, of_zero]
     return hits
