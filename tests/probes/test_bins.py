@@ -42,6 +42,11 @@ class TestMostTelling:
         assert all(250 in fold[0] and 7 in fold[1] for fold in chosen)
         assert all(len(own) == subject.LEAST_TRIED for fold in chosen for own in fold)
 
+    def test_luck_does_not_fill_the_places_of_very_many_codes(self):
+        codes, targets = RNG.normal(size=(1000, 4096)), RNG.normal(size=(1000, 1))
+        chosen = most_telling(bins_of(codes), targets, np.arange(1000) % 3)
+        assert all(len(own) <= 2 * subject.LEAST_TRIED for fold in chosen for own in fold)
+
     def test_rows_of_the_own_fold_decide_nothing(self):
         codes, fold = RNG.normal(size=(600, 200)), np.arange(600) % 3
         targets = RNG.normal(size=(600, 1))

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.special
 
 from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from unbraid.probes.linear import ridge_solver
@@ -27,7 +28,8 @@ LEAST_TRIED, MOST_TRIED, STEP = 32, 256, 32
 #: Codes that a tree of a forest tries at least: deep splits of full trees are on codes of noise as well, which takes
 #: effect from codes that tell little, so that a tree which cannot split on noise has other importances.
 LEAST_OF_A_FOREST = 128
-#: A code that tells more than this, in standard deviations of what chance tells, is tried.
+#: A code that tells more than this, in standard deviations of what chance tells, is tried; of very many codes more, as
+#: otherwise luck alone would fill all places, see :func:`_beyond_luck`.
 BEYOND_LUCK = 2.0
 #: Ridge penalty, for each row, of the lines through codes that tell most, whose values are bins.
 LINE_RIDGE = 1e-2
@@ -194,9 +196,19 @@ def _batches(tasks: Sequence[FoldedTask]) -> Iterator[list[FoldedTask]]:
 
 def _best(excess: FloatArray, least: int = LEAST_TRIED) -> list[list[IntArray]]:
     order = np.argsort(-excess, axis=2)
-    beyond = (excess > BEYOND_LUCK).sum(axis=2)
+    beyond = (excess > _beyond_luck(excess.shape[2])).sum(axis=2)
     n_tried = np.clip(-(-beyond // STEP) * STEP, least, MOST_TRIED)
     return [[own[:n] for own, n in zip(*one, strict=True)] for one in zip(order, n_tried, strict=True)]
+
+
+def _beyond_luck(n_codes: int) -> float:
+    """What a code of noise exceeds so rarely that luck puts no more of them beyond it than are tried at least.
+
+    Each code is compared twice, and what chance tells is a variance of as many groups as there are.
+    """
+    free = N_GROUPS - 1
+    rare = scipy.special.chdtri(free, min(1.0, LEAST_TRIED / (2 * n_codes)))
+    return max(BEYOND_LUCK, float(rare - free) / (2 * free) ** 0.5)
 
 
 def _left_by_lines(bins: AnyArray, drawn: _Drawn, chosen: list[list[IntArray]]) -> FloatArray:
