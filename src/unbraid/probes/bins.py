@@ -7,6 +7,7 @@ target, by the rows that grow the tree.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -207,8 +208,8 @@ def _beyond_luck(n_codes: int) -> float:
     Each code is compared twice, and what chance tells is a variance of as many groups as there are.
     """
     free = N_GROUPS - 1
-    rare = scipy.special.chdtri(free, min(1.0, LEAST_TRIED / (2 * n_codes)))
-    return max(BEYOND_LUCK, float(rare - free) / (2 * free) ** 0.5)
+    rare = float(scipy.special.chdtri(free, min(1.0, LEAST_TRIED / (2 * n_codes))))
+    return max(BEYOND_LUCK, (rare - free) / math.sqrt(2 * free))
 
 
 def _left_by_lines(bins: AnyArray, drawn: _Drawn, chosen: list[list[IntArray]]) -> FloatArray:
