@@ -110,7 +110,7 @@ INFORMATION = Source(
     extrapolates=True,
     as_published=lambda options, of_score: options.estimator == "none" or bool(of_score),
     seconds=(0.1, 0.44),
-    once=(0.01, 1.0),
+    once=(0.01, 0.75),
     memory=table_bytes,
 )
 DIFFERENCES = Source(
@@ -131,7 +131,7 @@ VARIANCES = Source(
     n_nulls=3,
     extrapolates=True,
     seconds=(0.11, 0.42),
-    once=(0.04, 0.5),
+    once=(0.04, 0.4),
     memory=group_bytes,
 )
 CONDITIONAL = Source(
@@ -143,7 +143,7 @@ CONDITIONAL = Source(
     extrapolates=True,
     as_published=lambda options, of_score: bool(of_score),
     seconds=(0.093, 0.4),
-    once=(0.02, 0.9),
+    once=(0.02, 0.7),
     memory=copies_by_width(7, 2.8),
 )
 PREDICTABILITY = Source(
@@ -154,7 +154,7 @@ PREDICTABILITY = Source(
     n_nulls=5,
     extrapolates=True,
     seconds=(0.098, 0.44),
-    once=(0.013, 1.0),
+    once=(0.013, 0.7),
     memory=copies_by_width(0.5, 0.9),
 )
 CORRELATION = Source(
@@ -165,7 +165,7 @@ CORRELATION = Source(
     n_nulls=5,
     extrapolates=True,
     seconds=(0.091, 0.44),
-    once=(0.012, 1.0),
+    once=(0.012, 0.3),
     memory=copies_by_width(4, 0.3),
 )
 REGRESSION = Source(
@@ -177,7 +177,7 @@ REGRESSION = Source(
     extrapolates=True,
     fitted_share=1 - 1 / N_FOLDS,
     seconds=(0.094, 0.42),
-    once=(0.04, 0.5),
+    once=(0.04, 0.3),
     memory=copies_by_width(5, 2.4, products=3),
 )
 LINEAR_MAP = Source(
@@ -202,7 +202,7 @@ SEPARATION = Source(
     extrapolates=True,
     slowest_bias_order=PENALISED,
     seconds=(0.12, 0.81),
-    once=(0.35, 0.35),
+    once=(0.35, 0.2),
     memory=classifier_bytes(5),
 )
 PREDICTIVE = Source(
@@ -216,7 +216,7 @@ PREDICTIVE = Source(
     extrapolates=True,
     slowest_bias_order=PENALISED,
     seconds=(0.15, 1.0),
-    once=(0.5, 0.35),
+    once=(0.5, 0.25),
     memory=classifier_bytes(6),
 )
 LINEAR = Source(
@@ -229,7 +229,7 @@ LINEAR = Source(
     extrapolates=True,
     slowest_bias_order=PENALISED,
     seconds=(0.15, 0.49),
-    once=(0.04, 0.65),
+    once=(0.04, 0.4),
     memory=linear_bytes,
 )
 FOREST = Source(
@@ -258,7 +258,7 @@ BOOSTING = Source(
     extrapolates=True,
     slowest_bias_order=SUM_OF_TREES,
     seconds=(0.36, 1.1),
-    once=(1.3, 0.25),
+    once=(1.3, 0.2),
     memory=boosting_bytes,
 )
 SUBSPACES = Source(
@@ -270,7 +270,7 @@ SUBSPACES = Source(
     lighten=lambda options: replace(options, solver="fast", heads=None, learning_rate=None, n_steps=None),
     max_replicate_rows=5_000,
     seconds=(0.18, 0.84),
-    once=(0.6, 0.3),
+    once=(0.6, 0.2),
     memory=subspace_bytes,
     uses_workers=True,
     follows=True,
@@ -358,7 +358,7 @@ COVARIANCE = Source(
     label_free=True,
     extrapolates=True,
     seconds=(0.084, 0.39),
-    once=(0.002, 1.7),
+    once=(0.002, 1.3),
     memory=copies_by_width(4, 0.2, products=5),
 )
 CODE_INFORMATION = Source(
@@ -370,7 +370,7 @@ CODE_INFORMATION = Source(
     resample=resampled_code_information,
     label_free=True,
     seconds=(0.086, 0.39),
-    once=(0.01, 1.0),
+    once=(0.01, 0.8),
     memory=copies_by_width(3, 1.6),
 )
 SPECTRUM = Source(
