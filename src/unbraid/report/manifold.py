@@ -149,7 +149,7 @@ def render_manifold_classes(analysis: ClassAnalysis, pictures: Mapping[str, Deco
         "names": names,
         "latents": [(f"z{i}", tuple(f"{values[i]:.3f}" for values in entropies)) for i in shown],
         "left_out": f"The first {len(shown)} of {len(analysis.order):,}." if len(shown) < len(analysis.order) else "",
-        "classes": drawn,
+        "drawn_classes": drawn,
         "steps": [tick_text(step) for one in (pictures or {}).values() for step in one.steps],
     }
     return _render("manifold_classes.html", context, analysis.to_json())
