@@ -4,6 +4,7 @@
     python benchmarks/calibration.py --worlds ordinal,continuous --rows 2000 --draws 100
     python benchmarks/calibration.py --metrics mig,infomec             # the others in the file kept
     python benchmarks/calibration.py --check                           # kept numbers that are out of their limits
+    python benchmarks/calibration.py --kept-large --first-seed 9000 --output copy.json   # other draws, in a copy
     python benchmarks/calibration.py --metrics med,rankme --output benchmarks/calibration_by_name.json
     python benchmarks/calibration.py --metrics similarity.cka,absorption --output benchmarks/calibration_by_name.json
 
@@ -218,6 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--worlds", default=",".join(CALIBRATION))
     parser.add_argument("--rows", default=",".join(map(str, ROWS)))
     parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="of the draws; another one draws others")
     parser.add_argument("--many", type=int, default=MANY_ROWS, help="rows of the large-sample value")
     parser.add_argument("--many-draws", type=int, default=1, help="calls that the large-sample value is the mean of")
     parser.add_argument(
@@ -243,13 +245,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     worlds, sizes = given.worlds.split(","), [int(size) for size in given.rows.split(",")]
     many_seeds = range(MANY_SEED, MANY_SEED + (0 if given.kept_large else given.many_draws))
     cells = [(world, given.many, seed) for world in worlds for seed in many_seeds]
-    cells += [(w, size, FIRST_SEED + draw) for w in worlds for size in sizes for draw in range(given.draws)]
+    seeds = range(given.first_seed, given.first_seed + given.draws)
+    cells += [(world, size, seed) for world in worlds for size in sizes for seed in seeds]
     found = dict(zip(cells, _all(cells, given), strict=True))
     tables: dict[str, Any] = {}
     for world in worlds:
         calls = [found[world, given.many, seed] for seed in many_seeds]
         for size in sizes:
-            draws = [found[world, size, FIRST_SEED + draw] for draw in range(given.draws)]
+            draws = [found[world, size, seed] for seed in seeds]
             large = kept_large(given.output, world, draws[0]) if given.kept_large else calls
             table = {
                 name: row([one.get(name) for one in large], [draw.get(name) for draw in draws])
