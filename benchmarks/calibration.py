@@ -8,14 +8,14 @@
     python benchmarks/calibration.py --metrics med,rankme --output benchmarks/calibration_by_name.json
     python benchmarks/calibration.py --metrics similarity.cka,absorption --output benchmarks/calibration_by_name.json
 
-The large-sample value of a score is the same call on 100 000 rows; with ``--many-draws`` the mean of several such
-calls, for scores that draw a fixed number of groups or traversals and so scatter with any number of rows. Functions
-beside the panel are called as :mod:`beside` has it. For every world and number of rows the script draws
-rows again and again, scores each draw with the default options, and prints the mean, the bias against the large-sample
-value, the share of 95 % confidence intervals that hold it, and the mean half-width. Every draw is kept in
-``benchmarks/.calibration/`` as soon as it is scored: a run that was stopped goes on where it was, and a change of the
-library wants ``--fresh``. The tables in docs/calibration.md are made from the kept numbers by ``--page``: that of the
-default panel from calibration.json, and that of scores by name from calibration_by_name.json.
+The large-sample value of a score is known on paper (``ON_PAPER``), or the same call on 100 000 rows; with
+``--many-draws`` the mean of several such calls, for scores that draw a fixed number of groups or traversals and so
+scatter with any number of rows. Functions beside the panel are called as :mod:`beside` has it. For every world and
+number of rows the script draws rows again and again, scores each draw with the default options, and prints the mean,
+the bias against the large-sample value, the share of 95 % confidence intervals that hold it, and the mean half-width.
+Every draw is kept in ``benchmarks/.calibration/`` as soon as it is scored: a run that was stopped goes on where it was,
+and a change of the library wants ``--fresh``. The tables in docs/calibration.md are made from the kept numbers by
+``--page``: that of the default panel from calibration.json, and that of scores by name from calibration_by_name.json.
 """
 
 import json
@@ -36,7 +36,7 @@ from measure import fill_in, keep, machine, options, parse
 from unbraid import METRICS, evaluate
 from unbraid._base.progress import track
 from unbraid._base.workers import usable_cores
-from worlds import CALIBRATION, KINDS
+from worlds import CALIBRATION, KINDS, weak_on_paper
 
 ROWS = (200, 2_000, 20_000)
 MANY_ROWS, MANY_SEED, FIRST_SEED = 100_000, 5, 1_000
@@ -49,6 +49,9 @@ DECIMALS, ALIKE_DECIMALS = 3, 6
 #: Mark of scores at an end of their range, and of scores that are nearly always one number.
 MARK = "†"
 START, END = "<!-- table of benchmarks/calibration.py -->", "<!-- end of the table -->"
+#: Large-sample values that are known on paper, in place of calls on many rows, whose own bias is as large as that of
+#: 2000 rows may be.
+ON_PAPER = {"weak": weak_on_paper()}
 BY_NAME = Path(__file__).with_name("calibration_by_name.json")
 
 Scores = dict[str, tuple[float | None, float | None, float | None, float | None]]
@@ -110,11 +113,10 @@ def row(large: Sequence[Any], draws: Sequence[Any]) -> dict[str, float]:
         } | ({"large_error": float(truths.std(ddof=1) / np.sqrt(len(truths)))} if len(truths) > 1 else {})
 
 
-def kept_large(output: Path, world: str, names: Iterable[str]) -> list[Scores]:
-    """Return the large-sample values of a world in a file of results, of the number of rows with most draws."""
+def kept_large(output: Path, world: str, names: Iterable[str]) -> dict[str, dict[str, float]]:
+    """Return the rows of a world in a file of results that have the large-sample values, those with most draws."""
     tables = json.loads(output.read_text(encoding="utf-8"))["worlds"][world].values()
-    found = {name: max((t[name] for t in tables if name in t), key=lambda one: one["draws"]) for name in names}
-    return [{name: (one["large"], None, None, None) for name, one in found.items()}]
+    return {name: max((t[name] for t in tables if name in t), key=lambda one: one["draws"]) for name in names}
 
 
 def is_calibrated(name: str, found: dict[str, float]) -> bool:
@@ -253,12 +255,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         calls = [found[world, given.many, seed] for seed in many_seeds]
         for size in sizes:
             draws = [found[world, size, seed] for seed in seeds]
-            large = kept_large(given.output, world, draws[0]) if given.kept_large else calls
-            table = {
-                name: row([one.get(name) for one in large], [draw.get(name) for draw in draws])
-                | {"many_rows": given.many}
-                for name in large[0]
-            }
+            kept = kept_large(given.output, world, draws[0]) if given.kept_large else {}
+            table = {}
+            for name in kept or calls[0]:
+                large = [(kept[name]["large"],)] if kept else [call.get(name) for call in calls]
+                of_large = {key: kept[name][key] for key in ("large_error", "many_rows") if key in kept.get(name, {})}
+                if name in ON_PAPER.get(world, {}):
+                    large, of_large = [(ON_PAPER[world][name],)], {}
+                table[name] = row(large, [draw.get(name) for draw in draws]) | {"many_rows": given.many} | of_large
             tables.setdefault(world, {})[str(size)] = table
             show(world, size, table)
     keep(given.output, {"machine": machine(), "many_rows": given.many, "worlds": _merged(given.output, tables)})

@@ -67,8 +67,27 @@ def weak(n_samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Five factors of ten values, rotated, under three times as much noise."""
     rng = np.random.default_rng(seed)
     factors = rng.integers(0, 10, (n_samples, 5))
-    turn = np.linalg.qr(np.random.default_rng(7).normal(size=(5, 5)))[0]
-    return 0.3 * (factors - 4.5) / 2.87 @ turn + rng.normal(size=(n_samples, 5)), factors
+    return 0.3 * (factors - 4.5) / 2.87 @ _turn_of_weak() + rng.normal(size=(n_samples, 5)), factors
+
+
+def weak_on_paper() -> dict[str, float]:
+    """Disentanglement and completeness of :func:`weak` for linear probes of infinitely many rows.
+
+    Its codes are uncorrelated and of one variance, so that coefficients are those of the rotation.
+    """
+    shares = np.abs(_turn_of_weak())
+    shares /= shares.sum(axis=1, keepdims=True)
+    of_code = shares / shares.sum(axis=0)
+    disentangled = 1 + (of_code * np.log(of_code)).sum(axis=0) / np.log(5)
+    complete = 1 + (shares * np.log(shares)).sum(axis=1) / np.log(5)
+    return {
+        "dci_linear.disentanglement": float(disentangled @ shares.sum(axis=0) / 5),
+        "dci_linear.completeness": float(complete.mean()),
+    }
+
+
+def _turn_of_weak() -> np.ndarray:
+    return np.linalg.qr(np.random.default_rng(7).normal(size=(5, 5)))[0]
 
 
 def wide(n_samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

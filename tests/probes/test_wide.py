@@ -11,7 +11,7 @@ from unbraid.metrics import dci_linear, explicitness, infomec
 from unbraid.metrics.table.catalogue import METRICS
 from unbraid.probes.linear import decision, one_vs_rest
 from unbraid.probes.ridge import Ridge
-from unbraid.probes.splits import standardise
+from unbraid.probes.splits import cross_fit_together, standardise
 from unbraid.probes.wide import Values, WideCodes
 
 
@@ -146,3 +146,17 @@ def test_the_best_of_4096_codes_of_noise_counts_for_nothing():
     found = dci_linear(codes, np.random.default_rng(1).permutation(factors))
     assert float(found.disentanglement) == 0
     assert float(found.informativeness) < 0.58
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
+def test_factors_of_the_same_folds_are_fitted_as_they_are_one_by_one(together, is_sparse):
+    codes, factors = world(1500, 70, 3)
+    rep = Representation(codes, factors)
+    wide = WideCodes.of_sparse(scipy.sparse.csr_matrix(codes)) if is_sparse else WideCodes.of(rep)
+    splits = cross_fit_together(rep.factors, [f.labels for f in rep.factors], n_folds=3, rng=np.random.default_rng(0))
+    assert splits[0][0] is splits[1][0]
+    at_once = wide.scores([(v, 3, own) for v, own in zip(factors.T, splits, strict=True)], together=together)
+    for v, own, found in zip(factors.T, splits, at_once, strict=True):
+        for scores, alone in zip(found, wide.scores([(v, 3, own)], together=together)[0], strict=True):
+            np.testing.assert_allclose(scores, alone, atol=0.03)

@@ -1,6 +1,7 @@
 """Linear probes: importances, R², AUC and predictive information."""
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -43,7 +44,7 @@ from unbraid.probes.linear import (
 )
 from unbraid.probes.published_lasso import published_lasso
 from unbraid.probes.ridge import LEAST_RATIO, MOST_FITTED, fit_ridges
-from unbraid.probes.splits import Split, cross_fit_factor, folds, holdout, standardise
+from unbraid.probes.splits import Split, cross_fit_factor, cross_fit_together, folds, holdout, standardise
 from unbraid.probes.wide import WideCodes
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
@@ -381,6 +382,16 @@ def separation_splits(factor: Factor, evaluate_on: SeparateOn, rng: np.random.Ge
     return [Split(train=train, test=train)]
 
 
+def splits_of_factors(
+    rep: Representation, labels: Sequence[IntArray | None], evaluate_on: SeparateOn, rng: np.random.Generator
+) -> list[list[Split]]:
+    """Splits of every factor, whose labels are given; factors of wide codes with plenty of rows share folds."""
+    if evaluate_on == "held_out" and rep.n_codes > MAX_NEWTON_CODES:
+        return cross_fit_together(rep.factors, labels, n_folds=N_FOLDS, rng=rng)
+    children = rng.spawn(rep.n_factors)
+    return [separation_splits(factor, evaluate_on, child) for factor, child in zip(rep.factors, children, strict=True)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassifierOptions:
     """Options of the linear classifiers of factor values.
@@ -455,9 +466,9 @@ def separation_of_wide_codes(
     rep: Representation, codes: WideCodes, options: ClassifierOptions, rng: np.random.Generator
 ) -> Separation:
     """The same for wide codes, with all classifiers fitted at once on codes that are standardised over all rows."""
-    together, tasks = options.classifier == "multinomial", []
-    for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True):
-        tasks.append((*_labels(factor, options), separation_splits(factor, options.evaluate_on, child)))
+    together, values = options.classifier == "multinomial", [_labels(factor, options) for factor in rep.factors]
+    splits_of_all = splits_of_factors(rep, [labels for labels, _ in values], options.evaluate_on, rng)
+    tasks = [(*own, splits) for own, splits in zip(values, splits_of_all, strict=True)]
     areas = []
     for factor, (labels, _, splits), found in zip(
         rep.factors, tasks, codes.scores(tasks, together=together), strict=True
@@ -517,10 +528,7 @@ def predictive_information(
     rep: Representation, options: PredictiveOptions, rng: np.random.Generator
 ) -> PredictiveInformation:
     """Compare a linear probe of each factor with the best guess without codes."""
-    splits = [
-        separation_splits(factor, options.evaluate_on, child)
-        for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
-    ]
+    splits = splits_of_factors(rep, [factor.labels for factor in rep.factors], options.evaluate_on, rng)
     named = {factor.name: (factor, own) for factor, own in zip(rep.factors, splits, strict=True)}
     tasks = {
         name: (factor.labels, len(factor.levels), own)

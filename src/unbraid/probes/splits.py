@@ -16,6 +16,8 @@ from unbraid.representation.factor import Factor
 TEST_SHARE = 0.3
 #: Fewest training rows, and fewest test rows.
 MIN_ROWS = 10
+#: Rows of each value with which factors share folds.
+PLENTY = 100
 #: Shares of training and validation rows, the same rows for all factors; the rest is the test set.
 CAPACITY_SHARES = (0.6, 0.15)
 MIN_CAPACITY_ROWS = 20
@@ -144,6 +146,36 @@ def cross_fit_factor(factor: Factor, *, n_folds: int, rng: np.random.Generator) 
     """
     rows, fold = folds(factor, n_folds, rng=rng)
     return [Split(train=rows[fold != k], test=rows[fold == k]) for k in range(n_folds)]
+
+
+def cross_fit_together(
+    factors: Sequence[Factor], labels: Sequence[IntArray | None], *, n_folds: int, rng: np.random.Generator
+) -> list[list[Split]]:
+    """Split the rows of every factor as :func:`cross_fit_factor` does, those of factors with plenty of rows alike.
+
+    Fits to the same rows can be made together. Where each value has plenty of rows, and every row has a label, values
+    need not be put in proportion into the folds.
+
+    Args:
+        factors: Factors.
+        labels: Number of the value, or of the bin, of each row for each factor; ``None`` for numbers that have none.
+        n_folds: Number of folds.
+        rng: Source of chance.
+    """
+    children, n_rows = rng.spawn(len(factors)), len(factors[0].numbers)
+    fold = rng.permutation(np.arange(n_rows) % n_folds)
+    alike = [Split(train=np.flatnonzero(fold != k), test=np.flatnonzero(fold == k)) for k in range(n_folds)]
+    return [
+        alike if _has_plenty(own) else cross_fit_factor(factor, n_folds=n_folds, rng=child)
+        for factor, own, child in zip(factors, labels, children, strict=True)
+    ]
+
+
+def _has_plenty(labels: IntArray | None) -> bool:
+    if labels is None or labels.min() < 0:
+        return False
+    counts = np.bincount(labels)
+    return bool(counts[counts > 0].min() >= PLENTY)
 
 
 def check_enough_labels(factor: Factor) -> None:

@@ -7,7 +7,7 @@ squared is formed once for all: regressions of all factors, values and folds the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -83,6 +83,9 @@ class Standardised(Protocol):
     def back(self, rows: slice, values: Single) -> Single:
         """Return codes of some rows, transposed, times values of the rows, ``(n_codes, n_columns)``."""
 
+    def of_rows(self, rows: IntArray) -> Standardised:
+        """Return the codes of some rows alone."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DenseCodes:
@@ -102,6 +105,10 @@ class DenseCodes:
     def back(self, rows: slice, values: Single) -> Single:
         """Return codes of some rows, transposed, times values of the rows."""
         return np.asarray(self.z[rows].T @ values)
+
+    def of_rows(self, rows: IntArray) -> DenseCodes:
+        """Return the codes of some rows alone."""
+        return DenseCodes(self.z[rows])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -145,6 +152,10 @@ class SparseCodes:
         """Return codes of some rows, transposed, times values of the rows."""
         off = np.outer(self.means, values.sum(axis=0, dtype=np.float64))
         return np.asarray(self.scaled[rows].T @ values - off, dtype=np.float32)
+
+    def of_rows(self, rows: IntArray) -> SparseCodes:
+        """Return the codes of some rows alone."""
+        return replace(self, scaled=self.scaled[rows])
 
     def back_squares(self, rows: slice, values: Single) -> Single:
         """Return squares of the codes of some rows, transposed, times values of the rows."""
@@ -194,17 +205,43 @@ class WideCodes:
         Returns:
             For each factor and split, ``(n_test_rows, n_levels)``.
         """
+        found: dict[tuple[int, int], FloatArray] = {}
+        alike: dict[int, tuple[Split, list[tuple[int, int]]]] = {}
+        for k, (_, _, splits) in enumerate(tasks):
+            for number, split in enumerate(splits):
+                alike.setdefault(id(split), (split, []))[1].append((k, number))
+        apart = [(split, places[0]) for split, places in alike.values() if len(places) == 1]
         values = [
             Values(labels=labels, n_levels=n_levels, fitted=_at(split.train, len(labels)), together=together)
-            for labels, n_levels, splits in tasks
-            for split in splits
+            for split, (k, _) in apart
+            for labels, n_levels, _ in [tasks[k]]
         ]
-        tested = [split.test for _, _, splits in tasks for split in splits]
-        found: list[FloatArray] = [np.zeros(0)] * len(values)
         for k, odds, _ in self._fits(values, 1.0, self.close):
-            found[k] = scipy.special.log_softmax(odds[tested[k]], axis=1) if together else odds[tested[k]]
-        in_order = iter(found)
-        return [[next(in_order) for _ in splits] for _, _, splits in tasks]
+            split, place = apart[k]
+            found[place] = odds[split.test]
+        for split, places in alike.values():
+            if len(places) > 1:
+                odds_of_all = self._scores_of_one_split(split, [tasks[k][:2] for k, _ in places], together)
+                found |= dict(zip(places, odds_of_all, strict=True))
+        if together:
+            found = {place: scipy.special.log_softmax(odds, axis=1) for place, odds in found.items()}
+        return [[found[k, number] for number in range(len(splits))] for k, (_, _, splits) in enumerate(tasks)]
+
+    def _scores_of_one_split(
+        self, split: Split, tasks: Sequence[tuple[IntArray, int]], together: bool
+    ) -> list[FloatArray]:
+        """Scores in the test rows of factors that are fitted on the same rows, which alone are gone through."""
+        own, tested = replace(self, codes=self.codes.of_rows(split.train)), self.codes.of_rows(split.test)
+        every = np.ones(len(split.train), dtype=bool)
+        values = [
+            Values(labels=labels[split.train], n_levels=n_levels, fitted=every, together=together)
+            for labels, n_levels in tasks
+        ]
+        found: list[FloatArray] = [np.zeros(0)] * len(tasks)
+        for k, _, weights in own._fits(values, 1.0, self.close):
+            odds = tested.times(slice(None), weights[:, :-1].T.astype(np.float32)) + weights[:, -1]
+            found[k] = values[k].of_all(odds.astype(np.float64))
+        return found
 
     def fit(
         self, tasks: Sequence[Values], *, penalty: float = 1.0, close: float = CLOSE

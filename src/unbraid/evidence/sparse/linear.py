@@ -19,7 +19,7 @@ from unbraid.evidence.linear import (
     Separation,
     removed_entropy,
     separation_of_wide_codes,
-    separation_splits,
+    splits_of_factors,
 )
 from unbraid.probes.importance import r_squared
 from unbraid.probes.linear import RIDGE, ridge_solver
@@ -52,10 +52,7 @@ def sparse_predictive_information(
     rep: SparseRepresentation, options: PredictiveOptions, rng: np.random.Generator
 ) -> PredictiveInformation:
     """Compare a linear probe of each factor with the best guess without codes."""
-    splits = [
-        separation_splits(factor, options.evaluate_on, child)
-        for factor, child in zip(rep.factors, rng.spawn(rep.n_factors), strict=True)
-    ]
+    splits = splits_of_factors(rep, [factor.labels for factor in rep.factors], options.evaluate_on, rng)
     named = {factor.name: (factor, own) for factor, own in zip(rep.factors, splits, strict=True)}
     tasks = {
         name: (factor.labels, len(factor.levels), own)
