@@ -24,7 +24,7 @@ from unbraid.reproduce.iwo_tables import (
     seed_errors,
 )
 from unbraid.reproduce.result import Number
-from unbraid.reproduce.studies import NEEDS_FILES, REDUCED, StudyCorrelation, scaled, study_checks
+from unbraid.reproduce.studies import NEEDS_FILES, REDUCED, PrintedP, StudyCorrelation, scaled, study_checks
 from unbraid.reproduce.thesis.tables import FIGURE_E1, PREDICTORS, TASKS, thesis_tables
 from unbraid.study import load_study, make_plan, mean_correlations, parse_study, pivot
 
@@ -195,11 +195,11 @@ def test_p_values_are_held_against_the_level_of_the_thesis():
         )
         return one.check_p().agreement is Agreement.AGREES
 
-    assert agrees(-0.3, 0.001, -0.16, "<0.01")
-    assert not agrees(0.3, 0.001, -0.16, "<0.01")  # significant, of the other sign
-    assert not agrees(-0.1, 0.06, -0.16, "<0.01")
-    assert agrees(-0.1, 0.06, 0.04, "0.11")
-    assert not agrees(0.3, 0.001, 0.04, "0.11")
+    assert agrees(-0.3, 0.001, -0.16, PrintedP(0.01, is_bound=True))
+    assert not agrees(0.3, 0.001, -0.16, PrintedP(0.01, is_bound=True))  # significant, of the other sign
+    assert not agrees(-0.1, 0.06, -0.16, PrintedP(0.01, is_bound=True))
+    assert agrees(-0.1, 0.06, 0.04, PrintedP(0.11))
+    assert not agrees(0.3, 0.001, 0.04, PrintedP(0.11))
 
 
 def test_printed_p_values_are_a_part_of_their_own():
@@ -207,7 +207,7 @@ def test_printed_p_values_are_a_part_of_their_own():
     part = parts["Fig. E.1, p-values"]
     assert (part.n_printed, part.n_attempted) == (30, 30)
     assert "significant from 0.21 on over 144 models, and from 0.06 on over 1800" in part.reason
-    n_not = sum(not p.startswith("<") for pair in FIGURE_E1.values() for _, p in pair)
+    n_not = sum(not p.is_bound for pair in FIGURE_E1.values() for _, p in pair)
     assert n_not - 2 <= part.n_agree <= n_not + 1  # Modularity is noise here
 
 

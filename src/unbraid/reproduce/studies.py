@@ -26,6 +26,17 @@ Scale = Literal["mini", "gpu", "full"]
 EngineName = Literal["local", "ray"]
 
 
+@dataclass(frozen=True, slots=True)
+class PrintedP:
+    """A p-value as a paper prints it: a number, or only that it is below one."""
+
+    value: float
+    is_bound: bool = False
+
+    def __str__(self) -> str:
+        return f"<{self.value:g}" if self.is_bound else f"{self.value:.2f}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyCorrelation:
     """One published correlation, and ours.
@@ -38,7 +49,7 @@ class StudyCorrelation:
         number: Ours and the paper's; ours is ``None`` where the study has too few models or settings for it.
         tolerance: By how much it may differ because other seeds were drawn; ``None`` where that is not known.
         p: Our p-value of no correlation, where the paper prints one.
-        p_paper: The paper's, as printed.
+        p_paper: The paper's.
     """
 
     table: str
@@ -48,7 +59,7 @@ class StudyCorrelation:
     number: Number
     tolerance: float | None = None
     p: float | None = None
-    p_paper: str = ""
+    p_paper: PrintedP | None = None
 
     def check(self) -> Check:
         """Return the comparison with the paper's number."""
@@ -61,7 +72,8 @@ class StudyCorrelation:
         A significant correlation must have the printed sign: its p-value is one-sided.
         """
         what, claim = f"{self.group}: p of {self.score} with {self.task}", f"p {self.p_paper}"
-        if not self.p_paper.startswith("<"):
+        assert self.p_paper is not None
+        if not self.p_paper.is_bound:
             return Check(what=what, ours=self.p, claim=claim, at_least=LEVEL)
         ours, paper = self.number.ours, self.number.paper
         same = ours is not None and paper is not None and ours * paper > 0
@@ -157,7 +169,9 @@ def _table(name: str, title: str, correlations: Sequence[StudyCorrelation]) -> T
         rows: list[Row] = [[*key, *(cells[(*key, score)] for score in scores)] for key in keys]
         return Table(title=title, header=[first, "correlation with", *scores], rows=rows, compact=True)
     p_values = {
-        (one.group, one.task, one.score): Number(ours=one.p, claim=one.p_paper) for one in correlations if one.p_paper
+        (one.group, one.task, one.score): Number(ours=one.p, claim=str(one.p_paper))
+        for one in correlations
+        if one.p_paper
     }
     header = [first]
     rows = [[score] for score in scores]

@@ -344,7 +344,7 @@ def _printed(both: Sequence[Correlations], row: str) -> Iterator[Cell]:
         yield Cell(text=short(at.r), exact=f"{at.r:.4f}", shade=shade, is_negative=at.r < 0)
         yield Cell(text=p_value(at.p))
         yield Cell(text=short(paper))
-        yield Cell(text=p)
+        yield Cell(text=str(p))
 
 
 def _hyperparameters(study: _Study) -> Iterator[StudyFigure]:

@@ -14,28 +14,29 @@ import numpy as np
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.stats import average_ranks
 from unbraid.reproduce.result import Number
-from unbraid.reproduce.studies import WITHIN, Scale, StudyClaim, StudyCorrelation, StudyTables
+from unbraid.reproduce.studies import WITHIN, PrintedP, Scale, StudyClaim, StudyCorrelation, StudyTables
 from unbraid.study import StudyStatus, pivot
 from unbraid.study.analysis.correlate import p_values
 from unbraid.study.table import ModelTable
 
+BELOW = PrintedP(0.01, is_bound=True)
 #: Figure E.1: for each score, Pearson's and Spearman's correlation with Modularity over 1800 models, with p-values.
-FIGURE_E1: dict[str, tuple[tuple[float, str], tuple[float, str]]] = {
-    "z_diff": ((0.04, "0.06"), (0.07, "<0.01")),
-    "z_min_var": ((0.14, "<0.01"), (0.13, "<0.01")),
-    "z1": ((0.04, "0.11"), (0.07, "<0.01")),
-    "z2": ((0.07, "<0.01"), (0.09, "<0.01")),
-    "dci_linear.disentanglement": ((0.06, "0.02"), (0.08, "<0.01")),
-    "dci_forest.disentanglement": ((-0.00, "0.96"), (0.03, "0.14")),
-    "irs": ((-0.16, "<0.01"), (-0.07, "<0.01")),
-    "sap": ((-0.03, "0.17"), (0.09, "<0.01")),
-    "mig": ((-0.02, "0.38"), (0.06, "0.02")),
-    "dci_linear.completeness": ((-0.05, "0.03"), (-0.05, "0.05")),
-    "dci_forest.completeness": ((-0.14, "<0.01"), (-0.12, "<0.01")),
-    "dci_linear.informativeness": ((0.01, "0.63"), (0.09, "<0.01")),
-    "dci_forest.informativeness": ((0.10, "<0.01"), (0.12, "<0.01")),
-    "explicitness": ((0.04, "0.10"), (0.05, "0.04")),
-    "udr_lasso": ((-0.13, "<0.01"), (-0.13, "<0.01")),
+FIGURE_E1: dict[str, tuple[tuple[float, PrintedP], tuple[float, PrintedP]]] = {
+    "z_diff": ((0.04, PrintedP(0.06)), (0.07, BELOW)),
+    "z_min_var": ((0.14, BELOW), (0.13, BELOW)),
+    "z1": ((0.04, PrintedP(0.11)), (0.07, BELOW)),
+    "z2": ((0.07, BELOW), (0.09, BELOW)),
+    "dci_linear.disentanglement": ((0.06, PrintedP(0.02)), (0.08, BELOW)),
+    "dci_forest.disentanglement": ((-0.00, PrintedP(0.96)), (0.03, PrintedP(0.14))),
+    "irs": ((-0.16, BELOW), (-0.07, BELOW)),
+    "sap": ((-0.03, PrintedP(0.17)), (0.09, BELOW)),
+    "mig": ((-0.02, PrintedP(0.38)), (0.06, PrintedP(0.02))),
+    "dci_linear.completeness": ((-0.05, PrintedP(0.03)), (-0.05, PrintedP(0.05))),
+    "dci_forest.completeness": ((-0.14, BELOW), (-0.12, BELOW)),
+    "dci_linear.informativeness": ((0.01, PrintedP(0.63)), (0.09, BELOW)),
+    "dci_forest.informativeness": ((0.10, BELOW), (0.12, BELOW)),
+    "explicitness": ((0.04, PrintedP(0.10)), (0.05, PrintedP(0.04))),
+    "udr_lasso": ((-0.13, BELOW), (-0.13, BELOW)),
 }
 UDR, MODULARITY, ANNEALED = "udr_lasso", "modularity", "annealed_vae"
 #: Scores of modularity but Modularity itself, of compactness and of explicitness.
