@@ -22,7 +22,7 @@ LEAST_STRENGTH = 0.01
 #: Rows to count, so that pairs, rows and shuffles together are no more than the last number where that can be.
 FEWEST_ROWS, MOST_ROWS, MOST_COUNTS = 500, 20_000, 400_000_000
 #: The same for triples, and the most triples that are tested.
-MOST_TRIPLE_ROWS, MOST_TRIPLE_COUNTS, MOST_TRIPLES = 5_000, 100_000_000, 2_000
+MOST_TRIPLE_ROWS, MOST_TRIPLE_COUNTS, MOST_TRIPLES = 5_000, 40_000_000, 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
