@@ -4,7 +4,7 @@ import pytest
 import unbraid as ub
 from unbraid._base.text import parse_time
 from unbraid.metrics.table.metric import InputSize
-from unbraid.panel.cost import dearest_first, panel_seconds, within_a_day, within_time
+from unbraid.panel.cost import dearest_first, in_turn, panel_seconds, within_a_day, within_time
 from unbraid.panel.plan import plan_evidence, resolve_metrics
 from unbraid.results.note import NoteKind
 
@@ -42,6 +42,14 @@ def test_evidence_that_draws_all_replicates_in_one_task_is_not_left_for_the_end(
     wanted = plans(["mcc", "code_mutual_information", "dci_forest"])
     names = [plan.source.name for plan in dearest_first(size(n_codes=128), wanted)]
     assert names == ["forest", "code_information", "correlation"]
+
+
+def test_tasks_of_compiled_code_and_others_are_begun_in_turn():
+    tasks = [(plan, number) for plan in plans(["dci_forest", "mcc", "mig"]) for number in range(3)]
+    ordered = in_turn(tasks)
+    assert sorted(ordered, key=tasks.index) == tasks
+    assert [plan.source.name == "forest" for plan, _ in ordered] == [True, False] * 3 + [False] * 3
+    assert [number for plan, number in ordered if plan.source.name == "forest"] == [0, 1, 2]
 
 
 def test_a_report_has_the_metrics_that_fit_and_names_the_others():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from unbraid._base.memory import check_memory
 from unbraid._base.text import count, duration, listing
@@ -10,6 +11,8 @@ from unbraid.metrics.table.metric import InputSize, Source
 from unbraid.panel.plan import EvidencePlan
 from unbraid.representation.representation import Representation
 from unbraid.results.note import Note, NoteKind
+
+Task = TypeVar("Task")
 
 #: Sizes at which ``Source.once`` was measured.
 ROWS, CODES, FACTORS = 10_000, 10, 5
@@ -65,6 +68,17 @@ def dearest_first(size: InputSize, plans: Sequence[EvidencePlan]) -> list[Eviden
         return once if plan.source.resample is None else max(once, _replicates(plan.source, size))
 
     return sorted(plans, key=longest, reverse=True)
+
+
+def in_turn(tasks: Sequence[tuple[EvidencePlan, Task]]) -> list[tuple[EvidencePlan, Task]]:
+    """Put tasks of compiled code and others in turn, each kind in its order: threads then wait less for each other.
+
+    Of two tasks that are mostly Python, or small steps of NumPy, one waits while the other runs.
+    """
+    compiled, others = ([task for task in tasks if task[0].source.is_compiled is kind] for kind in (True, False))
+    both = min(len(compiled), len(others))
+    paired = [task for pair in zip(compiled, others, strict=False) for task in pair]
+    return [*paired, *compiled[both:], *others[both:]]
 
 
 def _replicates(source: Source, size: InputSize) -> float:

@@ -40,7 +40,7 @@ from unbraid.interpret.views import stills
 from unbraid.metrics import METRICS
 from unbraid.metrics.table.catalogue import attainable
 from unbraid.metrics.table.layouts import layout_notes, rows_seen
-from unbraid.panel.cost import check_panel, dearest_first, panel_seconds, size_of, within_a_day, within_time
+from unbraid.panel.cost import check_panel, dearest_first, in_turn, panel_seconds, size_of, within_a_day, within_time
 from unbraid.panel.plan import (
     EvidencePlan,
     added_for_dependence,
@@ -184,6 +184,8 @@ def evaluate(
     ) -> tuple[list[Any], list[Gathered]]:
         ordered = plans if teller is not None else dearest_first(size_of(rep), plans)
         tasks = [(plan, task) for plan in ordered for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
+        if teller is None:
+            tasks = in_turn(tasks)
         if teller is not None:
             teller.start(len(first) + len(tasks), Counter(name for plan, _ in tasks for name in plan.metrics))
         with threadpool_limits(1), track(len(first) + len(tasks), progress, doing=doing) as bar:

@@ -152,6 +152,7 @@ class Source:
         once: CPU seconds of gathering once at 10 000 rows of ten codes and five factors, and the power of the number of
             codes with which they grow; the panel estimates its time from them, within a factor of a few.
         uses_workers: Can gather in several threads at once.
+        is_compiled: Spends most of its time in compiled code that lets other threads of Python run meanwhile.
         memory: ``(size, options) -> bytes``: peak memory of gathering the evidence once, beside the input, within a
             factor of about two; ``benchmarks/limits.py`` measures it.
     """
@@ -178,6 +179,7 @@ class Source:
     covers_limit: bool = False
     label_free: bool = False
     uses_workers: bool = False
+    is_compiled: bool = False
     follows: bool = False
 
     def evidence(

@@ -203,6 +203,7 @@ SEPARATION = Source(
     slowest_bias_order=PENALISED,
     seconds=(0.12, 0.81),
     once=(0.35, 0.2),
+    is_compiled=True,
     memory=classifier_bytes(5),
 )
 PREDICTIVE = Source(
@@ -217,6 +218,7 @@ PREDICTIVE = Source(
     slowest_bias_order=PENALISED,
     seconds=(0.15, 1.0),
     once=(0.5, 0.25),
+    is_compiled=True,
     memory=classifier_bytes(6),
 )
 LINEAR = Source(
@@ -245,6 +247,7 @@ FOREST = Source(
     extrapolates=True,
     seconds=(0.58, 2.1),
     once=(0.9, 0.35),
+    is_compiled=True,
     memory=lambda size, options: tree_bytes(size, options.n_trees, options.min_leaf),
 )
 BOOSTING = Source(
@@ -259,6 +262,7 @@ BOOSTING = Source(
     slowest_bias_order=SUM_OF_TREES,
     seconds=(0.36, 1.1),
     once=(1.3, 0.2),
+    is_compiled=True,
     memory=boosting_bytes,
 )
 SUBSPACES = Source(
