@@ -186,7 +186,7 @@ def evaluate(
         tasks = [(plan, task) for plan in ordered for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
         if teller is None:
             tasks = in_turn(tasks)
-        if teller is not None:
+        else:
             teller.start(len(first) + len(tasks), Counter(name for plan, _ in tasks for name in plan.metrics))
         with threadpool_limits(1), track(len(first) + len(tasks), progress, doing=doing) as bar:
             outcomes = _run([*first, *(task for _, task in tasks)], workers, bar, teller)

@@ -211,11 +211,11 @@ class WideCodes:
             for number, split in enumerate(splits):
                 alike.setdefault(id(split), (split, []))[1].append((k, number))
         apart = [(split, places[0]) for split, places in alike.values() if len(places) == 1]
-        values = [
-            Values(labels=labels, n_levels=n_levels, fitted=_at(split.train, len(labels)), together=together)
-            for split, (k, _) in apart
-            for labels, n_levels, _ in [tasks[k]]
-        ]
+        values = []
+        for split, (k, _) in apart:
+            labels, n_levels, _ = tasks[k]
+            fitted = _at(split.train, len(labels))
+            values.append(Values(labels=labels, n_levels=n_levels, fitted=fitted, together=together))
         for k, odds, _ in self._fits(values, 1.0, self.close):
             split, place = apart[k]
             found[place] = odds[split.test]
