@@ -9,9 +9,12 @@ import platform
 import re
 import resource
 import sys
+import threading
 import time
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -30,7 +33,7 @@ class Measurement:
     Attributes:
         seconds: Of the fastest run.
         peak_mib: Peak memory beyond what making the inputs had already needed.
-        process_mib: Peak memory of the whole process, inputs and imports included.
+        process_mib: Peak memory of the whole process and of those that it forks, inputs and imports included.
     """
 
     seconds: float
@@ -49,9 +52,9 @@ def measure(
     """Call ``work(*prepare(*arguments))`` in a fresh process, or in this one where only the call matters."""
     if here:
         return _timed(work, prepare, arguments, repeats)
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(1) as pool:
-        return pool.apply(_timed, (work, prepare, arguments, repeats))
+    # Not a pool of multiprocessing, whose workers may not have processes of their own.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_timed, work, prepare, arguments, repeats).result()
 
 
 def options(doc: str, script: str) -> argparse.ArgumentParser:
@@ -159,16 +162,50 @@ def _timed(
     work(*prepare(*_small(*arguments)))  # imports and caches are not what is timed
     before = _peak()
     seconds = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        work(*inputs)
-        seconds.append(time.perf_counter() - started)
-    return Measurement(seconds=min(seconds), peak_mib=max(0.0, _peak() - before), process_mib=_peak())
+    with _with_children() as together:
+        for _ in range(repeats):
+            started = time.perf_counter()
+            work(*inputs)
+            seconds.append(time.perf_counter() - started)
+    peak = max(_peak(), *together)
+    return Measurement(seconds=min(seconds), peak_mib=max(0.0, peak - before), process_mib=peak)
 
 
 def _small(n_rows: int, *sizes: int) -> tuple[int, ...]:
     """Few rows, and not too many codes and factors for them."""
     return min(n_rows, 1000), *(min(size, 50) for size in sizes)
+
+
+@contextmanager
+def _with_children() -> Iterator[list[float]]:
+    """Yield a list that gets the memory of this process and its children, in MiB, every fifth of a second.
+
+    What processes share is counted once.
+    """
+    found, over, parent = [0.0], threading.Event(), threading.get_native_id()
+
+    def watch() -> None:
+        while not over.wait(0.2):
+            children = Path(f"/proc/self/task/{parent}/children").read_text().split()
+            if children:
+                found.append(sum(_share(process) for process in ("self", *children)))
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    if Path("/proc/self/smaps_rollup").exists():
+        watcher.start()
+    try:
+        yield found
+    finally:
+        over.set()
+
+
+def _share(process: str) -> float:
+    """MiB of a process, of pages that several share its part; 0 once it has ended."""
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
 
 def _peak() -> float:

@@ -126,9 +126,10 @@ def save_codes(folder):
     np.savez(folder / "codes.npz", codes=codes, factors=factors)
 
 
-def test_scoring(tmp_path):
+@pytest.mark.parametrize(("inside", "jobs"), [("map", 1), ("run_forked", 2)], ids=["here", "in processes"])
+def test_scoring(tmp_path, inside, jobs):
     save_codes(tmp_path)
-    interrupted("map", "score", "codes.npz", "--jobs", 2, folder=tmp_path)
+    interrupted(inside, "score", "codes.npz", "--jobs", jobs, folder=tmp_path)
 
 
 def test_training(tmp_path):

@@ -3,6 +3,7 @@ import pytest
 
 from helpers.worlds import random_rotation
 from unbraid import Representation
+from unbraid._base.workers import Workers
 from unbraid.evidence.subspaces import axes as of_axes
 from unbraid.evidence.subspaces import fast as fast_subspaces
 from unbraid.evidence.subspaces.axes import additive_turn, cross_fitted, make_basis, order_axes, ridge_fit
@@ -290,7 +291,7 @@ def test_an_axis_that_only_makes_up_for_a_tilt_is_no_axis(seed):
     """Noisy copies of three whole numbers: directional regression offers a second axis for some, which is none."""
     factors = np.random.default_rng(seed).integers(0, 6, (2000, 3))
     codes = factors + 0.1 * np.random.default_rng(seed + 100).normal(size=factors.shape)
-    found = fast_subspaces.fast_subspaces(Representation(codes, factors), OPTIONS, np.random.default_rng(0))
+    found = fast_subspaces.fast_subspaces(Representation(codes, factors), OPTIONS, np.random.default_rng(0), Workers(2))
     assert [one.basis.shape[1] for one in found] == [1, 1, 1]
     assert np.abs([one.basis[k, 0] for k, one in enumerate(found)]) == pytest.approx(np.ones(3), abs=1e-4)
 

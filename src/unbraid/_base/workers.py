@@ -1,4 +1,4 @@
-"""Usable cores of this process, and a budget of worker threads that nested work shares."""
+"""Usable cores of this process, and a budget of worker threads that nested work and forked processes share."""
 
 from __future__ import annotations
 
@@ -83,6 +83,50 @@ class Once(Generic[Result]):
                 self._found.append(self._work())
         return self._found[0]
 
+    @property
+    def is_done(self) -> bool:
+        """Whether there is a result."""
+        return bool(self._found)
+
+    def give(self, found: Result) -> None:
+        """Take a result that was found elsewhere, in place of the work."""
+        with self._lock:
+            self._found[:] = [found]
+
+
+class Permits:
+    """Permits for threads that several processes share; none at first.
+
+    Example:
+        >>> with Permits() as permits:
+        ...     permits.give()
+        ...     permits.take(), permits.take()
+        (True, False)
+    """
+
+    def __init__(self) -> None:
+        # A byte in a pipe is a permit: processes that are forked have the same pipe, and none waits for it.
+        self._taken, self._given = os.pipe()
+        os.set_blocking(self._taken, False)
+
+    def __enter__(self) -> Permits:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self._taken)
+        os.close(self._given)
+
+    def take(self) -> bool:
+        """Take a permit, if there is one."""
+        try:
+            return len(os.read(self._taken, 1)) == 1
+        except BlockingIOError:
+            return False
+
+    def give(self) -> None:
+        """Give a permit, new or taken before."""
+        os.write(self._given, b"1")
+
 
 class Workers:
     """A budget of threads for everything that is done under it, nested work included.
@@ -110,6 +154,11 @@ class Workers:
         self._interrupted = False
         # Permits for further threads, each with the thread that had it last, which may still be ending.
         self._free: deque[threading.Thread | None] = deque([None] * (self.n - 1))
+        self._permits: Permits | None = None
+
+    def restrict(self, permits: Permits) -> None:
+        """Start further threads only with a permit: other processes work within the same budget."""
+        self._permits = permits
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Return ``function`` of each item, in order.
@@ -141,6 +190,8 @@ class Workers:
                 work(lambda: None)
             finally:
                 self._free.append(threading.current_thread())
+                if self._permits is not None:
+                    self._permits.give()
 
         threads: list[threading.Thread] = []
 
@@ -149,6 +200,9 @@ class Workers:
                 try:
                     last = self._free.popleft()
                 except IndexError:  # the budget is spent
+                    return
+                if self._permits is not None and not self._permits.take():
+                    self._free.append(last)
                     return
                 if last is not None:
                     last.join()

@@ -148,7 +148,7 @@ def score(
     seed
         Same seed, same numbers, for any number of jobs.
     jobs
-        Worker threads; all cores by default.
+        Workers: threads, or processes for work of more than a few seconds; all cores by default.
     bins
         Bins of each code, for metrics from mutual information.
     binning
@@ -401,7 +401,7 @@ def demo(*, report: Path = Path("report.html"), seed: int = 0, jobs: int | None 
     seed
         Same seed, same numbers.
     jobs
-        Worker threads; all cores by default.
+        Workers: threads, or processes for work of more than a few seconds; all cores by default.
     """
     check_writable("report", report)
     check_at_least("seed", seed, 0)

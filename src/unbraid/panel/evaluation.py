@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from unbraid._base.arrays import FloatArray
 from unbraid._base.checks import check_at_least
+from unbraid._base.processes import WorkItem, can_fork, run_forked
 from unbraid._base.progress import Progress, Show, track
 from unbraid._base.text import duration, parse_time
 from unbraid._base.workers import Once, Workers
@@ -64,6 +65,8 @@ from unbraid.results.setup import Setup
 REPLICATE_DECIMALS = 9
 #: An evaluation that is expected to take longer, in seconds, says so beside its bar.
 LONG = 20.0
+#: An evaluation that is expected to take more CPU seconds runs in processes if it may: threads wait for Python's lock.
+WORTH_PROCESSES = 3.0
 POINT, REPLICATE, NULL = range(3)
 ROLES = (StepRole.POINT, StepRole.REPLICATE, StepRole.NULL)
 
@@ -114,7 +117,8 @@ def evaluate(
         metrics: A panel, or names: ``"default"`` for what suits most inputs, ``"vae"``, ``"identifiability"``,
             ``"embeddings"``, ``"sparse"``, ``"single-cell"``, ``"all"``; a family name gives all its scores.
         seed: Same seed, same numbers, for any ``n_jobs``.
-        n_jobs: Worker threads in all, also those inside one metric; by default as many as there are usable cores.
+        n_jobs: Worker threads in all, also those inside one metric; by default as many as there are usable cores. On
+            Linux, work of more than a few seconds is done in as many forked processes, which share the data.
         n_bins: Bins, for every metric that bins.
         binning: Binning method: ``"robust"``, ``"uniform"`` or ``"quantile"``.
         options: Further options by metric or family name, as its function takes them.
@@ -182,14 +186,16 @@ def evaluate(
     def gather(
         plans: list[EvidencePlan], *first: Callable[[], Any], intervals: bool = intervals, nulls: bool = nulls
     ) -> tuple[list[Any], list[Gathered]]:
+        seconds = panel_seconds(size_of(rep), plans, n_jobs=1, intervals=intervals, nulls=nulls)
+        apart = seconds > WORTH_PROCESSES and workers.n > 1 and can_fork()
         ordered = plans if teller is not None else dearest_first(size_of(rep), plans)
         tasks = [(plan, task) for plan in ordered for task in _tasks(plan, rep, seed, intervals, nulls, workers)]
-        if teller is None:
-            tasks = in_turn(tasks)
-        else:
+        if teller is not None:
             teller.start(len(first) + len(tasks), Counter(name for plan, _ in tasks for name in plan.metrics))
+        elif not apart:
+            tasks = in_turn(tasks)
         with threadpool_limits(1), track(len(first) + len(tasks), progress, doing=doing) as bar:
-            outcomes = _run([*first, *(task for _, task in tasks)], workers, bar, teller)
+            outcomes = _run([*map(WorkItem, first), *(task for _, task in tasks)], workers, bar, teller, apart=apart)
         by_plan = list(zip((plan for plan, _ in tasks), outcomes[len(first) :], strict=True))
         return outcomes[: len(first)], [
             _gathered(plan, [outcome for owner, outcome in by_plan if owner is plan]) for plan in plans
@@ -275,13 +281,13 @@ class Gathered:
 
 
 Outcome = Point | tuple[Draw, ...]
-#: Result of a task: the point, or the draws of one role.
-Task = Callable[[], tuple[int, Outcome]]
+#: A role, and the point or the draws of that role.
+PanelTask = WorkItem[tuple[int, Outcome]]
 
 
 def _tasks(
     plan: EvidencePlan, rep: Representation, seed: int, intervals: bool, nulls: bool, workers: Workers
-) -> list[Task]:
+) -> list[PanelTask]:
     """Return the work for one kind of evidence, in pieces that do not depend on each other or on their order."""
     source = plan.source
     key = zlib.crc32(f"{source.name} {plain_options(plan.options)}".encode())
@@ -289,35 +295,44 @@ def _tasks(
     def rng(role: int, index: int = 0) -> np.random.Generator:
         return np.random.default_rng([seed, key, role, index])
 
-    def task(role: int, work: Callable[..., Outcome], *arguments: Any) -> Task:
-        return lambda: (role, work(plan, rep, *arguments))
+    def task(role: int, work: Callable[..., Outcome], *arguments: Any, shared: Once[Any] | None = None) -> PanelTask:
+        return WorkItem(lambda: (role, work(plan, rep, *arguments)), shared)
 
     redraws = rng(REPLICATE) if intervals and source.redraw is not None else None
     whole = Once(lambda: _gather(plan, rep, rng(POINT), workers, light=False))
-    tasks = [task(POINT, _point, whole, redraws)]
+    shared = whole if source.follows and intervals else None
+    tasks = [task(POINT, _point, whole, redraws, shared=shared)]
     if intervals and source.resample is not None:
         tasks.append(task(REPLICATE, _resample, rng(REPLICATE)))
     elif intervals and plan.refits:
-        like = whole if source.follows else None
         tasks += [
-            task(REPLICATE, _replicate, rng(REPLICATE, index), workers, like) for index in range(source.n_replicates)
+            task(REPLICATE, _replicate, rng(REPLICATE, index), workers, shared, shared=shared)
+            for index in range(source.n_replicates)
         ]
     if nulls:
         tasks += [task(NULL, _null, rng(NULL, index), workers) for index in range(source.n_nulls)]
     return tasks
 
 
-def _run(tasks: list[Callable[[], Any]], workers: Workers, bar: Progress, teller: StepTeller | None) -> list[Any]:
-    """Return what each task returns, in the order of the tasks, whichever finishes first."""
+def _run(
+    tasks: Sequence[WorkItem[Any]], workers: Workers, bar: Progress, teller: StepTeller | None, *, apart: bool
+) -> list[Any]:
+    """Return what each task returns, in the order of the tasks, whichever finishes first.
 
-    def run(task: Callable[[], Any]) -> Any:
-        outcome = task()
+    Tasks run in threads, or ``apart``, in processes.
+    """
+
+    def tell(outcome: Any) -> None:
         bar.advance()
         if teller is not None:
             teller.done(*_told(outcome))
+
+    def run(task: WorkItem[Any]) -> Any:
+        outcome = task.work()
+        tell(outcome)
         return outcome
 
-    return workers.map(run, tasks)
+    return run_forked(tasks, workers, tell) if apart else workers.map(run, tasks)
 
 
 def _told(outcome: Any) -> tuple[StepRole, Mapping[str, float], Mapping[str, str]]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.workers import Workers
@@ -103,7 +102,7 @@ def fast_subspaces(
     rep: Representation,
     options: SubspaceOptions,
     rng: np.random.Generator,
-    workers: Workers | None = None,
+    workers: Workers,
     *,
     like: Sequence[Subspace] | None = None,
 ) -> list[Subspace]:
@@ -118,29 +117,27 @@ def fast_subspaces(
     """
     models: Sequence[Subspace | None] = [None] * rep.n_factors if like is None else like
     tasks = zip(rep.factors, rng.spawn(rep.n_factors), models, strict=True)
-    with threadpool_limits(1):
-        map_all = (workers or Workers()).map
-        if _is_wide(rep):
-            screening = Screening.of(rep, rng)
-            labelled = [np.flatnonzero(factor.labelled[screening.choosing]) for factor in rep.factors]
-            tells = screening.tells(
-                [
-                    (places, scaled_targets(factor, screening.choosing[places]))
-                    for factor, places in zip(rep.factors, labelled, strict=True)
-                ]
-            )
-            return map_all(
-                lambda task: find_screened_subspace(screening, task[0][0], task[1], options, task[0][1]),
-                zip(tasks, tells, strict=True),
-            )
-        is_shared = rep.n_samples <= MAX_ROWS and sum(factor.is_complete for factor in rep.factors) > 1
-        whole = whiten(rep.codes) if is_shared and rep.n_samples > 2 * rep.n_codes else None
-        return map_all(
-            lambda task: find_subspace(
-                rep.codes, task[0], options, task[1], whole if task[0].is_complete else None, like=task[2]
-            ),
-            tasks,
+    if _is_wide(rep):
+        screening = Screening.of(rep, rng)
+        labelled = [np.flatnonzero(factor.labelled[screening.choosing]) for factor in rep.factors]
+        tells = screening.tells(
+            [
+                (places, scaled_targets(factor, screening.choosing[places]))
+                for factor, places in zip(rep.factors, labelled, strict=True)
+            ]
         )
+        return workers.map(
+            lambda task: find_screened_subspace(screening, task[0][0], task[1], options, task[0][1]),
+            zip(tasks, tells, strict=True),
+        )
+    is_shared = rep.n_samples <= MAX_ROWS and sum(factor.is_complete for factor in rep.factors) > 1
+    whole = whiten(rep.codes) if is_shared and rep.n_samples > 2 * rep.n_codes else None
+    return workers.map(
+        lambda task: find_subspace(
+            rep.codes, task[0], options, task[1], whole if task[0].is_complete else None, like=task[2]
+        ),
+        tasks,
+    )
 
 
 def _is_wide(rep: Representation) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from unbraid._base.optional import require
 from unbraid._base.workers import Workers, torch_threads
@@ -27,10 +28,13 @@ def factor_subspaces(
         rep: Codes and factors.
         options: The solver, and how its axes are weighed.
         rng: Source of chance.
-        workers: Threads to work in; all usable cores by default.
+        workers: Threads to work in, where libraries are limited to one thread each; by default all usable cores, and
+            libraries are limited here.
         like: Subspaces of all rows, where these rows are a part of them: their ranks are kept.
     """
-    workers = workers or Workers()
+    if workers is None:
+        with threadpool_limits(1):
+            return factor_subspaces(rep, options, rng, Workers(), like=like)
     if options.solver == "nested":
         found = _solve_nested(rep, options, rng, workers)
     else:

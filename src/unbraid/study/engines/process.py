@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import parent_process
-from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
+from unbraid._base.processes import start_worker
 from unbraid.study.jobs import Finished, Job
 
 #: Starts of a job whose worker keeps dying.
@@ -32,7 +30,6 @@ ONE_THREAD = {
     "VECLIB_MAXIMUM_THREADS": "1",
 }
 
-_SECONDS_BETWEEN_LOOKS = 2.0
 _LONGEST_SENTENCE = 2000
 
 
@@ -73,23 +70,6 @@ def run_pickled(pickled: bytes) -> tuple[str | None, float]:
     except BaseException as problem:  # SystemExit too: a job must not take its worker with it
         error = error_sentence(problem)
     return error, time.perf_counter() - started
-
-
-def start_worker() -> None:
-    """Prepare this process: leave Ctrl-C to the driver, and end when the driver does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, name="unbraid-end-with-parent", daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """Wait until the driver is gone, however it went, then end this process at once."""
-    parent = parent_process()
-    assert parent is not None
-    # The sentinel tells at once. It stays silent if the driver left a forked child that holds the other end: so look
-    # at the parent's id as well.
-    while os.getppid() == parent.pid and not wait([parent.sentinel], timeout=_SECONDS_BETWEEN_LOOKS):
-        pass
-    os._exit(1)
 
 
 _environment_lock = threading.Lock()
