@@ -16,6 +16,7 @@ import numpy as np
 from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid.probes.bins import (
+    BINS_JOINED,
     LEAST_OF_A_FOREST,
     LEAST_TRIED,
     N_BINS,
@@ -46,8 +47,7 @@ MAX_LEAVES = 2048
 #: Folds of rows that are tested by trees of the others.
 N_FOREST_FOLDS, N_BOOSTING_FOLDS = 5, 3
 #: Bins of a code among whose ends boosted trees split: trees of few leaves, whose effects are measured on other rows,
-#: need no more, as scores move by less than their intervals, in half the time. Of wide codes they have half the bins of
-#: forests.
+#: need no more, as scores move by less than their intervals, in half the time.
 BOOSTING_BINS = 63
 #: Fewest rows in a leaf of trees whose effects are measured on other rows, and of others.
 MIN_LEAF, PUBLISHED_MIN_LEAF = 20, 5
@@ -274,7 +274,7 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
 
     grower = Grower(settings=settings, n_rounds=options.n_rounds)
     tried = _tried(rep, N_BOOSTING_FOLDS, rng, least=LEAST_TRIED)
-    bins, lines = _bins(rep, BOOSTING_BINS, coarse=True), SharedLines(rep.codes)
+    bins, lines = _bins(rep, BOOSTING_BINS), SharedLines(rep.codes)
 
     def fit(factor: Factor, rng: np.random.Generator) -> ProbeFit:
         how = TreeTask(bins=bins, grower=grower, n_codes=rep.n_codes, lines=lines, tried=tried.get(factor.name))
@@ -283,16 +283,12 @@ def boosting_importance(rep: Representation, options: BoostingOptions, rng: np.r
     return fit_importance(rep, fit, rng=rng, columns=options.columns)
 
 
-def _bins(rep: Representation, n_bins: int, *, pool: IntArray | None = None, coarse: bool = False) -> SharedBins:
-    """Return bins that all trees share, at most so many of few codes.
-
-    Trees of wide codes grow on a pool of rows; coarse ones have two neighbouring bins in one.
-    """
+def _bins(rep: Representation, n_bins: int, *, pool: IntArray | None = None) -> SharedBins:
+    """Return bins that all trees share, at most so many of few codes; trees of wide codes grow on a pool of rows."""
     bins = shared_bins(rep)
     if bins is None:
         return SharedCodes(rep.codes, n_bins)
-    joined = 2 if coarse else 1
-    return SharedColumns(bins // joined, -(-N_BINS // joined), pool=pool)
+    return SharedColumns(bins // BINS_JOINED, N_BINS // BINS_JOINED, pool=pool)
 
 
 def _pool(rep: Representation, n_rows: float, rng: np.random.Generator) -> IntArray | None:

@@ -315,8 +315,14 @@ def _batches(tasks: Sequence[Values]) -> Iterator[list[int]]:
             yield batch
 
 
-def _chances_and_losses(odds: Single, truth: BoolArray) -> tuple[Single, Single]:
-    """Probability of each value, and the loss of a logistic regression, from one exponential that cannot overflow."""
+def _chances_and_losses(odds: Single, truth: Single, counted: Single) -> tuple[Single, Single]:
+    """Probability of each value, and the loss of a logistic regression, from one exponential that cannot overflow.
+
+    Args:
+        odds: Log-odds, written over, ``(n_rows, n_columns)``.
+        truth: 1 where a row that counts has the value, otherwise 0.
+        counted: 1 where a row counts, otherwise 0.
+    """
     small = np.abs(odds)
     np.exp(np.negative(small, out=small), out=small)
     one_more = small + np.float32(1)
@@ -324,26 +330,26 @@ def _chances_and_losses(odds: Single, truth: BoolArray) -> tuple[Single, Single]
     p /= one_more
     lost = np.log(one_more, out=one_more)
     lost += np.maximum(odds, 0, out=small)
+    lost *= counted
     odds *= truth
     lost -= odds
     return p, lost
 
 
-def _softmax(odds: Single, first: IntArray) -> tuple[Single, Single]:
-    """Probabilities within groups of columns, and the logarithm of what they were divided by, once for each group.
+def _softmax(odds: Single, first: IntArray, counted: Single | None = None) -> tuple[Single, Single]:
+    """Probabilities within groups of columns, and the logarithm of what they were divided by, ``(n_rows, n_groups)``.
 
     Args:
         odds: Less the largest of the group afterwards, ``(n_rows, n_columns)``.
         first: First column of each group.
+        counted: What the probabilities of each group are multiplied by, ``(n_rows, n_groups)``; 1 by default.
     """
     sizes = np.diff(first, append=odds.shape[1])
     odds -= np.repeat(np.maximum.reduceat(odds, first, axis=1), sizes, axis=1)
     p = np.exp(odds)
     total = np.add.reduceat(p, first, axis=1)
-    p /= np.repeat(total, sizes, axis=1)
-    spread = np.zeros_like(odds)
-    spread[:, first] = np.log(total)
-    return p, spread
+    p *= np.repeat((1 if counted is None else counted) / total, sizes, axis=1)
+    return p, np.log(total)
 
 
 class _Steps:
@@ -362,8 +368,10 @@ class _Steps:
         widths = [len(task.levels) for task in tasks]
         sizes = widths if self.together else [1] * sum(widths)
         self.group = np.repeat(np.arange(len(sizes)), sizes)
-        self.truth = np.hstack([task.labels[:, None] == task.levels for task in tasks])
         self.fitted = np.repeat(np.stack([task.fitted for task in tasks], axis=1), widths, axis=1)
+        #: Which of the fitted rows have the value of a column.
+        self.truth = np.hstack([task.labels[:, None] == task.levels for task in tasks]) & self.fitted
+        self._last = np.arange(0), self.truth, self.fitted
         n_fitted = float(np.mean([task.fitted.sum() for task in tasks]))
         curvature = TOGETHER if self.together else APART
         self.level_scale = np.float32(np.sqrt(curvature * n_fitted))
@@ -379,7 +387,7 @@ class _Steps:
     def run(self) -> tuple[FloatArray, Single]:
         """Return coefficients with the intercept last, ``(n_codes + 1, n_columns)``, and log-odds of all rows."""
         n_columns = len(self.group)
-        share = np.clip((self.truth & self.fitted).sum(axis=0) / np.maximum(self.fitted.sum(axis=0), 1), 1e-6, 1 - 1e-6)
+        share = np.clip(self.truth.sum(axis=0) / np.maximum(self.fitted.sum(axis=0), 1), 1e-6, 1 - 1e-6)
         start = np.log(share) if self.together else np.log(share / (1 - share))
         u = np.zeros((self.codes.shape[1] + 1, n_columns), dtype=np.float32)
         u[-1] = start * self.level_scale
@@ -390,7 +398,7 @@ class _Steps:
             if self._rescale(n_steps, u, active):
                 loss, gradient = self._evaluate(u[:, active], active)
                 history = []
-            moving = self._sums(gradient * gradient, active) > 2 * self.close * loss
+            moving = self._products(gradient, gradient, active) > 2 * self.close * loss
             if not moving.any():
                 break
             if not moving.all():
@@ -398,11 +406,11 @@ class _Steps:
                 active, loss, gradient = active[kept], loss[moving], gradient[:, kept]
                 history = [(s[:, kept], y[:, kept], rho[moving]) for s, y, rho in history]
             step = self._direction(gradient, history, active)
-            slope = self._sums(gradient * step, active)
+            slope = self._products(gradient, step, active)
             uphill = slope >= 0
             if uphill.any():
                 step = np.where(uphill[self._places(active)], -gradient, step)
-                slope = self._sums(gradient * step, active)
+                slope = self._products(gradient, step, active)
             length = np.ones(len(loss), dtype=np.float32)
             before, old = u[:, active], loss
             u[:, active] = before + step
@@ -416,7 +424,7 @@ class _Steps:
                 u[:, active[again]] = before[:, again] + length[self._places(active)][again] * step[:, again]
                 loss[worse], new_gradient[:, again] = self._evaluate(u[:, active[again]], active[again])
             change, turn = u[:, active] - before, new_gradient - gradient
-            along = self._sums(change * turn, active)
+            along = self._products(change, turn, active)
             rho = np.divide(1.0, along, out=np.zeros_like(along), where=along > 1e-12)
             history = [*history[-MEMORY + 1 :], (change, turn, rho)]
             gradient = new_gradient
@@ -448,11 +456,10 @@ class _Steps:
         found: IntArray = np.unique(self.group[active], return_inverse=True)[1]
         return found
 
-    def _sums(self, cells: NDArray[Any], active: IntArray) -> FloatArray:
-        """Sum over the coefficients and columns of each group."""
-        return np.asarray(
-            np.bincount(self._places(active), weights=cells.sum(axis=0, dtype=np.float64)), dtype=np.float64
-        )
+    def _products(self, first: Single, second: Single, active: IntArray) -> FloatArray:
+        """Inner product over the coefficients and columns of each group."""
+        by_column = np.einsum("ij,ij->j", first, second)
+        return np.asarray(np.bincount(self._places(active), weights=by_column), dtype=np.float64)
 
     def _evaluate(self, u: Single, active: IntArray) -> tuple[FloatArray, Single]:
         """Loss of each group, and the gradient in the scaled coordinates."""
@@ -462,24 +469,37 @@ class _Steps:
         loss = 0.5 * (gradient * own).sum(axis=0, dtype=np.float64)
         places = self._places(active)
         first = np.flatnonzero(np.diff(places, prepend=-1))
+        all_truth, all_fitted = self._targets(active)
         for rows in _parts(self.codes.shape[0], len(active), CACHED):
             odds = self.codes.times(rows, own)
             odds += weights[-1]
-            truth, fitted = self.truth[rows][:, active], self.fitted[rows][:, active]
+            truth = all_truth[rows].astype(np.float32)
             if self.together:
-                p, spread = _softmax(odds, first)
-                lost = np.asarray(spread - truth * odds, dtype=np.float32)
+                # Rows that count are the same in all columns of a group.
+                counted = all_fitted[rows][:, first].astype(np.float32)
+                wrong, lost = _softmax(odds, first, counted)
+                lost *= counted
+                loss[first] += lost.sum(axis=0, dtype=np.float64)
+                odds *= truth
+                loss -= odds.sum(axis=0, dtype=np.float64)
             else:
-                p, lost = _chances_and_losses(odds, truth)
-            lost *= fitted
-            loss += lost.sum(axis=0, dtype=np.float64)
-            wrong = p
+                counted = all_fitted[rows].astype(np.float32)
+                wrong, lost = _chances_and_losses(odds, truth, counted)
+                loss += lost.sum(axis=0, dtype=np.float64)
+                wrong *= counted
             wrong -= truth
-            wrong *= fitted
             gradient += self.codes.back(rows, wrong)
             level += wrong.sum(axis=0, dtype=np.float64)
         scaled = self._scaled(gradient, level, active)
         return np.asarray(np.bincount(places, weights=loss), dtype=np.float64), scaled
+
+    def _targets(self, active: IntArray) -> tuple[BoolArray, BoolArray]:
+        """Truth and fitted rows of some columns, the last ones again where they are the same."""
+        if len(active) == self.truth.shape[1]:
+            return self.truth, self.fitted
+        if not np.array_equal(self._last[0], active):
+            self._last = active, self.truth[:, active], self.fitted[:, active]
+        return self._last[1], self._last[2]
 
     def _direction(
         self, gradient: Single, history: list[tuple[Single, Single, FloatArray]], active: IntArray
@@ -488,16 +508,16 @@ class _Steps:
         places = self._places(active)
         q, factors = gradient.copy(), []
         for change, turn, rho in reversed(history):
-            alpha = rho * self._sums(change * q, active)
+            alpha = rho * self._products(change, q, active)
             factors.append(alpha)
             q -= alpha[places].astype(np.float32) * turn
         if history:
             change, turn, rho = history[-1]
-            size = self._sums(turn * turn, active) * rho
+            size = self._products(turn, turn, active) * rho
             scale = np.divide(1.0, size, out=np.ones_like(size), where=size > 1e-12)
             q *= scale[places].astype(np.float32)
         for (change, turn, rho), alpha in zip(history, reversed(factors), strict=True):
-            beta = rho * self._sums(turn * q, active)
+            beta = rho * self._products(turn, q, active)
             q += (alpha - beta)[places].astype(np.float32) * change
         return -q
 
