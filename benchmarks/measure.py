@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
@@ -50,11 +51,14 @@ def measure(
     here: bool = False,
 ) -> Measurement:
     """Call ``work(*prepare(*arguments))`` in a fresh process, or in this one where only the call matters."""
-    if here:
-        return _timed(work, prepare, arguments, repeats)
-    # Not a pool of multiprocessing, whose workers may not have processes of their own.
+    timed = partial(_timed, work, prepare, arguments, repeats)
+    return timed() if here else in_a_process(timed)
+
+
+def in_a_process(work: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a fresh process, which may have processes of its own, unlike those of a pool."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(_timed, work, prepare, arguments, repeats).result()
+        return pool.submit(work, *arguments).result()
 
 
 def options(doc: str, script: str) -> argparse.ArgumentParser:
@@ -162,12 +166,12 @@ def _timed(
     work(*prepare(*_small(*arguments)))  # imports and caches are not what is timed
     before = _peak()
     seconds = []
-    with _with_children() as together:
+    with memory_with_children() as together:
         for _ in range(repeats):
             started = time.perf_counter()
             work(*inputs)
             seconds.append(time.perf_counter() - started)
-    peak = max(_peak(), *together)
+    peak = max(together)
     return Measurement(seconds=min(seconds), peak_mib=max(0.0, peak - before), process_mib=peak)
 
 
@@ -177,18 +181,22 @@ def _small(n_rows: int, *sizes: int) -> tuple[int, ...]:
 
 
 @contextmanager
-def _with_children() -> Iterator[list[float]]:
-    """Yield a list that gets the memory of this process and its children, in MiB, every fifth of a second.
+def memory_with_children() -> Iterator[list[float]]:
+    """Yield a list of what this process and its children take together, in MiB, every fifth of a second or so.
 
-    What processes share is counted once.
+    What processes share is counted once. The last number is the peak of this process alone. To look takes the kernel
+    as long as the processes are large: it is asked less often then, for a fiftieth of the time.
     """
     found, over, parent = [0.0], threading.Event(), threading.get_native_id()
 
     def watch() -> None:
-        while not over.wait(0.2):
+        spent = 0.0
+        while not over.wait(max(0.2, 50 * spent)):
+            started = time.perf_counter()
             children = Path(f"/proc/self/task/{parent}/children").read_text().split()
             if children:
                 found.append(sum(_share(process) for process in ("self", *children)))
+            spent = time.perf_counter() - started
 
     watcher = threading.Thread(target=watch, daemon=True)
     if Path("/proc/self/smaps_rollup").exists():
@@ -197,6 +205,13 @@ def _with_children() -> Iterator[list[float]]:
         yield found
     finally:
         over.set()
+        found.append(_peak())
+
+
+def cpu_seconds() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def _share(process: str) -> float:

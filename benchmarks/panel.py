@@ -1,6 +1,7 @@
 """Time and memory of each metric and of the whole panel, at 10 000 and 150 000 rows of dSprites-sized factors.
 
-    python benchmarks/panel.py                  # prints, and writes benchmarks/panel.json
+    python benchmarks/panel.py                  # metrics of the default panel; prints, and writes benchmarks/panel.json
+    python benchmarks/panel.py --by-name        # all metrics, those by name included; not kept
     python benchmarks/panel.py --rows 10000     # one size
     python benchmarks/panel.py --only mig,sap   # some metrics
     python benchmarks/panel.py --profile irs    # where one metric's time goes
@@ -84,10 +85,12 @@ def plain_explicitness(codes, factors):
 
 
 METRICS_BY_FAMILY = {metric.family: metric for metric in METRICS.values()}
+DEFAULT_FAMILIES = {metric.family for metric in METRICS.values() if metric.in_default}
 
 
-def jobs(only: list[str]) -> dict[str, object]:
-    chosen = [name for name in METRICS_BY_FAMILY if not only or name in only]
+def jobs(only: list[str], *, by_name: bool) -> dict[str, object]:
+    usual = set(METRICS_BY_FAMILY) if by_name else DEFAULT_FAMILIES
+    chosen = [name for name in METRICS_BY_FAMILY if name in (only or usual)]
     work = {name: partial(run_metric, name) for name in chosen}
     if not only or "panel" in only:
         work |= {"whole panel, with intervals": run_panel}
@@ -116,6 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--only", default="", help="families of metrics, panel, information, baselines, separated by commas"
     )
+    parser.add_argument("--by-name", action="store_true", help="metrics that no panel computes by default, too")
     parser.add_argument("--profile", choices=list(METRICS_BY_FAMILY))
     given = parse(parser, __file__, arguments, rows=[100], only="mig,total_correlation,information,baselines")
     if given.profile:
@@ -124,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     only = [name for name in given.only.split(",") if name]
     results: dict[str, dict[str, object]] = {}
     print(f"{'':42s}" + "".join(f"{n:>12,} rows  peak MiB" for n in given.rows) + "   target")
-    for name, work in jobs(only).items():
+    for name, work in jobs(only, by_name=given.by_name).items():
         found: dict[int, Measurement] = {}
         for n_rows in given.rows:
             repeats = 3 if n_rows <= 10_000 and "panel" not in name and not name.startswith("dci_") else 1
@@ -133,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         numbers = "".join(f"{m.seconds:15.3f} s {m.peak_mib:9.0f}" for m in found.values())
         target = " / ".join(f"{seconds:g}" for seconds in TARGETS[name]) if name in TARGETS else ""
         print(f"{name:42s}{numbers}   {target}", flush=True)
-    if given.tiny or (not only and given.rows == list(SIZES)):
+    if given.tiny or (not only and not given.by_name and given.rows == list(SIZES)):
         keep(given.output, {"machine": machine(), "results": results})
 
 

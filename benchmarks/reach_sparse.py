@@ -7,9 +7,7 @@ Each row is a process of its own. Codes are drawn so that code k has factor k, a
 the run fails where a factor's best code is another one.
 """
 
-import multiprocessing
 import os
-import resource
 import time
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -17,7 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import scipy.sparse
 
-from measure import keep, machine, options, parse
+from measure import cpu_seconds, in_a_process, keep, machine, memory_with_children, options, parse
 from unbraid import evaluate
 
 #: Rows, codes, codes active in a row, factors, metrics, and the goals in seconds and GiB.
@@ -55,9 +53,10 @@ def draw(n_rows, n_codes, n_active, n_factors, seed=0):
 def score(n_rows, n_codes, n_active, n_factors, metrics):
     """Score, and hold the best codes against the truth; return seconds, CPU seconds and the peak memory in MiB."""
     codes, factors = draw(n_rows, n_codes, n_active, n_factors)
-    started, worked = time.perf_counter(), time.process_time()
-    report = evaluate(codes, factors, metrics=metrics, progress=False)
-    seconds, of_cpu = time.perf_counter() - started, time.process_time() - worked
+    started, worked = time.perf_counter(), cpu_seconds()
+    with memory_with_children() as memory:
+        report = evaluate(codes, factors, metrics=metrics, progress=False)
+    seconds, of_cpu = time.perf_counter() - started, cpu_seconds() - worked
     best = report["mig"].evidence["mutual_information"].argmax(axis=0)
     if best.tolist() != list(range(len(factors))):
         raise ValueError(f"the best codes must be the first ones, got {best.tolist()}.")
@@ -67,13 +66,7 @@ def score(n_rows, n_codes, n_active, n_factors, metrics):
         chance = "none" if found.null is None else f"{found.null:.3f}"
         print(f"  {name:28} {found.value:8.3f}  chance {chance}", flush=True)
     print("  ", dict(report.setup.seconds_by_evidence), flush=True)
-    return seconds, of_cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def in_a_process(*sizes):
-    """Score in a process of its own, whose peak memory is nobody else's."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(score, sizes)
+    return seconds, of_cpu, max(memory)
 
 
 def main(arguments=None):
@@ -85,7 +78,7 @@ def main(arguments=None):
     for name, (n_rows, n_codes, n_active, n_factors, metrics, seconds, gib) in (TINY if given.tiny else ROWS).items():
         if given.only in (None, name):
             sizes = (n_rows, n_codes, n_active, n_factors, metrics)
-            took, of_cpu, peak = (score if given.tiny else in_a_process)(*sizes)
+            took, of_cpu, peak = score(*sizes) if given.tiny else in_a_process(score, *sizes)
             found[name] = {
                 "rows": n_rows,
                 "codes": n_codes,

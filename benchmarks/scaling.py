@@ -3,8 +3,8 @@
     python benchmarks/scaling.py                # prints, and writes benchmarks/scaling.json
     python benchmarks/scaling.py --only mig     # one metric, the others in the file kept
     python benchmarks/scaling.py --limit 120    # go on to sizes that should take up to 120 s
+    python benchmarks/scaling.py --axes codes --limit 200   # one axis, the others in the file kept
     python benchmarks/scaling.py --by-name      # metrics outside the default panel, and functions beside the panel
-    python benchmarks/scaling.py --by-name --axes codes --limit 200   # one axis, the others in the file kept
     python benchmarks/scaling.py --page benchmarks/README.md   # the table of --by-name from the kept numbers, no more
 
 A size whose time, extrapolated from the sizes before it, passes the limit is left out and marked so, and so is one that
@@ -29,7 +29,7 @@ import numpy as np
 
 from beside import BESIDE
 from measure import fill_in, keep, machine, measure, options, parse
-from panel import METRICS_BY_FAMILY, run_information, run_metric
+from panel import DEFAULT_FAMILIES, METRICS_BY_FAMILY, run_information, run_metric
 from worlds import many_factors
 
 AXES = {
@@ -43,7 +43,7 @@ INFORMATION_CASE = (1_000_000, 64, 10)
 #: Scores by name are taken to 16 384 codes with fewer rows, as embeddings and sparse codes are scored.
 BY_NAME_AXES = {**AXES, "codes": [(2_000, n_codes, 5) for _, n_codes, _ in AXES["codes"]]}
 #: Families outside the default panel, and functions beside the panel.
-BY_NAME = [*(name for name, metric in METRICS_BY_FAMILY.items() if not metric.in_default), *BESIDE]
+BY_NAME = [*(name for name in METRICS_BY_FAMILY if name not in DEFAULT_FAMILIES), *BESIDE]
 BY_NAME_FILE = Path(__file__).with_name("scaling_by_name.json")
 
 
@@ -51,7 +51,7 @@ def run_beside(name, codes, factors):
     BESIDE[name](codes, factors, 0)
 
 
-def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float, here: bool) -> list[dict[str, float]]:
+def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float) -> list[dict[str, float]]:
     """Measure sizes in turn, while the next can be expected to stay under the limit."""
     points: list[dict[str, float]] = []
     for shape in shapes:
@@ -62,10 +62,10 @@ def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float, 
             if expected > limit:
                 points.append({"size": shape[POSITION[axis]], "expected_seconds": expected})
                 break
-        if here and Path("/proc/self/clear_refs").exists():
+        if Path("/proc/self/clear_refs").exists():
             set_peak_back()
         try:
-            found = measure(work, many_factors, shape, here=here)
+            found = measure(work, many_factors, shape, here=True)
         except (ValueError, RuntimeError):
             points.append({"size": shape[POSITION[axis]], "refused": 1.0})
             break
@@ -73,14 +73,12 @@ def along(work: object, axis: str, shapes: list[tuple[int, ...]], limit: float, 
     return points
 
 
-def alone(name: str, limit: float, axes: Sequence[str]) -> dict[str, dict[str, object]]:
+def along_axes(name: str, axes: dict[str, list[tuple[int, ...]]], limit: float) -> dict[str, dict[str, object]]:
     """Measure one score along some axes in this process, whose peak memory is set back before each size."""
     rows: dict[str, dict[str, object]] = {}
-    for axis, shapes in BY_NAME_AXES.items():
-        if axis not in axes:
-            continue
+    for axis, shapes in axes.items():
         work = partial(run_beside if name in BESIDE else run_metric, name)
-        points = along(work, axis, shapes, limit, here=True)
+        points = along(work, axis, shapes, limit)
         rows[axis] = {"points": points, "exponent": exponent(points, "seconds")}
     return rows
 
@@ -134,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = options(__doc__, __file__)
     parser.add_argument("--only", default="")
     parser.add_argument("--limit", type=float, default=60.0)
-    parser.add_argument("--axes", default=",".join(AXES), help="with --by-name, the axes to measure")
+    parser.add_argument("--axes", default=",".join(AXES), help="the axes to measure")
     parser.add_argument("--by-name", action="store_true", help="metrics outside the default panel, and functions")
     parser.add_argument("--page", type=Path, help="a page to put the table of --by-name into, and no more")
     given = parse(parser, __file__, arguments, only="mig,information,similarity.cka")
@@ -145,33 +143,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     if given.by_name and given.output == Path(__file__).with_suffix(".json"):
         given.output = BY_NAME_FILE
-    every = BY_NAME if given.by_name else [*METRICS_BY_FAMILY, *BESIDE] if given.only else METRICS_BY_FAMILY
-    names = [name for name in every if not given.only or name in given.only.split(",")]
-    axes = TINY if given.tiny else AXES
-    results: dict[str, object] = {}
-    if given.output is not None and given.only and given.output.exists():
-        results = json.loads(given.output.read_text())["results"]
+    wanted = given.only.split(",") if given.only else BY_NAME if given.by_name else DEFAULT_FAMILIES
+    names = [name for name in (*METRICS_BY_FAMILY, *BESIDE) if name in wanted]
+    shapes = TINY if given.tiny else BY_NAME_AXES if given.by_name else AXES
+    axes = {axis: shapes[axis] for axis in given.axes.split(",")}
+    results: dict[str, dict[str, object]] = {}
+    if given.output is not None and given.output.exists():
+        results = json.loads(given.output.read_text(encoding="utf-8"))["results"]
     for name in names:
-        if given.by_name and not given.tiny:
-            with multiprocessing.get_context("spawn").Pool(1) as pool:
-                rows = pool.apply(alone, (name, given.limit, given.axes.split(",")))
-        else:
-            rows = {}
-            for axis, shapes in axes.items():
-                work = partial(run_beside if name in BESIDE else run_metric, name)
-                points = along(work, axis, shapes, given.limit, given.tiny)
-                rows[axis] = {"points": points, "exponent": exponent(points, "seconds")}
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            rows = (
+                along_axes(name, axes, given.limit) if given.tiny else pool.apply(along_axes, (name, axes, given.limit))
+            )
         for axis, found in rows.items():
             cells = "  ".join(map(cell, found["points"]))
             print(f"{name:26s}{axis:9s}{cells}  exponent {found['exponent']:.2f}", flush=True)
-        results[name] = rows
+        both = results.get(name, {}) | rows
+        results[name] = {axis: both[axis] for axis in AXES if axis in both}
         if given.output is not None:
-            old = json.loads(given.output.read_text())["results"] if given.output.exists() else {}
-            if given.by_name:
-                both = old.get(name, {}) | rows
-                results[name] = {axis: both[axis] for axis in AXES if axis in both}
-            keep(given.output, {"machine": machine(), "results": (old if given.by_name else {}) | results})
-    if not given.by_name and (not given.only or "information" in given.only):
+            keep(given.output, {"machine": machine(), "results": results})
+    if "information" in given.only.split(",") or not (given.only or given.by_name or given.axes != ",".join(AXES)):
         case = TINY["rows"][0] if given.tiny else INFORMATION_CASE
         found = measure(run_information, many_factors, case, here=given.tiny)
         results["information, with intervals"] = {"shape": case, **asdict(found)}
@@ -179,8 +170,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"information metrics with intervals, N, L, K = {case}: "
             f"{found.seconds:.1f} s, {found.process_mib:.0f} MiB in all"
         )
-    if given.output is not None and not given.by_name:
-        keep(given.output, {"machine": machine(), "results": results})
+        if given.output is not None:
+            keep(given.output, {"machine": machine(), "results": results})
 
 
 if __name__ == "__main__":

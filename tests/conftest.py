@@ -11,7 +11,7 @@ import pytest
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 #: Seconds of the processor above which a test without the mark ``slow`` is named at the end.
-SLOW = 1.0
+SLOW = 0.5
 
 
 def pytest_addoption(parser):

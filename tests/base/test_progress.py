@@ -79,6 +79,7 @@ def test_the_last_words_are_on_the_line(clock):
     assert written[-1] == "scoring: 1 of 1 steps, 5 s so far; last: training 9 beta_vae"
 
 
+@pytest.mark.slow
 def test_a_watch_writes_while_a_step_takes_long(clock):
     import time
 

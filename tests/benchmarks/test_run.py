@@ -57,6 +57,7 @@ def test_every_benchmark_has_a_main_that_takes_arguments():
         assert [argument.arg for argument in main.args.args] == ["arguments"], script
 
 
+@pytest.mark.slow
 def test_numbers_are_written_where_asked_beside_those_that_are_there(benchmark, tmp_path, capsys):
     output = tmp_path / "sprites.json"
     benchmark("sprites").main(["--tiny", "--output", str(output)])

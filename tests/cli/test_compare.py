@@ -91,6 +91,7 @@ def test_writes_json_csv_and_a_page(folder, tmp_path, capsys):
     assert "again 1.000" in out or "again 0." in out
 
 
+@pytest.mark.slow
 def test_scoring_several_files_says_the_same_as_comparing_their_reports(tmp_path, capsys):
     codes, _ = small_world()
     files = save_npz(tmp_path, name="a.npz"), save_npz(tmp_path, codes[:, ::-1] + 0.1, name="b.npz")

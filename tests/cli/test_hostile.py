@@ -231,6 +231,7 @@ def test_a_file_name_in_no_encoding_is_written_as_text(tmp_path, capsys):
     assert list(read_reports(tmp_path / "r.json")) == [r"\xff.npz"]
 
 
+@pytest.mark.slow
 def test_json_on_an_output_of_few_characters_is_json(tmp_path):
     frame = pd.DataFrame({"code_0": CODES[:, 0], "code_1": CODES[:, 1], "factor_größe😀": FACTORS[:, 0]})
     frame.to_csv(tmp_path / "codes.csv", index=False)

@@ -45,6 +45,7 @@ def test_prints_a_column_of_values_and_intervals_for_each_file(files, capsys):
     assert err.count("note: Factors were read as") == 1
 
 
+@pytest.mark.slow
 def test_many_files_do_not_break_lines(tmp_path, capsys):
     many = [save_npz(tmp_path, name=f"representation_number_{k}.npz") for k in range(12)]
     _, out, _ = run_cli(capsys, "score", *many, "--metrics", "mig", "--no-nulls")

@@ -86,6 +86,7 @@ def test_codes_that_carry_nothing_may_be_what_puts_one_behind(per_code, is_told)
     assert told == ((sentence,) if is_told else ())
 
 
+@pytest.mark.slow
 def test_clean_codes_beside_noise_are_not_called_worse_than_a_rotation():
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 6, (2000, 3))

@@ -213,6 +213,7 @@ def test_only_the_web_is_fetched_from(site, tmp_path, url):
     assert names(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_of_several_at_once_one_fetches_and_the_others_take_its_file(site, tmp_path):
     site.seconds_a_piece = 0.02
     site.piece = 10**5
@@ -235,6 +236,7 @@ def test_of_several_at_once_one_fetches_and_the_others_take_its_file(site, tmp_p
     assert names(tmp_path) == ["file.bin"]
 
 
+@pytest.mark.slow
 def test_of_several_at_once_each_says_what_is_wrong_with_the_file(site, tmp_path):
     site.seconds_a_piece, site.piece, said = 0.02, 10**5, []
 

@@ -55,6 +55,7 @@ def test_best_predictions_follow_from_the_noise():
     assert (best_noisy_predictions(1e-3) > 1 - 1e-9).all()
 
 
+@pytest.mark.slow
 def test_the_best_prediction_of_an_angle_is_the_mean_given_its_noisy_label():
     rng = np.random.default_rng(0)
     values = np.linspace(0, 1, 40)

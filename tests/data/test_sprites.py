@@ -107,6 +107,7 @@ def test_no_two_cutouts_are_the_same_but_for_a_shift(data):
     assert len({cut(template) for template in data.templates}) == distinct
 
 
+@pytest.mark.slow
 def test_all_of_the_small_set_is_distinct_up_to_symmetry():
     data = sprites_mini()
     pictures = data.observations(np.arange(len(data))).reshape(len(data), -1)

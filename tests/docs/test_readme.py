@@ -43,6 +43,7 @@ def prose():
     return re.sub(r"`[^`]*`|\]\([^)]*\)", "", text)
 
 
+@pytest.mark.slow
 def test_every_other_number_is_accounted_for():
     """Numbers in the text, each with the place in the repository that it comes from."""
     chance = evaluate(example(), metrics=["explicitness"], progress=False)["explicitness"].null

@@ -60,6 +60,7 @@ def test_every_term_is_defined_once_and_in_one_sentence():
         assert row[1].endswith("."), row
 
 
+@pytest.mark.slow
 def test_score_passes_through_few_files_and_never_goes_in_a_circle(walks, capsys):
     found = walks.walk("score {npz} --jobs 1 --metrics mig,dci_linear --report {html}", n_rows=120)
     path = walks.on_the_way(found.files)

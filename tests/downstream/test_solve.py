@@ -52,6 +52,7 @@ def test_exclusive_or_needs_more_than_a_line(predictor):
         assert result.value > 0.9
 
 
+@pytest.mark.slow
 def test_forests_of_classes_grow_on_all_rows():
     rng = np.random.default_rng(3)
     codes = rng.normal(size=(5000, 4))
@@ -64,6 +65,7 @@ def test_forests_of_classes_grow_on_all_rows():
     assert found.value == pytest.approx(accuracy, abs=0.02)  # 0.90 for 0.97 where a tree has 600 rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("predictor", PREDICTORS)
 def test_noise_is_predicted_no_better_than_blindly(predictor):
     rng = np.random.default_rng(2)
@@ -139,6 +141,7 @@ def test_same_seed_same_number(predictor):
     assert alone.value == first.parts[1].value
 
 
+@pytest.mark.slow
 def test_scale_of_codes_does_not_matter():
     rep = world(v=(CODES[:, 0] ** 3, "continuous"))
     scaled = Representation(CODES * [1e6, 1e-6, 1] + [5, 0, -3], rep.factors)
@@ -147,6 +150,7 @@ def test_scale_of_codes_does_not_matter():
         assert other == pytest.approx(same, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("predictor", PREDICTORS)
 def test_a_class_never_learned_counts_as_wrong(predictor):
     split = split_rows(N)

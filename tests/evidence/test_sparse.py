@@ -164,6 +164,7 @@ def test_known_codes_are_found_among_thousands_and_chance_is_that_of_the_best_of
     assert (codes != before).nnz == 0
 
 
+@pytest.mark.slow
 def test_probes_of_few_sparse_codes_score_as_those_of_the_codes_written_out():
     rng = np.random.default_rng(0)
     factors = {"kind": rng.integers(0, 3, 600), "size": rng.normal(size=600)}
@@ -265,6 +266,7 @@ def test_concepts_and_values_are_those_of_the_same_codes_written_out(pair, name,
         assert sparse.held_out == pytest.approx(dense.held_out, abs=1e-6, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_the_panel_for_sparse_codes_scores_sparse_codes():
     rng = np.random.default_rng(0)
     codes = scipy.sparse.random(400, 500, density=0.02, format="lil", random_state=1)

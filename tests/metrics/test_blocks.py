@@ -244,6 +244,7 @@ class TestOtherMetrics:
         assert grouped.disentanglement.per_code[0] == grouped.disentanglement.per_code[1]
         assert grouped.informativeness.value == single.informativeness.value
 
+    @pytest.mark.slow
     def test_dependent_takes_blocks_for_codes(self):
         few = WORLD.take(np.arange(300))
         named = dependent(few, groups="blocks", n_trees=5)

@@ -173,6 +173,7 @@ class TestFadingSignal:
         assert np.median(gone) == 0
         assert np.mean(gone) < strong
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("signal", [0.5, 0.2])
     def test_disentanglement_of_the_panel_does_not_rise_beyond_its_interval(self, signal):
         def score(signal: float) -> Score:
@@ -194,6 +195,7 @@ class TestFadingSignal:
         rng = np.random.default_rng(0)
         assert float(dci(rng.normal(size=(1000, 4)), rng.integers(0, 6, (1000, 6))).disentanglement) <= 0.1
 
+    @pytest.mark.slow
     def test_one_factor_above_the_noise_is_not_better_than_chance(self):
         """Of ten factors one is in the codes: nothing is known of codes that share factors."""
         rng = np.random.default_rng(0)

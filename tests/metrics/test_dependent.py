@@ -260,6 +260,7 @@ class TestEdges:
             assert "no code has weight" in score.notes[0]
         assert found.explicitness.value < 0.02
 
+    @pytest.mark.slow
     def test_many_codes_of_noise_do_not_add_up(self):
         """By chance some seem a little better than noise; fewer than one in ten may keep a weight."""
         codes = np.column_stack([A, np.random.default_rng(5).standard_normal((N, 40))])

@@ -151,6 +151,7 @@ class TestDistances:
         assert distances(codes, GRID, norm="l1").linear.per_factor[0] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_noise_is_at_chance_and_straight_codes_are_not():
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 5, (1500, 3))

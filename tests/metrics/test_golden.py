@@ -81,6 +81,7 @@ def test_linear_dci_agrees(name):
     np.testing.assert_allclose(ours, peer("dci, lasso", name), atol=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["perm", "rotated", "dup", "nonmodular"])
 def test_published_lasso_is_the_peers(name):
     """Informativeness is not compared: theirs comes from the squared error of a uniform target."""

@@ -116,6 +116,7 @@ def published_z_max_var(codes: np.ndarray, factors: np.ndarray, rng: np.random.G
     return float((accuracy - 1 / n_factors) / (1 - 1 / n_factors))
 
 
+@pytest.mark.slow
 def test_z_max_var_agrees_with_the_published_algorithm():
     factors = grid(4, 5, 3, times=60)
     rng = np.random.default_rng(0)

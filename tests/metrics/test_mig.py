@@ -118,6 +118,7 @@ def test_bad_options_are_named(options, message):
         mig(full_grid(3, 3), full_grid(3, 3), **options)
 
 
+@pytest.mark.slow
 def test_variances_of_posteriors_give_the_information_of_drawn_codes():
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 5, (1500, 2))

@@ -52,6 +52,7 @@ def test_gaussian_channels():
     np.testing.assert_allclose(copied.windin.per_code, 0.5 * np.log((1 + 2 / s) / (1 + 1 / s)), atol=0.06)
 
 
+@pytest.mark.slow
 def test_a_mean_that_hardly_moves_knows_nothing_however_it_is_scaled():
     codes = np.column_stack([CORNERS[:, 0], 0.001 * CORNERS[:, 0] / 100, CORNERS[:, 1]])
     score = rmig(codes, CORNERS, code_variances=np.ones(codes.shape))
@@ -79,6 +80,7 @@ def test_intervals_hold_the_value_and_narrow_with_the_rows_and_chance_is_low():
     assert (bare.value, bare.low, bare.null) == (found.plain, None, None)
 
 
+@pytest.mark.slow
 def test_what_few_posteriors_hide_is_extrapolated():
     rng = np.random.default_rng(2)
     factors = rng.integers(0, 4, (8000, 2))

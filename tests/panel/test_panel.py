@@ -29,6 +29,7 @@ def noisy_world(seed: int, n_samples: int = 600) -> tuple[np.ndarray, np.ndarray
 
 
 class TestWhatIsScored:
+    @pytest.mark.slow
     def test_default_is_every_metric_the_input_supports_but_the_dearest(self):
         report = ub.evaluate(CODES, FACTORS, intervals=False, nulls=False)
         assert list(report) == [name for name, metric in METRICS.items() if metric.in_default]
@@ -128,6 +129,7 @@ class TestSameSeedSameNumber:
 
 
 class TestIntervals:
+    @pytest.mark.slow
     def test_every_score_has_an_interval_around_it_and_a_null(self):
         report = ub.evaluate(CODES, FACTORS, metrics=QUICK)
         for name, score in report.items():
@@ -171,6 +173,7 @@ class TestNulls:
                 assert score.beats_chance or NoteKind.AT_CHANCE in {note.kind for note in score.notes}
         assert claims <= 3
 
+    @pytest.mark.slow
     def test_signal_scores_above_its_null(self):
         report = ub.evaluate(CODES, FACTORS, metrics=QUICK)
         for name in ("mig", "sap", "z_min_var", "r2"):

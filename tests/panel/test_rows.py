@@ -51,6 +51,7 @@ def values(report):
     return {name: (score.value, score.low, score.null) for name, score in report.scores.items()}
 
 
+@pytest.mark.slow
 def test_scores_of_all_rows_are_those_of_the_file_read_as_a_whole(shards):
     rep = scan(f"{shards}/*.parquet", kinds=KINDS)
     found = ub.evaluate(rep, metrics=NAMES)
@@ -62,6 +63,7 @@ def test_scores_of_all_rows_are_those_of_the_file_read_as_a_whole(shards):
     assert found.setup.n_samples == wanted.setup.n_samples == 4000
 
 
+@pytest.mark.slow
 def test_a_sample_serves_probes_while_counts_see_all_rows(shards):
     rep = scan(f"{shards}/*.parquet", kinds=KINDS, sample=1500)
     found = ub.evaluate(rep, metrics=["mig", "mcc", "r2"])
@@ -230,6 +232,7 @@ def command(*arguments):
     return ended.value.code
 
 
+@pytest.mark.slow
 def test_the_command_keeps_the_evidence_of_blocks(shards, tmp_path, capsys):
     out = tmp_path / "out.json"
     given = [f"{shards}/*.parquet", "--metrics", "mig", "--kinds", "angle=circular:360", "--jobs", "1", "--json", out]
@@ -240,6 +243,7 @@ def test_the_command_keeps_the_evidence_of_blocks(shards, tmp_path, capsys):
     assert "All 4000 rows were counted for: mig." in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_files_that_would_not_fit_into_memory_are_read_in_blocks(shards, monkeypatch, capsys):
     def is_too_much(*arguments, **options):
         raise TooMuchMemoryError

@@ -42,6 +42,7 @@ class TestMostTelling:
         assert all(250 in fold[0] and 7 in fold[1] for fold in chosen)
         assert all(len(own) == subject.LEAST_TRIED for fold in chosen for own in fold)
 
+    @pytest.mark.slow
     def test_luck_does_not_fill_the_places_of_very_many_codes(self):
         codes, targets = RNG.normal(size=(1000, 4096)), RNG.normal(size=(1000, 1))
         chosen = most_telling(bins_of(codes), targets, np.arange(1000) % 3)

@@ -163,6 +163,7 @@ class TestForest:
             assert np.abs(found.test[0][level] - said).mean() < 0.08 * factor.targets(TEST).std()
             np.testing.assert_allclose(found.probe(level).weights[:, 0], peer.feature_importances_, atol=0.04)
 
+    @pytest.mark.slow
     def test_errors_of_importances_match_their_scatter(self):
         ladder = ForestLadder(depths=(2, 4), n_trees=12)
         probes = [fitted(ladder, seed=seed).probe(1) for seed in range(12)]

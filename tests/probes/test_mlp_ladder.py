@@ -209,6 +209,7 @@ class TestUnlabelled:
         assert losses[1] == pytest.approx(1.0, abs=0.15)
 
 
+@pytest.mark.slow
 def test_threads_of_torch_do_not_change_the_scores():
     rep = Representation(*xor_world())
     options = LossCapacityOptions(ladder=MLPLadder(widths=(4, 64), n_steps=60))

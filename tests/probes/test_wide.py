@@ -97,6 +97,7 @@ def mixed(n_rows: int, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, flo
     return codes, factors, float(np.average(1 - entropy, weights=share.sum(axis=1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_codes", [300, 600])
 def test_linear_disentanglement_of_codes_that_share_factors_is_that_of_the_best_predictor(n_codes):
     rng = np.random.default_rng(1)

@@ -10,6 +10,7 @@ FACTORS = RNG.integers(0, 4, (300, 3))
 CODES = FACTORS + 0.5 * RNG.standard_normal((300, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -33,6 +34,7 @@ def test_the_call_gives_the_same_numbers_again(arguments, monkeypatch, tmp_path)
     assert scope["report"].setup.name == report.setup.name
 
 
+@pytest.mark.slow
 def test_the_call_makes_the_example_and_reads_files_by_their_name(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     ub.save(ub.Representation(CODES, FACTORS), "mine.npz")

@@ -57,6 +57,7 @@ def test_polars_frames_give_what_arrays_give():
     assert rep.factor_names == ("a", "b", "c")
 
 
+@pytest.mark.slow
 def test_polars_nulls_are_not_labelled():
     import polars as pl
 

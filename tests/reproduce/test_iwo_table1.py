@@ -148,6 +148,7 @@ def test_json_of_another_kind_is_refused(stub_solver):
             Table1.from_json(wrong)
 
 
+@pytest.mark.slow
 def test_boosted_trees_add_three_scores_and_say_whose(stub_solver):
     table = iwo_table1([1], n_seeds=1, probes="boosting", progress=False)
     scores = table.rows[0].scores
@@ -228,6 +229,7 @@ def test_codes_matter_for_the_length_within_a_subspace_by_their_squared_loadings
     assert rotated_truth(5, 2, 3) == pytest.approx(known_scores(axes))
 
 
+@pytest.mark.slow
 def test_a_single_rotation_may_differ_by_as_much_as_rotations_do(stub_solver):
     """Of ten codes, D depends on the rotation by more than the published spread; without rotation it does not."""
     assert rotation_spread(10, 2)["disentanglement"] == pytest.approx(0.038, abs=0.01)

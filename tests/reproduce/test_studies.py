@@ -163,6 +163,7 @@ def test_a_table_of_families_is_followed_by_its_means(orthogonality):
     assert rows[0][1].endswith(f" ({np.mean([one.paper for one in known]):.2g})")
 
 
+@pytest.mark.slow
 def test_modularity_is_correlated_with_every_other_score():
     rng = np.random.default_rng(0)
     rows = []
@@ -202,6 +203,7 @@ def test_p_values_are_held_against_the_level_of_the_thesis():
     assert not agrees(0.3, 0.001, 0.04, PrintedP(0.11))
 
 
+@pytest.mark.slow
 def test_printed_p_values_are_a_part_of_their_own():
     parts = {part.where: part for part in study_checks(thesis_tables(FakeState(thesis_rows()), "gpu"))}
     part = parts["Fig. E.1, p-values"]
@@ -326,6 +328,7 @@ def thesis_rows(*, n_seeds=4, noise=0.1):
     return rows
 
 
+@pytest.mark.slow
 def test_statements_are_held_against_their_bounds():
     tables = thesis_tables(FakeState(thesis_rows()), "gpu")
     found = {(one.table, one.what): one.check().agreement for one in tables.claims}
@@ -377,6 +380,7 @@ def test_correlations_over_settings_scatter_with_seeds():
     assert errors["mig"] > 0.1
 
 
+@pytest.mark.slow
 def test_drawn_data_stand_beside_the_published_means_of_the_same_data():
     rng = np.random.default_rng(0)
     rows = []

@@ -106,6 +106,7 @@ def test_modularity_stands_beside_the_printed_numbers_with_p_values(figures):
     assert float(cells[1].replace("\u2212", "-")) < 0.01
 
 
+@pytest.mark.slow
 def test_what_the_study_lacks_is_said():
     table = thesis_table(with_square=False, with_sizes=False)
     found = {figure.number: figure for figure in thesis_figures(thesis_state(table, also=()))}

@@ -221,6 +221,7 @@ def test_a_run_that_is_done_leaves_no_empty_board(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.slow
 def test_absurdly_many_codes_in_blocks_are_refused_without_counting_them(tmp_path):
     labels = {"d": "shape", "y": "scale"}
     write_dsprites(tmp_path / "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz", (1, 2, 2, 2, 2, 2), side=8)

@@ -112,6 +112,7 @@ def test_correlations_and_means_leave_collapsed_models_out_and_the_tables_count_
     assert setting == pytest.approx(alive.mean())
 
 
+@pytest.mark.slow
 def test_the_page_says_how_many_collapsed_and_what_that_means():
     page = study_page(study_with_collapsed_models(), name="S", n_bootstrap=0, progress=False)
     assert "2 of 60 models collapsed, all their codes constant: 2 dip_vae on dots." in page

@@ -91,6 +91,7 @@ def test_resamples_are_the_same_in_small_helpings(monkeypatch):
     np.testing.assert_array_equal(bootstrap(values[:, :2], values[:, 2:], **options), whole)
 
 
+@pytest.mark.slow
 @every_method
 def test_interval_covers_the_true_correlation_about_as_often_as_it_says(method):
     rho, repeats = 0.6, 50

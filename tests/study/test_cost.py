@@ -52,6 +52,7 @@ def test_settings_of_the_thesis_take_as_long_as_measured():
     assert scores["forest"][0] / default["forest"][0] == pytest.approx(PERMUTATION_TIMES, rel=0.06)
 
 
+@pytest.mark.slow
 def test_forests_with_permutation_are_estimated_longer(tmp_path):
     study = load_study("thesis")
     options = {name: one for name, one in study.scores.options.items() if name != "dci_forest"}

@@ -106,6 +106,7 @@ def test_rows_of_an_old_store_have_the_columns_of_this_version(store):
     assert table["failure_kind"].value_counts().to_dict() == {"": 3, "failed": 2, "collapsed": 2, "diverged": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("of_that_version")
 def test_old_and_new_shards_are_read_and_merged_as_one_table(store):
     before = status(store)

@@ -138,6 +138,7 @@ def test_an_alias_within_itself_is_refused():
         parse_study("name: x\nscores: &a {options: {mig: *a}}\n")
 
 
+@pytest.mark.slow
 def test_brackets_within_brackets_without_end_are_refused():
     for depth in (60, 5000):
         with pytest.raises(ValueError, match="parts must be at most 50 deep"):

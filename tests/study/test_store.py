@@ -151,6 +151,7 @@ def one_bit(content, other, place):
     return content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [half_of_another, one_bit])
 def test_no_byte_of_a_shard_can_change_unnoticed(tmp_path, damage):
     store = Store(tmp_path)

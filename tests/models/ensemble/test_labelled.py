@@ -106,6 +106,7 @@ def test_deviations_of_diva_start_at_one_and_stay_finite_however_large_the_outpu
     assert (least, most) == (pytest.approx(1e-7), pytest.approx(1e4))
 
 
+@pytest.mark.slow
 def test_blocks_of_codes_are_thirds_or_as_given():
     found = train("diva", Dots(), n_steps=1, **SMALL).settings
     assert found.block_columns() == {"z_d": [0, 1], "z_y": [2, 3], "z_x": [4, 5]}
@@ -117,6 +118,7 @@ def test_blocks_of_codes_are_thirds_or_as_given():
     assert train("vae", Dots(), n_steps=1, **SMALL).settings.block_columns() == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["diva", "vfae", "dc_ign"])
 def test_run_goes_on_bit_for_bit(tmp_path, model):
     options = {"labelled": 0.5} if model != "dc_ign" else {}

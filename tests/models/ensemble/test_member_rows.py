@@ -13,6 +13,7 @@ def weights(ensemble):
     return list(ensemble.network.parameters())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [None, 1], ids=["side by side", "one after the other"])
 def test_a_member_with_rows_of_its_own_is_the_model_trained_on_these_rows_alone(at_once, tmp_path):
     parts = {"seeds": [3, 8], "member_rows": [EVEN, FEW], "out": tmp_path, "at_once": at_once}
