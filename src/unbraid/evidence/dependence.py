@@ -217,11 +217,13 @@ class _Tables:
         sizes: Number of values of each factor, and one more for rows without a label, ``(n_factors,)``.
         terms: ``c log c`` for every count ``c``, ``(n_rows + 1,)``.
         fixed: Sum of ``c log c`` over the values of each factor, where every row has a label, ``(n_factors,)``.
+        later: For each factor, where the values of each later factor begin if they are counted through.
     """
 
     sizes: IntArray
     terms: FloatArray
     fixed: FloatArray | None
+    later: tuple[IntArray, ...]
 
     @classmethod
     def of(cls, labels: IntArray) -> _Tables:
@@ -230,7 +232,9 @@ class _Tables:
         fixed = None
         if (labels >= 0).all():
             fixed = np.array([terms[np.bincount(column)].sum() for column in labels])
-        return cls(sizes=labels.max(axis=1) + 2, terms=terms, fixed=fixed)
+        sizes = labels.max(axis=1) + 2
+        later = tuple(np.cumsum(sizes[place + 1 :]) - sizes[place + 1 :] for place in range(len(sizes)))
+        return cls(sizes=sizes, terms=terms, fixed=fixed, later=later)
 
     def pair_information(self, labels: IntArray) -> FloatArray:
         """Mutual information of every two factors, in nats."""
@@ -265,7 +269,7 @@ class _Tables:
     def _counts(self, first: IntArray, size: int, labels: IntArray, place: int) -> tuple[IntArray, IntArray]:
         """Return the tables of one column with all factors after ``place``, flat, and where each table starts."""
         later, widths = labels[place + 1 :], self.sizes[place + 1 :]
-        starts = size * np.r_[0, np.cumsum(widths)[:-1]]
+        starts = size * self.later[place]
         cells = first * widths[:, None]
         cells += later
         cells += starts[:, None]
