@@ -14,7 +14,19 @@ from unbraid.metrics import Invariance, Metric, Source
 from unbraid.probes.capacity import MLPLadder
 from unbraid.probes.sage import SageOptions
 
-every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+#: CPU seconds of gathering evidence of 2000 rows above which a metric is not among the fast tests.
+DEAR = 0.3
+
+
+def of_metrics(*metrics):
+    """Return the metrics as parameters of a test, dear ones marked as slow."""
+    return [
+        pytest.param(metric, id=metric.name, marks=[pytest.mark.slow] if metric.source.seconds[0] > DEAR else [])
+        for metric in metrics
+    ]
+
+
+every_metric = pytest.mark.parametrize("metric", of_metrics(*METRICS.values()))
 
 CHANGES = {
     Invariance.PERMUTATION: lambda z, rng: z[:, rng.permutation(z.shape[1])],
@@ -147,9 +159,7 @@ def test_detail_has_the_shapes_it_should(metric):
     assert found.per_factor is not None or found.per_code is not None or whole
 
 
-@pytest.mark.parametrize(
-    "metric", {metric.source.name: metric for metric in METRICS.values()}.values(), ids=lambda m: m.source.name
-)
+@pytest.mark.parametrize("metric", of_metrics(*{metric.source.name: metric for metric in METRICS.values()}.values()))
 def test_same_seed_same_score(metric):
     first = score(metric, WORLD, seed=5).value
     gathered.cache_clear()
@@ -187,19 +197,19 @@ def test_unlabelled_rows_are_left_out_not_filled_in(metric):
     assert score(metric, world_with_hidden_labels()).value == pytest.approx(score_of_world(metric.name), abs=0.08)
 
 
-@pytest.mark.parametrize("metric", [m for m in METRICS.values() if m.min_factors == 1], ids=lambda m: m.name)
+@pytest.mark.parametrize("metric", of_metrics(*(m for m in METRICS.values() if m.min_factors == 1)))
 def test_one_factor_is_enough_where_the_definition_allows(metric):
     found = score(metric, world_of_one_factor(metric.factor_kind))
     assert metric.bounds[0] <= found.value <= metric.bounds[1]
 
 
-@pytest.mark.parametrize("metric", [m for m in METRICS.values() if m.min_factors == 2], ids=lambda m: m.name)
+@pytest.mark.parametrize("metric", of_metrics(*(m for m in METRICS.values() if m.min_factors == 2)))
 def test_one_factor_is_refused_where_the_definition_does_not_cover_it(metric):
     with pytest.raises(ValueError, match=r"factors must have at least two columns for .*, got 1"):
         metric.function(WORLD.select_factors(["size"]))
 
 
-@pytest.mark.parametrize("metric", [m for m in METRICS.values() if m.min_factors > 0], ids=lambda m: m.name)
+@pytest.mark.parametrize("metric", of_metrics(*(m for m in METRICS.values() if m.min_factors > 0)))
 def test_codes_without_factors_are_refused_by_labelled_metrics(metric):
     with pytest.raises(ValueError, match="factors must have at least"):
         metric.function(WORLD.codes)

@@ -72,7 +72,7 @@ def test_only_the_network_among_predictors_needs_torch(given, tmp_path):
 def test_files_of_data_sets_that_are_not_there_are_named(tmp_path):
     text = TRAINED.replace("[sprites_mini]", "[sprites_mini, dsprites]")
     with pytest.raises(ValueError, match="dsprites is not in the data folder; run `unbraid data fetch dsprites`"):
-        run_study(parse_study(text), tmp_path / "store", data_folder=tmp_path)
+        run_study(parse_study(text), tmp_path / "store", data_folder=tmp_path, memory="100G")
     assert not (tmp_path / "store").exists()
 
 
