@@ -208,6 +208,7 @@ def test_reasons_are_of_modules_that_are_there():
     assert {f"unbraid.{module}" for module in HALVES} <= set(MODULES)
 
 
+@pytest.mark.slow
 def test_a_class_name_has_one_meaning():
     places = defaultdict(list)
     for module, path in MODULES.items():

@@ -29,6 +29,7 @@ def outputs(folder):
     return folder / "out.json", folder / "out.csv", folder / "out.html"
 
 
+@pytest.mark.slow
 def test_prints_a_column_of_values_and_intervals_for_each_file(files, capsys):
     code, out, err = run_cli(capsys, "score", *files, *QUICK)
     table, legend, verdict = out.split("\n\n")

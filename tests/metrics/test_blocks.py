@@ -191,6 +191,7 @@ class TestInvariance:
         assert after == pytest.approx(blocks(WORLD, probe="linear").evidence["matrix"], abs=2e-3)
 
 
+@pytest.mark.slow
 class TestInThePanel:
     def test_the_default_panel_scores_blocks_only_where_there_are_some(self):
         from unbraid.panel import plan

@@ -296,6 +296,7 @@ def test_trees_are_grown_on_as_many_rows_as_asked_for():
     assert not any("of the rows" in str(note) for note in whole.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_codes", [64, 65, 128])
 def test_noise_beside_the_codes_of_two_values_counts_for_nothing(n_codes):
     rng = np.random.default_rng(0)

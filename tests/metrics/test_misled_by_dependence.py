@@ -38,6 +38,7 @@ def test_a_score_without_the_flag_does_not_mind(name):
     assert value(name, "Cos1D") == pytest.approx(value(name, "Cos1I"), abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SCORED if METRICS[name].misled_by_dependence])
 def test_a_score_with_the_flag_moves_or_does_not_see_codes_get_worse(name):
     """Either dependence alone moves it, here or in the kept table, or it does not fall as codes mix more and more."""

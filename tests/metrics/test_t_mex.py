@@ -81,6 +81,7 @@ def test_level_under_dependence_and_power_against_squares(test):
     assert rejected[1, 1] == 1.0 if test == "pcm" else rejected[1, 1] < 0.3
 
 
+@pytest.mark.slow
 def test_a_forest_sees_factors_that_act_together():
     """A product of two factors of mean 0 is no sum of functions of either."""
     factors = np.random.default_rng(5).choice([-1.0, 1.0], size=(600, 2))

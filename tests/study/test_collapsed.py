@@ -42,6 +42,7 @@ def plan(folder):
     )
 
 
+@pytest.mark.slow
 def test_a_collapsed_model_has_reasons_for_numbers_and_is_not_tried_again(plan, folder):
     store = Store(folder / "store")
     state = run_jobs(status(store, plan), InlineEngine())

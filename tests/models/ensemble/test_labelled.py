@@ -131,6 +131,7 @@ def test_run_goes_on_bit_for_bit(tmp_path, model):
     assert all(torch.equal(one, other) for one, other in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["diva", "vfae", "dc_ign"])
 def test_diverged_member_is_named_and_harms_no_other(model):
     strong = {"diva": {"beta": [1.0, float("inf")]}, "vfae": {"alpha": [1.0, float("inf")]}}

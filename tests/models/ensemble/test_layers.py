@@ -49,6 +49,7 @@ def test_upconvolution_is_that_of_torch_for_each_model():
         torch.testing.assert_close(layer(x)[m], expected.movedim(1, -1), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", [Convolution(2, 2, 3), Upconvolution(2, 2, 3)])
 def test_derivatives_of_convolutions_backwards_and_forwards(layer):
     layer, x = drawn(layer).double(), pictures(2, 2, 4, 4, 2).double().requires_grad_()
