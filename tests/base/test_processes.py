@@ -174,6 +174,14 @@ class TestThreads:
 
         assert run_forked([WorkItem(work), WorkItem(lambda: 0), WorkItem(lambda: 0)], workers)[0] == 3
 
+    def test_a_task_alone_has_all_threads(self):
+        workers = Workers(3)
+
+        def work():
+            return len(set(workers.map(lambda _: (time.sleep(0.01), threading.get_ident())[1], range(60))))
+
+        assert run_forked([WorkItem(work)], workers) == [3]
+
     def test_threads_here_are_as_many_as_before(self):
         workers = Workers(2)
         run_forked([WorkItem(lambda: 0)] * 3, workers)

@@ -217,6 +217,8 @@ def _forked(tasks: Sequence[WorkItem[Any]], workers: Workers) -> Iterator[_Pool]
                     process.start()
                 there.close()
                 pool.processes.append(_Forked(process, here))
+            for _ in range(workers.n - len(pool.processes)):  # where tasks are few
+                permits.give()
             yield pool
             for one in pool.processes:
                 one.dismiss()
