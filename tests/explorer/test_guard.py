@@ -34,7 +34,15 @@ def ask(server):
     return request
 
 
-PATHS = ["/", "/app/main.js", "/app/style.css", "/api/session", "/api/column?id=m0&of=code&index=0", "/nothing"]
+PATHS = [
+    "/",
+    "/app/main.js",
+    "/app/style.css",
+    "/app/palette.css",
+    "/api/session",
+    "/api/column?id=m0&of=code&index=0",
+    "/nothing",
+]
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from unbraid import Representation, evaluate, load
 from unbraid._base.memory import TooMuchMemoryError
 from unbraid.metrics import METRICS
 from unbraid.metrics.table.metric import InputSize
+from unbraid.panel import evaluation
 from unbraid.panel.cost import panel_bytes, size_of
 from unbraid.panel.plan import plan_evidence, resolve_metrics
 from unbraid.representation.formats.headers import file_bytes
@@ -41,6 +43,21 @@ def test_a_limit_changes_no_number():
     options = {"metrics": "sap", "intervals": False, "nulls": False}
     limited = evaluate(CODES, FACTORS, memory="1G", **options)
     assert limited["sap"].value == evaluate(CODES, FACTORS, **options)["sap"].value
+
+
+def test_evidence_that_may_be_as_large_as_the_codes_does_not_outlive_its_scores(monkeypatch):
+    gather, held, alive = evaluation._gather, [], []
+
+    def watched(*given, **options):
+        alive.append(sum(one() is not None for one in held))
+        found = gather(*given, **options)
+        held.append(weakref.ref(found.codes))
+        return found
+
+    monkeypatch.setattr(evaluation, "_gather", watched)
+    evaluate(CODES, FACTORS, metrics="irs", n_jobs=1)
+    assert len(alive) > 10
+    assert max(alive) == 0
 
 
 @pytest.mark.parametrize("metric", list(dict.fromkeys(metric.source.name for metric in METRICS.values())))

@@ -64,6 +64,8 @@ def _text(path: Path) -> str:
 class Once(Generic[Result]):
     """Work that several threads need, done by the first of them; a failure is raised for each.
 
+    The work is forgotten once it is done, with all data that it holds.
+
     Args:
         work: The work.
 
@@ -74,13 +76,15 @@ class Once(Generic[Result]):
     """
 
     def __init__(self, work: Callable[[], Result]) -> None:
-        self._work, self._lock = work, threading.Lock()
+        self._work: Callable[[], Result] | None = work
+        self._lock = threading.Lock()
         self._found: list[Result] = []
 
     def __call__(self) -> Result:
         with self._lock:
-            if not self._found:
+            if self._work is not None:
                 self._found.append(self._work())
+                self._work = None
         return self._found[0]
 
     @property
@@ -91,7 +95,7 @@ class Once(Generic[Result]):
     def give(self, found: Result) -> None:
         """Take a result that was found elsewhere, in place of the work."""
         with self._lock:
-            self._found[:] = [found]
+            self._found[:], self._work = [found], None
 
 
 class Permits:

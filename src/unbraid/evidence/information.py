@@ -369,12 +369,13 @@ class Halves:
 def bin_codes(rep: Representation, options: InformationOptions) -> tuple[AnyArray, IntArray]:
     """Return the bin of every row, ``(n_codes, n_samples)``, and the number of bins of every code."""
     key = ("bins", options.n_bins, options.binning)
-    if key not in rep.memo:
+
+    def made() -> tuple[AnyArray, IntArray]:
         columns = (discretise(column, options.n_bins, options.binning) for column in np.ascontiguousarray(rep.codes.T))
         bins, sizes = zip(*columns, strict=True)
-        rep.memo[key] = np.stack(bins), np.array(sizes, dtype=np.intp)
-    found: tuple[AnyArray, IntArray] = rep.memo[key]
-    return found
+        return np.stack(bins), np.array(sizes, dtype=np.intp)
+
+    return rep.memo.once(key, made)
 
 
 def counts_by_products(bins: AnyArray, n_bins: int, factors: Sequence[tuple[IntArray, int]]) -> list[IntArray]:

@@ -242,14 +242,15 @@ def _rows_to_draw(rep: Representation) -> tuple[AnyArray, FloatArray]:
     if len(places) <= MOST_EXACT:
         codes: AnyArray = np.ascontiguousarray(rep.codes[:, places])
         return codes, codes.std(axis=0, ddof=1)
-    if ROWS_TO_DRAW not in rep.memo:
+
+    def made() -> AnyArray:
         stored, step = np.empty((rep.n_samples, len(places)), dtype=np.float32), max(1, CHUNK_CELLS // rep.n_samples)
         for start in range(0, len(places), step):
             part = rep.codes[:, places[start : start + step]].astype(np.float64, copy=False)
             stored[:, start : start + step] = (part - part.mean(axis=0)) / part.std(axis=0, ddof=1)
-        rep.memo[ROWS_TO_DRAW] = stored
-    found: AnyArray = rep.memo[ROWS_TO_DRAW]
-    return found, np.ones(len(places))
+        return stored
+
+    return rep.memo.once(ROWS_TO_DRAW, made), np.ones(len(places))
 
 
 def _level_rows(

@@ -1,7 +1,7 @@
 """Linear probes: importances, R², AUC and predictive information."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -528,33 +528,54 @@ def predictive_information(
     rep: Representation, options: PredictiveOptions, rng: np.random.Generator
 ) -> PredictiveInformation:
     """Compare a linear probe of each factor with the best guess without codes."""
+    wide = partial(WideCodes.of, rep) if rep.n_codes > MAX_NEWTON_CODES else None
+    return information_of_probes(rep, options, rng, wide=wide, removed_share=partial(_removed_share, rep))
+
+
+def information_of_probes(
+    rep: Representation,
+    options: PredictiveOptions,
+    rng: np.random.Generator,
+    *,
+    wide: Callable[[], WideCodes] | None,
+    removed_share: Callable[[Factor, list[Split]], float],
+) -> PredictiveInformation:
+    """Compare linear probes with best guesses, those of categories from wide codes fitted at once.
+
+    Args:
+        rep: Codes and factors.
+        options: Rows to test on.
+        rng: Source of chance.
+        wide: Makes the wide codes; ``None`` for few codes.
+        removed_share: What a probe of one factor removes of the uncertainty, where it is fitted by itself.
+    """
     splits = splits_of_factors(rep, [factor.labels for factor in rep.factors], options.evaluate_on, rng)
     named = {factor.name: (factor, own) for factor, own in zip(rep.factors, splits, strict=True)}
     tasks = {
         name: (factor.labels, len(factor.levels), own)
         for name, (factor, own) in named.items()
-        if factor.labels is not None and rep.n_codes > MAX_NEWTON_CODES
+        if factor.labels is not None and wide is not None
     }
-    scores = WideCodes.of(rep).scores(list(tasks.values()), together=True) if tasks else []
+    scores = wide().scores(list(tasks.values()), together=True) if wide is not None and tasks else []
     found = dict(zip(tasks, scores, strict=True))
-    shares = [_removed_share(rep, factor, own, found.get(name)) for name, (factor, own) in named.items()]
+    shares = [
+        _removed_entropy(factor, own, found[name]) if name in found else removed_share(factor, own)
+        for name, (factor, own) in named.items()
+    ]
     return PredictiveInformation(share=np.clip(shares, 0.0, 1.0))
 
 
-def _removed_share(
-    rep: Representation, factor: Factor, splits: list[Split], log_shares: list[FloatArray] | None = None
-) -> float:
+def _removed_share(rep: Representation, factor: Factor, splits: list[Split]) -> float:
     """Share of the variance, or of the entropy, that the probe removes on all test rows together."""
     if factor.labels is None:
         return _pooled_r_squared(
             [(factor.targets(split.test), _regressed(rep, factor, split, ridge=0.0)) for split in splits]
         )
-    if log_shares is None:
-        log_shares = [_log_shares(rep, factor.labels, len(factor.levels), split) for split in splits]
-    return removed_entropy(factor, splits, log_shares)
+    log_shares = [_log_shares(rep, factor.labels, len(factor.levels), split) for split in splits]
+    return _removed_entropy(factor, splits, log_shares)
 
 
-def removed_entropy(factor: Factor, splits: list[Split], log_shares: list[FloatArray]) -> float:
+def _removed_entropy(factor: Factor, splits: list[Split], log_shares: list[FloatArray]) -> float:
     """Share of the entropy that probes remove, from logarithms of the probabilities of values in the test rows."""
     assert factor.labels is not None
     n_levels = len(factor.levels)

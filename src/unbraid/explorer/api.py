@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from unbraid._base.arrays import ByteArray, FloatArray
 from unbraid._base.images import gif, png, sheet
+from unbraid._base.pages import palette
 from unbraid._base.record import finite
 from unbraid.explorer.guard import has_dots
 from unbraid.explorer.session import Session
@@ -39,7 +40,8 @@ class Answers:
     def __init__(self, session: Session, *, token: str, policy: Callable[[str], str]) -> None:
         self.session, self.token, self.policy = session, token, policy
         folder = files("unbraid.explorer").joinpath("app")
-        self._files = {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+        own = {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+        self._files = own | {"palette.css": palette().encode()}
 
     def routes(self) -> list[Route]:
         """Return every address that is answered."""

@@ -299,9 +299,13 @@ def _tasks(
         return WorkItem(lambda: (role, work(plan, rep, *arguments)), shared)
 
     redraws = rng(REPLICATE) if intervals and source.redraw is not None else None
-    whole = Once(lambda: _gather(plan, rep, rng(POINT), workers, light=False))
-    shared = whole if source.follows and intervals else None
-    tasks = [task(POINT, _point, whole, redraws, shared=shared)]
+
+    def whole() -> Any:
+        return _gather(plan, rep, rng(POINT), workers, light=False)
+
+    # Only evidence that replicates follow outlives its scores: it may be as large as the codes.
+    shared = Once(whole) if source.follows and intervals else None
+    tasks = [task(POINT, _point, shared or whole, redraws, shared=shared)]
     if intervals and source.resample is not None:
         tasks.append(task(REPLICATE, _resample, rng(REPLICATE)))
     elif intervals and plan.refits:
@@ -375,7 +379,9 @@ def _gather(
     return plan.source.evidence(rep, options, rng, workers, like)
 
 
-def _point(plan: EvidencePlan, rep: Representation, whole: Once[Any], redraws: np.random.Generator | None) -> Point:
+def _point(
+    plan: EvidencePlan, rep: Representation, whole: Callable[[], Any], redraws: np.random.Generator | None
+) -> Point:
     started = perf_counter()
     try:
         evidence = whole()

@@ -46,11 +46,7 @@ def shared_bins(rep: Representation) -> AnyArray | None:
     """Return the bin of every row and code, ``uint8``, ``(n_samples, n_codes)``; ``None`` for few codes."""
     if rep.n_codes <= MOST_EXACT:
         return None
-    key = ("tree bins", N_BINS)
-    if key not in rep.memo:
-        rep.memo[key] = bins_of(rep.codes)
-    found: AnyArray = rep.memo[key]
-    return found
+    return rep.memo.once(("tree bins", N_BINS), lambda: bins_of(rep.codes))
 
 
 def bins_of(codes: AnyArray) -> AnyArray:

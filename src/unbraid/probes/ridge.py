@@ -15,7 +15,7 @@ import scipy
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid.probes.importance import ProbeFit, performance
 from unbraid.probes.linear import decision, multinomial
-from unbraid.probes.splits import standardise
+from unbraid.probes.splits import mean_and_scale_on, standardise
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
@@ -26,6 +26,8 @@ ASIDE_SHARE, TEST_SHARE, MOST_ROWS = 0.1, 0.3, 20_000
 #: Strengths that are tried first, for each row of standardised codes; then those half a power of ten around the best.
 STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 HALF_POWER = 10**0.5
+#: Rows that are predicted at once.
+ROWS_AT_ONCE = 2_000
 #: Ratio of a coefficient to its standard error that is as good as 0.
 LEAST_RATIO = 1e-6
 
@@ -54,12 +56,20 @@ def _fit_alike(
     codes: FloatArray, factors: list[Factor], fitted: IntArray, aside: IntArray, tested: IntArray
 ) -> dict[str, ProbeFit]:
     """Fit factors that are labelled on the same rows."""
-    z, others = standardise(codes[fitted], codes[np.concatenate([aside, tested])])
-    z_aside, z_test = np.split(others, [len(aside)])
+    mean, scale = mean_and_scale_on(codes, fitted)
+
+    def standardised(rows: IntArray) -> FloatArray:
+        z = codes[rows]
+        z -= mean
+        z *= scale
+        return z
+
+    z, z_aside = standardised(fitted), standardised(aside)
     targets = [factor.targets(fitted) for factor in factors]
     y, y_aside = standardise(np.hstack(targets), np.hstack([factor.targets(aside) for factor in factors]))
     ridge = Ridge.of(z, y, z_aside, y_aside)
-    at_test, at_aside = z_test @ ridge.weights, z_aside @ ridge.weights
+    some = (tested[start : start + ROWS_AT_ONCE] for start in range(0, len(tested), ROWS_AT_ONCE))
+    at_test, at_aside = np.concatenate([standardised(rows) @ ridge.weights for rows in some]), z_aside @ ridge.weights
     ends = np.cumsum([0, *(target.shape[1] for target in targets)])
     found = {}
     for factor, target, first, last in zip(factors, targets, ends[:-1], ends[1:], strict=True):

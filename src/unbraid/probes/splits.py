@@ -386,13 +386,18 @@ def standardise(train: Any, *others: Any) -> tuple[Any, ...]:
 
 def standardise_by(codes: FloatArray, rows: IntArray) -> FloatArray:
     """Scale columns to mean 0 and deviation 1 on ``rows``, with one copy of the codes and no more."""
-    scaled = np.empty_like(codes)
-    for start in range(0, codes.shape[1], COLUMNS_AT_ONCE):
-        part = slice(start, start + COLUMNS_AT_ONCE)
-        mean, scale = mean_and_scale(codes[rows, part])
-        np.subtract(codes[:, part], mean, out=scaled[:, part])
-        scaled[:, part] *= scale
+    mean, scale = mean_and_scale_on(codes, rows)
+    scaled = codes - mean
+    scaled *= scale
     return scaled
+
+
+def mean_and_scale_on(codes: FloatArray, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Mean of each column on ``rows``, and one over its deviation, from a few columns at a time."""
+    parts = [slice(start, start + COLUMNS_AT_ONCE) for start in range(0, codes.shape[1], COLUMNS_AT_ONCE)]
+    found = [mean_and_scale(codes[rows, part]) for part in parts]
+    mean, scale = (np.concatenate(column) for column in zip(*found, strict=True))
+    return mean, scale
 
 
 def mean_and_scale(train: Any) -> tuple[Any, Any]:

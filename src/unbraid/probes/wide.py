@@ -181,12 +181,12 @@ class WideCodes:
     @classmethod
     def of(cls, rep: Representation) -> WideCodes:
         """Return those of a representation, which are made once."""
-        key = "wide codes"
-        if key not in rep.memo:
+
+        def made() -> WideCodes:
             z = standardised(rep.codes)
-            rep.memo[key] = cls(codes=DenseCodes(z), products=z.T @ z / np.float32(len(z)))
-        found: WideCodes = rep.memo[key]
-        return found
+            return cls(codes=DenseCodes(z), products=z.T @ z / np.float32(len(z)))
+
+        return rep.memo.once("wide codes", made)
 
     @classmethod
     def of_sparse(cls, codes: Any) -> WideCodes:

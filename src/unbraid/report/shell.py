@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from unbraid._base.pages import palette
 from unbraid._version import __version__
 from unbraid.report.charts import style_of
 
@@ -34,7 +35,7 @@ def fill(template: str, context: dict[str, Any], *style_sheets: str) -> str:
     script = _asset("page.js")
     ours = {
         "version": __version__,
-        "style": Markup("\n".join(_asset(name) for name in ("style.css", *style_sheets))),
+        "style": Markup("\n".join([palette(), *(_asset(name) for name in ("style.css", *style_sheets))])),
         "script": Markup(script),
         "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     }

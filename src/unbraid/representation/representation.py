@@ -24,9 +24,14 @@ from unbraid._base.checks import (
     to_array,
     varies,
 )
+from unbraid._base.memo import Memo
 from unbraid._base.text import listing
 from unbraid.representation.blocks import Blocks, check_blocks
 from unbraid.representation.factor import Factor, join_factors, make_factor
+
+#: Memory of what is derived from codes and kept: bytes for each code of each row, and at least. It is enough for codes
+#: in single precision and two tables of bins: wide codes are not kept in every form at once.
+BYTES_A_CODE, LEAST_REMEMBERED = 6, 2**28
 
 
 class CodesLayout(StrEnum):
@@ -73,7 +78,7 @@ class Representation:
     #: Columns of each block of codes, by name; empty where there are none.
     blocks: Blocks
     #: Cache of results derived from the codes alone; shared by copies with the same codes.
-    memo: dict[object, Any]
+    memo: Memo
     #: Notes on how the input was read, such as rows put in another order.
     notes: tuple[str, ...]
     #: Python code that makes the same representation, with ``ub`` for the package; empty where not known.
@@ -97,7 +102,7 @@ class Representation:
         check_values(self.codes, self.code_names, ranges)
         self._label(codes, factors, names, kinds, only)
         self.active = check_active(varies(*ranges))
-        self.memo = {}
+        self.memo = _memo(self.codes)
         self.source = ""
 
     def _label(
@@ -250,7 +255,7 @@ class Representation:
         """Build from codes and factors that were checked, such as some columns of a representation."""
         made = Representation.__new__(Representation)
         made.codes, made.factors, made.code_names, made.notes = codes, factors, code_names, notes
-        made.active, made.memo, made.source, made.blocks = active_codes(codes), {}, "", {}
+        made.active, made.memo, made.source, made.blocks = active_codes(codes), _memo(codes), "", {}
         return made
 
     def _with(self, codes: FloatArray, factors: tuple[Factor, ...]) -> Representation:
@@ -260,7 +265,7 @@ class Representation:
         other.code_names, other.blocks = self.code_names, self.blocks
         kept = codes is self.codes
         other.active = self.active if kept else active_codes(codes)
-        other.memo = self.memo if kept else {}
+        other.memo = self.memo if kept else _memo(codes)
         other.notes = self.notes
         other.source = ""
         return other
@@ -269,6 +274,10 @@ class Representation:
         factors = ", ".join(f"{factor.name} ({factor.kind})" for factor in self.factors)
         blocks = f"; blocks: {', '.join(self.blocks)}" if self.blocks else ""
         return f"Representation({self.n_samples} rows, {self.n_codes} codes; factors: {factors or 'none'}{blocks})"
+
+
+def _memo(codes: AnyArray) -> Memo:
+    return Memo(max(LEAST_REMEMBERED, BYTES_A_CODE * codes.size))
 
 
 def as_representation(codes: Any, factors: Any = None, **given: Any) -> Representation:

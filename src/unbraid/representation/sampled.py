@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unbraid._base.arrays import BoolArray, FloatArray
+from unbraid._base.memo import Memo
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import CodesLayout, Representation
 
@@ -38,7 +39,7 @@ class SampledRepresentation(Representation):
         whole: Any,
     ) -> None:
         self.codes, self.factors, self.code_names = codes, factors, code_names
-        self.active, self.memo, self.notes, self.source, self.blocks = active, {}, (), "", {}
+        self.active, self.memo, self.notes, self.source, self.blocks = active, Memo(), (), "", {}
         self.n_all, self.whole = n_all, whole
 
     @property

@@ -10,6 +10,7 @@ import scipy.sparse
 
 from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from unbraid._base.checks import LARGEST_CODE, MIN_ROWS, check_active
+from unbraid._base.memo import Memo
 from unbraid._base.memory import check_memory
 from unbraid._base.text import listing
 from unbraid.representation.blocks import check_blocks
@@ -68,7 +69,7 @@ class SparseRepresentation(Representation):
         blocks: Any = None,
     ) -> None:
         self.by_row = _checked(codes)
-        self.memo = {}
+        self.memo = Memo()
         self.code_names = _names(code_names, self.n_codes)
         self.blocks = check_blocks(blocks, self.code_names)
         _check_values(self.by_row, self.code_names)
@@ -85,9 +86,7 @@ class SparseRepresentation(Representation):
                 f"codes are sparse ({self.n_samples} rows, {self.n_codes} codes) and too many to be made dense; score "
                 "them with unbraid.evaluate, or give a few of them, as in codes[:, chosen].toarray()."
             )
-        if "codes" not in self.memo:
-            self.memo["codes"] = np.ascontiguousarray(self.by_row.toarray(), dtype=np.float64)
-        return self.memo["codes"]
+        return self.memo.once("codes", lambda: np.ascontiguousarray(self.by_row.toarray(), dtype=np.float64))
 
     @property
     def layout(self) -> CodesLayout:
@@ -97,9 +96,7 @@ class SparseRepresentation(Representation):
     @property
     def by_column(self) -> Any:
         """The codes by columns, rows in order."""
-        if "by_column" not in self.memo:
-            self.memo["by_column"] = self.by_row.tocsc()
-        return self.memo["by_column"]
+        return self.memo.once("by_column", self.by_row.tocsc)
 
     @property
     def n_samples(self) -> int:
@@ -182,7 +179,7 @@ class SparseRepresentation(Representation):
         other.by_row, other.factors = by_row, factors
         other.code_names, other.blocks, other.notes, other.source = self.code_names, self.blocks, self.notes, ""
         kept = by_row is self.by_row
-        other.memo = self.memo if kept else {}
+        other.memo = self.memo if kept else Memo()
         other.active = self.active if kept else _active(other.by_column)
         return other
 

@@ -54,7 +54,8 @@ def _explained(rep: SparseRepresentation, factor: Factor, correlation: Correlati
         matrix = _ranks(rep, rows)
     elif not labelled.all():
         matrix = rep.by_row[rows].tocsc()
-    total, squares = _squares(rep, matrix, correlation, is_whole=bool(labelled.all()))
+    is_whole = bool(labelled.all())
+    total, squares = rep.memo.once(("squares", correlation), lambda: _squares(matrix)) if is_whole else _squares(matrix)
     if factor.kind is FactorKind.CATEGORICAL:
         assert factor.labels is not None
         kept = _between_levels(matrix, factor.labels[rows], len(factor.levels))
@@ -73,27 +74,17 @@ def _ranks(rep: SparseRepresentation, rows: IntArray) -> Any:
     """Ranks of the codes among some rows, as a sparse matrix; those of all rows once."""
     if len(rows) < rep.n_samples:
         return rank_differences(rep.by_row[rows].tocsc())
-    if "ranks" not in rep.memo:
-        rep.memo["ranks"] = rank_differences(rep.by_column)
-    return rep.memo["ranks"]
+    return rep.memo.once("ranks", lambda: rank_differences(rep.by_column))
 
 
-def _squares(
-    rep: SparseRepresentation, matrix: Any, correlation: Correlation, *, is_whole: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Squares of each code around its mean, and around 0, summed; those of all rows once."""
-    key = ("squares", correlation)
-    if is_whole and key in rep.memo:
-        known: tuple[FloatArray, FloatArray] = rep.memo[key]
-        return known
+def _squares(matrix: Any) -> tuple[FloatArray, FloatArray]:
+    """Squares of each code around its mean, and around 0, summed."""
     n_rows, n_codes = matrix.shape
     column, values = column_of(matrix.indptr), matrix.data.astype(np.float64)
     mean = np.bincount(column, weights=values, minlength=n_codes) / n_rows
     squares: FloatArray = np.bincount(column, weights=values**2, minlength=n_codes).astype(np.float64)
     n_zero = n_rows - np.diff(matrix.indptr)
     around = np.bincount(column, weights=(values - mean[column]) ** 2, minlength=n_codes) + n_zero * mean**2
-    if is_whole:
-        rep.memo[key] = around, squares
     return around, squares
 
 

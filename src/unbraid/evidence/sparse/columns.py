@@ -67,10 +67,7 @@ def column_of(starts: IntArray) -> IntArray:
 
 def sorted_columns(rep: SparseRepresentation) -> SortedColumns:
     """Return the sorted columns of a representation, sorted once for all evidence."""
-    if "sorted_columns" not in rep.memo:
-        rep.memo["sorted_columns"] = SortedColumns.of(rep.by_column)
-    found: SortedColumns = rep.memo["sorted_columns"]
-    return found
+    return rep.memo.once("sorted_columns", lambda: SortedColumns.of(rep.by_column))
 
 
 def sparse_bins(rep: SparseRepresentation, options: InformationOptions) -> tuple[AnyArray, IntArray]:
@@ -80,10 +77,7 @@ def sparse_bins(rep: SparseRepresentation, options: InformationOptions) -> tuple
     bins as :func:`~unbraid.evidence.information.discretise` cuts them.
     """
     key = ("sparse bins", options.n_bins, options.binning)
-    if key not in rep.memo:
-        rep.memo[key] = _bins(sorted_columns(rep), options.n_bins - 1, options.binning)
-    found: tuple[AnyArray, IntArray] = rep.memo[key]
-    return found
+    return rep.memo.once(key, lambda: _bins(sorted_columns(rep), options.n_bins - 1, options.binning))
 
 
 def _bins(columns: SortedColumns, n_bins: int, binning: Binning) -> tuple[AnyArray, IntArray]:

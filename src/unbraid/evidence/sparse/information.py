@@ -184,10 +184,7 @@ def _column(
 def _places(rep: SparseRepresentation, options: InformationOptions) -> IntArray:
     """Where each stored value is counted, without its level; the same for all factors."""
     key = ("sparse places", options.n_bins, options.binning)
-    if key not in rep.memo:
-        rep.memo[key] = column_of(rep.by_column.indptr) * options.n_bins + sparse_bins(rep, options)[0]
-    found: IntArray = rep.memo[key]
-    return found
+    return rep.memo.once(key, lambda: column_of(rep.by_column.indptr) * options.n_bins + sparse_bins(rep, options)[0])
 
 
 def _information(

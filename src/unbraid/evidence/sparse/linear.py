@@ -5,6 +5,7 @@ The intercept of every probe is free, so that codes around their mean have the s
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,8 @@ from unbraid.evidence.linear import (
     PredictiveInformation,
     PredictiveOptions,
     Separation,
-    removed_entropy,
+    information_of_probes,
     separation_of_wide_codes,
-    splits_of_factors,
 )
 from unbraid.probes.importance import r_squared
 from unbraid.probes.linear import RIDGE, ridge_solver
@@ -52,20 +52,8 @@ def sparse_predictive_information(
     rep: SparseRepresentation, options: PredictiveOptions, rng: np.random.Generator
 ) -> PredictiveInformation:
     """Compare a linear probe of each factor with the best guess without codes."""
-    splits = splits_of_factors(rep, [factor.labels for factor in rep.factors], options.evaluate_on, rng)
-    named = {factor.name: (factor, own) for factor, own in zip(rep.factors, splits, strict=True)}
-    tasks = {
-        name: (factor.labels, len(factor.levels), own)
-        for name, (factor, own) in named.items()
-        if factor.labels is not None
-    }
-    scores = WideCodes.of_sparse(rep.by_row).scores(list(tasks.values()), together=True) if tasks else []
-    found = dict(zip(tasks, scores, strict=True))
-    shares = [
-        removed_entropy(factor, own, found[name]) if name in found else _pooled_r_squared(rep, factor, own)
-        for name, (factor, own) in named.items()
-    ]
-    return PredictiveInformation(share=np.clip(shares, 0.0, 1.0))
+    wide, removed_share = partial(WideCodes.of_sparse, rep.by_row), partial(_pooled_r_squared, rep)
+    return information_of_probes(rep, options, rng, wide=wide, removed_share=removed_share)
 
 
 def _scaled(rep: SparseRepresentation, split: Split) -> tuple[Any, Any]:

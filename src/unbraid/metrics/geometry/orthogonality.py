@@ -323,7 +323,7 @@ def overlap(a: FloatArray, b: FloatArray, alpha: FloatArray | None = None, beta:
     n_a, n_b = (len(basis.T) if weights is None else len(weights) for basis, weights in ((a, alpha), (b, beta)))
     if n_a > a.shape[1] or n_b > b.shape[1]:
         return 1.0
-    return float(((a.T @ b) ** 2).sum() / min(n_a, n_b))
+    return min(1.0, float(((a.T @ b) ** 2).sum() / min(n_a, n_b)))
 
 
 def over_pairs(found: Subspaces, compare: Any, *, diagonal: float) -> Pairs:

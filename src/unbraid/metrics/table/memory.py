@@ -38,7 +38,7 @@ from unbraid.probes.bins import CELLS, ENOUGH_ROWS, MOST_EXACT, MOST_TRIED, N_BI
 from unbraid.probes.capacity import ForestLadder, FourierLadder, as_ladder
 from unbraid.probes.effects import MOST_TOGETHER, ROW_BYTES
 from unbraid.probes.linear import MAX_NEWTON_CODES
-from unbraid.probes.ridge import MOST_FITTED
+from unbraid.probes.ridge import ASIDE_SHARE, MOST_FITTED, MOST_ROWS, ROWS_AT_ONCE
 from unbraid.probes.trees import (
     MAX_ROWS_A_TREE,
     MIN_LEAF,
@@ -129,10 +129,11 @@ def histogram_bytes(size: InputSize) -> float:
 
 
 def linear_bytes(size: InputSize, options: LinearOptions) -> float:
-    """Copies; of wide codes, products of the codes or of the rows, whichever are fewer, and their decompositions."""
+    """Copies; of wide codes the rows in use, and products of codes or of rows, whichever are fewer, decomposed."""
     if size.n_codes <= MOST_FITTED:
         return 5 * size.n_bytes
-    return 2.5 * size.n_bytes + 40.0 * min(size.n_rows, size.n_codes) ** 2
+    rows = min(size.n_rows, MOST_ROWS) + ASIDE_SHARE * size.n_rows + ROWS_AT_ONCE
+    return 8 * rows * size.n_codes + 40.0 * min(size.n_rows, size.n_codes) ** 2
 
 
 def regression_bytes(size: InputSize, options: CrossPredictionOptions) -> float:

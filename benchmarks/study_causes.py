@@ -1,0 +1,130 @@
+"""What moves the correlations of the two published studies: other seeds, more training steps, other data.
+
+    python benchmarks/study_causes.py --store DIR                   # an hour on two cores; goes on where it stopped
+    python benchmarks/study_causes.py --store DIR --variants steps  # one variant, the others in the file kept
+
+The studies in small, 72 models of small sprites, are run as they are and with one thing changed, and every correlation
+that the papers print a number for is read off each. The mean distance of a variant's correlations from those of the
+study as it is says how far that change alone moves a correlation. Distances of two runs that differ in their seeds
+alone are what the allowed distances on the status page are made of.
+"""
+
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+from msgspec.structs import replace
+
+from measure import keep, machine, options, parse
+from unbraid.reproduce.iwo_tables import iwo_tables
+from unbraid.reproduce.studies import scaled
+from unbraid.reproduce.thesis.tables import thesis_tables
+from unbraid.study import load_study, run_study
+
+#: Times as many training steps, as the published studies have six and thirty times those of the scale for one GPU.
+MORE_STEPS = 4
+STUDIES = {"thesis": thesis_tables, "iwo": iwo_tables}
+AS_IT_IS = "as it is"
+
+
+def more_steps(study):
+    """Train longer; capacities rise over the same share of the steps."""
+    families = [
+        replace(family, hyperparameters=family.hyperparameters | {name: MORE_STEPS * steps})
+        if isinstance(steps := family.hyperparameters.get(name := "capacity_steps"), float | int)
+        else family
+        for family in study.models
+    ]
+    n_steps = MORE_STEPS * study.training.n_steps
+    return replace(study, models=tuple(families), training=replace(study.training, n_steps=n_steps))
+
+
+def other_seeds(study):
+    """Train as many models with the next seeds."""
+    n_seeds = len(study.seed_list)
+    return replace(study, seeds=tuple(range(n_seeds, 2 * n_seeds)))
+
+
+def other_data(study):
+    """Train on sprites with a grey square, which is one factor of position more that models may encode."""
+    tasks = tuple(group for group in study.tasks if not group.only)
+    return replace(study, data=("sprites_mini_square",), also=(), tasks=tasks)
+
+
+VARIANTS = {AS_IT_IS: lambda study: study, "seeds": other_seeds, "steps": more_steps, "data": other_data}
+
+
+def smaller(study):
+    """Return a study of two families and settings, trained for a moment."""
+    families = [
+        replace(
+            family,
+            hyperparameters={
+                name: value[:3] if isinstance(value, list | tuple) else value
+                for name, value in family.hyperparameters.items()
+            },
+        )
+        for family in study.models
+        if family.family in ("beta_vae", "beta_tcvae")
+    ]
+    scores = replace(study.scores, metrics=("mig", "modularity", "sap"), rows=(1.0,), options={}, convergence=())
+    training = replace(study.training, n_steps=10)
+    return replace(
+        study, models=tuple(families), rows=400, seeds=1, training=training, scores=scores, tasks=(), agreement=None
+    )
+
+
+def read_off(name, variant, store, *, tiny):
+    """Run one study in a variant, and return its correlations by table, group, task and score."""
+    study = VARIANTS[variant](scaled(load_study(name), "mini"))
+    state = run_study(smaller(study) if tiny else study, Path(store) / variant.replace(" ", "_"))
+    return {
+        (one.table, one.group, one.task, one.score): one.number.ours
+        for one in STUDIES[name](state, "mini").correlations
+        if one.number.ours is not None
+    }
+
+
+def distances(found, base):
+    """Mean distance of correlations, and how many turn their sign, for each table."""
+    both = {key: (found[key], base[key]) for key in base if key in found and np.isfinite([found[key], base[key]]).all()}
+    lines = {}
+    for table in dict.fromkeys(key[0] for key in both):
+        own = np.array([pair for key, pair in both.items() if key[0] == table])
+        lines[table] = {
+            "correlations": len(own),
+            "mean_distance": float(np.abs(own[:, 0] - own[:, 1]).mean()),
+            "share_of_other_sign": float((own.prod(axis=1) < 0).mean()),
+        }
+    return lines
+
+
+def main(arguments=None):
+    parser = options(__doc__, __file__)
+    parser.add_argument("--store", help="folder for models and numbers; needed but with --tiny")
+    parser.add_argument("--variants", default=",".join(list(VARIANTS)[1:]), help="some of seeds, steps and data")
+    parser.add_argument("--studies", default=",".join(STUDIES), help="thesis, iwo or both")
+    given = parse(parser, __file__, arguments, variants="seeds", studies="thesis")
+    if given.store is None and not given.tiny:
+        parser.error("--store is needed: a folder where a run that was stopped goes on")
+    found = {}
+    place = tempfile.TemporaryDirectory() if given.store is None else nullcontext(given.store)
+    with place as store:
+        for name in given.studies.split(","):
+            base = read_off(name, AS_IT_IS, store, tiny=given.tiny)
+            print(f"{name}: {len(base)} correlations", flush=True)
+            for variant in given.variants.split(","):
+                lines = distances(read_off(name, variant, store, tiny=given.tiny), base)
+                found[f"{name}, other {variant}"] = lines
+                for table, line in lines.items():
+                    print(
+                        f"  other {variant:6s} {table:28s}{line['correlations']:5d} correlations move by "
+                        f"{line['mean_distance']:.2f}, {line['share_of_other_sign']:.0%} change sign",
+                        flush=True,
+                    )
+                keep(given.output, {"machine": machine(), **found}, beside_others=True)
+
+
+if __name__ == "__main__":
+    main()
