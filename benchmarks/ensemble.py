@@ -3,12 +3,15 @@
     python benchmarks/ensemble.py                               # 8 small models on this machine's processor
     python benchmarks/ensemble.py --device cuda                 # 64 models of the published architecture on a GPU
     python benchmarks/ensemble.py --device cuda --part kernels  # losses and speed of convolutions, beside patches
+    python benchmarks/ensemble.py --part rounding --models 4 --width 32 --side 64 --batch 64 --steps 300   # see below
     python benchmarks/ensemble.py --device cuda --arrays-only   # the same where only NumPy and torch are there
     python benchmarks/ensemble.py --device cuda --models 16 --model diva,vfae,dc_ign,info_gan   # with labels, and GANs
 
 Also: the peak of memory beside what was reckoned before, and how far a member is from the same model trained alone.
 Data are binary pictures, kept where the models are. "One at a time" is the same engine with an ensemble of one; the
-plain loop is what one would write by hand: torch's own layers, an eager step, Adam with its defaults.
+plain loop is what one would write by hand: torch's own layers, an eager step, Adam with its defaults. The part rounding
+trains models twice that differ in a rounding of their first weights to bfloat16 alone: two ways of rounding products
+cannot be expected to agree better.
 """
 
 import gc
@@ -27,6 +30,7 @@ from measure import keep, leave_out_the_rest, machine, options, parse
 
 #: Families that are timed against one model of the same engine.
 WITH_LABELS = ("diva", "vfae", "dc_ign", "info_gan")
+PARTS = ("families", "kernels", "rounding")
 TARGETS = {"images_per_second": 800_000, "times_plain_loop": 30}
 
 
@@ -329,6 +333,38 @@ def kernels_and_patches(given, model, data, source):
     return {"model": model, **found}
 
 
+def after_one_rounding(given, model, data, source):
+    """How far losses are from those of models whose first weights were rounded to bfloat16, after some steps."""
+    import torch
+
+    from unbraid.models.ensemble.engine import EnsembleEngine
+
+    settings, found = settings_of(given, model, given.models, data), []
+    for is_rounded in (False, True):
+        engine = EnsembleEngine(settings, source, device=given.device)
+        if is_rounded:
+            with torch.no_grad():
+                for parameter in engine.network.parameters():
+                    parameter.copy_(parameter.bfloat16().float())
+        found.append([engine.advance()[0].double().numpy() for _ in range(given.steps)])
+        del engine
+    as_they_are, rounded = np.array(found)
+    apart = rounded / as_they_are - 1
+    return {
+        "model": model,
+        "models": given.models,
+        "by_steps": {
+            n: {
+                "mean_loss": float(as_they_are[n - 1].mean()),
+                "mean_loss_after_rounding": float(rounded[n - 1].mean()),
+                "deviation_of_relative_difference": float(np.sqrt((apart[n - 1] ** 2).mean())),
+            }
+            for n in (1, 10, 50, 300)
+            if n <= given.steps
+        },
+    }
+
+
 def weights_of_last(engine):
     import torch
 
@@ -347,6 +383,10 @@ def lines_of(given):
         for model in ("beta_vae", "factor_vae"):
             yield f"kernels and patches, {model}", kernels_and_patches(given, model, data, source)
         return
+    if given.part == "rounding":
+        for model in ("beta_vae", "factor_vae"):
+            yield f"one rounding, {model}", after_one_rounding(given, model, data, source)
+        return
     if given.model == "all" or given.tiny:
         yield "beta_vae", beside_the_plain_loop(given, data, source)
         for model, precision in (("beta_vae", "float32"), ("beta_vae", "bfloat16"), ("factor_vae", "float32")):
@@ -363,7 +403,7 @@ def main(arguments=None):
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--arrays-only", action="store_true", help="do not import the package, only NumPy and torch")
     parser.add_argument("--model", default="all", help="some families only, with commas between")
-    parser.add_argument("--part", choices=("families", "kernels"), default="families", help="kernels: against patches")
+    parser.add_argument("--part", choices=PARTS, default="families", help="kernels: against patches")
     parser.add_argument("--models", type=int)
     parser.add_argument("--width", type=int)
     parser.add_argument("--side", type=int)

@@ -77,8 +77,9 @@ def smaller(study):
 
 def read_off(name, variant, store, *, tiny):
     """Run one study in a variant, and return its correlations by table, group, task and score."""
-    study = VARIANTS[variant](scaled(load_study(name), "mini"))
-    state = run_study(smaller(study) if tiny else study, Path(store) / variant.replace(" ", "_"))
+    study = scaled(load_study(name), "mini")
+    changed = VARIANTS[variant](smaller(study) if tiny else study)
+    state = run_study(changed, Path(store) / variant.replace(" ", "_"))
     return {
         (one.table, one.group, one.task, one.score): one.number.ours
         for one in STUDIES[name](state, "mini").correlations
