@@ -10,7 +10,7 @@ from unbraid import Representation
 from unbraid.metrics import dci_linear, explicitness, infomec
 from unbraid.metrics.table.catalogue import METRICS
 from unbraid.probes.linear import decision, one_vs_rest
-from unbraid.probes.ridge import Ridge
+from unbraid.probes.ridge import Ridge, fit_ridges
 from unbraid.probes.splits import cross_fit_together, standardise
 from unbraid.probes.wide import Values, WideCodes
 
@@ -161,3 +161,21 @@ def test_factors_of_the_same_folds_are_fitted_as_they_are_one_by_one(together, i
     for v, own, found in zip(factors.T, splits, at_once, strict=True):
         for scores, alone in zip(found, wide.scores([(v, 3, own)], together=together)[0], strict=True):
             np.testing.assert_allclose(scores, alone, atol=0.03)
+
+
+def test_a_probe_of_wide_codes_is_fitted_and_tested_on_labelled_rows():
+    rng = np.random.default_rng(3)
+    codes = rng.standard_normal((3000, 300))
+    known = np.arange(3000) < 900  # the last rows have no label
+    target = np.where(known, codes[:, 5] + 0.1 * rng.standard_normal(3000), np.nan)
+    found = fit_ridges(Representation(codes, {"number": target}), np.random.default_rng(0))["number"]
+    assert known[found.rows].all()
+    assert len(found.rows) == 270
+    assert found.sizes[:, 0].argmax() == 5
+
+
+def test_a_probe_of_wide_codes_says_that_labels_are_too_few():
+    codes = np.random.default_rng(3).standard_normal((400, 300))
+    target = np.where(np.arange(400) < 3, codes[:, 5], np.nan)
+    with pytest.raises(ValueError, match=r"^factor 'number' has 3 labelled rows; a held-out probe needs at least 10"):
+        fit_ridges(Representation(codes, {"number": target}), np.random.default_rng(0))

@@ -15,7 +15,7 @@ import scipy
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid.probes.importance import ProbeFit, performance
 from unbraid.probes.linear import decision, multinomial
-from unbraid.probes.splits import mean_and_scale_on, standardise
+from unbraid.probes.splits import check_enough_labels, mean_and_scale_on, standardise
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
 
@@ -36,19 +36,21 @@ def fit_ridges(rep: Representation, rng: np.random.Generator) -> dict[str, Probe
     """Fit a linear probe for each factor; all factors that are labelled on the same rows share one decomposition.
 
     Values of categories are regressed as their indicators, and predicted by a softmax on top.
+
+    Raises:
+        ValueError: A factor with fewer than ten labelled rows.
     """
     order = rng.permutation(rep.n_samples)
-    n_aside, n_tested = (max(2, int(share * rep.n_samples)) for share in (ASIDE_SHARE, TEST_SHARE))
-    aside, tested = np.sort(order[:n_aside]), np.sort(order[n_aside : n_aside + n_tested])
-    fitted = np.sort(order[n_aside + n_tested :][:MOST_ROWS])
     alike: dict[bytes, list[Factor]] = {}
     for factor in rep.factors:
+        check_enough_labels(factor)
         alike.setdefault(factor.labelled.tobytes(), []).append(factor)
     found: dict[str, ProbeFit] = {}
     for factors in alike.values():
-        labelled = factors[0].labelled
-        parts = [rows[labelled[rows]] for rows in (fitted, aside, tested)]
-        found |= _fit_alike(rep.codes, factors, *parts)
+        rows = order[factors[0].labelled[order]]
+        n_aside, n_tested = (max(2, int(share * len(rows))) for share in (ASIDE_SHARE, TEST_SHARE))
+        aside, tested, fitted = np.split(rows, [n_aside, n_aside + n_tested])
+        found |= _fit_alike(rep.codes, factors, *map(np.sort, (fitted[:MOST_ROWS], aside, tested)))
     return found
 
 
@@ -68,8 +70,8 @@ def _fit_alike(
     targets = [factor.targets(fitted) for factor in factors]
     y, y_aside = standardise(np.hstack(targets), np.hstack([factor.targets(aside) for factor in factors]))
     ridge = Ridge.of(z, y, z_aside, y_aside)
-    some = (tested[start : start + ROWS_AT_ONCE] for start in range(0, len(tested), ROWS_AT_ONCE))
-    at_test, at_aside = np.concatenate([standardised(rows) @ ridge.weights for rows in some]), z_aside @ ridge.weights
+    parts = np.array_split(tested, -(-len(tested) // ROWS_AT_ONCE) or 1)
+    at_test, at_aside = np.concatenate([standardised(rows) @ ridge.weights for rows in parts]), z_aside @ ridge.weights
     ends = np.cumsum([0, *(target.shape[1] for target in targets)])
     found = {}
     for factor, target, first, last in zip(factors, targets, ends[:-1], ends[1:], strict=True):
