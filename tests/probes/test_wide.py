@@ -179,3 +179,28 @@ def test_a_probe_of_wide_codes_says_that_labels_are_too_few():
     target = np.where(np.arange(400) < 3, codes[:, 5], np.nan)
     with pytest.raises(ValueError, match=r"^factor 'number' has 3 labelled rows; a held-out probe needs at least 10"):
         fit_ridges(Representation(codes, {"number": target}), np.random.default_rng(0))
+
+
+def test_regressions_by_products_of_rows_are_those_by_products_of_codes():
+    rng = np.random.default_rng(4)
+    codes = rng.standard_normal((180, 250)) * rng.uniform(0.1, 9, 250) + 5
+    codes[:, 7] = 2.0  # constant
+    targets = np.column_stack([codes[:, 0] / 3, codes[:, 1:30].sum(axis=1), rng.standard_normal(180)])
+    fold = rng.permutation(180) % evidence.N_FOLDS
+    fold[:9] = -1  # fitted and never tested
+    design = evidence._standardised_with_ones(codes)
+    by_codes = evidence._cross_regressed(design, targets, fold, design.T @ design)
+    by_rows = evidence._cross_regressed_by_rows(codes, targets, fold)
+    np.testing.assert_allclose(by_rows[1], by_codes[1], rtol=1e-9)
+    np.testing.assert_allclose(by_rows[0], by_codes[0], rtol=1e-5)
+    assert by_rows[0][1] < by_rows[1][1]  # a sum of many codes is told in part
+
+
+@pytest.mark.parametrize("n_rows", [200, 600])
+def test_many_codes_tell_what_they_make_up_and_no_noise(n_rows):
+    rng = np.random.default_rng(5)
+    codes = rng.standard_normal((n_rows, 300))
+    factors = np.column_stack([codes[:, :40].sum(axis=1), rng.standard_normal(n_rows)])
+    together = evidence.linear_fit(Representation(codes, factors), None, np.random.default_rng(0)).r2
+    assert together[0] > 0.1
+    assert together[1] < 0.1

@@ -44,7 +44,15 @@ from unbraid.probes.linear import (
 )
 from unbraid.probes.published_lasso import published_lasso
 from unbraid.probes.ridge import LEAST_RATIO, MOST_FITTED, fit_ridges
-from unbraid.probes.splits import Split, cross_fit_factor, cross_fit_together, folds, holdout, standardise
+from unbraid.probes.splits import (
+    Split,
+    cross_fit_factor,
+    cross_fit_together,
+    folds,
+    holdout,
+    mean_and_scale_on,
+    standardise,
+)
 from unbraid.probes.wide import WideCodes
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
@@ -262,13 +270,15 @@ class LinearFit:
 def linear_fit(rep: Representation, options: NoOptions, rng: np.random.Generator) -> LinearFit:
     """Regress numbers on the codes, angles as cosine and sine, categories as their indicators; cross-fitted.
 
-    With many codes, factors that are labelled on the same rows share folds, whose products of codes are formed once.
+    With many codes, factors that are labelled on the same rows share folds, whose products of codes are formed once;
+    with more codes than rows, products of rows take their place.
     """
     alike: dict[object, list[int]] = {}
     for k, factor in enumerate(rep.factors):
         alike.setdefault(factor.labelled.tobytes() if rep.n_codes > MOST_EXACT else k, []).append(k)
     children, shares = rng.spawn(rep.n_factors), np.empty(rep.n_factors)
-    design, grams = _standardised_with_ones(rep.codes), dict[bytes, FloatArray]()
+    few_rows = rep.n_codes > max(MOST_EXACT, rep.n_samples)
+    design, grams = rep.codes if few_rows else _standardised_with_ones(rep.codes), dict[bytes, FloatArray]()
     for group in alike.values():
         own = [rep.factors[k] for k in group]
         rows, fold = folds(own[0], N_FOLDS, rng=children[group[0]])
@@ -277,10 +287,13 @@ def linear_fit(rep: Representation, options: NoOptions, rng: np.random.Generator
         on: IntArray | slice = slice(None) if len(rows) == len(design) else rows
         targets = [factor.targets(on) for factor in own]
         columns = np.cumsum([0, *(target.shape[1] for target in targets)])
-        key = b"" if len(rows) == len(design) else rows.tobytes()
-        if key not in grams:
-            grams[key] = design[on].T @ design[on]
-        residual, total = _cross_regressed(design[on], np.hstack(targets), fold, grams[key])
+        if few_rows:
+            residual, total = _cross_regressed_by_rows(design[on], np.hstack(targets), fold)
+        else:
+            key = b"" if len(rows) == len(design) else rows.tobytes()
+            if key not in grams:
+                grams[key] = design[on].T @ design[on]
+            residual, total = _cross_regressed(design[on], np.hstack(targets), fold, grams[key])
         for k, first, last in zip(group, columns[:-1], columns[1:], strict=True):
             whole = float(total[first:last].sum())
             shares[k] = 1 - float(residual[first:last].sum()) / whole if whole > 0 else 0.0
@@ -336,6 +349,23 @@ def _cross_regressed(
     moments, squares = tested[1], tested[2]
     total = squares - moments[-1] ** 2 / tested[0][-1, -1]
     return np.maximum(residual, 0.0), total
+
+
+def _cross_regressed_by_rows(codes: FloatArray, targets: FloatArray, fold: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The same from products of rows, which are fewer than the codes; ``codes`` as they are."""
+    residual = np.zeros(targets.shape[1])
+    for k in range(N_FOLDS):
+        fitted, tested = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        mean, scale = mean_and_scale_on(codes, fitted)
+        z = codes.take(np.concatenate([fitted, tested]), axis=0)
+        z -= mean
+        z *= scale
+        products = z @ z[: len(fitted)].T
+        level = targets[fitted].mean(axis=0)
+        dual = ridge_solver(products[: len(fitted)], RIDGE * len(fitted))(targets[fitted] - level)
+        residual += ((targets[tested] - level - products[len(fitted) :] @ dual) ** 2).sum(axis=0)
+    of_tested = targets[fold >= 0]
+    return residual, ((of_tested - of_tested.mean(axis=0)) ** 2).sum(axis=0)
 
 
 _Products = tuple[FloatArray, FloatArray, FloatArray]

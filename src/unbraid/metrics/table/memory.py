@@ -128,6 +128,13 @@ def histogram_bytes(size: InputSize) -> float:
     return N_BINS * min(size.n_codes, MOST_TRIED) * BIN_BYTES
 
 
+def least_squares_bytes(size: InputSize, options: Any) -> float:
+    """Copies; of wide codes, products of the codes for each fold, or of the rows where they are fewer."""
+    if size.n_rows < size.n_codes and size.n_codes > MOST_EXACT:
+        return 2.4 * size.n_bytes + 16.0 * size.n_rows**2
+    return copies_by_width(5, 2.4, products=3)(size, options)
+
+
 def linear_bytes(size: InputSize, options: LinearOptions) -> float:
     """Copies; of wide codes the rows in use, and products of codes or of rows, whichever are fewer, decomposed."""
     if size.n_codes <= MOST_FITTED:

@@ -64,6 +64,7 @@ from unbraid.metrics.table.memory import (
     input_copies,
     joint_bytes,
     ladder_bytes,
+    least_squares_bytes,
     linear_bytes,
     pair_bytes,
     probed_bytes,
@@ -178,7 +179,7 @@ REGRESSION = Source(
     fitted_share=1 - 1 / N_FOLDS,
     seconds=(0.094, 0.42),
     once=(0.04, 0.3),
-    memory=copies_by_width(5, 2.4, products=3),
+    memory=least_squares_bytes,
 )
 LINEAR_MAP = Source(
     name="linear_map",
