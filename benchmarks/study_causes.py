@@ -1,4 +1,4 @@
-"""What moves the correlations of the two published studies: other seeds, more training steps, other data.
+"""What moves the correlations of the two published studies: other seeds, fewer training steps, other data.
 
     python benchmarks/study_causes.py --store DIR                   # an hour on two cores; goes on where it stopped
     python benchmarks/study_causes.py --store DIR --variants steps  # one variant, the others in the file kept
@@ -22,21 +22,21 @@ from unbraid.reproduce.studies import scaled
 from unbraid.reproduce.thesis.tables import thesis_tables
 from unbraid.study import load_study, run_study
 
-#: Times as many training steps, as the published studies have six and thirty times those of the scale for one GPU.
-MORE_STEPS = 4
+#: The scale for one GPU has a sixth or a thirtieth of the published training steps; here a third of the steps is left.
+SHARE_OF_STEPS = 1 / 3
 STUDIES = {"thesis": thesis_tables, "iwo": iwo_tables}
 AS_IT_IS = "as it is"
 
 
-def more_steps(study):
-    """Train longer; capacities rise over the same share of the steps."""
+def fewer_steps(study):
+    """Train for fewer steps; capacities rise over the same share of them."""
     families = [
-        replace(family, hyperparameters=family.hyperparameters | {name: MORE_STEPS * steps})
+        replace(family, hyperparameters=family.hyperparameters | {name: round(SHARE_OF_STEPS * steps)})
         if isinstance(steps := family.hyperparameters.get(name := "capacity_steps"), float | int)
         else family
         for family in study.models
     ]
-    n_steps = MORE_STEPS * study.training.n_steps
+    n_steps = max(1, round(SHARE_OF_STEPS * study.training.n_steps))
     return replace(study, models=tuple(families), training=replace(study.training, n_steps=n_steps))
 
 
@@ -52,7 +52,7 @@ def other_data(study):
     return replace(study, data=("sprites_mini_square",), also=(), tasks=tasks)
 
 
-VARIANTS = {AS_IT_IS: lambda study: study, "seeds": other_seeds, "steps": more_steps, "data": other_data}
+VARIANTS = {AS_IT_IS: lambda study: study, "seeds": other_seeds, "steps": fewer_steps, "data": other_data}
 
 
 def smaller(study):

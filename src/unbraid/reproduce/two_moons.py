@@ -186,7 +186,7 @@ class MoonsFigure(FigureResult):
 def moons(
     *,
     settings: MoonsSettings = FULL,
-    n_seeds: int = 1,
+    n_seeds: int = 3,
     device: Device = "cpu",
     seed: int = 0,
     store: str | Path | None = None,
@@ -257,7 +257,11 @@ def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-REASON = "The paper shows bars without numbers, and the bounds are ours."
+REASON = (
+    "The paper shows bars without numbers, and the bounds are ours. How the latents of (B) lie is an accident of the "
+    "seed: in one of three, c runs along the lower moon and d along the upper, as in the paper; in the other two d "
+    "runs along both. Their cross-entropies are 1.03, 1.06 and 1.03 nats, so that the loss prefers neither."
+)
 #: Largest gap between the entropies of (B), as a share of that of (C), and least difference between the two moons.
 MOST_APART, LEAST_INCONSISTENT = 0.5, 0.5
 #: Statements of the paper, two of which need to know which moon a latent runs along.
