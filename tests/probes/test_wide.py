@@ -1,5 +1,7 @@
 """Logistic regressions of wide codes, and linear probes of very many codes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy
@@ -12,7 +14,7 @@ from unbraid.metrics.table.catalogue import METRICS
 from unbraid.probes.linear import decision, one_vs_rest
 from unbraid.probes.ridge import Ridge, fit_ridges
 from unbraid.probes.splits import cross_fit_together, standardise
-from unbraid.probes.wide import Values, WideCodes
+from unbraid.probes.wide import DenseCodes, Values, WideCodes, standardised
 
 
 def world(n_rows: int, n_codes: int, n_levels: int, n_factors: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -204,3 +206,22 @@ def test_many_codes_tell_what_they_make_up_and_no_noise(n_rows):
     together = evidence.linear_fit(Representation(codes, factors), None, np.random.default_rng(0)).r2
     assert together[0] > 0.1
     assert together[1] < 0.1
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_regressions_on_coordinates_of_rows_are_those_on_the_codes(together):
+    codes, factors = world(160, 300, 4)
+    codes = codes * np.random.default_rng(6).uniform(0.1, 5, 300) + 3
+    codes[:, 9] = 1.0  # constant
+    rep = Representation(codes, factors)
+    splits = cross_fit_together(rep.factors, list(factors.T), n_folds=3, rng=np.random.default_rng(0))
+    tasks = [(labels, 4, own) for labels, own in zip(factors.T, splits, strict=True)]
+    z = standardised(codes)
+    of_codes = WideCodes(codes=DenseCodes(z), products=z.T @ z / np.float32(len(z)), close=1e-7)
+    of_rows = replace(WideCodes.of(rep), close=1e-7)
+    assert of_rows.codes.shape == (160, 160)
+    for mine, other in zip(
+        of_rows.scores(tasks, together=together), of_codes.scores(tasks, together=together), strict=True
+    ):
+        for a, b in zip(mine, other, strict=True):
+            np.testing.assert_allclose(a, b, atol=0.02 * b.std())  # both are as far from fits in double precision

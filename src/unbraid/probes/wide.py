@@ -28,8 +28,8 @@ CLOSER, MOST_SPARSE_STEPS, RESCALED_AFTER = 1e-5, 100, (3, 10, 25, 60)
 #: Variance of a sparse code on fitted rows, as a share of that on all rows, below which it counts as constant there,
 #: and the penalty of constant codes, which keeps coefficients at 0.
 LEAST_VARIANCE, CONSTANT = 1e-6, 1e12
-#: Rounding error of a loss, as a share of it.
-ROUNDING = 1e-6
+#: Rounding error of a loss, and of a product of rows in single precision, as a share of it.
+ROUNDING, PRODUCT_ROUNDING = 1e-6, 1e-5
 #: Mean of a sparse code, in units of its deviation, above which single precision would lose digits of what is left.
 FAR_MEAN = 100.0
 #: Numbers that are converted or predicted at once, and columns of coefficients that take steps together.
@@ -180,10 +180,12 @@ class WideCodes:
 
     @classmethod
     def of(cls, rep: Representation) -> WideCodes:
-        """Return those of a representation, which are made once."""
+        """Return those of a representation, which are made once; of more codes than rows, coordinates of the rows."""
 
         def made() -> WideCodes:
             z = standardised(rep.codes)
+            if z.shape[1] > len(z):
+                z = row_coordinates(z)
             return cls(codes=DenseCodes(z), products=z.T @ z / np.float32(len(z)))
 
         return rep.memo.once("wide codes", made)
@@ -287,6 +289,17 @@ def standardised(codes: FloatArray) -> Single:
     for rows in _parts(n_rows, n_codes):
         z[rows] = (codes[rows] - mean) * scale
     return z
+
+
+def row_coordinates(z: Single) -> Single:
+    """Return as many coordinates as there are rows, in which the products of every two rows are what they are in ``z``.
+
+    Predictions of regressions with a penalty depend on the codes by these products alone, whatever the basis.
+    """
+    products = (z @ z.T).astype(np.float64)
+    diagonal = np.diag_indices(len(products))
+    products[diagonal] += PRODUCT_ROUNDING * products[diagonal].mean()
+    return np.asarray(np.linalg.cholesky(products), dtype=np.float32)
 
 
 def _at(rows: IntArray, n_rows: int) -> BoolArray:

@@ -80,8 +80,8 @@ def classifier_bytes(times: float) -> Callable[[InputSize, Any], float]:
     def needed(size: InputSize, options: Any) -> float:
         if size.n_codes <= MAX_NEWTON_CODES:
             return times * size.n_bytes + 4 * size.n_rows * size.n_codes**2
-        steps = 4 * (size.n_codes + size.n_rows / 2) * MOST_COLUMNS * 20
-        return size.n_bytes + 12 * size.n_codes**2 + steps
+        steps = 4 * (min(size.n_rows, size.n_codes) + size.n_rows / 2) * MOST_COLUMNS * 20
+        return size.n_bytes + 12 * min(size.n_rows, size.n_codes) ** 2 + steps
 
     return needed
 
