@@ -148,9 +148,12 @@ def test_options_are_read_as_the_function_wants_them():
     ("words", "expected"),
     [
         ((), {}),
-        (("--quick",), {"settings": two_moons.QUICK}),
+        (("--quick",), {"settings": two_moons.QUICK, "n_seeds": 1}),
         (("--steps", 5), {"settings": replace(two_moons.FULL, n_steps=5)}),
-        (("--quick", "--steps", 5, "--seed", 3), {"settings": replace(two_moons.QUICK, n_steps=5), "seed": 3}),
+        (
+            ("--quick", "--steps", 5, "--seed", 3),
+            {"settings": replace(two_moons.QUICK, n_steps=5), "n_seeds": 1, "seed": 3},
+        ),
     ],
 )
 def test_quick_is_where_single_settings_start_from(words, expected):

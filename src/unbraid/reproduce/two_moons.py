@@ -334,7 +334,9 @@ def _alignment_checks(b: MoonsFlow, c: MoonsFlow) -> list[Check]:
 
 def mean_distance(a: Number, b: Number) -> float | None:
     """Return the mean over seeds of the distance of two numbers; of the numbers where no seeds are kept."""
-    pairs = list(zip(a.seeds or (a.ours,), b.seeds or (b.ours,), strict=True))
+    if a.ours is None or b.ours is None:
+        return None
+    pairs = zip(a.seeds or (a.ours,), b.seeds or (b.ours,), strict=True)
     found = [abs(one - other) for one, other in pairs if one is not None and other is not None]
     return float(np.mean(found)) if found else None
 
