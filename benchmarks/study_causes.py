@@ -1,6 +1,6 @@
 """What moves the correlations of the two published studies: other seeds, fewer training steps, other data.
 
-    python benchmarks/study_causes.py --store DIR                   # an hour on two cores; goes on where it stopped
+    python benchmarks/study_causes.py --store DIR                   # ten minutes a variant on two cores; goes on
     python benchmarks/study_causes.py --store DIR --variants steps  # one variant, the others in the file kept
 
 The studies in small, 72 models of small sprites, are run as they are and with one thing changed, and every correlation
