@@ -16,7 +16,7 @@ from unbraid import audit, metrics
 from unbraid.comparison.result import Comparison
 from unbraid.downstream import PREDICTORS
 from unbraid.evidence.classes import By
-from unbraid.evidence.linear import Classifier
+from unbraid.evidence.linear.classifiers import Classifier
 from unbraid.evidence.regressors import ByBlock, RegressorName
 from unbraid.manifold.result import ManifoldAnalysis
 from unbraid.metrics import METRICS

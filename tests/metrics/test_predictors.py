@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import balanced_accuracy_score, r2_score
 from sklearn.model_selection import KFold, cross_val_predict
 
 from helpers.worlds import full_grid, random_factors, random_rotation, standardised
@@ -161,6 +161,24 @@ class TestR2:
         score = r2(noise, random_factors(5, 6, n_samples=100))
         assert float(score) == 0.0
         assert (score.evidence["unfloored"] < 0).all()
+
+    def test_every_kind_beside_the_others_is_a_cross_validated_regression(self):
+        rng = np.random.default_rng(2)
+        number, angle, shape = rng.normal(size=3000), rng.uniform(0, 360, 3000), rng.integers(0, 4, 3000)
+        partly = np.where(rng.random(3000) < 0.5, number, np.nan)
+        turn = np.deg2rad(angle)
+        codes = np.column_stack([number, np.cos(turn), np.sin(turn), shape == 1, shape])
+        codes = (codes + 0.5 * rng.normal(size=codes.shape)) @ random_rotation(5, rng)
+        columns = {"number": number, "angle": angle, "shape": shape, "partly": partly}
+        kinds = ["continuous", "circular:360", "categorical", "continuous"]
+        found = r2(Representation(codes, columns, kinds=kinds), rng=1).per_factor
+        targets = [number[:, None], np.column_stack([np.cos(turn), np.sin(turn)]), np.eye(4)[shape], partly[:, None]]
+        for value, target in zip(found, targets, strict=True):
+            rows = np.isfinite(target[:, 0])
+            folds = KFold(5, shuffle=True, random_state=0)
+            predicted = cross_val_predict(LinearRegression(), codes[rows], target[rows], cv=folds)
+            expected = r2_score(target[rows], predicted, multioutput="variance_weighted")
+            assert value == pytest.approx(expected, abs=0.005)
 
     def test_collinear_codes_are_no_trouble(self):
         assert float(r2(np.hstack([LEVELS, LEVELS, np.zeros((2000, 1))]), FACTORS)) == pytest.approx(1.0, abs=1e-6)

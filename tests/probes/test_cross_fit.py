@@ -47,17 +47,24 @@ class TestFoldsOfSeveralFactors:
         factors = [make_factor(values, name=f"x{k}") for k, values in enumerate(columns)]
         return cross_fit_together(factors, [f.labels for f in factors], n_folds=3, rng=np.random.default_rng(0))
 
-    def test_factors_with_plenty_of_rows_have_the_same_splits(self):
+    @pytest.mark.parametrize("numbers", [False, True])
+    def test_factors_with_plenty_of_rows_have_the_same_splits(self, numbers):
         rng = np.random.default_rng(1)
-        first, second = self.splits(rng.integers(0, 3, 2000), rng.integers(0, 5, 2000))
+        first, second = self.splits(
+            rng.integers(0, 3, 2000), rng.normal(size=2000) if numbers else rng.integers(0, 5, 2000)
+        )
         assert all(a is b for a, b in zip(first, second, strict=True))
         np.testing.assert_array_equal(np.sort(np.concatenate([one.test for one in first])), np.arange(2000))
         assert not any(set(one.train) & set(one.test) for one in first)
 
     @pytest.mark.parametrize(
         "rare",
-        [np.r_[np.zeros(2000 - PLENTY // 2), np.ones(PLENTY // 2)], np.r_[np.nan, np.arange(1999) % 3]],
-        ids=["a rare value", "a row without a label"],
+        [
+            np.r_[np.zeros(2000 - PLENTY // 2), np.ones(PLENTY // 2)],
+            np.r_[np.nan, np.arange(1999) % 3],
+            np.r_[np.nan, np.linspace(0, 0.5, 1999)],
+        ],
+        ids=["a rare value", "a row without a label", "a number without a label"],
     )
     def test_others_have_folds_of_their_own(self, rare):
         plenty, own = self.splits(np.arange(2000) % 4, rare)

@@ -7,7 +7,9 @@ import pytest
 import scipy
 from sklearn.linear_model import LogisticRegression
 
-import unbraid.evidence.linear as evidence
+import unbraid.evidence.linear.classifiers as classifiers
+import unbraid.evidence.linear.importance as importance
+import unbraid.evidence.linear.regression as regression
 from unbraid import Representation
 from unbraid.metrics import dci_linear, explicitness, infomec
 from unbraid.metrics.table.catalogue import METRICS
@@ -69,7 +71,7 @@ def test_fits_of_sparse_codes_are_those_of_codes_written_out(together):
 def test_scores_of_128_codes_are_those_of_fits_one_by_one(monkeypatch, function):
     codes, factors = world(2000, 128, 4)
     fast = function(codes, factors)
-    monkeypatch.setattr(evidence, "MAX_NEWTON_CODES", 128)
+    monkeypatch.setattr(classifiers, "MAX_NEWTON_CODES", 128)
     exact = function(codes, factors)
     if function is infomec:
         fast, exact = fast.explicitness, exact.explicitness
@@ -79,7 +81,7 @@ def test_scores_of_128_codes_are_those_of_fits_one_by_one(monkeypatch, function)
 def test_linear_dci_of_128_codes_is_that_of_all_codes(monkeypatch):
     codes, factors = world(4000, 128, 2, n_factors=3)
     exact = dci_linear(codes, factors)
-    monkeypatch.setattr(evidence, "MOST_FITTED", 64)
+    monkeypatch.setattr(importance, "MOST_FITTED", 64)
     found = dci_linear(codes, factors)
     tolerance = max(0.03, METRICS["dci_linear.disentanglement"].tolerance)
     np.testing.assert_allclose([*map(float, found)], [*map(float, exact)], atol=tolerance)
@@ -188,11 +190,11 @@ def test_regressions_by_products_of_rows_are_those_by_products_of_codes():
     codes = rng.standard_normal((180, 250)) * rng.uniform(0.1, 9, 250) + 5
     codes[:, 7] = 2.0  # constant
     targets = np.column_stack([codes[:, 0] / 3, codes[:, 1:30].sum(axis=1), rng.standard_normal(180)])
-    fold = rng.permutation(180) % evidence.N_FOLDS
+    fold = rng.permutation(180) % regression.N_FOLDS
     fold[:9] = -1  # fitted and never tested
-    design = evidence._standardised_with_ones(codes)
-    by_codes = evidence._cross_regressed(design, targets, fold, design.T @ design)
-    by_rows = evidence._cross_regressed_by_rows(codes, targets, fold)
+    design = regression.standardised_with_ones(codes)
+    by_codes = regression._cross_regressed(np.hstack([design, targets - targets.mean(axis=0)]), 3, fold)
+    by_rows = regression._cross_regressed_by_rows(codes, targets, fold)
     np.testing.assert_allclose(by_rows[1], by_codes[1], rtol=1e-9)
     np.testing.assert_allclose(by_rows[0], by_codes[0], rtol=1e-5)
     assert by_rows[0][1] < by_rows[1][1]  # a sum of many codes is told in part
@@ -203,7 +205,7 @@ def test_many_codes_tell_what_they_make_up_and_no_noise(n_rows):
     rng = np.random.default_rng(5)
     codes = rng.standard_normal((n_rows, 300))
     factors = np.column_stack([codes[:, :40].sum(axis=1), rng.standard_normal(n_rows)])
-    together = evidence.linear_fit(Representation(codes, factors), None, np.random.default_rng(0)).r2
+    together = regression.linear_fit(Representation(codes, factors), None, np.random.default_rng(0)).r2
     assert together[0] > 0.1
     assert together[1] < 0.1
 

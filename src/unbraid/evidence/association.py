@@ -304,9 +304,8 @@ def _by_lines(
     targets = np.stack(
         [_ranked(factor, rows) if correlation == "spearman" else _line(factor, rows) for factor in factors]
     )
-    mean = targets.mean(axis=1)
-    targets -= mean[:, None]
-    squares = np.einsum("ki,ki->k", targets, targets)
+    targets -= (mean := targets.mean(axis=1))[:, None]
+    squares = np.array([row @ row for row in targets])
     varies = squares > ROUNDING * (squares + targets.shape[1] * mean**2)
     products = (targets @ centred).T
     # Divided before squaring, as squares of both could overflow or vanish together.

@@ -16,8 +16,8 @@ from unbraid.representation.factor import Factor
 TEST_SHARE = 0.3
 #: Fewest training rows, and fewest test rows.
 MIN_ROWS = 10
-#: Rows of each value with which factors share folds.
-PLENTY = 100
+#: Rows of each value, or of a factor that has numbers, with which factors share folds.
+PLENTY, PLENTY_OF_NUMBERS = 100, 1000
 #: Shares of training and validation rows, the same rows for all factors; the rest is the test set.
 CAPACITY_SHARES = (0.6, 0.15)
 MIN_CAPACITY_ROWS = 20
@@ -166,14 +166,22 @@ def cross_fit_together(
     fold = rng.permutation(np.arange(n_rows) % n_folds)
     alike = [Split(train=np.flatnonzero(fold != k), test=np.flatnonzero(fold == k)) for k in range(n_folds)]
     return [
-        alike if _has_plenty(own) else cross_fit_factor(factor, n_folds=n_folds, rng=child)
+        alike if has_plenty(factor, own) else cross_fit_factor(factor, n_folds=n_folds, rng=child)
         for factor, own, child in zip(factors, labels, children, strict=True)
     ]
 
 
-def _has_plenty(labels: IntArray | None) -> bool:
-    if labels is None or labels.min() < 0:
+def has_plenty(factor: Factor, labels: IntArray | None) -> bool:
+    """Whether folds need not have values in proportion: every row has a label, and each value plenty of rows.
+
+    Args:
+        factor: The factor.
+        labels: Number of the value, or of the bin, of each row; ``None`` for numbers that have none.
+    """
+    if not factor.is_complete:
         return False
+    if labels is None:
+        return len(factor.numbers) >= PLENTY_OF_NUMBERS
     counts = np.bincount(labels)
     return bool(counts[counts > 0].min() >= PLENTY)
 

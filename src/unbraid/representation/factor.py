@@ -158,6 +158,11 @@ class Factor:
         numbers = np.where(self.labels >= 0, self.labels, np.nan).astype(np.float64)
         return replace(self, kind=FactorKind.CATEGORICAL, numbers=numbers, period=None)
 
+    @property
+    def n_targets(self) -> int:
+        """Number of regression targets."""
+        return {FactorKind.CIRCULAR: 2, FactorKind.CATEGORICAL: len(self.levels)}.get(self.kind, 1)
+
     def targets(self, rows: IntArray | slice) -> FloatArray:
         """Return the regression targets on labelled ``rows``, ``(n_rows, n_targets)``.
 

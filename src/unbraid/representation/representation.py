@@ -463,7 +463,8 @@ def _columns(factors: Any) -> dict[str, Any]:
         raise ValueError(f"factors must have shape (n_samples, n_factors), got {array.shape}.")
     if array.dtype == object:
         return {f"factor_{k}": pd.Series(column).infer_objects() for k, column in enumerate(array.T)}
-    return {f"factor_{k}": column for k, column in enumerate(array.T)}
+    # Each column is read several times, which is slow across rows.
+    return {f"factor_{k}": column for k, column in enumerate(np.ascontiguousarray(array.T))}
 
 
 def _rows(rows: Sequence[Any]) -> AnyArray:

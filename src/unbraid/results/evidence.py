@@ -15,7 +15,8 @@ from unbraid.evidence.concepts import ConceptProbes
 from unbraid.evidence.cross_prediction import CrossPrediction
 from unbraid.evidence.fairness import GroupFairness
 from unbraid.evidence.information import CodeInformation, InformationTable
-from unbraid.evidence.linear import LinearFit, PredictiveInformation, Separation
+from unbraid.evidence.linear.classifiers import PredictiveInformation, Separation
+from unbraid.evidence.linear.regression import LinearFit
 from unbraid.evidence.linear_map import LinearMap
 from unbraid.evidence.loss_capacity import CapacityCurves, LossCapacity
 from unbraid.evidence.spectrum import Spectrum

@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 
 from unbraid.evidence.association import NoOptions
-from unbraid.evidence.linear import (
-    N_FOLDS,
+from unbraid.evidence.linear.classifiers import (
     ClassifierOptions,
-    LinearFit,
     PredictiveInformation,
     PredictiveOptions,
     Separation,
     information_of_probes,
     separation_of_wide_codes,
 )
+from unbraid.evidence.linear.regression import N_FOLDS, LinearFit
 from unbraid.probes.importance import r_squared
 from unbraid.probes.linear import RIDGE, ridge_solver
 from unbraid.probes.splits import Split, cross_fit_factor

@@ -9,7 +9,12 @@ import numpy as np
 from unbraid._base.arrays import FloatArray
 from unbraid.evidence.counting import BiasCorrection
 from unbraid.evidence.information import Binning, InformationOptions, InformationTable, information_table
-from unbraid.evidence.linear import EvaluateOn, PredictiveInformation, PredictiveOptions, predictive_information
+from unbraid.evidence.linear.classifiers import (
+    EvaluateOn,
+    PredictiveInformation,
+    PredictiveOptions,
+    predictive_information,
+)
 from unbraid.metrics.information.gaps import BINNED, information_weights, mean_over_codes, share_of
 from unbraid.metrics.table.metric import (
     AXES,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unbraid._base.arrays import FloatArray
-from unbraid.evidence.linear import LinearOptions, Strength, linear_importance
+from unbraid.evidence.linear.importance import LinearOptions, Strength, linear_importance
 from unbraid.metrics.table.metric import (
     AXES,
     Cost,

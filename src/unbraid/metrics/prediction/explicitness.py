@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.evidence.information import Binning
-from unbraid.evidence.linear import Classifier, ClassifierOptions, SeparateOn, Separation, linear_separation
+from unbraid.evidence.linear.classifiers import Classifier, ClassifierOptions, SeparateOn, Separation, linear_separation
 from unbraid.metrics.table.metric import (
     AXES,
     CeilingRule,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.evidence.association import NoOptions
-from unbraid.evidence.linear import LinearFit, linear_fit
+from unbraid.evidence.linear.regression import LinearFit, linear_fit
 from unbraid.metrics.table.metric import AXES, CeilingRule, Invariance, Metric, OneFactor, Preset, Property
 from unbraid.metrics.table.sources import REGRESSION
 from unbraid.metrics.table.weaknesses import OUTLIERS

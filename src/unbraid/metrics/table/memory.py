@@ -23,9 +23,7 @@ from unbraid.evidence.interventions import (
     GroupOptions,
 )
 from unbraid.evidence.joint_information import JointOptions
-from unbraid.evidence.linear import (
-    LinearOptions,
-)
+from unbraid.evidence.linear.importance import LinearOptions
 from unbraid.evidence.loss_capacity import LossCapacityOptions
 from unbraid.evidence.one_factor.traversals import (
     TraversalOptions,

@@ -30,16 +30,14 @@ from unbraid.evidence.interventions import (
     group_variances,
 )
 from unbraid.evidence.joint_information import JointOptions, joint_information
-from unbraid.evidence.linear import (
-    N_FOLDS,
+from unbraid.evidence.linear.classifiers import (
     ClassifierOptions,
-    LinearOptions,
     PredictiveOptions,
-    linear_fit,
-    linear_importance,
     linear_separation,
     predictive_information,
 )
+from unbraid.evidence.linear.importance import LinearOptions, linear_importance
+from unbraid.evidence.linear.regression import N_FOLDS, linear_fit
 from unbraid.evidence.linear_map import linear_map
 from unbraid.evidence.loss_capacity import LossCapacityOptions, loss_capacity_curves, resampled_curves
 from unbraid.evidence.one_factor.all_but_one import AllButOneOptions, varied_groups
