@@ -4,6 +4,7 @@
     python benchmarks/flow_samples.py --data MNIST --steps 300 --points 2  # 28 by 28 pixels, GIN and cINN
     python benchmarks/flow_samples.py --flows GLOW-like wavelet --steps 100 600 --core 4   # with core latents as well
     python benchmarks/flow_samples.py --data MNIST --flows GLOW-like --device cuda --recorded --steps 3000 20000
+    python benchmarks/flow_samples.py --data MNIST --shrink 3 --rows 70000 --steps 600 6000 20000  # 8 by 8; an hour
 
 The published metrics are means over samples of the prior. A flow that has not learned the digits well decodes samples
 of its prior to pictures unlike digits, where couplings stretch more than they were ever trained to; at encoded digits
@@ -75,6 +76,14 @@ def at_points(flow, digits, labels, n_points, device):
     return found
 
 
+def shrunk(images, factor):
+    """Return the middle of pictures with as many pixels fewer on each side, each the mean of a square of them."""
+    side = images.shape[1] // (4 * factor) * 4  # flows halve a picture twice
+    cut = (images.shape[1] - side * factor) // 2
+    middle = images[:, cut : cut + side * factor, cut : cut + side * factor]
+    return middle.reshape(len(images), side, factor, side, factor).mean(axis=(2, 4))
+
+
 def lines_of(given):
     """A line for each flow and number of steps, then the gap of GIN and cINN at samples and at digits."""
     from dataclasses import replace
@@ -84,10 +93,15 @@ def lines_of(given):
     from unbraid.reproduce.flows_of_digits import rank_correlation
 
     images, labels = read_digits(given.data)
-    images, labels = images[: given.rows], np.asarray(labels[: given.rows], dtype=np.int64)
+    images, labels = shrunk(images[: given.rows], given.shrink), np.asarray(labels[: given.rows], dtype=np.int64)
     x, (known, new) = normalised(images), parted(len(images), 0)
-    settings = replace(FULL, n_blocks=(given.blocks, given.blocks + given.blocks // 3))
-    noise = SMALL_NOISE if given.data is None else NOISE
+    settings = replace(
+        FULL,
+        n_blocks=(given.blocks, given.blocks + given.blocks // 3),
+        channels=tuple(given.channels or FULL.channels),
+        width=given.width or FULL.width,
+    )
+    noise = SMALL_NOISE if given.data is None or given.shrink > 1 else NOISE
     rng = np.random.default_rng(0)
     for n_steps in given.steps:
         spectra = {}
@@ -132,9 +146,14 @@ def main(arguments=None):
     parser.add_argument("--core", type=int, nargs="*", default=[], help="core latents of more GLOW-like flows")
     parser.add_argument("--steps", type=int, nargs="+", default=[250, 1000, 4000])
     parser.add_argument("--blocks", type=int, default=6, help="couplings at each scale, as published")
+    parser.add_argument(
+        "--channels", type=int, nargs=2, help="of the convolutions at both scales, as published without"
+    )
+    parser.add_argument("--width", type=int, help="of the fully connected networks, as published without")
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--rate", type=float, default=5e-4)
     parser.add_argument("--rows", type=int, default=10_000, help="digits at most")
+    parser.add_argument("--shrink", type=int, default=1, help="pixels on each side that become one")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--recorded", action="store_true", help="record training steps as CUDA graphs")
     parser.add_argument("--points", type=int, default=8, help="samples and digits of each class")
@@ -145,6 +164,7 @@ def main(arguments=None):
         print(json.dumps(line), flush=True)
         found["lines"].append(line)
     name = "MNIST" if given.data else "small digits"
+    name = f"{name}, shrunk {given.shrink} times" if given.shrink > 1 else name
     usual = given.flows == parser.get_default("flows")
     keep(given.output, {name if usual else f"{name}, {' and '.join(given.flows)}": found}, beside_others=True)
 

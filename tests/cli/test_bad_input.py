@@ -110,7 +110,7 @@ FILES = {
     ),
     "unknown suffix": (write("hello", "codes.bin"), "codes.bin' must end in .npz, .csv, .parquet or .npy, got '.bin'"),
     "missing file": (lambda folder: folder / "nothing.npz", "nothing.npz' is not a file"),
-    "folder": (lambda folder: folder, "is not a file"),
+    "folder": (lambda folder: folder, "is a folder without .parquet"),
 }  # fmt: skip
 
 ARGUMENTS = {

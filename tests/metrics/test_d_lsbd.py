@@ -81,3 +81,25 @@ def test_circles_beat_chance_and_noise_does_not():
         found = ub.evaluate(rep, metrics="d_lsbd", n_jobs=1, progress=False)["d_lsbd"]
         assert found.beats_chance is beats
         assert found.low <= found.value <= found.high
+
+
+def test_codes_beyond_the_rows_turn_as_the_few_that_they_repeat():
+    angle, other = (grid.ravel() for grid in np.meshgrid(np.arange(12) * 30.0, np.arange(4)))
+    turn = np.deg2rad(angle)
+    rng = np.random.default_rng(3)
+    few = np.column_stack([np.cos(turn), np.sin(turn), other]) + 0.2 * rng.normal(size=(48, 3))
+    many = few @ np.linalg.qr(rng.normal(size=(100, 3)))[0].T  # the same distances between rows, in more codes
+    factors = {"angle": angle, "other": other}
+    kinds = {"angle": "circular:360"}
+    found = [float(d_lsbd(ub.Representation(codes, factors, kinds=kinds))) for codes in (few, many)]
+    assert 0.01 < found[0] < 0.5
+    assert found[1] == pytest.approx(found[0], abs=1e-9)
+
+
+def test_one_code_that_varies_is_enough():
+    angle = np.tile(np.arange(12) * 30.0, 4)
+    codes = np.column_stack([np.cos(np.deg2rad(angle)), np.ones(48)])
+    rep = ub.Representation(
+        codes, {"angle": angle, "other": np.repeat(np.arange(4), 12)}, kinds={"angle": "circular:360"}
+    )
+    assert 0.4 < float(d_lsbd(rep)) < 0.9

@@ -408,7 +408,7 @@ def test_a_missing_file_names_its_neighbour(tmp_path):
     save_npz(tmp_path)
     with pytest.raises(ValueError, match=r"path '.*code\.npz' is not a file; did you mean 'codes\.npz'"):
         load(tmp_path / "code.npz")
-    with pytest.raises(ValueError, match=r"path '.*' is not a file\.$"):
+    with pytest.raises(ValueError, match=r"path '.*' is a folder without \.parquet"):
         load(tmp_path)
 
 

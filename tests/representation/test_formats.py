@@ -1,6 +1,7 @@
 """Files of other tools: AnnData, safetensors, torch, zarr, sparse matrices, Arrow, and tables in shards.
 
-``foreign_files`` was written by anndata 0.12.19, safetensors 0.8.0 and datasets 5.2.0 from one table of 40 rows.
+``foreign_files`` was written by anndata 0.12.19, safetensors 0.8.0 and datasets 5.2.0 from one table of 40 rows;
+``layers_zarr.zip`` holds the zarr folder that anndata wrote of ``layers.h5ad``.
 """
 
 import json
@@ -10,11 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 
 from unbraid import load
 from unbraid.cli import main
+from unbraid.panel.rows import scan
+from unbraid.representation.formats.hugging_face import class_names
 
 FILES = Path(__file__).parent / "foreign_files"
 TRUTH = dict(np.load(FILES / "cells_truth.npz"))
@@ -33,6 +38,16 @@ def fails(*arguments):
     with pytest.raises(SystemExit) as ended:
         main(["score", *map(str, arguments)])
     return ended.value.code == 2
+
+
+def as_parquet(folder, path, *, names=None):
+    """Write the shards of a Hugging Face data set as one Parquet file, with other names of classes."""
+    parts = [pa.ipc.open_stream(str(file)).read_all() for file in sorted(folder.glob("*.arrow"))]
+    whole = pa.concat_tables(parts)
+    features = json.loads(whole.schema.metadata[b"huggingface"])
+    if names is not None:
+        features["info"]["features"]["animal"]["names"] = names
+    pq.write_table(whole.replace_schema_metadata({b"huggingface": json.dumps(features).encode()}), path)
 
 
 class TestAnnData:
@@ -70,6 +85,38 @@ class TestAnnData:
     def test_a_wrong_name_lists_those_there(self, options, named):
         with pytest.raises(ValueError, match=named):
             load(FILES / "cells.h5ad", **options)
+
+    @pytest.fixture(params=["layers.h5ad", "layers.zarr"])
+    def with_layers(self, request, tmp_path):
+        if request.param == "layers.h5ad":
+            return FILES / request.param
+        shutil.unpack_archive(FILES / "layers_zarr.zip", tmp_path)
+        return tmp_path / request.param
+
+    def test_layers_raw_and_named_columns_of_a_file_or_a_zarr_folder(self, with_layers):
+        expected = {
+            "X": (TRUTH["codes"][:, :3], "wxy"),
+            "layers:counts": (2 * TRUTH["codes"][:, :3], "wxy"),
+            "raw:X": (TRUTH["codes"], "wxyz"),
+            "obsm:X_named": (TRUTH["codes"][:, 2:], ("first", "second")),
+            "obsm:X_pca": (TRUTH["codes"][:, :2], ("code_0", "code_1")),
+        }
+        for codes, (values, names) in expected.items():
+            rep = load(with_layers, "obs:cell_type,stage", codes=codes)
+            np.testing.assert_array_equal(rep.codes, values.astype(np.float64))
+            assert rep.code_names == tuple(names)
+            assert words(rep.factors[0]) == TRUTH["cell"].tolist()
+            stages = [np.nan if i % 9 == 0 else i % 3 for i in range(40)]
+            np.testing.assert_array_equal(rep.factors[1].numbers, stages)
+
+    def test_a_metric_of_factors_without_any_names_the_columns(self, with_layers, capsys):
+        assert fails(with_layers, "--metrics", "mig")
+        assert "as in --factors obs:NAME, among cell_type, batch and stage" in capsys.readouterr().err
+
+    def test_columns_of_obs_need_anndata(self, tmp_path, capsys):
+        np.savez(tmp_path / "codes.npz", codes=TRUTH["codes"])
+        assert fails(tmp_path / "codes.npz", "--factors", "obs:batch")
+        assert "columns of obs are read of AnnData alone" in capsys.readouterr().err
 
     def test_the_command(self, tmp_path, capsys):
         out, source, factors = tmp_path / "out.json", str(FILES / "cells.h5ad"), "obs:cell_type,batch"
@@ -212,6 +259,82 @@ class TestTables:
         assert np.allclose(rep.codes, TRUTH["codes"])
         assert rep.code_names[0] == "embedding_0"
         assert np.array_equal(rep.factors[0].numbers, TRUTH["batch"])
+
+    def test_numbers_of_classes_are_their_names(self, tmp_path):
+        names = np.array(["ape", "bee", "cat", ""])
+        animals = np.where(np.arange(40) == 5, 3, np.arange(40) % 3)
+        given = {"code_columns": "embedding", "factor_columns": "animal"}
+        as_parquet(FILES / "hf_classes", tmp_path / "a.parquet")
+        for path in (FILES / "hf_classes", tmp_path / "a.parquet"):
+            rep = load(path, **given)
+            assert rep.factors[0].kind == "categorical"
+            assert words(rep.factors[0]) == names[animals].tolist()
+            in_blocks = scan(path, **given, progress=False).factors[0]
+            assert in_blocks.kind == "categorical"
+            assert words(in_blocks) == names[animals].tolist()
+
+    def test_numbers_of_classes_stay_numbers_where_they_are_declared_so(self):
+        kinds = {"animal": "ordinal"}
+        for read in (load, scan):
+            rep = read(FILES / "hf_classes", code_columns="embedding", factor_columns="animal", kinds=kinds)
+            factor = rep.factors[0]
+            assert factor.kind == "ordinal"
+            assert sorted(set(factor.numbers)) == [-1, 0, 1, 2]
+
+    @pytest.mark.parametrize("read", [load, scan])
+    def test_shards_that_name_classes_otherwise_are_refused(self, tmp_path, read):
+        for place, names in enumerate((["ape", "bee", "cat"], ["bee", "ape", "cat"])):
+            as_parquet(FILES / "hf_classes", tmp_path / f"{place}.parquet", names=names)
+        with pytest.raises(ValueError, match=r"1\.parquet' must name classes as .*0\.parquet' does.* in animal"):
+            read(tmp_path, code_columns="embedding", factor_columns="animal")
+
+    def test_a_number_without_a_class_is_refused(self, tmp_path):
+        as_parquet(FILES / "hf_classes", tmp_path / "a.parquet", names=["ape", "bee"])
+        with pytest.raises(ValueError, match="'animal' must be numbers of its 2 classes, got -1 to 2"):
+            load(tmp_path / "a.parquet", code_columns="embedding", factor_columns="animal")
+
+    @pytest.mark.parametrize("metadata", [b"{", b"3", b'{"info": {"features": {"animal": {"names": 3}}}}'])
+    def test_features_that_are_none_name_no_class(self, metadata):
+        assert class_names({b"huggingface": metadata}) == {}
+
+    def test_folders_in_a_folder_are_named(self, tmp_path, capsys):
+        for split in ("test", "train"):
+            shutil.copytree(FILES / "hf_classes", tmp_path / "splits" / split)
+        assert fails(tmp_path / "splits")
+        assert "is a folder of data sets; give one of them: " in (said := capsys.readouterr().err)
+        assert "splits/test and " in said
+        assert fails(tmp_path)
+        assert "is a folder without .parquet, .arrow, .csv, .tsv, .safetensors files" in capsys.readouterr().err
+
+    def test_packed_files_are_to_be_unpacked(self, tmp_path, capsys):
+        (tmp_path / "table.csv.gz").write_bytes(b"anything")
+        assert fails(tmp_path / "table.csv.gz")
+        assert "got '.gz'; unpack it first." in capsys.readouterr().err
+        np.save(tmp_path / "codes.npy", TRUTH["codes"])
+        assert fails(tmp_path / "codes.npy", "--factors", tmp_path / "table.csv.gz")
+        assert "must end in .npy, .csv, .tsv, .parquet or .arrow, got '.gz'" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("index", [range(40), range(1, 41), [f"cell{i}" for i in range(40)]])
+    @pytest.mark.parametrize("ending", [".csv", ".tsv"])
+    def test_the_index_that_pandas_writes_is_no_factor(self, tmp_path, index, ending):
+        frame = table(factor_word=pd.Series(["NA", "x"] * 20)).set_index(pd.Index(index))
+        frame.to_csv(tmp_path / f"a{ending}", sep="\t" if ending == ".tsv" else ",")
+        rep = load(tmp_path / f"a{ending}", code_columns="code_*", factor_columns="*")
+        assert rep.factor_names == ("batch", "word")
+        np.testing.assert_allclose(rep.codes, TRUTH["codes"].astype(np.float64))
+        assert rep.factors[1].levels == ("NA", "x")
+
+    @pytest.mark.parametrize("column", [np.arange(40) % 4, np.arange(40)[::-1], ["x", "y"] * 20])
+    def test_a_column_without_a_name_that_tells_more_is_kept(self, tmp_path, column):
+        frame = table()
+        frame.insert(0, "", column)
+        frame.to_csv(tmp_path / "a.csv", index=False)
+        assert len(load(tmp_path / "a.csv", code_columns="code_*", factor_columns="*").factors) == 2
+
+    def test_a_tab_is_what_stands_between_columns_of_a_tsv_file(self, tmp_path):
+        frame = table().rename(columns={"factor_batch": "factor_a, b"})
+        frame.to_csv(tmp_path / "a.tsv", index=False, sep="\t")
+        assert load(tmp_path / "a.tsv").factor_names == ("a, b",)
 
     def test_shards_by_pattern_and_by_folder_are_one_table(self, tmp_path):
         whole = table()

@@ -84,6 +84,13 @@ class TestTruths:
         found = cca(np.hstack([shared, a]), np.hstack([b, shared @ rotation(2)]), **QUICK).value
         assert found == pytest.approx(0.5, abs=0.01)
 
+    def test_no_interval_comes_from_halves_that_always_share_directions(self):
+        a, b = np.random.default_rng(4).normal(size=(2, 300, 80))
+        found = cca(a, b)
+        assert found.low is found.high is found.beats_chance is None
+        assert any("in 150 rows 160 directions always have some in common" in str(note) for note in found.notes)
+        assert cca(a[:, :60], b[:, :60]).low < cca(a[:, :60], b[:, :60]).high
+
     def test_svcca_leaves_out_directions_of_little_variance(self):
         rng = np.random.default_rng(0)
         shared = rng.normal(size=(2000, 2))

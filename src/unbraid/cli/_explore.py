@@ -56,10 +56,10 @@ def explore(
     decoder
         Decoder of the codes, as `FILE.py:NAME`: a torch module, a function, or a function that makes one.
     factors
-        Labels as `.npy`, `.csv` or `.parquet`, when WHAT has none; for `.h5ad`, columns of obs: `obs:cell_type,batch`.
+        Labels as `.npy`, `.csv` or `.parquet`, when WHAT has none; of AnnData, columns of obs: `obs:cell_type,batch`.
     codes
-        Which array of WHAT holds the codes: `X` or `obsm:KEY` of `.h5ad`, the name of a tensor of `.safetensors` or
-        `.zarr`.
+        Which array of WHAT holds the codes: `X`, `obsm:KEY`, `layers:KEY` or `raw:X` of AnnData, the name of a tensor
+        of `.safetensors` or `.zarr`.
     code_columns
         Columns of a table that are codes: names and patterns, separated by commas.
     factor_columns

@@ -35,7 +35,7 @@ from unbraid.panel.plan import resolve_metrics
 from unbraid.panel.rows import SAMPLE_ROWS, scan
 from unbraid.representation.blocks import check_blocks
 from unbraid.representation.files import load
-from unbraid.representation.formats.h5ad import OBS
+from unbraid.representation.formats.anndata import OBS
 from unbraid.representation.representation import Representation
 from unbraid.representation.row_blocks import can_be_blocks
 from unbraid.representation.sampled import SampledRepresentation
@@ -128,10 +128,10 @@ def score(
         More files, each scored as if it were alone and shown beside the first.
     factors
         Labels as `.npy`, `.csv` or `.parquet`: needed when FILE has none, otherwise taken in place of the file's own
-        factors. For `.h5ad`, columns of obs: `obs:cell_type,batch`.
+        factors. For AnnData (`.h5ad` or `.zarr`), columns of obs: `obs:cell_type,batch`.
     codes
-        Which array of FILE holds the codes: `X` or `obsm:KEY` of `.h5ad`, the name of a tensor of `.safetensors`, `.pt`
-        or `.zarr`.
+        Which array of FILE holds the codes: `X`, `obsm:KEY`, `layers:KEY` or `raw:X` of AnnData, the name of a tensor
+        of `.safetensors`, `.pt` or `.zarr`.
     metrics
         Comma-separated names, families or panels (default, vae, identifiability, embeddings, sparse, single-cell, all);
         `unbraid metrics` lists them. `--preset` is the same option.

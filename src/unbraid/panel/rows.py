@@ -158,7 +158,8 @@ def scan(
     """
     check_binning(n_bins, binning)
     check_at_least("sample", sample, 100)
-    plan = plan_blocks(path, factors, codes=codes, code_columns=code_columns, factor_columns=factor_columns, only=only)
+    columns = {"code_columns": code_columns, "factor_columns": factor_columns}
+    plan = plan_blocks(path, factors, codes=codes, **columns, kinds=kinds, only=only)
     check_shape(plan.n_rows, plan.table.n_codes)
     rows = _sampled_rows(plan.n_rows, sample, seed)
     key = plan.digest(kinds=kinds, n_bins=n_bins, binning=binning, sample=sample, seed=seed)

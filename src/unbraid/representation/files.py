@@ -19,10 +19,10 @@ from unbraid._base.files import write_atomically
 from unbraid._base.memory import check_memory
 from unbraid._base.text import listing
 from unbraid.representation.blocks import blocks_from_json, blocks_to_json
-from unbraid.representation.formats.h5ad import OBS, read_h5ad
-from unbraid.representation.formats.headers import NPZ_KEYS, file_bytes, npy_header
+from unbraid.representation.formats.anndata import OBS, has_anndata, read_anndata
+from unbraid.representation.formats.headers import NPZ_KEYS, TEXT_TABLES, file_bytes, npy_header
 from unbraid.representation.formats.parts import Parts, dense, stacked
-from unbraid.representation.formats.shards import TABLES, read_shards, shard_files
+from unbraid.representation.formats.shards import SHARDS, TABLES, read_shards, shard_files
 from unbraid.representation.formats.tensors import (
     SPARSE_KEYS,
     read_safetensors,
@@ -87,7 +87,7 @@ def _matches(parts: Sequence[str], left: Sequence[str], names: Sequence[str], so
 
 
 def _no_match(part: str, left: Sequence[str], names: Sequence[str], source: Path, argument: str) -> str:
-    if source.suffix.lower() == ".csv" and _are_numbers(names):
+    if source.suffix.lower() in TEXT_TABLES and _are_numbers(names):
         return (
             f"path {str(source)!r} seems to have no header, as its first line holds {listing(names, most=3)}; "
             "put a line of column names above it, such as code_0,code_1,factor_size."
@@ -126,6 +126,8 @@ def _are_numbers(names: Sequence[str]) -> bool:
 CODE_COLUMNS, FACTOR_COLUMNS = "code_*", f"{PREFIX}*"
 #: Files that may hold several arrays, one of which is the codes.
 NAMED_ARRAYS = (".h5ad", ".safetensors", ".pt", ".zarr")
+#: Files that hold others in fewer bytes.
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".tar")
 #: Labels from a file of their own: a matrix, or columns by name.
 Labels = AnyArray | dict[str, Any]
 #: The last character of Unicode; those between 0xD800 and 0xDFFF are halves of others.
@@ -153,9 +155,9 @@ def load(
             folder of such tables, or of ``.safetensors``; ``.h5ad``; ``.safetensors``, ``.pt`` or ``.zarr`` with
             ``codes`` and ``factors``; ``.npz`` of ``scipy.sparse``; or ``.npy`` codes. Sparse codes stay sparse.
         factors: Labels as ``.npy``, ``.csv`` or ``.parquet``: where ``path`` has none, or in place of those in it. For
-            ``.h5ad``, ``"obs:NAME,NAME"``.
-        codes: Which array of the file holds the codes, where it has several: ``"X"`` or ``"obsm:KEY"`` of ``.h5ad``,
-            the name of a tensor.
+            AnnData, ``"obs:NAME,NAME"``.
+        codes: Which array of the file holds the codes, where it has several: ``"X"``, ``"obsm:KEY"``, ``"layers:KEY"``
+            or ``"raw:X"`` of AnnData, the name of a tensor.
         code_columns: Which columns of a table are codes: names and shell patterns, separated by commas or as a list.
         factor_columns: Which are factors. A column that is named outright goes where it is named, one that matches
             both is a code. The prefix ``factor_`` is taken off the names.
@@ -225,7 +227,7 @@ def _read(
         raise ValueError(
             f"codes must be left out for a {suffix} file, got {codes!r}; it is for {', '.join(NAMED_ARRAYS)}."
         )
-    of_obs = str(factors) if suffix == ".h5ad" and str(factors).startswith(OBS) else None
+    of_obs = str(factors) if str(factors).startswith(OBS) and has_anndata(source, suffix) else None
     labels = None if factors is None or of_obs else _read_labels(Path(factors), factor_columns, kinds)
     if suffix == ".npy":
         return _from_npy(source, labels, kinds, only)
@@ -244,8 +246,8 @@ def _read(
 
 def _foreign(source: Path, suffix: str, codes: str | None, of_obs: str | None) -> Parts:
     """Read a file in a format of another tool."""
-    if suffix == ".h5ad":
-        return read_h5ad(source, codes=codes, factors=of_obs)
+    if has_anndata(source, suffix):
+        return read_anndata(source, codes=codes, factors=of_obs)
     if suffix == ".npz":
         return read_sparse_npz(source)
     readers = {".safetensors": read_safetensors, ".pt": read_torch, ".zarr": read_zarr}
@@ -266,16 +268,25 @@ def _checked_suffix(source: Path) -> str:
     suffix = source.suffix.lower()
     if suffix == ".zarr" and source.is_dir():
         return suffix
+    if source.is_dir():
+        raise ValueError(_why_no_folder(source))
     if not source.is_file():
         raise ValueError(f"path {str(source)!r} is not a file{did_you_mean_file(source)}.")
     if source.stat().st_size == 0:
         raise ValueError(f"path {str(source)!r} is empty.")
     if suffix not in (".npz", ".npy", *TABLES, *NAMED_ARRAYS):
-        raise ValueError(
-            f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}; .arrow, "
-            f"{', '.join(NAMED_ARRAYS)} are read too."
-        )
+        cure = "unpack it first" if suffix in PACKED else f".arrow, .tsv, {', '.join(NAMED_ARRAYS)} are read too"
+        raise ValueError(f"path {str(source)!r} must end in .npz, .csv, .parquet or .npy, got {suffix!r}; {cure}.")
     return suffix
+
+
+def _why_no_folder(source: Path) -> str:
+    """Say what a folder lacks, and which folders in it have it, such as the splits of a data set."""
+    inside = [place for place in sorted(source.iterdir()) if place.is_dir() and shard_files(place)]
+    if not inside:
+        return f"path {str(source)!r} is a folder without {', '.join(SHARDS)} files; name a file, or a folder of them."
+    named = listing([str(place) for place in inside], most=MOST_NAMES)
+    return f"path {str(source)!r} is a folder of data sets; give one of them: {named}."
 
 
 def _call(path: str | Path, **given: Any) -> str:
@@ -461,8 +472,15 @@ def _from_npy(source: Path, labels: Labels | None, kinds: Any, only: Iterable[st
 def _read_labels(source: Path, columns: str | Sequence[str], kinds: Any) -> Labels:
     """Read labels from a file of their own; of a table, the columns named, or all."""
     if not source.is_file():
-        raise ValueError(f"factors {str(source)!r} is not a file{did_you_mean_file(source)}.")
-    if source.suffix.lower() not in TABLES:
+        of_obs = str(source).startswith(OBS)
+        why = "; columns of obs are read of AnnData alone" if of_obs else did_you_mean_file(source)
+        raise ValueError(f"factors {str(source)!r} is not a file{why}.")
+    if source.suffix.lower() not in (".npy", *TABLES):
+        raise ValueError(
+            f"factors {str(source)!r} must end in .npy, .csv, .tsv, .parquet or .arrow, got {source.suffix!r}; save "
+            "labels as one of them."
+        )
+    if source.suffix.lower() == ".npy":
         return read_npy(source)
     frame = read_shards([source])
     named = list(frame.columns)

@@ -310,7 +310,8 @@ def check_n_factors(rep: Representation, *, metric: str, min_factors: int) -> No
     """Raise unless the definition of ``metric`` covers this many factors."""
     if rep.n_factors < min_factors:
         wanted = "two columns" if min_factors == 2 else "one column"
-        raise ValueError(f"factors must have at least {wanted} for {metric}, got {rep.n_factors}.")
+        how = "" if rep.factors else " ".join(["", *rep.notes])
+        raise ValueError(f"factors must have at least {wanted} for {metric}, got {rep.n_factors}.{how}")
 
 
 def _code_names(codes: Any, given: Iterable[str] | None, n_codes: int) -> tuple[str, ...]:

@@ -17,8 +17,10 @@ import pandas as pd
 from unbraid._base.arrays import AnyArray, FloatArray
 from unbraid._base.memory import memory_limit
 from unbraid._base.text import listing
+from unbraid.representation.factor import FactorKind
 from unbraid.representation.files import pick_columns, short_names
-from unbraid.representation.formats.headers import npy_header
+from unbraid.representation.formats.headers import is_anndata_zarr, npy_header
+from unbraid.representation.formats.hugging_face import ClassNames, check_same_classes, class_names, with_names
 from unbraid.representation.formats.parts import UnreadableError, missing_key, readable, stacked
 from unbraid.representation.formats.shards import shard_files
 from unbraid.representation.formats.zarr_module import load_zarr
@@ -73,6 +75,8 @@ class BlockTable:
         factors_path: File of the labels of an ``.npy`` file; empty for others.
         code_names: Names of the codes.
         factor_names: Names of the factors.
+        class_names: Names of the classes that numbers of a factor stand for, none where they are numbers; empty for
+            arrays.
     """
 
     format: BlockFormat
@@ -82,6 +86,7 @@ class BlockTable:
     factors_path: str
     code_names: tuple[str, ...]
     factor_names: tuple[str, ...]
+    class_names: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +117,8 @@ class BlockPlan:
 def can_be_blocks(path: str | Path) -> bool:
     """Tell whether files are of a format that is read in blocks."""
     files = shard_files(path) or [Path(path)]
-    return files[0].suffix.lower().removeprefix(".") in [str(one) for one in BlockFormat]
+    kind = files[0].suffix.lower().removeprefix(".")
+    return kind in [str(one) for one in BlockFormat] and not (kind == BlockFormat.ZARR and is_anndata_zarr(files[0]))
 
 
 def plan_blocks(
@@ -122,6 +128,7 @@ def plan_blocks(
     codes: str | None = None,
     code_columns: str | Sequence[str] = CODE_COLUMNS,
     factor_columns: str | Sequence[str] = FACTOR_COLUMNS,
+    kinds: Mapping[str, str] | None = None,
     only: Sequence[str] | None = None,
 ) -> BlockPlan:
     """Plan the blocks of files from their headers, without reading rows.
@@ -132,6 +139,7 @@ def plan_blocks(
         codes: Name of the array of codes in a ``.zarr`` group.
         code_columns: Which columns of a table are codes, as for :func:`~unbraid.load`.
         factor_columns: Which are factors.
+        kinds: Factor kinds by name; numbers of classes with names stay numbers where they are declared to be such.
         only: Names of the factors to keep.
 
     Raises:
@@ -153,7 +161,7 @@ def plan_blocks(
             )
         table, found = _plan_tables(files, kind, code_columns, factor_columns)
         _check_rows(Path(path), sum(sum(sizes) for _, sizes in found))
-    table = _kept(table, only)
+    table = _kept(_without_names(table, kinds or {}), only)
     stamps = [*files, *([Path(table.factors_path)] if table.factors_path else [])]
     blocks = _blocks(found, kind, _most_rows(table.n_codes))
     return BlockPlan(table=table, blocks=blocks, stamps=tuple(_stamp(file) for file in stamps))
@@ -169,6 +177,15 @@ def _stamp(file: Path) -> tuple[str, int, int]:
     return str(file), about.st_size, about.st_mtime_ns
 
 
+def _without_names(table: BlockTable, kinds: Mapping[str, str]) -> BlockTable:
+    """Forget the names of classes of factors that are declared to be of another kind than categorical."""
+    kept = [
+        names if kinds.get(factor, FactorKind.CATEGORICAL) == FactorKind.CATEGORICAL else ()
+        for factor, names in zip(table.factor_names, table.class_names, strict=False)
+    ]
+    return replace(table, class_names=tuple(kept))
+
+
 def _kept(table: BlockTable, only: Sequence[str] | None) -> BlockTable:
     if only is None:
         return table
@@ -177,8 +194,13 @@ def _kept(table: BlockTable, only: Sequence[str] | None) -> BlockTable:
             raise ValueError(f"factor {name!r} is not one of {', '.join(table.factor_names)}.")
     if not table.factor_columns:
         raise ValueError("only must be left out for arrays that are read in blocks; give the columns that are wanted.")
-    columns = dict(zip(table.factor_names, table.factor_columns, strict=True))
-    return replace(table, factor_names=tuple(only), factor_columns=tuple(columns[name] for name in only))
+    places = [table.factor_names.index(name) for name in only]
+    return replace(
+        table,
+        factor_names=tuple(only),
+        factor_columns=tuple(table.factor_columns[k] for k in places),
+        class_names=tuple(table.class_names[k] for k in places),
+    )
 
 
 def _blocks(files: Sequence[tuple[Path, Sequence[int]]], kind: BlockFormat, most: int) -> tuple[Block, ...]:
@@ -293,10 +315,11 @@ def _plan_tables(
     files: Sequence[Path], kind: BlockFormat, code_columns: str | Sequence[str], factor_columns: str | Sequence[str]
 ) -> tuple[BlockTable, list[tuple[Path, list[int]]]]:
     schemas = [_schema(file, kind) for file in files]
-    first, _ = schemas[0]
+    first, classes = schemas[0].kinds, schemas[0].classes
     empty = pd.DataFrame(columns=list(first))
     codes, factors = pick_columns(empty, files[0], codes=code_columns, factors=factor_columns)
-    for file, (types, _) in zip(files, schemas, strict=True):
+    for file, schema in zip(files, schemas, strict=True):
+        types = schema.kinds
         lacking = [name for name in (*codes, *factors) if name not in types]
         if lacking or set(types) != set(first):
             other = lacking or sorted(set(types) ^ set(first))
@@ -310,6 +333,7 @@ def _plan_tables(
                     f"path {str(file)!r} must have columns of the types of {str(files[0])!r}, got {types[name]} in "
                     f"place of {first[name]} in {name!r}; write all shards with one schema."
                 )
+        check_same_classes(file, schema.classes, files[0], classes)
     is_list = len(codes) == 1 and first[codes[0]] == "lists"
     bad = [name for name in codes if first[name] != "numbers" and not is_list]
     if bad:
@@ -327,12 +351,21 @@ def _plan_tables(
         factors_path="",
         code_names=tuple(names),
         factor_names=tuple(short_names(factors)),
+        class_names=tuple(tuple(classes.get(name, ())) for name in factors),
     )
-    return table, [(file, sizes) for file, (_, sizes) in zip(files, schemas, strict=True)]
+    return table, [(file, schema.sizes) for file, schema in zip(files, schemas, strict=True)]
 
 
-def _schema(source: Path, kind: BlockFormat) -> tuple[Mapping[str, str], list[int]]:
-    """Return the kind of every column, and the rows of every part of a file."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Schema:
+    """What a table says before its rows: the kind of every column, names of classes, and the rows of every part."""
+
+    kinds: Mapping[str, str]
+    classes: ClassNames
+    sizes: list[int]
+
+
+def _schema(source: Path, kind: BlockFormat) -> _Schema:
     import pyarrow.parquet as pq
 
     with readable(source, f"a file of {kind}"):
@@ -343,7 +376,8 @@ def _schema(source: Path, kind: BlockFormat) -> tuple[Mapping[str, str], list[in
         else:
             table = _arrow(source)
             schema, sizes = table.schema, [len(batch) for batch in table.to_batches()]
-        return {field.name: _kind_of(field.type) for field in schema}, sizes
+        kinds = {field.name: _kind_of(field.type) for field in schema}
+        return _Schema(kinds=kinds, classes=class_names(schema.metadata), sizes=sizes)
 
 
 def _kind_of(kind: Any) -> str:
@@ -371,8 +405,7 @@ def _arrow(source: Path) -> Any:
 def _list_width(files: Sequence[Path], kind: BlockFormat, column: str) -> int:
     """Length of the first list of a column."""
     for file in files:
-        _, sizes = _schema(file, kind)
-        for part, size in enumerate(sizes):
+        for part, size in enumerate(_schema(file, kind).sizes):
             if size:
                 first = _rows_of(file, kind, (part,), [column]).column(column).slice(0, 1).to_pylist()[0]
                 return len(first or ())
@@ -419,7 +452,9 @@ def read_block(table: BlockTable, block: Block) -> tuple[AnyArray, list[Any]]:
         codes = _matrix(found.column(table.code_columns[0]), table, source)
     else:
         codes = np.stack([found.column(name).to_numpy() for name in table.code_columns], axis=1)
-    return codes, [found.column(name).to_pandas() for name in table.factor_columns]
+    labels = [found.column(name).to_pandas().rename(name) for name in table.factor_columns]
+    pairs = zip(labels, table.class_names, strict=True)
+    return codes, [with_names(column, names) if names else column for column, names in pairs]
 
 
 def _matrix(column: Any, table: BlockTable, source: Path) -> AnyArray:

@@ -1,4 +1,4 @@
-"""Tables read from .csv and .parquet files, with the values that the same arrays have in Python."""
+"""Tables read from .csv, .tsv and .parquet files, with the values that the same arrays have in Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ import numpy as np
 import pandas as pd
 
 from unbraid._base.text import listing
-from unbraid.representation.factor import EXACT_UP_TO
+from unbraid.representation.factor import EXACT_UP_TO, FactorKind
+from unbraid.representation.formats.headers import TEXT_TABLES
+from unbraid.representation.formats.hugging_face import ClassNames, class_names, with_names
 
 LOOKED_AT = 65_536
 DECIMAL_COMMA = re.compile(r"(?:^|;)\s*\"?-?\d+,\d+(?:[eE][-+]?\d+)?\"?\s*(?=;|$)", re.MULTILINE)
@@ -23,9 +25,9 @@ NUMBER = re.compile(r"\s*[-+]?[\d.]+(?:[eE][-+]?\d+)?\s*")
 WHOLE_NUMBER = re.compile(r"\s*[-+]?\d+\s*")
 #: What an empty cell holds in a column of text; other words for "nothing" may be names there, such as NA for Namibia.
 EMPTY = ["", "nan", "NaN"]
-#: Attributes of a table: how many fields of each row, its number, stand before the first that has a name; and the
-#: files that its rows are from.
-UNNAMED, FILES = "unnamed", "files"
+#: Attributes of a table: how many fields of each row, its number or name, stand before the first column; the files that
+#: its rows are from; and the names of classes that whole numbers of a column stand for.
+UNNAMED, FILES, CLASSES = "unnamed", "files", "classes"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -47,8 +49,9 @@ class TableFile:
 def table_format(source: Path) -> tuple[str, str]:
     """Return what stands between columns, and what before the decimals of a number.
 
-    Commas, unless the first line has none and has semicolons or tabs: a table of one column has no use here. Numbers
-    such as 0,5 between semicolons have a decimal comma, as spreadsheets of many countries write them.
+    Tabs in a .tsv file. Else commas, unless the first line has none and has semicolons or tabs: a table of one column
+    has no use here. Numbers such as 0,5 between semicolons have a decimal comma, as spreadsheets of many countries
+    write them.
 
     Raises:
         ValueError: The text is in UTF-16.
@@ -57,6 +60,9 @@ def table_format(source: Path) -> tuple[str, str]:
         start = file.read(LOOKED_AT)
     if start.startswith(UTF_16) or b"\0" in start:
         raise ValueError("it is UTF-16 or no text; save it as UTF-8, as with iconv -f utf-16 -t utf-8.")
+    always = TEXT_TABLES.get(source.suffix.lower())
+    if always is not None:
+        return always, "."
     text = start.decode("utf-8", errors="replace").replace("\r", "\n")
     header, _, body = text.partition("\n")
     if "," in header:
@@ -74,7 +80,7 @@ def read_table(source: Path) -> pd.DataFrame:
     """
     suffix = source.suffix.lower()
     try:
-        frame = _with_numbers(pd.read_parquet(source)) if suffix == ".parquet" else _read_csv(source)
+        frame = _read_csv(source) if suffix in TEXT_TABLES else _read_parquet(source)
     except UnicodeDecodeError as error:
         raise ValueError(
             f"path {str(source)!r} cannot be read as {suffix}: byte {error.object[error.start]:#x} is not UTF-8; save "
@@ -83,6 +89,14 @@ def read_table(source: Path) -> pd.DataFrame:
     except (ValueError, OSError, csv.Error) as error:
         raise ValueError(f"path {str(source)!r} cannot be read as {suffix}: {first_line(error)}") from error
     frame.columns = pd.Index([str(name) for name in frame.columns])
+    return frame
+
+
+def _read_parquet(source: Path) -> pd.DataFrame:
+    import pyarrow.parquet as parquet
+
+    frame = _with_numbers(pd.read_parquet(source))
+    frame.attrs[CLASSES] = class_names(parquet.read_schema(source).metadata)
     return frame
 
 
@@ -107,7 +121,7 @@ def _read_csv(source: Path) -> pd.DataFrame:
         raise ValueError(f"its first line has the name {twice[0]!r} twice; give every column a name of its own.")
     # Where rows are longer than the line of names, pandas takes their first fields for the names of rows.
     if len(first) <= frame.shape[1]:
-        return frame
+        return _without_row_names(frame) if names[0] == "" and frame.shape[1] > 1 else frame
     if frame.index.nlevels == 1 and any(frame.index.equals(pd.RangeIndex(k, len(frame) + k)) for k in (0, 1)):
         frame.attrs[UNNAMED] = 1
         return frame.reset_index(drop=True)
@@ -120,6 +134,18 @@ def _read_csv(source: Path) -> pd.DataFrame:
         f"{listing(list(map(str, frame.columns)), most=3)}; give every column a name, and put fields that hold "
         f"{sep!r} in quotes."
     )
+
+
+def _without_row_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """Leave out a first column without a name that numbers the rows, or has text of its own in each: an index."""
+    column = frame.iloc[:, 0]
+    numbers = pd.api.types.is_numeric_dtype(column.dtype)
+    counts = numbers and any(np.array_equal(column, np.arange(k, len(frame) + k)) for k in (0, 1))
+    if not counts and (numbers or column.isna().any() or not column.is_unique):
+        return frame
+    left = frame.iloc[:, 1:].copy()
+    left.attrs[UNNAMED] = 1
+    return left
 
 
 def _first_rows(source: Path, sep: str) -> tuple[list[str], list[str]]:
@@ -152,10 +178,11 @@ def _why_broken(source: Path, sep: str) -> str:
 def labels_of(
     frame: pd.DataFrame, columns: Sequence[str], kinds: Sequence[str | None]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return columns of labels by name, and notes; those of a ``.csv`` that pandas may misread are read as text.
+    """Return columns of labels by name, and notes.
 
-    That is a column of text, whose words NA, None and null are names; a column declared categorical, where 01 and 1 are
-    two names; and whole numbers that a float cannot hold.
+    Numbers of classes that have names become the names, unless the column is declared to be of another kind. Columns of
+    a table of text that pandas may misread are read as text: a column of text, whose words NA, None and null are names;
+    a column declared categorical, where 01 and 1 are two names; and whole numbers that a float cannot hold.
 
     Args:
         frame: The table, with its files.
@@ -163,8 +190,12 @@ def labels_of(
         kinds: The kind declared for each, or ``None``.
     """
     found: dict[str, Any] = {name: frame[name] for name in columns}
+    classes: ClassNames = frame.attrs.get(CLASSES, {})
+    for name, kind in zip(columns, kinds, strict=True):
+        if name in classes and kind in (None, FactorKind.CATEGORICAL):
+            found[name] = with_names(frame[name], classes[name])
     files: Sequence[TableFile] = frame.attrs.get(FILES, ())
-    if not files or files[0].path.suffix.lower() != ".csv":
+    if not files or files[0].path.suffix.lower() not in TEXT_TABLES:
         return found, ()
     declared = {name for name, kind in zip(columns, kinds, strict=True) if kind == "categorical"}
     doubtful = [name for name in frame.columns if name in found and (name in declared or _may_be_misread(frame[name]))]
@@ -184,7 +215,7 @@ def labels_of(
 
 
 def _as_text(file: TableFile, columns: Sequence[str]) -> pd.DataFrame:
-    """Return columns of a ``.csv`` file as text."""
+    """Return columns of a table of text as text."""
     places = [file.n_before + file.names.index(name) for name in columns]
     text = pd.read_csv(
         file.path,

@@ -149,7 +149,8 @@ def cca(
         a: Codes, ``(n_samples, n_codes)``, or a :class:`~unbraid.Representation`.
         b: Codes of the same rows; any number of codes.
         keep: Share of the variance of each representation whose principal directions are kept; 0.99 gives SVCCA.
-        interval: Whether to compute a confidence interval, from random halves of the rows.
+        interval: Whether to compute a confidence interval, from random halves of the rows; none where a half has no
+            more rows than both representations have directions.
         chance: Whether to compute the chance level, from shuffled rows.
         rng: Chooses halves and shuffles, or its seed.
 
@@ -170,15 +171,24 @@ def cca(
         raise ValueError(f"keep must be above 0 and at most 1, got {keep}.")
     x, y = (_principal(codes, keep) for codes in paired_codes(a, b))
     notes: tuple[Note, ...] = ()
-    if len(x) < ROWS_A_CODE * (x.shape[1] + y.shape[1]):
+    n_directions = x.shape[1] + y.shape[1]
+    if len(x) < ROWS_A_CODE * n_directions:
         template = (
             "{} rows are few for {} and {} directions: unrelated codes correlate as well; compare with chance, or keep "
             "fewer directions (keep=0.9)."
         )
         notes = (Note.of(NoteKind.METRIC, template, len(x), x.shape[1], y.shape[1]),)
+    if interval and len(x) // 2 <= n_directions:
+        template = (
+            "No confidence interval: it is from halves of the rows, and in {} rows {} directions always have some in "
+            "common; keep fewer directions (keep=0.9), or give more rows."
+        )
+        interval, notes = False, (*notes, Note.of(NoteKind.METRIC, template, len(x) // 2, n_directions))
 
     def mean_correlation(i: IntArray, j: IntArray) -> float:
-        first, second = _orthonormal(x[i]), _orthonormal(y[j])
+        # Principal components of unit variance are orthonormal over all rows, in whatever order.
+        scale = 1 / np.sqrt(len(x))
+        first, second = (x[i] * scale, y[j] * scale) if len(i) == len(x) else (_orthonormal(x[i]), _orthonormal(y[j]))
         values = np.linalg.svd(first.T @ second, compute_uv=False)
         return float(np.minimum(values, 1.0).mean())
 
@@ -275,8 +285,10 @@ def _principal(codes: FloatArray, keep: float) -> FloatArray:
 
 def _orthonormal(columns: FloatArray) -> FloatArray:
     """Return an orthonormal basis of the centred columns."""
-    left, values, _ = np.linalg.svd(columns - columns.mean(axis=0), full_matrices=False)
-    return left[:, values > np.sqrt(LEAST_VARIANCE) * values[0]]
+    rotated = _rotated(columns)
+    values, axes = np.linalg.eigh(rotated.T @ rotated)
+    kept = values > LEAST_VARIANCE * values[-1]
+    return np.asarray(rotated @ (axes[:, kept] / np.sqrt(values[kept])))
 
 
 def _sampled(

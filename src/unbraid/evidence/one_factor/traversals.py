@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import check_at_least
@@ -346,11 +347,26 @@ def _turned_back(
     unbiased = (1.0 if n_levels is None else (n_levels - 1) / n_levels) / freedom
     means = np.stack([np.bincount(group, weights=column) for column in codes[rows].T], axis=1) / sizes[:, None]
     centred = codes[rows] - means[group]
-    values, axes = np.linalg.eigh(unbiased * centred.T @ centred)
-    plane = centred @ axes[:, -2:]
-    used = values[-2:] > ROUNDING * max(values[-1], float(codes.var(axis=0).max()), 1e-300)
-    plane = np.where(used, plane / np.sqrt(2 * np.where(used, values[-2:], 1.0)), 0.0)
+    values, plane = _widest_plane(centred, unbiased)
+    used = values > ROUNDING * max(values[-1], float(codes.var(axis=0).max()), 1e-300)
+    plane = np.where(used, plane / np.sqrt(2 * np.where(used, values, 1.0)), 0.0)
     point = plane[:, 0] + 1j * plane[:, 1]
     back = np.exp(-1j * np.outer(turns, angle[rows])) @ point * unbiased
     squared: FloatArray = np.minimum(np.abs(back) ** 2, 1.0)
     return squared
+
+
+def _widest_plane(centred: FloatArray, unbiased: float) -> tuple[FloatArray, FloatArray]:
+    """Variances along the two axes of most variance, the larger last, and the codes along them.
+
+    Args:
+        centred: Codes, ``(n_rows, n_codes)``.
+        unbiased: Factor that makes a sum of squares a variance.
+    """
+    if centred.shape[1] == 1:
+        centred = np.pad(centred, ((0, 0), (1, 0)))  # the other axis of the plane, along which nothing moves
+    few_rows = len(centred) < centred.shape[1]
+    products = centred @ centred.T if few_rows else centred.T @ centred
+    last = len(products) - 1
+    values, axes = scipy.linalg.eigh(unbiased * products, subset_by_index=(last - 1, last))
+    return values, axes * np.sqrt(np.maximum(values, 0.0) / unbiased) if few_rows else centred @ axes

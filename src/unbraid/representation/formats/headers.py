@@ -28,6 +28,8 @@ CSV_COPIES, CSV_TEXT_COPIES, CSV_START = 5, 6, 2**16
 SEPARATORS, LETTERS = (b",", b";", b"\t"), re.compile(rb"[A-Za-z\x80-\xff]")
 #: Bytes of a number of codes at least, as a float.
 FLOAT = 8
+#: Tables of text, with the separator that each always has, if any.
+TEXT_TABLES: Mapping[str, str | None] = {".csv": None, ".tsv": "\t"}
 #: Files whose columns are read one by one.
 TABLES = (".parquet", ".arrow")
 
@@ -42,7 +44,7 @@ def file_bytes(source: Path, codes: str | None = None) -> int:
     suffix = source.suffix.lower()
     if not source.is_file() and not (suffix == ".zarr" and source.is_dir()):
         return 0
-    if suffix == ".csv":
+    if suffix in TEXT_TABLES:
         return _csv_bytes(source)
     stated = STATED.get(suffix)
     if stated is None:
@@ -112,11 +114,28 @@ def _torch_bytes(source: Path, codes: str | None) -> int:
     return source.stat().st_size
 
 
+def place_in_anndata(codes: str | None) -> str:
+    """Return where an array stands among the groups of AnnData, as in ``"obsm/X_pca"`` for ``"obsm:X_pca"``."""
+    return (codes or "X").replace(":", "/", 1)
+
+
+def is_anndata_zarr(source: Path) -> bool:
+    """Whether a zarr folder holds AnnData; anything that cannot be opened does not."""
+    try:
+        with parsing_headers():
+            found: Any = load_zarr().open(str(source), mode="r")
+            return hasattr(found, "keys") and "obs" in found and "codes" not in found
+    except Exception:  # whatever a damaged folder leads to: reading it says it better
+        return False
+
+
 def _zarr_bytes(source: Path, codes: str | None) -> int:
     zarr = load_zarr()
     found: Any = zarr.open(str(source), mode="r")
     if isinstance(found, zarr.Array):
         return array_bytes(found.shape, found.dtype.itemsize)
+    if is_anndata_zarr(source):
+        return _bytes_of(found[place_in_anndata(codes)])
     arrays = dict(found.arrays())
     wanted = (codes or "codes", "factors")
     return sum(array_bytes(arrays[name].shape, arrays[name].dtype.itemsize) for name in wanted if name in arrays)
@@ -126,9 +145,13 @@ def _h5ad_bytes(source: Path, codes: str | None) -> int:
     import h5py
 
     with h5py.File(source, "r") as file:
-        item = file[(codes or "X").replace(":", "/")]
-        parts = list(item.values()) if isinstance(item, h5py.Group) else [item]
-        return sum(array_bytes(part.shape, part.dtype.itemsize) for part in parts)
+        return _bytes_of(file[place_in_anndata(codes)])
+
+
+def _bytes_of(item: Any) -> int:
+    """Return the bytes that an array states, or those of the arrays of a group."""
+    parts = [item[name] for name in item] if hasattr(item, "keys") else [item]
+    return sum(array_bytes(part.shape, part.dtype.itemsize) for part in parts if hasattr(part, "shape"))
 
 
 #: Bytes of the arrays that are read of a file, by how its name ends.

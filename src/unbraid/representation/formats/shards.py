@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 
 from unbraid._base.text import listing
+from unbraid.representation.formats.headers import TEXT_TABLES
+from unbraid.representation.formats.hugging_face import check_same_classes, class_names
 from unbraid.representation.formats.parts import readable
-from unbraid.representation.tables import FILES, UNNAMED, TableFile, read_table
+from unbraid.representation.tables import CLASSES, FILES, UNNAMED, TableFile, read_table
 
-TABLES = (".parquet", ".arrow", ".csv")
+TABLES = (".parquet", ".arrow", *TEXT_TABLES)
 #: Files that may be shards of one representation.
 SHARDS = (*TABLES, ".safetensors")
 
@@ -56,11 +58,15 @@ def read_shards(files: Sequence[Path]) -> pd.DataFrame:
                 f"{listing(other, most=3)}; give shards of one table."
             )
     _check_kinds(files, frames)
+    first = frames[0].attrs.get(CLASSES, {})
+    for file, frame in zip(files, frames, strict=True):
+        check_same_classes(file, frame.attrs.get(CLASSES, {}), files[0], first)
     whole = pd.concat([frame[names] for frame in frames], ignore_index=True)
     whole.attrs[FILES] = [
         TableFile(path=file, n_before=frame.attrs.get(UNNAMED, 0), names=tuple(frame.columns))
         for file, frame in zip(files, frames, strict=True)
     ]
+    whole.attrs[CLASSES] = first
     return whole
 
 
@@ -101,5 +107,6 @@ def read_one(source: Path) -> pd.DataFrame:
             table = pa.ipc.open_file(mapped).read_all()
         table.validate(full=True)  # Arrow trusts its files: places of text outside of them would end the process
         frame: pd.DataFrame = table.to_pandas()
+    frame.attrs[CLASSES] = class_names(table.schema.metadata)
     frame.columns = pd.Index([str(name) for name in frame.columns])
     return frame

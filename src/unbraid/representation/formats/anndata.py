@@ -1,4 +1,7 @@
-"""AnnData files (.h5ad): codes from ``X`` or ``obsm``, factors from columns of ``obs``; read with h5py alone."""
+"""AnnData in .h5ad files and .zarr folders: codes from ``X``, ``layers``, ``obsm`` or ``raw``, factors from ``obs``.
+
+h5py and zarr read them; both give groups and arrays with attributes, so that one reader serves.
+"""
 
 from __future__ import annotations
 
@@ -14,59 +17,82 @@ from unbraid._base.arrays import AnyArray
 from unbraid._base.memory import check_memory
 from unbraid._base.optional import require
 from unbraid._base.text import listing
-from unbraid.representation.formats.headers import COPIES, array_bytes
+from unbraid.representation.formats.headers import COPIES, array_bytes, is_anndata_zarr, place_in_anndata
 from unbraid.representation.formats.parts import MOST_NAMES, Parts, UnreadableError, missing_key, readable
+from unbraid.representation.formats.zarr_module import load_zarr
 
 OBS = "obs:"
+#: Groups of arrays with a row for each cell.
+GROUPS = ("layers", "obsm")
 
 
-def read_h5ad(source: Path, *, codes: str | None, factors: str | None) -> Parts:
-    """Return codes and labels of an AnnData file.
+def read_anndata(source: Path, *, codes: str | None, factors: str | None) -> Parts:
+    """Return codes and labels of an AnnData file, or of a zarr folder that has the same.
 
     Args:
-        source: The file.
-        codes: ``"X"`` (the default), or ``"obsm:KEY"`` for one of its arrays.
+        source: The file or folder.
+        codes: ``"X"`` (the default), ``"raw:X"``, or ``"obsm:KEY"`` or ``"layers:KEY"`` for one of their arrays.
         factors: ``"obs:NAME,NAME"``, columns of ``obs``; ``None`` for none.
 
     Raises:
         ValueError: It is damaged, or has no such array or column.
     """
+    if source.suffix.lower() == ".zarr":
+        zarr = load_zarr()
+        with readable(source, "AnnData in a zarr folder"):
+            return _read(zarr.open_group(str(source), mode="r"), codes, factors, source)
     require("Reading .h5ad", "h5py", extra="files")
     import h5py
 
-    with (
-        readable(source, "an AnnData file"),
-        h5py.File(source, "r") as file,
-    ):
-        if "obs" not in file or not isinstance(file["obs"], h5py.Group):
-            raise UnreadableError(f"path {str(source)!r} is no AnnData file of a known layout: it has no group 'obs'.")
-        array, names = _codes(file, codes or "X", source)
-        columns = _columns(file["obs"])
-        if factors is None:
-            there = listing(columns, most=MOST_NAMES) or "none"
-            note = f"No factors were named; name columns of obs, as in --factors obs:NAME, among {there}."
-            return Parts(codes=array, code_names=names, notes=(note,))
-        return Parts(codes=array, factors=_factors(file["obs"], columns, factors, source), code_names=names)
+    with readable(source, "an AnnData file"), h5py.File(source, "r") as file:
+        return _read(file, codes, factors, source)
+
+
+def has_anndata(source: Path, suffix: str) -> bool:
+    """Tell AnnData from other files by how the name ends, and from other zarr folders by what they hold."""
+    return suffix == ".h5ad" or (suffix == ".zarr" and is_anndata_zarr(source))
+
+
+def _read(file: Any, codes: str | None, factors: str | None, source: Path) -> Parts:
+    if "obs" not in file or not hasattr(file["obs"], "keys"):
+        raise UnreadableError(f"path {str(source)!r} is no AnnData file of a known layout: it has no group 'obs'.")
+    array, names = _codes(file, codes or "X", source)
+    columns = _columns(file["obs"])
+    if factors is None:
+        there = listing(columns, most=MOST_NAMES) or "none"
+        note = f"No factors were named; name columns of obs, as in --factors obs:NAME, among {there}."
+        return Parts(codes=array, code_names=names, notes=(note,))
+    return Parts(codes=array, factors=_factors(file["obs"], columns, factors, source), code_names=names)
 
 
 def _codes(file: Any, codes: str, source: Path) -> tuple[Any, list[str] | None]:
-    place, _, key = codes.replace("/", ":").partition(":")
-    if place == "X" and not key:
-        if "X" not in file:
-            raise missing_key(
-                "codes", codes, [f"obsm:{name}" for name in file.get("obsm", ())], source, what="the arrays"
-            )
-        return _array(file["X"], source), _index(file["var"]) if "var" in file else None
-    found = list(file.get("obsm", ()))
-    if place != "obsm" or key not in found:
-        names = [*(["X"] if "X" in file else []), *(f"obsm:{name}" for name in found)]
-        raise missing_key("codes", codes, names, source, what="the arrays")
-    return _array(file["obsm"][key], source), None
+    """Return an array and the names of its columns, where the file has them."""
+    found = _arrays(file)
+    place = place_in_anndata(codes)
+    if place not in found:
+        raise missing_key("codes", codes, list(found.values()), source, what="the arrays")
+    item = file[place]
+    if place.startswith("obsm/"):
+        return _array(item, source), _columns(item) if _kind(item) == "dataframe" else None
+    var = "raw/var" if place.startswith("raw/") else "var"
+    return _array(item, source), _index(file[var]) if var in file else None
+
+
+def _arrays(file: Any) -> dict[str, str]:
+    """Return what may hold codes: its place in the file, and how it is asked for."""
+    single = {"X": "X", "raw/X": "raw:X"}
+    several = {f"{group}/{name}": f"{group}:{name}" for group in GROUPS for name in file.get(group, ())}
+    return {place: name for place, name in single.items() if place in file} | several
+
+
+def _kind(item: Any) -> str:
+    """Return how the file says that something is stored."""
+    return str(item.attrs.get("encoding-type", item.attrs.get("h5sparse_format", "")))
 
 
 def _array(item: Any, source: Path) -> Any:
     """Return an array, from a data set or the group of a table, or the matrix of a group of a sparse matrix."""
-    kind = str(item.attrs.get("encoding-type", item.attrs.get("h5sparse_format", "")))
+    kind = _kind(item)
     if not hasattr(item, "keys"):
         return np.asarray(item[()])
     if kind.startswith(("csr", "csc")):
@@ -133,7 +159,7 @@ def _column(frame: Any, name: str, source: Path) -> Any:
 
 def _check_size(item: Any) -> None:
     """Raise where a column would not fit into memory: a file states sizes that it need not hold."""
-    parts = list(item.values()) if hasattr(item, "keys") else [item]
+    parts = [item[name] for name in item] if hasattr(item, "keys") else [item]
     needed = COPIES * sum(array_bytes(part.shape, part.dtype.itemsize) for part in parts)
     check_memory(f"reading {item.name!r}", needed, None, cure="give fewer rows")
 
