@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import h5py
@@ -228,9 +228,9 @@ def _zarr_inputs(draw: DrawFn) -> Input:
     return scored("codes.zarr", {f"codes.zarr/{name}": content for name, content in files.items()}, arrays)
 
 
-def arrow_bytes(columns: dict[str, Any], *, stream: bool) -> bytes:
+def arrow_bytes(columns: dict[str, Any], *, stream: bool, metadata: dict[bytes, bytes] | None = None) -> bytes:
     """Return a table as Arrow has it, with an index at its end or as a stream."""
-    table = pa.table(columns)
+    table = pa.table(columns).replace_schema_metadata(metadata)
     out = io.BytesIO()
     with (pa.ipc.new_stream if stream else pa.ipc.new_file)(out, table.schema) as writer:
         writer.write_table(table, max_chunksize=10)
@@ -252,6 +252,15 @@ def listed(draw: DrawFn, codes: dict[str, Any]) -> tuple[Any, Any]:
     return pa.array([[[value] if twist == "nested" else str(value) for value in row] for row in rows]), None
 
 
+def class_features(draw: DrawFn, names: Sequence[str]) -> dict[bytes, bytes]:
+    """Return features as Hugging Face writes them, by which columns are numbers of classes; some of them are none."""
+    labels: Any = draw(st.sampled_from([["a", "b"], [f"class {i}" for i in range(12)], [], ["a", 3], "ab", None]))
+    kind = draw(st.sampled_from(["ClassLabel", "ClassLabel", "Value", 3]))
+    features: Any = {name: {"names": labels, "_type": kind} for name in names}
+    whole = draw(st.sampled_from([{"info": {"features": features}}, {"info": features}, [], None]))
+    return {b"huggingface": json.dumps(whole).encode()}
+
+
 @st.composite
 def _arrow_inputs(draw: DrawFn) -> Input:
     codes, factors = draw(worlds())
@@ -266,7 +275,10 @@ def _arrow_inputs(draw: DrawFn) -> Input:
         large = isinstance(values[0] if len(values) else 0, int) and values.dtype == object
         columns[name] = pa.array(map(float, values) if large else values)
         arrays = None if large else arrays
-    content = arrow_bytes(columns, stream=draw(st.booleans()))
+    metadata = None
+    if draw(st.integers(0, 3)) == 3:
+        metadata, arrays = class_features(draw, list(factors)), None
+    content = arrow_bytes(columns, stream=draw(st.booleans()), metadata=metadata)
     if draw(st.booleans()):
         content, arrays = draw(mutated(content)), None
     return scored("table.arrow", {"table.arrow": content}, arrays, *more)
@@ -305,8 +317,8 @@ def _h5ad_inputs(draw: DrawFn) -> Input:
         obs = file.create_group("obs")
         same = [_obs_column(draw, obs, name, one) for name, one in zip(names, factors.values(), strict=True)]
         obs.attrs["_index"], obs.attrs["column-order"] = "_index", list(names)
-        place = draw(st.sampled_from(["X", "X", "obsm:X_pca", "obsm:nosuch"]))
-        holder = file if place == "X" else file.create_group("obsm")
+        place = draw(st.sampled_from(["X", "X", "obsm:X_pca", "layers:X_pca", "raw:X", "obsm:nosuch"]))
+        holder = file if place == "X" else file.create_group(place.partition(":")[0])
         arrays = Arrays(codes=codes, factors=dict(zip(names, factors.values(), strict=True)))
         if place == "X" and codes.ndim == 2 and draw(st.booleans()):
             matrix = scipy.sparse.csr_matrix(thinned(draw, codes))
@@ -315,7 +327,7 @@ def _h5ad_inputs(draw: DrawFn) -> Input:
             item["data"], item["indices"], item["indptr"] = matrix.data, matrix.indices, matrix.indptr
             arrays = Arrays(codes=matrix, factors=arrays.factors)
         else:
-            holder["X" if place == "X" else "X_pca"] = codes
+            holder["X" if place in ("X", "raw:X") else "X_pca"] = codes
         if draw(st.integers(0, 4)) == 4:
             var = file.create_group("var")
             var["_index"] = np.array([f"gene {j % 3}" for j in range(codes.shape[-1])], dtype=h5py.string_dtype())
