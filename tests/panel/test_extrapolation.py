@@ -1,12 +1,15 @@
 """Intervals of scores that are extrapolated to many rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import t
 
 from helpers.worlds import random_factors
 from unbraid import METRICS, evaluate
-from unbraid.interpret.chance import drawn_fit, step_beyond_fits
+from unbraid.interpret.chance import drawn_fit, extrapolated, step_beyond_fits
+from unbraid.probes.effects import lines_are_fitted
 from unbraid.results.score import Score
 
 FACTORS = random_factors(5, 4, n_samples=400)
@@ -183,3 +186,47 @@ def test_chance_in_the_fit_counts_as_often_as_the_score_of_all_rows(rows, part):
     error_of_mean = (step / scale) ** 2 / 5
     found = scale * np.sqrt(1 + error_of_mean) * drawn_fit(step, scale, error_of_mean) / np.sqrt(part)
     assert found == pytest.approx(((1 + step) * whole - step * parts.mean(axis=1)).std(), rel=0.02)
+
+
+def test_halves_are_held_against_all_rows_fitted_as_they_are():
+    all_rows = Score(value=0.5, per_factor=np.array([0.4, 0.6]))
+    as_halves = Score(value=0.45, per_factor=np.array([0.35, 0.55]))
+    halves = [Score(value=0.4, per_factor=np.array([0.3, 0.5]))] * 2
+    found = extrapolated(METRICS["dci_forest.informativeness"], all_rows, halves, 1.0, like=as_halves)
+    assert found.value == pytest.approx(0.55)
+    assert found.plain == 0.5
+    np.testing.assert_allclose(found.per_factor, [0.45, 0.65])
+
+
+def test_few_trees_in_fits_to_halves_do_not_pass_for_few_rows(monkeypatch):
+    """Forests of four trees predict worse than those of fifty, however many rows they have."""
+    name = "dci_forest.informativeness"
+    factors = random_factors(5, 4, n_samples=300)
+    rng = np.random.default_rng(0)
+    codes = np.hstack([factors @ [[1, 0.4], [-0.4, 1]] + rng.normal(size=(300, 2)), rng.normal(size=(300, 3))])
+
+    def with_trees(n_trees: int) -> Score:
+        source = replace(METRICS[name].source, lighten=lambda options: replace(options, n_trees=n_trees))
+        with monkeypatch.context() as patched:
+            patched.setitem(METRICS, name, replace(METRICS[name], source=source))
+            return evaluate(codes, factors, metrics=[name], nulls=False, n_jobs=1)[name]
+
+    few, many = with_trees(4), with_trees(50)
+    assert few.plain == many.plain
+    assert few.replicates.mean() < many.replicates.mean() - 0.05
+    assert few.value == pytest.approx(many.value, abs=0.03)
+
+
+@pytest.mark.parametrize("name", ["dci_forest", "dci_boosting"])
+def test_nothing_is_extrapolated_from_halves_without_the_least_squares_of_all_rows(name):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 4, (300, 2))
+    codes = np.hstack([factors + rng.normal(size=(300, 2)), rng.normal(size=(300, 98))])
+    assert lines_are_fitted(300, 100)
+    assert not lines_are_fitted(150, 100)
+    name = f"{name}.informativeness"
+    wide, narrow = (
+        evaluate(some, factors, metrics=[name], nulls=False, n_jobs=1)[name] for some in (codes, codes[:, :50])
+    )
+    assert wide.plain is None
+    assert narrow.plain is not None

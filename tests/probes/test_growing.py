@@ -103,3 +103,19 @@ def test_boosting_to_the_end_alone_and_from_a_matrix_scores_the_same(monkeypatch
     usual = [float(score) for score in dci_boosting(codes, factors)]
     monkeypatch.setattr(module, limit, value)
     assert [float(score) for score in dci_boosting(codes, factors)] == usual
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", [dci_forest, dci_boosting])
+def test_factors_spread_over_many_codes_are_told_from_luck_among_wide_ones(metric):
+    """Three factors mixed into sixty codes, among as many codes of noise as a third of the rows; and few of it."""
+
+    def disentanglement(n_rows: int, n_noise: int) -> float:
+        rng = np.random.default_rng(5)
+        mixing = rng.normal(size=(3, 60))
+        factors = rng.integers(0, 4, (n_rows, 3))
+        codes = factors @ mixing + rng.normal(size=(n_rows, 60))
+        found = metric(np.hstack([codes, rng.normal(size=(n_rows, n_noise))]), factors)
+        return found.disentanglement.value
+
+    assert disentanglement(1500, 452) == pytest.approx(disentanglement(10_000, 20), abs=0.15)

@@ -9,6 +9,7 @@ from unbraid.probes import linear as logistic
 from unbraid.probes.importance import ProbeTask
 from unbraid.probes.linear import (
     auc_by_level,
+    coefficients_with_errors,
     exact_lasso,
     lasso_weights,
     least_squares,
@@ -174,6 +175,45 @@ class TestLeastSquares:
         x = np.random.default_rng(0).normal(size=(50, 1))
         found = least_squares(np.hstack([x, x]), 2 * x + 1, ridge=0.0)
         np.testing.assert_allclose(found[:, 0], [1.0, 1.0, 1.0], atol=1e-12)
+
+
+class TestErrorsOfLeastSquares:
+    def test_are_right_with_two_rows_to_a_code(self):
+        rng = np.random.default_rng(0)
+        found = [
+            coefficients_with_errors(codes, codes[:, :1] + rng.normal(size=(120, 1)))
+            for codes in (standardise(rng.normal(size=(120, 60)))[0] for _ in range(150))
+        ]
+        weights, errors = (np.array(each)[:, 1:, 0] for each in zip(*found, strict=True))
+        assert np.sqrt((errors**2).mean()) == pytest.approx(weights.std(), rel=0.05)
+
+    @pytest.mark.parametrize("n_equal", [0, 2])
+    def test_are_those_of_the_codes_that_elimination_from_scratch_keeps(self, n_equal):
+        """Thirty codes, five of which are nearly sums of others; with two codes more that equal the first."""
+        rng = np.random.default_rng(1)
+        codes = rng.normal(size=(400, 25))
+        codes = np.hstack([codes, codes[:, :5] + codes[:, 5:10] + 0.02 * rng.normal(size=(400, 5))])
+        codes = standardise(np.hstack([codes, *[codes[:, :1]] * n_equal]))[0]
+        target = standardise(codes[:, :3].sum(axis=1, keepdims=True) + rng.normal(size=(400, 1)))[0]
+        weights, errors = coefficients_with_errors(codes, target)
+        kept = eliminated(codes, target[:, 0])
+        np.testing.assert_array_equal(np.flatnonzero(weights[:, 0]), kept)
+        alone, their_errors = coefficients_with_errors(codes[:, kept], target)
+        np.testing.assert_allclose(weights[kept], alone, atol=1e-8)
+        np.testing.assert_allclose(errors[kept], their_errors, atol=1e-8)
+
+
+def eliminated(codes, target):
+    """Codes that are left when the least certain one is taken out, again and again, of fits each made from scratch."""
+    kept = np.arange(codes.shape[1])
+    while True:
+        inverse = np.linalg.pinv(codes[:, kept].T @ codes[:, kept], rcond=1e-9)
+        weights = inverse @ codes[:, kept].T @ target
+        left = target - codes[:, kept] @ weights
+        certainty = np.abs(weights) / np.sqrt(left @ left / (len(left) - len(kept)) * np.diagonal(inverse))
+        if certainty.min() >= 2:
+            return kept
+        kept = np.delete(kept, certainty.argmin())
 
 
 class TestWhitening:

@@ -150,7 +150,9 @@ def beyond(value: float, nulls: FloatArray, gain: float) -> bool:
     return len(nulls) >= ENOUGH_NULLS and bool(np.all(nulls < value) or np.all(nulls > value))
 
 
-def extrapolated(metric: Metric, score: Score, draws: Sequence[Score], step: float) -> Score:
+def extrapolated(
+    metric: Metric, score: Score, draws: Sequence[Score], step: float, *, like: Score | None = None
+) -> Score:
     """Return the score of infinitely many rows, where the bias of the score of n rows falls as a power of 1/n.
 
     With s(N) the score of all rows and s(n) the mean over parts of n rows, the bias of s(N) is
@@ -161,20 +163,25 @@ def extrapolated(metric: Metric, score: Score, draws: Sequence[Score], step: flo
         score: Of all rows.
         draws: Of parts of the rows.
         step: How far to go, from :func:`step_beyond`.
+        like: Of all rows, fitted like the parts, where these are fitted with less effort, whose bias is not that of few
+            rows.
     """
 
-    def limit(full: Any, parts: list[Any]) -> Any:
-        if full is None or any(part is None or np.shape(part) != np.shape(full) for part in parts):
+    def limit(full: Any, parts: list[Any], alike: Any) -> Any:
+        alike = full if like is None else alike
+        if full is None or any(one is None or np.shape(one) != np.shape(full) for one in (*parts, alike)):
             return full
-        change = step * (full - np.mean(parts, axis=0))
+        change = step * (alike - np.mean(parts, axis=0))
         return np.clip(full + (np.minimum(change, 0.0) if metric.falls_with_rows else change), *metric.bounds)
 
     return replace(
         score,
-        value=float(limit(score.value, [draw.value for draw in draws])),
+        value=float(limit(score.value, [draw.value for draw in draws], None if like is None else like.value)),
         plain=score.value if score.plain is None else score.plain,
-        per_factor=limit(score.per_factor, [draw.per_factor for draw in draws]),
-        per_code=limit(score.per_code, [draw.per_code for draw in draws]),
+        per_factor=limit(
+            score.per_factor, [draw.per_factor for draw in draws], None if like is None else like.per_factor
+        ),
+        per_code=limit(score.per_code, [draw.per_code for draw in draws], None if like is None else like.per_code),
     )
 
 

@@ -198,4 +198,5 @@ def _pieces(size: InputSize, plan: EvidencePlan, refits: bool) -> list[float]:
         return [whole]
     light = plan.options if source.lighten is None else source.lighten(plan.options)
     again = source.memory(size.of_rows(source.max_replicate_rows or size.n_rows), light)
-    return [whole, *[again] * (source.n_nulls + source.n_replicates * plan.refits)]
+    like = [source.memory(size, light)] if plan.refits and source.extrapolates and light != plan.options else []
+    return [whole, *like, *[again] * (source.n_nulls + source.n_replicates * plan.refits)]

@@ -67,8 +67,8 @@ REPLICATE_DECIMALS = 9
 LONG = 20.0
 #: An evaluation that is expected to take more CPU seconds runs in processes if it may: threads wait for Python's lock.
 WORTH_PROCESSES = 3.0
-POINT, REPLICATE, NULL = range(3)
-ROLES = (StepRole.POINT, StepRole.REPLICATE, StepRole.NULL)
+POINT, REPLICATE, NULL, LIKE = range(4)
+ROLES = (StepRole.POINT, StepRole.REPLICATE, StepRole.NULL, StepRole.REPLICATE)
 
 
 def evaluate(
@@ -263,12 +263,21 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gathered:
-    """All outcomes for one kind of evidence, replicates and nulls by index."""
+    """All outcomes for one kind of evidence, replicates and nulls by index.
+
+    Attributes:
+        plan: What was to be gathered.
+        point: Of all rows.
+        replicates: Of parts of the rows, or drawn again.
+        nulls: Of shuffled factors or codes.
+        like: Of all rows with the lighter options of the replicates, where scores are extrapolated from these.
+    """
 
     plan: EvidencePlan
     point: Point
     replicates: tuple[Draw, ...]
     nulls: tuple[Draw, ...]
+    like: Draw | None = None
 
     def values(self, draws: Sequence[Draw], name: str) -> FloatArray:
         """Return the values that one metric has, in the order of the draws."""
@@ -313,6 +322,8 @@ def _tasks(
             task(REPLICATE, _replicate, rng(REPLICATE, index), workers, shared, shared=shared)
             for index in range(source.n_replicates)
         ]
+        if source.extrapolates and _light(plan) != plan.options:
+            tasks.append(task(LIKE, _like, rng(LIKE), workers, shared, shared=shared))
     if nulls:
         tasks += [task(NULL, _null, rng(NULL, index), workers) for index in range(source.n_nulls)]
     return tasks
@@ -361,7 +372,10 @@ def _gathered(plan: EvidencePlan, outcomes: Sequence[tuple[int, Outcome]]) -> Ga
         found = [outcome for role, outcome in outcomes if role == wanted and not isinstance(outcome, Point)]
         return tuple(draw for drawn in found for draw in drawn)
 
-    return Gathered(plan=plan, point=point, replicates=(*point.redrawn, *draws(REPLICATE)), nulls=draws(NULL))
+    replicates = (*point.redrawn, *draws(REPLICATE))
+    return Gathered(
+        plan=plan, point=point, replicates=replicates, nulls=draws(NULL), like=next(iter(draws(LIKE)), None)
+    )
 
 
 def _gather(
@@ -374,9 +388,12 @@ def _gather(
     like: Any = None,
 ) -> Any:
     """Gather evidence, with lighter options for replicates and nulls; the one place that calls the source."""
-    lighten = plan.source.lighten
-    options = lighten(plan.options) if light and lighten is not None else plan.options
-    return plan.source.evidence(rep, options, rng, workers, like)
+    return plan.source.evidence(rep, _light(plan) if light else plan.options, rng, workers, like)
+
+
+def _light(plan: EvidencePlan) -> Any:
+    """Options of replicates and nulls."""
+    return plan.options if plan.source.lighten is None else plan.source.lighten(plan.options)
 
 
 def _point(
@@ -413,6 +430,13 @@ def _replicate(
         return [_gather(plan, part, rng, workers, light=True, like=like)]
 
     return _draws(plan, again)
+
+
+def _like(
+    plan: EvidencePlan, rep: Representation, rng: np.random.Generator, workers: Workers, whole: Once[Any] | None
+) -> tuple[Draw, ...]:
+    """Gather from all rows as replicates are gathered from parts of them."""
+    return _draws(plan, lambda: [_gather(plan, rep, rng, workers, light=True, like=None if whole is None else whole())])
 
 
 def _replicate_rows(plan: EvidencePlan, rep: Representation) -> int:
@@ -479,17 +503,18 @@ def _finish(found: Gathered, name: str, rep: Representation, dependence: FactorD
         draws = [draw.scores[name] for draw in found.replicates if name in draw.scores]
         drawn_again = found.plan.refits or source.resample is not None
         meant = metric.extrapolates and source.extrapolated_with(found.plan.options, given)
-        if meant and drawn_again and not is_at_end:
+        like = None if found.like is None else found.like.scores.get(name)
+        if meant and drawn_again and not is_at_end and _same_way(found.plan, rep):
             plain = score
             step = _step(found.plan, rep, scale)
-            score = extrapolated(metric, plain, draws, step)
+            score = extrapolated(metric, plain, draws, step, like=like)
             middles = [score.value]
             if source.resample is not None:
                 # Estimates of counts are nearly unbiased, and what is left may be chance in the resampled counts.
                 middles.append(plain.value)
             for order in (source.slowest_bias_order, source.fastest_bias_order):
                 if order is not None:
-                    middles.append(extrapolated(metric, plain, draws, step_beyond(scale, order)).value)
+                    middles.append(extrapolated(metric, plain, draws, step_beyond(scale, order), like=like).value)
             error_of_mean = (step / scale) ** 2 / len(values)
             if metric.drawn_fit:
                 wider = drawn_fit(step, scale, error_of_mean)
@@ -522,6 +547,12 @@ def _spread_scale(plan: EvidencePlan, rep: Representation) -> float:
         return 1.0
     n_rows = _replicate_rows(plan, rep)
     return float(np.sqrt(n_rows / (rows_seen(plan.source, rep) - n_rows)))
+
+
+def _same_way(plan: EvidencePlan, rep: Representation) -> bool:
+    """Whether parts of the rows are fitted in the way in which all rows are."""
+    way = plan.source.way
+    return way is None or way(rep.n_samples, rep.n_codes) == way(_replicate_rows(plan, rep), rep.n_codes)
 
 
 def _step(plan: EvidencePlan, rep: Representation, scale: float) -> float:

@@ -18,14 +18,15 @@ from unbraid.probes.bins import FoldedTask
 from unbraid.probes.boosters import TreeModel
 from unbraid.probes.growing import Grower, SharedBins
 from unbraid.probes.importance import ProbeFit, in_errors, performance
-from unbraid.probes.linear import LEAST_ROWS_A_CODE, LeastSquares
+from unbraid.probes.linear import LeastSquares
 from unbraid.probes.splits import folds, standardise
 from unbraid.representation.factor import Factor
 
 #: Numbers that one step holds in memory.
 CELLS = 4_000_000
-#: Codes of which least squares is fitted beside trees, at most.
-MOST_BY_LINE = 256
+#: Least squares is fitted beside trees to at most so many codes, and with so many rows to a code: fewer codes could be
+#: told from luck without it, and importances would seem to be those of a few codes.
+MOST_BY_LINE, LEAST_ROWS_OF_LINES = 1024, 2
 
 #: Share of the variance of a part of the prediction that is left, at least, when what few trees add is taken off.
 LEAST_VARIANCE = 0.25
@@ -484,6 +485,11 @@ def _fit(
     )
 
 
+def lines_are_fitted(n_rows: int, n_codes: int) -> bool:
+    """Whether least squares of so many codes is fitted beside trees."""
+    return n_rows >= LEAST_ROWS_OF_LINES * n_codes and n_codes <= MOST_BY_LINE
+
+
 class SharedLines:
     """Coefficients of least squares, with products of the codes that factors labelled on all rows share."""
 
@@ -496,8 +502,7 @@ class SharedLines:
 
     def in_errors(self, task: FoldedTask) -> FloatArray | None:
         """Coefficients over their standard errors; ``None`` where rows are too few, or codes very many."""
-        n_codes = self._codes.shape[1]
-        if len(task.rows) < LEAST_ROWS_A_CODE * n_codes or n_codes > MOST_BY_LINE:
+        if not lines_are_fitted(len(task.rows), self._codes.shape[1]):
             return None
         weights, errors = self._of(task.rows).with_errors(standardise(task.outputs)[0])
         return in_errors(np.abs(weights), errors)

@@ -28,8 +28,10 @@ MAX_NEWTON_CODES = 64
 #: Coefficients of a softmax up to which it is fitted by Newton steps.
 MOST_UNKNOWNS = 130
 CHUNK_CELLS = 100_000  # so that a chunk stays in cache
-#: Least squares has standard errors to speak of with this many rows to a code.
+#: Importances are coefficients of least squares with this many rows to a code.
 LEAST_ROWS_A_CODE = 10
+#: Share of its variance that the residual of a row keeps at least, where its code alone decides the fit.
+LEAST_RESIDUAL = 1e-6
 #: Eigenvalues of standardised codes below the first are rounding errors of equal codes; below the second, codes are
 #: nearly collinear, and coefficients of least squares very uncertain.
 EQUAL_CODES, COLLINEAR = 1e-10, 1e-2
@@ -429,6 +431,9 @@ def least_squares(codes: FloatArray, targets: FloatArray, *, ridge: float = RIDG
 def coefficients_with_errors(codes: FloatArray, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Regress targets on codes by least squares, with standard errors that hold if the errors vary from row to row.
 
+    A row that pulls the fit towards itself leaves too small a residual, which is made up for (HC2 of MacKinnon and
+    White 1985): with two rows to a code, errors would be too small by almost a third otherwise.
+
     Codes that are equal share their coefficient. Where codes are nearly collinear, the code whose coefficient is least
     certain is left out, again and again, until each coefficient exceeds twice its standard error.
 
@@ -449,13 +454,16 @@ class LeastSquares:
     Attributes:
         codes: Standardised, ``(n_samples, n_codes)``.
         gram: ``(n_codes, n_codes)``.
-        inverse: On the space that the codes span; ``None`` where codes are nearly collinear.
-        squares: Of the rows of the codes times the inverse, ``(n_samples, n_codes)``; ``None`` where it is.
+        inverse: On the space that the codes span.
+        is_singular: Whether the codes span fewer directions than there are codes.
+        squares: What the square of each row's residual adds to the variance of each coefficient,
+            ``(n_samples, n_codes)``; ``None`` where codes are nearly collinear.
     """
 
     codes: FloatArray
     gram: FloatArray
-    inverse: FloatArray | None
+    inverse: FloatArray
+    is_singular: bool
     squares: FloatArray | None
 
     @classmethod
@@ -463,25 +471,65 @@ class LeastSquares:
         """Decompose the products of codes, once."""
         gram = codes.T @ codes
         values, vectors = np.linalg.eigh(gram)
-        if ((values > EQUAL_CODES * len(codes)) & (values < COLLINEAR * len(codes))).any():
-            return cls(codes=codes, gram=gram, inverse=None, squares=None)
+        collinear = ((values > EQUAL_CODES * len(codes)) & (values < COLLINEAR * len(codes))).any()
         inverse = _inverted(values, vectors)
-        return cls(codes=codes, gram=gram, inverse=inverse, squares=(codes @ inverse) ** 2)
+        return cls(
+            codes=codes,
+            gram=gram,
+            inverse=inverse,
+            is_singular=bool(values[0] <= EQUAL_CODES * max(float(values[-1]), 1e-300)),
+            squares=None if collinear else _squares_for_errors(codes, inverse),
+        )
 
     def with_errors(self, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return what :func:`coefficients_with_errors` does."""
         codes, gram, moment = self.codes, self.gram, self.codes.T @ targets
-        if self.inverse is not None and self.squares is not None:
+        if self.squares is not None:
             weights = self.inverse @ moment
             return weights, np.sqrt(self.squares.T @ (targets - codes @ weights) ** 2)
         weights, errors = np.zeros_like(moment), np.ones_like(moment)
         for k in range(targets.shape[1]):
             own = slice(k, k + 1)
-            active = _least_certain_left_out(gram, moment[:, k], float((targets[:, k] ** 2).sum()), len(codes))
+            active = self._least_certain_left_out(moment[:, k], float((targets[:, k] ** 2).sum()))
             weights[active, own], errors[active, own] = _with_errors(
                 codes[:, active], targets[:, own], gram[np.ix_(active, active)], moment[active, own]
             )
         return weights, errors
+
+    def _least_certain_left_out(self, moment: FloatArray, total: float) -> IntArray:
+        """Return the codes that backward elimination keeps for one target; of many codes, one in twenty goes at a time.
+
+        The inverse for the codes that are left follows from that for all of them, unless this is none.
+        """
+        active, inverse, n_rows = np.arange(len(self.gram)), self.inverse, len(self.codes)
+        while len(active):
+            weights = inverse @ moment[active]
+            variance = max(total - float(weights @ moment[active]), 0.0) / max(n_rows - len(active), 1)
+            errors = np.sqrt(variance * np.maximum(np.diagonal(inverse), 0.0))
+            uncertain = np.flatnonzero(np.abs(weights) < 2 * errors)
+            if not len(uncertain):
+                break
+            order = uncertain[np.argsort(np.abs(weights[uncertain]) / errors[uncertain])]
+            left = np.delete(np.arange(len(active)), order[: max(1, len(active) // 20)])
+            active = active[left]
+            inverse = pseudo_inverse(self.gram[np.ix_(active, active)]) if self.is_singular else _of(inverse, left)
+        return active
+
+
+def _of(inverse: FloatArray, left: IntArray) -> FloatArray:
+    """Inverse of some rows and columns of a matrix, from the inverse of the matrix."""
+    gone = np.setdiff1d(np.arange(len(inverse)), left)
+    between = inverse[np.ix_(left, gone)]
+    return np.asarray(inverse[np.ix_(left, left)] - between @ np.linalg.solve(inverse[np.ix_(gone, gone)], between.T))
+
+
+def _squares_for_errors(codes: FloatArray, inverse: FloatArray) -> FloatArray:
+    """What the square of each row's residual adds to the variance of each coefficient."""
+    rows = codes @ inverse
+    left = np.maximum(1 - np.einsum("ij,ij->i", rows, codes), LEAST_RESIDUAL)
+    np.square(rows, out=rows)
+    rows /= left[:, None]
+    return np.asarray(rows)
 
 
 def _with_errors(
@@ -490,23 +538,7 @@ def _with_errors(
     inverse = pseudo_inverse(gram)
     weights = inverse @ moment
     residuals = targets - codes @ weights
-    return weights, np.sqrt(((codes @ inverse) ** 2).T @ residuals**2)
-
-
-def _least_certain_left_out(gram: FloatArray, moment: FloatArray, total: float, n_rows: int) -> IntArray:
-    """Return the codes that backward elimination keeps for one target; of many codes, one in twenty goes at a time."""
-    active = np.arange(len(gram))
-    while len(active):
-        inverse = pseudo_inverse(gram[np.ix_(active, active)])
-        weights = inverse @ moment[active]
-        variance = max(total - float(weights @ moment[active]), 0.0) / max(n_rows - len(active), 1)
-        errors = np.sqrt(variance * np.maximum(np.diagonal(inverse), 0.0))
-        uncertain = np.flatnonzero(np.abs(weights) < 2 * errors)
-        if not len(uncertain):
-            break
-        order = uncertain[np.argsort(np.abs(weights[uncertain]) / errors[uncertain])]
-        active = np.delete(active, order[: max(1, len(active) // 20)])
-    return active
+    return weights, np.sqrt(_squares_for_errors(codes, inverse).T @ residuals**2)
 
 
 def pseudo_inverse(gram: FloatArray) -> FloatArray:

@@ -27,7 +27,7 @@ WHOLE_NUMBER = re.compile(r"\s*[-+]?\d+\s*")
 EMPTY = ["", "nan", "NaN"]
 #: Attributes of a table: how many fields of each row, its number or name, stand before the first column; the files that
 #: its rows are from; and the names of classes that whole numbers of a column stand for.
-UNNAMED, FILES, CLASSES = "unnamed", "files", "classes"
+UNNAMED, FILES, CLASSES = "unnamed", "files", "class_names"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 

@@ -271,12 +271,15 @@ TOTAL_REASON = (
 GAP_REASON = (
     "Flows are measured at samples of their priors, which a GIN after few steps decodes to pictures unlike digits, "
     "where couplings stretch all latents along the same directions: after 150 steps its total correlation is 3.6 nats "
-    "per latent at samples and 0.2 at encoded digits, and the gap to the cINN 3.6 and 1.3. Entropies of a GIN of known "
-    "columns are right to rounding."
+    "per latent at samples and 0.2 at encoded digits, and the gap to the cINN 3.6 and 1.3. The gap closes with "
+    "training: between flows of MNIST's digits in 8 by 8 pixels it is 1.84, 0.57 and 0.16 nats after 600, 3000 and "
+    "12 000 steps. Entropies of a GIN of known columns are right to rounding."
 )
 RANK_REASON = (
     "A GIN starts as a rotation, whose columns are as long as its deviations: the rank correlation is 1 before "
-    "training, 0.98 after 150 steps and 0.91 after 3000, of the paper's 235 000."
+    "training, 0.98 after 150 steps and 0.91 after 3000, of the paper's 235 000. More steps need not lower it: of MNIST's "
+    "digits in 8 by 8 pixels it is 0.89 after 600 steps and 0.88 after 12 000, when the spectra of GIN and cINN are "
+    "alike."
 )
 #: Tolerances of total correlations against the paper, in nats per latent.
 TOLERANCE = 0.3

@@ -34,7 +34,7 @@ from unbraid.evidence.subspaces.screening import MOST_CHOOSING, MOST_SCORING
 from unbraid.metrics.table.metric import InputSize
 from unbraid.probes.bins import CELLS, ENOUGH_ROWS, MOST_EXACT, MOST_TRIED, N_BINS
 from unbraid.probes.capacity import ForestLadder, FourierLadder, as_ladder
-from unbraid.probes.effects import MOST_TOGETHER, ROW_BYTES
+from unbraid.probes.effects import MOST_BY_LINE, MOST_TOGETHER, ROW_BYTES
 from unbraid.probes.linear import MAX_NEWTON_CODES
 from unbraid.probes.ridge import ASIDE_SHARE, MOST_FITTED, MOST_ROWS, ROWS_AT_ONCE
 from unbraid.probes.trees import (
@@ -113,10 +113,11 @@ def tree_bytes(size: InputSize, n_trees: int, min_leaf: int) -> float:
 
 
 def tree_input_bytes(size: InputSize, copies: float) -> float:
-    """Copies of codes; of wide codes their bins, data sets of them, and rows and codes that codes are compared on."""
+    """Copies of codes; of wide codes bins, data sets, least squares, and rows and codes that codes are compared on."""
     if size.n_codes <= MOST_EXACT:
         return copies * size.n_bytes
-    return 0.9 * size.n_bytes + 24 * min(size.n_rows, ENOUGH_ROWS) * MOST_TRIED + 12 * CELLS
+    lines = 2.0 if size.n_codes <= MOST_BY_LINE else 0.0
+    return (0.9 + lines) * size.n_bytes + 24 * min(size.n_rows, ENOUGH_ROWS) * MOST_TRIED + 12 * CELLS
 
 
 def histogram_bytes(size: InputSize) -> float:

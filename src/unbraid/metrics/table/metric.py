@@ -131,11 +131,14 @@ class Source:
             is measured again on other draws of the held-out rows.
         follows: Whether ``gather`` takes ``like``, the evidence of all rows: evidence of a part of the rows then keeps
             what only all rows can decide, such as the number of axes.
-        lighten: Options to use for replicates and nulls, where a lighter fit estimates the spread as well.
+        lighten: Options to use for replicates and nulls, where a lighter fit estimates the spread as well. Where scores
+            are extrapolated, all rows are fitted once more so: lighter fits may have a bias of their own.
         max_replicate_rows: Replicates and nulls use at most this many rows.
         max_null_rows: Nulls use at most this many rows, where the chance level hardly depends on their number.
         extrapolates: Scores depend on the number of rows, with a bias that falls as one over their number: the panel
             extrapolates the score to many rows, from the score of all rows and the mean of its replicates on halves.
+        way: ``(n_rows, n_codes) -> anything``: which of several ways evidence is gathered, where this depends on the
+            size; from parts that are gathered in another way than all rows, no score is extrapolated.
         as_published: ``(options, options of the score) -> bool``: whether they ask for a published formula, which is
             not extrapolated.
         bias_order: Where the score is extrapolated, the power of one over the number of rows with which its bias falls.
@@ -171,6 +174,7 @@ class Source:
     max_replicate_rows: int | None = None
     max_null_rows: int | None = None
     extrapolates: bool = False
+    way: Callable[[int, int], object] | None = None
     as_published: Callable[[Any, Mapping[str, Any]], bool] | None = None
     bias_order: float = 1.0
     fitted_share: float | None = None

@@ -74,6 +74,7 @@ from unbraid.metrics.table.memory import (
 )
 from unbraid.metrics.table.metric import Source
 from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
+from unbraid.probes.effects import lines_are_fitted
 from unbraid.probes.trees import (
     BoostingOptions,
     ForestOptions,
@@ -237,13 +238,14 @@ FOREST = Source(
     name="forest",
     gather=forest_importance,
     options=ForestOptions,
-    # The value is twice the point less the mean of halves: the chance in the point counts four times.
+    # The chance in the score of all rows counts most, so that it has more trees.
     lighten=lambda options: replace(options, n_trees=max(10, options.n_trees // 4)),
     n_replicates=5,
     n_nulls=3,
     max_replicate_rows=MANY_ROWS,
     max_null_rows=FEW_ROWS,  # effects on held-out rows are 0 by chance, whatever the number of rows
     extrapolates=True,
+    way=lines_are_fitted,
     seconds=(0.58, 2.1),
     once=(0.9, 0.35),
     is_compiled=True,
@@ -258,6 +260,7 @@ BOOSTING = Source(
     max_replicate_rows=MANY_ROWS,
     max_null_rows=FEW_ROWS,  # effects on held-out rows are 0 by chance, whatever the number of rows
     extrapolates=True,
+    way=lines_are_fitted,
     slowest_bias_order=SUM_OF_TREES,
     seconds=(0.36, 1.1),
     once=(1.3, 0.2),
