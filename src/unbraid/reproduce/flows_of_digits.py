@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -36,9 +36,6 @@ from unbraid.reproduce.digit_flows.flows import (
 )
 from unbraid.reproduce.figures import About, Device, FigureResult
 from unbraid.reproduce.result import Number, Row, Table, difference, ratio
-
-if TYPE_CHECKING:
-    pass
 
 SetName = Literal["C", "M", "D"]
 NOTES = (
@@ -111,6 +108,7 @@ class DigitsFigure(FigureResult):
             rows.append([f"wavelet, mean entropy in set {one.name} ({one.n_latents} latents)", one.entropy])
             rows.append([f"wavelet, mean mutual information in set {one.name}", one.mutual_information])
         rows += [[GAP_LABEL, self.spectra_gap], [DEVIATIONS_LABEL, self.deviation_correlation]]
+        rows += [[label, Number(ours=value)] for flow in self.flows for label, value in _among_the_first(flow)]
         rows += [
             [f"held-out nats per pixel, {flow.name}", Number(ours=flow.held_out_nats_per_pixel)] for flow in self.flows
         ]
@@ -159,6 +157,22 @@ class DigitsFigure(FigureResult):
         ]
 
 
+def _among_the_first(flow: DigitsFlow) -> list[tuple[str, float]]:
+    """How deviations go with entropies among the latents of GIN whose deviations are largest."""
+    if len(flow.deviations) <= N_FIRST:
+        return []
+    deviations, entropies = (np.array(own, dtype=float) for own in (flow.deviations, flow.latent_entropy))
+    first = np.argsort(-deviations, kind="stable")[:N_FIRST]
+    shared = len(np.intersect1d(first, np.argsort(-entropies, kind="stable")[:N_FIRST])) / N_FIRST
+    return [
+        (
+            f"the same among the {N_FIRST} latents of largest deviation",
+            rank_correlation(deviations[first], entropies[first]),
+        ),
+        (f"share of these among the {N_FIRST} of largest entropy", shared),
+    ]
+
+
 def _gin_charts(flows: Sequence[DigitsFlow]) -> list[ChartGroup]:
     """Return the two spectra of Fig. 4, each sorted by itself: deviations of GIN's prior, and manifold entropies."""
     drawn = [
@@ -176,12 +190,14 @@ def _gin_charts(flows: Sequence[DigitsFlow]) -> list[ChartGroup]:
             ("Manifold entropies of GIN", flow.latent_entropy, "nats"),
         )
     ]
-    caption = "Deviations say little about the importance of a latent; entropies fall and flatten."
+    caption = "In the paper deviations flatten after about 20 latents, while entropies fall gradually."
     return [ChartGroup(title="Two spectra of GIN", caption=caption, charts=drawn)] if drawn else []
 
 
 GAP_LABEL = "sorted spectra, GIN less cINN, mean gap in nats"
 DEVIATIONS_LABEL = "rank correlation of GIN's deviations and entropies"
+#: The paper's deviations seem to flatten after about so many latents.
+N_FIRST = 20
 
 
 def digits_flows(
@@ -276,10 +292,12 @@ GAP_REASON = (
     "12 000 steps. Entropies of a GIN of known columns are right to rounding."
 )
 RANK_REASON = (
-    "A GIN starts as a rotation, whose columns are as long as its deviations: the rank correlation is 1 before "
-    "training, 0.98 after 150 steps and 0.91 after 3000, of the paper's 235 000. More steps need not lower it: of MNIST's "
-    "digits in 8 by 8 pixels it is 0.89 after 600 steps and 0.88 after 12 000, when the spectra of GIN and cINN are "
-    "alike."
+    "The paper gives no number, and reads its sentence from spectra whose first 20 latents stand out. Among the 20 of"
+    " our GIN (28 by 28 pixels) with the largest deviations the rank correlation is 0.39, and 7 of them are among the"
+    " 20 with the largest entropies: there deviations say little. Over all 784 latents, which is what is compared, it"
+    " is 0.91. A GIN starts as a rotation, whose columns are as long as its deviations, at a correlation of 1; more "
+    "steps need not lower it: of MNIST's digits in 8 by 8 pixels it is 0.89 after 600 steps and 0.88 after 12 000, "
+    "when the spectra of GIN and cINN are alike."
 )
 #: Tolerances of total correlations against the paper, in nats per latent.
 TOLERANCE = 0.3
