@@ -26,6 +26,7 @@ from unbraid.study import load_study, run_study
 SHARE_OF_STEPS = 1 / 3
 STUDIES = {"thesis": thesis_tables, "iwo": iwo_tables}
 AS_IT_IS = "as it is"
+MEANS = ", means over families"
 
 
 def fewer_steps(study):
@@ -87,12 +88,17 @@ def read_off(name, variant, store, *, tiny):
     }
 
 
-def distances(found, base):
-    """Mean distance of correlations, and how many turn their sign, for each table."""
+def distances(found, base, *, over_families):
+    """Mean distance of correlations, and how many turn their sign, for each table, and for means over families."""
     both = {key: (found[key], base[key]) for key in base if key in found and np.isfinite([found[key], base[key]]).all()}
+    pairs = {}
+    for (table, group, task, score), pair in both.items():
+        pairs.setdefault(table, {})[group, task, score] = pair
+        if over_families:
+            pairs.setdefault(table + MEANS, {}).setdefault((task, score), []).append(pair)
     lines = {}
-    for table in dict.fromkeys(key[0] for key in both):
-        own = np.array([pair for key, pair in both.items() if key[0] == table])
+    for table, found_here in pairs.items():
+        own = np.array([np.mean(np.atleast_2d(pair), axis=0) for pair in found_here.values()])
         lines[table] = {
             "correlations": len(own),
             "mean_distance": float(np.abs(own[:, 0] - own[:, 1]).mean()),
@@ -116,11 +122,12 @@ def main(arguments=None):
             base = read_off(name, AS_IT_IS, store, tiny=given.tiny)
             print(f"{name}: {len(base)} correlations", flush=True)
             for variant in given.variants.split(","):
-                lines = distances(read_off(name, variant, store, tiny=given.tiny), base)
+                varied = read_off(name, variant, store, tiny=given.tiny)
+                lines = distances(varied, base, over_families=name == "iwo")
                 found[f"{name}, other {variant}"] = lines
                 for table, line in lines.items():
                     print(
-                        f"  other {variant:6s} {table:28s}{line['correlations']:5d} correlations move by "
+                        f"  other {variant:6s} {table:40s}{line['correlations']:5d} correlations move by "
                         f"{line['mean_distance']:.2f}, {line['share_of_other_sign']:.0%} change sign",
                         flush=True,
                     )
