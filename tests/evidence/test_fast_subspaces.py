@@ -254,6 +254,17 @@ class TestWideCodes:
         assert iwo_score(found).value == pytest.approx(iwo_score(exact).value, abs=0.02)
         assert iwr_score(found).value == pytest.approx(iwr_score(exact).value, abs=0.02)
 
+    def test_curved_axes_among_250_codes_are_found_in_their_place(self):
+        """Factors that depend on three directions each by their squares alone, which lines do not show."""
+        rng = np.random.default_rng(0)
+        z, turn = rng.standard_normal((8000, 250)), random_rotation(250, rng)
+        factors = [np.sqrt((z[:, i : i + 3] ** 2).mean(axis=1)) for i in (0, 3)] + 0.1 * rng.standard_normal((2, 8000))
+        rep = Representation(z @ turn, factors.T)
+        found = factor_subspaces(rep, OPTIONS, np.random.default_rng(0))
+        assert iwr_score(found).value == pytest.approx(1 - np.log(3) / np.log(250), abs=0.01)
+        for i, one in zip((0, 3), found.subspaces, strict=True):
+            assert smallest_cosine(one.basis, turn[i : i + 3].T) > 0.9
+
     @pytest.mark.slow
     def test_known_codes_are_found_among_4096(self):
         rep = Representation(*codes_of_their_own(3000, 4096))

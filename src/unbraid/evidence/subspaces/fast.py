@@ -95,6 +95,7 @@ ROWS_AN_UNKNOWN = 6
 FUNCTION_RIDGE = 1e-5
 MOST_SOLVED = 600  # numbers of a step that are solved for at once; more are approached by conjugate gradients
 MOST_GRADIENTS, SMALL_ENOUGH = 40, 1e-2
+FEW_GRADIENTS = 5  # of axes that are refined among all of many codes, before they are tested on other rows
 MAX_UNKNOWNS = 1000  # numbers that axes consist of, above which refining more axes together costs too much
 
 
@@ -163,14 +164,35 @@ def find_screened_subspace(
     """Find one factor's subspace among wide codes, in directions chosen on other rows than it is fitted on."""
     labelled = np.flatnonzero(factor.labelled[screening.choosing])
     rows = screening.choosing[labelled]
-    directions = screening.directions(
-        tells, scaled_targets(factor, rows), slices_of(factor, rows), labelled, int(rng.integers(2**31))
-    )
+    targets, slices = scaled_targets(factor, rows), slices_of(factor, rows)
+    directions = screening.directions(tells, targets, slices, labelled, int(rng.integers(2**31)))
+    directions = np.hstack([directions, _refined(screening, directions, targets, slices, labelled, options, rng)])
     used = factor.labelled[screening.scoring]
     own = screening.other if used.all() else screening.other[used]
-    x, inner = whiten((own @ directions.astype(np.float32)).astype(np.float64))
+    x, inner = whiten(_along(own, directions))
     found = _search(x, inner, factor, screening.scoring[used], options, rng)
     return _among_codes(found, (directions @ inner) / screening.scale[:, None], screening.scale, len(x))
+
+
+def _refined(
+    screening: Screening,
+    directions: FloatArray,
+    targets: FloatArray,
+    slices: IntArray,
+    labelled: IntArray,
+    options: SubspaceOptions,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Axes found in directions to search, refined among all codes on the rows that choose.
+
+    Directions of second moments are far less exact than axes that are refined together with a function along them.
+    """
+    white, inside = screening.whitened(labelled), screening.of_whitened(directions)
+    x, inner = whiten(_along(white, inside))
+    limit = min(options.max_rank or USUAL_RANK, x.shape[1])
+    axes = _find_axes(x, targets, slices, _single_codes(inner), limit, rng)
+    refined, _ = refine(white, targets, np.linalg.qr(inside @ inner @ axes)[0], n_gradients=FEW_GRADIENTS)
+    return screening.from_whitened(refined)
 
 
 def _among_codes(found: Subspace, unwhiten: FloatArray, spread: FloatArray, n_rows: int) -> Subspace:
@@ -237,8 +259,7 @@ def _search(
 ) -> Subspace:
     """Find the subspace among whitened codes; its basis is that of the whitened codes."""
     slices, targets = slices_of(factor, rows), scaled_targets(factor, rows)
-    single_codes = np.linalg.pinv(unwhiten)
-    single_codes = single_codes / np.maximum(np.linalg.norm(single_codes, axis=0), 1e-12)
+    single_codes = _single_codes(unwhiten)
 
     def evaluated(axes: FloatArray) -> tuple[FloatArray, FloatArray, int, float]:
         ordered = order_axes(x, targets, axes)
@@ -279,6 +300,12 @@ def _search(
         is_line=is_line,
         stopped=stopped and rank == limit,
     )
+
+
+def _single_codes(unwhiten: FloatArray) -> FloatArray:
+    """Directions of single codes among whitened ones, ``(n_white, n_codes)``."""
+    found = np.linalg.pinv(unwhiten)
+    return np.asarray(found / np.maximum(np.linalg.norm(found, axis=0), 1e-12))
 
 
 def _again(
@@ -452,19 +479,26 @@ def _leading_axes(
     return vectors[:, ::-1][:, :n_axes]
 
 
-def refine(x: FloatArray, targets: FloatArray, axes: FloatArray) -> tuple[FloatArray, FloatArray]:
+def refine(
+    x: NDArray[np.floating[Any]], targets: FloatArray, axes: FloatArray, *, n_gradients: int | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Improve axes and function together; return the axes and the residual.
 
     The function of the projected codes is linear in its coefficients; its change with the axes is linear to first
-    order, so each step is two least-squares problems. A step that does not help is halved.
+    order, so each step is two least-squares problems. A step that does not help is halved. With ``n_gradients`` a step
+    is approached by so many conjugate gradients, which among many codes fit less of the noise.
     """
     basis = make_basis(axes.shape[1], min(MAX_TERMS, len(x) // ROWS_A_TERM), alone_degree=ALONE_DEGREE)
-    coefficients, residual = _fit(x @ axes, targets, basis)
+    coefficients, residual = _fit(_along(x, axes), targets, basis)
     for _ in range(N_STEPS):
-        turn = _turn(x, basis.slopes(x @ axes, coefficients), residual)
+        slopes = basis.slopes(_along(x, axes), coefficients)
+        if n_gradients is None:
+            turn = _turn(x, slopes, residual)
+        else:
+            turn = _turn_by_gradients(x, slopes, residual, n_gradients)
         for scale in (1.0, 0.5, 0.2):
             turned = np.linalg.qr(axes + scale * turn)[0]
-            new_coefficients, new_left = _fit(x @ turned, targets, basis)
+            new_coefficients, new_left = _fit(_along(x, turned), targets, basis)
             gain = 1 - (new_left**2).sum() / (residual**2).sum()
             if gain > 0:
                 axes, coefficients, residual = turned, new_coefficients, new_left
@@ -472,6 +506,11 @@ def refine(x: FloatArray, targets: FloatArray, axes: FloatArray) -> tuple[FloatA
         if gain < SMALL_GAIN:
             break
     return axes, residual
+
+
+def _along(x: NDArray[np.floating[Any]], axes: FloatArray) -> FloatArray:
+    """Codes along axes, multiplied in the precision of the codes: wide ones are not copied."""
+    return (x @ axes.astype(x.dtype, copy=False)).astype(np.float64, copy=False)
 
 
 def _fit(w: FloatArray, targets: FloatArray, basis: Basis) -> tuple[FloatArray, FloatArray]:
@@ -485,7 +524,7 @@ def _turn(x: FloatArray, slopes: FloatArray, residual: FloatArray) -> FloatArray
     """Least-squares change of the axes that removes most of the residual, ``(n_codes, n_axes)``."""
     (n_axes, n_targets), size = slopes.shape[1:], x.shape[1]
     if n_axes * size > MOST_SOLVED:
-        return _turn_by_gradients(x.astype(np.float32), slopes.astype(np.float32), residual.astype(np.float32))
+        return _turn_by_gradients(x, slopes, residual, MOST_GRADIENTS)
     moment = (x.T @ np.einsum("nat,nt->na", slopes, residual)).T.ravel()
     gram = _products_of_one(x, slopes[:, :, 0]) if n_targets == 1 else _products_of_several(x, slopes)
     gram[np.diag_indices(len(gram))] += 1e-3 * np.trace(gram) / len(gram)
@@ -515,8 +554,11 @@ def _products_of_several(x: FloatArray, slopes: FloatArray) -> FloatArray:
     return gram.reshape(n_axes * size, -1)
 
 
-def _turn_by_gradients(x: Single, slopes: Single, residual: Single) -> FloatArray:
+def _turn_by_gradients(
+    x: NDArray[np.floating[Any]], slopes: FloatArray, residual: FloatArray, n_gradients: int
+) -> FloatArray:
     """The same by conjugate gradients, which need no products of all unknowns; the step is tried before it is taken."""
+    x, slopes, residual = (each.astype(np.float32, copy=False) for each in (x, slopes, residual))
 
     def products(turn: Single) -> Single:
         changes = np.einsum("nat,na->nt", slopes, x @ turn)
@@ -527,7 +569,7 @@ def _turn_by_gradients(x: Single, slopes: Single, residual: Single) -> FloatArra
     left = x.T @ np.einsum("nat,nt->na", slopes, residual)
     turn, step, size = np.zeros_like(left), left, float((left**2).sum())
     goal = SMALL_ENOUGH**2 * size
-    for _ in range(MOST_GRADIENTS):
+    for _ in range(n_gradients):
         if size <= goal:
             break
         back = products(step)

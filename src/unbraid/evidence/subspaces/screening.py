@@ -89,14 +89,23 @@ class Screening:
             labelled: Places of these rows among those that choose.
             seed: Of the first directions of the iteration.
         """
-        white = self.white if len(labelled) == len(self.white) else self.white[labelled]
+        white = self.whitened(labelled)
         best = np.argsort(-tells, kind="stable")[:MOST_CODES]
         codes = np.zeros((white.shape[1], len(best)))
         codes[best, np.arange(len(best))] = 1.0
         found = np.hstack([_lines(white, targets), _spreads(white, slices, seed)])
-        return np.hstack([codes, self._from_whitened(found)])
+        return np.hstack([codes, self.from_whitened(found)])
 
-    def _from_whitened(self, directions: NDArray[Any]) -> FloatArray:
+    def whitened(self, labelled: IntArray) -> Single:
+        """Uncorrelated codes at labelled places among the rows that choose."""
+        return self.white if len(labelled) == len(self.white) else self.white[labelled]
+
+    def of_whitened(self, directions: FloatArray) -> FloatArray:
+        """Directions of the scaled codes as directions of the uncorrelated ones."""
+        return np.asarray(self.root.T @ directions)
+
+    def from_whitened(self, directions: NDArray[Any]) -> FloatArray:
+        """Directions of the uncorrelated codes as directions of the scaled ones, of length 1."""
         found = np.asarray(solve_triangular(self.root, directions, lower=True, trans="T"), dtype=np.float64)
         return np.asarray(found / np.maximum(np.linalg.norm(found, axis=0), 1e-300))
 
