@@ -16,7 +16,7 @@ from unbraid.evidence.information import factor_labels
 from unbraid.evidence.subspaces.axes import Basis, make_basis, order_axes, ridge_fit
 from unbraid.evidence.subspaces.losses import nested_losses
 from unbraid.evidence.subspaces.options import USUAL_RANK, Subspace, SubspaceOptions
-from unbraid.evidence.subspaces.screening import Screening, Single
+from unbraid.evidence.subspaces.screening import MOST_CHOOSING, Screening, Single
 from unbraid.probes.linear import whitening_axes
 from unbraid.representation.factor import Factor
 from unbraid.representation.representation import Representation
@@ -95,6 +95,7 @@ ROWS_AN_UNKNOWN = 6
 FUNCTION_RIDGE = 1e-5
 MOST_SOLVED = 600  # numbers of a step that are solved for at once; more are approached by conjugate gradients
 MOST_GRADIENTS, SMALL_ENOUGH = 40, 1e-2
+REFINED_ROWS_A_CODE = 3  # rows to a code among those that choose, from which axes are refined among all codes
 FEW_GRADIENTS = 5  # of axes that are refined among all of many codes, before they are tested on other rows
 MAX_UNKNOWNS = 1000  # numbers that axes consist of, above which refining more axes together costs too much
 
@@ -141,6 +142,12 @@ def fast_subspaces(
     )
 
 
+def way_of_finding(n_rows: int, n_codes: int) -> tuple[bool, bool]:
+    """Return whether directions are chosen first, and whether axes are then refined among all codes."""
+    is_wide = n_codes > MAX_WIDTH or (n_codes > EXACT_WIDTH and n_rows >= ENOUGH_ROWS)
+    return is_wide, is_wide and min(n_rows // 2, MOST_CHOOSING) >= REFINED_ROWS_A_CODE * n_codes
+
+
 def _is_wide(rep: Representation) -> bool:
     """Return whether directions are chosen first.
 
@@ -148,14 +155,12 @@ def _is_wide(rep: Representation) -> bool:
         ValueError: Too few rows to choose on one half of them.
     """
     n_rows, name = min((int(factor.labelled.sum()), factor.name) for factor in rep.factors)
-    if rep.n_codes <= MAX_WIDTH:
-        return rep.n_codes > EXACT_WIDTH and n_rows >= ENOUGH_ROWS
-    if n_rows <= 2 * MAX_WIDTH:
+    if rep.n_codes > MAX_WIDTH and n_rows <= 2 * MAX_WIDTH:
         raise ValueError(
             f"codes must have more than {2 * MAX_WIDTH} labelled rows to find the subspace of {name!r} "
             f"among {rep.n_codes} columns, got {n_rows} rows."
         )
-    return True
+    return way_of_finding(n_rows, rep.n_codes)[0]
 
 
 def find_screened_subspace(
@@ -166,7 +171,8 @@ def find_screened_subspace(
     rows = screening.choosing[labelled]
     targets, slices = scaled_targets(factor, rows), slices_of(factor, rows)
     directions = screening.directions(tells, targets, slices, labelled, int(rng.integers(2**31)))
-    directions = np.hstack([directions, _refined(screening, directions, targets, slices, labelled, options, rng)])
+    if len(rows) >= REFINED_ROWS_A_CODE * len(directions):
+        directions = np.hstack([directions, _refined(screening, directions, targets, slices, labelled, options, rng)])
     used = factor.labelled[screening.scoring]
     own = screening.other if used.all() else screening.other[used]
     x, inner = whiten(_along(own, directions))

@@ -102,11 +102,12 @@ class Screening:
 
     def of_whitened(self, directions: FloatArray) -> FloatArray:
         """Directions of the scaled codes as directions of the uncorrelated ones."""
-        return np.asarray(self.root.T @ directions)
+        return np.asarray(self.root.T @ directions.astype(np.float32), dtype=np.float64)
 
     def from_whitened(self, directions: NDArray[Any]) -> FloatArray:
         """Directions of the uncorrelated codes as directions of the scaled ones, of length 1."""
-        found = np.asarray(solve_triangular(self.root, directions, lower=True, trans="T"), dtype=np.float64)
+        single = directions.astype(np.float32, copy=False)
+        found = np.asarray(solve_triangular(self.root, single, lower=True, trans="T"), dtype=np.float64)
         return np.asarray(found / np.maximum(np.linalg.norm(found, axis=0), 1e-300))
 
 

@@ -49,6 +49,7 @@ from unbraid.evidence.one_factor.traversals import (
     traversals,
 )
 from unbraid.evidence.spectrum import code_spectrum
+from unbraid.evidence.subspaces.fast import way_of_finding
 from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.solve import factor_subspaces
 from unbraid.metrics.table.memory import (
@@ -281,6 +282,7 @@ SUBSPACES = Source(
     uses_workers=True,
     follows=True,
     extrapolates=True,
+    way=way_of_finding,
 )
 
 
