@@ -217,6 +217,7 @@ def test_few_trees_in_fits_to_halves_do_not_pass_for_few_rows(monkeypatch):
     assert few.value == pytest.approx(many.value, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["dci_forest", "dci_boosting"])
 def test_nothing_is_extrapolated_from_halves_without_the_least_squares_of_all_rows(name):
     rng = np.random.default_rng(0)
