@@ -499,9 +499,9 @@ def refine(
     for _ in range(N_STEPS):
         slopes = basis.slopes(_along(x, axes), coefficients)
         if n_gradients is None:
-            turn = _turn(x, slopes, residual)
+            turn = _turn(x.astype(np.float64, copy=False), slopes, residual)
         else:
-            turn = _turn_by_gradients(x, slopes, residual, n_gradients)
+            turn = _turn_by_gradients(_single(x), _single(slopes), _single(residual), n_gradients)
         for scale in (1.0, 0.5, 0.2):
             turned = np.linalg.qr(axes + scale * turn)[0]
             new_coefficients, new_left = _fit(_along(x, turned), targets, basis)
@@ -530,7 +530,7 @@ def _turn(x: FloatArray, slopes: FloatArray, residual: FloatArray) -> FloatArray
     """Least-squares change of the axes that removes most of the residual, ``(n_codes, n_axes)``."""
     (n_axes, n_targets), size = slopes.shape[1:], x.shape[1]
     if n_axes * size > MOST_SOLVED:
-        return _turn_by_gradients(x, slopes, residual, MOST_GRADIENTS)
+        return _turn_by_gradients(_single(x), _single(slopes), _single(residual), MOST_GRADIENTS)
     moment = (x.T @ np.einsum("nat,nt->na", slopes, residual)).T.ravel()
     gram = _products_of_one(x, slopes[:, :, 0]) if n_targets == 1 else _products_of_several(x, slopes)
     gram[np.diag_indices(len(gram))] += 1e-3 * np.trace(gram) / len(gram)
@@ -560,11 +560,12 @@ def _products_of_several(x: FloatArray, slopes: FloatArray) -> FloatArray:
     return gram.reshape(n_axes * size, -1)
 
 
-def _turn_by_gradients(
-    x: NDArray[np.floating[Any]], slopes: FloatArray, residual: FloatArray, n_gradients: int
-) -> FloatArray:
+def _single(values: NDArray[np.floating[Any]]) -> Single:
+    return values.astype(np.float32, copy=False)
+
+
+def _turn_by_gradients(x: Single, slopes: Single, residual: Single, n_gradients: int) -> FloatArray:
     """The same by conjugate gradients, which need no products of all unknowns; the step is tried before it is taken."""
-    x, slopes, residual = (each.astype(np.float32, copy=False) for each in (x, slopes, residual))
 
     def products(turn: Single) -> Single:
         changes = np.einsum("nat,na->nt", slopes, x @ turn)
