@@ -1,9 +1,10 @@
-"""README.md: every number in it comes from a file in the repository, or is fixed by it."""
+"""README.md and tables of other pages: every number comes from a file in the repository, or is fixed by it."""
 
 import json
 import re
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,17 @@ def test_the_table_of_speeds_is_what_the_benchmarks_kept(filling):
 def test_a_number_that_drifts_is_noticed(filling):
     drifted = re.sub(r"(\| `mig` \| )([\d.]+)", r"\g<1>9\2", README)
     assert filling.filled(drifted) == README != drifted
+
+
+@pytest.mark.parametrize(
+    ("script", "page"), [("scaling", "benchmarks/README.md"), ("calibration", "docs/calibration.md")]
+)
+def test_tables_of_other_pages_are_what_the_benchmarks_kept(monkeypatch, tmp_path, script, page):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    copy = tmp_path / "page.md"
+    copy.write_bytes((ROOT / page).read_bytes())
+    import_module(script).main(["--page", str(copy)])
+    assert copy.read_text(encoding="utf-8") == (ROOT / page).read_text(encoding="utf-8")
 
 
 def prose():
