@@ -125,7 +125,8 @@ def largest(along_axis: dict[str, object]) -> str:
         return said.strip(" ()")
     last = measured[-1]
     growth = f"; exponent {along_axis['exponent']:.1f}" if len(measured) > 1 else ""
-    return f"{last['seconds']:.2g} s, {last['peak_mib']:.0f} MiB at {int(last['size']):,}{growth}{said}"
+    seconds = f"{last['seconds']:.2g}" if last["seconds"] < 100 else f"{last['seconds']:.0f}"
+    return f"{seconds} s, {last['peak_mib']:.0f} MiB at {int(last['size']):,}{growth}{said}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
