@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+import scipy
 
 from unbraid._base.arrays import BoolArray, FloatArray, IntArray
 from unbraid._base.checks import to_array
@@ -17,6 +20,8 @@ from unbraid.representation.representation import Representation
 N_PIECES, N_POINTS = 125, 4
 REACH = 6.0
 CHUNK = 2_000
+#: Densities that are worked on at once: few enough to stay in the cache of a processor.
+CELLS_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,25 +68,79 @@ def posterior_information(
     where :math:`z \mid v` is the mixture over rows with that value. Both mixtures are integrated on the same points, so
     :math:`I(z; y) \le I(z; x)` holds exactly but for the integration.
     """
-    labels = [factor_labels(factor, n_bins, binning) for factor in rep.factors]
-    members = [(values[:, None] == np.arange(size)).astype(float) for values, size in labels]
-    with_data, with_factors = np.zeros(rep.n_codes), np.zeros((rep.n_codes, rep.n_factors))
-    for j in range(rep.n_codes):
-        mean, deviation = rep.codes[:, j], np.sqrt(variances[:, j])
+    drawn = LabelledRows.of(rep, np.arange(rep.n_samples), n_bins=n_bins, binning=binning)
+    return posterior_information_of_draws(rep.codes, variances, [drawn])[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelledRows:
+    """Some rows of a representation, and what is known of their factors.
+
+    Attributes:
+        rows: Positions among all rows.
+        labels: For each factor the value of each of these rows, -1 where it is not known, and the number of values.
+    """
+
+    rows: IntArray
+    labels: tuple[tuple[IntArray, int], ...]
+
+    @classmethod
+    def of(cls, rep: Representation, rows: IntArray, *, n_bins: int, binning: Binning) -> Self:
+        """Return the factors of a representation of these rows."""
+        return cls(rows=rows, labels=tuple(factor_labels(factor, n_bins, binning) for factor in rep.factors))
+
+    def members(self, n_rows: int) -> scipy.sparse.csr_array:
+        """Return which of all rows are among these, and which of these have each value of each factor: 0 or 1."""
+        sets = [self.rows, *(self.rows[values == value] for values, size in self.labels for value in range(size))]
+        ends = np.cumsum([0, *map(len, sets)])
+        entries = (np.ones(ends[-1]), np.concatenate(sets), ends)
+        return scipy.sparse.csr_array(entries, shape=(len(sets), n_rows))
+
+
+def posterior_information_of_draws(
+    codes: FloatArray, variances: FloatArray, draws: Sequence[LabelledRows]
+) -> list[PosteriorInformation]:
+    """Estimate information from the mixtures of several draws of rows, or of other labels for the same rows.
+
+    The densities of a code, which take most of the time, are computed once for all draws.
+    """
+    (n_rows, n_codes), n_factors = codes.shape, len(draws[0].labels)
+    members = [draw.members(n_rows) for draw in draws]
+    counts = [np.diff(of_draw.indptr) for of_draw in members]
+    ends = [np.cumsum([1, *(size for _, size in draw.labels)]) for draw in draws]
+    parts = [slice(start, start + CHUNK) for start in range(0, n_rows, CHUNK)]
+    stacked = scipy.sparse.vstack(members, format="csr")
+    in_parts = [stacked[:, part] for part in parts]
+    with_data, with_factors = np.zeros((len(draws), n_codes)), np.zeros((len(draws), n_codes, n_factors))
+    for j in range(n_codes):
+        mean, deviation = np.ascontiguousarray(codes[:, j]), np.sqrt(variances[:, j])
         points, widths = _points(mean, deviation)
-        whole, parts = _densities(mean, deviation, points, members)
-        noise = float((0.5 * np.log(2 * np.pi * np.e) + np.log(deviation)).mean())
-        with_data[j] = np.clip(_differential_entropy(whole / len(mean), widths) - noise, 0.0, np.log(len(mean)))
-        with_factors[j] = [
-            _with_factor(part, member.sum(axis=0), widths) for part, member in zip(parts, members, strict=True)
-        ]
-    return PosteriorInformation(
-        with_data=with_data,
-        with_factors=np.minimum(with_factors, with_data[:, None]),
-        factor_entropy=np.array([float(entropy(member.sum(axis=0))) for member in members]),
-        saturated=np.median(np.diff(np.sort(rep.codes, axis=0), axis=0), axis=0)
-        > np.sqrt(np.median(variances, axis=0)) / 2,
-    )
+        sums = sum(
+            own @ _densities(mean[part], deviation[part], points) for own, part in zip(in_parts, parts, strict=True)
+        )
+        noise = 0.5 * np.log(2 * np.pi * np.e) + np.log(deviation)
+        of_draws = np.split(sums, np.cumsum([len(own) for own in counts])[:-1])
+        for d, (draw, density, n_each, edges) in enumerate(zip(draws, of_draws, counts, ends, strict=True)):
+            information = _differential_entropy(density[0] / n_each[0], widths) - noise[draw.rows].mean()
+            with_data[d, j] = np.clip(information, 0.0, np.log(len(draw.rows)))
+            for k, (start, end) in enumerate(pairwise(edges)):
+                with_factors[d, j, k] = _with_factor(density[start:end], n_each[start:end], widths)
+    return [
+        PosteriorInformation(
+            with_data=with_data[d],
+            with_factors=np.minimum(with_factors[d], with_data[d][:, None]),
+            factor_entropy=np.array([float(entropy(counts[d][start:end])) for start, end in pairwise(ends[d])]),
+            saturated=_saturated(codes[draw.rows], variances[draw.rows]),
+        )
+        for d, draw in enumerate(draws)
+    ]
+
+
+def _saturated(codes: FloatArray, variances: FloatArray) -> BoolArray:
+    """Which codes have gaps between rows that are wide beside their posteriors."""
+    gaps = np.median(np.diff(np.sort(codes, axis=0), axis=0), axis=0)
+    found: BoolArray = gaps > np.sqrt(np.median(variances, axis=0)) / 2
+    return found
 
 
 def _with_factor(part: FloatArray, counts: FloatArray, widths: FloatArray) -> float:
@@ -105,27 +164,23 @@ def _points(mean: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatA
     return (middle + half * nodes).ravel(), (half * weights).ravel()
 
 
-def _densities(
-    mean: FloatArray, deviation: FloatArray, points: FloatArray, members: list[FloatArray]
-) -> tuple[FloatArray, list[FloatArray]]:
-    """Densities of the posteriors, summed over all rows and over the rows of each value of each factor."""
-    whole, parts = np.zeros(len(points)), [np.zeros((member.shape[1], len(points))) for member in members]
-    for start in range(0, len(mean), CHUNK):
-        rows = slice(start, start + CHUNK)
-        scale = deviation[rows, None]
-        kernel = np.exp(-0.5 * ((points - mean[rows, None]) / scale) ** 2) / (scale * np.sqrt(2 * np.pi))
-        whole += kernel.sum(axis=0)
-        for part, member in zip(parts, members, strict=True):
-            part += member[rows].T @ kernel
-    return whole, parts
+def _densities(mean: FloatArray, deviation: FloatArray, points: FloatArray) -> FloatArray:
+    """Density of the posterior of each row at each point, ``(n_rows, n_points)``."""
+    found = np.empty((len(mean), len(points)))
+    step = max(1, CELLS_AT_ONCE // len(points))
+    for start in range(0, len(mean), step):
+        rows = slice(start, start + step)
+        own = found[rows]
+        np.subtract(points, mean[rows, None], out=own)
+        own *= np.sqrt(0.5) / deviation[rows, None]
+        np.multiply(own, own, out=own)
+        np.exp(np.negative(own, out=own), out=own)
+        own *= 1 / (deviation[rows, None] * np.sqrt(2 * np.pi))
+    return found
 
 
 def _differential_entropy(density: FloatArray, widths: FloatArray) -> float:
     return float(-(density * np.log(np.maximum(density, 1e-300))) @ widths)
-
-
-#: Densities of samples under posteriors that are held at once.
-CELLS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -165,42 +220,78 @@ class PosteriorSamples:
         noise = rng.standard_normal((n_samples, n_codes))
         return cls(rows=rows, values=means[rows] + np.sqrt(variances[rows]) * noise)
 
-    def of(self, rows: IntArray) -> Self:
-        """Return the samples of these rows, which are numbered anew in their order."""
-        place = np.full(1 + max(int(self.rows.max()), int(rows.max())), -1)
-        place[rows] = np.arange(len(rows))
-        kept = place[self.rows] >= 0
-        return replace(self, rows=place[self.rows[kept]], values=self.values[kept])
 
-
-def posterior_separation(means: FloatArray, variances: FloatArray, samples: PosteriorSamples) -> PosteriorSeparation:
+def posterior_separation(
+    means: FloatArray, variances: FloatArray, samples: PosteriorSamples, parts: Sequence[IntArray]
+) -> list[PosteriorSeparation]:
     """Estimate the information of one code, of all others and of all about the observation, from posterior samples.
 
     A code of an observation drawn from the rows has the density of the mixture of all posteriors; the information is
     the mean over samples of the logarithm of their own density over that of the mixture.
+
+    Args:
+        means: ``(n_rows, n_codes)``.
+        variances: In the same shape.
+        samples: Samples of the posteriors.
+        parts: Rows whose mixtures are looked at, each with the samples of its own rows; the densities, which take most
+            of the time, are computed once for all parts.
     """
     n_rows, n_codes = means.shape
-    n_samples, deviation = len(samples.rows), np.sqrt(variances)
-    sums = np.zeros((3, n_codes))
-    for start in range(0, n_samples, step := max(1, CELLS_AT_ONCE // (n_rows * n_codes))):
-        values, rows = samples.values[start : start + step], samples.rows[start : start + step]
-        density = _log_density(values[:, None, :], means, deviation)
-        own = _log_density(values, means[rows], deviation[rows])
-        whole, of_own = density.sum(axis=2, keepdims=True), own.sum(axis=1, keepdims=True)
-        sums[0] += (own - _log_mean(density)).sum(axis=0)
-        sums[1] += (of_own - own - _log_mean(whole - density)).sum(axis=0)
-        sums[2] += (of_own - _log_mean(whole)).sum()
-    alone, others, together = np.maximum(sums / n_samples, 0.0)
-    return PosteriorSeparation(alone=alone, others=others, together=float(together[0]), ceiling=float(np.log(n_rows)))
+    member = np.zeros((len(parts), n_rows), dtype=bool)
+    for own, rows in zip(member, parts, strict=True):
+        own[rows] = True
+    shares = (member / member.sum(axis=1, keepdims=True)).T
+    posteriors = _Posteriors.of(means, np.sqrt(variances))
+    sums = np.zeros((3, n_codes, len(parts)))
+    step = max(1, CELLS_AT_ONCE // n_rows)
+    for start in range(0, len(samples.rows), step):
+        rows = samples.rows[start : start + step]
+        values, counted = np.ascontiguousarray(samples.values[start : start + step].T), member[:, rows].T
+        # Densities are taken relative to those of the sample's own row, whose share of every sum is then 1: a sum
+        # cannot be 0, nor overflow, as a sample hardly ever has a density e^700 times higher in another row.
+        whole, density = np.zeros((len(rows), n_rows)), np.empty((len(rows), n_rows))
+        for j in range(n_codes):
+            whole += posteriors.relative_log_density(j, values[j], rows, density)
+        sums[2] -= np.log(np.exp(whole) @ shares, where=counted, out=np.zeros(counted.shape)).sum(axis=0)
+        for j in range(n_codes):
+            posteriors.relative_log_density(j, values[j], rows, density)
+            others = np.exp(whole - density) @ shares
+            alone = np.exp(density, out=density) @ shares
+            for of_kind, found in zip(sums, (alone, others), strict=False):
+                of_kind[j] -= np.log(found, where=counted, out=np.zeros(counted.shape)).sum(axis=0)
+    n_samples = member[:, samples.rows].sum(axis=1)
+    return [
+        PosteriorSeparation(alone=alone, others=others, together=float(together[0]), ceiling=float(np.log(len(rows))))
+        for (alone, others, together), rows in zip(
+            np.moveaxis(np.maximum(sums / n_samples, 0.0), 2, 0), parts, strict=True
+        )
+    ]
 
 
-def _log_density(values: FloatArray, means: FloatArray, deviation: FloatArray) -> FloatArray:
-    found: FloatArray = -0.5 * ((values - means) / deviation) ** 2 - np.log(deviation * np.sqrt(2 * np.pi))
-    return found
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Posteriors:
+    """Posteriors of all rows, ``(n_codes, n_rows)``: scaled so that minus a square is the exponent of a density.
 
+    Attributes:
+        means: Over the deviation and the root of two.
+        scales: One over both.
+        logs: Logarithms of the deviations.
+    """
 
-def _log_mean(density: FloatArray) -> FloatArray:
-    """Logarithm of the mean density over rows, the second axis."""
-    top = density.max(axis=1, keepdims=True)
-    found: FloatArray = top[:, 0] + np.log(np.exp(density - top).mean(axis=1))
-    return found
+    means: FloatArray
+    scales: FloatArray
+    logs: FloatArray
+
+    @classmethod
+    def of(cls, means: FloatArray, deviations: FloatArray) -> Self:
+        scales = np.ascontiguousarray(np.sqrt(0.5) / deviations.T)
+        return cls(means=means.T * scales, scales=scales, logs=np.log(np.ascontiguousarray(deviations.T)))
+
+    def relative_log_density(self, code: int, values: FloatArray, own: IntArray, out: FloatArray) -> FloatArray:
+        """Log-density of values of a code at each row, less that at the row of each value, ``(n_values, n_rows)``."""
+        mean, scale, log = self.means[code], self.scales[code], self.logs[code]
+        np.multiply(values[:, None], scale, out=out)
+        out -= mean
+        np.multiply(out, out, out=out)
+        out += log
+        return np.subtract(out[np.arange(len(own)), own][:, None], out, out=out)

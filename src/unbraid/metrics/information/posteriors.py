@@ -1,6 +1,5 @@
 """RMIG, WSEPIN and WINDIN, for encoders that give a variance."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,16 +9,17 @@ from unbraid._base.checks import check_at_least
 from unbraid._base.stats import student_quantile
 from unbraid.evidence.information import Binning, check_binning
 from unbraid.evidence.posterior_information import (
+    LabelledRows,
     PosteriorInformation,
     PosteriorSamples,
     PosteriorSeparation,
     check_code_variances,
-    posterior_information,
+    posterior_information_of_draws,
     posterior_separation,
 )
 from unbraid.metrics.information.bottleneck import saturation_notes
 from unbraid.metrics.table.metric import BesideThePanel, not_one_number
-from unbraid.representation.representation import Representation, as_labelled, as_representation
+from unbraid.representation.representation import as_labelled, as_representation
 from unbraid.results.score import Score
 
 #: Random halves of the rows that a confidence interval is made from, and shuffles of the factors of a chance level.
@@ -78,26 +78,23 @@ def rmig(
     variances = check_code_variances(code_variances, rep)
     halving, shuffling = np.random.default_rng(rng).spawn(2)
 
-    def information(of: Representation, variances: FloatArray) -> PosteriorInformation:
-        return posterior_information(of, variances, n_bins=n_bins, binning=binning)
-
-    def of_half(rows: IntArray) -> list[float]:
-        return [float(gap) for gap in _gaps(information(rep.take(rows), variances[rows]))]
-
-    found = information(rep, variances)
-    gaps = _gaps(found)
+    halves = _halves(rep.n_samples, halving) if interval and rep.n_samples >= FEWEST_ROWS else []
+    shuffled = [rep.with_shuffled_factors(shuffling) for _ in range(N_SHUFFLES if chance else 0)]
+    every = np.arange(rep.n_samples)
+    draws = [(rep, every), *((rep.take(half), half) for half in halves), *((one, every) for one in shuffled)]
+    found, *others = posterior_information_of_draws(
+        rep.codes, variances, [LabelledRows.of(one, rows, n_bins=n_bins, binning=binning) for one, rows in draws]
+    )
+    gaps, gaps_of_others = _gaps(found), np.array([_gaps(one) for one in others])
     value, plain, low, high = float(gaps.mean()), None, None, None
-    if interval and rep.n_samples >= FEWEST_ROWS:
-        halves = _of_halves(of_half, rep.n_samples, halving)
+    if halves:
+        of_halves = gaps_of_others[: len(halves)]
         # Mixtures of fewer posteriors are narrower, so that a code seems to know less, by one over the rows.
-        gaps, plain = np.clip(2 * gaps - halves.mean(axis=0), 0.0, 1.0), value
+        gaps, plain = np.clip(2 * gaps - of_halves.mean(axis=0), 0.0, 1.0), value
         value = float(gaps.mean())
-        half_width = float(_half_widths(halves.mean(axis=1)) * np.sqrt(1 + 1 / N_HALVES))
+        half_width = float(_half_widths(of_halves.mean(axis=1)) * np.sqrt(1 + 1 / N_HALVES))
         low, high = value - half_width, value + half_width
-    null = None
-    if chance:
-        shuffled = [rep.with_shuffled_factors(shuffling) for _ in range(N_SHUFFLES)]
-        null = float(np.mean([_gaps(information(one, variances)).mean() for one in shuffled]))
+    null = float(gaps_of_others[len(halves) :].mean()) if shuffled else None
     return Score(
         value=value,
         plain=plain,
@@ -116,10 +113,9 @@ def _gaps(found: PosteriorInformation) -> FloatArray:
     return np.asarray(np.clip((ranked[-1] - ranked[-2]) / found.factor_entropy, 0.0, 1.0))
 
 
-def _of_halves(statistics: Callable[[IntArray], list[float]], n_rows: int, rng: np.random.Generator) -> FloatArray:
-    """Statistics of random halves of the rows, ``(n_halves, n_statistics)``."""
-    halves = [np.sort(rng.permutation(n_rows)[: n_rows // 2]) for _ in range(N_HALVES)]
-    return np.array([statistics(half) for half in halves])
+def _halves(n_rows: int, rng: np.random.Generator) -> list[IntArray]:
+    """Random halves of the rows."""
+    return [np.sort(rng.permutation(n_rows)[: n_rows // 2]) for _ in range(N_HALVES)]
 
 
 def _half_widths(values: FloatArray) -> FloatArray:
@@ -185,18 +181,15 @@ def sepin(
     variances = check_code_variances(code_variances, rep)
     sampling, halving = np.random.default_rng(rng).spawn(2)
     samples = PosteriorSamples.draw(rep.codes, variances, n_samples=n_samples, rng=sampling)
-    found = posterior_separation(rep.codes, variances, samples)
+    halved = interval and min(rep.n_samples, n_samples) >= FEWEST_ROWS
+    # The same samples for halves as for all rows: what differs is the mixture, and not the luck of other samples.
+    parts = [np.arange(rep.n_samples), *(_halves(rep.n_samples, halving) if halved else [])]
+    found, *of_halves = posterior_separation(rep.codes, variances, samples, parts)
     values, per_code = _separated(found)
     plain: list[float | None] = [None, None]
     ends: list[tuple[float | None, float | None]] = [(None, None)] * 2
-    if interval and min(rep.n_samples, n_samples) >= FEWEST_ROWS:
-
-        def of_half(rows: IntArray) -> list[float]:
-            # The same samples as of all rows: what differs is the mixture, and not the luck of other samples.
-            both, of_codes = _separated(posterior_separation(rep.codes[rows], variances[rows], samples.of(rows)))
-            return [*both.tolist(), *of_codes.ravel().tolist()]
-
-        halves = _of_halves(of_half, rep.n_samples, halving)
+    if of_halves:
+        halves = np.array([[*both, *terms.ravel()] for both, terms in map(_separated, of_halves)])
         widths = _half_widths(halves[:, :2]) * np.sqrt(1 + 1 / N_HALVES)
         plain, means = values.tolist(), halves.mean(axis=0)
         # Fewer rows hide from a code what its others know already: information of all codes ends at their logarithm.
