@@ -8,6 +8,7 @@ import pytest
 
 import unbraid as ub
 from golden.random_input import decisions
+from unbraid.evidence import fairness as subject
 from unbraid.evidence.fairness import as_classes, demographic_parity, equalised_odds
 from unbraid.metrics import fairness
 
@@ -108,6 +109,50 @@ def test_a_folded_factor_is_read_by_the_forest_only():
     found = fairness(z, {"y": y, "s": np.abs(z[:, 0]) > 0.7}, sensitive="s")
     assert found.leakage_linear.value < 0.1
     assert found.leakage_forest.value > 0.9
+
+
+def noisy_world(n_codes, n_rows=900, seed=0):
+    """Two factors of three values, each in two codes, among codes of noise."""
+    rng = np.random.default_rng(seed)
+    factors = rng.integers(0, 3, (n_rows, 2))
+    codes = rng.normal(size=(n_rows, n_codes))
+    codes[:, :4] += 2 * np.repeat(factors, 2, axis=1)
+    return ub.Representation(codes, {"y": factors[:, 0], "s": factors[:, 1]})
+
+
+@pytest.mark.slow
+def test_regressions_of_wide_codes_predict_what_those_of_few_do(monkeypatch):
+    rep = noisy_world(128)
+    wide = fairness(rep, n_trees=1)
+    monkeypatch.setattr(subject, "MAX_NEWTON_CODES", 128)
+    exact = fairness(rep, n_trees=1)
+    assert wide.leakage_linear.value == pytest.approx(exact.leakage_linear.value, abs=0.02)
+    assert wide.parity.value == pytest.approx(exact.parity.value, abs=0.02)
+    assert wide.odds.value == pytest.approx(exact.odds.value, abs=0.02)
+    assert wide.leakage_forest.value == exact.leakage_forest.value
+    assert exact.leakage_linear.value > 0.5
+
+
+@pytest.mark.slow
+def test_forests_of_very_many_codes_read_the_known_ones_and_nothing_from_noise():
+    rep = noisy_world(2000, n_rows=500)
+    read = fairness(rep, n_trees=5)
+    assert read.leakage_forest.value > 0.6
+    assert abs(read.parity.value) < 0.05
+    noise = ub.Representation(rep.codes[:, 4:], {"y": rep.factors[0].numbers, "s": rep.factors[1].numbers})
+    nothing = fairness(noise, n_trees=5)
+    assert abs(nothing.leakage_forest.value) < 0.1
+    assert abs(nothing.leakage_linear.value) < 0.1
+
+
+@pytest.mark.slow
+def test_trees_try_codes_that_tell_most_alone_and_predict_as_trees_of_all_codes_do(monkeypatch):
+    rep = noisy_world(128, n_rows=600)
+    every = fairness(rep, n_trees=10).leakage_forest
+    monkeypatch.setattr(subject, "MOST_TRIED", 100)
+    some = fairness(rep, n_trees=10).leakage_forest
+    assert some.value == pytest.approx(every.value, abs=0.04)
+    assert some.value != every.value
 
 
 @pytest.mark.slow

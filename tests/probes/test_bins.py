@@ -4,7 +4,7 @@ import pytest
 from unbraid.metrics import dci_boosting, dci_forest
 from unbraid.metrics.table.catalogue import METRICS
 from unbraid.probes import bins as subject
-from unbraid.probes.bins import N_BINS, bins_of, most_telling
+from unbraid.probes.bins import N_BINS, FoldedTask, bins_of, most_telling, most_telling_together
 from unbraid.probes.trees import BoostingOptions, boosting_importance
 from unbraid.representation.representation import Representation
 
@@ -61,6 +61,26 @@ class TestMostTelling:
         codes[:, 0] = target + codes[:, 100]
         chosen = most_telling(bins_of(codes), target[:, None], np.arange(2000) % 3)
         assert all(100 in fold[0] for fold in chosen)
+
+
+class TestMostTellingTogether:
+    def test_codes_of_every_output_are_tried(self):
+        codes = RNG.normal(size=(1500, 300))
+        outputs = np.column_stack([codes[:, 7] > 1, codes[:, 250] ** 2 > 1]).astype(float)
+        task = FoldedTask(rows=np.arange(1500), fold=np.arange(1500) % 3, outputs=outputs)
+        (chosen,) = most_telling_together(bins_of(codes), [task], 20)
+        assert len(chosen) == 3
+        assert all({7, 250} <= set(own) and len(own) == 20 for own in chosen)
+        assert all((np.diff(own) > 0).all() for own in chosen)
+
+    def test_rows_of_the_own_fold_decide_nothing(self):
+        codes, fold = RNG.normal(size=(600, 200)), np.arange(600) % 3
+        outputs = RNG.normal(size=(600, 2))
+        changed = np.where(fold[:, None] == 1, 5 * codes[:, :1], outputs)
+        tasks = [FoldedTask(rows=np.arange(600), fold=fold, outputs=y) for y in (outputs, changed)]
+        before, after = most_telling_together(bins_of(codes), tasks, 30)
+        np.testing.assert_array_equal(before[1], after[1])
+        assert not np.array_equal(before[0], after[0])
 
 
 def known_among_noise(n_rows: int, n_codes: int, n_factors: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

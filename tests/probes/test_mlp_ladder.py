@@ -13,7 +13,7 @@ from unbraid.probes import network as network
 from unbraid.probes.capacity import CapacityTask, MLPLadder
 from unbraid.probes.capacity.linear import whitening_axes
 from unbraid.probes.capacity.mlp import linear_start
-from unbraid.probes.linear import fit_linear, predict_linear
+from unbraid.probes.linear import fit_linear, predict_linear, row_axes
 from unbraid.probes.splits import capacity_split, standardise
 
 
@@ -229,6 +229,45 @@ def test_device_that_is_not_there(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match="cuda"):
         loss_capacity(*xor_world(), ladder=MLPLadder(widths=(2,), n_steps=2, device="cuda"))
+
+
+class TestWideCodes:
+    @pytest.mark.parametrize("networks", ["shared", "separate"])
+    @pytest.mark.parametrize("n_codes", [80, 2500])
+    def test_a_level_predicts_the_same_from_sums_of_its_first_layer(self, networks, n_codes):
+        rng = np.random.default_rng(0)
+        codes = rng.normal(size=(120, n_codes))
+        task = task_of(codes, {"a": codes[:, 0] * codes[:, 1], "b": rng.integers(0, 3, 120)}, kinds=[None, "categorical"])
+        fitted = MLPLadder(widths=(2, 3), networks=networks, n_steps=4).fit(task, rng=np.random.default_rng(0))
+        new = rng.normal(size=(40, n_codes))
+        for level in range(3):
+            probe = fitted.probe(level)
+            box = probe.by_sums()
+            for ours, theirs in zip(box.predict(new @ box.weights), probe.predict(new), strict=True):
+                np.testing.assert_allclose(ours, theirs, atol=1e-4)
+                assert np.ptp(theirs, axis=0).max() > 0.01
+
+    def test_axes_of_the_rows_keep_their_products_but_for_scale(self):
+        codes = standardise(np.random.default_rng(0).normal(size=(30, 500)))[0]
+        kept = codes @ row_axes(codes)
+        assert kept.shape == (30, 29)
+        assert kept.var(axis=0).mean() == pytest.approx(1.0)
+        np.testing.assert_allclose(kept @ kept.T / 29, codes @ codes.T / 500, atol=1e-9)
+
+    @pytest.mark.slow
+    def test_known_codes_are_found_among_2500(self):
+        """Linear weights of noise codes are small, but many: most of the importance is that of the known codes."""
+        rng = np.random.default_rng(0)
+        factors = rng.normal(size=(1500, 2))
+        codes = np.hstack([6 * factors, 0.2 * rng.normal(size=(1500, 2500))]) / 6
+        codes[:, 2:] *= 0.5
+        curves = loss_capacity_curves(
+            Representation(codes, factors),
+            LossCapacityOptions(ladder=MLPLadder(widths=(2, 8))),
+            np.random.default_rng(0),
+        )
+        assert curves.importance.values[:2].argmax(axis=1).tolist() == [0, 1]
+        assert curves.importance.values.argmax(axis=0).tolist() == [0, 1]
 
 
 class TestMoreCodesThanRows:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sage
 
-from unbraid.probes.sage import SageOptions, sage_values
+from unbraid.probes.sage import SageOptions, WeightedSums, sage_values
 
 WEIGHTS = np.array([2.0, -1.0, 0.0])
 
@@ -117,6 +117,32 @@ def test_several_tasks_share_one_walk_through_the_codes():
     assert found.values.shape == (3, 2)
     np.testing.assert_allclose(found.values[:, 0], alone.values[:, 0])
     assert found.values[0, 1] == 0.0
+
+
+@pytest.mark.parametrize("groups", [None, [[0, 2], [1], [3, 4, 5]]])
+def test_sums_to_which_revealed_codes_are_added_give_the_values_of_whole_rows(groups):
+    codes, background, weights = normal(200, 6), normal(16, 6, seed=1), normal(6, 3, seed=2)
+    targets = bent(codes)[0][:, 0]
+
+    def of_sums(sums):
+        return [(np.tanh(sums[:, 0]) * sums[:, 1] + sums[:, 2])[:, None]]
+
+    def explained(box):
+        return sage_values(
+            box,
+            squared_losses(targets),
+            codes,
+            background=background,
+            options=SageOptions(n_background=16, max_rows=200),
+            groups=groups,
+            rng=np.random.default_rng(0),
+        )
+
+    whole = explained(lambda x: of_sums(x @ weights))
+    added = explained(WeightedSums(weights=weights, predict=of_sums))
+    np.testing.assert_allclose(added.values, whole.values, atol=1e-12)
+    np.testing.assert_allclose(added.errors, whole.errors, atol=1e-12)
+    assert np.abs(whole.values).min() > 0.01
 
 
 def test_stops_when_the_largest_error_is_a_small_share_of_the_range():

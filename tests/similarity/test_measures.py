@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from golden.random_input import two_representations
 from unbraid import similarity
-from unbraid.similarity import cca, cka, dictionaries, procrustes, rsa
+from unbraid.similarity import cca, cka, dictionaries, matching, procrustes, rsa
 
 QUICK = {"interval": False, "chance": False}
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "specialists.json").read_text(encoding="utf-8"))
@@ -120,6 +120,44 @@ class TestTruths:
         assert found.value == pytest.approx(1)
         assert found.low is None
         assert 0.2 < found.chance < 0.8
+
+
+class TestManyCodes:
+    """With more than 1024 codes in both dictionaries, correlations are in single precision, made in parts."""
+
+    def pair(self, n_codes=1200, n_others=1400):
+        rng = np.random.default_rng(0)
+        a = rng.normal(size=(80, n_codes))
+        found = rng.permutation(n_codes)
+        b = np.column_stack([-3 * a[:, found[:700]], rng.normal(size=(80, n_others - 700))])
+        return a, b, found
+
+    def test_copies_are_found_among_noise(self, monkeypatch):
+        monkeypatch.setattr(matching, "CELLS", 100_000)
+        a, b, found = self.pair()
+        ours = dictionaries(a, b, **QUICK)
+        assert ours.per_code[found[:700]] == pytest.approx(1.0, abs=1e-5)
+        assert (ours.per_code[found[700:]] < 0.7).all()
+        assert ours.evidence["share_found"].tolist() == [pytest.approx(700 / 1200), pytest.approx(700 / 1400)]
+
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_values_are_those_of_double_precision(self, monkeypatch, turned):
+        monkeypatch.setattr(matching, "CELLS", 100_000)
+        a, b, _ = self.pair()
+        a, b = (b, a) if turned else (a, b)
+        size = np.abs(np.corrcoef(a.T, b.T)[: a.shape[1], a.shape[1] :])
+        rows, columns = linear_sum_assignment(size, maximize=True)
+        assert dictionaries(a, b, **QUICK).value == pytest.approx(size[rows, columns].mean(), abs=1e-6)
+        best = dictionaries(a, b, matching="best", **QUICK).value
+        assert best == pytest.approx((size.max(axis=0).mean() + size.max(axis=1).mean()) / 2, abs=1e-6)
+
+    @pytest.mark.slow
+    def test_few_shuffles_say_the_chance_level_of_many_codes(self, monkeypatch):
+        rng = np.random.default_rng(0)
+        a, b = rng.normal(size=(2, 200, 1100))
+        few = dictionaries(a, b, interval=False).chance
+        monkeypatch.setattr(matching, "MANY_CODES", 2000)
+        assert few == pytest.approx(dictionaries(a, b, interval=False, rng=1).chance, abs=1e-3)
 
 
 class TestInvariance:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -9,10 +10,13 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
+from unbraid.probes.bins import FoldedTask, most_telling_together, shared_bins
+from unbraid.probes.effects import folded
 from unbraid.probes.importance import ProbeTask
-from unbraid.probes.linear import fit_linear, predict_linear
-from unbraid.probes.splits import cross_fit_factor, standardise
+from unbraid.probes.linear import MAX_NEWTON_CODES, fit_linear, predict_linear
+from unbraid.probes.splits import Split, standardise
 from unbraid.probes.trees import ForestOptions, fit_forest
+from unbraid.probes.wide import WideCodes
 from unbraid.representation.factor import Factor, FactorKind
 from unbraid.representation.representation import Representation
 
@@ -20,6 +24,9 @@ from unbraid.representation.representation import Representation
 N_FOLDS = 3
 #: Rows that a forest is grown on at most.
 MOST_GROWN = 5000
+#: Codes that a tree tries at most: the more codes of noise it can split on, the less it reads, so that few would be as
+#: fast, and other predictors than trees of all codes.
+MOST_TRIED = 1024
 #: Shuffles of the sensitive factor over which the chance level of a distance is averaged.
 N_SHUFFLES = 3
 #: Folds of the rows on which signs of differences are found, and differences measured, in turn.
@@ -77,13 +84,21 @@ class GroupFairness:
 
 
 def group_fairness(rep: Representation, options: FairnessOptions, rng: np.random.Generator) -> GroupFairness:
-    """Predict every factor from all codes, and compare predictions between the values of every other factor."""
+    """Predict every factor from all codes, and compare predictions between the values of every other factor.
+
+    Of wide codes, the regressions of all factors are fitted at once, and trees try the codes that tell most about the
+    factor in the rows that they are fitted to, which are never tested.
+    """
     classes = [as_classes(factor, options.n_cuts) for factor in rep.factors]
     predicting, shuffling = rng.spawn(2)
-    predicted = [
-        _predictions(rep, factor, options, child)
-        for factor, child in zip(classes, predicting.spawn(len(classes)), strict=True)
+    children = predicting.spawn(len(classes))
+    tasks = [folded(factor, N_FOLDS, child) for factor, child in zip(classes, children, strict=True)]
+    splits = [_splits(task) for task in tasks]
+    forests = [
+        _by_forests(rep, factor, own, columns, options, child)
+        for factor, own, columns, child in zip(classes, splits, _tried(rep, tasks), children, strict=True)
     ]
+    predicted = list(zip(_by_lines(rep, classes, splits), forests, strict=True))
     linear, forest = (
         _distances(classes, [both[p] for both in predicted], np.random.default_rng(seed), options.cross_fit)
         for p, seed in enumerate(shuffling.integers(2**31, size=2))
@@ -115,20 +130,57 @@ def as_classes(factor: Factor, n_cuts: int) -> Factor:
     return Factor(name=factor.name, kind=FactorKind.CATEGORICAL, numbers=numbers, labels=labels, levels=levels)
 
 
-def _predictions(
-    rep: Representation, factor: Factor, options: FairnessOptions, rng: np.random.Generator
-) -> tuple[IntArray, IntArray]:
-    """Class of each row as predicted by a linear model and by a forest; -1 in rows that are not tested."""
-    linear, forest = (np.full(rep.n_samples, -1, dtype=np.intp) for _ in range(2))
-    for split in cross_fit_factor(factor, n_folds=N_FOLDS, rng=rng):
-        x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
-        linear[split.test] = predict_linear(x_test, fit_linear(x, factor, split.train), factor).argmax(axis=1)
+def _splits(task: FoldedTask) -> list[Split]:
+    return [Split(train=task.rows[task.fold != k], test=task.rows[task.fold == k]) for k in range(N_FOLDS)]
+
+
+def _by_lines(rep: Representation, factors: list[Factor], splits: list[list[Split]]) -> list[IntArray]:
+    """Class of each row as predicted by a softmax regression, for each factor; -1 in rows that are not tested."""
+    if rep.n_codes > MAX_NEWTON_CODES:
+        tasks = [(_labels(factor), len(factor.levels), own) for factor, own in zip(factors, splits, strict=True)]
+        scores = WideCodes.of(rep).scores(tasks, together=True)
+    else:
+        scores = [[_scores(rep, factor, split) for split in own] for factor, own in zip(factors, splits, strict=True)]
+    predicted = []
+    for found, own in zip(scores, splits, strict=True):
+        column = np.full(rep.n_samples, -1, dtype=np.intp)
+        for score, split in zip(found, own, strict=True):
+            column[split.test] = score.argmax(axis=1)
+        predicted.append(column)
+    return predicted
+
+
+def _scores(rep: Representation, factor: Factor, split: Split) -> FloatArray:
+    x, x_test = standardise(rep.codes[split.train], rep.codes[split.test])
+    return predict_linear(x_test, fit_linear(x, factor, split.train), factor)
+
+
+def _tried(rep: Representation, tasks: list[FoldedTask]) -> Sequence[Sequence[IntArray | slice]]:
+    """Codes that trees try for each factor and fold: all, or of very many those that tell most in the training rows."""
+    bins = shared_bins(rep) if rep.n_codes > MOST_TRIED else None
+    if bins is None:
+        return [[slice(None)] * N_FOLDS for _ in tasks]
+    return most_telling_together(bins, tasks, MOST_TRIED)
+
+
+def _by_forests(
+    rep: Representation,
+    factor: Factor,
+    splits: list[Split],
+    tried: Sequence[IntArray | slice],
+    options: FairnessOptions,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Class of each row as predicted by a forest of some codes for each fold; -1 in rows that are not tested."""
+    predicted = np.full(rep.n_samples, -1, dtype=np.intp)
+    for split, columns in zip(splits, tried, strict=True):
+        x, x_test = standardise(*(rep.codes[rows][:, columns] for rows in (split.train, split.test)))
         some = np.sort(rng.permutation(len(x))[:MOST_GROWN])
         task = ProbeTask(factor=factor, train=split.train[some], test=split.test, codes=x[some], test_codes=x_test)
         how = ForestOptions(n_trees=options.n_trees, rows_a_tree=0)
         grown = fit_forest(how, task, int(rng.integers(2**31)))
-        forest[split.test] = grown.predict(x_test).astype(np.intp)
-    return linear, forest
+        predicted[split.test] = grown.predict(x_test).astype(np.intp)
+    return predicted
 
 
 def _distances(

@@ -149,6 +149,21 @@ def most_telling_of_all(
     return [[[np.sort(own) for own in one] for one in _best(found, least)] for found in _compared(bins, tasks)]
 
 
+def most_telling_together(bins: AnyArray, tasks: Sequence[FoldedTask], n_tried: int) -> list[list[IntArray]]:
+    """Return the codes that tell most about any output, for trees that predict all outputs at once.
+
+    Args:
+        bins: ``(n_rows, n_codes)``.
+        tasks: Of as many factors as there are, as for :func:`most_telling_of_all`.
+        n_tried: Codes to return.
+
+    Returns:
+        For each task and fold, codes in increasing order, found on the rows of the other folds.
+    """
+    best = [np.argsort(-own.max(axis=1), axis=1)[:, :n_tried] for own in _compared(bins, tasks)]
+    return [list(np.sort(own, axis=1)) for own in best]
+
+
 def telling(bins: AnyArray, tasks: Sequence[tuple[IntArray, FloatArray]]) -> list[FloatArray]:
     """What each code tells about any output, alone or beside a line, in standard deviations of luck.
 

@@ -19,6 +19,8 @@ ImportanceMeasure = Literal["auto", "sage", "permutation", "gini", "weights", "n
 #: Measures that are 0 only for a code that the probe does not use, as Corollary 3.5 of DCI-ES requires.
 NECESSARY = ("gini", "weights")
 MAX_PERMUTATION_ROWS = 5000
+#: With more codes than this, a probe predicts from sums to which revealed codes are added, where it can.
+MOST_WHOLE = 64
 #: Columns of each group whose importance is asked for; ``None`` for every column by itself.
 Players = Sequence[Sequence[int]] | None
 
@@ -94,8 +96,9 @@ def _sage(
 ) -> BlackBoxImportance:
     """Absolute SAGE values: a code that raises the loss on average is used all the same."""
     rows = _rows_labelled_everywhere(task)
+    is_wide = task.codes.shape[1] > MOST_WHOLE
     found = sage_values(
-        probe.predict,
+        probe.by_sums() if is_wide and probe.by_sums is not None else probe.predict,
         lambda predicted, few: _losses(predicted, task.factors, rows[few]),
         task.codes[rows],
         background=task.codes[task.split.train],

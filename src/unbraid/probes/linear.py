@@ -618,6 +618,19 @@ def whitening_axes(
     return np.asarray(axes[:, kept] / np.sqrt(values[kept]))
 
 
+def row_axes(codes: FloatArray) -> FloatArray:
+    """Return orthogonal axes that span the rows of centred wide codes, of equal length.
+
+    Distances between rows are those of the codes, scaled so that coordinates have unit variance on average.
+
+    Returns:
+        ``(n_codes, n_axes)``, fewer than rows.
+    """
+    values, axes = _of_few_rows(codes)
+    kept = values > LEAST_VARIANCE * values[-1]
+    return np.asarray(axes[:, kept] * np.sqrt(kept.sum() / values[kept].sum()))
+
+
 def _of_few_rows(codes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Eigenvectors of the covariance by way of the smaller matrix of products of rows."""
     values, rows = np.linalg.eigh(codes @ codes.T / len(codes))

@@ -16,6 +16,7 @@ from unbraid._base.arrays import FloatArray
 from unbraid._base.optional import torch_device
 from unbraid._base.workers import torch_threads
 from unbraid.probes.capacity.base import CapacityTask
+from unbraid.probes.sage import WeightedSums
 from unbraid.representation.factor import Factor
 
 #: Wider networks take fewer steps, in proportion: they converge in fewer, and each step costs more.
@@ -54,6 +55,16 @@ class _Weights:
         if self.first.shape[2] == 0:
             return out
         hidden = torch.relu(torch.baddbmm(self.first_bias, codes, self.first))
+        hidden = torch.relu(torch.baddbmm(self.second_bias, hidden, self.second))
+        return torch.baddbmm(out, hidden, self.last)
+
+    def of_sums(self, sums: Tensor) -> Tensor:
+        """From products of the codes with ``linear`` and ``first``, side by side for each network, to outputs."""
+        each = sums.view(len(sums), len(self.linear), -1).transpose(0, 1)
+        out = each[:, :, : self.linear.shape[2]] + self.offset
+        if self.first.shape[2] == 0:
+            return out
+        hidden = torch.relu(each[:, :, self.linear.shape[2] :] + self.first_bias)
         hidden = torch.relu(torch.baddbmm(self.second_bias, hidden, self.second))
         return torch.baddbmm(out, hidden, self.last)
 
@@ -142,10 +153,44 @@ class NetworkSettings(Protocol):
     def device(self) -> str: ...  # noqa: D102
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FittedNetworks:
+    """Trained networks of every level, 0 for the linear probe."""
+
+    levels: list[_Weights]
+    places: list[_Place]
+    device: str
+    n_threads: int | None
+
+    def predict(self, level: int, codes: FloatArray) -> list[FloatArray]:
+        """Return a prediction for each factor, ``(n_rows, n_outputs)``."""
+        return self._predictions(self.levels[level], codes)
+
+    def by_sums(self, level: int, axes: FloatArray | None) -> WeightedSums:
+        """Return a level as a function of what its first layer adds up, of codes whose coordinates it was trained on.
+
+        Args:
+            level: Number of the level.
+            axes: ``(n_codes, n_axes)``; ``None`` if it was trained on codes.
+        """
+        weights = self.levels[level]
+        first = torch.cat([weights.linear, weights.first], dim=2).transpose(0, 1).flatten(1).double().cpu().numpy()
+        return WeightedSums(
+            weights=first if axes is None else axes @ first,
+            predict=lambda sums: self._predictions(weights.of_sums, sums),
+        )
+
+    def _predictions(self, network: Callable[[Tensor], Tensor], inputs: FloatArray) -> list[FloatArray]:
+        rows = torch.as_tensor(inputs, dtype=torch.float32).to(self.device)
+        with torch_threads(self.n_threads), torch.no_grad():
+            out = torch.cat([network(part) for part in torch.split(rows, ROWS_AT_ONCE)], dim=1)
+        return [place.prediction(out) for place in self.places]
+
+
 def fit_networks(
     ladder: NetworkSettings, task: CapacityTask, starts: list[FloatArray], rng: np.random.Generator
-) -> Callable[[int, FloatArray], list[FloatArray]]:
-    """Train every level from the one below; return the prediction function of each level, 0 for the linear probe."""
+) -> FittedNetworks:
+    """Train every level from the one below."""
     torch_device(ladder.device)
     places = _places(task, starts, shared=ladder.networks == "shared")
     objective = _Objective(places, task, ladder.device)
@@ -156,14 +201,7 @@ def fit_networks(
         for multiple in ladder.widths:
             wider = levels[-1].widened(multiple * len(task.factors), generator)
             levels.append(_train(wider, x, objective, task, ladder, generator))
-
-    def predict(level: int, codes: FloatArray) -> list[FloatArray]:
-        rows = torch.as_tensor(codes, dtype=torch.float32).to(ladder.device)
-        with torch_threads(task.workers.torch_threads), torch.no_grad():
-            out = torch.cat([levels[level](part) for part in torch.split(rows, ROWS_AT_ONCE)], dim=1)
-        return [place.prediction(out) for place in places]
-
-    return predict
+    return FittedNetworks(levels=levels, places=places, device=ladder.device, n_threads=task.workers.torch_threads)
 
 
 def _places(task: CapacityTask, starts: list[FloatArray], *, shared: bool) -> list[_Place]:

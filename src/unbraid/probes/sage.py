@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,21 @@ from unbraid._base.checks import check_at_least
 Predict = Callable[[FloatArray], list[FloatArray]]
 #: From predictions of some rows and the numbers of these rows to the loss of each, ``(n_tasks, n_rows)``.
 Losses = Callable[[list[FloatArray], IntArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WeightedSums:
+    """A black box whose predictions depend on codes by weighted sums alone, as those of a network do.
+
+    Revealing a code adds to the sums, which takes no longer with many codes than with few.
+
+    Attributes:
+        weights: ``(n_codes, n_sums)``.
+        predict: From sums, ``(n_rows, n_sums)``, to predictions.
+    """
+
+    weights: FloatArray
+    predict: Predict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +84,7 @@ class SageValues:
 
 
 def sage_values(
-    predict: Predict,
+    box: Predict | WeightedSums,
     losses: Losses,
     codes: FloatArray,
     *,
@@ -85,7 +100,7 @@ def sage_values(
     to it; the mean over rows and orders is its Shapley value in the game :math:`v(S) = -E[\ell(E[f(x) | x_S], y)]`.
 
     Args:
-        predict: The black box.
+        box: The black box: a function of codes, or one of weighted sums of them, of which the values are the same.
         losses: Losses of its predictions.
         codes: Rows to explain, ``(n_rows, n_codes)``; numbered as in ``losses``.
         background: Rows that stand in for withheld codes; ``n_background`` of them are drawn.
@@ -103,29 +118,51 @@ def sage_values(
     options = options or SageOptions()
     players = [np.array([j]) for j in range(codes.shape[1])] if groups is None else [np.array(g) for g in groups]
     stand_in = background[rng.permutation(len(background))[: options.n_background]]
-    found: list[FloatArray] = []
+    found = _Moments()
     passes = -(-options.max_rows // len(codes))
     order = np.concatenate([rng.permutation(len(codes)) for _ in range(passes)])[: options.max_rows]
     for start in range(0, len(order), options.batch_size):
         rows = order[start : start + options.batch_size]
         sequence = rng.permuted(np.tile(np.arange(len(players)), (len(rows), 1)), axis=1)
-        there = _gains(predict, losses, codes, rows, sequence, stand_in, players)
-        back = _gains(predict, losses, codes, rows, sequence[:, ::-1], stand_in, players)
-        found.append((there + back) / 2)
-        values, errors = _summary(found)
-        if len(found) > 1 and _converged(values, errors, options.tolerance).all():
+        gains = _gains(box, losses, codes, rows, sequence, stand_in, players)
+        gains += _gains(box, losses, codes, rows, sequence[:, ::-1], stand_in, players)
+        gains /= 2
+        found.add(gains)
+        if start > 0 and _converged(found.mean, found.errors, options.tolerance).all():
             break
-    values, errors = _summary(found)
     return SageValues(
-        values=values,
-        errors=errors,
-        converged=_converged(values, errors, options.tolerance),
-        n_rows=sum(part.shape[0] for part in found),
+        values=found.mean,
+        errors=found.errors,
+        converged=_converged(found.mean, found.errors, options.tolerance),
+        n_rows=found.n_rows,
     )
 
 
+class _Moments:
+    """Mean of the gains of all rows so far, and its standard error."""
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.mean = self.squares = np.zeros(())
+
+    def add(self, gains: FloatArray) -> None:
+        """Add rows, ``(n_rows, n_players, n_tasks)``."""
+        n_new, mean = len(gains), gains.mean(axis=0)
+        n_rows = self.n_rows + n_new
+        away = mean - self.mean
+        within = gains.var(axis=0) * n_new
+        self.squares = self.squares + within + away**2 * (self.n_rows * n_new / n_rows)
+        self.mean = self.mean + away * (n_new / n_rows)
+        self.n_rows = n_rows
+
+    @property
+    def errors(self) -> FloatArray:
+        """Standard errors of the means."""
+        return np.asarray(np.sqrt(self.squares) / self.n_rows)
+
+
 def _gains(
-    predict: Predict,
+    box: Predict | WeightedSums,
     losses: Losses,
     codes: FloatArray,
     rows: IntArray,
@@ -136,26 +173,53 @@ def _gains(
     """Decrease of the loss as the players of each row are revealed in its order, ``(n_rows, n_players, n_tasks)``."""
     n_rows, n_players = sequence.shape
     each = np.arange(n_rows)
-    mixed = np.tile(stand_in, (n_rows, 1, 1))
     # Columns of a smaller group are repeated, so that all groups are filled in one assignment.
     largest = max(len(player) for player in players)
     padded = np.stack([np.resize(player, largest) for player in players])
+    order = padded[sequence.T]
+    if isinstance(box, WeightedSums):
+        counted = np.arange(largest) < np.array([len(player) for player in players])[:, None]
+        blind = box.predict(stand_in @ box.weights)
+        steps = _by_sums(box, codes[rows], stand_in, order, counted[sequence.T])
+    else:
+        blind = box(stand_in)
+        steps = _by_rows(box, codes[rows], stand_in, order)
     # With nothing revealed every row looks the same, so one is enough.
-    before = losses([np.repeat(part.mean(axis=0, keepdims=True), n_rows, axis=0) for part in predict(stand_in)], rows)
+    before = losses([np.repeat(part.mean(axis=0, keepdims=True), n_rows, axis=0) for part in blind], rows)
     gains = np.empty((n_rows, n_players, len(before)))
-    for revealed in sequence.T:
-        columns = padded[revealed]
-        mixed[each[:, None], :, columns] = codes[rows[:, None], columns][:, :, None]
-        predicted = predict(mixed.reshape(-1, codes.shape[1]))
+    for revealed, predicted in zip(sequence.T, steps, strict=True):
         after = losses([part.reshape(n_rows, len(stand_in), -1).mean(axis=1) for part in predicted], rows)
         gains[each, revealed] = (before - after).T
         before = after
     return gains
 
 
-def _summary(found: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    gains = np.concatenate(found)
-    return gains.mean(axis=0), gains.std(axis=0) / np.sqrt(len(gains))
+def _by_rows(predict: Predict, codes: FloatArray, stand_in: FloatArray, order: IntArray) -> Iterator[list[FloatArray]]:
+    """Yield predictions of every row before every stand-in, as columns are revealed.
+
+    Args:
+        predict: The black box.
+        codes: Rows to explain, ``(n_rows, n_codes)``.
+        stand_in: Rows that stand in for withheld codes.
+        order: Columns of each step and row, ``(n_steps, n_rows, n_columns)``.
+    """
+    each = np.arange(len(codes))[:, None]
+    mixed = np.tile(stand_in, (len(codes), 1, 1))
+    for columns in order:
+        mixed[each, :, columns] = codes[each, columns][:, :, None]
+        yield predict(mixed.reshape(-1, codes.shape[1]))
+
+
+def _by_sums(
+    box: WeightedSums, codes: FloatArray, stand_in: FloatArray, order: IntArray, counted: BoolArray
+) -> Iterator[list[FloatArray]]:
+    """Yield the same from sums, to which the columns that count are added; others repeat one of their group."""
+    each = np.arange(len(codes))[:, None]
+    sums = np.tile(stand_in @ box.weights, (len(codes), 1, 1))
+    for columns, own in zip(order, counted, strict=True):
+        moved = (codes[each, columns][:, None] - stand_in[:, columns].transpose(1, 0, 2)) * own[:, None]
+        sums += moved @ box.weights[columns]
+        yield box.predict(sums.reshape(-1, sums.shape[2]))
 
 
 def _converged(values: FloatArray, errors: FloatArray, tolerance: float) -> BoolArray:

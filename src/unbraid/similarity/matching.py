@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from unbraid._base.arrays import FloatArray, IntArray
+from unbraid._base.arrays import AnyArray, FloatArray, IntArray
 from unbraid._base.checks import check_choice
 from unbraid.representation.representation import as_representation
 from unbraid.results.score import Score
-from unbraid.similarity.uncertainty import paired_codes, with_uncertainty
+from unbraid.similarity.uncertainty import N_SHUFFLES, paired_codes, with_uncertainty
 
 Matching = Literal["one_to_one", "best"]
 DictionaryPart = Literal["codes", "columns"]
 N_TURNS = 12
+#: With more codes than this in both dictionaries, correlations are taken in single precision, and few shuffles or
+#: turns are enough: the mean over so many codes hardly varies between them.
+MANY_CODES, N_DRAWS_OF_MANY = 1024, 4
+#: Correlations that are computed at once.
+CELLS = 16_000_000
 
 
 def dictionaries(
@@ -61,17 +67,21 @@ def dictionaries(
     if of == "columns":
         return _of_columns(a, b, matching, threshold, chance, rng)
     x, y = paired_codes(a, b)
+    kind = _precision(x, y)
 
-    def agreement(i: IntArray, j: IntArray) -> float:
-        return _agreement(_matched(_correlations(x[i], y[j], centred=True), matching))
+    def matched_on(i: IntArray, j: IntArray) -> tuple[FloatArray, FloatArray]:
+        return _matched(_units(x[i], kind, centred=True), _units(y[j], kind, centred=True), matching)
 
-    matched = _matched(_correlations(x, y, centred=True), matching)
+    every = np.arange(len(x))
+    matched = matched_on(every, every)
     return with_uncertainty(
-        agreement,
+        lambda i, j: _agreement(matched_on(i, j)),
         len(x),
+        value=_agreement(matched),
         bounds=(0.0, 1.0),
         interval=interval,
         chance=chance,
+        n_shuffles=N_DRAWS_OF_MANY if kind is np.float32 else N_SHUFFLES,
         rng=rng,
         per_code=matched[0],
         evidence=_found(matched, threshold),
@@ -85,36 +95,65 @@ def _of_columns(
     x, y = as_representation(a).codes, as_representation(b).codes
     if len(x) != len(y):
         raise ValueError(f"b must have the outputs of a, got {len(y)} for {len(x)}; give decoders of the same data.")
-    matched = _matched(_correlations(x, y, centred=False), matching)
+    kind = _precision(x, y)
+    first = _units(x, kind, centred=False)
+    matched = _matched(first, _units(y, kind, centred=False), matching)
     null = None
     if chance:
         draw = np.random.default_rng(rng)
-        turns = (np.linalg.qr(draw.normal(size=(len(y), len(y))))[0] for _ in range(N_TURNS))
-        null = float(np.mean([_agreement(_matched(_correlations(x, t @ y, centred=False), matching)) for t in turns]))
+        n_turns = N_DRAWS_OF_MANY if kind is np.float32 else N_TURNS
+        turns = (np.linalg.qr(draw.normal(size=(len(y), len(y))))[0] for _ in range(n_turns))
+        turned = (_units(turn @ y, kind, centred=False) for turn in turns)
+        null = float(np.mean([_agreement(_matched(first, own, matching)) for own in turned]))
     return Score(value=_agreement(matched), null=null, per_code=matched[0], evidence=_found(matched, threshold))
 
 
-def _correlations(x: FloatArray, y: FloatArray, *, centred: bool) -> FloatArray:
-    """Return the absolute correlation, or cosine, of every column of one with every column of the other."""
-
-    def unit(columns: FloatArray) -> FloatArray:
-        moved = columns - columns.mean(axis=0) if centred else columns
-        norms = np.linalg.norm(moved, axis=0)
-        return np.asarray(np.divide(moved, norms, out=np.zeros_like(moved), where=norms > 0))
-
-    return np.asarray(np.minimum(np.abs(unit(x).T @ unit(y)), 1.0))
+def _precision(x: FloatArray, y: FloatArray) -> type[np.float32] | type[np.float64]:
+    return np.float32 if min(x.shape[1], y.shape[1]) > MANY_CODES else np.float64
 
 
-def _matched(correlations: FloatArray, matching: Matching) -> tuple[FloatArray, FloatArray]:
-    """Return the correlation of each code with its partner, for both dictionaries; NaN for a code without one."""
+def _units(columns: FloatArray, kind: type[np.floating[Any]], *, centred: bool) -> AnyArray:
+    """Return columns of length 1, or 0 where they are constant, so that products are correlations, or cosines."""
+    moved = columns - columns.mean(axis=0) if centred else columns
+    norms = np.linalg.norm(moved, axis=0)
+    return np.asarray(np.divide(moved, norms, out=np.zeros_like(moved), where=norms > 0), dtype=kind)
+
+
+def _matched(x: AnyArray, y: AnyArray, matching: Matching) -> tuple[FloatArray, FloatArray]:
+    """Return the absolute correlation of each code with its partner, for both dictionaries; NaN for a code without one.
+
+    Args:
+        x: Codes of one dictionary, centred where correlations are wanted, of length 1, ``(n_rows, n_codes)``.
+        y: Codes of the other, alike.
+        matching: One to one, or the best for each.
+    """
+    if x.shape[1] > y.shape[1]:
+        second, first = _matched(y, x, matching)
+        return first, second
     if matching == "best":
-        return correlations.max(axis=1), correlations.max(axis=0)
+        best, best_of_other = np.empty(x.shape[1]), np.zeros(y.shape[1])
+        for part, correlations in _correlations(x, y):
+            best[part] = correlations.max(axis=1)
+            np.maximum(best_of_other, correlations.max(axis=0), out=best_of_other)
+        return best, best_of_other
     from scipy.optimize import linear_sum_assignment
 
-    rows, columns = linear_sum_assignment(correlations, maximize=True)
-    first, second = (np.full(size, np.nan) for size in correlations.shape)
-    first[rows] = second[columns] = correlations[rows, columns]
+    costs = np.empty((x.shape[1], y.shape[1]))
+    for part, correlations in _correlations(x, y):
+        np.negative(correlations, out=costs[part])
+    rows, columns = linear_sum_assignment(costs)
+    first, second = (np.full(size, np.nan) for size in costs.shape)
+    first[rows] = second[columns] = -costs[rows, columns]
     return first, second
+
+
+def _correlations(x: AnyArray, y: AnyArray) -> Iterator[tuple[slice, AnyArray]]:
+    """Yield some codes of one dictionary, and their absolute correlations with all codes of the other."""
+    step = max(1, CELLS // y.shape[1])
+    for start in range(0, x.shape[1], step):
+        part = slice(start, start + step)
+        products = x[:, part].T @ y
+        yield part, np.minimum(np.abs(products, out=products), 1.0, out=products)
 
 
 def _agreement(matched: tuple[FloatArray, FloatArray]) -> float:

@@ -42,6 +42,8 @@ def with_uncertainty(
     interval: bool,
     chance: bool,
     rng: np.random.Generator | int,
+    value: float | None = None,
+    n_shuffles: int = N_SHUFFLES,
     **about: Any,
 ) -> Score:
     """Return the similarity on all rows, with an interval from random halves and a chance level from shuffled rows.
@@ -53,11 +55,13 @@ def with_uncertainty(
         interval: Whether to compute the interval.
         chance: Whether to compute the chance level.
         rng: Draws halves and shuffles, or its seed.
+        value: The similarity on all rows, where it is known.
+        n_shuffles: Shuffles over which the chance level is averaged.
         about: Further fields of the score.
     """
     halves, shuffles = np.random.default_rng(rng).spawn(2)
     every = np.arange(n_rows)
-    value = float(np.clip(statistic(every, every), *bounds))
+    value = float(np.clip(statistic(every, every) if value is None else value, *bounds))
     low = high = null = beats_chance = replicates = None
     half_width = 0.0
     if interval:
@@ -67,9 +71,9 @@ def with_uncertainty(
         half_width = float(student_quantile(0.5 + CONFIDENCE / 2, N_HALVES - 1) * replicates.std(ddof=1))
         low, high = (float(np.clip(end, *bounds)) for end in (value - half_width, value + half_width))
     if chance:
-        by_chance = np.array([statistic(every, shuffles.permutation(n_rows)) for _ in range(N_SHUFFLES)])
+        by_chance = np.array([statistic(every, shuffles.permutation(n_rows)) for _ in range(n_shuffles)])
         null = float(by_chance.mean())
         if interval:
-            spread = float(student_quantile(0.5 + CONFIDENCE / 2, N_SHUFFLES - 1) * by_chance.std(ddof=1))
+            spread = float(student_quantile(0.5 + CONFIDENCE / 2, n_shuffles - 1) * by_chance.std(ddof=1))
             beats_chance = bool(value - null > max(half_width, spread))
     return Score(value=value, low=low, high=high, null=null, beats_chance=beats_chance, replicates=replicates, **about)

@@ -10,6 +10,7 @@ import numpy as np
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least
 from unbraid._base.workers import Workers
+from unbraid.probes.sage import WeightedSums
 from unbraid.probes.splits import Split
 from unbraid.representation.factor import Factor
 
@@ -44,11 +45,13 @@ class Probe:
             factor, probabilities of the values of a categorical one.
         weights: Its own importances of codes, ``(n_codes, n_factors)``, or ``None`` where it has none.
         weights_error: Their standard errors, where known.
+        by_sums: Makes the same probe as a function of weighted sums of the codes, or ``None`` where it is none.
     """
 
     predict: Callable[[FloatArray], list[FloatArray]]
     weights: FloatArray | None = None
     weights_error: FloatArray | None = None
+    by_sums: Callable[[], WeightedSums] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,7 +9,7 @@ from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import check_at_least, check_choice
 from unbraid._base.optional import require
 from unbraid.probes.capacity.base import CapacityTask, FittedLadder, Probe, check_sizes
-from unbraid.probes.linear import EXACT_UP_TO, fit_linear, multinomial, predict_linear, whitening_axes
+from unbraid.probes.linear import EXACT_UP_TO, fit_linear, multinomial, predict_linear, row_axes, whitening_axes
 from unbraid.representation.factor import Factor
 
 MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -75,27 +75,39 @@ class MLPLadder:
         from unbraid.probes.network import fit_networks
 
         axes = self._axes(task, rng)
-        white = replace(task, codes=task.codes @ axes)
-        starts = [linear_start(white, factor, np.linalg.norm(axes, axis=0)) for factor in task.factors]
-        predict = fit_networks(self, white, starts, rng)
+        white = task if axes is None else replace(task, codes=task.codes @ axes)
+        inverse_scale = np.ones(task.codes.shape[1]) if axes is None else np.linalg.norm(axes, axis=0)
+        starts = [linear_start(white, factor, inverse_scale) for factor in task.factors]
+        fitted = fit_networks(self, white, starts, rng)
         levels = range(len(self.widths) + 1)
 
         def everywhere(rows: IntArray) -> list[FloatArray]:
-            return [np.stack(column) for column in zip(*(predict(t, white.codes[rows]) for t in levels), strict=True)]
+            columns = zip(*(fitted.predict(t, white.codes[rows]) for t in levels), strict=True)
+            return [np.stack(column) for column in columns]
+
+        def probe(level: int) -> Probe:
+            return Probe(
+                predict=lambda new: fitted.predict(level, new if axes is None else new @ axes),
+                by_sums=lambda: fitted.by_sums(level, axes),
+            )
 
         return FittedLadder(
             capacities=self._capacities(task.codes.shape[1], [start.shape[1] for start in starts]),
             validation=everywhere(task.split.validation),
             test=everywhere(task.split.test),
-            probe=lambda level: Probe(predict=lambda new: predict(level, new @ axes)),
+            probe=probe,
         )
 
-    def _axes(self, task: CapacityTask, rng: np.random.Generator) -> FloatArray:
-        """Axes along which the codes are uncorrelated: networks can compute the same functions, and train faster."""
+    def _axes(self, task: CapacityTask, rng: np.random.Generator) -> FloatArray | None:
+        """Axes along which the codes are uncorrelated: networks can compute the same functions, and train faster.
+
+        Of very many codes, axes that span the training rows, in which networks have fewer weights; ``None`` where rows
+        are as many.
+        """
         n_codes = task.codes.shape[1]
-        if n_codes > EXACT_UP_TO:
-            return np.eye(n_codes)
-        return whitening_axes(task.codes[task.split.train], n_codes, rng=rng)
+        if n_codes <= EXACT_UP_TO:
+            return whitening_axes(task.codes[task.split.train], n_codes, rng=rng)
+        return row_axes(task.codes[task.split.train]) if len(task.split.train) < n_codes else None
 
     def _capacities(self, n_codes: int, n_outputs: list[int]) -> FloatArray:
         """Log of the parameters of the network that predicts each factor."""
