@@ -149,7 +149,7 @@ def test_forests_of_very_many_codes_read_the_known_ones_and_nothing_from_noise()
 def test_trees_try_codes_that_tell_most_alone_and_predict_as_trees_of_all_codes_do(monkeypatch):
     rep = noisy_world(128, n_rows=600)
     every = fairness(rep, n_trees=10).leakage_forest
-    monkeypatch.setattr(subject, "MOST_TRIED", 100)
+    monkeypatch.setattr(subject, "MOST_CODES_TRIED", 100)
     some = fairness(rep, n_trees=10).leakage_forest
     assert some.value == pytest.approx(every.value, abs=0.04)
     assert some.value != every.value

@@ -26,7 +26,7 @@ N_FOLDS = 3
 MOST_GROWN = 5000
 #: Codes that a tree tries at most: the more codes of noise it can split on, the less it reads, so that few would be as
 #: fast, and other predictors than trees of all codes.
-MOST_TRIED = 1024
+MOST_CODES_TRIED = 1024
 #: Shuffles of the sensitive factor over which the chance level of a distance is averaged.
 N_SHUFFLES = 3
 #: Folds of the rows on which signs of differences are found, and differences measured, in turn.
@@ -157,10 +157,10 @@ def _scores(rep: Representation, factor: Factor, split: Split) -> FloatArray:
 
 def _tried(rep: Representation, tasks: list[FoldedTask]) -> Sequence[Sequence[IntArray | slice]]:
     """Codes that trees try for each factor and fold: all, or of very many those that tell most in the training rows."""
-    bins = shared_bins(rep) if rep.n_codes > MOST_TRIED else None
+    bins = shared_bins(rep) if rep.n_codes > MOST_CODES_TRIED else None
     if bins is None:
         return [[slice(None)] * N_FOLDS for _ in tasks]
-    return most_telling_together(bins, tasks, MOST_TRIED)
+    return most_telling_together(bins, tasks, MOST_CODES_TRIED)
 
 
 def _by_forests(

@@ -619,16 +619,13 @@ def whitening_axes(
 
 
 def row_axes(codes: FloatArray) -> FloatArray:
-    """Return orthogonal axes that span the rows of centred wide codes, of equal length.
-
-    Distances between rows are those of the codes, scaled so that coordinates have unit variance on average.
+    """Return orthonormal axes that span the rows of wide codes; a regression with a penalty is the same along them.
 
     Returns:
-        ``(n_codes, n_axes)``, fewer than rows.
+        ``(n_codes, n_axes)``, no more than rows.
     """
     values, axes = _of_few_rows(codes)
-    kept = values > LEAST_VARIANCE * values[-1]
-    return np.asarray(axes[:, kept] * np.sqrt(kept.sum() / values[kept].sum()))
+    return np.asarray(axes[:, values > LEAST_VARIANCE * values[-1]])
 
 
 def _of_few_rows(codes: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -12,7 +12,7 @@ from unbraid.evidence.concepts import (
 )
 from unbraid.evidence.cross_prediction import CrossPredictionOptions
 from unbraid.evidence.exclusivity import ExclusivityOptions
-from unbraid.evidence.fairness import MOST_GROWN, FairnessOptions
+from unbraid.evidence.fairness import MOST_CODES_TRIED, MOST_GROWN, FairnessOptions
 from unbraid.evidence.information import (
     FEW_LEVELS,
     MOST_AT_ONCE,
@@ -181,9 +181,13 @@ def block_bytes(size: InputSize, options: BlockOptions) -> float:
 
 
 def fairness_bytes(size: InputSize, options: FairnessOptions) -> float:
-    """Codes of two parts of the rows, and one forest at a time, of classes that few values are cut into."""
-    grown = replace(size.of_rows(MOST_GROWN), n_levels=options.n_cuts)
-    return 2 * size.n_bytes + tree_bytes(grown, options.n_trees, MIN_LEAF)
+    """Codes of two parts of the rows, and one forest at a time, of classes that few values are cut into.
+
+    Of wide codes, products of the codes, or of the rows where they are fewer, and forests of some of the codes.
+    """
+    grown = replace(size.of_rows(MOST_GROWN), n_levels=options.n_cuts, n_codes=min(size.n_codes, MOST_CODES_TRIED))
+    products = 12.0 * min(size.n_rows, size.n_codes) ** 2 if size.n_codes > MAX_NEWTON_CODES else 0.0
+    return 2 * size.n_bytes + products + tree_bytes(grown, options.n_trees, MIN_LEAF)
 
 
 def traversal_bytes(size: InputSize, options: TraversalOptions) -> float:

@@ -76,8 +76,7 @@ class MLPLadder:
 
         axes = self._axes(task, rng)
         white = task if axes is None else replace(task, codes=task.codes @ axes)
-        inverse_scale = np.ones(task.codes.shape[1]) if axes is None else np.linalg.norm(axes, axis=0)
-        starts = [linear_start(white, factor, inverse_scale) for factor in task.factors]
+        starts = _linear_starts(white, np.ones(task.codes.shape[1]) if axes is None else np.linalg.norm(axes, axis=0))
         fitted = fit_networks(self, white, starts, rng)
         levels = range(len(self.widths) + 1)
 
@@ -101,13 +100,12 @@ class MLPLadder:
     def _axes(self, task: CapacityTask, rng: np.random.Generator) -> FloatArray | None:
         """Axes along which the codes are uncorrelated: networks can compute the same functions, and train faster.
 
-        Of very many codes, axes that span the training rows, in which networks have fewer weights; ``None`` where rows
-        are as many.
+        ``None`` for very many codes, on which networks train as they are.
         """
         n_codes = task.codes.shape[1]
-        if n_codes <= EXACT_UP_TO:
-            return whitening_axes(task.codes[task.split.train], n_codes, rng=rng)
-        return row_axes(task.codes[task.split.train]) if len(task.split.train) < n_codes else None
+        if n_codes > EXACT_UP_TO:
+            return None
+        return whitening_axes(task.codes[task.split.train], n_codes, rng=rng)
 
     def _capacities(self, n_codes: int, n_outputs: list[int]) -> FloatArray:
         """Log of the parameters of the network that predicts each factor."""
@@ -128,6 +126,17 @@ ROWS_A_CODE = 10
 PENALTIES = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 #: Penalties tried for the classifiers of a category, which take longer to fit.
 CLASSIFIER_PENALTIES = (1.0, 10.0, 100.0, 1000.0)
+
+
+def _linear_starts(task: CapacityTask, inverse_scale: FloatArray) -> list[FloatArray]:
+    """Fit the linear probe of every factor; of very many codes the same one, along axes that span the training rows."""
+    train, n_codes = task.split.train, task.codes.shape[1]
+    if n_codes <= max(EXACT_UP_TO, len(train)):
+        return [linear_start(task, factor, inverse_scale) for factor in task.factors]
+    axes = row_axes(task.codes[train])
+    narrow = replace(task, codes=task.codes @ axes)
+    fits = [linear_start(narrow, factor, np.ones(axes.shape[1])) for factor in task.factors]
+    return [np.vstack([axes @ fit[:-1], fit[-1:]]) for fit in fits]
 
 
 def linear_start(task: CapacityTask, factor: Factor, inverse_scale: FloatArray) -> FloatArray:
