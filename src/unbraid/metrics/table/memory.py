@@ -33,9 +33,9 @@ from unbraid.evidence.subspaces.options import SubspaceOptions
 from unbraid.evidence.subspaces.screening import MOST_CHOOSING, MOST_SCORING
 from unbraid.metrics.table.metric import InputSize
 from unbraid.probes.bins import CELLS, ENOUGH_ROWS, MOST_EXACT, MOST_TRIED, N_BINS
-from unbraid.probes.capacity import ForestLadder, FourierLadder, as_ladder
+from unbraid.probes.capacity import ForestLadder, FourierLadder, MLPLadder, as_ladder
 from unbraid.probes.effects import MOST_BY_LINE, MOST_TOGETHER, ROW_BYTES
-from unbraid.probes.linear import MAX_NEWTON_CODES
+from unbraid.probes.linear import EXACT_UP_TO, MAX_NEWTON_CODES
 from unbraid.probes.ridge import ASIDE_SHARE, MOST_FITTED, MOST_ROWS, ROWS_AT_ONCE
 from unbraid.probes.trees import (
     MAX_ROWS_A_TREE,
@@ -165,9 +165,13 @@ def boosting_bytes(size: InputSize, options: BoostingOptions) -> float:
 
 
 def ladder_bytes(size: InputSize, options: LossCapacityOptions) -> float:
-    """Models and predictions of every level, for all factors."""
+    """Models and predictions of every level, for all factors; of wide codes mostly the first layers of networks."""
     ladder = as_ladder(options.ladder)
     needed = 20.0 * size.n_bytes
+    if isinstance(ladder, MLPLadder) and size.n_codes > EXACT_UP_TO:
+        # Every level is kept, and the widest has its best weights, gradients and two moments of them too.
+        units = sum(ladder.widths) + 5 * max(ladder.widths)
+        needed = 4.0 * size.n_bytes + 4.0 * size.n_codes * size.n_factors * units
     if isinstance(ladder, ForestLadder):
         needed += size.n_factors * tree_bytes(size, ladder.n_trees, ladder.min_leaf)
     if isinstance(ladder, FourierLadder):

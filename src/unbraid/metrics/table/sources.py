@@ -309,7 +309,7 @@ LOSS_CAPACITY = Source(
     lighten=_light_ladder,
     max_replicate_rows=5_000,
     seconds=(10.0, 15.0),
-    once=(12.0, 1.0),
+    once=(12.0, 0.6),
     memory=ladder_bytes,
     uses_workers=True,
 )
@@ -354,7 +354,7 @@ FAIRNESS = Source(
     extrapolates=True,
     slowest_bias_order=STEP_FUNCTIONS,
     seconds=(2.8, 13.4),
-    once=(4.0, 0.5),
+    once=(5.0, 0.8),
     memory=fairness_bytes,
 )
 COVARIANCE = Source(
