@@ -1,0 +1,248 @@
+"""Forests whose trees have one input each, many at once.
+
+To start a tree takes longer than to grow one on a single input. Here the trees of many forests grow side by side, level
+by level, from sums along their sorted rows. A tree divides where those of :func:`unbraid.probes.trees.grow_tree` do;
+where two divisions are equally good up to rounding, of numbers either may be taken, and of classes the same one is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
+
+#: Values up to which the trees of scikit-learn take two inputs for the same.
+SAME = np.float32(1e-7)
+#: Divisions that are compared at once: few enough for the cache of a core.
+AT_ONCE = 16_384
+#: Longest node beside the shortest, of nodes that are compared at once.
+LONGEST = 1.15
+#: Rows times trees of a block, and whole numbers, that single precision holds with their squares.
+MOST_SINGLE, MOST_SQUARED = 2**24, 2**12
+
+
+def predict_from_one(
+    inputs: FloatArray,
+    targets: AnyArray,
+    tested: FloatArray,
+    weights: AnyArray,
+    *,
+    min_leaf: int,
+    n_classes: int = 0,
+) -> FloatArray:
+    """Grow forests of one input each and predict other rows.
+
+    Args:
+        inputs: Input of each forest, ``(n_forests, n_rows)``.
+        targets: Numbers, ``(n_forests, n_rows, n_outputs)``, or the class of each row, ``(n_forests, n_rows)``.
+        tested: Inputs of the rows that are predicted, ``(n_forests, n_tested)``.
+        weights: How often each tree draws each row, ``(n_forests, n_trees, n_rows)``.
+        min_leaf: Fewest rows in a leaf; a row that is drawn several times counts as one.
+        n_classes: Number of classes, or 0 for numbers.
+
+    Returns:
+        Means of the trees, or shares of the classes, ``(n_forests, n_tested, n_outputs)``.
+    """
+    n_trees = weights.shape[1]
+    cells = _cells(inputs, targets, weights, n_classes)
+    lo, hi = _leaves(cells, min_leaf)
+    values = (cells.sums[:, hi] - cells.sums[:, lo]) / (cells.weight[hi] - cells.weight[lo])
+    # A step from each leaf to the next one of its tree; the first of a tree is a step from 0.
+    tree = np.searchsorted(cells.ends, lo, side="right")
+    is_first = np.diff(tree, prepend=-1) > 0
+    steps = np.diff(values, axis=1, prepend=0.0)
+    steps[:, is_first] = values[:, is_first]
+    forest, order = tree // n_trees, np.argsort(np.float32(tested), axis=1)
+    bounds = np.searchsorted(forest, np.arange(len(inputs) + 1))
+    width = tested.shape[1] + 1
+    place = np.zeros(len(lo), dtype=np.intp)
+    for f, known in enumerate(np.take_along_axis(np.float32(tested), order, axis=1).astype(float)):
+        part = slice(bounds[f], bounds[f + 1])
+        place[part] = np.searchsorted(known, cells.threshold[lo[part]], side="right")
+    place[is_first] = 0
+    place += forest * width
+    found = np.empty((len(inputs), tested.shape[1], len(steps)))
+    for k, step in enumerate(steps):
+        jumps = np.bincount(place, weights=step, minlength=len(inputs) * width).reshape(-1, width)
+        means = jumps[:, :-1].cumsum(axis=1) / n_trees
+        if not n_classes:
+            means += cells.centre[:, k, None]
+        np.put_along_axis(found[..., k], order, means, axis=1)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Cells:
+    """Drawn rows of all trees in the order of the input, those of one value of one tree joined to a cell.
+
+    Attributes:
+        ends: End of the cells of each tree, ``(n_all_trees,)``.
+        rows: Number of rows before each cell, of all trees, ``(n_cells + n_rows,)``.
+        weight: Weight before each cell.
+        sums: Weighted targets before each cell, ``(n_outputs, n_cells + n_rows)``.
+        changes: Rows before the last one of each cell whose target is not that of the row before them.
+        first_changes: Rows up to the first one of each cell whose target is not that of the row before them.
+        threshold: Between each cell and the one before.
+        centre: What is taken from the targets of each forest, ``(n_forests, n_outputs)``.
+        is_distinct: Whether each cell is one row.
+        n_classes: Number of classes, or 0 for numbers.
+    """
+
+    ends: IntArray
+    rows: IntArray
+    weight: FloatArray
+    sums: FloatArray
+    changes: IntArray
+    first_changes: IntArray
+    threshold: FloatArray
+    centre: FloatArray
+    is_distinct: bool
+    n_classes: int
+
+    def is_pure(self, lo: IntArray, hi: IntArray) -> BoolArray:
+        """Whether all rows of nodes have the same target."""
+        pure: BoolArray = self.changes[hi - 1] == self.first_changes[lo]
+        return pure
+
+
+def _cells(inputs: FloatArray, targets: AnyArray, weights: AnyArray, n_classes: int) -> _Cells:
+    """Sort the rows of each forest once, and sum along those that each tree draws."""
+    n_forests, n_trees, n_rows = weights.shape
+    order = np.argsort(np.float32(inputs), axis=1)
+    known = np.take_along_axis(np.float32(inputs), order, axis=1)
+    sorted_weights = np.take_along_axis(weights, order[:, None], axis=2).reshape(-1)
+    drawn = np.flatnonzero(sorted_weights)
+    tree, row = np.divmod(drawn, n_rows)
+    place = tree // n_trees * n_rows + row
+    value, weight = known.ravel()[place], sorted_weights[drawn].astype(float)
+    is_new = np.ones(len(drawn), dtype=bool)
+    starts_tree = np.diff(tree, prepend=-1) > 0
+    is_new[1:] = (value[1:] > value[:-1] + SAME) | starts_tree[1:]
+    starts = np.flatnonzero(is_new)
+    last = np.append(starts[1:], len(drawn)) - 1
+
+    def before(of_rows: AnyArray, dtype: type = float) -> AnyArray:
+        """Sum over the rows before each cell, and over all as often as windows reach past the end."""
+        total = np.zeros(len(starts) + n_rows, dtype=dtype)
+        total[1 : len(starts) + 1] = np.cumsum(of_rows, dtype=dtype)[last]
+        total[len(starts) + 1 :] = total[len(starts)]
+        return total
+
+    if n_classes:
+        labels = np.take_along_axis(targets, order, axis=1).ravel()[place]
+        is_single = n_rows <= MOST_SQUARED and sorted_weights.sum() <= MOST_SINGLE
+        dtype = np.float32 if is_single else np.float64
+        sums = np.stack([before(weight * (labels == label), dtype) for label in range(n_classes)])
+        changed, centre = np.diff(labels, prepend=-1) != 0, np.zeros((n_forests, n_classes))
+    else:
+        centre = targets.mean(axis=1)
+        centred = np.moveaxis(np.take_along_axis(targets - centre[:, None], order[..., None], axis=1), 2, 0)
+        wanted = centred.reshape(len(centred), -1)[:, place]
+        sums = np.stack([before(weight * column) for column in wanted])
+        changed = (np.diff(wanted, axis=1, prepend=np.nan) != 0).any(axis=0)
+    changes = np.cumsum(changed)
+    return _Cells(
+        ends=np.searchsorted(tree[starts], np.arange(n_forests * n_trees), side="right"),
+        rows=before(np.ones(len(drawn), dtype=int), int),
+        weight=before(weight),
+        sums=sums,
+        changes=changes[last],
+        first_changes=changes[starts],
+        threshold=value[starts - 1] / 2.0 + value[starts] / 2.0,
+        centre=centre,
+        is_distinct=len(starts) == len(drawn),
+        n_classes=n_classes,
+    )
+
+
+def _leaves(cells: _Cells, min_leaf: int) -> tuple[IntArray, IntArray]:
+    """Divide all trees level by level; first cells of the leaves, in order, and their ends."""
+    lo, hi = np.append(0, cells.ends[:-1]), cells.ends
+    found: list[tuple[IntArray, IntArray]] = []
+    while len(lo):
+        rows = cells.rows[hi] - cells.rows[lo]
+        split = np.full(len(lo), -1)
+        may = np.flatnonzero((rows >= 2 * min_leaf) & (hi - lo > 1) & ~cells.is_pure(lo, hi))
+        may = may[np.argsort(hi[may] - lo[may])]
+        for some in _alike(hi[may] - lo[may]):
+            nodes = may[some]
+            split[nodes] = _best(cells, lo[nodes], hi[nodes], min_leaf)
+        is_leaf = split < 0
+        found.append((lo[is_leaf], hi[is_leaf]))
+        left, middle, right = lo[~is_leaf], split[~is_leaf], hi[~is_leaf]
+        lo, hi = np.concatenate([left, middle]), np.concatenate([middle, right])
+    lo, hi = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(lo)
+    return lo[order], hi[order]
+
+
+def _alike(lengths: IntArray) -> Iterator[slice]:
+    """Divide nodes of increasing length into parts of nearly the same."""
+    start = 0
+    while start < len(lengths):
+        longest = lengths[start] * LONGEST
+        end = min(int(np.searchsorted(lengths, longest, side="right")), start + max(1, int(AT_ONCE / longest)))
+        yield slice(start, end)
+        start = end
+
+
+def _best(cells: _Cells, lo: IntArray, hi: IntArray, min_leaf: int) -> IntArray:
+    """First cell of the right side of the best division of each node; -1 where none leaves enough rows."""
+    # Where each cell is one row, divisions nearer to the ends of a node leave too few.
+    skipped = min_leaf - 1 if cells.is_distinct else 0
+    first, n_divisions = lo + 1 + skipped, hi - lo - 1 - 2 * skipped
+    width = int(n_divisions.max())
+
+    def left_of(sums: AnyArray) -> AnyArray:
+        """Sums on the left side of each division, ``(n_nodes, n_divisions)``."""
+        left = sliding_window_view(sums, width)[first]
+        left -= sums[lo, None]
+        return left
+
+    gain = (_gini_gain if cells.n_classes else _square_gain)(cells, lo, hi, left_of)
+    if not cells.is_distinct:
+        n_left = left_of(cells.rows)
+        n_right = (cells.rows[hi] - cells.rows[lo])[:, None] - n_left
+        gain[(n_left < min_leaf) | (n_right < min_leaf)] = -np.inf
+    elif n_divisions.min() < width:
+        gain[np.arange(width) >= n_divisions[:, None]] = -np.inf
+    best = gain.argmax(axis=1)
+    return np.where(np.isneginf(gain[np.arange(len(gain)), best]), -1, first + best)
+
+
+def _square_gain(cells: _Cells, lo: IntArray, hi: IntArray, left_of: Callable[[AnyArray], AnyArray]) -> FloatArray:
+    """Decrease of the sum of squares by each division, as a share of the weight of its node."""
+    left = left_of(cells.weight)
+    total = cells.weight[hi] - cells.weight[lo]
+    gain = np.zeros_like(left)
+    for sums in cells.sums:
+        beyond = left_of(sums)
+        beyond -= ((sums[hi] - sums[lo]) / total)[:, None] * left
+        beyond *= beyond
+        gain += beyond
+    right = total[:, None] - left
+    right *= left
+    # Divisions past the end of a node have nothing on one side; they are left out.
+    np.maximum(right, 0.5, out=right)
+    gain /= right
+    return gain
+
+
+def _gini_gain(cells: _Cells, lo: IntArray, hi: IntArray, left_of: Callable[[AnyArray], AnyArray]) -> FloatArray:
+    """Gini impurity of both sides of each division, weighted and negative, as scikit-learn rounds it."""
+    left = left_of(cells.weight)
+    squares_left, squares_right = np.zeros((2, *left.shape), dtype=cells.sums.dtype)
+    for sums in cells.sums:
+        counts = left_of(sums)
+        others = (sums[hi] - sums[lo])[:, None] - counts
+        counts *= counts
+        squares_left += counts
+        others *= others
+        squares_right += others
+    right = np.maximum((cells.weight[hi] - cells.weight[lo])[:, None] - left, 0.5)
+    gain: FloatArray = -right * (1.0 - squares_right / (right * right)) - left * (1.0 - squares_left / (left * left))
+    return gain
