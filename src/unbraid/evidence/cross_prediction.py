@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import numpy as np
 
@@ -30,13 +31,18 @@ from unbraid.evidence.regressors import (
     factor_variable,
     live_columns,
     predict,
+    predict_from_one_column,
     vector_variable,
 )
 from unbraid.probes.splits import Predictions as Predictions
 from unbraid.probes.splits import Split, cross_fit_splits
 from unbraid.representation.representation import Representation
 
+Result = TypeVar("Result")
+
 MIN_ROWS = 20
+#: Rows times trees times columns of the forests of one input that grow at once.
+MOST_CELLS = 1_000_000
 LEAST_NOISE_ERROR = 1e-9
 
 
@@ -206,59 +212,124 @@ def _errors(
     # The first variable of each input is the input itself; all of them together are all inputs.
     given.append(np.hstack([known[0].columns for known in inputs]))
     seeds = rng.spawn(len(given) * len(wanted))
-    jobs = [
-        partial(
-            predict,
-            columns,
-            target.columns,
-            splits,
-            options.regressor,
-            n_trees=options.n_trees,
-            min_leaf=options.min_leaf,
-            rng=seeds[i * len(wanted) + j],
-        )
+    fits = [
+        _Fit(inputs=columns, target=target, rng=seeds[i * len(wanted) + j])
         for i, columns in enumerate(given)
         for j, target in enumerate(wanted)
     ]
-    found = workers.map(lambda job: job(), jobs)
-    predicted = [found[i * len(wanted) : (i + 1) * len(wanted)] for i in range(len(given))]
+    single, joint = fits[: -len(wanted)], fits[-len(wanted) :]
     tested = np.sort(np.concatenate([split.test for split in splits]))
-    return _compare(predicted, targets, noise, tested, options)
+    together = _predicted(joint, splits, options, workers, lambda fit, guess: guess)
+    of_all = {id(target): guess for target, guess in zip(wanted, together, strict=True)}
+
+    def compared(fit: _Fit, guess: FloatArray) -> tuple[float, float]:
+        """Mean error of a prediction, and mean difference from the prediction from all inputs."""
+        truths = (fit.target.columns, of_all[id(fit.target)])
+        truth, gap = (fit.target.errors(guess[tested], other[tested], options.error).mean() for other in truths)
+        return float(truth), float(gap)
+
+    errors = np.array(_predicted(single, splits, options, workers, compared)).reshape(len(inputs), len(wanted), 2)
+    return _compare(errors, together, targets, noise, tested, options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Fit:
+    """A regression of one target on one input or all."""
+
+    inputs: FloatArray
+    target: Variable
+    rng: np.random.Generator
+
+    def is_narrow(self, regressor: object) -> bool:
+        """Whether it is a forest whose trees have one input."""
+        return isinstance(regressor, str) and regressor == "forest" and self.inputs.shape[1] == 1
+
+
+def _predicted(
+    fits: list[_Fit],
+    splits: list[Split],
+    options: CrossPredictionOptions,
+    workers: Workers,
+    kept: Callable[[_Fit, FloatArray], Result],
+) -> list[Result]:
+    """Fit regressions, those of one input in blocks, and return what is to be kept of each prediction."""
+    sizes = {"n_trees": options.n_trees, "min_leaf": options.min_leaf}
+    n_rows = max(len(split.train) for split in splits)
+
+    def done(block: list[int]) -> list[Result]:
+        some = [fits[f] for f in block]
+        if not some[0].is_narrow(options.regressor):
+            guesses = [
+                predict(fit.inputs, fit.target.columns, splits, options.regressor, rng=fit.rng, **sizes) for fit in some
+            ]
+        else:
+            guesses = list(
+                predict_from_one_column(
+                    [fit.inputs for fit in some],
+                    [fit.target.columns for fit in some],
+                    splits,
+                    rngs=[fit.rng for fit in some],
+                    **sizes,
+                )
+            )
+        return [kept(fit, guess) for fit, guess in zip(some, guesses, strict=True)]
+
+    narrow: dict[int, list[int]] = defaultdict(list)
+    blocks = []
+    for f, fit in enumerate(fits):
+        if fit.is_narrow(options.regressor):
+            narrow[fit.target.columns.shape[1]].append(f)
+        else:
+            blocks.append([f])
+    for n_columns, same in narrow.items():
+        size = max(1, MOST_CELLS // (n_rows * options.n_trees * n_columns))
+        blocks += [same[start : start + size] for start in range(0, len(same), size)]
+    found: list[Result | None] = [None] * len(fits)
+    for block, results in zip(blocks, workers.map(done, blocks), strict=True):
+        for f, result in zip(block, results, strict=True):
+            found[f] = result
+    return cast(list[Result], found)
 
 
 def _compare(
-    predicted: list[list[FloatArray]],
+    errors: FloatArray,
+    together: list[FloatArray],
     targets: list[Variable],
     noise: Variable,
     tested: IntArray,
     options: CrossPredictionOptions,
 ) -> Errors:
-    """Turn predictions (by input, the last being all of them; then by target, the last being noise) into errors."""
+    """Turn mean errors into shares of those that noise leads to.
 
-    def error(of: Variable, guess: FloatArray, truth: FloatArray) -> FloatArray:
-        return of.errors(guess[tested], truth[tested], options.error)
+    Args:
+        errors: Of predictions from each input, and between them and those from all, ``(n_inputs, n_targets + 1, 2)``;
+            the last target is noise.
+        together: Predictions of each target, and of noise, from all inputs.
+        targets: The targets.
+        noise: Noise.
+        tested: Rows of the test sets.
+        options: Error and scaling.
+    """
 
     def blind(of: Variable) -> FloatArray:
         return of.errors(of.columns.mean(axis=0), of.columns, options.error)
 
-    *single, together = predicted
     unit = float(blind(noise).mean()) if options.scaling == "spread" else 1.0
-    shares = [float(error(noise, row[-1], noise.columns).mean()) / unit for row in predicted]
-    if min(shares) < LEAST_NOISE_ERROR:
+    of_noise = noise.errors(together[-1][tested], noise.columns[tested], options.error).mean()
+    shares = np.append(errors[:, -1, 0], of_noise) / unit
+    if shares.min() < LEAST_NOISE_ERROR:
         raise ValueError(
             "regressor remembers every row, so it makes no error on the rows it was fitted on; "
             'use predictions="cross_fitted".'
         )
-    n_targets, n_inputs = len(targets), len(single)
-    alone, gap = np.zeros((n_targets, n_inputs)), np.zeros((n_targets, n_inputs))
-    joint, beats = np.zeros(n_targets), np.zeros(n_targets)
+    own, joint, beats = np.ones(len(targets)), np.zeros(len(targets)), np.zeros(len(targets))
     for j, target in enumerate(targets):
-        guess_blind, guess_all = blind(target), error(target, together[j], target.columns)
-        own = float(guess_blind.mean()) if options.scaling == "spread" else 1.0
-        joint[j] = guess_all.mean() / own / shares[-1]
+        guess_blind = blind(target)
+        guess_all = target.errors(together[j][tested], target.columns[tested], options.error)
+        if options.scaling == "spread":
+            own[j] = guess_blind.mean()
+        joint[j] = guess_all.mean() / own[j] / shares[-1]
         gain = guess_blind[tested] - guess_all
         beats[j] = gain.mean() > 2 * gain.std() / np.sqrt(len(gain))
-        for i in range(n_inputs):
-            alone[j, i] = error(target, single[i][j], target.columns).mean() / own / shares[i]
-            gap[j, i] = error(target, single[i][j], together[j]).mean() / own / shares[i]
+    alone, gap = np.moveaxis(errors[:, :-1], (2, 1), (0, 1)) / own[:, None] / shares[:-1]
     return Errors(together=joint, alone=alone, gap=gap, beats_blind=beats)

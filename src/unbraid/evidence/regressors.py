@@ -10,6 +10,7 @@ import numpy as np
 
 from unbraid._base.arrays import FloatArray, IntArray
 from unbraid._base.checks import active_codes, check_choice
+from unbraid.probes.one_input import predict_from_one
 from unbraid.probes.splits import Split
 from unbraid.probes.trees import ForestRegressor
 from unbraid.representation.blocks import parts_of_codes
@@ -71,6 +72,44 @@ def predict(
             model.fit(inputs[split.train], wanted[:, 0] if len(part) == 1 else wanted)
             predicted = np.asarray(model.predict(inputs[split.test]))
             found[np.ix_(split.test, part)] = predicted.reshape(len(split.test), len(part))
+    return found
+
+
+def predict_from_one_column(
+    inputs: Sequence[FloatArray],
+    targets: Sequence[FloatArray],
+    splits: list[Split],
+    *,
+    n_trees: int,
+    min_leaf: int,
+    rngs: Sequence[np.random.Generator],
+) -> FloatArray:
+    """Predict each target from one input of its own by forests, as :func:`predict` does, all at once.
+
+    Args:
+        inputs: Of one column each.
+        targets: Of as many columns each.
+        splits: Training and test rows.
+        n_trees: Trees of a forest.
+        min_leaf: Fewest rows in a leaf.
+        rngs: Source of chance of each.
+
+    Returns:
+        ``(n_targets, n_rows, n_columns)``; NaN on rows of no test set.
+    """
+    known, wanted = np.stack([column[:, 0] for column in inputs]), np.stack(targets)
+    found = np.full(wanted.shape, np.nan)
+    children = [rng.spawn(len(splits)) for rng in rngs]
+    for s, split in enumerate(splits):
+        weights = np.empty((len(rngs), n_trees, len(split.train)), dtype=np.uint16)
+        for own, child in zip(weights, children, strict=True):
+            seed = int(child[s].integers(2**31))
+            forest = ForestRegressor(n_trees=n_trees, min_leaf=min_leaf, is_extra=False, seed=seed)
+            for t, (_, drawn) in enumerate(forest.draws(len(split.train))):
+                own[t] = drawn
+        found[:, split.test] = predict_from_one(
+            known[:, split.train], wanted[:, split.train], known[:, split.test], weights, min_leaf=min_leaf
+        )
     return found
 
 

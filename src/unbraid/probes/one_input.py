@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from unbraid._base.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 #: Values up to which the trees of scikit-learn take two inputs for the same.
 SAME = np.float32(1e-7)
 #: Divisions that are compared at once: few enough for the cache of a core.
-AT_ONCE = 16_384
+AT_ONCE = 32_768
 #: Longest node beside the shortest, of nodes that are compared at once.
-LONGEST = 1.15
+LONGEST = 1.4
 #: Rows times trees of a block, and whole numbers, that single precision holds with their squares.
 MOST_SINGLE, MOST_SQUARED = 2**24, 2**12
 
@@ -88,7 +87,6 @@ class _Cells:
         first_changes: Rows up to the first one of each cell whose target is not that of the row before them.
         threshold: Between each cell and the one before.
         centre: What is taken from the targets of each forest, ``(n_forests, n_outputs)``.
-        is_distinct: Whether each cell is one row.
         n_classes: Number of classes, or 0 for numbers.
     """
 
@@ -100,7 +98,6 @@ class _Cells:
     first_changes: IntArray
     threshold: FloatArray
     centre: FloatArray
-    is_distinct: bool
     n_classes: int
 
     def is_pure(self, lo: IntArray, hi: IntArray) -> BoolArray:
@@ -115,13 +112,15 @@ def _cells(inputs: FloatArray, targets: AnyArray, weights: AnyArray, n_classes: 
     order = np.argsort(np.float32(inputs), axis=1)
     known = np.take_along_axis(np.float32(inputs), order, axis=1)
     sorted_weights = np.take_along_axis(weights, order[:, None], axis=2).reshape(-1)
-    drawn = np.flatnonzero(sorted_weights)
-    tree, row = np.divmod(drawn, n_rows)
-    place = tree // n_trees * n_rows + row
+    drawn = np.flatnonzero(sorted_weights > 0)
+    tree_ends = np.searchsorted(drawn, np.arange(1, n_forests * n_trees + 1) * n_rows)
+    sizes = np.diff(tree_ends, prepend=0)
+    # Rows of all trees of a forest have the places of its first tree.
+    place = drawn - np.repeat((np.arange(n_forests * n_trees) - np.arange(n_forests).repeat(n_trees)) * n_rows, sizes)
     value, weight = known.ravel()[place], sorted_weights[drawn].astype(float)
     is_new = np.ones(len(drawn), dtype=bool)
-    starts_tree = np.diff(tree, prepend=-1) > 0
-    is_new[1:] = (value[1:] > value[:-1] + SAME) | starts_tree[1:]
+    np.greater(value[1:], value[:-1] + SAME, out=is_new[1:])
+    is_new[tree_ends[:-1]] = True
     starts = np.flatnonzero(is_new)
     last = np.append(starts[1:], len(drawn)) - 1
 
@@ -146,15 +145,14 @@ def _cells(inputs: FloatArray, targets: AnyArray, weights: AnyArray, n_classes: 
         changed = (np.diff(wanted, axis=1, prepend=np.nan) != 0).any(axis=0)
     changes = np.cumsum(changed)
     return _Cells(
-        ends=np.searchsorted(tree[starts], np.arange(n_forests * n_trees), side="right"),
-        rows=before(np.ones(len(drawn), dtype=int), int),
+        ends=np.searchsorted(starts, tree_ends),
+        rows=np.append(starts, np.full(n_rows, len(drawn))),
         weight=before(weight),
         sums=sums,
         changes=changes[last],
         first_changes=changes[starts],
         threshold=value[starts - 1] / 2.0 + value[starts] / 2.0,
         centre=centre,
-        is_distinct=len(starts) == len(drawn),
         n_classes=n_classes,
     )
 
@@ -164,13 +162,15 @@ def _leaves(cells: _Cells, min_leaf: int) -> tuple[IntArray, IntArray]:
     lo, hi = np.append(0, cells.ends[:-1]), cells.ends
     found: list[tuple[IntArray, IntArray]] = []
     while len(lo):
-        rows = cells.rows[hi] - cells.rows[lo]
+        rows, length = cells.rows[hi] - cells.rows[lo], hi - lo
         split = np.full(len(lo), -1)
-        may = np.flatnonzero((rows >= 2 * min_leaf) & (hi - lo > 1) & ~cells.is_pure(lo, hi))
-        may = may[np.argsort(hi[may] - lo[may])]
-        for some in _alike(hi[may] - lo[may]):
-            nodes = may[some]
-            split[nodes] = _best(cells, lo[nodes], hi[nodes], min_leaf)
+        may = (rows >= 2 * min_leaf) & (length > 1) & ~cells.is_pure(lo, hi)
+        for is_distinct in (True, False):
+            wanted = np.flatnonzero(may & ((rows == length) == is_distinct))
+            wanted = wanted[np.argsort(length[wanted])]
+            for some in _alike(length[wanted]):
+                nodes = wanted[some]
+                split[nodes] = _best(cells, lo[nodes], hi[nodes], min_leaf, is_distinct)
         is_leaf = split < 0
         found.append((lo[is_leaf], hi[is_leaf]))
         left, middle, right = lo[~is_leaf], split[~is_leaf], hi[~is_leaf]
@@ -190,25 +190,38 @@ def _alike(lengths: IntArray) -> Iterator[slice]:
         start = end
 
 
-def _best(cells: _Cells, lo: IntArray, hi: IntArray, min_leaf: int) -> IntArray:
-    """First cell of the right side of the best division of each node; -1 where none leaves enough rows."""
-    # Where each cell is one row, divisions nearer to the ends of a node leave too few.
-    skipped = min_leaf - 1 if cells.is_distinct else 0
+def _best(cells: _Cells, lo: IntArray, hi: IntArray, min_leaf: int, is_distinct: bool) -> IntArray:
+    """First cell of the right side of the best division of each node; -1 where none leaves enough rows.
+
+    Args:
+        cells: Sums along rows.
+        lo: First cell of each node.
+        hi: Its end.
+        min_leaf: Fewest rows on either side.
+        is_distinct: Whether each cell is one row, so that it is known how many divisions leave too few.
+    """
+    skipped = min_leaf - 1 if is_distinct else 0
     first, n_divisions = lo + 1 + skipped, hi - lo - 1 - 2 * skipped
     width = int(n_divisions.max())
 
     def left_of(sums: AnyArray) -> AnyArray:
         """Sums on the left side of each division, ``(n_nodes, n_divisions)``."""
-        left = sliding_window_view(sums, width)[first]
+        shape, step = (len(sums) - width + 1, width), sums.itemsize
+        windows: AnyArray = np.ndarray(shape, sums.dtype, buffer=sums, strides=(step, step))
+        left = windows[first]
         left -= sums[lo, None]
         return left
 
-    gain = (_gini_gain if cells.n_classes else _square_gain)(cells, lo, hi, left_of)
-    if not cells.is_distinct:
+    # Divisions past the end of a node, which are left out, may have nothing on one side.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = (_gini_gain if cells.n_classes else _square_gain)(cells, lo, hi, left_of)
+    if is_distinct and n_divisions.min() == width:
+        return first + gain.argmax(axis=1)
+    if not is_distinct:
         n_left = left_of(cells.rows)
         n_right = (cells.rows[hi] - cells.rows[lo])[:, None] - n_left
         gain[(n_left < min_leaf) | (n_right < min_leaf)] = -np.inf
-    elif n_divisions.min() < width:
+    else:
         gain[np.arange(width) >= n_divisions[:, None]] = -np.inf
     best = gain.argmax(axis=1)
     return np.where(np.isneginf(gain[np.arange(len(gain)), best]), -1, first + best)
@@ -218,16 +231,14 @@ def _square_gain(cells: _Cells, lo: IntArray, hi: IntArray, left_of: Callable[[A
     """Decrease of the sum of squares by each division, as a share of the weight of its node."""
     left = left_of(cells.weight)
     total = cells.weight[hi] - cells.weight[lo]
-    gain = np.zeros_like(left)
+    gain = np.zeros(())
     for sums in cells.sums:
         beyond = left_of(sums)
         beyond -= ((sums[hi] - sums[lo]) / total)[:, None] * left
         beyond *= beyond
-        gain += beyond
+        gain = np.add(gain, beyond, out=beyond) if len(cells.sums) > 1 else beyond
     right = total[:, None] - left
     right *= left
-    # Divisions past the end of a node have nothing on one side; they are left out.
-    np.maximum(right, 0.5, out=right)
     gain /= right
     return gain
 
@@ -243,6 +254,6 @@ def _gini_gain(cells: _Cells, lo: IntArray, hi: IntArray, left_of: Callable[[Any
         squares_left += counts
         others *= others
         squares_right += others
-    right = np.maximum((cells.weight[hi] - cells.weight[lo])[:, None] - left, 0.5)
+    right = (cells.weight[hi] - cells.weight[lo])[:, None] - left
     gain: FloatArray = -right * (1.0 - squares_right / (right * right)) - left * (1.0 - squares_left / (left * left))
     return gain

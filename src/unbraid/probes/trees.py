@@ -6,7 +6,7 @@ side they warn at random. Here its trees are grown one by one, nothing is shared
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -447,22 +447,28 @@ class ForestRegressor:
 
     def fit(self, inputs: FloatArray, targets: FloatArray) -> ForestRegressor:
         """Grow the trees."""
-        rng = np.random.default_rng(self.seed)
         # A random threshold that leaves too few rows on one side would end the growth of an extra tree for good.
         size = "min_samples_split" if self.is_extra else "min_samples_leaf"
         sizes = {size: max(2, 2 * self.min_leaf) if self.is_extra else self.min_leaf}
         rows, wanted = as_tree_input(inputs), targets.reshape(len(targets), -1)
-        trees = []
-        for _ in range(self.n_trees):
-            seed, weights = int(rng.integers(2**31)), self._weights(len(rows), rng)
-            trees.append(grow_tree(rows, wanted, weights=weights, seed=seed, is_extra=self.is_extra, **sizes))
-        self.forest = Forest(trees)
+        self.forest = Forest(
+            [
+                grow_tree(rows, wanted, weights=weights, seed=seed, is_extra=self.is_extra, **sizes)
+                for seed, weights in self.draws(len(rows))
+            ]
+        )
         return self
 
     def predict(self, inputs: FloatArray) -> FloatArray:
         """Average over trees, ``(n_rows, n_targets)``."""
         assert self.forest is not None
         return self.forest.predict(inputs)
+
+    def draws(self, n_rows: int) -> Iterator[tuple[int, FloatArray]]:
+        """Give the seed of each tree, and the weight of each row in it."""
+        rng = np.random.default_rng(self.seed)
+        for _ in range(self.n_trees):
+            yield int(rng.integers(2**31)), self._weights(n_rows, rng)
 
     def _weights(self, n_rows: int, rng: np.random.Generator) -> FloatArray:
         """Weight of each row in one tree."""
